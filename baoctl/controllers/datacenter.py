@@ -18,9 +18,9 @@ from managers.datacenter.lifecycle.service import DatacenterService
 from managers.datacenter.metrics import DatacenterMetrics
 from managers.datacenter.provider.by_kind import ServicesProvider
 from managers.datacenter.provider.kubernetes import KubernetesProvider
-from managers.datacenter.provider.other_kinds import OtherKinds
+from managers.datacenter.provider.other_kinds import ObjectsProvider
 from managers.datacenter.reconcile import (
-    BEGUN_LOOK,
+    FIRST_STATUS_DELAY,
     BootstrapWorkloadReconciler,
     DatacenterReconciler,
     EventReporter,
@@ -50,11 +50,11 @@ from runtime.types import Object, Request, Resource, key_of, labels_of
 
 DATACENTER_WORKERS = 6
 """Parallel reconciles: nearly all of one is waiting for the API server, or for hooks."""
-ROW_WORKERS = 14
+WORKLOAD_WORKERS = 14
 """As many as keep up with the BootstrapWorkloads that the others create."""
-ROWS_TOGETHER = 1.0
+STATUS_DELAY = 1.0
 """Seconds from the change of a BootstrapWorkload to the reconcile of its Datacenter."""
-ROWS_BEGIN = BEGUN_LOOK
+FIRST_STATUS = FIRST_STATUS_DELAY
 """The same for a BootstrapWorkload that was just created: it has no progress yet."""
 OF_DATACENTERS = Bounds(size=1 << 20, values=VALUES_MAX)
 """Of a kind that no tenant writes: what its schema and its reader accept."""
@@ -78,11 +78,11 @@ def build_datacenter_controllers(
     )
     children = _children(parts, caches, share)
     registry = SourceRegistry()
-    entry_points.fill(registry)
+    entry_points.register_hooks(registry)
     store = KubernetesStore(parts.client, workloads, parts.clock)
     provider = ServicesProvider(
         KubernetesProvider(parts.client, children, apply(children)),
-        OtherKinds(parts.client, apply),
+        ObjectsProvider(parts.client, apply),
     )
     service = DatacenterService(
         store,
@@ -101,10 +101,10 @@ def build_datacenter_controllers(
     workload_controller = make(
         "bootstrapworkload",
         BootstrapWorkloadReconciler(datacenters, workloads, store, service),
-        ROW_WORKERS,
+        WORKLOAD_WORKERS,
     )
     watch_datacenters(datacenter_controller, datacenters, workloads)
-    watch_rows(workload_controller, workloads, datacenters, children)
+    watch_workloads(workload_controller, workloads, datacenters, children)
     sets.add_handler(SetHandler(registry, sets.get))
     # After the handler that registers them: a reconcile that it wakes reads the new registry.
     datacenter_controller.watch(sets, _every(datacenters), generation_changed)
@@ -135,17 +135,17 @@ def watch_datacenters(controller: Controller, datacenters: Cache, workloads: Cac
     own = any_of(generation_changed, finalizer_lost(names.DATACENTER_FINALIZER))
     controller.watch(datacenters, enqueue_object, own)
 
-    def soon(event: Event) -> Iterable[Request]:
+    def enqueue_datacenter(event: Event) -> Iterable[Request]:
         # The workloads of one datacenter change together: one reconcile and one status for all.
-        delay = ROWS_BEGIN if event.type == "add" else ROWS_TOGETHER
+        delay = FIRST_STATUS if event.type == "add" else STATUS_DELAY
         for request in datacenter_of(event.object):
             controller.enqueue(request, delay)
         return ()
 
-    controller.watch(workloads, soon, _row_news)
+    controller.watch(workloads, enqueue_datacenter, _workload_changed)
 
 
-def watch_rows(
+def watch_workloads(
     controller: Controller,
     workloads: Cache,
     datacenters: Cache,
@@ -169,14 +169,14 @@ def watch_rows(
     def of_datacenter(obj: Object) -> Iterable[Request]:
         return map(key_of, workloads.by_index(DATACENTER_INDEX, key_of(obj).name))
 
-    controller.watch(workloads, related, _row_news)
-    controller.watch(datacenters, enqueue_mapped(of_datacenter), _gate_news)
+    controller.watch(workloads, related, _workload_changed)
+    controller.watch(datacenters, enqueue_mapped(of_datacenter), _datacenter_changed)
 
 
-_gate_news = any_of(
+_datacenter_changed = any_of(
     *(part_changed("spec", field) for field in ("state", "nodeAccess", "objectKinds"))
 )
-_row_news = any_of(generation_changed, part_changed("status", "state"))
+_workload_changed = any_of(generation_changed, part_changed("status", "state"))
 
 
 def _datacenters_of(event: Event) -> set[str]:

@@ -27,9 +27,9 @@ from contracts.datacenter.definitions import definitions
 from contracts.datacenter.schema import crds as datacenter_crds
 from contracts.server_features import FEATURES
 from contracts.state_machine import diagram
-from managers.datacenter.lifecycle.state_machine import TABLE as SERVICE_ROWS
-from managers.upgrade.bluegreen.table import TABLE as BLUE_GREEN_ROWS
-from managers.upgrade.rolling.table import TRANSITIONS as ROLLING_ROWS
+from managers.datacenter.lifecycle.state_machine import TABLE as SERVICE_TRANSITIONS
+from managers.upgrade.bluegreen.table import TABLE as BLUE_GREEN_TRANSITIONS
+from managers.upgrade.rolling.table import TRANSITIONS as ROLLING_TRANSITIONS
 from managers.upgrade.version_matrix import PAIRS, PROOFS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -183,9 +183,9 @@ def admission(check: bool, root: Path) -> None:
 def diagrams(check: bool, root: Path) -> None:
     """Write the diagrams of the pages from the tables that they show."""
     drawn = {
-        UPGRADE_PAGE: diagram(ROLLING_ROWS),
-        BLUE_GREEN_PAGE: diagram(BLUE_GREEN_ROWS),
-        DATACENTER_PAGE: diagram(SERVICE_ROWS),
+        UPGRADE_PAGE: diagram(ROLLING_TRANSITIONS),
+        BLUE_GREEN_PAGE: diagram(BLUE_GREEN_TRANSITIONS),
+        DATACENTER_PAGE: diagram(SERVICE_TRANSITIONS),
     }
     files = {
         path: _between(

@@ -1,10 +1,10 @@
-"""The policies about datacenters: who owns a BootstrapWorkload, and what the operator may run for
-it.
+"""The policies about datacenters, BootstrapWorkloads, and the objects that the operator creates for
+them.
 
 Uses contracts.admission.requesters and contracts.datacenter. Collected by
-contracts.admission.policies. A compromised operator runs nothing outside of the
-BootstrapWorkloads of datacenters, and nothing that could do more than `restricted` allows, unless
-an administrator labelled the namespace for it.
+contracts.admission.policies. A compromised operator can run only services of
+datacenters, and only within `restricted`, unless an administrator labelled the namespace
+otherwise.
 """
 
 from typing import Final
@@ -24,8 +24,8 @@ from contracts.rbac.rules import APPS
 _EVERY: Final = ("CREATE", "UPDATE", "DELETE")
 
 OWN_NAMESPACE_MESSAGE: Final = (
-    "must not be the namespace of the operator, because whoever runs there may take its rights; "
-    "name another one"
+    "must not be the namespace of the operator, because a pod there could use its permissions; "
+    "choose another namespace"
 )
 
 NODE_ACCESS: Final = Verb(
@@ -34,12 +34,12 @@ NODE_ACCESS: Final = Verb(
     "use-node-access",
     "Let services of a datacenter read directories of their node, and run as root.",
 )
-"""On datacenters, as the next one."""
+"""A verb on datacenters, as OBJECT_KINDS."""
 OBJECT_KINDS: Final = Verb(
     OBJECT_KINDS_VERB,
     "mayUseObjectKinds",
     "use-object-kinds",
-    "Let services of a datacenter bring objects of other kinds.",
+    "Let services of a datacenter create objects of other kinds.",
 )
 GATES: Final = (
     VerbGate("spec.nodeAccess", NODE_ACCESS),
@@ -49,8 +49,8 @@ GATES: Final = (
 VALIDATE_DATACENTER = AdmissionPolicy(
     name="validate-datacenter",
     why=(
-        "Services of a datacenter stay out of the operator's namespace, and access only what "
-        "an administrator allowed of their node."
+        "Services of a datacenter do not run in the operator's namespace, and have only the "
+        "access to their node that an administrator granted."
     ),
     matches=(
         Match(GROUP, (DATACENTERS.plural,), ("CREATE", "UPDATE"), (VERSION,), scope="Cluster"),
@@ -118,35 +118,35 @@ VALIDATE_DATACENTER = AdmissionPolicy(
     ),
 )
 
-LOCK_ROWS = AdmissionPolicy(
+LOCK_WORKLOADS = AdmissionPolicy(
     name="lock-bootstrap-workloads",
     why="Only the operator writes a BootstrapWorkload.",
     matches=(Match(GROUP, (WORKLOADS.plural, f"{WORKLOADS.plural}/status"), _EVERY),),
     validations=(
         Validation(
-            rule_id="row-of-the-operator",
+            rule_id="workload-of-the-operator",
             expression=f"{IS_CONTROLLER} || {IS_KUBERNETES}",
             message=(
-                "a BootstrapWorkload is written by the operator alone: change the services of its "
+                "only the operator writes a BootstrapWorkload: change the services of its "
                 "Datacenter or of its BootstrapServiceSet instead"
             ),
         ),
     ),
 )
 
-OF_A_ROW: Final = (
+IS_OWNED_BY_WORKLOAD: Final = (
     "variables.it.metadata.?ownerReferences.orValue(dyn([])).exists_one(owner, "
     f"owner.?controller.orValue(false) && owner.apiVersion == '{API_VERSION}' && "
     f"owner.kind == '{WORKLOAD_KIND}')"
 )
-"""CEL: an object belongs to a BootstrapWorkload."""
+"""CEL: the controller of an object is a BootstrapWorkload."""
 
 RESTRICT_SERVICES = AdmissionPolicy(
     name="restrict-controller-services",
     why="The operator creates Deployments and DaemonSets for datacenters only.",
     matches=(Match(APPS, ("daemonsets", "deployments"), _EVERY),),
     conditions=(NamedExpression("by-the-operator", IS_CONTROLLER),),
-    # As it stood: the operator takes over nothing by putting its labels on.
+    # The old object: adding its labels does not let the operator take an object over.
     variables=(
         NamedExpression("it", "request.operation == 'CREATE' ? dyn(object) : dyn(oldObject)"),
     ),
@@ -159,15 +159,15 @@ RESTRICT_SERVICES = AdmissionPolicy(
                 f"'{labels.OPERATOR}' && variables.it.metadata.?labels[?'{names.SYSTEM}']"
                 ".orValue('') == 'true'"
             ),
-            message="the operator runs services of a datacenter only, with their labels",
+            message="the operator runs only services of datacenters, with their labels",
         ),
         Validation(
-            rule_id="service-of-a-row",
+            rule_id="service-of-a-workload",
             field="metadata.ownerReferences",
-            expression=f"request.operation != 'CREATE' || {OF_A_ROW}",
+            expression=f"request.operation != 'CREATE' || {IS_OWNED_BY_WORKLOAD}",
             message=f"a service of a datacenter is controlled by its {WORKLOAD_KIND}",
         ),
     ),
 )
 
-DATACENTER_POLICIES: Final = (VALIDATE_DATACENTER, LOCK_ROWS, RESTRICT_SERVICES)
+DATACENTER_POLICIES: Final = (VALIDATE_DATACENTER, LOCK_WORKLOADS, RESTRICT_SERVICES)

@@ -6,7 +6,7 @@ job is bounded by contracts.admission.operator_pods besides, as that of a server
 
 from typing import Final
 
-from contracts.admission.datacenters import OF_A_ROW
+from contracts.admission.datacenters import IS_OWNED_BY_WORKLOAD
 from contracts.admission.policy import AdmissionPolicy, Match, NamedExpression, Validation
 from contracts.admission.requesters import IS_CONTROLLER
 from contracts.api.group import (
@@ -168,7 +168,8 @@ RESTRICT_CUSTOM_RESOURCES = AdmissionPolicy(
             field=f"metadata.annotations[{labels.RESTORE_ORIGIN}]",
             expression=(
                 f"request.resource.resource != '{CLUSTERS.plural}' || variables.it.metadata"
-                f".?annotations[?'{labels.RESTORE_ORIGIN}'].orValue('') != '' || {OF_A_ROW}"
+                f".?annotations[?'{labels.RESTORE_ORIGIN}'].orValue('') != '' || "
+                f"{IS_OWNED_BY_WORKLOAD}"
             ),
             message=("the operator creates and deletes only clusters of restores and datacenters"),
         ),

@@ -114,7 +114,7 @@ PLATFORM: Final = (
     UserRole(
         "datacenter-admin",
         "Whoever runs the platform says which services a datacenter gets, and so runs pods in "
-        "nearly every namespace. Rows are the operator's.",
+        "nearly every namespace. Only the operator writes BootstrapWorkloads.",
         (Right("Keep them.", GROUP, _DATACENTER_KINDS, (*_READS, *_WRITES)),),
     ),
     *(

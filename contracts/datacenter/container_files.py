@@ -1,4 +1,4 @@
-"""Files that a container of a shared service sees: volumes, files of the configuration, Secrets.
+"""Files that a container of a shared service mounts: volumes, configuration files, Secrets.
 
 Uses contracts.api.meta. Part of contracts.datacenter.service_spec.
 """
@@ -12,22 +12,24 @@ from pydantic import Field
 from contracts.api.meta import ApiModel, StorageSize, SubdomainName
 
 SERVICE_NAME_MAX = 40
-"""So that names of children rarely need a digest."""
+"""Short enough that names of objects rarely need a digest."""
 NAME_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
 
-PartName = Annotated[str, Field(pattern=NAME_PATTERN, min_length=1, max_length=SERVICE_NAME_MAX)]
+ContainerName = Annotated[
+    str, Field(pattern=NAME_PATTERN, min_length=1, max_length=SERVICE_NAME_MAX)
+]
 AbsolutePath = Annotated[str, Field(pattern=r"^/[^:\x00]+$", min_length=2, max_length=512)]
 NodePath = Annotated[
     str,
-    # Steps that are no dots: compared with what is allowed, so a path has one spelling.
+    # No segment is empty, . or ..: paths are compared, so each directory has one spelling.
     Field(pattern=r"^(/\.?[^/.:\x00][^/:\x00]*)+$", min_length=2, max_length=512),
 ]
 
 
 class Volume(ApiModel):
-    """A directory: gone with the pod, a volume of its own per pod, or one of the node."""
+    """A volume of a container: an emptyDir, a PersistentVolumeClaim per pod, or a hostPath."""
 
-    name: PartName = Field(
+    name: ContainerName = Field(
         description="Name of the volume; containers that use the same name share it.",
         examples=["spool"],
     )
@@ -45,8 +47,9 @@ class Volume(ApiModel):
     host_path: NodePath | None = Field(
         default=None,
         description=(
-            "Directory of the node, for HostPath only: a plain path, with no step of dots and no "
-            "slash at its end. spec.nodeAccess of the Datacenter must allow it."
+            "Directory of the node, for HostPath only: an absolute path without empty, . and .. "
+            "segments and without a trailing slash. spec.nodeAccess of the Datacenter must allow "
+            "it."
         ),
         examples=["/var/log"],
     )
@@ -60,11 +63,11 @@ class Volume(ApiModel):
         description="StorageClass of a Persistent volume; left out, the default class.",
         examples=["fast"],
     )
-    read_only: bool = Field(default=False, description="Mount it for reading only.")
+    read_only: bool = Field(default=False, description="Mount the volume read-only.")
 
 
 class ConfigFile(ApiModel):
-    """A file of the configuration; a changed one rolls the pods."""
+    """A configuration file; a change rolls the pods."""
 
     path: AbsolutePath = Field(
         description="Path in the container.", examples=["/etc/shipper/shipper.conf"]
@@ -77,7 +80,7 @@ class ConfigFile(ApiModel):
 
 
 class SecretFiles(ApiModel):
-    """The keys of a Secret as files."""
+    """A Secret mounted as files, one for each key."""
 
     name: SubdomainName = Field(
         description="Name of a Secret in the namespace of the datacenter.", examples=["shipper-tls"]

@@ -11,6 +11,6 @@ from contracts.datacenter.schema import crds
 
 
 def definitions(*, datacenters: bool = True) -> tuple[Schema, ...]:
-    """The definitions, fresh and safe to change; those of datacenters only on request."""
+    """Return new copies of the definitions; those of datacenters only if `datacenters` is set."""
     clusters = (crd.crd(), tenant.crd(), backup.crd(), restore.crd())
     return (*clusters, *crds()) if datacenters else clusters

@@ -1,7 +1,7 @@
 """Dependencies among the services of a datacenter and among the containers of a service.
 
 Uses graphlib and contracts.datacenter. Called by contracts.datacenter.rules.all_rules, which
-refuses cycles, and by managers.datacenter, which creates and retires services in order. Pure.
+rejects cycles, and by managers.datacenter, which creates and retires services in order. Pure.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from typing import TypeAlias
 
-from contracts.datacenter.service_spec import OPENBAO_READY, BootstrapService, ServicePart
+from contracts.datacenter.service_spec import OPENBAO_READY, BootstrapService, ServiceContainer
 from contracts.datacenter.workload_records import ServiceRecord
 
 Graph: TypeAlias = Mapping[str, Sequence[str]]
-"""Names, and the names that each depends on."""
+"""Names, each with the names that it depends on."""
 
 
 def find_cycle(graph: Graph) -> tuple[str, ...] | None:
-    """A cycle of dependencies; None without one.
+    """Return a cycle of dependencies; None without one.
 
-    Each name depends on the next one; the last is the first again, the one that sorts first. The
-    same for the same graph, however it is ordered.
+    Each name depends on the next one. The first name is the one that sorts first, and is repeated
+    at the end. The result does not depend on the order of the graph.
     """
     sorter = TopologicalSorter({name: sorted(graph[name]) for name in sorted(graph)})
     try:
         sorter.prepare()
     except CycleError as error:
-        # graphlib tells it the other way round: each comes before the next one.
+        # graphlib returns the reverse order: each name is a dependency of the next one.
         names: list[str] = list(reversed(error.args[1]))[:-1]
         first = names.index(min(names))
         return (*names[first:], *names[:first], names[first])
@@ -37,9 +37,9 @@ def find_cycle(graph: Graph) -> tuple[str, ...] | None:
 
 
 def dependencies(services: Iterable[BootstrapService]) -> dict[str, tuple[str, ...]]:
-    """The names that each service depends on, openbao:ready as every OpenBaoCluster among them.
+    """Return the dependencies of each service; openbao:ready is every OpenBaoCluster among them.
 
-    Names that no service has stay in; openbao:ready stays as it is while there is no cluster.
+    Names of missing services are kept, and so is openbao:ready while there is no OpenBaoCluster.
     """
     listed = tuple(services)
     vaults = tuple(one.name for one in listed if one.kind == "OpenBaoCluster")
@@ -54,22 +54,24 @@ def _resolved(service: BootstrapService, vaults: tuple[str, ...]) -> tuple[str, 
 
 
 def creation_order(services: Iterable[BootstrapService]) -> tuple[BootstrapService, ...]:
-    """The services, each behind what it depends on, and as they are listed where that is free.
+    """Return the services, each after its dependencies, otherwise in the order of the list.
 
-    Names must be unique. What is part of a circle, or behind one, comes last.
+    Names must be unique. Services in a cycle, and those that depend on one, come last.
     """
     listed = {one.name: one for one in services}
     return tuple(listed[name] for name in _ordered(dependencies(listed.values())))
 
 
-def part_order(service: BootstrapService) -> tuple[ServicePart, ...]:
-    """The inits and sidecars of a service in the order in which they are started.
+def container_order(service: BootstrapService) -> tuple[ServiceContainer, ...]:
+    """Return the init and sidecar containers of a service in their start order.
 
-    Each behind what it depends on, and as they are listed where that is free.
+    Each comes after its dependencies, otherwise in the order of the list.
     """
-    helpers = {part.name: part for part in service.services if part.role != "Main"}
-    graph = {name: part.depends_on for name, part in helpers.items()}
-    return tuple(helpers[name] for name in _ordered(graph))
+    non_main = {
+        container.name: container for container in service.services if container.role != "Main"
+    }
+    graph = {name: container.depends_on for name, container in non_main.items()}
+    return tuple(non_main[name] for name in _ordered(graph))
 
 
 def _ordered(graph: Graph) -> tuple[str, ...]:
@@ -78,7 +80,7 @@ def _ordered(graph: Graph) -> tuple[str, ...]:
     sorter = TopologicalSorter(
         {name: [other for other in graph[name] if other in index_of] for name in names}
     )
-    # Goes on with what no circle blocks.
+    # A cycle does not stop the sort of the others.
     with suppress(CycleError):
         sorter.prepare()
     done: dict[str, None] = {}
@@ -93,13 +95,13 @@ def _ordered(graph: Graph) -> tuple[str, ...]:
         sorter.done(name)
 
 
-def waits_for(
+def unmet_dependencies(
     record: ServiceRecord, records: Iterable[ServiceRecord], is_running: Callable[[str], bool]
 ) -> tuple[str, ...]:
-    """The names that a service waits for before its creation, in the order of its body.
+    """Return the dependencies that block the creation of a service, in the order of its body.
 
-    `records` are those of its datacenter, `is_running` is called with their names. It waits for a
-    name without a record too, and for openbao:ready while there is no OpenBaoCluster.
+    `records` are those of its datacenter; `is_running` is called with their names. A name without
+    a record is unmet, and so is openbao:ready while there is no OpenBaoCluster.
     """
     services = {other.name: other.desired.service for other in records}
     services[record.name] = record.desired.service
@@ -107,21 +109,23 @@ def waits_for(
     return tuple(name for name in names if name not in services or not is_running(name))
 
 
-def held_by(record: ServiceRecord, records: Iterable[ServiceRecord]) -> tuple[str, ...]:
-    """The services that depend on a service, sorted: it is not retired before they are gone.
+def dependents(record: ServiceRecord, records: Iterable[ServiceRecord]) -> tuple[str, ...]:
+    """Return the services that block the removal of a service because they depend on it, sorted.
 
-    `records` are those of its datacenter that exist. A service that depends on it in a cycle does
-    not hold it, or neither of them would ever be removed.
+    `records` are the existing ones of its datacenter. A service in a dependency cycle with it does
+    not block it: otherwise neither could be removed.
     """
     services = {other.name: other.desired.service for other in records}
     services[record.name] = record.desired.service
     graph = dependencies(services.values())
-    below = _below(record.name, graph)
-    return tuple(name for name in sorted(graph) if record.name in graph[name] and name not in below)
+    required = _transitive_dependencies(record.name, graph)
+    return tuple(
+        name for name in sorted(graph) if record.name in graph[name] and name not in required
+    )
 
 
-def _below(name: str, graph: Graph) -> set[str]:
-    """Everything that a name depends on, directly or not, and the name itself."""
+def _transitive_dependencies(name: str, graph: Graph) -> set[str]:
+    """Return the direct and indirect dependencies of a name, and the name itself."""
     names: set[str] = set()
     waiting = [name]
     while waiting:

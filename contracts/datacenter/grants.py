@@ -1,9 +1,9 @@
-"""What an administrator allows the services of a datacenter beyond `restricted`. Pure.
+"""Permissions of the services of a datacenter beyond Pod Security `restricted`. Pure.
 
-Uses contracts.datacenter.service_spec. Part of contracts.datacenter.objects; `refusals` is called
-by managers.datacenter.lifecycle.driver. Only a Datacenter carries it, and only who holds the verb
-of contracts.admission.datacenters writes it there: a service that comes from a set or from a hook
-cannot allow itself anything.
+Uses contracts.datacenter.service_spec. Part of contracts.datacenter.objects; the violations are
+computed for managers.datacenter.lifecycle.permission. Only a Datacenter has these fields, and
+writing them requires the verbs of contracts.admission.datacenters: a service from a set or a hook
+cannot grant itself a permission.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from contracts.datacenter.service_spec import BootstrapService
 HOST_PATHS_MAX: Final = 16
 NODE_ACCESS_VERB: Final = "usenodeaccess"
 NODE_ACCESS_DENIED: Final = "NodeAccessDenied"
-"""The reason of a service that asks for more of its node than its datacenter allows."""
+"""The reason of a service that requests more access to its node than its datacenter allows."""
 
 
 class NodeAccess(ApiModel):
-    """What services of a datacenter may see of their node. Left out, nothing."""
+    """Access of the services of a datacenter to their node. Left out, none."""
 
     host_paths: tuple[NodePath, ...] = Field(
         default=(),
         description=(
-            "Directories of the node that services may mount read-only, each with everything "
-            "below it."
+            "Directories of the node that services may mount read-only, including their "
+            "subdirectories."
         ),
         examples=[["/var/log"]],
         max_length=HOST_PATHS_MAX,
@@ -52,12 +52,12 @@ NO_ACCESS: Final = NodeAccess()
 OBJECT_KINDS_MAX: Final = 64
 OBJECT_KINDS_VERB: Final = "useobjectkinds"
 OBJECT_KIND_DENIED: Final = "ObjectKindDenied"
-"""The reason of a service with an object of a kind that its datacenter does not name."""
+"""The reason of a service with an object of a kind that its datacenter does not allow."""
 _DEFINITIONS: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 class ObjectKind(ApiModel):
-    """A kind of which services of kind Objects may bring objects. There is no wildcard."""
+    """A kind that services of kind Objects may use. There is no wildcard."""
 
     group: str = Field(
         description="API group of the kind, without a version; empty for the core group.",
@@ -74,7 +74,7 @@ class ObjectKind(ApiModel):
     deletion_policy: Literal["Delete", "Retain"] | None = Field(
         default=None,
         description=(
-            "What happens to objects that no service has any more. Left out, Delete; for a "
+            "What happens to objects that were removed from their service. Left out, Delete; for a "
             "CustomResourceDefinition Retain, because its deletion deletes all objects of that"
             " kind."
         ),
@@ -83,7 +83,7 @@ class ObjectKind(ApiModel):
 
     @property
     def retains(self) -> bool:
-        """Whether objects of this kind outlive the service that brought them."""
+        """Whether objects of this kind are kept when their service is removed."""
         if self.deletion_policy is None:
             return (self.group, self.kind) == _DEFINITIONS
         return self.deletion_policy == "Retain"
@@ -92,7 +92,7 @@ class ObjectKind(ApiModel):
 def object_kind_violations(
     service: BootstrapService, kinds: Iterable[ObjectKind], datacenter: str
 ) -> Iterator[Violation]:
-    """Objects of a service whose kind its datacenter does not name."""
+    """Return the objects of a service whose kind its datacenter does not allow."""
     allowed = {(one.group, one.kind) for one in kinds}
     for at, body in enumerate(service.objects or ()):
         kind = kind_of(body)
@@ -100,7 +100,7 @@ def object_kind_violations(
             message = (
                 f"must be a kind of spec.objectKinds of Datacenter {datacenter}; let a holder of "
                 f"the verb {OBJECT_KINDS_VERB} add group {kind[0] or '(core)'} and kind {kind[1]} "
-                "there, and give the operator the rights for it, or remove the object"
+                "there, and grant the operator the permissions for it, or remove the object"
             )
             field = f"spec.service.objects[{at}].kind"
             yield Violation(field, shown("/".join(filter(None, kind))), "object-kinds", message)
@@ -109,7 +109,7 @@ def object_kind_violations(
 def node_access_violations(
     service: BootstrapService, access: NodeAccess, datacenter: str
 ) -> Iterator[Violation]:
-    """What a service asks for that its datacenter does not allow it."""
+    """Return the node access that a service requests and its datacenter does not allow."""
     for path, volume in values_at(service, "services[].volumes[]"):
         if volume.kind == "HostPath" and not _is_below(volume.host_path or "", access.host_paths):
             allowed = ", ".join(access.host_paths) or "nothing"
@@ -131,11 +131,11 @@ def node_access_violations(
         )
 
 
-def _denied(field: str, value: object, rule: str, message: str, otherwise: str) -> Violation:
-    step = f"let a holder of the verb {NODE_ACCESS_VERB} allow it there, or {otherwise}"
-    return Violation(f"spec.service.{field}", shown(value), f"node-{rule}", f"{message}; {step}")
+def _denied(field: str, value: object, rule: str, message: str, alternative: str) -> Violation:
+    remedy = f"let a holder of the verb {NODE_ACCESS_VERB} allow it there, or {alternative}"
+    return Violation(f"spec.service.{field}", shown(value), f"node-{rule}", f"{message}; {remedy}")
 
 
 def _is_below(path: str, allowed: Iterable[str]) -> bool:
-    """Compare by steps: /var/logs is not below /var/log. Both are plain (NodePath)."""
+    """Compare by path segments: /var/logs is not below /var/log. Both are NodePaths."""
     return any(f"{path}/".startswith(f"{directory}/") for directory in allowed)

@@ -1,4 +1,4 @@
-"""Names and labels of what is made for a datacenter.
+"""Names and labels of the objects of a datacenter.
 
 Uses contracts.naming.labels. Called by managers.datacenter.
 """
@@ -13,11 +13,11 @@ from contracts.naming.names import CLUSTER_NAME_MAX
 SYSTEM = "openbao.org/system"
 DATACENTER = "openbao.org/datacenter"
 BOOTSTRAP = "openbao.org/bootstrap"
-# On the template of pods: the order to replace them.
+# On the pod template: the token of the last redeploy request.
 REDEPLOY = "openbao.org/redeploy"
-# On the template of pods: a digest of the files that they read.
+# On the pod template: a digest of the configuration files.
 FILES = "openbao.org/files-hash"
-# On the object that runs a service: the digest of the spec that it was created from.
+# On the workload of a service: the digest of the spec that it was created from.
 DESIRED_HASH = "openbao.org/wish"
 DATACENTER_FINALIZER = "openbao.org/datacenter-finalizer"
 WORKLOAD_FINALIZER = "openbao.org/bootstrapworkload-finalizer"
@@ -29,12 +29,12 @@ def workload_name(datacenter: str, service: str) -> str:
     return f"{datacenter}.{service}"
 
 
-def child(datacenter: str, service: str) -> str:
+def object_name(datacenter: str, service: str) -> str:
     """The name of the objects of a service in the namespace of its datacenter.
 
-    Both parts, with a digest when that is longer than what a cluster may be called: two datacenters
-    may share a namespace, and pods of a StatefulSet carry this name with more behind it. Also with
-    one where the plain form would be that of another pair, such as a-b/c and a/b-c.
+    <datacenter>-<service>, because two datacenters may share a namespace. It ends in a digest if it
+    is longer than the name of a cluster may be, since names of pods append to it, or if it is
+    ambiguous, such as a-b/c and a/b-c.
     """
     whole = f"{datacenter}-{service}"
     if "-" not in datacenter and "." not in datacenter and len(whole) <= CLUSTER_NAME_MAX:
@@ -54,28 +54,28 @@ def openbao_config_map(name: str) -> str:
     return f"{name}-openbao"
 
 
-def file_key(part: str, path: str) -> str:
-    """The key of a file of a container in the ConfigMap: paths hold characters that keys do not."""
-    return f"{part}-{sha256(path.encode()).hexdigest()[: 2 * DIGITS]}"
+def file_key(container: str, path: str) -> str:
+    """The ConfigMap key of a file of a container: keys may not have all characters of paths."""
+    return f"{container}-{sha256(path.encode()).hexdigest()[: 2 * DIGITS]}"
 
 
-def port(part: str, name: str) -> str:
+def service_port_name(container: str, name: str) -> str:
     """The name of a port of a Service, where two containers have a port of the same name."""
-    return f"{part}-{name}"
+    return f"{container}-{name}"
 
 
-def authority_key(service: str) -> str:
+def ca_secret_key(service: str) -> str:
     """The key that names the Secret with the CA of a vault to its dependents."""
     return f"{service}.ca-secret"
 
 
-def marks(datacenter: str, service: str) -> labels.Labels:
-    """The labels that no user overrides, for objects and pods alike; the selector of the pods."""
+def selector_labels(datacenter: str, service: str) -> labels.Labels:
+    """The labels of objects and pods that users cannot override; also the selector of the pods."""
     return {SYSTEM: "true", DATACENTER: datacenter, BOOTSTRAP: service}
 
 
-def child_labels(datacenter: str, service: str, users: labels.Labels) -> labels.Labels:
-    """The labels of an object: the users' own, and over them those of the operator.
+def object_labels(datacenter: str, service: str, users: labels.Labels) -> labels.Labels:
+    """The labels of an object: those of the user, overridden by those of the operator.
 
     Pods carry `marks` and the users' labels, but not those of this operator's own objects: servers
     are found by them.
@@ -85,4 +85,4 @@ def child_labels(datacenter: str, service: str, users: labels.Labels) -> labels.
         labels.NAME: service,
         labels.INSTANCE: datacenter,
     }
-    return {**labels.users_own(users), **ours, **marks(datacenter, service)}
+    return {**labels.users_own(users), **ours, **selector_labels(datacenter, service)}

@@ -1,7 +1,7 @@
-"""Datacenter and BootstrapServiceSet: the two kinds in which people say what a datacenter gets.
+"""Datacenter and BootstrapServiceSet: the two kinds in which users declare shared services.
 
-Uses contracts.datacenter.service_spec. Both are cluster-scoped, for they speak of the platform and
-not of a tenant, and so that objects in the namespace of a datacenter can be owned by its rows.
+Uses contracts.datacenter.service_spec. Both are cluster-scoped, because they belong to the platform
+and not to a tenant. So are BootstrapWorkloads, which own objects in the namespace of a datacenter.
 """
 
 from typing import Annotated, Literal
@@ -39,14 +39,14 @@ SourceName = Annotated[str, Field(min_length=1, max_length=320)]
 
 
 class InvalidDatacenterError(InvalidClusterError):
-    """An object that this version cannot read as the kind of datacenters that it says it is."""
+    """An object that cannot be parsed as its kind, or that breaks a rule."""
 
 
 class DatacenterModel(ApiObject):
-    """One of the kinds of datacenters, as the API server keeps it.
+    """Base class of the kinds of datacenters.
 
-    The context of a read, of type Known, reads the body of a service, and may answer with what it
-    read before.
+    The validation context may be a ServiceParser, which parses the bodies of services and may
+    return cached ones.
     """
 
     invalid = InvalidDatacenterError
@@ -54,7 +54,7 @@ class DatacenterModel(ApiObject):
 
 
 class RedeployRequest(ApiModel):
-    """An order to replace the pods of one service, carried out once whenever its text changes."""
+    """A request to replace the pods of one service, carried out once for each new token."""
 
     name: ServiceName = Field(description="Name of the service.", examples=["log-shipper"])
     token: Token = Field(description="Any text.", examples=["again-1"])
@@ -144,14 +144,14 @@ class DatacenterSpec(ApiModel):
 
 
 class SourceStatus(ApiModel):
-    """One source of services, as it answered last."""
+    """Last known state of a source of services."""
 
     name: SourceName = Field(description="One of declared, set/<name> and hook/<name>.")
     priority: int = Field(default=0, description="Priority of the source; the higher number wins.")
     services: Count = Field(default=0, description="Number of services of the source.")
-    last_good: Word = Field(default="", description="Digest of the last valid answer.")
+    last_good: Word = Field(default="", description="Digest of the last valid result.")
     last_good_time: Timestamp | None = Field(
-        default=None, description="Time of the first answer with this digest."
+        default=None, description="Time of the first result with this digest."
     )
     error: Text = Field(
         default="", description="Error of the last request to the source; empty if it succeeded."
@@ -174,7 +174,7 @@ class DatacenterStatus(StoredStatus):
     )
     sources: tuple[SourceStatus, ...] = Field(
         default=(),
-        description=("Sources of services with their last answers, by priority."),
+        description=("Sources of services with their last results, by priority."),
         max_length=SOURCES_MAX,
         json_schema_extra=as_map("name"),
     )
@@ -199,7 +199,7 @@ class Datacenter(DatacenterModel):
 
 
 class DatacenterSelector(ApiModel):
-    """Which datacenters; everything that is named must be so, and nothing named means all."""
+    """A selector of datacenters: all set fields must match; an empty one matches all."""
 
     providers: tuple[_Place, ...] = Field(
         default=(),
@@ -227,7 +227,7 @@ class DatacenterSelector(ApiModel):
 
 
 class ServiceSetSpec(ApiModel):
-    """Services, and which datacenters get them."""
+    """Services, and the datacenters that they are for."""
 
     selector: DatacenterSelector = Field(
         default_factory=DatacenterSelector, description="Selects datacenters."
@@ -251,7 +251,7 @@ class ServiceSetSpec(ApiModel):
 
 
 class BootstrapServiceSet(DatacenterModel):
-    """Services that all selected datacenters get."""
+    """Services of all selected datacenters."""
 
     api_version: str = API_VERSION
     kind: str = SERVICE_SET_KIND

@@ -1,7 +1,7 @@
-"""The conditions of a Datacenter and the reasons that they may give.
+"""The conditions of a Datacenter and their reasons.
 
-Uses contracts.conditions.reason. Read by managers.datacenter.status, which gives no other, and by
-docs/datacenters.md.
+Uses contracts.conditions.reason. Used by managers.datacenter.status, which sets no other reason;
+docs/datacenters.md lists them.
 """
 
 from typing import Final
@@ -9,55 +9,56 @@ from typing import Final
 from contracts.conditions.reason import NOTHING, Reason
 
 READY: Final = "Ready"
-"""Whether every service runs as it is wanted."""
+"""Whether every service runs in its desired state."""
 SOURCES_READY: Final = "SourcesReady"
-"""Whether every source of services answers."""
+"""Whether every source of services returns a valid list."""
 NO_CONFLICTS: Final = "NoConflicts"
-"""Whether every name of a service is wanted by one source."""
+"""Whether no two sources declare a service of the same name."""
 
 _REASONS = (
-    Reason("AllRunning", "Every service runs as it is wanted.", NOTHING),
+    Reason("AllRunning", "Every service runs in its desired state.", NOTHING),
     Reason(
         "ServicesNotRunning",
-        "Services are being made, changed or taken away, or wait for others.",
-        "Wait; if it lasts, `baoctl datacenter status <name>` says what each one waits for.",
+        "Services are being created, updated or deleted, or wait for their dependencies.",
+        "Wait; if it persists, `baoctl datacenter status <name>` shows what each one waits for.",
     ),
     Reason(
         "ServicesFailed",
-        "The last attempt at a service failed. It is tried again, unless only a change helps.",
+        "The last attempt to provision a service failed. It is retried, unless the spec or the "
+        "environment has to change first.",
         "`baoctl datacenter status <name>` shows the error of each service and the next attempt.",
     ),
     Reason(
         "InvalidSpec",
-        "The spec cannot be read or breaks a rule; what there is stays as it is.",
+        "The spec cannot be parsed or breaks a rule; existing services are not changed.",
         "Correct the field that the message names.",
     ),
     Reason(
         "Maintenance",
-        "spec.state is Maintenance: nothing is changed, and what runs is still looked at.",
+        "spec.state is Maintenance: services are observed, and not changed.",
         "Set spec.state to Active when the maintenance is over.",
     ),
     Reason(
         "Offline",
-        "spec.state is Offline: nothing is looked at, so nobody knows what runs.",
+        "spec.state is Offline: services are not observed, so their state is unknown.",
         "Set spec.state to Active when the datacenter is back.",
     ),
     Reason(
         "Deleting",
-        "The datacenter is being deleted, and its services are taken away before it.",
-        "Wait; if it lasts, the message names what is left. In state Maintenance or Offline set "
-        "spec.state to Draining.",
+        "The datacenter is being deleted; its services are deleted first.",
+        "Wait; if it persists, the message names the remaining services. In state Maintenance or "
+        "Offline set spec.state to Draining.",
     ),
-    Reason("AllAnswer", "Every source of services answers.", NOTHING),
+    Reason("AllAnswer", "Every source of services returned a valid list.", NOTHING),
     Reason(
         "SourceDegraded",
-        "A source failed or gave services that break a rule; its last good ones stay.",
+        "A source failed or returned services that break a rule; its last valid services are kept.",
         "Read status.sources: it names each source and its error.",
     ),
-    Reason("NoConflict", "No two sources give a service of the same name.", NOTHING),
+    Reason("NoConflict", "No two sources declare a service of the same name.", NOTHING),
     Reason(
         "Conflict",
-        "Two sources give a service of the same name; the one with the higher rank is used.",
+        "Two sources declare a service of the same name; the one of higher precedence is used.",
         "Remove or rename one of the two that the message names.",
     ),
 )

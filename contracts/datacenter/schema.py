@@ -59,7 +59,7 @@ _WORKLOAD_COLUMNS: tuple[Column, ...] = (
         0,
     ),
     _AGE,
-    # A column of type date shows no time that is still to come.
+    # A column of type date cannot show a time in the future.
     ("Next-Retry", "string", ".status.nextRetryTime", "Time of the next attempt.", 1),
     ("Message", "string", ".status.message", "What the service waits for.", 1),
     ("Error", "string", ".status.lastError.message", "Why the last attempt failed.", 1),
@@ -67,18 +67,18 @@ _WORKLOAD_COLUMNS: tuple[Column, ...] = (
 
 
 def crds() -> tuple[Schema, ...]:
-    """The three CustomResourceDefinitions, fresh and safe to change."""
+    """Return new copies of the three CustomResourceDefinitions."""
     return datacenter_crd(), service_set_crd(), workload_crd()
 
 
 def datacenter_crd() -> Schema:
-    """The CustomResourceDefinition of Datacenter, fresh and safe to change."""
+    """Return a new copy of the CustomResourceDefinition of Datacenter."""
     schema = _schema(Datacenter, DATACENTER_KIND, DATACENTER_RULES)
     return _platform(DATACENTERS, "dc", _DATACENTER_COLUMNS, schema)
 
 
 def service_set_crd() -> Schema:
-    """The CustomResourceDefinition of BootstrapServiceSet; it has no status."""
+    """Return a new copy of the CustomResourceDefinition of BootstrapServiceSet, without status."""
     schema = _schema(BootstrapServiceSet, SERVICE_SET_KIND, SET_RULES)
     crd = _platform(SERVICE_SETS, "bss", _SET_COLUMNS, schema)
     del crd["spec"]["versions"][0]["subresources"]
@@ -86,7 +86,7 @@ def service_set_crd() -> Schema:
 
 
 def workload_crd() -> Schema:
-    """The CustomResourceDefinition of BootstrapWorkload, fresh and safe to change."""
+    """Return a new copy of the CustomResourceDefinition of BootstrapWorkload."""
     schema = _schema(BootstrapWorkload, WORKLOAD_KIND, WORKLOAD_RULES)
     return _platform(WORKLOADS, "bws", _WORKLOAD_COLUMNS, schema)
 

@@ -1,9 +1,9 @@
-"""The body of one shared service: what runs, where its files come from, what it waits for.
+"""The body of one shared service: its containers, their files, and its dependencies.
 
 Uses contracts.api.meta and its neighbours. Part of Datacenter, BootstrapServiceSet and
 BootstrapWorkload, and what a hook returns. There is no field for a namespace or a privilege, so
-that none can be asked for; contracts.datacenter.rules.all_rules has what goes beyond fields, and
-contracts.datacenter.grants what an administrator has to allow first.
+none can be requested; contracts.datacenter.rules.all_rules has the rules across fields, and
+contracts.datacenter.grants the fields that require a permission.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from contracts.datacenter.container_files import (
     NAME_PATTERN,
     SERVICE_NAME_MAX,
     ConfigFile,
-    PartName,
+    ContainerName,
     SecretFiles,
     Volume,
 )
@@ -45,12 +45,12 @@ from runtime.memo import memoize
 
 Kind = Literal["Deployment", "StatefulSet", "DaemonSet", "OpenBaoCluster", "Objects"]
 OBJECTS_KIND: Final = "Objects"
-"""The kind of a service that is objects of other kinds, and no pods of its own."""
+"""The kind of a service that consists of objects of other kinds, and has no pods."""
 Role = Literal["Main", "Sidecar", "Init"]
 
 OPENBAO_READY = "openbao:ready"
-"""What a service names in dependsOn to wait for the OpenBaoClusters of its datacenter."""
-PARTS_MAX = 16
+"""The dependency on all OpenBaoClusters of the datacenter."""
+CONTAINERS_MAX = 16
 OBJECTS_MAX = 32
 REPLICAS_MAX = 1000
 
@@ -65,15 +65,15 @@ Dependency = Annotated[
 _Word = Annotated[str, Field(max_length=4096)]
 
 
-class SecretValue(ApiModel):
+class SecretKeyRef(ApiModel):
     """One key of a Secret in the namespace of the datacenter."""
 
     name: SubdomainName = Field(description="Name of the Secret.", examples=["shipper-login"])
     key: DataKey = Field(description="Key in the Secret.", examples=["password"])
 
 
-class Variable(ApiModel):
-    """One variable of the environment: a value, or a key of a Secret."""
+class EnvVar(ApiModel):
+    """An environment variable: a value, or a key of a Secret."""
 
     name: str = Field(
         description="Name of the variable.",
@@ -88,7 +88,7 @@ class Variable(ApiModel):
         examples=["info"],
         max_length=4096,
     )
-    secret: SecretValue | None = Field(
+    secret: SecretKeyRef | None = Field(
         default=None, description="Secret that holds the value. Excludes value."
     )
 
@@ -107,7 +107,7 @@ class ServicePort(ApiModel):
 
 
 class HealthCheck(ApiModel):
-    """How the kubelet finds out whether a container is well: one of http, tcp and command."""
+    """The probe of a container: one of HTTP, TCP and command."""
 
     http_path: str | None = Field(
         default=None,
@@ -148,29 +148,29 @@ class HealthCheck(ApiModel):
     )
 
 
-class PartResources(ApiModel):
-    """Requests and limits of a container."""
+class ContainerResources(ApiModel):
+    """Resource requests and limits of a container."""
 
     requests: Quantities = Field(
         default_factory=dict,
-        description="What is reserved for the container.",
+        description="Resources reserved for the container.",
         examples=[{"cpu": "50m"}],
     )
     limits: Quantities = Field(
         default_factory=dict,
-        description="Most that the container may use.",
+        description="Upper limit of the resources of the container.",
         examples=[{"memory": "64Mi"}],
     )
 
 
-class ServicePart(ApiModel):
+class ServiceContainer(ApiModel):
     """One container of a service."""
 
-    name: PartName = Field(description="Name of the container.", examples=["shipper"])
+    name: ContainerName = Field(description="Name of the container.", examples=["shipper"])
     role: Role = Field(
         default="Main",
-        description="Main serves; Init containers end before it starts; Sidecar containers run"
-        " beside it.",
+        description="The one Main container serves; Init containers complete before it starts;"
+        " Sidecar containers run next to it.",
     )
     image: Image = Field(
         description="Image of the container.", examples=["registry.example.com/shipper:3.1.2"]
@@ -181,14 +181,14 @@ class ServicePart(ApiModel):
     args: tuple[_Word, ...] = Field(
         default=(), description="Arguments; left out, the image's own.", max_length=64
     )
-    depends_on: tuple[PartName, ...] = Field(
+    depends_on: tuple[ContainerName, ...] = Field(
         default=(),
         description="Init and Sidecar containers that start before this one.",
         examples=[["fetch-rules"]],
-        max_length=PARTS_MAX,
+        max_length=CONTAINERS_MAX,
         json_schema_extra=as_set(),
     )
-    env: tuple[Variable, ...] = Field(
+    env: tuple[EnvVar, ...] = Field(
         default=(),
         description="Environment variables, each with a value or a key of a Secret.",
         max_length=128,
@@ -222,13 +222,13 @@ class ServicePart(ApiModel):
         default=None,
         description="Health check of the container; left out, a running container is healthy.",
     )
-    resources: PartResources | None = Field(
+    resources: ContainerResources | None = Field(
         default=None, description="Requests and limits; left out, none."
     )
 
 
-Known = Callable[[Any], "BootstrapService"]
-"""Reads the body of a service, or answers with what it read before. Raises ValidationError."""
+ServiceParser = Callable[[Any], "BootstrapService"]
+"""Parses the body of a service, or returns a cached one. Raises ValidationError."""
 
 
 class BootstrapService(ApiModel):
@@ -251,10 +251,10 @@ class BootstrapService(ApiModel):
         ge=0,
         le=REPLICAS_MAX,
     )
-    services: tuple[ServicePart, ...] = Field(
+    services: tuple[ServiceContainer, ...] = Field(
         default=(),
         description="Containers: one Main, and any number of Sidecar and Init containers.",
-        max_length=PARTS_MAX,
+        max_length=CONTAINERS_MAX,
         json_schema_extra=as_map("name"),
     )
     openbao: FreeObject | None = Field(
@@ -272,12 +272,12 @@ class BootstrapService(ApiModel):
     depends_on: tuple[Dependency, ...] = Field(
         default=(),
         description=(
-            "Services of the same datacenter that must be Running before this one is made. "
-            "openbao:ready are all of kind OpenBaoCluster; whoever names it is told their address, "
-            "authority and role names."
+            "Services of the same datacenter that must be Running before this one is created. "
+            "openbao:ready stands for all services of kind OpenBaoCluster; a service that names it "
+            "receives their addresses, CA and role names."
         ),
         examples=[["openbao:ready"]],
-        max_length=PARTS_MAX,
+        max_length=CONTAINERS_MAX,
         json_schema_extra=as_set(),
     )
     labels: Labels = Field(
@@ -332,27 +332,27 @@ class BootstrapService(ApiModel):
     def _read(
         cls, value: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Any:
-        read_service: Known | None = info.context
+        read_service: ServiceParser | None = info.context
         if read_service is None:
             return handler(value)
         try:
             return read_service(value)
         except ValidationError:
-            # Once more, so that it is told where in the whole object that is.
+            # Validate again: this error has the path within the whole object.
             return handler(value)
 
     @property
-    def main(self) -> ServicePart | None:
-        """The container that serves; None when there is none, which no rule lets pass."""
+    def main(self) -> ServiceContainer | None:
+        """The Main container; None without one, which the rules reject."""
         return next((part for part in self.services if part.role == "Main"), None)
 
     @property
-    def wanted_replicas(self) -> int:
-        """How many pods it asks for, where that is asked."""
+    def desired_replicas(self) -> int:
+        """The desired number of pods of a kind with replicas."""
         return 1 if self.replicas is None else self.replicas
 
 
-BODIES: Final = 2048
-"""Different bodies of which something is remembered."""
-known_body: Final[Known] = memoize(BootstrapService.model_validate, size=BODIES)
-"""For bodies that nobody changes, such as those in a cache where equal ones are one object."""
+BODY_CACHE_SIZE: Final = 2048
+"""Maximum number of bodies in each cache."""
+parse_cached: Final[ServiceParser] = memoize(BootstrapService.model_validate, size=BODY_CACHE_SIZE)
+"""For immutable bodies, such as those of an informer cache, where equal ones are shared."""

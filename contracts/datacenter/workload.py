@@ -1,6 +1,6 @@
-"""BootstrapWorkload: one service of one datacenter, and what became of it. The row of the seed.
+"""BootstrapWorkload: one service of one datacenter, with its status.
 
-Uses contracts.datacenter.service_spec. Written by the operator alone; people read it.
+Uses contracts.datacenter.service_spec. Only the operator writes it.
 """
 
 from typing import Annotated, Literal
@@ -15,7 +15,7 @@ from contracts.datacenter.kinds import WORKLOAD_KIND
 from contracts.datacenter.objects import DatacenterModel, SourceName
 from contracts.datacenter.service_spec import BootstrapService
 
-RowState = Literal["Pending", "Provisioning", "Running", "Failed", "Retiring", "Retired"]
+ServiceState = Literal["Pending", "Provisioning", "Running", "Failed", "Retiring", "Retired"]
 REFS_MAX = 64
 
 
@@ -41,7 +41,7 @@ class WorkloadSpec(ApiModel):
 
 
 class ServiceRef(ApiModel):
-    """An object that was made for a service."""
+    """An object of a service."""
 
     name: Name = Field(
         description="Name of the container or the service that the object belongs to."
@@ -50,15 +50,17 @@ class ServiceRef(ApiModel):
 
 
 class BootstrapWorkloadStatus(StoredStatus):
-    """Observed state of a service. For people: the operator decides nothing by `state`."""
+    """Observed state of a service. For users: no decision of the operator depends on `state`."""
 
     observed_generation: int = Field(
         default=0, description="metadata.generation of the spec that this status is about.", ge=0
     )
-    state: RowState = Field(default="Pending", description="State of the service.")
+    state: ServiceState = Field(default="Pending", description="State of the service.")
     message: Text = Field(default="", description="What the service waits for.")
     digest: Word = Field(default="", description="spec.digest of the last attempt.")
-    attempts: Count = Field(default=0, description="Attempts since the last change that failed.")
+    attempts: Count = Field(
+        default=0, description="Failed attempts since the last change of the spec."
+    )
     next_retry_time: Timestamp | None = Field(
         default=None,
         description="Time of the next attempt; absent if the next attempt waits for a change.",

@@ -1,6 +1,7 @@
-"""Records that sources, store, provider and decision exchange: values, no I/O.
+"""The records of shared services, which sources, store, provider and state machine exchange.
 
-Uses contracts.datacenter.service_spec. Called by managers.datacenter and by programs that embed it.
+Uses contracts.datacenter.service_spec. Values without I/O. Used by managers.datacenter and by
+programs that embed it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from datetime import datetime
 
 from contracts.datacenter.grants import NO_ACCESS, NodeAccess, ObjectKind
 from contracts.datacenter.objects import State
-from contracts.datacenter.service_spec import BODIES, BootstrapService
-from contracts.datacenter.workload import RowState
+from contracts.datacenter.service_spec import BODY_CACHE_SIZE, BootstrapService
+from contracts.datacenter.workload import ServiceState
 from runtime.apply.intent import digest
 from runtime.memo import memoize
 
@@ -22,7 +23,7 @@ DECLARED = "declared"
 
 @dataclass(frozen=True, slots=True)
 class DatacenterInfo:
-    """A datacenter, as much of it as hooks, stores and providers need."""
+    """The data of a datacenter for hooks, stores and providers."""
 
     name: str
     uid: str
@@ -38,14 +39,14 @@ class DatacenterInfo:
 
 @dataclass(frozen=True, slots=True)
 class ServiceSource:
-    """Where a service comes from."""
+    """The source of a service."""
 
     name: str
     priority: int = 0
 
     @property
     def rank(self) -> tuple[bool, int, str]:
-        """The total order of sources, the winner first: declared, priority, name."""
+        """The precedence of sources, highest first: declared, then priority, then name."""
         return self.name != DECLARED, -self.priority, self.name
 
 
@@ -53,7 +54,7 @@ def _digest(service: BootstrapService, redeploy: str) -> str:
     return digest({"service": service.to_object(), "redeploy": redeploy})
 
 
-_digest_of = memoize(_digest, size=BODIES)
+_digest_of = memoize(_digest, size=BODY_CACHE_SIZE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class DesiredService:
     service: BootstrapService
     source: ServiceSource
     redeploy: str = ""
-    """The last order to replace its pods; "" for none."""
+    """The token of the last redeploy request; "" for none."""
     _digest: str = field(default="", init=False, repr=False, compare=False)
 
     @property
@@ -73,7 +74,7 @@ class DesiredService:
 
     @property
     def digest(self) -> str:
-        """Name everything that a change of rolls out: the whole body, and the order.
+        """The digest of everything that is rolled out: the body and the redeploy token.
 
         Computed once.
         """
@@ -93,39 +94,39 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class ServiceProgress:
-    """The progress of a service. For users, and only for the time of the next attempt."""
+    """The progress of a service. For users; decisions use only the last failure and its backoff."""
 
-    state: RowState = "Pending"
+    state: ServiceState = "Pending"
     message: str = ""
     digest: str = ""
-    """The digest of the spec that was tried last: attempts and failure are of that one."""
+    """The digest of the last attempted spec, to which attempts and failure belong."""
     attempts: int = 0
     next_retry: datetime | None = None
-    """None after a failure: only a change is worth another attempt."""
+    """None after a failure that only a change can resolve."""
     failure: Failure | None = None
     running_since: datetime | None = None
     ready: str = ""
     provider_ref: str = ""
     service_refs: tuple[tuple[str, str], ...] = ()
-    """Names and objects, sorted."""
+    """Names with references to objects, sorted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceRecord:
-    """One service of one datacenter, as a store keeps it."""
+    """The stored record of one service of one datacenter."""
 
     id: str
-    """Assigned by the store; never that of another record, not even of a deleted one."""
+    """Assigned by the store; never reused."""
     datacenter: DatacenterInfo
     desired: DesiredService
     progress: ServiceProgress = field(default_factory=ServiceProgress)
     retiring: bool = False
-    """It is being removed, and is kept until its objects are gone."""
+    """It is being removed; the record exists until its objects are gone."""
     version: str = ""
-    """Of the store: a write based on another version is refused."""
-    moved: bool = False
-    """The store still has another provider for it than its datacenter, and an update corrects it:
-    nothing may be created before, or its creator would be unknown."""
+    """Of the store, as resourceVersion: a write based on another version is a conflict."""
+    provider_changed: bool = False
+    """The stored provider differs from that of the datacenter. An update corrects it before
+    anything is created: otherwise the provider of the objects would be unknown."""
 
     @property
     def name(self) -> str:
@@ -135,32 +136,32 @@ class ServiceRecord:
 
 @dataclass(frozen=True, slots=True)
 class Vault:
-    """What other services may know of an OpenBaoCluster that is ready. Never a token or a key."""
+    """Connection data of a ready OpenBaoCluster for other services. Never a token or a key."""
 
     service: str
     address: str
     """URL, such as https://fra1-vault-public.dc-fra1.svc:8200."""
     ca_secret: str
-    """Name of the Secret in the namespace of the datacenter whose ca.crt is the authority."""
+    """Name of the Secret in the namespace of the datacenter with the CA as ca.crt."""
     roles: tuple[str, ...] = ()
-    """<mount>/<role> for each role that its first boot makes, sorted."""
+    """<mount>/<role> for each role that self-init creates, sorted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a provider observes of a service."""
+    """The state of a service, as its provider observes it."""
 
     present: bool = False
-    """Some object of it is there, be it one that is being deleted."""
+    """At least one of its objects exists, possibly terminating."""
     digest: str = ""
     """The digest of the spec that all objects were created from; "" while one is missing."""
-    well: bool = False
-    """The workload itself says that it is as its spec asks, all pods of the present spec ready."""
+    healthy: bool = False
+    """The status of the workload reports that its current spec is rolled out and ready."""
     ready: int = 0
-    wanted: int = 0
+    desired: int = 0
     message: str = ""
     """What the workload waits for, for users."""
     provider_ref: str = ""
     service_refs: tuple[tuple[str, str], ...] = ()
     vault: Vault | None = None
-    """Only for a well one of kind OpenBaoCluster."""
+    """Only for a healthy service of kind OpenBaoCluster."""

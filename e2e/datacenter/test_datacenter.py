@@ -86,10 +86,15 @@ def test_services_appear_by_themselves(
     watch = Stopwatch()
     datacenter.await_running(240.0)
     print(f"\n  {watch.seconds:.1f} s: all run")
-    assert [name for name, _ in datacenter.rows()] == ["agent", "log-shipper", "probe", "vault"]
-    assert {datacenter.state(name) for name, _ in datacenter.rows()} == {"Running"}
-    assert datacenter.row("agent")["spec"]["source"]["name"] == f"set/{SET}"
-    assert datacenter.row("probe")["spec"]["source"]["name"] == f"hook/{HOOK}"
+    assert [name for name, _ in datacenter.workloads()] == [
+        "agent",
+        "log-shipper",
+        "probe",
+        "vault",
+    ]
+    assert {datacenter.state(name) for name, _ in datacenter.workloads()} == {"Running"}
+    assert datacenter.workload("agent")["spec"]["source"]["name"] == f"set/{SET}"
+    assert datacenter.workload("probe")["spec"]["source"]["name"] == f"hook/{HOOK}"
     (pod,) = datacenter.pods("log-shipper")
     log = rig.kubectl("-n", datacenter.namespace, "logs", pod["metadata"]["name"], "-c", "main")
     print(log)
@@ -171,7 +176,7 @@ def test_a_failing_hook_keeps_what_it_gave(
 @pytest.mark.timeout(200)
 def test_a_service_that_nobody_wants_retires(api: Api, datacenter: DatacenterUnderTest) -> None:
     api.patch(SERVICE_SETS, None, SET, {"spec": {"services": []}})
-    until("its row is gone", lambda: datacenter.state("agent") == "", 60.0)
+    until("its BootstrapWorkload is gone", lambda: datacenter.state("agent") == "", 60.0)
     assert api.find(DEPLOYMENT, datacenter.namespace, datacenter.child("agent")) is None
     until("its pods are gone", lambda: not datacenter.pods("agent"), 60.0)
     datacenter.await_running()

@@ -102,7 +102,7 @@ def test_without_permission_it_is_refused_and_others_run(
 ) -> None:
     until("the speaker runs", lambda: datacenter.state("speaker") == "Running", 90.0)
     until("the agent is refused", lambda: datacenter.state("agent") == "Failed", 60.0)
-    error = datacenter.row("agent")["status"]["lastError"]
+    error = datacenter.workload("agent")["status"]["lastError"]
     print(f"\n  {error['message']}")
     assert error["reason"] == NODE_ACCESS_DENIED
     assert f"hostPaths of Datacenter {datacenter.name}, which allows nothing" in error["message"]
@@ -135,5 +135,5 @@ def test_a_withdrawn_permission_leaves_the_pod_and_is_reported(
     before = datacenter.uids("agent")
     datacenter.change(nodeAccess=None)
     until("it is told", lambda: datacenter.state("agent") == "Failed", 30.0)
-    assert "goes on, unchanged" in datacenter.row("agent")["status"]["message"]
+    assert "stay unchanged" in datacenter.workload("agent")["status"]["message"]
     assert datacenter.uids("agent") == before

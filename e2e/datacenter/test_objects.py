@@ -140,7 +140,7 @@ def test_a_hook_brings_nothing_that_is_not_allowed(
     api: Api, datacenter: DatacenterUnderTest
 ) -> None:
     until("the objects are refused", lambda: datacenter.state("definitions") == "Failed", 90.0)
-    error = datacenter.row("definitions")["status"]["lastError"]
+    error = datacenter.workload("definitions")["status"]["lastError"]
     print(f"\n  {error['message']}")
     assert error["reason"] == OBJECT_KIND_DENIED
     assert f"spec.objectKinds of Datacenter {datacenter.name}" in error["message"]

@@ -122,19 +122,19 @@ def services(image: str, replicas: int = 1, delay: int = 0) -> tuple[Object, ...
 
 
 def complete(datacenter: DatacenterUnderTest) -> set[str]:
-    """Kind and name of a row and an object for each of the three."""
-    rows = {f"{WORKLOADS.kind} {datacenter.name}.{name}" for name in NAMES}
-    return rows | {f"{kind.kind} {datacenter.child(name)}" for kind, name in CHILDREN}
+    """Kind and name of a BootstrapWorkload and an object for each of the three."""
+    workloads = {f"{WORKLOADS.kind} {datacenter.name}.{name}" for name in NAMES}
+    return workloads | {f"{kind.kind} {datacenter.child(name)}" for kind, name in CHILDREN}
 
 
 def parts(datacenter: DatacenterUnderTest) -> set[tuple[str, str]]:
     """The same by resource and name, as requests name them."""
-    rows = {(WORKLOADS.plural, f"{datacenter.name}.{name}") for name in NAMES}
-    return rows | {(kind.plural, datacenter.child(name)) for kind, name in CHILDREN}
+    workloads = {(WORKLOADS.plural, f"{datacenter.name}.{name}") for name in NAMES}
+    return workloads | {(kind.plural, datacenter.child(name)) for kind, name in CHILDREN}
 
 
 def of(datacenter: DatacenterUnderTest, entries: list[Entry]) -> list[Entry]:
-    """What was written to it, to its rows, and in its namespace, whoever did it."""
+    """What was written to it, to its BootstrapWorkloads, and in its namespace, whoever did it."""
     ours = (DATACENTERS.plural, WORKLOADS.plural)
     return [
         one
@@ -145,7 +145,7 @@ def of(datacenter: DatacenterUnderTest, entries: list[Entry]) -> list[Entry]:
 
 
 def made(entries: list[Entry]) -> Counter[tuple[str, str]]:
-    """How often each row and each object that runs one was created."""
+    """How often each BootstrapWorkload and each object that runs one was created."""
     kinds = (WORKLOADS.plural, *RUN_BY)
     return Counter(
         (one.resource, one.name)

@@ -124,7 +124,7 @@ def test_volumes_go_with_a_service_only_where_it_says_so(datacenter: DatacenterU
     assert len(claims(datacenter, TAKEN)) == 1
     watch = Stopwatch()
     datacenter.change(bootstrapServices=[])
-    until("both are retired", lambda: not datacenter.rows(), 60.0)
+    until("both are retired", lambda: not datacenter.workloads(), 60.0)
     until("the one volume is gone", lambda: not claims(datacenter, TAKEN), 30.0)
     until("no pod is left", lambda: not datacenter.uids(KEPT) | datacenter.uids(TAKEN), 30.0)
     print(f"\n  {watch.seconds:.1f} s: retired")

@@ -147,7 +147,7 @@ def one_change(api: Api, number: int) -> float:
     """Change the replicas of one datacenter; return the seconds until its status is current."""
     name = f"dc{number}"
     bodies = [service(one, replicas=2 if one == "agent" else 1) for one in SERVICES]
-    child = names.child(name, "agent")
+    child = names.object_name(name, "agent")
     began = time.monotonic()
     api.patch(DATACENTERS, None, name, {"spec": {"bootstrapServices": bodies}})
     path = namespace(number), child

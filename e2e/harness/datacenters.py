@@ -123,14 +123,16 @@ class DatacenterUnderTest:
     def describe(self) -> str:
         """Return the status of the datacenter and of its service records."""
         lines = [str(self.live().get("status"))]
-        return "\n".join([*lines, *(f"{name}: {row.get('status')}" for name, row in self.rows())])
+        return "\n".join(
+            [*lines, *(f"{name}: {workload.get('status')}" for name, workload in self.workloads())]
+        )
 
-    def rows(self) -> list[tuple[str, Object]]:
+    def workloads(self) -> list[tuple[str, Object]]:
         """Return its BootstrapWorkloads by service name."""
         found = self.api.list(WORKLOADS, None, f"{names.DATACENTER}={self.name}")
-        return sorted((row["spec"]["service"]["name"], row) for row in found)
+        return sorted((workload["spec"]["service"]["name"], workload) for workload in found)
 
-    def row(self, service: str) -> Object:
+    def workload(self, service: str) -> Object:
         """Read one BootstrapWorkload."""
         return self.api.get(WORKLOADS, None, names.workload_name(self.name, service))
 
@@ -141,7 +143,7 @@ class DatacenterUnderTest:
 
     def child(self, service: str) -> str:
         """The name of the objects of a service."""
-        return names.child(self.name, service)
+        return names.object_name(self.name, service)
 
     def belongings(self) -> set[str]:
         """All objects in its namespace that Kubernetes did not create."""
@@ -154,15 +156,16 @@ class DatacenterUnderTest:
 
     def identities(self) -> dict[str, str]:
         """The UIDs of its BootstrapWorkloads and their workloads, by kind and name."""
-        rows = {
-            f"{WORKLOADS.kind} {row['metadata']['name']}": uid_of(row) for _, row in self.rows()
+        workloads = {
+            f"{WORKLOADS.kind} {workload['metadata']['name']}": uid_of(workload)
+            for _, workload in self.workloads()
         }
         children = {
             f"{kind.kind} {obj['metadata']['name']}": uid_of(obj)
             for kind in WORKLOAD_KINDS
             for obj in self.api.list(kind, self.namespace)
         }
-        return rows | children
+        return workloads | children
 
     def event_reasons(self, service: str = "") -> list[str]:
         """The reasons of all events about it or about one of its services, with duplicates."""
@@ -189,7 +192,7 @@ class DatacenterUnderTest:
 
     def await_gone(self, seconds: float = 90.0) -> None:
         """Wait until it and all its BootstrapWorkloads are deleted."""
-        until("its rows are gone", lambda: not self.rows(), seconds)
+        until("its BootstrapWorkloads are gone", lambda: not self.workloads(), seconds)
         until("it is gone", lambda: self.api.find(DATACENTERS, None, self.name) is None, seconds)
 
 
@@ -200,11 +203,11 @@ def removed(api: Api, datacenter: DatacenterUnderTest) -> Callable[[], None]:
         free = {"metadata": {"finalizers": None}}
         with missing_ok():
             datacenter.delete()
-        for _, row in datacenter.rows():
+        for _, workload in datacenter.workloads():
             with missing_ok():
-                api.delete(WORKLOADS, None, row["metadata"]["name"])
+                api.delete(WORKLOADS, None, workload["metadata"]["name"])
             with missing_ok():
-                api.patch(WORKLOADS, None, row["metadata"]["name"], free)
+                api.patch(WORKLOADS, None, workload["metadata"]["name"], free)
         with missing_ok():
             api.patch(DATACENTERS, None, datacenter.name, free)
 

@@ -181,10 +181,10 @@ def test_a_datacenter_runs_a_service_and_leaves_nothing(
     made = DatacenterUnderTest(api, f"dc{uuid.uuid4().hex[:6]}", make_namespace())
     made.create(sleeper(rig.load_operator_image(), "agent"))
     made.await_running(SECONDS)
-    assert [name for name, _ in made.rows()] == ["agent"]
+    assert [name for name, _ in made.workloads()] == ["agent"]
     api.delete(DATACENTERS, None, made.name)
     until("the datacenter is gone", lambda: not api.find(DATACENTERS, None, made.name), SECONDS)
-    assert made.rows() == []
+    assert made.workloads() == []
     assert serving.alive
 
 

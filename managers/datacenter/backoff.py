@@ -17,9 +17,9 @@ from managers.datacenter.interfaces import ProviderError
 
 BASE: Final = timedelta(seconds=5)
 CAP: Final = timedelta(minutes=10)
-SPREAD: Final = 0.2
-"""Jitter: fraction of a delay that is added or subtracted at random."""
-CALM: Final = timedelta(minutes=10)
+JITTER: Final = 0.2
+"""Fraction of a delay that is added or subtracted at random."""
+STABLE_AFTER: Final = timedelta(minutes=10)
 """After running this long, a service has its failure count reset."""
 RETIRE: Final = ""
 """The goal of a retiring record."""
@@ -49,12 +49,12 @@ def due(progress: ServiceProgress, goal: str, now: datetime) -> bool:
 def delay(attempts: int, rng_unit: float) -> timedelta:
     """Return the delay after that many failures, at least one; `rng_unit` is in [0, 1)."""
     doubled = min(BASE * (1 << min(attempts - 1, _DOUBLINGS)), CAP)
-    return doubled * (1 - SPREAD + 2 * SPREAD * rng_unit)
+    return doubled * (1 - JITTER + 2 * JITTER * rng_unit)
 
 
-def ran_calmly(progress: ServiceProgress, now: datetime) -> bool:
+def ran_stably(progress: ServiceProgress, now: datetime) -> bool:
     """Return whether it has been Running for so long that earlier failures do not count."""
-    return progress.running_since is not None and now - progress.running_since >= CALM
+    return progress.running_since is not None and now - progress.running_since >= STABLE_AFTER
 
 
 def after_failure(
@@ -65,7 +65,7 @@ def after_failure(
     The time of the failure is the first with its reason and message. A terminal one has no next
     attempt, except FORBIDDEN, which waits CAP.
     """
-    fresh = progress.digest != goal or ran_calmly(progress, now)
+    fresh = progress.digest != goal or ran_stably(progress, now)
     attempts = 1 if fresh else progress.attempts + 1
     reason, message = error.reason[:REASON_MAX], clean_message(error.message)
     before = failed(progress, goal)
@@ -85,8 +85,8 @@ def after_failure(
 def after_success(progress: ServiceProgress, goal: str) -> ServiceProgress:
     """Return the progress once `goal` is reached, or an attempt at a new goal begins.
 
-    Attempts at the same goal stay counted until it has been Running for CALM, so that a flapping
-    service is retried with increasing delays.
+    Attempts at the same goal stay counted until it has been Running for STABLE_AFTER, so that a
+    flapping service is retried with increasing delays.
     """
     attempts = progress.attempts if progress.digest == goal else 0
     return replace(progress, digest=goal, attempts=attempts, failure=None, next_retry=None)

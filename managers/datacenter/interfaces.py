@@ -19,7 +19,7 @@ from contracts.datacenter.workload_records import (
 
 
 class StoreConflictError(Exception):
-    """The record changed or was created since it was read; read it again."""
+    """The record was changed or created since it was read; read it again."""
 
 
 class ProviderError(Exception):
@@ -70,7 +70,7 @@ class WorkloadStore(Protocol):
         ...
 
     async def remove(self, record: ServiceRecord) -> bool:
-        """Delete a retiring record; false if it was gone already, so that events are sent once."""
+        """Delete a retiring record; False if it was gone already, so that events are sent once."""
         ...
 
 
@@ -79,7 +79,7 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """What spec.provider of a datacenter calls it."""
+        """The value of spec.provider of a datacenter that selects it."""
         ...
 
     async def observe(self, record: ServiceRecord) -> Observation:

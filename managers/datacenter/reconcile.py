@@ -23,7 +23,7 @@ from contracts.datacenter.grants import NO_ACCESS, NodeAccess, ObjectKind
 from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, WORKLOAD_KIND
 from contracts.datacenter.objects import Datacenter, DatacenterSpec, InvalidDatacenterError, State
 from contracts.datacenter.rules.all_rules import datacenter_violations
-from contracts.datacenter.service_spec import known_body
+from contracts.datacenter.service_spec import parse_cached
 from contracts.datacenter.workload_records import (
     DECLARED,
     DatacenterInfo,
@@ -34,14 +34,14 @@ from managers.datacenter.lifecycle.plan import GATES
 from managers.datacenter.lifecycle.service import (
     DatacenterReport,
     DatacenterService,
-    ServiceOptions,
+    ReconcileOptions,
 )
-from managers.datacenter.sources.merge import SourceAnswer
+from managers.datacenter.sources.merge import SourceResult
 from managers.datacenter.status import (
     DatacenterCondition,
     DatacenterSummary,
-    account_of,
     compute,
+    summarize,
 )
 from managers.datacenter.store.kubernetes import FIELD_MANAGER, KubernetesStore, by_datacenter
 from runtime.apply.status_client import StatusClient
@@ -55,17 +55,17 @@ from runtime.memo import memoize
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.types import Object, ObjectKey, Request, is_terminating, key_of, uid_of
 
-ASK_AGAIN: Final = 300.0
-"""Seconds after which hooks are called again: a change of their answer causes no event."""
-DEGRADED_AGAIN: Final = 30.0
-"""The same while one of them fails."""
-BEGUN_LOOK: Final = 5.0
-"""Seconds to the first status of a new datacenter, if its records do not trigger it before."""
-LEAVING: Final = 10.0
-FLEET: Final = 4096
-"""Parsed Datacenters that are cached."""
-SHOWN: Final = 5
-CLOSED: Final[State] = "Maintenance"
+HOOK_INTERVAL: Final = 300.0
+"""Seconds between two calls of the hooks: a change of their result causes no event."""
+DEGRADED_HOOK_INTERVAL: Final = 30.0
+"""The same while a source fails."""
+FIRST_STATUS_DELAY: Final = 5.0
+"""Seconds to the first status of a new datacenter, unless its records trigger it before."""
+DELETION_REQUEUE: Final = 10.0
+PARSED_MAX: Final = 4096
+"""Maximum number of parsed Datacenters in the cache."""
+NAMES_MAX: Final = 5
+FALLBACK_STATE: Final[State] = "Maintenance"
 Grant = TypeVar("Grant")
 NODE_ACCESS: Final = TypeAdapter(NodeAccess)
 OBJECT_KINDS: Final = TypeAdapter(tuple[ObjectKind, ...])
@@ -76,37 +76,37 @@ class NotRecordedError(Transient):
 
 
 @dataclass(frozen=True, slots=True)
-class AcceptedDatacenter:
+class ValidDatacenter:
     """A valid Datacenter: its info for hooks, its spec and its declaration."""
 
     info: DatacenterInfo
     spec: DatacenterSpec
-    declared: SourceAnswer | None
+    declared: SourceResult | None
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedDatacenter:
-    """An invalid Datacenter, and why; its records stay as they are."""
+class InvalidDatacenter:
+    """An invalid Datacenter, with the error; its records are not changed."""
 
     info: DatacenterInfo
-    why: str
+    error: str
 
 
-def read(live: Object) -> AcceptedDatacenter | RefusedDatacenter:
-    """Parse and validate an object; a refusal is a value, so that it is cached per version."""
+def read(live: Object) -> ValidDatacenter | InvalidDatacenter:
+    """Parse and validate an object; an invalid object is a value, too, so that it is cached."""
     try:
-        datacenter = Datacenter.from_object(live, known_body)
+        datacenter = Datacenter.from_object(live, parse_cached)
         violations = datacenter_violations(datacenter)
         if violations:
             raise InvalidDatacenterError(violations)
     except InvalidDatacenterError as error:
-        return RefusedDatacenter(_remains(live), clean_message(str(error)))
+        return InvalidDatacenter(_fallback_info(live), clean_message(str(error)))
     services = datacenter.spec.bootstrap_services
-    declared = None if services is None else SourceAnswer(ServiceSource(DECLARED), services)
-    return AcceptedDatacenter(info_of(datacenter), datacenter.spec, declared)
+    declared = None if services is None else SourceResult(ServiceSource(DECLARED), services)
+    return ValidDatacenter(info_of(datacenter), datacenter.spec, declared)
 
 
-_read = memoize(read, size=FLEET, slot=uid_of)
+_read = memoize(read, size=PARSED_MAX, slot=uid_of)
 
 
 def info_of(datacenter: Datacenter) -> DatacenterInfo:
@@ -126,15 +126,15 @@ def info_of(datacenter: Datacenter) -> DatacenterInfo:
     )
 
 
-def _remains(live: Object) -> DatacenterInfo:
-    """Return the info of a datacenter with an invalid spec: above all, whether changes are allowed.
+def _fallback_info(live: Object) -> DatacenterInfo:
+    """Return the info of a datacenter with an invalid spec: its state and its permissions.
 
-    Its records have their own location.
+    Its records have the namespace and the provider.
     """
     spec: Any = live.get("spec")
     requested = (spec if isinstance(spec, dict) else {}).get("state", "Active")
-    # An unknown value of a newer version: it may forbid changes.
-    state = next((name for name in GATES if name == requested), CLOSED)
+    # A newer version may have a state that forbids changes.
+    state = next((name for name in GATES if name == requested), FALLBACK_STATE)
     allowed = spec if isinstance(spec, dict) else {}
     return DatacenterInfo(
         key_of(live).name,
@@ -156,8 +156,8 @@ def _read_grant(adapter: TypeAdapter[Grant], raw: Any, nothing: Grant) -> Grant:
 class DatacenterReconciler:
     """Reconciles the records of a datacenter with its sources, and writes its status.
 
-    Guarantees: contributions of an invalid spec or a failing source stay; the finalizer is removed
-    when no record is left; an unchanged datacenter costs no request.
+    Guarantees: services of an invalid spec or a failing source are kept; the finalizer is removed
+    after the last record; an unchanged datacenter causes no request.
     """
 
     def __init__(
@@ -181,95 +181,97 @@ class DatacenterReconciler:
         if live is None:
             return Done()
         datacenter = _read(live)
-        if isinstance(datacenter, RefusedDatacenter) and not is_terminating(live):
-            return await self._refuse(live, datacenter)
-        return await self._finalizer.reconcile(live, apply=self._serve, cleanup=self._leave)
+        if isinstance(datacenter, InvalidDatacenter) and not is_terminating(live):
+            return await self._report_invalid(live, datacenter)
+        return await self._finalizer.reconcile(
+            live, apply=self._reconcile_sources, cleanup=self._finalize
+        )
 
-    async def _refuse(self, live: Object, refused: RefusedDatacenter) -> Outcome:
-        records = await self._store.list_by_datacenter(refused.info)
+    async def _report_invalid(self, live: Object, invalid: InvalidDatacenter) -> Outcome:
+        records = await self._store.list_by_datacenter(invalid.info)
         await self._write_status(
             live,
-            DatacenterSummary(DatacenterCondition("False", "InvalidSpec", refused.why), records),
+            DatacenterSummary(DatacenterCondition("False", "InvalidSpec", invalid.error), records),
         )
-        return Blocked("InvalidSpec", refused.why)
+        return Blocked("InvalidSpec", invalid.error)
 
     async def _write_status(self, live: Object, summary: DatacenterSummary) -> None:
         status = compute(live, summary, self._clock.now())
         with suppress(NotFound):
             await self._statuses.apply_if_changed(live, status.to_object())
 
-    async def _serve(self, live: Object) -> Outcome:
+    async def _reconcile_sources(self, live: Object) -> Outcome:
         if live is not self._datacenters.get(key_of(live)):
-            # The response to the write of the finalizer.
+            # It is the response to the patch that added the finalizer.
             live = as_cached(self._datacenters, live)
         datacenter = _read(live)
-        if isinstance(datacenter, RefusedDatacenter):
-            return await self._refuse(live, datacenter)
+        if isinstance(datacenter, InvalidDatacenter):
+            return await self._report_invalid(live, datacenter)
         spec = datacenter.spec
-        orders = {one.name: one.token for one in spec.redeploy}
-        options = ServiceOptions(orders, frozenset(spec.forget_sources))
+        tokens = {one.name: one.token for one in spec.redeploy}
+        options = ReconcileOptions(tokens, frozenset(spec.forget_sources))
         report = await self._service.converge(datacenter.info, datacenter.declared, options)
-        if _is_begun(live, report):
-            return combine(report.outcome, Done(BEGUN_LOOK))
-        await self._write_status(live, account_of(report, spec.state))
-        _expect_written(report)
-        return combine(report.outcome, Done(_next_question(report)))
+        if _just_created(live, report):
+            return combine(report.outcome, Done(FIRST_STATUS_DELAY))
+        await self._write_status(live, summarize(report, spec.state))
+        _raise_failures(report)
+        return combine(report.outcome, Done(_next_hook_call(report)))
 
     # --- deletion ---------------------------------------------------------------------------
 
-    async def _leave(self, live: Object) -> Outcome:
+    async def _finalize(self, live: Object) -> Outcome:
         info = _read(live).info
         records = await self._store.list_by_datacenter(info)
         if records and not GATES[info.state].writes:
             message = (
-                f"spec.state is {info.state}, in which nothing is taken away: set it to Draining, "
-                f"and these services go: {_names(records)}"
+                f"spec.state is {info.state}, in which no service is deleted: set it to Draining "
+                f"to delete these services: {_names(records)}"
             )
             await self._write_status(
                 live, DatacenterSummary(DatacenterCondition("False", "Deleting", message), records)
             )
             return Wait("Deleting", message)
-        report = await self._service.converge(info, None, ServiceOptions(deleting=True))
-        if not report.rows:
+        report = await self._service.converge(info, None, ReconcileOptions(deleting=True))
+        if not report.records:
             return Done()
-        message = f"waits until these services are gone: {_names(report.rows)}"
+        message = f"waiting for the deletion of these services: {_names(report.records)}"
         await self._write_status(
             live,
-            DatacenterSummary(DatacenterCondition("False", "Deleting", message), report.rows),
+            DatacenterSummary(DatacenterCondition("False", "Deleting", message), report.records),
         )
-        _expect_written(report)
-        return combine(Wait("Deleting", message, LEAVING), report.outcome)
+        _raise_failures(report)
+        return combine(Wait("Deleting", message, DELETION_REQUEUE), report.outcome)
 
 
-def _is_begun(live: Object, report: DatacenterReport) -> bool:
-    """Return whether a new datacenter has only just inserted its records.
+def _just_created(live: Object, report: DatacenterReport) -> bool:
+    """Return whether this pass created the records of a new datacenter.
 
-    Their state follows within seconds: so a new fleet writes each status once.
+    Their state follows within seconds: one status write instead of two.
     """
-    return not live.get("status") and bool(report.planned.insert) and not report.troubles
+    return not live.get("status") and bool(report.planned.insert) and not report.failures
 
 
-def _expect_written(report: DatacenterReport) -> None:
+def _raise_failures(report: DatacenterReport) -> None:
     """Raise if a record could not be written, so that the pass is retried with backoff."""
-    if report.troubles:
-        raise NotRecordedError("; ".join(f"{one.name}: {one.message}" for one in report.troubles))
+    if report.failures:
+        raise NotRecordedError("; ".join(f"{one.name}: {one.message}" for one in report.failures))
 
 
-def _next_question(report: DatacenterReport) -> float:
-    degraded = any(source.error for source in report.merged.sources)
-    return DEGRADED_AGAIN if degraded else ASK_AGAIN
+def _next_hook_call(report: DatacenterReport) -> float:
+    degraded = any(source.error for source in report.merge_result.sources)
+    return DEGRADED_HOOK_INTERVAL if degraded else HOOK_INTERVAL
 
 
 def _names(records: Iterable[ServiceRecord]) -> str:
     found = [record.name for record in records]
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return ", ".join(found[:SHOWN]) + more
+    more = f" and {len(found) - NAMES_MAX} more" if len(found) > NAMES_MAX else ""
+    return ", ".join(found[:NAMES_MAX]) + more
 
 
 class BootstrapWorkloadReconciler:
-    """Advances one record by one step.
+    """Reconciles one BootstrapWorkload.
 
-    A record whose Datacenter is gone is being garbage-collected; it is driven by its own spec.
+    One whose Datacenter is gone is being garbage-collected; its own spec is used then.
     """
 
     def __init__(
@@ -298,32 +300,32 @@ class BootstrapWorkloadReconciler:
         return Done() if current is None else await self._service.drive(current, records)
 
     def _datacenter(self, name: str) -> DatacenterInfo:
-        """Return the present datacenter; if it is gone, its records have what they need."""
+        """Return the current datacenter; if it is gone, its records have enough to be removed."""
         live = self._datacenters.get(ObjectKey("", name))
         return DatacenterInfo(name, "", "") if live is None else _read(live).info
 
 
 class EventReporter:
-    """Sends transitions as events, for a Datacenter or a BootstrapWorkload."""
+    """Records events about Datacenters and BootstrapWorkloads."""
 
     def __init__(self, events: EventRecorder) -> None:
         self._events = events
 
     def __call__(
         self,
-        about: DatacenterInfo | ServiceRecord,
+        regarding: DatacenterInfo | ServiceRecord,
         kind: Literal["Normal", "Warning"],
         reason: str,
         message: str,
     ) -> None:
         """Record one event."""
-        self._events.event(_identity(about), kind, reason, message)
+        self._events.event(_identity(regarding), kind, reason, message)
 
 
-def _identity(about: DatacenterInfo | ServiceRecord) -> Object:
-    if isinstance(about, DatacenterInfo):
-        kind, name, uid = DATACENTER_KIND, about.name, about.uid
+def _identity(regarding: DatacenterInfo | ServiceRecord) -> Object:
+    if isinstance(regarding, DatacenterInfo):
+        kind, name, uid = DATACENTER_KIND, regarding.name, regarding.uid
     else:
-        kind, uid = WORKLOAD_KIND, about.id
-        name = names.workload_name(about.datacenter.name, about.name)
+        kind, uid = WORKLOAD_KIND, regarding.id
+        name = names.workload_name(regarding.datacenter.name, regarding.name)
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name, "uid": uid}}

@@ -18,56 +18,56 @@ from contracts.datacenter.reasons import DATACENTER_REASONS, NO_CONFLICTS, READY
 from contracts.datacenter.workload_records import ServiceRecord
 from managers.datacenter.lifecycle.service import DatacenterReport
 from managers.datacenter.lifecycle.state_machine import FAILED, RUNNING
-from managers.datacenter.sources.merge import Merged, SourceReport
+from managers.datacenter.sources.merge import MergeResult, SourceReport
 from runtime.types import Object
 
-SHOWN: Final = 5
+NAMES_MAX: Final = 5
 """Most services, sources or conflicts that a message names."""
 
-Answer = Literal["True", "False", "Unknown"]
+ConditionStatus = Literal["True", "False", "Unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class DatacenterCondition:
     """The status of one condition. Raises ValueError for an unknown reason."""
 
-    answer: Answer
+    status: ConditionStatus
     reason: str
     message: str = ""
 
     def __post_init__(self) -> None:
         if self.reason not in DATACENTER_REASONS:
-            raise ValueError(f"{self.reason!r} is no reason of a datacenter")
+            raise ValueError(f"{self.reason!r} is not a reason of a Datacenter")
 
 
 @dataclass(frozen=True, slots=True)
 class DatacenterSummary:
-    """The result of a pass: services, and sources if they were queried."""
+    """The result of a pass: services, and sources if they were called."""
 
     ready: DatacenterCondition
     records: tuple[ServiceRecord, ...] = ()
-    merged: Merged | None = None
+    merge_result: MergeResult | None = None
 
 
-def account_of(report: DatacenterReport, state: State) -> DatacenterSummary:
-    """Return the summary of a pass over the sources and records of a datacenter."""
-    return DatacenterSummary(_ready(report, state), report.rows, report.merged)
+def summarize(report: DatacenterReport, state: State) -> DatacenterSummary:
+    """Summarize a pass over the sources and records of a datacenter."""
+    return DatacenterSummary(_ready(report, state), report.records, report.merge_result)
 
 
 def _ready(report: DatacenterReport, state: State) -> DatacenterCondition:
     if state == "Offline":
         return DatacenterCondition("Unknown", "Offline")
-    failed = [record for record in report.rows if record.progress.state == FAILED]
+    failed = [record for record in report.records if record.progress.state == FAILED]
     if failed:
         return DatacenterCondition(
             "False", "ServicesFailed", _list(_describe(record) for record in failed)
         )
-    if report.planned.held and state == "Maintenance":
-        return DatacenterCondition("False", "Maintenance", report.planned.held)
+    if report.planned.blocked and state == "Maintenance":
+        return DatacenterCondition("False", "Maintenance", report.planned.blocked)
     unmet = [
-        *(f"{one.name}: {one.message}" for one in report.troubles),
-        *(_describe(record) for record in report.rows if not _runs(record)),
-        *(f"{name}: not made yet" for name in _absent(report)),
+        *(f"{one.name}: {one.message}" for one in report.failures),
+        *(_describe(record) for record in report.records if not _runs(record)),
+        *(f"{name}: not created yet" for name in _absent(report)),
     ]
     return (
         DatacenterCondition("False", "ServicesNotRunning", _list(unmet)) if unmet else _ALL_RUNNING
@@ -78,8 +78,10 @@ _ALL_RUNNING: Final = DatacenterCondition("True", "AllRunning")
 
 
 def _absent(report: DatacenterReport) -> list[str]:
-    existing = {record.name for record in report.rows} | {one.name for one in report.troubles}
-    return [service.name for service in report.merged.services if service.name not in existing]
+    existing = {record.name for record in report.records} | {one.name for one in report.failures}
+    return [
+        service.name for service in report.merge_result.services if service.name not in existing
+    ]
 
 
 def _runs(record: ServiceRecord) -> bool:
@@ -105,13 +107,13 @@ def compute(live: Object, summary: DatacenterSummary, now: datetime) -> Datacent
         _runs(record) and desired.get(record.name) == record.desired.digest
         for record in summary.records
     )
-    findings = {READY: summary.ready, **_of_sources(summary.merged)}
+    findings = {READY: summary.ready, **_of_sources(summary.merge_result)}
     old = {one.type: one for one in before.conditions}
     conditions = [
         _condition(kind, finding, old.get(kind), generation, now)
         for kind, finding in findings.items()
     ]
-    if summary.merged is None:
+    if summary.merge_result is None:
         conditions += [old[kind] for kind in (SOURCES_READY, NO_CONFLICTS) if kind in old]
     return DatacenterStatus(
         observed_generation=generation,
@@ -119,47 +121,47 @@ def compute(live: Object, summary: DatacenterSummary, now: datetime) -> Datacent
         running=running,
         failed=sum(record.progress.state == FAILED for record in summary.records),
         summary=f"{running}/{len(desired)}",
-        sources=_sources(summary.merged, before.sources, now),
+        sources=_sources(summary.merge_result, before.sources, now),
         conditions=tuple(conditions),
     )
 
 
 def _desired_digests(summary: DatacenterSummary) -> dict[str, str]:
-    """Return the digests of the desired services; of the records, if sources were not queried."""
-    if summary.merged is None:
+    """Return the digests of the desired services; of the records, if sources were not called."""
+    if summary.merge_result is None:
         return {record.name: record.desired.digest for record in summary.records}
-    return {service.name: service.digest for service in summary.merged.services}
+    return {service.name: service.digest for service in summary.merge_result.services}
 
 
-def _of_sources(merged: Merged | None) -> dict[str, DatacenterCondition]:
-    if merged is None:
+def _of_sources(merge_result: MergeResult | None) -> dict[str, DatacenterCondition]:
+    if merge_result is None:
         return {}
-    failing = [one for one in merged.sources if one.error]
+    failing = [one for one in merge_result.sources if one.error]
     degraded = DatacenterCondition(
         "False", "SourceDegraded", _list(f"{o.source.name}: {o.error}" for o in failing)
     )
     conflicting = DatacenterCondition(
-        "False", "Conflict", _list(one.message for one in merged.conflicts)
+        "False", "Conflict", _list(one.message for one in merge_result.conflicts)
     )
     return {
         SOURCES_READY: degraded if failing else DatacenterCondition("True", "AllAnswer"),
         NO_CONFLICTS: conflicting
-        if merged.conflicts
+        if merge_result.conflicts
         else DatacenterCondition("True", "NoConflict"),
     }
 
 
 def _list(texts: Iterable[str]) -> str:
-    return "; ".join(islice(texts, SHOWN))
+    return "; ".join(islice(texts, NAMES_MAX))
 
 
 def _sources(
-    merged: Merged | None, before: tuple[SourceStatus, ...], now: datetime
+    merge_result: MergeResult | None, before: tuple[SourceStatus, ...], now: datetime
 ) -> tuple[SourceStatus, ...]:
-    if merged is None:
+    if merge_result is None:
         return before
     old = {one.name: one for one in before}
-    return tuple(_source(one, old.get(one.source.name), now) for one in merged.sources)[
+    return tuple(_source(one, old.get(one.source.name), now) for one in merge_result.sources)[
         :SOURCES_MAX
     ]
 
@@ -180,10 +182,10 @@ def _source(one: SourceReport, old: SourceStatus | None, now: datetime) -> Sourc
 def _condition(
     kind: str, finding: DatacenterCondition, old: Condition | None, generation: int, now: datetime
 ) -> Condition:
-    since = old.last_transition_time if old is not None and old.status == finding.answer else None
+    since = old.last_transition_time if old is not None and old.status == finding.status else None
     return Condition(
         type=kind,
-        status=finding.answer,
+        status=finding.status,
         reason=finding.reason,
         message=clean_message(finding.message or DATACENTER_REASONS[finding.reason].meaning),
         observed_generation=generation,

@@ -1,4 +1,4 @@
-"""Datacenters and rows as the API server keeps them, and a server of them, for `baoctl datacenter`.
+"""Datacenters and BootstrapWorkloads of the API server, and a server of them, for the verbs.
 
 The objects are made by what the operator makes them with. Called by the tests of the three modules.
 """
@@ -79,13 +79,13 @@ def live_datacenter(
     }
 
 
-def live_row(
-    wish: DesiredService, progress: ServiceProgress | None = None, **metadata: Any
+def live_workload(
+    desired_service: DesiredService, progress: ServiceProgress | None = None, **metadata: Any
 ) -> Object:
-    """The BootstrapWorkload of a service of fra1; its progress is that of its present wish."""
-    obj = body_of(FRA1, wish)
+    """The BootstrapWorkload of a service of fra1; its progress is of its current spec."""
+    obj = body_of(FRA1, desired_service)
     if progress is not None:
-        known = progress if progress.digest else replace(progress, digest=wish.digest)
+        known = progress if progress.digest else replace(progress, digest=desired_service.digest)
         obj["status"] = status_of(obj, record_of(obj, FRA1), known, NOW).to_object()
     obj["metadata"] |= metadata
     return obj

@@ -44,7 +44,7 @@ MESSAGES = {
 PLACES: dict[str, tuple[Resource, str, Callable[[dict[str, Any]], Object]]] = {
     "datacenter": (DATACENTERS, "spec.bootstrapServices[0]", datacenter_object),
     "set": (SERVICE_SETS, "spec.services[0]", set_object),
-    "row": (WORKLOADS, "spec.service", workload_object),
+    "workload": (WORKLOADS, "spec.service", workload_object),
 }
 each_place = pytest.mark.parametrize(("kind", "path", "made"), PLACES.values(), ids=PLACES.keys())
 Make = Callable[[dict[str, Any]], Object]
@@ -197,7 +197,7 @@ async def test_what_has_not_the_shape_of_its_field_is_refused(
     server: Client, kind: Resource, path: str, made: Make, body: dict[str, Any], field: str
 ) -> None:
     whole = made(body)
-    # The name of a row is made of that of its service, and would be refused first.
+    # The name of a BootstrapWorkload contains that of its service, and would be refused first.
     whole["metadata"]["name"] = "a"
     causes = await _causes(server, kind, whole)
     assert f"{path}.{field}" in {where for where, _ in causes}
@@ -352,7 +352,7 @@ async def test_the_columns_of_a_set(installed: Rig, server: Client) -> None:
     assert row[:2] == ["shown", "5"]
 
 
-async def test_the_columns_of_a_row(installed: Rig, server: Client) -> None:
+async def test_the_columns_of_a_workload(installed: Rig, server: Client) -> None:
     status = {
         "state": "Failed",
         "ready": "0/1",

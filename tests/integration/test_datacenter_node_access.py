@@ -65,12 +65,14 @@ def _refused(act: Callable[[], object]) -> str:
 
 def _rendered(where: str, body: Object) -> Object:
     info = DatacenterInfo("fra1", "uid-fra1", where)
-    wish = DesiredService(BootstrapService.model_validate(body), ServiceSource("declared"))
-    row = ServiceRecord("00000000-0000-0000-0000-000000000001", info, wish)
-    made = render(row, ())[-1].body
+    desired_service = DesiredService(
+        BootstrapService.model_validate(body), ServiceSource("declared")
+    )
+    record = ServiceRecord("00000000-0000-0000-0000-000000000001", info, desired_service)
+    made = render(record, ())[-1].body
     return {
         **made,
-        "metadata": {**made["metadata"], "ownerReferences": [owner_of(row).reference()]},
+        "metadata": {**made["metadata"], "ownerReferences": [owner_of(record).reference()]},
     }
 
 

@@ -20,7 +20,7 @@ from contracts.datacenter.workload_records import (
 from contracts.naming import labels
 from managers.context.context import FIELD_MANAGER, MARKS
 from managers.datacenter.interfaces import ProviderError
-from managers.datacenter.provider.other_kinds import OtherKinds
+from managers.datacenter.provider.other_kinds import ObjectsProvider
 from runtime.apply.apply import OwnedApply
 from runtime.apply.apply_cache import ApplyCache
 from runtime.builtin_kinds import NAMESPACE
@@ -82,7 +82,7 @@ class Place:
         self.client, self.mark = client, mark
         self.namespace, self.role = f"dc-{mark}", f"issuer-{mark}"
         self.group, self.plural = f"g{mark}.example.com", "issuers"
-        self.provider = OtherKinds(client, self._apply)
+        self.provider = ObjectsProvider(client, self._apply)
         self.issuers = Resource(self.group, "v1", "Issuer", self.plural)
 
     def _apply(self, caches: Mapping[Resource, Cache]) -> OwnedApply:
@@ -95,8 +95,8 @@ class Place:
             settled=ApplyCache(SystemClock(), random.Random(1)),
         )
 
-    def record(self, *bodies: Object, uid: str = "row-1", **fields: Any) -> ServiceRecord:
-        """A row, as its store has it."""
+    def record(self, *bodies: Object, uid: str = "record-1", **fields: Any) -> ServiceRecord:
+        """A stored record."""
         kinds = (
             ObjectKind(group=DEFINITIONS.group, kind=DEFINITIONS.kind),
             ObjectKind(group=ROLES.group, kind=ROLES.kind),
@@ -137,7 +137,7 @@ class Place:
         }
 
     async def settled(self, record: ServiceRecord) -> None:
-        """Apply a row, and wait until everything of it is as it says."""
+        """Provision a record, and wait until it is healthy."""
         await self.provider.provision(record)
         clock = SystemClock()
         end = clock.monotonic() + 30.0
@@ -153,19 +153,21 @@ async def test_a_definition_and_an_object_of_it(place: Place) -> None:
     first = place.record(place.definition())
     assert not (await place.provider.observe(first)).present
     await place.settled(first)
-    second = place.record(place.issuer(), uid="row-2", name="issuers")
+    second = place.record(place.issuer(), uid="record-2", name="issuers")
     await place.settled(second)
     live = await place.client.get(place.issuers, ObjectKey(place.namespace, "own"))
     assert live["spec"] == {"selfSigned": {}}
     assert labels_of(live)["team"] == "a"
-    assert [one["uid"] for one in live["metadata"]["ownerReferences"]] == ["row-2"]
-    # Whatever becomes of the row, the garbage collector takes no definition.
+    assert [one["uid"] for one in live["metadata"]["ownerReferences"]] == ["record-2"]
+    # Whatever becomes of the record, the garbage collector takes no definition.
     name = ObjectKey("", f"{place.plural}.{place.group}")
     assert "ownerReferences" not in (await place.client.get(DEFINITIONS, name))["metadata"]
 
 
 async def test_before_its_definition_an_object_waits_and_says_why(place: Place) -> None:
-    with pytest.raises(ProviderError, match=r"serves no kind Issuer in g\w+\.example\.com/v1") as e:
+    with pytest.raises(
+        ProviderError, match=r"does not serve kind Issuer in g\w+\.example\.com/v1"
+    ) as e:
         await place.provider.provision(place.record(place.issuer()))
     assert (e.value.reason, e.value.terminal) == ("KindNotServed", False)
 
@@ -182,7 +184,7 @@ async def test_what_somebody_changes_is_noticed_and_put_back(place: Place) -> No
     await place.settled(record)
     after = await place.client.get(ROLES, key)
     assert after["rules"] == before["rules"]
-    # An unchanged row costs no write.
+    # An unchanged record costs no write.
     await place.provider.observe(record)
     again = await place.client.get(ROLES, key)
     assert again["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"]
@@ -190,9 +192,9 @@ async def test_what_somebody_changes_is_noticed_and_put_back(place: Place) -> No
 
 async def test_what_a_body_brings_no_more_is_deleted(place: Place) -> None:
     await place.settled(place.record(place.definition()))
-    both = place.record(cluster_role(place.role), place.issuer(), uid="row-2", name="issuers")
+    both = place.record(cluster_role(place.role), place.issuer(), uid="record-2", name="issuers")
     await place.settled(both)
-    one = place.record(cluster_role(place.role), uid="row-2", name="issuers")
+    one = place.record(cluster_role(place.role), uid="record-2", name="issuers")
     assert (await place.provider.observe(one)).digest == ""
     await place.settled(one)
     with pytest.raises(NotFound):
@@ -255,11 +257,11 @@ async def test_at_the_end_a_definition_stays_and_the_rest_goes(place: Place) -> 
     key = ObjectKey("", f"{place.plural}.{place.group}")
     left = await place.client.get(DEFINITIONS, key)
     assert labels.MANAGED_BY not in labels_of(left)
-    # A later row of that name takes it over, and no other one does.
-    other = place.record(place.definition(), uid="row-3", name="another")
+    # A later record of that name takes it over, and no other one does.
+    other = place.record(place.definition(), uid="record-3", name="another")
     with pytest.raises(ProviderError, match="belongs to"):
         await place.provider.provision(other)
-    later = place.record(place.definition(), uid="row-4")
+    later = place.record(place.definition(), uid="record-4")
     await place.settled(later)
     assert uid_of(await place.client.get(DEFINITIONS, key)) == uid_of(left)
 

@@ -45,7 +45,7 @@ GC, DEPLOYING = controller("generic-garbage-collector"), controller("deployment-
 SCALING = controller("horizontal-pod-autoscaler")
 TOLD = (Vault("vault", "https://vault.test:8200", "vault-ca", ("jwt/app",)),)
 PLAIN = service("shipper")
-NAME = names.child("fra1", "shipper")
+NAME = names.object_name("fra1", "shipper")
 Act = Callable[[Asking, str], Any]
 
 
@@ -67,8 +67,8 @@ def _await_policies(made: Place) -> None:
     stray = {"metadata": {"name": "stray", "namespace": where}}
     bare = {**stray, "spec": _first(where, PLAIN, kinds.DEPLOYMENT)["spec"]}
     operator, tenant = made.ask(OPERATOR), made.ask(TENANT)
-    locked.await_refusal(operator, kinds.DEPLOYMENT, bare, "of a datacenter only")
-    locked.await_refusal(tenant, WORKLOADS, workload_object(PLAIN), "by the operator alone")
+    locked.await_refusal(operator, kinds.DEPLOYMENT, bare, "only services of datacenters")
+    locked.await_refusal(tenant, WORKLOADS, workload_object(PLAIN), "only the operator writes")
     own = datacenter_object(namespace=NAMESPACE, name="canary")
     locked.await_refusal(made.ask(), DATACENTERS, own, "namespace of the operator")
     cluster = {**stray, "spec": vault()["openbao"]}
@@ -96,18 +96,20 @@ def _bare() -> Object:
     return {"selector": {"matchLabels": marks}, "template": template}
 
 
-def _row(where: str, body: Object) -> ServiceRecord:
+def _record(where: str, body: Object) -> ServiceRecord:
     info = DatacenterInfo("fra1", "uid-fra1", where)
-    wish = DesiredService(BootstrapService.model_validate(body), ServiceSource("declared"))
-    return ServiceRecord("00000000-0000-0000-0000-000000000001", info, wish)
+    desired_service = DesiredService(
+        BootstrapService.model_validate(body), ServiceSource("declared")
+    )
+    return ServiceRecord("00000000-0000-0000-0000-000000000001", info, desired_service)
 
 
 def _objects(where: str, body: Object) -> list[tuple[Resource, Object]]:
     """Everything that the operator makes for a service."""
-    row = _row(where, body)
-    owner = owner_of(row).reference()
+    record = _record(where, body)
+    owner = owner_of(record).reference()
     made = []
-    for intent in render(row, TOLD):
+    for intent in render(record, TOLD):
         metadata = {**intent.body["metadata"], "ownerReferences": [owner]}
         made.append((intent.resource, {**intent.body, "metadata": metadata}))
     return made
@@ -147,12 +149,12 @@ def test_a_datacenter_elsewhere_is_nobodys_business(place: Place) -> None:
     ask.delete(DATACENTERS, None, "ams1")
 
 
-# --- rows ---------------------------------------------------------------------------------------
+# --- BootstrapWorkloads -------------------------------------------------------------------------
 
 
 @pytest.fixture
-def row(place: Place) -> Iterator[str]:
-    """A row of the operator."""
+def workload(place: Place) -> Iterator[str]:
+    """A workload of the operator."""
     name = "lon1.shipper"
     place.ask(OPERATOR).create(WORKLOADS, workload_object(PLAIN, "lon1"))
     yield name
@@ -160,7 +162,7 @@ def row(place: Place) -> Iterator[str]:
 
 
 STATUS = {"status": {"state": "Running"}}
-ROWS: dict[str, Callable[[Asking, str], Any]] = {
+WRITES: dict[str, Callable[[Asking, str], Any]] = {
     "makes one": lambda ask, _: ask.create(WORKLOADS, workload_object(PLAIN, "mine")),
     "changes one": lambda ask, name: ask.patch(WORKLOADS, None, name, {"spec": {"digest": "e"}}),
     "says how it is": lambda ask, name: ask.patch(
@@ -174,21 +176,21 @@ ROWS: dict[str, Callable[[Asking, str], Any]] = {
 
 
 @pytest.mark.parametrize("who", [TENANT, ADMIN, MASTER], ids=["tenant", "admin", "master"])
-@pytest.mark.parametrize("what", ROWS)
-def test_nobody_but_the_operator_writes_a_row(
-    place: Place, row: str, what: str, who: Somebody
+@pytest.mark.parametrize("what", WRITES)
+def test_nobody_but_the_operator_writes_a_workload(
+    place: Place, workload: str, what: str, who: Somebody
 ) -> None:
-    said = _refused(lambda: ROWS[what](place.ask(who), row))
+    said = _refused(lambda: WRITES[what](place.ask(who), workload))
     assert "change the services of its Datacenter or of its BootstrapServiceSet instead" in said
 
 
-def test_the_operator_and_the_garbage_collector_do(place: Place, row: str) -> None:
+def test_the_operator_and_the_garbage_collector_do(place: Place, workload: str) -> None:
     ask = place.ask(OPERATOR)
     for what in ("changes one", "says how it is", "labels one"):
-        ROWS[what](ask, row)
-    ask.patch(WORKLOADS, None, row, {"metadata": {"finalizers": [names.WORKLOAD_FINALIZER]}})
-    place.ask(GC).delete(WORKLOADS, None, row)
-    ask.patch(WORKLOADS, None, row, {"metadata": {"finalizers": None}})
+        WRITES[what](ask, workload)
+    ask.patch(WORKLOADS, None, workload, {"metadata": {"finalizers": [names.WORKLOAD_FINALIZER]}})
+    place.ask(GC).delete(WORKLOADS, None, workload)
+    ask.patch(WORKLOADS, None, workload, {"metadata": {"finalizers": None}})
     ask.create(WORKLOADS, workload_object(PLAIN, "lon1"))
 
 
@@ -260,8 +262,8 @@ def _with_pod(**spec: Any) -> Callable[[str], Object]:
 
 
 TOO_FAR: dict[str, tuple[Callable[[str], Object], str]] = {
-    "without our labels": (_without("labels"), "of a datacenter only, with their labels"),
-    "of no row": (_without("ownerReferences"), "controlled by its BootstrapWorkload"),
+    "without our labels": (_without("labels"), "only services of datacenters, with their labels"),
+    "of no workload": (_without("ownerReferences"), "controlled by its BootstrapWorkload"),
     "of a cluster": (_owned_by_another, "controlled by its BootstrapWorkload"),
     "on the network of a node": (_with_pod(hostNetwork=True), "must not share network"),
     "with a folder of a node": (
@@ -295,7 +297,7 @@ def test_the_operator_touches_nothing_of_others(place: Place, home: str) -> None
         lambda: ask.patch(kinds.DEPLOYMENT, home, "theirs", taken),
         lambda: ask.delete(kinds.DEPLOYMENT, home, "theirs"),
     ):
-        assert "of a datacenter only" in _refused(act)
+        assert "only services of datacenters" in _refused(act)
 
 
 def test_the_operator_lets_go_of_what_it_made(place: Place, home: str) -> None:
@@ -306,7 +308,7 @@ def test_the_operator_lets_go_of_what_it_made(place: Place, home: str) -> None:
     place.ask(TENANT).delete(kinds.DEPLOYMENT, home, NAME)
 
 
-def test_a_vault_is_made_and_deleted_for_a_row_alone(place: Place) -> None:
+def test_a_vault_is_made_and_deleted_for_a_workload_alone(place: Place) -> None:
     where, ask = place.namespace(), place.ask(OPERATOR)
     ((_, body),) = _objects(where, vault())
     ask.create(CLUSTERS, body)

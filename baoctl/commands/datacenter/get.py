@@ -1,7 +1,7 @@
 """`baoctl datacenter get`: one datacenter, or one of its services, by an id.
 
 Uses baoctl.commands.datacenter.status to read, and baoctl.commands.datacenter.watch to print.
-Called by baoctl.cli. Audit records name a service by the UID of its row.
+Called by baoctl.cli. Audit records identify a service by the UID of its BootstrapWorkload.
 """
 
 from __future__ import annotations

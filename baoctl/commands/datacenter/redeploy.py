@@ -71,7 +71,7 @@ async def order(client: Client, clock: Clock, target: str, token: str | None) ->
         )
     request = _request(service, _fresh(clock) if token is None else token)
     live = await find(client, datacenter)
-    await _expect_row(client, datacenter, service)
+    await _expect_workload(client, datacenter, service)
     before = _token_of(live, service)
     for _ in range(TRIES):
         ops = ops_of(live, request)
@@ -100,7 +100,7 @@ def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
     name = key_of(live).name
     if is_terminating(live):
         raise AskError(
-            f"Datacenter {name} is being deleted: its services are taken away", ExitCode.REFUSED
+            f"Datacenter {name} is being deleted: its services are being deleted", ExitCode.REFUSED
         )
     orders = _orders(live)
     index = next((at for at, one in enumerate(orders) if one.get("name") == request.name), None)
@@ -168,7 +168,7 @@ def _token_of(live: Object, service: str) -> str:
     return next((str(one.get("token")) for one in _orders(live) if one.get("name") == service), "")
 
 
-async def _expect_row(client: Client, datacenter: str, service: str) -> None:
+async def _expect_workload(client: Client, datacenter: str, service: str) -> None:
     key = ObjectKey("", names.workload_name(datacenter, service))
     try:
         workload = await client.get(WORKLOADS, key, metadata_only=True)
@@ -181,7 +181,7 @@ async def _expect_row(client: Client, datacenter: str, service: str) -> None:
         ) from None
     if is_terminating(workload):
         raise AskError(
-            f"service {service} of Datacenter {datacenter} is being taken away", ExitCode.REFUSED
+            f"service {service} of Datacenter {datacenter} is being deleted", ExitCode.REFUSED
         )
 
 

@@ -66,7 +66,7 @@ class ServiceView:
 
     name: str
     state: str
-    """One of contracts.datacenter.workload.RowState, or UNREADABLE."""
+    """One of contracts.datacenter.workload.ServiceState, or UNREADABLE."""
     kind: str = ""
     ready: str = ""
     """Ready and desired pods, such as 1/3; "" while there are none."""

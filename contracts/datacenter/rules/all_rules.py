@@ -1,4 +1,4 @@
-"""Every rule about datacenters, sets and workloads that goes beyond the shape of one field.
+"""Validation rules of Datacenters, BootstrapServiceSets and BootstrapWorkloads across fields.
 
 Uses the rule modules of this package. Called by contracts.datacenter.schema, which writes the rules
 into the CRDs, and by managers.datacenter, which checks again what the API server checked: an object
@@ -17,15 +17,15 @@ from contracts.api.violation import Violation, shown
 from contracts.datacenter import dependencies, names
 from contracts.datacenter.container_files import NAME_PATTERN
 from contracts.datacenter.objects import BootstrapServiceSet, Datacenter, InvalidDatacenterError
-from contracts.datacenter.rules.container import PART_RULES
+from contracts.datacenter.rules.container import CONTAINER_RULES
 from contracts.datacenter.rules.files import FILE_RULES
-from contracts.datacenter.rules.hook_results import Raw, listed, shaped
+from contracts.datacenter.rules.hook_results import Raw, parse_service, service_list
 from contracts.datacenter.rules.labels import LABEL_RULES
 from contracts.datacenter.rules.objects import OBJECT_RULES
 from contracts.datacenter.rules.openbao import openbao_violations
 from contracts.datacenter.rules.service import FORBIDDEN, SERVICE_RULES, ServiceRule
 from contracts.datacenter.rules.unique import UNIQUE_RULES, unique_names
-from contracts.datacenter.service_spec import BODIES, OPENBAO_READY, BootstrapService
+from contracts.datacenter.service_spec import BODY_CACHE_SIZE, OPENBAO_READY, BootstrapService
 from contracts.datacenter.workload import BootstrapWorkload
 from runtime.memo import memoize
 
@@ -34,48 +34,48 @@ Services: TypeAlias = Sequence[BootstrapService]
 
 BODY_RULES: tuple[ServiceRule, ...] = (
     *SERVICE_RULES,
-    *PART_RULES,
+    *CONTAINER_RULES,
     *FILE_RULES,
     *LABEL_RULES,
     *UNIQUE_RULES,
     *OBJECT_RULES,
 )
-"""What holds of every service, in any object."""
+"""Rules of every service, in any object."""
 DATACENTER_NAME_MAX = 63
 _NAME = Pattern(NAME_PATTERN)
 _NAMESPACE = "spec.namespace"
-_DECLARED = "spec.bootstrapServices"
+_DECLARED_PATH = "spec.bootstrapServices"
 _OBJECT_KINDS = "spec.objectKinds"
-_OF_SET = "spec.services"
-_OF_WORKLOAD = "spec.service"
+_SET_PATH = "spec.services"
+_WORKLOAD_PATH = "spec.service"
 
 UNIQUE_MESSAGE = "must name each service once; rename one or remove it"
-CIRCLE_MESSAGE = (
-    "must not depend on each other in a circle, or none of them would ever be made; remove one of "
-    "the dependsOn"
+CYCLE_MESSAGE = (
+    "must not depend on each other in a cycle, because none of them would ever be created; remove "
+    "one of the dependsOn"
 )
 
 
-def _joined(path: str, field: str) -> str:
+def _join(path: str, field: str) -> str:
     return f"{path}.{field}".strip(".") if field else path
 
 
-def _offends(service: BootstrapService) -> bool:
+def _breaks_a_rule(service: BootstrapService) -> bool:
     return any(True for rule in BODY_RULES for _ in rule.find(service))
 
 
-_ever_offends = memoize(_offends, size=BODIES)
-"""A fleet asks about the same few bodies again and again, and there is nothing to tell of most."""
+_breaks_a_rule_cached = memoize(_breaks_a_rule, size=BODY_CACHE_SIZE)
+"""Most datacenters of a fleet have the same few bodies, and most bodies are valid."""
 
 
 def _offences(rule: ServiceRule, service: BootstrapService, path: str) -> Iterator[Offence]:
-    yield from ((_joined(path, field), value) for field, value in rule.find(service))
+    yield from ((_join(path, field), value) for field, value in rule.find(service))
 
 
 def _body_rules(
     path: str, of: Callable[[Kind], Iterable[tuple[str, BootstrapService]]]
 ) -> Iterator[RuleOf[Kind]]:
-    """The rules about the services that `of` finds in an object, at `path` of its schema."""
+    """The rules of the services that `of` finds in an object, at `path` of its schema."""
 
     def placed(rule: ServiceRule) -> RuleOf[Kind]:
         def broken(new: Kind, old: Kind | None) -> Iterator[Offence]:
@@ -84,8 +84,8 @@ def _body_rules(
 
         return RuleOf(
             id=f"service-{rule.id}",
-            at=_joined(path, rule.at),
-            field=_joined(path, rule.field),
+            at=_join(path, rule.at),
+            field=_join(path, rule.field),
             message=rule.message,
             broken=broken,
             cel=rule.cel,
@@ -99,21 +99,21 @@ def _body_rules(
 # --- lists --------------------------------------------------------------------------------------
 
 
-def _circle(services: Services) -> tuple[str, ...] | None:
-    """A cycle of two or more; another rule refuses a service that depends on itself."""
+def _cycle(services: Services) -> tuple[str, ...] | None:
+    """A cycle of two or more; another rule rejects a service that depends on itself."""
     graph = dependencies.dependencies(services)
     return dependencies.find_cycle(
         {name: [other for other in needed if other != name] for name, needed in graph.items()}
     )
 
 
-def _circles(path: str, services: Services) -> Iterator[Offence]:
-    cycle = _circle(services)
+def _cycles(path: str, services: Services) -> Iterator[Offence]:
+    cycle = _cycle(services)
     if cycle is not None:
         yield path, " -> ".join(cycle)
 
 
-_WAITS = (
+_NEEDS = (
     "({1}.name in {0}.dependsOn || "
     f"({{1}}.kind == 'OpenBaoCluster' && '{OPENBAO_READY}' in {{0}}.dependsOn))"
 )
@@ -132,12 +132,12 @@ def _list_rules(path: str, of: Callable[[Kind], Services]) -> tuple[RuleOf[Kind]
             id="services-circle",
             at=path,
             field=path,
-            message=CIRCLE_MESSAGE,
-            broken=lambda new, old: _circles(path, of(new)),
-            # No more than two of them: CEL knows no way along a graph.
+            message=CYCLE_MESSAGE,
+            broken=lambda new, old: _cycles(path, of(new)),
+            # Cycles of two only: CEL cannot traverse a graph.
             cel=(
                 "self.all(p, !has(p.dependsOn) || self.all(q, !has(q.dependsOn) || "
-                f"p.name == q.name || !({_WAITS.format('p', 'q')} && {_WAITS.format('q', 'p')})))"
+                f"p.name == q.name || !({_NEEDS.format('p', 'q')} && {_NEEDS.format('q', 'p')})))"
             ),
         ),
     )
@@ -152,11 +152,11 @@ def _listed(
 # --- the three kinds ----------------------------------------------------------------------------
 
 
-def _declared(datacenter: Datacenter) -> Services:
+def _declared_services(datacenter: Datacenter) -> Services:
     return datacenter.spec.bootstrap_services or ()
 
 
-def _of_set(services: BootstrapServiceSet) -> Services:
+def _set_services(services: BootstrapServiceSet) -> Services:
     return services.spec.services
 
 
@@ -166,12 +166,12 @@ def _datacenter_name(new: Datacenter, old: Datacenter | None) -> Iterator[Offenc
         yield "metadata.name", name
 
 
-def _moved(new: Datacenter, old: Datacenter | None) -> Iterator[Offence]:
+def _namespace_changed(new: Datacenter, old: Datacenter | None) -> Iterator[Offence]:
     if old is not None and new.spec.namespace != old.spec.namespace:
         yield _NAMESPACE, new.spec.namespace
 
 
-def _of_system(new: Datacenter, old: Datacenter | None) -> Iterator[Offence]:
+def _system_namespace(new: Datacenter, old: Datacenter | None) -> Iterator[Offence]:
     if new.spec.namespace.startswith(SYSTEM_PREFIX):
         yield _NAMESPACE, new.spec.namespace
 
@@ -194,8 +194,8 @@ _PLACE_RULES: tuple[RuleOf[Datacenter], ...] = (
         field="metadata.name",
         message=(
             f"metadata.name must be at most {DATACENTER_NAME_MAX} lower-case letters, digits and "
-            "hyphens and begin with a letter, because names of Services are made of it; make the "
-            "Datacenter under another name"
+            "hyphens and begin with a letter, because names of Services contain it; create the "
+            "Datacenter with another name"
         ),
         broken=_datacenter_name,
         cel=(
@@ -209,10 +209,10 @@ _PLACE_RULES: tuple[RuleOf[Datacenter], ...] = (
         at=_NAMESPACE,
         field=_NAMESPACE,
         message=(
-            "must stay as it is, because the services stay where they were made; make another "
-            "Datacenter and delete this one"
+            "is immutable, because services stay in the namespace where they were created; create "
+            "another Datacenter and delete this one"
         ),
-        broken=_moved,
+        broken=_namespace_changed,
         cel="self == oldSelf",
         got="self + ' after ' + oldSelf",
         reason=FORBIDDEN,
@@ -222,7 +222,7 @@ _PLACE_RULES: tuple[RuleOf[Datacenter], ...] = (
         at=_NAMESPACE,
         field=_NAMESPACE,
         message=SYSTEM_MESSAGE.replace("tenants", "shared services"),
-        broken=_of_system,
+        broken=_system_namespace,
         cel=f"!self.startsWith('{SYSTEM_PREFIX}')",
         got="self",
         reason=FORBIDDEN,
@@ -232,7 +232,7 @@ _PLACE_RULES: tuple[RuleOf[Datacenter], ...] = (
         at=f"{_OBJECT_KINDS}[]",
         field=f"{_OBJECT_KINDS}[].group",
         message=(
-            f"must not be {GROUP}, whose kinds say what the operator does; remove it, and write "
+            f"must not be {GROUP}, whose kinds configure the operator; remove it, and create "
             "objects of these kinds yourself"
         ),
         broken=_own_kinds,
@@ -240,16 +240,16 @@ _PLACE_RULES: tuple[RuleOf[Datacenter], ...] = (
         got="self.group",
         reason=FORBIDDEN,
     ),
-    *_list_rules(_DECLARED, _declared),
+    *_list_rules(_DECLARED_PATH, _declared_services),
 )
-"""What holds of a datacenter besides the bodies of its services."""
+"""Rules of a datacenter, except those of the bodies of its services."""
 DATACENTER_RULES: tuple[RuleOf[Datacenter], ...] = (
     *_PLACE_RULES,
-    *_body_rules(f"{_DECLARED}[]", _listed(_DECLARED, _declared)),
+    *_body_rules(f"{_DECLARED_PATH}[]", _listed(_DECLARED_PATH, _declared_services)),
 )
 SET_RULES: tuple[RuleOf[BootstrapServiceSet], ...] = (
-    *_list_rules(_OF_SET, _of_set),
-    *_body_rules(f"{_OF_SET}[]", _listed(_OF_SET, _of_set)),
+    *_list_rules(_SET_PATH, _set_services),
+    *_body_rules(f"{_SET_PATH}[]", _listed(_SET_PATH, _set_services)),
 )
 WORKLOAD_RULES: tuple[RuleOf[BootstrapWorkload], ...] = (
     RuleOf(
@@ -258,50 +258,50 @@ WORKLOAD_RULES: tuple[RuleOf[BootstrapWorkload], ...] = (
         field="metadata.name",
         message=(
             "metadata.name must be <spec.datacenter>.<spec.service.name>, because a service has "
-            "one row; leave these objects to the operator"
+            "one BootstrapWorkload; leave these objects to the operator"
         ),
         broken=_workload_name,
         cel="self.metadata.name == self.spec.datacenter + '.' + self.spec.service.name",
         got="self.metadata.name",
     ),
-    *_body_rules(_OF_WORKLOAD, lambda workload: ((_OF_WORKLOAD, workload.spec.service),)),
+    *_body_rules(_WORKLOAD_PATH, lambda workload: ((_WORKLOAD_PATH, workload.spec.service),)),
 )
 
 
 def datacenter_violations(
     datacenter: Datacenter, old: Datacenter | None = None
 ) -> tuple[Violation, ...]:
-    """What is wrong with a datacenter, in the order of the rules; empty when nothing is.
+    """Return the violations of a datacenter, in the order of the rules.
 
-    `old` is the object before the update; without it the rule about changes says nothing.
+    `old` is the object before the update; without it rules about changes do not apply.
     """
     name = datacenter.metadata.name
-    services = _listed(_DECLARED, _declared)(datacenter)
-    # Nine of ten rules are about bodies, and a fleet has the same few.
-    sound = not any(map(_ever_offends, _declared(datacenter)))
+    services = _listed(_DECLARED_PATH, _declared_services)(datacenter)
+    # Nine of ten rules are about bodies, whose result is cached.
+    valid = not any(map(_breaks_a_rule_cached, _declared_services(datacenter)))
     return (
-        *broken_rules(_PLACE_RULES if sound else DATACENTER_RULES, datacenter, old),
+        *broken_rules(_PLACE_RULES if valid else DATACENTER_RULES, datacenter, old),
         *(one for path, service in services for one in openbao_violations(service, path, name)),
     )
 
 
 def set_violations(services: BootstrapServiceSet) -> tuple[Violation, ...]:
-    """What is wrong with a set, in the order of the rules; empty when nothing is."""
+    """Return the violations of a set, in the order of the rules."""
     return (
         *broken_rules(SET_RULES, services, None),
         *(
             one
-            for path, service in _listed(_OF_SET, _of_set)(services)
+            for path, service in _listed(_SET_PATH, _set_services)(services)
             for one in openbao_violations(service, path)
         ),
     )
 
 
 def workload_violations(workload: BootstrapWorkload) -> tuple[Violation, ...]:
-    """What is wrong with a workload, in the order of the rules; empty when nothing is."""
+    """Return the violations of a workload, in the order of the rules."""
     return (
         *broken_rules(WORKLOAD_RULES, workload, None),
-        *openbao_violations(workload.spec.service, _OF_WORKLOAD, workload.spec.datacenter),
+        *openbao_violations(workload.spec.service, _WORKLOAD_PATH, workload.spec.datacenter),
     )
 
 
@@ -309,24 +309,24 @@ def workload_violations(workload: BootstrapWorkload) -> tuple[Violation, ...]:
 
 
 def check_service(service: BootstrapService, path: str, datacenter: str = "") -> list[Violation]:
-    """What is wrong with one service at `path`; empty when nothing is.
+    """Return the violations of one service at `path`.
 
-    `datacenter` is the name of the one that it is for; without it nothing about an OpenBaoCluster
-    may depend on the name of the cluster.
+    `datacenter` is the name of its datacenter; without it the spec of an OpenBaoCluster must not
+    depend on the name of the cluster.
     """
     violations = [
         Violation(field, shown(value), f"service-{rule.id}", rule.message)
-        for rule in (BODY_RULES if _ever_offends(service) else ())
+        for rule in (BODY_RULES if _breaks_a_rule_cached(service) else ())
         for field, value in _offences(rule, service, path)
     ]
     return [*violations, *openbao_violations(service, path, datacenter)]
 
 
 def check_services(services: Services, path: str, datacenter: str = "") -> list[Violation]:
-    """What is wrong with a list of services at `path`, and with each of them; see check_service."""
+    """Return the violations of a list of services at `path`, and of each; see check_service."""
     checks = (
         ("services-unique", UNIQUE_MESSAGE, unique_names(path, services)),
-        ("services-circle", CIRCLE_MESSAGE, _circles(path, services)),
+        ("services-circle", CYCLE_MESSAGE, _cycles(path, services)),
     )
     return [
         *(
@@ -343,43 +343,43 @@ def check_services(services: Services, path: str, datacenter: str = "") -> list[
 
 
 def read_service(raw: Raw, path: str, datacenter: str = "") -> BootstrapService:
-    """Read one service at `path` and judge it; field names may be camelCase or snake_case.
+    """Parse and validate one service at `path`; field names may be camelCase or snake_case.
 
-    Raises InvalidDatacenterError with a Violation per field that is unknown, unreadable or against
-    a rule. For `datacenter` see `check_service`.
+    Raises InvalidDatacenterError with a Violation per field that is unknown, invalid or breaks a
+    rule. For `datacenter` see `check_service`.
     """
-    service = shaped(raw, path)
-    _refuse(check_service(service, path, datacenter))
+    service = parse_service(raw, path)
+    _raise_violations(check_service(service, path, datacenter))
     return service
 
 
-class Judged(tuple[BootstrapService, ...]):
-    """Services that were read and validated; a caller that keeps them need not repeat it."""
+class ValidatedServices(tuple[BootstrapService, ...]):
+    """Services that passed validation; a caller that keeps them need not repeat it."""
 
     __slots__ = ()
 
 
-def read_services(raw: Iterable[Raw] | None, path: str, datacenter: str = "") -> Judged:
-    """Read a list of services at `path` and judge it; None is an empty one.
+def read_services(raw: Iterable[Raw] | None, path: str, datacenter: str = "") -> ValidatedServices:
+    """Parse and validate a list of services at `path`; None is an empty one.
 
-    Raises InvalidDatacenterError as `read_service` does, with what is wrong in all of the list. Of
-    what is Judged, only that is judged again which depends on the datacenter.
+    Raises InvalidDatacenterError as `read_service` does, with the violations of the whole list. Of
+    ValidatedServices, only the rules that depend on the datacenter are checked again.
     """
-    if isinstance(raw, Judged):
-        _refuse(_named_wrong(raw, path, datacenter))
+    if isinstance(raw, ValidatedServices):
+        _raise_violations(_name_violations(raw, path, datacenter))
         return raw
     services: list[BootstrapService] = []
     violations: list[Violation] = []
-    for at, item in enumerate(listed(raw, path)):
+    for at, item in enumerate(service_list(raw, path)):
         try:
-            services.append(shaped(item, f"{path}[{at}]"))
+            services.append(parse_service(item, f"{path}[{at}]"))
         except InvalidDatacenterError as error:
             violations.extend(error.violations)
-    _refuse(violations or check_services(services, path, datacenter))
-    return Judged(services)
+    _raise_violations(violations or check_services(services, path, datacenter))
+    return ValidatedServices(services)
 
 
-def _named_wrong(services: Judged, path: str, datacenter: str) -> list[Violation]:
+def _name_violations(services: ValidatedServices, path: str, datacenter: str) -> list[Violation]:
     return [
         one
         for at, service in enumerate(services)
@@ -387,6 +387,6 @@ def _named_wrong(services: Judged, path: str, datacenter: str) -> list[Violation
     ]
 
 
-def _refuse(violations: list[Violation]) -> None:
+def _raise_violations(violations: list[Violation]) -> None:
     if violations:
         raise InvalidDatacenterError(violations)

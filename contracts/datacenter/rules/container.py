@@ -1,4 +1,4 @@
-"""Rules about the containers of a service: their order, variables, ports and health.
+"""Rules about the containers of a service: their order, variables, ports and health checks.
 
 Uses contracts.datacenter.dependencies and contracts.datacenter.rules.service. Collected by
 contracts.datacenter.rules.all_rules.
@@ -15,61 +15,61 @@ from contracts.datacenter.rules.service import FORBIDDEN, Find, ServiceRule
 from contracts.datacenter.service_spec import (
     BootstrapService,
     HealthCheck,
-    ServicePart,
+    ServiceContainer,
     ServicePort,
 )
 
-_PARTS = "services[]"
+_CONTAINERS = "services[]"
 _PORTS = "services[].ports[]"
 _LETTER = Pattern("[a-z]")
 
 
-def each_twice(
+def duplicates(
     service: BootstrapService, path: str, key: Callable[[Any], Hashable]
 ) -> Iterator[Offence]:
-    """Whatever at a path has the key of something before it."""
+    """Return the values at a path whose key equals that of an earlier one."""
     seen: set[Hashable] = set()
     for location, value in values_at(service, path):
-        mark = key(value)
-        if mark in seen:
-            yield location, mark
-        seen.add(mark)
+        value_key = key(value)
+        if value_key in seen:
+            yield location, value_key
+        seen.add(value_key)
 
 
 def _of_main(service: BootstrapService) -> Iterator[Offence]:
-    for path, part in values_at(service, _PARTS):
-        if part.role == "Main" and part.depends_on:
-            yield f"{path}.dependsOn", part.depends_on[0]
+    for path, container in values_at(service, _CONTAINERS):
+        if container.role == "Main" and container.depends_on:
+            yield f"{path}.dependsOn", container.depends_on[0]
 
 
-def _unknown_part(service: BootstrapService) -> Iterator[Offence]:
-    helpers = {part.name for part in service.services if part.role != "Main"}
+def _unknown_container(service: BootstrapService) -> Iterator[Offence]:
+    non_main = {container.name for container in service.services if container.role != "Main"}
     for path, name in values_at(service, "services[].dependsOn[]"):
-        if name not in helpers:
+        if name not in non_main:
             yield path, name
 
 
-def _circle(service: BootstrapService) -> Iterator[Offence]:
-    graph = {part.name: part.depends_on for part in service.services}
+def _cycle(service: BootstrapService) -> Iterator[Offence]:
+    graph = {container.name: container.depends_on for container in service.services}
     cycle = dependencies.find_cycle(graph)
     if cycle is not None:
         yield "services", " -> ".join(cycle)
 
 
 def _of_init(service: BootstrapService) -> Iterator[Offence]:
-    for path, part in values_at(service, _PARTS):
-        if part.role == "Init":
-            yield from ((f"{path}.{field}", part.name) for field in _served(part))
+    for path, container in values_at(service, _CONTAINERS):
+        if container.role == "Init":
+            yield from ((f"{path}.{field}", container.name) for field in _served(container))
 
 
-def _served(part: ServicePart) -> Iterator[str]:
-    if part.ports:
+def _served(container: ServiceContainer) -> Iterator[str]:
+    if container.ports:
         yield "ports"
-    if part.health_check is not None:
+    if container.health_check is not None:
         yield "healthCheck"
 
 
-def _variable(service: BootstrapService) -> Iterator[Offence]:
+def _env_value(service: BootstrapService) -> Iterator[Offence]:
     for path, variable in values_at(service, "services[].env[]"):
         if (variable.value is None) == (variable.secret is None):
             yield path, variable.name
@@ -102,7 +102,7 @@ def _outer_number(port: ServicePort) -> str:
 
 
 def _ports_twice(key: Callable[[ServicePort], str]) -> Find:
-    return lambda service: each_twice(service, _PORTS, key)
+    return lambda service: duplicates(service, _PORTS, key)
 
 
 def _once(number: str) -> str:
@@ -114,13 +114,13 @@ def _once(number: str) -> str:
 
 _OUTER = "(has({0}.servicePort) ? {0}.servicePort : {0}.port)"
 
-PART_RULES: tuple[ServiceRule, ...] = (
+CONTAINER_RULES: tuple[ServiceRule, ...] = (
     ServiceRule(
         id="main-depends",
-        at=_PARTS,
-        field=f"{_PARTS}.dependsOn",
+        at=_CONTAINERS,
+        field=f"{_CONTAINERS}.dependsOn",
         message=(
-            "must be empty for role Main, which starts behind every Init and Sidecar anyway; "
+            "must be empty for role Main, which starts after every Init and Sidecar anyway; "
             "remove it"
         ),
         find=_of_main,
@@ -132,10 +132,10 @@ PART_RULES: tuple[ServiceRule, ...] = (
         at="services",
         field="services",
         message=(
-            "must name Inits and Sidecars of the same service in dependsOn; correct the name, or "
-            "use dependsOn of the service for another service"
+            "must name Init and Sidecar containers of the same service in dependsOn; correct the "
+            "name, or use dependsOn of the service for another service"
         ),
-        find=_unknown_part,
+        find=_unknown_container,
         cel=(
             "self.all(p, !has(p.dependsOn) || "
             "p.dependsOn.all(d, self.exists(q, q.name == d && q.role != 'Main')))"
@@ -146,11 +146,11 @@ PART_RULES: tuple[ServiceRule, ...] = (
         at="services",
         field="services",
         message=(
-            "must not depend on each other in a circle, or none of them would ever start; remove "
-            "one of the dependsOn"
+            "must not depend on each other in a cycle, because none of them would ever start; "
+            "remove one of the dependsOn"
         ),
-        find=_circle,
-        # No more than two of them: CEL knows no way along a graph.
+        find=_cycle,
+        # Cycles of two only: CEL cannot traverse a graph.
         cel=(
             "self.all(p, !has(p.dependsOn) || self.all(q, !has(q.dependsOn) || "
             "!(p.name in q.dependsOn && q.name in p.dependsOn)))"
@@ -158,11 +158,11 @@ PART_RULES: tuple[ServiceRule, ...] = (
     ),
     ServiceRule(
         id="init-serves",
-        at=_PARTS,
-        field=_PARTS,
+        at=_CONTAINERS,
+        field=_CONTAINERS,
         message=(
-            "must have neither ports nor healthCheck with role Init, for it ends before anything "
-            "is served; remove them or make it a Sidecar"
+            "must have neither ports nor healthCheck with role Init, because it completes before "
+            "the Main container starts; remove them or make it a Sidecar"
         ),
         find=_of_init,
         cel=(
@@ -176,7 +176,7 @@ PART_RULES: tuple[ServiceRule, ...] = (
         at="services[].env[]",
         field="services[].env[]",
         message="must have exactly one of value and secret; remove one or add one",
-        find=_variable,
+        find=_env_value,
         cel="has(self.value) != has(self.secret)",
         got="self.name",
     ),
@@ -195,28 +195,28 @@ PART_RULES: tuple[ServiceRule, ...] = (
         id="port-name",
         at=_PORTS,
         field=f"{_PORTS}.name",
-        message="must hold a letter and no two hyphens in a row; http is a good one",
+        message="must have a letter and no consecutive hyphens, such as http",
         find=_port_name,
         cel=f"!self.name.contains('--') && {_LETTER.cel('self.name')}",
         got="self.name",
     ),
     ServiceRule(
         id="port-number",
-        at=_PARTS,
-        field=f"{_PARTS}.ports",
+        at=_CONTAINERS,
+        field=f"{_CONTAINERS}.ports",
         message=(
-            "must take each port and protocol once in all containers of the service, for they "
-            "share one address; choose another port"
+            "must have each port and protocol once in all containers of the service, because they "
+            "share the address of the pod; choose another port"
         ),
         find=_ports_twice(_number),
         cel=_once("{0}.port"),
     ),
     ServiceRule(
         id="service-port",
-        at=_PARTS,
-        field=f"{_PARTS}.ports",
+        at=_CONTAINERS,
+        field=f"{_CONTAINERS}.ports",
         message=(
-            "must take each servicePort and protocol once in all containers of the service (left "
+            "must have each servicePort and protocol once in all containers of the service (left "
             "out, it is port); choose another servicePort"
         ),
         find=_ports_twice(_outer_number),
@@ -226,9 +226,9 @@ PART_RULES: tuple[ServiceRule, ...] = (
         id="port-names",
         field="services",
         message=(
-            "must give each name of a port once in all containers of the service, for they are "
+            "must have each name of a port once in all containers of the service, because they are "
             "ports of one Service; rename one"
         ),
-        find=lambda service: each_twice(service, _PORTS, lambda port: port.name),
+        find=lambda service: duplicates(service, _PORTS, lambda port: port.name),
     ),
 )

@@ -1,4 +1,4 @@
-"""Rules about what containers see as files: volumes, files of the configuration, Secrets.
+"""Rules about the files of containers: volumes, configuration files, Secrets.
 
 Uses contracts.datacenter.rules.service and runtime.quantity. Collected by
 contracts.datacenter.rules.all_rules.
@@ -12,17 +12,17 @@ from contracts.api.rules.rule import Offence
 from contracts.api.values.field_path import value_at, values_at
 from contracts.datacenter.container_files import Volume
 from contracts.datacenter.rules.service import FORBIDDEN, REQUIRED, Find, ServiceRule
-from contracts.datacenter.service_spec import BootstrapService, ServicePart
+from contracts.datacenter.service_spec import BootstrapService, ServiceContainer
 from contracts.naming import names
 from runtime import quantity
 
 _VOLUMES = "services[].volumes[]"
 _FILES = "services[].configFiles[]"
 _SECRETS = "services[].secrets[]"
-# Not as one pattern: a path may be long, and the API server counts its length times the pattern's.
+# Not one pattern: the CEL cost of a pattern is the length of the path times that of the pattern.
 _STEPS = ("//", "/..")
 SECRET_REFERENCES = ("services[].env[].secret", _SECRETS, "imagePullSecrets[]")
-"""Every reference of a service to a Secret; a test holds it against the model."""
+"""Every reference of a service to a Secret; a test compares it with the model."""
 
 
 def _plain(at: str, field: str, what: str) -> ServiceRule:
@@ -39,8 +39,8 @@ def _plain(at: str, field: str, what: str) -> ServiceRule:
         at=at,
         field=f"{at}.{field}",
         message=(
-            f"must be the plain path of a {what}, with no empty step and none that begins with two "
-            "dots; write it out"
+            f"must be the path of a {what} without empty segments and without segments that begin "
+            "with two dots; write the resolved path"
         ),
         find=find,
         cel=" && ".join(
@@ -53,18 +53,18 @@ def _plain(at: str, field: str, what: str) -> ServiceRule:
 
 
 def _paths_twice(service: BootstrapService) -> Iterator[Offence]:
-    for path, part in values_at(service, "services[]"):
+    for path, container in values_at(service, "services[]"):
         seen: set[str] = set()
-        for field, text in _places(part):
+        for field, text in _places(container):
             folder = posixpath.normpath(text)
             if folder in seen:
                 yield f"{path}.{field}", text
             seen.add(folder)
 
 
-def _places(part: ServicePart) -> Iterator[tuple[str, str]]:
+def _places(container: ServiceContainer) -> Iterator[tuple[str, str]]:
     for path in ("volumes[].mountPath", "secrets[].mountPath", "configFiles[].path"):
-        yield from values_at(part, path)
+        yield from values_at(container, path)
 
 
 def _no_size(service: BootstrapService) -> Iterator[Offence]:
@@ -118,7 +118,7 @@ def _system_secret(path: str) -> Find:
     return find
 
 
-# Not by the pattern: there may be very many variables, and the API server counts its length.
+# Not a pattern: a service may have many variables, and CEL cost includes the pattern length.
 _NO_SYSTEM_NAME = " && ".join(
     f"!self.name.endsWith('{suffix}')" for suffix in names.SYSTEM_SECRET_SUFFIXES
 )
@@ -138,15 +138,15 @@ def _secret_rule(path: str) -> ServiceRule:
 
 
 FILE_RULES: tuple[ServiceRule, ...] = (
-    _plain(_VOLUMES, "mountPath", "folder"),
-    _plain(_SECRETS, "mountPath", "folder"),
+    _plain(_VOLUMES, "mountPath", "directory"),
+    _plain(_SECRETS, "mountPath", "directory"),
     _plain(_FILES, "path", "file"),
     ServiceRule(
         id="paths",
         at="services[]",
         field="services[]",
         message=(
-            "must use each path once among the volumes, secrets and configFiles of a container; "
+            "must use each path once in the volumes, secrets and configFiles of a container; "
             "choose another path"
         ),
         find=_paths_twice,
@@ -155,7 +155,7 @@ FILE_RULES: tuple[ServiceRule, ...] = (
         id="volume-size",
         at=_VOLUMES,
         field=f"{_VOLUMES}.size",
-        message="must be set for kind Persistent; 10Gi is a good value",
+        message="must be set for kind Persistent, such as 10Gi",
         find=_no_size,
         cel="self.kind != 'Persistent' || has(self.size)",
         reason=REQUIRED,
@@ -164,7 +164,7 @@ FILE_RULES: tuple[ServiceRule, ...] = (
         id="volume-room",
         at=_VOLUMES,
         field=f"{_VOLUMES}.size",
-        message="must be more than 0; 10Gi is a good value",
+        message="must be greater than 0, such as 10Gi",
         find=_no_room,
         cel="!has(self.size) || quantity(self.size).isGreaterThan(quantity('0'))",
         got="self.size",
@@ -191,7 +191,7 @@ FILE_RULES: tuple[ServiceRule, ...] = (
         id="volume-host-size",
         at=_VOLUMES,
         field=f"{_VOLUMES}.size",
-        message="is not for kind HostPath, which the node bounds; remove it",
+        message="is not allowed for kind HostPath, which has no size limit; remove it",
         find=_host_size,
         cel="self.kind != 'HostPath' || !has(self.size)",
         reason=FORBIDDEN,
@@ -200,8 +200,8 @@ FILE_RULES: tuple[ServiceRule, ...] = (
         id="volumes-agree",
         field="services",
         message=(
-            "must describe a volume of one name alike in all containers that share it: kind, size, "
-            "storageClassName and hostPath; make them the same or rename one"
+            "must have the same kind, size, storageClassName and hostPath for a volume in all "
+            "containers that share it; make them the same or rename one"
         ),
         find=_disagree,
     ),

@@ -1,8 +1,8 @@
-"""Reads services that no API server has validated, such as the result of a hook.
+"""Parses services that the API server did not validate, such as the result of a hook.
 
 Uses contracts.datacenter.objects. Called by contracts.datacenter.rules.all_rules. Unlike in an
-object that the API server has pruned, an unknown field is refused here with its path: a request
-for a host path, a privilege or another namespace gets the message that no such field exists.
+object that the API server has pruned, an unknown field is rejected here with its path: a request
+for a privilege or another namespace gets the message that the field is unknown.
 """
 
 import json
@@ -29,30 +29,30 @@ Raw = Mapping[str, Any] | BootstrapService
 _UNKNOWN = "Extra inputs are not permitted"
 
 
-def listed(raw: Iterable[Raw] | None, path: str) -> list[Raw]:
-    """The items of a list of services at `path`; None is an empty one.
+def service_list(raw: Iterable[Raw] | None, path: str) -> list[Raw]:
+    """Return the items of a list of services at `path`; None is an empty one.
 
-    Raises InvalidDatacenterError for anything that is no list, or too long a one.
+    Raises InvalidDatacenterError for a value that is not a list, and for a list that is too long.
     """
     if isinstance(raw, str | bytes | Mapping | BootstrapService) or not isinstance(
         raw, Iterable | None
     ):
-        rule = "must be a list of services; put the service into a list"
+        rule = "must be a list of services; use a list"
         raise InvalidDatacenterError([Violation(path, shown(raw), "schema", rule)])
     items = list(islice(raw or (), SERVICES_MAX + 1))
     if len(items) > SERVICES_MAX:
-        rule = f"must hold at most {SERVICES_MAX} services; spread them over several sources"
+        rule = f"must have at most {SERVICES_MAX} services; use several sources"
         raise InvalidDatacenterError([Violation(path, "", "schema", rule)])
     return items
 
 
-def shaped(raw: Raw, path: str) -> BootstrapService:
-    """Read one service at `path`, its fields in camelCase or snake_case; judges none of its rules.
+def parse_service(raw: Raw, path: str) -> BootstrapService:
+    """Parse one service at `path`, its fields in camelCase or snake_case, without its rules.
 
-    Raises InvalidDatacenterError with a Violation per field that is unknown or unreadable.
+    Raises InvalidDatacenterError with a Violation per unknown or invalid field.
     """
     try:
-        # What was made without validation, or changed by force, is read like anything else.
+        # A model may have been constructed without validation, so it is parsed again.
         return BootstrapService.model_validate(_json(raw, path), extra="forbid")
     except ValidationError as error:
         raise InvalidDatacenterError(
@@ -69,18 +69,20 @@ def shaped(raw: Raw, path: str) -> BootstrapService:
 
 
 def _json(raw: Any, path: str) -> Any:
-    """The value as JSON would carry it; raises InvalidDatacenterError for what is none."""
+    """Return the value as JSON; raises InvalidDatacenterError if it cannot be encoded."""
     try:
         text = json.dumps(thaw(raw), ensure_ascii=False, allow_nan=False, default=_object)
         value = json.loads(text.encode())
     except (TypeError, ValueError, RecursionError) as error:
-        rule = f"must be made of mappings, lists, texts, numbers and truths ({shown(str(error))})"
+        rule = (
+            f"must consist of mappings, lists, strings, numbers and booleans ({shown(str(error))})"
+        )
         raise InvalidDatacenterError([Violation(path, "", "schema", rule)]) from None
     if too_many(value, VALUES_MAX):
-        rule = f"must hold at most {VALUES_MAX} values; make several services of it"
+        rule = f"must have at most {VALUES_MAX} values; split it into several services"
         raise InvalidDatacenterError([Violation(path, "", "size", rule)])
     if too_deep(value, LEVELS_MAX) is not None:
-        rule = f"must not be nested deeper than {LEVELS_MAX} levels; make it flatter"
+        rule = f"must not be nested deeper than {LEVELS_MAX} levels; reduce the nesting"
         raise InvalidDatacenterError([Violation(path, "", "depth", rule)])
     return value
 
@@ -88,4 +90,4 @@ def _json(raw: Any, path: str) -> Any:
 def _object(value: Any) -> Any:
     if isinstance(value, ApiModel):
         return value.model_dump(mode="json", by_alias=True, exclude_none=True, warnings="none")
-    raise TypeError(f"{type(value).__name__} is none of them")
+    raise TypeError(f"type {type(value).__name__} is not supported")

@@ -1,8 +1,8 @@
 """Rules about the labels and annotations of a service.
 
 Uses contracts.naming.labels and contracts.datacenter.rules.service. Collected by
-contracts.datacenter.rules.all_rules. A label of ours is trusted from any writer, so no user may
-request one.
+contracts.datacenter.rules.all_rules. The operator trusts its own labels whoever wrote them, so
+users must not set them.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ _WORD = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _VALUE = Pattern(f"^({_WORD})?$")
 _STEP = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _KEY = Pattern(rf"^({_STEP}(\.{_STEP})*/)?{_WORD}$")
-# Of the part before the slash; the other one is in the pattern.
+# Of the prefix before the slash; the name is bounded by the pattern.
 _PREFIX_MAX = 253
 
 _IS_OURS = (
@@ -59,8 +59,8 @@ def _reserved(field: str) -> ServiceRule:
         at=field,
         field=field,
         message=(
-            "must not hold keys that start with openbao.org/ or openbao-, nor "
-            f"{', '.join(_OURS)}, which are marks of the operator and of the servers; remove them"
+            "must not have keys that start with openbao.org/ or openbao-, nor "
+            f"{', '.join(_OURS)}, which are reserved for the operator and its servers; remove them"
         ),
         find=_keys(field, _is_ours),
         cel=f"self.all(key, !{_IS_OURS})",
@@ -78,7 +78,7 @@ def _spelled_keys(field: str) -> ServiceRule:
             "must have keys of at most 63 letters, digits, -, _ and . that begin and end with a "
             "letter or digit, with or without a domain and a slash before them; correct them"
         ),
-        # Keys have no bound that the API server counts with, so a pattern costs too much there.
+        # No CEL: the schema does not bound the length of keys, so a pattern would cost too much.
         find=_keys(field, _is_no_key),
     )
 

@@ -1,7 +1,7 @@
-"""Rules about services of kind Objects: objects of other kinds that a service brings.
+"""Rules about services of kind Objects: objects of other kinds.
 
-Uses contracts.datacenter.rules.service. Collected by contracts.datacenter.rules.all_rules. Which
-kinds a datacenter takes is no rule of a service but a grant (contracts.datacenter.grants).
+Uses contracts.datacenter.rules.service. Collected by contracts.datacenter.rules.all_rules. The
+allowed kinds are a permission of the datacenter (contracts.datacenter.grants).
 """
 
 from collections.abc import Iterator, Mapping
@@ -67,7 +67,7 @@ OBJECT_RULES: tuple[ServiceRule, ...] = (
     ServiceRule(
         id="objects-required",
         field="objects",
-        message="must hold an object for kind Objects; add one, or choose another kind",
+        message="must not be empty for kind Objects; add an object, or choose another kind",
         find=_none,
         cel=f"!({_IS_OBJECTS}) || (has(self.objects) && size(self.objects) > 0)",
         reason=REQUIRED,
@@ -92,8 +92,8 @@ OBJECT_RULES: tuple[ServiceRule, ...] = (
         id="objects-metadata",
         field="objects",
         message=(
-            "must have no status, and name, labels and annotations alone in metadata; remove it "
-            "(a namespaced object is made in the namespace of the datacenter)"
+            "must have no status, and only name, labels and annotations in metadata; remove the "
+            "field (a namespaced object is created in the namespace of the datacenter)"
         ),
         find=_too_much,
         reason=FORBIDDEN,
@@ -101,14 +101,14 @@ OBJECT_RULES: tuple[ServiceRule, ...] = (
     ServiceRule(
         id="objects-unique",
         field="objects",
-        message="must name each object once, by group, kind and name; remove one",
+        message="must have each object once, by group, kind and name; remove one",
         find=_twice,
     ),
     ServiceRule(
         id="objects-own-kinds",
         field="objects",
         message=(
-            f"must be of no kind of {GROUP}, which say what the operator does; write them "
+            f"must not be of a kind of {GROUP}, which configure the operator; create them "
             "yourself, or use kind OpenBaoCluster"
         ),
         find=_own_kinds,

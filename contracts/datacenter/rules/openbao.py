@@ -1,8 +1,8 @@
-"""The spec of an OpenBaoCluster inside a service: read and judged like that of any cluster.
+"""Validation of the spec of an OpenBaoCluster inside a service, as that of any cluster.
 
 Uses contracts.api.cluster.spec, contracts.api.rules.cluster and contracts.datacenter.names. Called
-by contracts.datacenter.rules.all_rules. CEL can express none of it: to the API server the spec is
-free data.
+by contracts.datacenter.rules.all_rules. There is no CEL for it: the schema
+preserves unknown fields there.
 """
 
 from collections.abc import Iterator
@@ -18,24 +18,24 @@ from contracts.api.violation import InvalidClusterError, Violation, shown
 from contracts.datacenter import names
 from contracts.datacenter.service_spec import BootstrapService
 
-UNKNOWN_MESSAGE = "is no field that is known here; remove it or correct its name"
+UNKNOWN_MESSAGE = "is not a known field; remove it or correct its name"
 _ANY = "dc"
 
 
 def openbao_violations(
     service: BootstrapService, path: str, datacenter: str = ""
 ) -> tuple[Violation, ...]:
-    """What is wrong with `openbao` of a service at `path`; empty where there is none.
+    """Return the violations of `openbao` of a service at `path`; none without that field.
 
-    Without a datacenter, as in a set, the cluster has no name yet, and what names its pods or
-    Secrets by it is refused. Fields that no OpenBaoCluster has are refused, for the API server
-    would do so when the cluster is made.
+    Without a datacenter, as in a set, the cluster has no name yet, so references to its own pods
+    or Secrets are rejected. Unknown fields are rejected, because the API server would reject
+    them when the cluster is created.
     """
     if service.openbao is None:
         return ()
-    name = names.child(datacenter or _ANY, service.name)
+    name = names.object_name(datacenter or _ANY, service.name)
     results = _judged(name, thaw(service.openbao))
-    # The name of a service has a rule of its own.
+    # The name of a service has its own rule.
     return tuple(
         Violation(_placed(one.field, path), one.value, one.rule, one.message)
         for one in results

@@ -1,4 +1,4 @@
-"""Rules about one shared service as a whole: what each kind requires, and what it must not have.
+"""Rules about one shared service as a whole: the required and forbidden fields of each kind.
 
 Uses contracts.datacenter.service_spec and the patterns of contracts.api. Collected by
 contracts.datacenter.rules.all_rules, which applies them to every service.
@@ -14,7 +14,7 @@ from contracts.datacenter.service_spec import OBJECTS_KIND, OPENBAO_READY, Boots
 from contracts.naming import names
 
 Find = Callable[[BootstrapService], Iterator[Offence]]
-"""The offences of one service; fields relative to it."""
+"""Returns the offences of one service; fields are relative to it."""
 
 FORBIDDEN: CelReason = "FieldValueForbidden"
 REQUIRED: CelReason = "FieldValueRequired"
@@ -27,8 +27,7 @@ _SCALED = ("Deployment", "StatefulSet")
 class ServiceRule:
     """A rule about a service; `at` and `field` are relative to it, "" for the service itself.
 
-    `cel` may say less than `find`, where the API server cannot afford it; empty when it says
-    nothing of it.
+    `cel` may check less than `find`, because of its cost; empty without a CEL rule.
     """
 
     id: str
@@ -42,14 +41,14 @@ class ServiceRule:
 
 
 def _main(service: BootstrapService) -> Iterator[Offence]:
-    mains = [part.name for part in service.services if part.role == "Main"]
+    mains = [container.name for container in service.services if container.role == "Main"]
     if service.kind not in _WITHOUT_PODS and len(mains) != 1:
         yield "services", ", ".join(mains) or None
 
 
 def _containers(service: BootstrapService) -> Iterator[Offence]:
     if service.kind in _WITHOUT_PODS and service.services:
-        yield "services", ", ".join(part.name for part in service.services)
+        yield "services", ", ".join(container.name for container in service.services)
 
 
 def _no_spec(service: BootstrapService) -> Iterator[Offence]:
@@ -114,7 +113,7 @@ _OF_PODS = (
     "serviceAccountName",
     "imagePullSecrets",
 )
-"""Fields about pods that an OpenBaoCluster has its own fields for."""
+"""Fields about pods, which are part of `openbao` and `objects` for kinds without pods."""
 
 
 def _of_pods(field: str) -> ServiceRule:
@@ -128,8 +127,8 @@ def _of_pods(field: str) -> ServiceRule:
         id=f"openbao-{field}",
         field=field,
         message=(
-            "is not for kinds OpenBaoCluster and Objects, which describe their pods themselves; "
-            "remove it and say it in openbao or objects"
+            "is not allowed for kinds OpenBaoCluster and Objects, which configure their pods "
+            "themselves; set it in openbao or objects instead"
         ),
         find=find,
         cel=f"{_HAS_PODS} || !has(self.{field}){empty}",
@@ -142,8 +141,8 @@ SERVICE_RULES: tuple[ServiceRule, ...] = (
         id="main",
         field="services",
         message=(
-            "must hold exactly one container of role Main, which is the role of one that names "
-            "none; give the others role Sidecar or Init"
+            "must have exactly one container of role Main, which is the default role; set role "
+            "Sidecar or Init for the others"
         ),
         find=_main,
         cel=(
@@ -162,7 +161,7 @@ SERVICE_RULES: tuple[ServiceRule, ...] = (
     ServiceRule(
         id="openbao-required",
         field="openbao",
-        message="must be set for kind OpenBaoCluster; give the spec of the cluster",
+        message="must be set for kind OpenBaoCluster; add the spec of the cluster",
         find=_no_spec,
         cel=f"{_NO_VAULT} || has(self.openbao)",
         reason=REQUIRED,
@@ -182,7 +181,8 @@ SERVICE_RULES: tuple[ServiceRule, ...] = (
         field="name",
         message=(
             f"must not end like one of {', '.join(names.RESERVED_SUFFIXES)} or in 16 hexadecimal "
-            "digits for kind OpenBaoCluster, whose other objects are called so; choose another name"
+            "digits for kind OpenBaoCluster, because its other objects have such names; choose "
+            "another name"
         ),
         find=_cluster_name,
         cel=f"{_NO_VAULT} || !{_RESERVED_NAME.cel('(' + repr('-') + ' + self.name)')}",
@@ -193,7 +193,7 @@ SERVICE_RULES: tuple[ServiceRule, ...] = (
         field="replicas",
         message=(
             "is only for kinds Deployment and StatefulSet; remove it (an OpenBaoCluster has "
-            "openbao.replicas, a DaemonSet a pod per node)"
+            "openbao.replicas, a DaemonSet one pod per node)"
         ),
         find=_replicas,
         cel=f"!has(self.replicas) || self.kind in {list(_SCALED)}",
@@ -203,8 +203,8 @@ SERVICE_RULES: tuple[ServiceRule, ...] = (
         id="persistent",
         field="services",
         message=(
-            "may have volumes of kind Persistent in kind StatefulSet only, for its pods are the "
-            "ones that keep their names; use EmptyDir, or that kind"
+            "may have volumes of kind Persistent for kind StatefulSet only, because only its pods "
+            "have stable names; use EmptyDir, or kind StatefulSet"
         ),
         find=_persistent,
         cel=(
@@ -217,8 +217,8 @@ SERVICE_RULES: tuple[ServiceRule, ...] = (
         id="host-path",
         field="services",
         message=(
-            "may have volumes of kind HostPath in kind DaemonSet only, for its pods are the ones "
-            "that belong to a node; use EmptyDir, or that kind"
+            "may have volumes of kind HostPath for kind DaemonSet only, because only its pods are "
+            "bound to a node; use EmptyDir, or kind DaemonSet"
         ),
         find=_host_paths,
         cel=(
@@ -231,8 +231,8 @@ SERVICE_RULES: tuple[ServiceRule, ...] = (
         id="depends-on-itself",
         field="dependsOn",
         message=(
-            "must not name the service itself, nor openbao:ready for kind OpenBaoCluster, or it "
-            "would wait for ever; remove that"
+            "must not name the service itself, nor openbao:ready for kind OpenBaoCluster, because "
+            "it would wait forever; remove that name"
         ),
         find=_on_itself,
         cel=(
@@ -244,9 +244,9 @@ SERVICE_RULES: tuple[ServiceRule, ...] = (
         id="account",
         field="serviceAccountName",
         message=(
-            "must not be the account of a job of the operator "
-            f"({', '.join(names.JOB_ACCOUNT_SUFFIXES)}), whose pods may log in to OpenBao; make "
-            "one of your own"
+            "must not be the ServiceAccount of a Job of the operator "
+            f"({', '.join(names.JOB_ACCOUNT_SUFFIXES)}), whose pods may log in to OpenBao; "
+            "create another one"
         ),
         find=_account,
         cel=f"!has(self.serviceAccountName) || ({_NO_JOBS})",

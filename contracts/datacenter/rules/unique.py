@@ -1,8 +1,8 @@
-"""Rules that lists of a service hold each key once.
+"""Rules that lists of a service have each key once.
 
 Uses contracts.datacenter.rules.service. Collected by contracts.datacenter.rules.all_rules. The API
-server does this by the types of the lists, without CEL; an answer of a hook is judged by these
-alone.
+server enforces this by the list types, without CEL; for the result of a hook there are only these
+rules.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,11 +24,11 @@ KEYS: dict[str, str] = {
     "imagePullSecrets": "name",
 }
 """Each list of a service that is a map or a set, and the key of its items; "" for the items
-themselves. A test holds it against the schema."""
+themselves. A test compares it with the schema."""
 
 
 def unique_names(path: str, services: Sequence[BootstrapService]) -> Iterator[Offence]:
-    """The services of a list at `path` whose name is that of one before them."""
+    """Return the services of a list at `path` whose name equals that of an earlier one."""
     seen: set[str] = set()
     for at, service in enumerate(services):
         if service.name in seen:
@@ -50,7 +50,7 @@ def _rule(path: str, key: str) -> ServiceRule:
         id=f"unique-{path.replace('[]', '')}",
         at=path,
         field=path,
-        message=f"must hold each {key or 'entry'} once; remove one or change it",
+        message=f"must have each {key or 'entry'} once; remove one or change it",
         find=find,
     )
 

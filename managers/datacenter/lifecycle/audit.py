@@ -1,8 +1,8 @@
-"""Audit records of the services of datacenters: one log line with audit=True per step.
+"""Audit records of the services of datacenters: one log line with audit=True per change.
 
 Uses structlog, as the audit records of backups do. Called by managers.datacenter.lifecycle.service
-and managers.datacenter.lifecycle.driver, after the step is stored: a step that was not stored
-leaves no record, and neither does a pass without a change.
+and managers.datacenter.lifecycle.driver, after the change is stored. A failed write and a pass
+without a change leave no audit record.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 KIND: Final = "bootstrap"
 """Field `kind` of every record of this module."""
 
-RowStep = Literal["inserted", "updated", "retired", "removed"]
+WorkloadChange = Literal["created", "updated", "retired", "removed"]
 
 
-def audit_row(datacenter: str, desired: DesiredService, step: RowStep) -> None:
-    """Record that a row was written, or removed with the last of its objects."""
+def audit_change(datacenter: str, desired: DesiredService, change: WorkloadChange) -> None:
+    """Record that a BootstrapWorkload was written, or removed after its last object."""
     log.info(
-        f"bootstrap row {step}",
+        f"BootstrapWorkload {change}",
         audit=True,
         kind=KIND,
-        event_type=f"bootstrap_row_{step}",
+        event_type=f"bootstrap_workload_{change}",
         datacenter=datacenter,
         service=desired.name,
         source=desired.source.name,
@@ -36,9 +36,9 @@ def audit_row(datacenter: str, desired: DesiredService, step: RowStep) -> None:
 
 
 def audit_progress(before: ServiceProgress, record: ServiceRecord) -> None:
-    """Record that a row has another state or goal than `before`, or that an attempt failed."""
+    """Record that a service has another state or goal than `before`, or that an attempt failed."""
     after = record.progress
-    if _step(before) == _step(after):
+    if _transition(before) == _transition(after):
         return
     state = after.state.lower()
     log.info(
@@ -57,5 +57,5 @@ def audit_progress(before: ServiceProgress, record: ServiceRecord) -> None:
     )
 
 
-def _step(progress: ServiceProgress) -> tuple[str, str, int]:
+def _transition(progress: ServiceProgress) -> tuple[str, str, int]:
     return progress.state, progress.digest, progress.attempts

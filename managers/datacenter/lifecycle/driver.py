@@ -1,10 +1,10 @@
-"""Advances one service record by one step: observe, decide, act, and store the progress.
+"""Reconciles one service record: observe, decide, act, and store the progress.
 
     record -> observe -> decide -> act -> store
 
 Uses a store and providers (managers.datacenter.interfaces), a clock and randomness; it decides with
 managers.datacenter.lifecycle.state_machine and managers.datacenter.backoff. Called by
-managers.datacenter.lifecycle.service. It keeps nothing between calls: the state is observed.
+managers.datacenter.lifecycle.service. It has no state between calls.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeVar
 
 from contracts.conditions.message import clean_message
-from contracts.datacenter.dependencies import dependencies, held_by, waits_for
+from contracts.datacenter.dependencies import dependencies, dependents, unmet_dependencies
 from contracts.datacenter.service_spec import OPENBAO_READY, BootstrapService
 from contracts.datacenter.workload_records import (
     DatacenterInfo,
@@ -31,7 +31,7 @@ from managers.datacenter.interfaces import (
     StoreConflictError,
     WorkloadStore,
 )
-from managers.datacenter.lifecycle.audit import audit_progress, audit_row
+from managers.datacenter.lifecycle.audit import audit_change, audit_progress
 from managers.datacenter.lifecycle.permission import refusal
 from managers.datacenter.lifecycle.state_machine import (
     DEPROVISION,
@@ -42,21 +42,23 @@ from managers.datacenter.lifecycle.state_machine import (
     ServiceFacts,
     ServiceVerdict,
     decide_service,
-    notes,
+    events_for,
     progress_of,
-    recheck_after,
+    requeue_after,
 )
 from runtime.clock import Clock
 from runtime.errors import LeaseLost
 from runtime.outcome import Done, Outcome, Wait
 
 T = TypeVar("T")
-Tell = Callable[[DatacenterInfo | ServiceRecord, Literal["Normal", "Warning"], str, str], None]
-"""Called once per transition with object, type, reason and message. It must not raise."""
+EventCallback = Callable[
+    [DatacenterInfo | ServiceRecord, Literal["Normal", "Warning"], str, str], None
+]
+"""Called once per event with its object, type, reason and message. It must not raise."""
 
 SUPERSEDED: Final = "Superseded"
-AGAIN: Final = 1.0
-"""Seconds to the next pass after a record was written elsewhere, or a name became free."""
+REQUEUE_SOON: Final = 1.0
+"""Seconds to the next pass after a conflict, or after a name became available."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class _ObservedService:
 
 
 class Driver:
-    """Carries out the state machine. Two drivers may share a store."""
+    """Executes the state machine. Two drivers may share a store."""
 
     def __init__(
         self,
@@ -76,23 +78,23 @@ class Driver:
         providers: Mapping[str, Provider],
         clock: Clock,
         rng: random.Random,
-        tell: Tell,
+        emit: EventCallback,
     ) -> None:
-        """`providers` by what spec.provider calls them."""
+        """`providers` by value of spec.provider."""
         self._store = store
         self._providers = providers
         self._clock = clock
         self._rng = rng
-        self._tell = tell
+        self._emit = emit
 
     async def drive(self, record: ServiceRecord, records: tuple[ServiceRecord, ...]) -> Outcome:
-        """Advance a record by one step; see
+        """Reconcile a record; see
         managers.datacenter.lifecycle.service.DatacenterService.drive.
         """
         try:
             return await self._drive(record, records)
         except StoreConflictError as error:
-            return Wait(SUPERSEDED, str(error), AGAIN)
+            return Wait(SUPERSEDED, str(error), REQUEUE_SOON)
 
     async def _drive(self, record: ServiceRecord, records: tuple[ServiceRecord, ...]) -> Outcome:
         if record.datacenter.state == "Offline":
@@ -112,10 +114,12 @@ class Driver:
         verdict = decide_service(observed.facts)
         if not verdict.action:
             return await self._conclude(record, observed.facts)
-        if verdict.action == PROVISION and record.moved:
-            return Wait(SUPERSEDED, f"{record.name} is to get its provider first", AGAIN)
-        # Stored before the action: users see what is under way, also if the call hangs or the
-        # process ends in it, and a decision on an outdated record is refused here.
+        if verdict.action == PROVISION and record.provider_changed:
+            return Wait(
+                SUPERSEDED, f"the provider of {record.name} has to be updated first", REQUEUE_SOON
+            )
+        # Stored before the action: users see the state even if the call hangs or the process
+        # crashes, and a decision based on an outdated record ends here with a conflict.
         record = await self._record(record, progress_of(observed.facts, verdict))
         try:
             facts = await self._perform(provider, record, observed, verdict)
@@ -133,35 +137,44 @@ class Driver:
             observation,
             record.datacenter.state,
             self._clock.now(),
-            held_by=held_by(record, records),
+            dependents=dependents(record, records),
         )
         if record.retiring or facts.up_to_date or not record.desired.service.depends_on:
             return _ObservedService(facts)
-        neighbours = await self._neighbours(record, records)
-        running = {name for name, (other, one) in neighbours.items() if _is_running(other, one)}
-        waits = waits_for(record, records, running.__contains__)
+        observed_dependencies = await self._observe_dependencies(record, records)
+        running = {
+            name for name, (other, one) in observed_dependencies.items() if _is_running(other, one)
+        }
+        waits = unmet_dependencies(record, records, running.__contains__)
         vaults = tuple(
-            one.vault for _, (_, one) in sorted(neighbours.items()) if one.vault is not None
+            one.vault
+            for _, (_, one) in sorted(observed_dependencies.items())
+            if one.vault is not None
         )
         uses_vaults = OPENBAO_READY in record.desired.service.depends_on
-        return _ObservedService(replace(facts, waits_for=waits), vaults if uses_vaults else ())
+        return _ObservedService(
+            replace(facts, unmet_dependencies=waits), vaults if uses_vaults else ()
+        )
 
-    async def _neighbours(
+    async def _observe_dependencies(
         self, record: ServiceRecord, records: tuple[ServiceRecord, ...]
     ) -> dict[str, tuple[ServiceRecord, Observation]]:
-        """Return the dependencies of a record, by name, as observed now and not as stored."""
+        """Return the dependencies of a record, by name, with their current observation."""
         names = dependencies([record.desired.service, *_others(record, records)])[record.name]
-        neighbours = {}
+        observed_dependencies = {}
         for other in records:
             provider = self._providers.get(other.datacenter.provider)
             if other.name not in names or provider is None:
                 continue
             try:
-                neighbours[other.name] = other, await _call_provider(provider.observe(other))
+                observed_dependencies[other.name] = (
+                    other,
+                    await _call_provider(provider.observe(other)),
+                )
             except ProviderError:
-                # Reported when that record itself is driven; until then it counts as not running.
+                # The reconcile of that record reports the error; here it counts as not running.
                 continue
-        return neighbours
+        return observed_dependencies
 
     async def _perform(
         self,
@@ -170,30 +183,32 @@ class Driver:
         observed: _ObservedService,
         verdict: ServiceVerdict,
     ) -> ServiceFacts:
-        """Carry out a verdict; return the facts after it, with earlier failures cleared."""
-        forgiven = replace(record, progress=after_success(record.progress, goal_of(record)))
+        """Execute the action of a verdict; return the new facts, with earlier failures cleared."""
+        cleared = replace(record, progress=after_success(record.progress, goal_of(record)))
         if verdict.action == PROVISION:
             await _call_provider(provider.provision(record, observed.vaults))
             observation = await _call_provider(provider.observe(record))
-            return replace(observed.facts, record=forgiven, observation=observation, waits_for=())
+            return replace(
+                observed.facts, record=cleared, observation=observation, unmet_dependencies=()
+            )
         gone = verdict.action == DEPROVISION and await _call_provider(provider.deprovision(record))
-        return replace(observed.facts, record=forgiven, gone=gone)
+        return replace(observed.facts, record=cleared, gone=gone)
 
     async def _conclude(self, record: ServiceRecord, facts: ServiceFacts) -> Outcome:
-        """Store the state of a record, or remove it; `facts` may be newer than the stored state."""
+        """Store the state of a record, or remove the record."""
         verdict = decide_service(facts)
         if verdict.action == REMOVE:
             return await self._remove(record)
         recorded = await self._record(record, progress_of(facts, verdict))
-        recheck = recheck_after(verdict.state, recorded.progress, facts.gate, facts.now)
+        recheck = requeue_after(verdict.state, recorded.progress, facts.datacenter_state, facts.now)
         if verdict.state == RUNNING:
             return Done(recheck)
         return Wait(verdict.state, verdict.message, recheck)
 
     async def _remove(self, record: ServiceRecord) -> Outcome:
         if await self._store.remove(record):
-            audit_row(record.datacenter.name, record.desired, "removed")
-            self._tell(record, "Normal", "Retired", f"service {record.name} is gone")
+            audit_change(record.datacenter.name, record.desired, "removed")
+            self._emit(record, "Normal", "Retired", f"service {record.name} was removed")
         return Done()
 
     async def _failed(self, record: ServiceRecord, error: ProviderError) -> Outcome:
@@ -203,13 +218,13 @@ class Driver:
         return self._retry_later(await self._record(record, after))
 
     async def _observation_failed(self, record: ServiceRecord, error: ProviderError) -> Outcome:
-        """Observation failed: the same as a failed attempt, but it is always retried."""
+        """Handle a failed observation like a failed attempt that is always retried."""
         if due(record.progress, goal_of(record), self._clock.now()):
             return await self._failed(record, ProviderError(error.reason, error.message))
         return self._retry_later(record)
 
     async def _refuse(self, record: ServiceRecord, error: ProviderError) -> Outcome:
-        """Store a refusal; not once more, for nothing was attempted."""
+        """Store a refusal, once: repeating it is not another attempt."""
         stored = failed(record.progress, goal_of(record))
         refused = error.reason, clean_message(error.message)
         if stored is not None and (stored.reason, stored.message) == refused:
@@ -220,33 +235,35 @@ class Driver:
         name = record.datacenter.provider
         providers = ", ".join(sorted(self._providers)) or "none"
         if record.retiring and not record.progress.provider_ref:
-            # Nothing was ever created for it.
+            # It never had an object.
             return await self._remove(record)
         failure = failed(record.progress, goal_of(record))
         if failure is not None and failure.reason == UNKNOWN_PROVIDER:
             return self._retry_later(record)
         text = (
-            f"spec.provider is {name}, and nobody here runs services for it (known: {providers}); "
+            f"spec.provider {name} is unknown (known: {providers}); "
             "start the operator with that provider, or correct the Datacenter"
         )
         return await self._failed(record, ProviderError(UNKNOWN_PROVIDER, text, terminal=True))
 
     def _retry_later(self, record: ServiceRecord) -> Outcome:
         progress, now = record.progress, self._clock.now()
-        recheck = recheck_after(progress.state, progress, record.datacenter.state, now)
+        recheck = requeue_after(progress.state, progress, record.datacenter.state, now)
         return Wait(progress.state, progress.message, recheck)
 
     async def _record(self, record: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
-        """Store the progress of a record, then send its events and leave its audit record."""
+        """Store the progress of a record, then send its events and write its audit record."""
         recorded = await self._store.record(record, progress)
         audit_progress(record.progress, recorded)
-        for event in notes(record, progress):
-            self._tell(recorded, event.kind, event.reason, event.text)
+        for event in events_for(record, progress):
+            self._emit(recorded, event.kind, event.reason, event.text)
         return recorded
 
 
 def _is_running(record: ServiceRecord, observation: Observation) -> bool:
-    return not record.retiring and observation.well and observation.digest == record.desired.digest
+    return (
+        not record.retiring and observation.healthy and observation.digest == record.desired.digest
+    )
 
 
 def _others(record: ServiceRecord, records: Iterable[ServiceRecord]) -> list[BootstrapService]:
@@ -260,4 +277,4 @@ async def _call_provider(call: Awaitable[T]) -> T:
     except (ProviderError, LeaseLost):
         raise
     except Exception as error:
-        raise ProviderError(type(error).__name__, str(error) or "no reason given") from error
+        raise ProviderError(type(error).__name__, str(error) or "no message") from error

@@ -1,7 +1,8 @@
-"""Whether a datacenter allows what a service asks for. Pure.
+"""Checks the permissions that a service requires against those of its datacenter. Pure.
 
-Uses contracts.datacenter.grants. Called by managers.datacenter.lifecycle.driver before anything is
-observed or created. A refusal is no failed attempt: it ends as soon as the datacenter allows it.
+Uses contracts.datacenter.grants. Called by managers.datacenter.lifecycle.driver before it
+observes or creates anything. A refusal is not a failed attempt: it ends as soon as the datacenter
+allows the service.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from contracts.datacenter.grants import (
 from contracts.datacenter.workload_records import ServiceRecord
 from managers.datacenter.interfaces import ProviderError
 
-SHOWN: Final = 5
+VIOLATIONS_MAX: Final = 5
 """Most violations that a message names."""
-REMAINS: Final = "; what runs of it goes on, unchanged, until no source requests the service"
+UNCHANGED: Final = "; existing objects stay unchanged until no source requests the service"
 
 
 def refusal(record: ServiceRecord) -> ProviderError | None:
-    """Return why nothing may be created or changed for a record; None if it may."""
+    """Return the error if the datacenter does not allow the service; None if it does."""
     if record.retiring:
         return None
     place, service = record.datacenter, record.desired.service
@@ -32,6 +33,6 @@ def refusal(record: ServiceRecord) -> ProviderError | None:
     if not of_node and not of_kinds:
         return None
     reason = NODE_ACCESS_DENIED if of_node else OBJECT_KIND_DENIED
-    remains = REMAINS if record.progress.provider_ref else ""
-    text = "; ".join(map(str, (*of_node, *of_kinds)[:SHOWN])) + remains
+    suffix = UNCHANGED if record.progress.provider_ref else ""
+    text = "; ".join(map(str, (*of_node, *of_kinds)[:VIOLATIONS_MAX])) + suffix
     return ProviderError(reason, text, terminal=True)

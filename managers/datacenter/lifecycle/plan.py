@@ -1,7 +1,7 @@
 """Plans which service records of a datacenter are inserted, updated and retired. Pure.
 
 Uses managers.datacenter.sources.merge for the desired services. Called by
-managers.datacenter.lifecycle.service, which writes the plan to a store; records are then driven one
+managers.datacenter.lifecycle.service, which executes the plan; the records are then reconciled one
 by one.
 """
 
@@ -13,20 +13,20 @@ from typing import Final
 
 from contracts.datacenter.objects import State
 from contracts.datacenter.workload_records import DatacenterInfo, DesiredService, ServiceRecord
-from managers.datacenter.sources.merge import Merged
+from managers.datacenter.sources.merge import MergeResult
 
-SHOWN: Final = 5
-"""Names of services that a message lists."""
+NAMES_MAX: Final = 5
+"""Maximum number of services that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatacenterGate:
-    """What the state of a datacenter allows for its records."""
+    """The changes that a state of a datacenter allows."""
 
     writes: bool
-    """Records may be inserted and updated, and all retire with the datacenter."""
+    """Records may be inserted and updated, and retire when the datacenter is deleted."""
     prunes: bool
-    """A record that no source requests any more retires."""
+    """A record retires when no source requests it any more."""
 
 
 GATES: Final[Mapping[State, DatacenterGate]] = {
@@ -38,57 +38,63 @@ GATES: Final[Mapping[State, DatacenterGate]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class RowPlan:
-    """The writes that bring the records to the desired state, each by name; empty without a change.
+class RecordPlan:
+    """The writes that bring the records to the desired state, by name; empty without a change.
 
-    `held` is the message about changes that the state of the datacenter prevents, and what to do;
-    "" without any.
+    `blocked` is the message about changes that the state of the datacenter blocks; "" without any.
     """
 
     insert: tuple[DesiredService, ...] = ()
     update: tuple[tuple[ServiceRecord, DesiredService], ...] = ()
     retire: tuple[ServiceRecord, ...] = ()
-    held: str = ""
+    blocked: str = ""
 
 
 def plan(
-    datacenter: DatacenterInfo, merged: Merged, records: Iterable[ServiceRecord], deleting: bool
-) -> RowPlan:
+    datacenter: DatacenterInfo,
+    merge_result: MergeResult,
+    records: Iterable[ServiceRecord],
+    deleting: bool,
+) -> RecordPlan:
     """Compare the desired services with the records.
 
-    A retiring record is left alone; if its name is requested again, it is recreated once it is
-    gone. With `deleting` every record retires, whatever is requested.
+    A retiring record is not changed; if its name is requested again, it is recreated after its
+    removal. With `deleting` every record retires.
     """
     existing = sorted(records, key=lambda record: record.name)
     gate = GATES[datacenter.state]
-    changes = _all_gone(existing) if deleting else _compared(merged.services, existing)
+    changes = _retire_all(existing) if deleting else _compare(merge_result.services, existing)
     if not gate.writes:
-        held = (
-            _waiting(datacenter.state, existing) if deleting else _closed(datacenter.state, changes)
+        blocked = (
+            _deletion_blocked(datacenter.state, existing)
+            if deleting
+            else _changes_blocked(datacenter.state, changes)
         )
-        return RowPlan(held=held)
+        return RecordPlan(blocked=blocked)
     if gate.prunes or deleting or not changes.retire:
         return changes
-    return RowPlan(
-        changes.insert, changes.update, held=_held_back(datacenter.state, changes.retire)
+    return RecordPlan(
+        changes.insert,
+        changes.update,
+        blocked=_retirement_blocked(datacenter.state, changes.retire),
     )
 
 
-def _all_gone(records: Iterable[ServiceRecord]) -> RowPlan:
-    return RowPlan(retire=tuple(record for record in records if not record.retiring))
+def _retire_all(records: Iterable[ServiceRecord]) -> RecordPlan:
+    return RecordPlan(retire=tuple(record for record in records if not record.retiring))
 
 
-def _compared(services: Iterable[DesiredService], records: Iterable[ServiceRecord]) -> RowPlan:
+def _compare(services: Iterable[DesiredService], records: Iterable[ServiceRecord]) -> RecordPlan:
     desired = {service.name: service for service in services}
     names = {record.name for record in records}
     staying = [record for record in records if not record.retiring]
-    return RowPlan(
+    return RecordPlan(
         insert=tuple(desired[name] for name in sorted(desired.keys() - names)),
         update=tuple(
             (record, desired[record.name])
             for record in staying
             if record.name in desired
-            and (record.moved or _differs(record.desired, desired[record.name]))
+            and (record.provider_changed or _differs(record.desired, desired[record.name]))
         ),
         retire=tuple(record for record in staying if record.name not in desired),
     )
@@ -99,33 +105,33 @@ def _differs(before: DesiredService, after: DesiredService) -> bool:
     return before.source != after.source or before.digest != after.digest
 
 
-def _waiting(state: State, records: Sequence[ServiceRecord]) -> str:
+def _deletion_blocked(state: State, records: Sequence[ServiceRecord]) -> str:
     if not records:
         return ""
     return (
-        f"spec.state is {state}: the deletion waits: {_named(records)} would have to retire; set "
+        f"spec.state is {state}, which blocks the deletion of {_names(records)}; set "
         "it to Active or Draining"
     )
 
 
-def _closed(state: State, changes: RowPlan) -> str:
+def _changes_blocked(state: State, changes: RecordPlan) -> str:
     counts = {
-        "made": len(changes.insert),
-        "changed": len(changes.update),
+        "created": len(changes.insert),
+        "updated": len(changes.update),
         "retired": len(changes.retire),
     }
-    ahead = ", ".join(f"{count} would be {what}" for what, count in counts.items() if count)
-    waiting = f" ({ahead}); set it to Active to go on" if ahead else ""
-    return f"spec.state is {state}: no service is changed{waiting}"
+    pending = ", ".join(f"{count} would be {what}" for what, count in counts.items() if count)
+    hint = f" ({pending}); set it to Active to continue" if pending else ""
+    return f"spec.state is {state}: no service is changed{hint}"
 
 
-def _held_back(state: State, records: Sequence[ServiceRecord]) -> str:
+def _retirement_blocked(state: State, records: Sequence[ServiceRecord]) -> str:
     return (
-        f"spec.state is {state}: nobody wants {_named(records)} any more, and they stay; set it to "
+        f"spec.state is {state}: no source requests {_names(records)} any more; set it to "
         "Active to retire them"
     )
 
 
-def _named(records: Sequence[ServiceRecord]) -> str:
-    more = f" and {len(records) - SHOWN} more" if len(records) > SHOWN else ""
-    return ", ".join(record.name for record in records[:SHOWN]) + more
+def _names(records: Sequence[ServiceRecord]) -> str:
+    more = f" and {len(records) - NAMES_MAX} more" if len(records) > NAMES_MAX else ""
+    return ", ".join(record.name for record in records[:NAMES_MAX]) + more

@@ -1,11 +1,11 @@
-"""The shared services of datacenters: reconciles records with sources, and services with records.
+"""Shared services of datacenters: reconciles records with sources, and services with records.
 
     sources -> merge -> plan -> records           `converge`, for one datacenter
     record -> observe -> decide -> act -> store   `drive`, for one record
 
 Uses a store, a registry of sources, and managers.datacenter.lifecycle.driver for `drive`. Called by
 the two reconcilers of managers.datacenter.reconcile, one for each of these; `reconcile` does both,
-for programs that embed it. Between calls it keeps only the reported warnings about sources.
+for programs that embed it. Between calls it keeps only which warnings about sources were sent.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from contracts.datacenter.workload_records import (
     ServiceSource,
 )
 from managers.datacenter.interfaces import Provider, WorkloadStore
-from managers.datacenter.lifecycle import plan as row_plan
-from managers.datacenter.lifecycle.audit import RowStep, audit_row
-from managers.datacenter.lifecycle.driver import AGAIN, SUPERSEDED, Driver, Tell
-from managers.datacenter.lifecycle.plan import RowPlan
-from managers.datacenter.sources.hooks import Body, ask_all, error_text
-from managers.datacenter.sources.merge import Merged, SourceAnswer, merge
+from managers.datacenter.lifecycle import plan as record_plan
+from managers.datacenter.lifecycle.audit import WorkloadChange, audit_change
+from managers.datacenter.lifecycle.driver import REQUEUE_SOON, SUPERSEDED, Driver, EventCallback
+from managers.datacenter.lifecycle.plan import RecordPlan
+from managers.datacenter.sources.hooks import Body, call_hooks, error_text
+from managers.datacenter.sources.merge import MergeResult, SourceResult, merge
 from managers.datacenter.sources.registry import SourceRegistry
 from runtime.clock import Clock
 from runtime.errors import LeaseLost
@@ -41,16 +41,16 @@ from runtime.outcome import Outcome, Wait, combine
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
-Declared = Sequence[Body] | SourceAnswer | None
-"""The declaration of a datacenter: bodies to validate, a validated answer, or nothing."""
+Declared = Sequence[Body] | SourceResult | None
+"""The services that a datacenter declares: not validated, validated, or none declared."""
 
-TROUBLE: Final = "WriteFailed"
-FAILURE_RECHECK: Final = 5.0
+WRITE_FAILED: Final = "WriteFailed"
+FAILURE_REQUEUE: Final = 5.0
 """Seconds to the next pass after the store failed."""
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceOptions:
+class ReconcileOptions:
     """Further options of a datacenter: redeploy tokens by service, sources to forget, deletion."""
 
     redeploy: Mapping[str, str] = field(default_factory=dict)
@@ -58,12 +58,12 @@ class ServiceOptions:
     deleting: bool = False
 
 
-NO_OPTIONS: Final = ServiceOptions()
+NO_OPTIONS: Final = ReconcileOptions()
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceFailure:
-    """A record that could not be written or driven; it does not stop the others."""
+    """A record that could not be written or reconciled; it does not affect the others."""
 
     name: str
     message: str
@@ -71,34 +71,34 @@ class ServiceFailure:
 
 @dataclass(frozen=True, slots=True)
 class DatacenterReport:
-    """The result of a pass over a datacenter. `rows` are the records after it, sorted by name.
+    """The result of a pass over a datacenter. `records` are those after it, sorted by name.
 
     `outcomes` are those of single records, by name; empty after `converge`. `planned` are the
-    writes that were due when the pass began.
+    writes that were planned.
     """
 
-    merged: Merged
-    planned: RowPlan
-    rows: tuple[ServiceRecord, ...]
-    troubles: tuple[ServiceFailure, ...] = ()
+    merge_result: MergeResult
+    planned: RecordPlan
+    records: tuple[ServiceRecord, ...]
+    failures: tuple[ServiceFailure, ...] = ()
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
 
     @property
     def outcome(self) -> Outcome:
         """The combined outcome of the pass, with the time of the next one."""
         parts = list(self.outcomes.values())
-        if self.troubles:
-            text = "; ".join(f"{one.name}: {one.message}" for one in self.troubles)
-            parts.append(Wait(TROUBLE, text, FAILURE_RECHECK))
-        names = {record.name for record in self.rows}
-        free = [desired.name for desired in self.merged.services if desired.name not in names]
-        if free and not self.planned.held:
-            parts.append(Wait(SUPERSEDED, f"to be made anew: {', '.join(free)}", AGAIN))
+        if self.failures:
+            text = "; ".join(f"{one.name}: {one.message}" for one in self.failures)
+            parts.append(Wait(WRITE_FAILED, text, FAILURE_REQUEUE))
+        names = {record.name for record in self.records}
+        free = [desired.name for desired in self.merge_result.services if desired.name not in names]
+        if free and not self.planned.blocked:
+            parts.append(Wait(SUPERSEDED, f"to be recreated: {', '.join(free)}", REQUEUE_SOON))
         return combine(*parts)
 
 
 class DatacenterService:
-    """Advances the services of datacenters, one step per call; calls are idempotent.
+    """Reconciles the services of datacenters, one action per call; calls are idempotent.
 
     LeaseLost and the caller's cancellation pass through every method.
     """
@@ -110,32 +110,32 @@ class DatacenterService:
         registry: SourceRegistry,
         clock: Clock,
         rng: random.Random,
-        tell: Tell,
+        emit: EventCallback,
     ) -> None:
-        """`providers` by what spec.provider calls them."""
+        """`providers` by value of spec.provider."""
         self._store = store
         self._registry = registry
         self._clock = clock
-        self._tell = tell
-        self._driver = Driver(store, providers, clock, rng, tell)
+        self._emit = emit
+        self._driver = Driver(store, providers, clock, rng, emit)
         self._reported: dict[str, frozenset[tuple[str, ...]]] = {}
 
     async def reconcile(
         self,
         datacenter: DatacenterInfo,
         declared: Declared,
-        options: ServiceOptions = NO_OPTIONS,
+        options: ReconcileOptions = NO_OPTIONS,
     ) -> DatacenterReport:
         """Converge a datacenter, then drive each of its records, in dependency order.
 
-        `declared` is None when the datacenter declares nothing, which keeps what it declared
-        before; a SourceAnswer was validated by the caller.
+        `declared` is None if the datacenter omits the field, which keeps the services that it
+        declared before; a SourceResult was validated by the caller.
         Raises what the store raises when its records cannot be listed.
         """
         report = await self.converge(datacenter, declared, options)
         outcomes: dict[str, Outcome] = {}
-        troubles = list(report.troubles)
-        for name in _driving_order(report.rows):
+        failures = list(report.failures)
+        for name in _driving_order(report.records):
             records = await self._store.list_by_datacenter(datacenter)
             record = next((one for one in records if one.name == name), None)
             if record is None:
@@ -144,39 +144,40 @@ class DatacenterService:
                 outcomes[name] = await self.drive(record, records)
             except LeaseLost:
                 raise
-            except Exception as error:  # noqa: BLE001 - one record never stops the others
-                troubles.append(ServiceFailure(name, error_text(error)))
+            except Exception as error:  # noqa: BLE001 - a failed record must not affect the others
+                failures.append(ServiceFailure(name, error_text(error)))
         records = await self._store.list_by_datacenter(datacenter)
-        return replace(report, rows=records, troubles=tuple(troubles), outcomes=outcomes)
+        return replace(report, records=records, failures=tuple(failures), outcomes=outcomes)
 
     async def converge(
         self,
         datacenter: DatacenterInfo,
         declared: Declared,
-        options: ServiceOptions = NO_OPTIONS,
+        options: ReconcileOptions = NO_OPTIONS,
     ) -> DatacenterReport:
-        """Query the sources of a datacenter, and insert, update and retire its records.
+        """Call the sources of a datacenter, and insert, update and retire its records.
 
         Raises what the store raises when its records cannot be listed.
         """
-        answers = () if options.deleting else await self._answers(datacenter, declared)
+        results = () if options.deleting else await self._call_sources(datacenter, declared)
         records = await self._store.list_by_datacenter(datacenter)
         # A datacenter that is being deleted requests nothing.
-        merged = Merged((), (), ())
+        merge_result = MergeResult((), (), ())
         if not options.deleting:
-            merged = merge(answers, records, options.redeploy, options.forget)
-        self._report_sources(datacenter, merged)
-        planned = row_plan.plan(datacenter, merged, records, options.deleting)
-        troubles = await self._write(datacenter, planned)
-        if planned != RowPlan(held=planned.held):
+            merge_result = merge(results, records, options.redeploy, options.forget)
+        self._report_sources(datacenter, merge_result)
+        planned = record_plan.plan(datacenter, merge_result, records, options.deleting)
+        failures = await self._write(datacenter, planned)
+        if planned != RecordPlan(blocked=planned.blocked):
             records = await self._store.list_by_datacenter(datacenter)
-        return DatacenterReport(merged, planned, records, troubles)
+        return DatacenterReport(merge_result, planned, records, failures)
 
     async def drive(self, record: ServiceRecord, records: Iterable[ServiceRecord]) -> Outcome:
-        """Advance one record by one step; `records` are those of its datacenter, itself included.
+        """Reconcile one record; `records` are those of its datacenter, itself included.
 
-        `record.datacenter.state` must be the present one, as list_by_datacenter returns it. Returns
-        Done when it runs or is gone, else Wait, with its state as reason and the next time.
+        `record.datacenter.state` must be current, as list_by_datacenter returns it. Returns
+        Done when the service runs or is removed, else Wait, with its state as reason and the time
+        of the next pass.
         Raises what the medium of the store raises.
         """
         return await self._driver.drive(record, tuple(records))
@@ -191,17 +192,17 @@ class DatacenterService:
 
     # --- from sources to records ------------------------------------------------------------------
 
-    async def _answers(
+    async def _call_sources(
         self, datacenter: DatacenterInfo, declared: Declared
-    ) -> tuple[SourceAnswer, ...]:
-        answers = await ask_all(self._registry.snapshot(), datacenter, self._clock)
-        return (_declared(datacenter, declared), *answers)
+    ) -> tuple[SourceResult, ...]:
+        results = await call_hooks(self._registry.snapshot(), datacenter, self._clock)
+        return (_declared_result(datacenter, declared), *results)
 
     async def _write(
-        self, datacenter: DatacenterInfo, planned: RowPlan
+        self, datacenter: DatacenterInfo, planned: RecordPlan
     ) -> tuple[ServiceFailure, ...]:
         store = self._store
-        writes: list[tuple[RowStep, DesiredService, Callable[[], Awaitable[object]]]] = [
+        writes: list[tuple[WorkloadChange, DesiredService, Callable[[], Awaitable[object]]]] = [
             *(
                 ("retired", record.desired, lambda record=record: store.retire(record))
                 for record in planned.retire
@@ -215,33 +216,33 @@ class DatacenterService:
                 for record, desired in planned.update
             ),
             *(
-                ("inserted", desired, lambda desired=desired: store.insert(datacenter, desired))
+                ("created", desired, lambda desired=desired: store.insert(datacenter, desired))
                 for desired in planned.insert
             ),
         ]
-        troubles = []
-        for step, desired, write in writes:
+        failures = []
+        for change, desired, write in writes:
             try:
                 await write()
             except LeaseLost:
                 raise
-            except Exception as error:  # noqa: BLE001 - one record never stops the others
-                troubles.append(ServiceFailure(desired.name, error_text(error)))
+            except Exception as error:  # noqa: BLE001 - a failed record must not affect the others
+                failures.append(ServiceFailure(desired.name, error_text(error)))
             else:
-                audit_row(datacenter.name, desired, step)
-        return tuple(troubles)
+                audit_change(datacenter.name, desired, change)
+        return tuple(failures)
 
-    def _report_sources(self, datacenter: DatacenterInfo, merged: Merged) -> None:
+    def _report_sources(self, datacenter: DatacenterInfo, merge_result: MergeResult) -> None:
         """Log and send events for warnings that are new since the last pass over this datacenter.
 
-        Not with every pass: one broken hook would fill the log for each datacenter of a fleet.
+        Not in every pass: one broken hook would flood the log with a line per datacenter.
         """
         warnings: dict[tuple[str, ...], str] = {
             ("SourceDegraded", one.source.name): f"source {one.source.name}: {one.error}"
-            for one in merged.sources
+            for one in merge_result.sources
             if one.error
         }
-        for conflict in merged.conflicts:
+        for conflict in merge_result.conflicts:
             warnings["Conflict", conflict.name, conflict.winner, conflict.loser] = conflict.message
         before = self._reported.pop(datacenter.name, frozenset())
         if warnings:
@@ -249,21 +250,21 @@ class DatacenterService:
         for key in sorted(warnings.keys() - before):
             reason, message = key[0], warnings[key]
             log.warning("sources", datacenter=datacenter.name, reason=reason, message=message)
-            self._tell(datacenter, "Warning", reason, message)
+            self._emit(datacenter, "Warning", reason, message)
 
 
-def _declared(datacenter: DatacenterInfo, declared: Declared) -> SourceAnswer:
-    if isinstance(declared, SourceAnswer):
+def _declared_result(datacenter: DatacenterInfo, declared: Declared) -> SourceResult:
+    if isinstance(declared, SourceResult):
         return declared
     source = ServiceSource(DECLARED)
     if declared is None:
-        return SourceAnswer(source, None)
+        return SourceResult(source, None)
     try:
-        return SourceAnswer(
+        return SourceResult(
             source, read_services(declared, "spec.bootstrapServices", datacenter.name)
         )
     except InvalidDatacenterError as error:
-        return SourceAnswer(source, None, error_text(error))
+        return SourceResult(source, None, error_text(error))
 
 
 def _driving_order(records: Sequence[ServiceRecord]) -> list[str]:
@@ -271,7 +272,7 @@ def _driving_order(records: Sequence[ServiceRecord]) -> list[str]:
     order = [
         service.name for service in creation_order(record.desired.service for record in records)
     ]
-    going = {record.name for record in records if record.retiring}
-    return [name for name in reversed(order) if name in going] + [
-        name for name in order if name not in going
+    retiring = {record.name for record in records if record.retiring}
+    return [name for name in reversed(order) if name in retiring] + [
+        name for name in order if name not in retiring
     ]

@@ -11,8 +11,9 @@
 
 Uses contracts.state_machine, contracts.datacenter and managers.datacenter.backoff. Called by
 managers.datacenter.lifecycle.driver. The state is derived from the observation and from the failure
-stored for the present goal. Whether it ran before chooses between two states of the same outcome,
-so that the diagram shows the way back; the stored state is used only while nothing is observed.
+stored for the current goal. Whether it was Running before only selects between Running and
+Provisioning as start state, which lead to the same result. The stored state is used only while
+nothing is observed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from contracts import state_machine
 from contracts.conditions.message import clean_message
 from contracts.datacenter.grants import NODE_ACCESS_DENIED, OBJECT_KIND_DENIED
 from contracts.datacenter.objects import State
-from contracts.datacenter.workload import REFS_MAX, RowState
+from contracts.datacenter.workload import REFS_MAX, ServiceState
 from contracts.datacenter.workload_records import (
     Failure,
     Observation,
@@ -34,7 +35,7 @@ from contracts.datacenter.workload_records import (
 )
 from contracts.records.event import EventRecord
 from contracts.state_machine import Guard, always
-from managers.datacenter.backoff import after_success, due, failed, goal_of, ran_calmly
+from managers.datacenter.backoff import after_success, due, failed, goal_of, ran_stably
 from managers.datacenter.lifecycle.plan import GATES
 
 Action = Literal["", "provision", "deprovision", "remove"]
@@ -48,34 +49,40 @@ RUNNING: Final = "Running"
 FAILED: Final = "Failed"
 RETIRING: Final = "Retiring"
 RETIRED: Final = "Retired"
-STATES: Final[tuple[RowState, ...]] = get_args(RowState)
+STATES: Final[tuple[ServiceState, ...]] = get_args(ServiceState)
 
 UNKNOWN_PROVIDER: Final = "UnknownProvider"
-"""The record names a provider that is not installed; cleared as soon as it is observed."""
-NO_ATTEMPTS: Final = frozenset({UNKNOWN_PROVIDER, NODE_ACCESS_DENIED, OBJECT_KIND_DENIED})
-"""Failures without an attempt: they are found anew each time, and are over when they are not."""
+"""The provider of the record is not installed; cleared by the next observation."""
+REFUSALS: Final = frozenset({UNKNOWN_PROVIDER, NODE_ACCESS_DENIED, OBJECT_KIND_DENIED})
+"""Failures without an attempt: checked in each pass, and cleared when the check succeeds."""
 
-RECHECKS: Final = {PENDING: 60.0, PROVISIONING: 30.0, RUNNING: 600.0, FAILED: 600.0, RETIRING: 5.0}
-"""Seconds to the next pass if no event and no retry comes before."""
-CLOSED_RECHECK: Final = 600.0
+REQUEUE_AFTER: Final = {
+    PENDING: 60.0,
+    PROVISIONING: 30.0,
+    RUNNING: 600.0,
+    FAILED: 600.0,
+    RETIRING: 5.0,
+}
+"""Seconds to the next pass without an event or a retry."""
+BLOCKED_REQUEUE: Final = 600.0
 """The same while the datacenter allows no changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceFacts:
-    """The input of the guards. `gate` is the state of the datacenter.
+    """The input of the guards.
 
-    `observation` is None if nothing was observed. `waits_for` names dependencies that are not
-    Running, `held_by` present services that depend on this one. `gone`: deprovision has confirmed
+    `observation` is None if nothing was observed. `unmet_dependencies` are those that are not
+    Running, `dependents` the services that depend on this one. `gone`: deprovision has confirmed
     that no object is left.
     """
 
     record: ServiceRecord
     observation: Observation | None
-    gate: State
+    datacenter_state: State
     now: datetime
-    waits_for: tuple[str, ...] = ()
-    held_by: tuple[str, ...] = ()
+    unmet_dependencies: tuple[str, ...] = ()
+    dependents: tuple[str, ...] = ()
     gone: bool = False
 
     @property
@@ -85,21 +92,21 @@ class ServiceFacts:
 
     @property
     def up_to_date(self) -> bool:
-        """Whether all objects were created from the present desired service."""
+        """Whether all objects were created from the current desired service."""
         return self.observed.digest == self.record.desired.digest
 
     @property
     def failure(self) -> Failure | None:
-        """The failure of the last attempt at the present goal."""
+        """The failure of the last attempt at the current goal."""
         failure = failed(self.record.progress, goal_of(self.record))
-        return None if failure is None or failure.reason in NO_ATTEMPTS else failure
+        return None if failure is None or failure.reason in REFUSALS else failure
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceVerdict:
     """The state of a record, a message for users, and the next action."""
 
-    state: RowState
+    state: ServiceState
     message: str
     action: Action
 
@@ -110,7 +117,10 @@ ServiceGuard = Guard[ServiceFacts]
 def _unobserved(facts: ServiceFacts) -> str | None:
     if facts.observation is not None:
         return None
-    return f"the datacenter is {facts.gate}: nobody looks at this service, and this is old news"
+    return (
+        f"the datacenter is {facts.datacenter_state}: its services are not observed, and this "
+        "status may be outdated"
+    )
 
 
 def _retiring(facts: ServiceFacts) -> str | None:
@@ -118,7 +128,7 @@ def _retiring(facts: ServiceFacts) -> str | None:
 
 
 def _healthy(facts: ServiceFacts) -> str | None:
-    return facts.observed.message if facts.up_to_date and facts.observed.well else None
+    return facts.observed.message if facts.up_to_date and facts.observed.healthy else None
 
 
 def _unhealthy(facts: ServiceFacts) -> str | None:
@@ -126,7 +136,7 @@ def _unhealthy(facts: ServiceFacts) -> str | None:
         return None
     return (
         facts.observed.message
-        or f"{facts.observed.ready} of {facts.observed.wanted} pods are ready"
+        or f"{facts.observed.ready} of {facts.observed.desired} pods are ready"
     )
 
 
@@ -141,22 +151,28 @@ def _failed_lately(facts: ServiceFacts) -> str | None:
     return _failed(facts) if later else None
 
 
-def _closed(facts: ServiceFacts) -> str | None:
-    if GATES[facts.gate].writes:
+def _changes_blocked(facts: ServiceFacts) -> str | None:
+    if GATES[facts.datacenter_state].writes:
         return None
-    return f"the datacenter is in {facts.gate}: nothing is changed until that ends"
+    return f"the datacenter is in {facts.datacenter_state}: its services are not changed"
 
 
-def _waits(facts: ServiceFacts) -> str | None:
-    return f"waits until these are Running: {_names(facts.waits_for)}" if facts.waits_for else None
+def _dependencies_unmet(facts: ServiceFacts) -> str | None:
+    return (
+        f"waits until these are Running: {_names(facts.unmet_dependencies)}"
+        if facts.unmet_dependencies
+        else None
+    )
 
 
-def _held(facts: ServiceFacts) -> str | None:
-    return f"waits until these are gone: {_names(facts.held_by)}" if facts.held_by else None
+def _has_dependents(facts: ServiceFacts) -> str | None:
+    if not facts.dependents:
+        return None
+    return f"waits until these are deleted: {_names(facts.dependents)}"
 
 
 def _gone(facts: ServiceFacts) -> str | None:
-    return "nothing of it is left" if facts.gone else None
+    return "all of its objects are deleted" if facts.gone else None
 
 
 def _always_with(text: str) -> ServiceGuard:
@@ -167,47 +183,47 @@ def _names(names: tuple[str, ...]) -> str:
     return ", ".join(names)
 
 
-_CREATE = _always_with("its objects are being made")
-_UPDATE = _always_with("its objects are being brought to what is asked")
-_DELETE = _always_with("its objects are being taken away")
+_CREATE = _always_with("its objects are being created")
+_UPDATE = _always_with("its objects are being updated")
+_DELETE = _always_with("its objects are being deleted")
 
 TABLE: Final[tuple[state_machine.Transition[ServiceFacts], ...]] = (
-    *(state_machine.Transition(state, _unobserved, "not looked at") for state in STATES),
+    *(state_machine.Transition(state, _unobserved, "not observed") for state in STATES),
     #
-    state_machine.Transition(PENDING, _retiring, "no longer wanted", RETIRING),
-    state_machine.Transition(PENDING, _waits, "waits for others"),
+    state_machine.Transition(PENDING, _retiring, "marked for deletion", RETIRING),
+    state_machine.Transition(PENDING, _dependencies_unmet, "waits for its dependencies"),
     state_machine.Transition(PENDING, _failed, "the last attempt failed", FAILED),
-    state_machine.Transition(PENDING, _closed, "the datacenter is closed"),
+    state_machine.Transition(PENDING, _changes_blocked, "the datacenter blocks changes"),
     state_machine.Transition(
-        PENDING, _CREATE, "all it depends on is Running", PROVISIONING, PROVISION
+        PENDING, _CREATE, "all dependencies are Running", PROVISIONING, PROVISION
     ),
     #
-    state_machine.Transition(PROVISIONING, _retiring, "no longer wanted", RETIRING),
-    state_machine.Transition(PROVISIONING, _healthy, "as wanted and well", RUNNING),
-    state_machine.Transition(PROVISIONING, _unhealthy, "as wanted, not yet well"),
+    state_machine.Transition(PROVISIONING, _retiring, "marked for deletion", RETIRING),
+    state_machine.Transition(PROVISIONING, _healthy, "up to date and healthy", RUNNING),
+    state_machine.Transition(PROVISIONING, _unhealthy, "up to date, not yet healthy"),
     state_machine.Transition(PROVISIONING, _failed, "the last attempt failed", FAILED),
-    state_machine.Transition(PROVISIONING, _closed, "the datacenter is closed"),
-    state_machine.Transition(PROVISIONING, _UPDATE, "differs or is not whole", action=PROVISION),
+    state_machine.Transition(PROVISIONING, _changes_blocked, "the datacenter blocks changes"),
+    state_machine.Transition(PROVISIONING, _UPDATE, "outdated or incomplete", action=PROVISION),
     #
-    state_machine.Transition(RUNNING, _retiring, "no longer wanted", RETIRING),
-    state_machine.Transition(RUNNING, _healthy, "as wanted and well"),
-    state_machine.Transition(RUNNING, always, "not well, differs or is not whole", PROVISIONING),
+    state_machine.Transition(RUNNING, _retiring, "marked for deletion", RETIRING),
+    state_machine.Transition(RUNNING, _healthy, "up to date and healthy"),
+    state_machine.Transition(RUNNING, always, "unhealthy, outdated or incomplete", PROVISIONING),
     #
-    state_machine.Transition(FAILED, _failed_lately, "the next attempt is later"),
-    state_machine.Transition(FAILED, _closed, "the datacenter is closed"),
-    state_machine.Transition(FAILED, _UPDATE, "its next attempt is due", PROVISIONING, PROVISION),
+    state_machine.Transition(FAILED, _failed_lately, "the next attempt is not due"),
+    state_machine.Transition(FAILED, _changes_blocked, "the datacenter blocks changes"),
+    state_machine.Transition(FAILED, _UPDATE, "the next attempt is due", PROVISIONING, PROVISION),
     #
-    state_machine.Transition(RETIRING, _gone, "nothing is left", RETIRED, REMOVE),
-    state_machine.Transition(RETIRING, _closed, "the datacenter is closed"),
-    state_machine.Transition(RETIRING, _held, "others depend on it"),
-    state_machine.Transition(RETIRING, _failed_lately, "the next attempt is later"),
-    state_machine.Transition(RETIRING, _DELETE, "nobody depends on it", action=DEPROVISION),
+    state_machine.Transition(RETIRING, _gone, "all objects are deleted", RETIRED, REMOVE),
+    state_machine.Transition(RETIRING, _changes_blocked, "the datacenter blocks changes"),
+    state_machine.Transition(RETIRING, _has_dependents, "other services depend on it"),
+    state_machine.Transition(RETIRING, _failed_lately, "the next attempt is not due"),
+    state_machine.Transition(RETIRING, _DELETE, "no service depends on it", action=DEPROVISION),
     #
     state_machine.Transition(RETIRED, always, "the BootstrapWorkload is removed"),
 )
 
 
-def initial_state(facts: ServiceFacts) -> RowState:
+def initial_state(facts: ServiceFacts) -> ServiceState:
     """Return the state of a record before any transition, derived from the observation."""
     if facts.observation is None:
         return facts.record.progress.state
@@ -234,7 +250,7 @@ def decide_service(facts: ServiceFacts) -> ServiceVerdict:
 def progress_of(facts: ServiceFacts, verdict: ServiceVerdict) -> ServiceProgress:
     """Return the progress to store for a record; equal to the stored one without a change.
 
-    A new goal that is attempted, or was reached, clears the failures of the former one.
+    A new goal that is attempted or reached clears the failures of the previous one.
     """
     before = facts.record.progress
     if facts.observation is None:
@@ -242,22 +258,22 @@ def progress_of(facts: ServiceFacts, verdict: ServiceVerdict) -> ServiceProgress
     goal = goal_of(facts.record)
     reached = facts.up_to_date and not facts.record.retiring
     attempted = bool(verdict.action) and before.digest != goal
-    progress = after_success(before, goal) if reached or attempted else _without_void(before)
+    progress = after_success(before, goal) if reached or attempted else _clear_refusal(before)
     running = verdict.state == RUNNING
     since = before.running_since if before.digest == progress.digest else None
     return replace(
         progress,
         state=verdict.state,
         message=clean_message(verdict.message),
-        attempts=0 if not running and ran_calmly(before, facts.now) else progress.attempts,
+        attempts=0 if not running and ran_stably(before, facts.now) else progress.attempts,
         running_since=(since or facts.now.replace(microsecond=0)) if running else None,
-        ready=f"{facts.observed.ready}/{facts.observed.wanted}" if facts.observed.present else "",
+        ready=f"{facts.observed.ready}/{facts.observed.desired}" if facts.observed.present else "",
         provider_ref=facts.observed.provider_ref,
         service_refs=tuple(sorted(dict(facts.observed.service_refs).items()))[:REFS_MAX],
     )
 
 
-def notes(record: ServiceRecord, after: ServiceProgress) -> tuple[EventRecord, ...]:
+def events_for(record: ServiceRecord, after: ServiceProgress) -> tuple[EventRecord, ...]:
     """Return the events for the change from the stored progress of a record to another one."""
     before = record.progress
     events = []
@@ -276,23 +292,25 @@ def notes(record: ServiceRecord, after: ServiceProgress) -> tuple[EventRecord, .
     return tuple(events)
 
 
-def recheck_after(state: RowState, progress: ServiceProgress, gate: State, now: datetime) -> float:
+def requeue_after(
+    state: ServiceState, progress: ServiceProgress, datacenter_state: State, now: datetime
+) -> float:
     """Return the seconds until a record is driven again without an event."""
-    if not GATES[gate].writes:
-        return CLOSED_RECHECK
+    if not GATES[datacenter_state].writes:
+        return BLOCKED_REQUEUE
     if progress.failure is None or state not in (FAILED, RETIRING):
-        return RECHECKS[state]
+        return REQUEUE_AFTER[state]
     if progress.next_retry is None:
-        return RECHECKS[FAILED]
-    return min(max((progress.next_retry - now).total_seconds(), 1.0), RECHECKS[FAILED])
+        return REQUEUE_AFTER[FAILED]
+    return min(max((progress.next_retry - now).total_seconds(), 1.0), REQUEUE_AFTER[FAILED])
 
 
-def _without_void(progress: ServiceProgress) -> ServiceProgress:
-    """Clear a failure without an attempt, because the record was observed."""
-    if progress.failure is None or progress.failure.reason not in NO_ATTEMPTS:
+def _clear_refusal(progress: ServiceProgress) -> ServiceProgress:
+    """Clear a refusal: the record was observed, so its checks succeeded."""
+    if progress.failure is None or progress.failure.reason not in REFUSALS:
         return progress
     return replace(progress, failure=None, next_retry=None, attempts=0)
 
 
-_STATE: Final[dict[str, RowState]] = {state: state for state in STATES}
+_STATE: Final[dict[str, ServiceState]] = {state: state for state in STATES}
 _ACTIONS: Final[dict[str, Action]] = {action: action for action in get_args(Action)}

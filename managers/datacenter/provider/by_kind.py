@@ -1,6 +1,6 @@
-"""The provider of this Kubernetes cluster for every kind of service.
+"""Dispatches services of this Kubernetes cluster to the provider of their kind.
 
-Uses managers.datacenter.provider.kubernetes for what runs pods or a vault, and other_kinds for
+Uses managers.datacenter.provider.kubernetes for workloads and OpenBaoClusters, and other_kinds for
 services of kind Objects. Called by managers.datacenter.lifecycle.driver.
 """
 
@@ -9,19 +9,19 @@ from __future__ import annotations
 from contracts.datacenter.service_spec import OBJECTS_KIND
 from contracts.datacenter.workload_records import Observation, ServiceRecord, Vault
 from managers.datacenter.interfaces import Provider, ProviderError
-from managers.datacenter.provider.other_kinds import OtherKinds
+from managers.datacenter.provider.other_kinds import ObjectsProvider
 
 
 class ServicesProvider:
     """A managers.datacenter.interfaces.Provider."""
 
-    def __init__(self, workloads: Provider, others: OtherKinds) -> None:
+    def __init__(self, workloads: Provider, others: ObjectsProvider) -> None:
         self._workloads = workloads
         self._others = others
 
     @property
     def name(self) -> str:
-        """What spec.provider of a datacenter calls it."""
+        """The value of spec.provider of a datacenter that selects it."""
         return self._workloads.name
 
     async def observe(self, record: ServiceRecord) -> Observation:
@@ -31,13 +31,13 @@ class ServicesProvider:
         return await self._workloads.observe(record)
 
     async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
-        """Create or update all objects; raises what the two providers raise."""
+        """Create or update all objects; raises the errors of the two providers, and KindFixed."""
         was_objects = record.progress.provider_ref.startswith(f"{OBJECTS_KIND} ")
         if record.progress.provider_ref and was_objects != _is_objects(record):
             message = (
-                f"kind {record.desired.service.kind}: a service of kind {OBJECTS_KIND} becomes no "
-                "other one, and no other one becomes one; set it back, or remove the service and "
-                "add it anew once it is gone"
+                f"kind {record.desired.service.kind}: a service cannot change from or to kind "
+                f"{OBJECTS_KIND}; revert the kind, or remove the service and add it again after "
+                "its removal"
             )
             raise ProviderError("KindFixed", message, terminal=True)
         if _is_objects(record):

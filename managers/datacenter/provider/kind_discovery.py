@@ -1,7 +1,7 @@
-"""Where the API server serves a kind that is known by its apiVersion and name alone.
+"""Discovers the resource of a kind by its apiVersion and name, as a RESTMapper.
 
 Uses the discovery documents of the API server (Kubernetes API reference, APIResourceList), which
-every account may read. Called by managers.datacenter.provider.other_kinds.
+every authenticated user may read. Called by managers.datacenter.provider.other_kinds.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from runtime.errors import NotFound
 from runtime.types import Resource
 
 KIND_NOT_SERVED: Final = "KindNotServed"
-REMEMBERED: Final = 1024
+CACHE_SIZE: Final = 1024
 _API_VERSION = re.compile(r"(?:([a-z0-9][-a-z0-9.]*)/)?(v[a-z0-9]+)")
 
 
 class KindDiscovery:
-    """Finds resources by kind. What was found is kept: a kind keeps its plural and its scope."""
+    """Finds resources by kind. Results are cached: plural and scope of a kind never change."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -35,13 +35,13 @@ class KindDiscovery:
             return known
         for resource in await self._served(api_version):
             if resource.kind == kind:
-                if len(self._known) >= REMEMBERED:
+                if len(self._known) >= CACHE_SIZE:
                     self._known.clear()
                 self._known[api_version, kind] = resource
                 return resource
         message = (
-            f"the API server serves no kind {kind} in {api_version}; install its definition first, "
-            "as a service that this one names in dependsOn"
+            f"the API server does not serve kind {kind} in {api_version}; install its "
+            "CustomResourceDefinition first, in a service that this one depends on"
         )
         raise ProviderError(KIND_NOT_SERVED, message)
 
@@ -50,10 +50,10 @@ class KindDiscovery:
         if not group:
             return await self._maybe("v1", kind)
         try:
-            about: Any = orjson.loads(await self._client.get_raw(f"/apis/{group}"))
+            group_document: Any = orjson.loads(await self._client.get_raw(f"/apis/{group}"))
         except NotFound:
             return None
-        return await self._maybe(about["preferredVersion"]["groupVersion"], kind)
+        return await self._maybe(group_document["preferredVersion"]["groupVersion"], kind)
 
     async def _maybe(self, api_version: str, kind: str) -> Resource | None:
         try:
@@ -64,10 +64,7 @@ class KindDiscovery:
     async def _served(self, api_version: str) -> list[Resource]:
         parts = _API_VERSION.fullmatch(api_version)
         if parts is None:
-            message = (
-                f"apiVersion {api_version[:80]!r} is not a version of an API; write one such as "
-                "apps/v1"
-            )
+            message = f"apiVersion {api_version[:80]!r} is invalid; use one such as apps/v1"
             raise ProviderError("Rejected", message, terminal=True)
         group, version = parts[1] or "", parts[2]
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"

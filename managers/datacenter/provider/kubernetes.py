@@ -1,12 +1,12 @@
 """Runs services as objects of the Kubernetes cluster that the operator itself runs in.
 
 Uses runtime.apply.apply to create objects, and managers.datacenter.provider.objects to render them.
-Called by managers.datacenter.lifecycle.driver. It observes caches only; before deleted objects
-count as gone, it reads them from the API server once more.
+Called by managers.datacenter.lifecycle.driver. It reads caches; only before it
+reports all objects as deleted, it reads them from the API server.
 
-An object belongs to a record by the UID of its controlling owner. A call does what is possible now:
-if an object has to be gone first (a StatefulSet that is recreated), the next call continues, after
-the watch has delivered the deletion.
+An object belongs to a record by the UID of its controller owner reference. If an object has to be
+deleted first (a StatefulSet that is recreated), the next call continues, after the watch has
+delivered the deletion.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from managers.datacenter.interfaces import ProviderError
 from managers.datacenter.provider import vault
 from managers.datacenter.provider.objects import (
     KINDS,
-    Slot,
-    child,
-    fixed_difference,
+    ObjectRef,
+    immutable_difference,
+    object_name,
+    orphaning_patch,
+    possible_refs,
     render,
-    slots,
-    unmarking,
 )
 from managers.datacenter.provider.readiness import applied_digest, observed, reference
 from runtime.apply.apply import OwnedApply, controller_uid
@@ -67,15 +67,15 @@ from runtime.verdict import Verdict
 
 RESOURCES: Final = (CLUSTERS, DEPLOYMENT, DAEMON_SET, STATEFUL_SET, SERVICE, CONFIG_MAP)
 """Every kind that a record may own, in the order of deletion."""
-# An OpenBaoCluster is never pruned because the body changed.
+# An OpenBaoCluster is never pruned after a change of the body.
 PRUNED: Final = RESOURCES[1:]
 WORKLOADS: Final = frozenset(KINDS.values())
-# The refusal by the API server (1.36) of a change that `fixed_difference` does not cover.
+# The error of the API server (1.36) for a change that `immutable_difference` does not cover.
 IMMUTABLE: Final = "updates to statefulset spec for fields other than"
 ORPHANING: Final = "orphan"
 _RETENTION: Final = "/spec/persistentVolumeClaimRetentionPolicy"
 
-Held = tuple[Resource, Object]
+OwnedObject = tuple[Resource, Object]
 
 
 class KubernetesProvider:
@@ -94,7 +94,7 @@ class KubernetesProvider:
 
     @property
     def name(self) -> str:
-        """What spec.provider of a datacenter calls it."""
+        """The value of spec.provider of a datacenter that selects it."""
         return KUBERNETES
 
     async def observe(self, record: ServiceRecord) -> Observation:
@@ -117,14 +117,14 @@ class KubernetesProvider:
             intents = _rendered(record, used_vaults)
             if await self._replace_immutable(record, intents):
                 return
-            applied: dict[Slot, Object] = {}
+            applied: dict[ObjectRef, Object] = {}
             for intent in intents:
                 live = await self._ensure(record, intent)
                 if live is None:
                     return
                 applied[(intent.resource, intent.key)] = live
             await self._prune(record, applied)
-            # The API server may store a value in another form than it was sent.
+            # The API server may store a value in another form than was sent.
             self._verified[record.id] = _VerifiedState(
                 record.desired.digest, used_vaults, _prints(applied)
             )
@@ -136,13 +136,13 @@ class KubernetesProvider:
         """
         self._verified.pop(record.id, None)
         with as_provider_error():
-            held = self._cached(record) or await self._live(record)
-            if not held:
+            owned = self._cached(record) or await self._live(record)
+            if not owned:
                 return True
             if record.desired.service.deletion_policy == "Orphan":
-                return await self._orphan(record, held)
-            # ConfigMaps and Services stay as long as the pods.
-            for resource, live in [one for one in held if one[0] in WORKLOADS] or held:
+                return await self._orphan(record, owned)
+            # ConfigMaps and Services are deleted after the pods.
+            for resource, live in [one for one in owned if one[0] in WORKLOADS] or owned:
                 policy = record.desired.service.volume_policy
                 if not is_terminating(live) and await self._retention_applied(
                     policy, resource, live
@@ -152,7 +152,7 @@ class KubernetesProvider:
 
     # --- observation --------------------------------------------------------------------------
 
-    def _cached(self, record: ServiceRecord) -> list[Held]:
+    def _cached(self, record: ServiceRecord) -> list[OwnedObject]:
         """Return the objects of the record, in the order of deletion."""
         return [
             (resource, live)
@@ -160,41 +160,41 @@ class KubernetesProvider:
             for live in cache.by_index(OWNER_INDEX, record.id)
         ]
 
-    async def _live(self, record: ServiceRecord) -> list[Held]:
-        """Return the same from the API server, for all names that a record can have used."""
-        objects: list[Held] = []
+    async def _live(self, record: ServiceRecord) -> list[OwnedObject]:
+        """Return the same from the API server, for all possible objects of the record."""
+        objects: list[OwnedObject] = []
         owner = owner_of(record)
-        for resource, key in reversed(slots(record)):
+        for resource, key in reversed(possible_refs(record)):
             with contextlib.suppress(NotFound):
                 live = await self._client.get(resource, key)
                 if ownership_of(live, owner, MARKS) is Ownership.MINE:
                     objects.append((resource, live))
         return objects
 
-    def _own(self, record: ServiceRecord, slot: Slot) -> Object | None:
-        live = self._caches[slot[0]].get(slot[1])
+    def _own(self, record: ServiceRecord, ref: ObjectRef) -> Object | None:
+        live = self._caches[ref[0]].get(ref[1])
         mine = live is not None and ownership_of(live, owner_of(record), MARKS) is Ownership.MINE
         return live if mine else None
 
     def _vaults_for(self, record: ServiceRecord, current: tuple[Vault, ...]) -> tuple[Vault, ...]:
-        """Return the vaults to pass to a record, including those passed before."""
+        """Return the vaults to pass to a service, including those passed before."""
         namespace = record.datacenter.namespace
         if OPENBAO_READY not in record.desired.service.depends_on:
             return ()
-        key = ObjectKey(namespace, names.openbao_config_map(child(record)))
+        key = ObjectKey(namespace, names.openbao_config_map(object_name(record)))
         before = (self._own(record, (CONFIG_MAP, key)) or {}).get("data") or {}
-        services = {one.service for one in (*vault.remembered(before), *current)}
+        services = {one.service for one in (*vault.parse_facts(before), *current)}
         clusters = {
             name: self._caches[CLUSTERS].get(
-                ObjectKey(namespace, names.child(record.datacenter.name, name))
+                ObjectKey(namespace, names.object_name(record.datacenter.name, name))
             )
             for name in services
         }
         live = {name: one for name, one in clusters.items() if one is not None}
-        return vault.lasting(before, current, live)
+        return vault.merge_vaults(before, current, live)
 
-    def _is_verified(self, record: ServiceRecord, owned: Mapping[Slot, Object]) -> bool:
-        """Return whether the objects match the record; a verified state is not compared again."""
+    def _is_verified(self, record: ServiceRecord, owned: Mapping[ObjectRef, Object]) -> bool:
+        """Return whether the objects match the record; an unchanged state is not compared again."""
         vaults = self._vaults_for(record, ())
         state = _VerifiedState(record.desired.digest, vaults, _prints(owned))
         if self._verified.get(record.id) == state:
@@ -216,14 +216,14 @@ class KubernetesProvider:
             if is_terminating(live):
                 continue
             message = (
-                f"kind {record.desired.service.kind}: {reference(CLUSTERS, live)} holds data and "
-                "never becomes another kind; set it back to OpenBaoCluster, or remove the service "
-                "and add it anew once it is gone"
+                f"kind {record.desired.service.kind}: {reference(CLUSTERS, live)} has data and "
+                "cannot change its kind; revert the kind to OpenBaoCluster, or remove the service "
+                "and add it again after its removal"
             )
             raise ProviderError("KindFixed", message, terminal=True)
 
     async def _replace_immutable(self, record: ServiceRecord, intents: tuple[Intent, ...]) -> bool:
-        """Delete objects with immutable differences; return whether one has to be gone first.
+        """Delete objects with immutable differences; return whether a deletion has to finish first.
 
         The pods and volumes of a StatefulSet are orphaned, and the new one adopts them.
         """
@@ -234,7 +234,7 @@ class KubernetesProvider:
                 continue
             if is_terminating(live):
                 waits = waits or ORPHANING in (live["metadata"].get("finalizers") or ())
-            elif fixed_difference(intent, live):
+            elif immutable_difference(intent, live):
                 await self._recreate(intent.resource, live)
                 waits = True
         return waits
@@ -248,27 +248,27 @@ class KubernetesProvider:
         if live is not None and intent.resource == STATEFUL_SET and IMMUTABLE in applied.message:
             await self._recreate(STATEFUL_SET, live)
             return None
-        raise refusal(applied)
+        raise apply_error(applied)
 
     async def _recreate(self, resource: Resource, live: Object) -> None:
-        """Delete an object to recreate it; pods and volumes of a StatefulSet stay."""
+        """Delete an object to recreate it; pods and volumes of a StatefulSet are kept."""
         if await self._retention_applied("Retain", resource, live):
             await self._delete(resource, live, orphan=True)
 
-    async def _prune(self, record: ServiceRecord, keep: Collection[Slot]) -> None:
-        """Delete objects of a former body. Volumes of a former StatefulSet stay."""
+    async def _prune(self, record: ServiceRecord, keep: Collection[ObjectRef]) -> None:
+        """Delete objects of a previous body. Volumes of a previous StatefulSet are kept."""
         for live in self._caches[STATEFUL_SET].by_index(OWNER_INDEX, record.id):
-            former = (STATEFUL_SET, key_of(live)) not in keep and not is_terminating(live)
-            if former and not await self._retention_applied("Retain", STATEFUL_SET, live):
+            superseded = (STATEFUL_SET, key_of(live)) not in keep and not is_terminating(live)
+            if superseded and not await self._retention_applied("Retain", STATEFUL_SET, live):
                 return
         await self._apply.prune(owner_of(record), PRUNED, keep)
 
     # --- deletion -----------------------------------------------------------------------------
 
     async def _retention_applied(self, policy: str, resource: Resource, live: Object) -> bool:
-        """Return whether deleting a StatefulSet now treats its volumes by the policy.
+        """Return whether the retention policy of a StatefulSet is in effect for its volumes.
 
-        If not, its policy is patched first, and its controller updates the volumes.
+        If not, it is patched first, and the StatefulSet controller updates the volumes.
         """
         spec, metadata = live.get("spec") or {}, live["metadata"]
         if resource != STATEFUL_SET or not spec.get("volumeClaimTemplates"):
@@ -286,24 +286,24 @@ class KubernetesProvider:
         if resource in WORKLOADS - {CLUSTERS}:
             propagation = "Orphan" if orphan else "Foreground"
         else:
-            # An OpenBaoCluster deletes its own objects, by its own policy.
+            # An OpenBaoCluster deletes its objects by its own deletion policy.
             propagation = "Background"
         with contextlib.suppress(NotFound, Conflict):
             await self._client.delete(
                 resource,
                 key_of(live),
                 uid=uid_of(live),
-                # The status of a cluster changes all the time, which does not matter here.
+                # The status of a cluster changes often, and does not matter here.
                 resource_version=None if resource == CLUSTERS else resource_version_of(live),
                 propagation=propagation,
             )
         self._caches[resource].doubt(key_of(live))
 
-    async def _orphan(self, record: ServiceRecord, held: Sequence[Held]) -> bool:
-        """Orphan objects; return whether none has our ownership metadata any more."""
-        for resource, live in held:
+    async def _orphan(self, record: ServiceRecord, owned: Sequence[OwnedObject]) -> bool:
+        """Orphan objects; return True once none has our ownership metadata."""
+        for resource, live in owned:
             if not is_terminating(live):
-                await self._patch(resource, live, unmarking(record, MARKS, live))
+                await self._patch(resource, live, orphaning_patch(record, MARKS, live))
         return not self._cached(record) and not await self._live(record)
 
     async def _patch(self, resource: Resource, live: Object, ops: list[dict[str, Any]]) -> None:
@@ -330,26 +330,26 @@ def owner_of(record: ServiceRecord) -> Owner:
 
 @dataclass(frozen=True, slots=True)
 class _VerifiedState:
-    """A state of the objects of a record that was verified as desired."""
+    """A state of the objects of a record that matched the desired one."""
 
     digest: str
     vaults: tuple[Vault, ...]
-    prints: Mapping[Slot, str]
+    prints: Mapping[ObjectRef, str]
 
 
-def _prints(owned: Mapping[Slot, Object]) -> dict[Slot, str]:
-    return {slot: fingerprint(live) for slot, live in owned.items()}
+def _prints(owned: Mapping[ObjectRef, Object]) -> dict[ObjectRef, str]:
+    return {ref: fingerprint(live) for ref, live in owned.items()}
 
 
 def _rendered(record: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ...]:
     try:
         return render(record, vaults)
     except (TypeError, ValueError) as error:
-        message = f"service {record.name} cannot be made: {error}; change its body"
+        message = f"service {record.name} cannot be rendered: {error}; change its body"
         raise ProviderError("Rejected", message, terminal=True) from error
 
 
-_REFUSALS: Final = {
+_APPLY_ERRORS: Final = {
     Verdict.FOREIGN: ("Foreign", True),
     Verdict.REJECTED: ("Rejected", True),
     Verdict.TERMINATING: ("Terminating", False),
@@ -367,9 +367,9 @@ _ERRORS: Final[tuple[tuple[type[Exception], str, bool], ...]] = (
 )
 
 
-def refusal(applied: Applied) -> ProviderError:
+def apply_error(applied: Applied) -> ProviderError:
     """Return the error for an object that was not applied."""
-    reason, terminal = _REFUSALS[applied.verdict]
+    reason, terminal = _APPLY_ERRORS[applied.verdict]
     return ProviderError(reason, applied.message, terminal=terminal)
 
 

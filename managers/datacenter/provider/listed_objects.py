@@ -1,6 +1,6 @@
-"""A cache of what one list returned, for objects of kinds that no informer watches.
+"""A cache of the result of one list request, for kinds without an informer.
 
-Used by managers.datacenter.provider.other_kinds, for the time of one call.
+Used by managers.datacenter.provider.other_kinds, for the duration of one call.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ Objects = list[Object]
 
 
 class ListedObjects:
-    """A runtime.cache.cache.Cache that never changes by itself."""
+    """A runtime.cache.cache.Cache without a watch."""
 
     def __init__(self, objects: Iterable[Object]) -> None:
         self._objects = {key_of(one): one for one in objects}
 
     def get(self, key: ObjectKey) -> Object | None:
-        """Return an object; None when the list had none of that name."""
+        """Return an object; None if it is not in the list."""
         return self._objects.get(key)
 
     def list(self, namespace: str | None = None) -> Objects:
@@ -36,11 +36,11 @@ class ListedObjects:
         """Ignore it."""
 
     def add_handler(self, handler: EventHandler, /) -> object:
-        """Ignore it: nothing changes by itself."""
+        """Ignore it: without a watch there are no events."""
         return None
 
     def observe(self, obj: Object) -> None:
-        """Take in the answer to a write."""
+        """Store the response of a write."""
         self._objects[key_of(obj)] = obj
 
     def may_hide(self, key: ObjectKey) -> bool:
@@ -48,7 +48,7 @@ class ListedObjects:
         return True
 
     def doubt(self, key: ObjectKey) -> None:
-        """Forget an object."""
+        """Remove an object."""
         self._objects.pop(key, None)
 
     async def wait_synced(self, timeout: float, /) -> object:  # noqa: ASYNC109 - as Informer has it

@@ -12,7 +12,12 @@ from typing import Any, Final
 
 from contracts.api.group import CLUSTERS
 from contracts.datacenter import names
-from contracts.datacenter.service_spec import OPENBAO_READY, BootstrapService, Kind, ServicePart
+from contracts.datacenter.service_spec import (
+    OPENBAO_READY,
+    BootstrapService,
+    Kind,
+    ServiceContainer,
+)
 from contracts.datacenter.workload_records import ServiceRecord, Vault
 from contracts.naming import labels
 from managers.datacenter.provider import vault
@@ -28,7 +33,7 @@ KINDS: Final[Mapping[Kind, Resource]] = {
     "DaemonSet": DAEMON_SET,
     "OpenBaoCluster": CLUSTERS,
 }
-Slot = tuple[Resource, ObjectKey]
+ObjectRef = tuple[Resource, ObjectKey]
 
 _HISTORY: Final = 3
 _HEADLESS: Final = "None"
@@ -43,7 +48,7 @@ def render(record: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ..
     if service.kind == "OpenBaoCluster":
         return (vault.cluster(record),)
     used_vaults = vaults if OPENBAO_READY in service.depends_on else ()
-    name = child(record)
+    name = object_name(record)
     intents: list[Intent] = []
     files = config_files(service)
     if files:
@@ -58,14 +63,14 @@ def render(record: ServiceRecord, vaults: tuple[Vault, ...]) -> tuple[Intent, ..
     return tuple(intents)
 
 
-def child(record: ServiceRecord) -> str:
+def object_name(record: ServiceRecord) -> str:
     """Return the name of the objects of a record."""
-    return names.child(record.datacenter.name, record.name)
+    return names.object_name(record.datacenter.name, record.name)
 
 
-def slots(record: ServiceRecord) -> tuple[Slot, ...]:
-    """Return every object that a record can have had, in the order of creation."""
-    name, namespace = child(record), record.datacenter.namespace
+def possible_refs(record: ServiceRecord) -> tuple[ObjectRef, ...]:
+    """Return every object that a record can have, in the order of creation."""
+    name, namespace = object_name(record), record.datacenter.namespace
     return (
         (CONFIG_MAP, ObjectKey(namespace, names.files_config_map(name))),
         (CONFIG_MAP, ObjectKey(namespace, names.openbao_config_map(name))),
@@ -74,23 +79,23 @@ def slots(record: ServiceRecord) -> tuple[Slot, ...]:
     )
 
 
-def required_slots(record: ServiceRecord) -> tuple[frozenset[Slot], frozenset[Slot]]:
+def required_refs(record: ServiceRecord) -> tuple[frozenset[ObjectRef], frozenset[ObjectRef]]:
     """Return the required and the optional objects of a record."""
-    service, name = record.desired.service, child(record)
-    files, openbao, network, *_ = slots(record)
-    must: set[Slot] = {(KINDS[service.kind], ObjectKey(record.datacenter.namespace, name))}
+    service, name = record.desired.service, object_name(record)
+    files, openbao, network, *_ = possible_refs(record)
+    must: set[ObjectRef] = {(KINDS[service.kind], ObjectKey(record.datacenter.namespace, name))}
     if service.kind == "OpenBaoCluster":
         return frozenset(must), frozenset()
     if config_files(service):
         must.add(files)
     if _service_ports(service):
         must.add(network)
-    # It exists only if there are vaults, which are not read here.
+    # It exists only with a ready vault, which is not known here.
     may = {openbao} if OPENBAO_READY in service.depends_on else set()
     return frozenset(must), frozenset(may)
 
 
-def fixed_difference(intent: Intent, live: Object) -> tuple[str, ...]:
+def immutable_difference(intent: Intent, live: Object) -> tuple[str, ...]:
     """Return the immutable fields that differ: the object has to be recreated."""
     fixed_fields = _FIXED.get(intent.resource)
     if fixed_fields is None:
@@ -99,8 +104,10 @@ def fixed_difference(intent: Intent, live: Object) -> tuple[str, ...]:
     return tuple(field for field, value in desired.items() if observed[field] != value)
 
 
-def unmarking(record: ServiceRecord, marks: OwnershipKeys, live: Object) -> list[dict[str, Any]]:
-    """Return the JSON patch that removes our owner reference and our marks from an object.
+def orphaning_patch(
+    record: ServiceRecord, ownership_keys: OwnershipKeys, live: Object
+) -> list[dict[str, Any]]:
+    """Return the JSON patch that removes owner reference, labels and annotations of the operator.
 
     It fails if one of them changed since it was read.
     """
@@ -111,17 +118,17 @@ def unmarking(record: ServiceRecord, marks: OwnershipKeys, live: Object) -> list
             ops.append({"op": "test", "path": f"{path}/uid", "value": record.id})
             ops.append({"op": "remove", "path": path})
     ours = {
-        "labels": (labels_of(live), (*_marks(record), labels.MANAGED_BY)),
+        "labels": (labels_of(live), (*_selector_labels(record), labels.MANAGED_BY)),
         "annotations": (
             annotations_of(live),
-            (marks.owner_uid, marks.intent_hash, names.DESIRED_HASH),
+            (ownership_keys.owner_uid, ownership_keys.intent_hash, names.DESIRED_HASH),
         ),
     }
-    for field, (held, keys) in ours.items():
+    for field, (present, keys) in ours.items():
         for name in keys:
-            if name in held:
+            if name in present:
                 path = f"/metadata/{field}/{name.replace('/', '~1')}"
-                ops.append({"op": "test", "path": path, "value": held[name]})
+                ops.append({"op": "test", "path": path, "value": present[name]})
                 ops.append({"op": "remove", "path": path})
     return ops
 
@@ -137,7 +144,7 @@ def _object(
     metadata: Object = {
         "name": name,
         "namespace": datacenter.namespace,
-        "labels": names.child_labels(datacenter.name, service.name, dict(service.labels)),
+        "labels": names.object_labels(datacenter.name, service.name, dict(service.labels)),
     }
     if annotations:
         metadata["annotations"] = dict(annotations)
@@ -151,7 +158,7 @@ def _object(
 
 
 def _service(record: ServiceRecord, ports: list[Object]) -> Object:
-    spec: Object = {"selector": _marks(record), "ports": ports}
+    spec: Object = {"selector": _selector_labels(record), "ports": ports}
     if record.desired.service.kind == "StatefulSet":
         # A DNS name for each pod.
         spec["clusterIP"] = _HEADLESS
@@ -162,23 +169,25 @@ def _service(record: ServiceRecord, ports: list[Object]) -> Object:
 
 def _service_ports(service: BootstrapService) -> list[Object]:
     ports: list[Object] = []
-    for part in service.services:
-        ports += _ports_of(part, {port["name"] for port in ports})
+    for container in service.services:
+        ports += _ports_of(container, {port["name"] for port in ports})
     return ports
 
 
-def _ports_of(part: ServicePart, taken: set[str]) -> list[Object]:
-    if part.role == "Init":
+def _ports_of(container: ServiceContainer, taken: set[str]) -> list[Object]:
+    if container.role == "Init":
         return []
     return [
         {
-            "name": names.port(part.name, port.name) if port.name in taken else port.name,
+            "name": names.service_port_name(container.name, port.name)
+            if port.name in taken
+            else port.name,
             "port": port.service_port or port.port,
             # By number: another container may have a port of the same name.
             "targetPort": port.port,
             "protocol": port.protocol,
         }
-        for port in part.ports
+        for port in container.ports
     ]
 
 
@@ -186,16 +195,16 @@ def _workload(record: ServiceRecord, vaults: tuple[Vault, ...]) -> Intent:
     kind = record.desired.service.kind
     spec: Object = {
         "revisionHistoryLimit": _HISTORY,
-        "selector": {"matchLabels": _marks(record)},
+        "selector": {"matchLabels": _selector_labels(record)},
         "template": pod_template(record, vaults),
         **_STRATEGIES[kind],
     }
     if kind != "DaemonSet":
-        spec["replicas"] = record.desired.service.wanted_replicas
+        spec["replicas"] = record.desired.service.desired_replicas
     if kind == "StatefulSet":
         spec |= _of_stateful_set(record)
-    marks = {names.DESIRED_HASH: record.desired.digest}
-    return _object(record, KINDS[kind], child(record), {"spec": spec}, marks)
+    annotations = {names.DESIRED_HASH: record.desired.digest}
+    return _object(record, KINDS[kind], object_name(record), {"spec": spec}, annotations)
 
 
 _STRATEGIES: Final[Mapping[Kind, Object]] = {
@@ -214,9 +223,9 @@ _STRATEGIES: Final[Mapping[Kind, Object]] = {
 def _of_stateful_set(record: ServiceRecord) -> Object:
     service = record.desired.service
     return {
-        # Also without ports, so that adding the first one needs no new StatefulSet.
-        "serviceName": child(record),
-        # With OrderedReady a pod that never gets ready would block its own fix (67250).
+        # Set without ports, too: it is immutable, and ports may be added later.
+        "serviceName": object_name(record),
+        # With OrderedReady a pod that never becomes ready blocks its own update (67250).
         "podManagementPolicy": "Parallel",
         "persistentVolumeClaimRetentionPolicy": {
             "whenDeleted": service.volume_policy,
@@ -231,8 +240,8 @@ def _claims(record: ServiceRecord) -> list[Object]:
         {
             "apiVersion": "v1",
             "kind": "PersistentVolumeClaim",
-            # Never the labels of users: those may change, and a claim template may not.
-            "metadata": {"name": volume.name, "labels": _marks(record)},
+            # Without labels of users: they may change, and a claim template is immutable.
+            "metadata": {"name": volume.name, "labels": _selector_labels(record)},
             "spec": {
                 "accessModes": ["ReadWriteOnce"],
                 "resources": {"requests": {"storage": volume.size}},
@@ -244,8 +253,8 @@ def _claims(record: ServiceRecord) -> list[Object]:
     ]
 
 
-def _marks(record: ServiceRecord) -> dict[str, str]:
-    return names.marks(record.datacenter.name, record.name)
+def _selector_labels(record: ServiceRecord) -> dict[str, str]:
+    return names.selector_labels(record.datacenter.name, record.name)
 
 
 def _fixed_of_service(spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""Runs services of kind Objects: applies objects of any kind that its datacenter names.
+"""Provider of services of kind Objects: applies objects of the kinds that a datacenter allows.
 
-Uses runtime.apply.apply to write them and managers.datacenter.provider.kind_discovery to find where
-they are served. Called by managers.datacenter.provider.by_kind. No informer watches these kinds:
-what there is of a record is listed by its labels, with every observation. An object that outlives
-its service (a CustomResourceDefinition) has no owner reference, so that no garbage collection ever
-takes it, and all objects of its kind with it.
+Uses runtime.apply.apply to write them and managers.datacenter.provider.kind_discovery to find their
+resources. Called by managers.datacenter.provider.by_kind. No informer watches these kinds:
+each observation lists the objects of a record by label. An object that is retained after its
+service (a CustomResourceDefinition) has no owner reference: garbage collection of it would delete
+all objects of its kind.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from contracts.datacenter.workload_records import Observation, ServiceRecord
 from contracts.naming import labels
 from managers.context.context import FIELD_MANAGER, MARKS
 from managers.datacenter.provider.kind_discovery import KindDiscovery
-from managers.datacenter.provider.kubernetes import as_provider_error, owner_of, refusal
+from managers.datacenter.provider.kubernetes import apply_error, as_provider_error, owner_of
 from managers.datacenter.provider.listed_objects import ListedObjects
-from managers.datacenter.provider.objects import unmarking
+from managers.datacenter.provider.objects import orphaning_patch
 from runtime.apply.apply import OwnedApply
 from runtime.apply.intent import Intent, contains
 from runtime.apply.ownership import Ownership, ownership_of
@@ -45,36 +45,36 @@ from runtime.types import (
 )
 
 MakeApply = Callable[[Mapping[Resource, Cache]], OwnedApply]
-Slot = tuple[Resource, ObjectKey]
+ObjectRef = tuple[Resource, ObjectKey]
 _DEFINITION: Final = "CustomResourceDefinition"
-SHOWN: Final = 5
+NAMES_MAX: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What there is of a record, and what it is to be."""
+    """The live and the desired objects of a record."""
 
     desired: tuple[Intent, ...]
-    live: Mapping[Slot, Object]
+    live: Mapping[ObjectRef, Object]
 
     @property
-    def leftovers(self) -> list[Slot]:
-        """Objects of a former body."""
+    def leftovers(self) -> list[ObjectRef]:
+        """Return the live objects of a previous body."""
         keep = {(one.resource, one.key) for one in self.desired}
-        return [slot for slot in self.live if slot not in keep]
+        return [ref for ref in self.live if ref not in keep]
 
 
-class OtherKinds:
+class ObjectsProvider:
     """Applies and deletes the objects of services of kind Objects."""
 
     def __init__(self, client: Client, apply: MakeApply) -> None:
         self._client = client
         self._apply = apply
         self._discovery = KindDiscovery(client)
-        self._settled: dict[str, tuple[str, Mapping[Slot, str]]] = {}
+        self._verified: dict[str, tuple[str, Mapping[ObjectRef, str]]] = {}
 
     async def observe(self, record: ServiceRecord) -> Observation:
-        """List what there is of a record, by its labels."""
+        """List the objects of a record by label, and compare them with its body."""
         with as_provider_error():
             if record.retiring:
                 return _observation(record, _State((), await self._present(record)), complete=False)
@@ -82,7 +82,7 @@ class OtherKinds:
         return _observation(record, state, complete=self._is_complete(record, state))
 
     async def provision(self, record: ServiceRecord) -> None:
-        """Apply all objects, in their order, and take away those of a former body.
+        """Apply all objects, in their order, and delete those of a previous body.
 
         ProviderErrors: KindNotServed is not terminal; for the others see KubernetesProvider.
         """
@@ -90,28 +90,32 @@ class OtherKinds:
             state = await self._find(record)
             applied = dict(state.live)
             for intent in state.desired:
-                slot = (intent.resource, intent.key)
-                live = state.live.get(slot)
+                ref = (intent.resource, intent.key)
+                live = state.live.get(ref)
                 cache = ListedObjects([live] if live is not None else ())
-                made = await self._apply({intent.resource: cache}).ensure(owner_of(record), intent)
-                if not made.in_place or made.live is None:
-                    raise refusal(made)
-                applied[slot] = made.live
-            for slot in state.leftovers:
-                await self._let_go(record, slot[0], state.live[slot])
-                applied.pop(slot)
-            # The API server may store a value in another form than it was sent.
-            self._settled[record.id] = (record.desired.digest, _versions(applied))
+                result = await self._apply({intent.resource: cache}).ensure(
+                    owner_of(record), intent
+                )
+                if not result.in_place or result.live is None:
+                    raise apply_error(result)
+                applied[ref] = result.live
+            for ref in state.leftovers:
+                await self._delete_or_orphan(record, ref[0], state.live[ref])
+                applied.pop(ref)
+            # The API server may store a value in another form than was sent.
+            self._verified[record.id] = (record.desired.digest, _versions(applied))
 
     async def deprovision(self, record: ServiceRecord) -> bool:
-        """Delete the objects of a record, the last of its body first; True once none is left."""
-        self._settled.pop(record.id, None)
+        """Delete the objects of a record, in reverse order of its body; True once none is left."""
+        self._verified.pop(record.id, None)
         with as_provider_error():
             live = await self._present(record)
             bodies = record.desired.service.objects or ()
             order = [(kind_of(body), name_of(body)) for body in bodies]
-            for resource, key in sorted(live, key=lambda slot: _place(order, slot), reverse=True):
-                await self._let_go(record, resource, live[resource, key])
+            for resource, key in sorted(
+                live, key=lambda ref: _creation_index(order, ref), reverse=True
+            ):
+                await self._delete_or_orphan(record, resource, live[resource, key])
             return not live
 
     # --- reading ------------------------------------------------------------------------------
@@ -124,22 +128,22 @@ class OtherKinds:
         kinds = dict.fromkeys(one.resource for one in intents)
         return _State(tuple(intents), await self._listed(record, kinds))
 
-    async def _present(self, record: ServiceRecord) -> Mapping[Slot, Object]:
-        """What there is of a record that is being removed."""
+    async def _present(self, record: ServiceRecord) -> Mapping[ObjectRef, Object]:
+        """Return the live objects of a record that is being removed."""
         kinds: dict[Resource, None] = {}
         for body in record.desired.service.objects or ():
             group, kind = kind_of(body)
             resource = await self._discovery.preferred(group, kind)
-            # A kind that is not served any more has no objects.
+            # A kind that is no longer served has no objects.
             kinds |= {} if resource is None else {resource: None}
         return await self._listed(record, kinds)
 
     async def _listed(
         self, record: ServiceRecord, kinds: Mapping[Resource, None]
-    ) -> dict[Slot, Object]:
-        """List the objects of a record: those of the kinds of its body, and of all that are
-        allowed, for a former body may have had them."""
-        live: dict[Slot, Object] = {}
+    ) -> dict[ObjectRef, Object]:
+        """List the objects of a record: of the kinds of its body, and of all allowed kinds, which a
+        previous body may have used."""
+        live: dict[ObjectRef, Object] = {}
         for resource in kinds:
             live |= await self._of_kind(record, resource)
         seen = {(one.group, one.kind) for one in kinds}
@@ -148,13 +152,13 @@ class OtherKinds:
                 continue
             former = await self._discovery.preferred(allowed.group, allowed.kind)
             if former is not None:
-                # Without the rights to list it, nothing of it was ever made.
+                # Without the permission to list them, none was ever created.
                 with contextlib.suppress(Forbidden):
                     live |= await self._of_kind(record, former)
         return live
 
-    async def _of_kind(self, record: ServiceRecord, resource: Resource) -> dict[Slot, Object]:
-        marks = names.marks(record.datacenter.name, record.name)
+    async def _of_kind(self, record: ServiceRecord, resource: Resource) -> dict[ObjectRef, Object]:
+        marks = names.selector_labels(record.datacenter.name, record.name)
         selector = ",".join(f"{key}={value}" for key, value in sorted(marks.items()))
         namespace = record.datacenter.namespace if resource.namespaced else None
         options = ListOptions(label_selector=selector)
@@ -170,11 +174,11 @@ class OtherKinds:
         }
 
     def _is_complete(self, record: ServiceRecord, state: _State) -> bool:
-        """Return whether the objects are as the body says; what was verified is not compared."""
+        """Return whether the objects match the body; an unchanged state is not compared again."""
         if state.leftovers or any(is_terminating(live) for live in state.live.values()):
             return False
-        settled = record.desired.digest, _versions(state.live)
-        if self._settled.get(record.id) == settled:
+        verified = record.desired.digest, _versions(state.live)
+        if self._verified.get(record.id) == verified:
             return True
         matches = all(
             (live := state.live.get((one.resource, one.key))) is not None
@@ -183,31 +187,33 @@ class OtherKinds:
             for one in state.desired
         )
         if matches:
-            self._settled[record.id] = settled
+            self._verified[record.id] = verified
         return matches
 
-    # --- letting go ---------------------------------------------------------------------------
+    # --- deletion -----------------------------------------------------------------------------
 
-    async def _let_go(self, record: ServiceRecord, resource: Resource, live: Object) -> None:
-        """Delete an object in the observed version, or leave it without our marks."""
+    async def _delete_or_orphan(
+        self, record: ServiceRecord, resource: Resource, live: Object
+    ) -> None:
+        """Delete an object in the observed version, or orphan it by its policy."""
         if is_terminating(live):
             return
         service = record.desired.service
         if service.deletion_policy == "Orphan" or _retains(record, resource):
-            await self._leave(record, resource, live)
+            await self._orphan(record, resource, live)
             return
         with contextlib.suppress(NotFound, Conflict):
             await self._client.delete(
                 resource, key_of(live), uid=uid_of(live), resource_version=resource_version_of(live)
             )
 
-    async def _leave(self, record: ServiceRecord, resource: Resource, live: Object) -> None:
-        """Take our marks off, and let a later row of this name take the object over."""
+    async def _orphan(self, record: ServiceRecord, resource: Resource, live: Object) -> None:
+        """Remove our ownership metadata; a later BootstrapWorkload of this name may adopt it."""
         name = names.workload_name(record.datacenter.name, record.name)
         path = f"/metadata/annotations/{labels.ADOPT.replace('/', '~1')}"
         ops = [
             {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},
-            *unmarking(record, MARKS, live),
+            *orphaning_patch(record, MARKS, live),
             {"op": "add", "path": path, "value": name},
         ]
         with contextlib.suppress(NotFound, Conflict, PatchFailed):
@@ -215,7 +221,7 @@ class OtherKinds:
 
 
 def _intent(record: ServiceRecord, resource: Resource, body: dict[str, Any]) -> Intent:
-    """Build the intent for an object: ours are its namespace and our labels."""
+    """Build the intent of an object: its body with namespace and our labels."""
     metadata = body["metadata"]
     place: Object = {"namespace": record.datacenter.namespace} if resource.namespaced else {}
     users = metadata.get("labels") or {}
@@ -224,11 +230,11 @@ def _intent(record: ServiceRecord, resource: Resource, body: dict[str, Any]) -> 
         "metadata": {
             "name": metadata["name"],
             **place,
-            "labels": names.child_labels(record.datacenter.name, record.name, users),
+            "labels": names.object_labels(record.datacenter.name, record.name, users),
             "annotations": labels.users_own(metadata.get("annotations") or {}),
         },
     }
-    # Of a kind that nobody knows here, what is empty may mean something.
+    # An empty value may be significant in an unknown kind.
     return Intent(
         resource, whole, frozenset(_names_in(body)), outlives_owner=_retains(record, resource)
     )
@@ -245,25 +251,25 @@ def _names_in(value: Any) -> Iterator[str]:
 
 
 def _retains(record: ServiceRecord, resource: Resource) -> bool:
-    """Return whether objects of a kind stay; a kind that is not allowed any more is not deleted
-    on a guess if that could take other objects with it."""
+    """Return whether objects of a kind are retained; a kind that is no longer allowed has its
+    default policy."""
     kind = resource.group, resource.kind
     named = (one for one in record.datacenter.object_kinds if (one.group, one.kind) == kind)
     return next(named, ObjectKind(group=kind[0], kind=kind[1])).retains
 
 
-def _place(order: list[tuple[tuple[str, str], str]], slot: Slot) -> int:
-    resource, key = slot
+def _creation_index(order: list[tuple[tuple[str, str], str]], ref: ObjectRef) -> int:
+    resource, key = ref
     mark = (resource.group, resource.kind), key.name
     return order.index(mark) if mark in order else len(order)
 
 
-def _versions(live: Mapping[Slot, Object]) -> dict[Slot, str]:
-    return {slot: f"{uid_of(one)}/{_generation(one)}" for slot, one in live.items()}
+def _versions(live: Mapping[ObjectRef, Object]) -> dict[ObjectRef, str]:
+    return {ref: f"{uid_of(one)}/{_generation(one)}" for ref, one in live.items()}
 
 
 def _generation(live: Object) -> str:
-    # A kind without generations changes its version with every write.
+    # For a kind without generations, the resourceVersion.
     generation = live["metadata"].get("generation")
     return f"g{generation}" if generation else resource_version_of(live)
 
@@ -274,21 +280,21 @@ def _observation(record: ServiceRecord, state: _State, *, complete: bool) -> Obs
         for (resource, key) in ((one.resource, one.key) for one in state.desired)
         if not _is_ready(resource, state.live.get((resource, key)))
     ]
-    refs = {f"{slot[0].kind}/{slot[1].name}": f"{slot[0].kind} {slot[1]}" for slot in state.live}
+    refs = {f"{ref[0].kind}/{ref[1].name}": f"{ref[0].kind} {ref[1]}" for ref in state.live}
     return Observation(
         present=bool(state.live),
         digest=record.desired.digest if complete else "",
-        well=not waits,
+        healthy=not waits,
         ready=len(state.desired) - len(waits),
-        wanted=len(state.desired),
-        message=f"waits for {', '.join(waits[:SHOWN])}" if waits else "",
+        desired=len(state.desired),
+        message=f"waits for {', '.join(waits[:NAMES_MAX])}" if waits else "",
         provider_ref=f"{OBJECTS_KIND} {record.name}" if state.live else "",
         service_refs=tuple(sorted(refs.items())),
     )
 
 
 def _is_ready(resource: Resource, live: Object | None) -> bool:
-    """Return whether an object is there; of a definition, whether its kind is served."""
+    """Return whether an object exists; of a definition, whether it is established."""
     if live is None or is_terminating(live):
         return False
     if resource.kind != _DEFINITION:

@@ -1,7 +1,7 @@
 """Builds the pod template of a shared service. Pure.
 
 It meets Pod Security Standard "restricted", except for what spec.nodeAccess of its datacenter
-allows and the service asks for: root without capabilities, and read-only folders of the node.
+allows and the service requests: root without capabilities, and read-only directories of the node.
 
 Called by managers.datacenter.provider.objects. Sidecars are native ones (init containers that are
 restarted; Kubernetes 1.29), so that they start in order and never keep a pod from completing.
@@ -17,12 +17,12 @@ from contracts.api.meta import thaw
 from contracts.builders.pod_part import PodPart
 from contracts.datacenter import names
 from contracts.datacenter.container_files import ConfigFile, Volume
-from contracts.datacenter.dependencies import part_order
+from contracts.datacenter.dependencies import container_order
 from contracts.datacenter.service_spec import (
     BootstrapService,
+    EnvVar,
     HealthCheck,
-    ServicePart,
-    Variable,
+    ServiceContainer,
 )
 from contracts.datacenter.workload_records import ServiceRecord, Vault
 from contracts.naming import labels
@@ -53,32 +53,32 @@ def pod_template(record: ServiceRecord, vaults: tuple[Vault, ...]) -> Object:
     users = labels.users_own(service.labels)
     # This label marks servers and jobs of clusters.
     users.pop(labels.MANAGED_BY, None)
-    metadata: Object = {"labels": {**users, **names.marks(datacenter.name, service.name)}}
+    metadata: Object = {"labels": {**users, **names.selector_labels(datacenter.name, service.name)}}
     if annotations:
         metadata["annotations"] = annotations
-    name = names.child(datacenter.name, service.name)
+    name = names.object_name(datacenter.name, service.name)
     return {"metadata": metadata, "spec": _spec(service, name, vault.pod_part(vaults))}
 
 
 def config_files(service: BootstrapService) -> dict[str, str]:
     """Return the files of all containers, as the data of one ConfigMap."""
     return {
-        file_key(part, file): file.content
-        for part in service.services
-        for file in part.config_files
+        file_key(container, file): file.content
+        for container in service.services
+        for file in container.config_files
     }
 
 
-def file_key(part: ServicePart, file: ConfigFile) -> str:
+def file_key(container: ServiceContainer, file: ConfigFile) -> str:
     """Return the ConfigMap key of a file: paths may have characters that keys may not."""
-    return names.file_key(part.name, file.path)
+    return names.file_key(container.name, file.path)
 
 
 def volumes_by_name(service: BootstrapService) -> dict[str, Volume]:
-    """Return each volume once, in the order of the containers; one with a size is preferred."""
+    """Return each volume once, in the order of the containers, with its size if one has it."""
     volumes: dict[str, Volume] = {}
-    for part in service.services:
-        for volume in part.volumes:
+    for container in service.services:
+        for volume in container.volumes:
             previous = volumes.get(volume.name)
             if previous is None or (previous.size is None and volume.size is not None):
                 volumes[volume.name] = volume
@@ -95,9 +95,13 @@ def _spec(service: BootstrapService, name: str, vault_part: PodPart) -> Object:
         "imagePullSecrets": [one.to_object() for one in service.image_pull_secrets],
         "nodeSelector": thaw(service.node_selector),
         "tolerations": [one.to_object() for one in service.tolerations],
-        "initContainers": [_container(part, vault_part) for part in part_order(service)],
+        "initContainers": [
+            _container(container, vault_part) for container in container_order(service)
+        ],
         "containers": [
-            _container(part, vault_part) for part in service.services if part.role == "Main"
+            _container(container, vault_part)
+            for container in service.services
+            if container.role == "Main"
         ],
         "volumes": [*_volumes(service, name), *map(dict, vault_part.volumes)],
     }
@@ -111,39 +115,39 @@ def _pod_security(user: int | None) -> Object:
     return chosen
 
 
-def _container(part: ServicePart, vault_part: PodPart) -> Object:
-    container: Object = {
-        "name": part.name,
-        "image": part.image,
-        "command": list(part.command),
-        "args": list(part.args),
-        "env": list(_environment(part, vault_part)),
+def _container(container: ServiceContainer, vault_part: PodPart) -> Object:
+    body: Object = {
+        "name": container.name,
+        "image": container.image,
+        "command": list(container.command),
+        "args": list(container.args),
+        "env": list(_environment(container, vault_part)),
         "ports": [
             {"name": port.name, "containerPort": port.port, "protocol": port.protocol}
-            for port in part.ports
+            for port in container.ports
         ],
-        "resources": part.resources.to_object() if part.resources else {},
+        "resources": container.resources.to_object() if container.resources else {},
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},
         },
-        "volumeMounts": _mounts(part, vault_part),
+        "volumeMounts": _mounts(container, vault_part),
     }
-    if part.role == "Sidecar":
-        container["restartPolicy"] = "Always"
-    if part.health_check is not None and part.role != "Init":
-        container |= _probes(part.health_check)
-    return container
+    if container.role == "Sidecar":
+        body["restartPolicy"] = "Always"
+    if container.health_check is not None and container.role != "Init":
+        body |= _probes(container.health_check)
+    return body
 
 
-def _environment(part: ServicePart, vault_part: PodPart) -> Iterator[Object]:
-    """Yield ours first, so that user variables may refer to them; those override ours."""
-    chosen = {variable.name for variable in part.env}
+def _environment(container: ServiceContainer, vault_part: PodPart) -> Iterator[Object]:
+    """Yield our variables first, so that those of the user may refer to or override them."""
+    chosen = {variable.name for variable in container.env}
     yield from (dict(ours) for ours in vault_part.env if ours["name"] not in chosen)
-    yield from map(_variable, part.env)
+    yield from map(_variable, container.env)
 
 
-def _variable(variable: Variable) -> Object:
+def _variable(variable: EnvVar) -> Object:
     if variable.secret is None:
         return {"name": variable.name, "value": variable.value or ""}
     return {
@@ -152,29 +156,29 @@ def _variable(variable: Variable) -> Object:
     }
 
 
-def _mounts(part: ServicePart, vault_part: PodPart) -> Items:
+def _mounts(container: ServiceContainer, vault_part: PodPart) -> Items:
     mounts: Items = [
         {
             "name": volume.name,
             "mountPath": volume.mount_path,
-            # The API server stores no false here.
+            # The API server omits false here.
             **({"readOnly": True} if volume.read_only or volume.kind == "HostPath" else {}),
         }
-        for volume in part.volumes
+        for volume in container.volumes
     ]
     mounts += [
         {"name": _secret_volume(one.name), "mountPath": one.mount_path, "readOnly": True}
-        for one in part.secrets
+        for one in container.secrets
     ]
     mounts += [
         {
             "name": FILES_VOLUME,
             "mountPath": file.path,
-            # File by file: a directory would hide other files of the image.
-            "subPath": file_key(part, file),
+            # One mount per file: a directory would hide other files of the image.
+            "subPath": file_key(container, file),
             "readOnly": True,
         }
-        for file in part.config_files
+        for file in container.config_files
     ]
     paths = {mount["mountPath"].rstrip("/") for mount in mounts}
     return mounts + [dict(ours) for ours in vault_part.mounts if ours["mountPath"] not in paths]
@@ -187,10 +191,10 @@ def _volumes(service: BootstrapService, name: str) -> Iterator[Object]:
             limit = {"sizeLimit": volume.size} if volume.size else {}
             yield {"name": volume.name, "emptyDir": limit}
         elif volume.kind == "HostPath":
-            # Directory: a missing one fails the pod, and nobody creates it on the node.
+            # Directory: a missing one fails the pod instead of being created on the node.
             source = {"path": volume.host_path, "type": "Directory"}
             yield {"name": volume.name, "hostPath": source}
-    secrets = dict.fromkeys(one.name for part in service.services for one in part.secrets)
+    secrets = dict.fromkeys(one.name for container in service.services for one in container.secrets)
     for secret in secrets:
         yield {"name": _secret_volume(secret), "secret": {"secretName": secret}}
     if config_files(service):
@@ -203,18 +207,18 @@ def _secret_volume(secret: str) -> str:
 
 def _probes(check: HealthCheck) -> dict[str, Object]:
     probe: Object = {
-        **_question(check),
+        **_probe_handler(check),
         "periodSeconds": check.period_seconds,
         "timeoutSeconds": check.timeout_seconds,
         "failureThreshold": check.failure_threshold,
     }
     if check.initial_delay_seconds:
-        # The API server stores no 0 here.
+        # The API server omits 0 here.
         probe["initialDelaySeconds"] = check.initial_delay_seconds
     return {"readinessProbe": probe, **({"livenessProbe": probe} if check.restart else {})}
 
 
-def _question(check: HealthCheck) -> Mapping[str, Any]:
+def _probe_handler(check: HealthCheck) -> Mapping[str, Any]:
     if check.http_path is not None:
         return {"httpGet": {"path": check.http_path, "port": check.port}}
     if check.port is not None:

@@ -1,8 +1,7 @@
 """Computes the observation of a record from its objects: completeness and health. Pure.
 
-Called by managers.datacenter.provider.kubernetes. The existence of an object is not enough: each
-kind is evaluated by the status that its controller reports for the present spec, down to the last
-pod.
+Called by managers.datacenter.provider.kubernetes. Each kind is evaluated by the status that its
+controller reports for the current generation, including every pod.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from contracts.datacenter import names
 from contracts.datacenter.service_spec import Kind
 from contracts.datacenter.workload_records import Observation, ServiceRecord
 from managers.datacenter.provider import vault
-from managers.datacenter.provider.objects import KINDS, Slot, child, required_slots
+from managers.datacenter.provider.objects import KINDS, ObjectRef, object_name, required_refs
 from runtime.builtin_kinds import CONFIG_MAP, SERVICE
 from runtime.types import Object, ObjectKey, Resource, annotations_of, is_terminating, key_of
 
-UNSEEN: Final = "its controller has not looked at its present spec"
+NOT_OBSERVED: Final = "its controller has not observed its current spec"
 REASON_LATE: Final = "ProgressDeadlineExceeded"
 
 Status = Mapping[str, Any]
@@ -28,33 +27,33 @@ Check = tuple[bool, str]
 """Whether a check fails, and its message."""
 
 
-def applied_digest(record: ServiceRecord, owned: Mapping[Slot, Object]) -> str:
-    """Return the digest that all objects were created from; "" if one is missing or left over.
+def applied_digest(record: ServiceRecord, owned: Mapping[ObjectRef, Object]) -> str:
+    """Return the digest that all objects were created from; "" if one is missing or obsolete.
 
     `owned` are all objects of the record.
     """
-    must, may = required_slots(record)
-    present = {slot for slot, live in owned.items() if not is_terminating(live)}
+    must, may = required_refs(record)
+    present = {ref for ref, live in owned.items() if not is_terminating(live)}
     if not must <= present or owned.keys() - must - may:
         return ""
     workload = (
         KINDS[record.desired.service.kind],
-        ObjectKey(record.datacenter.namespace, child(record)),
+        ObjectKey(record.datacenter.namespace, object_name(record)),
     )
     return annotations_of(owned[workload]).get(names.DESIRED_HASH, "")
 
 
-def observed(record: ServiceRecord, owned: Mapping[Slot, Object], digest: str) -> Observation:
+def observed(record: ServiceRecord, owned: Mapping[ObjectRef, Object], digest: str) -> Observation:
     """Summarize the objects of a record; `digest`: what they were created from, if verified."""
     kind = record.desired.service.kind
-    resource, name = KINDS[kind], child(record)
+    resource, name = KINDS[kind], object_name(record)
     live = owned.get((resource, ObjectKey(record.datacenter.namespace, name)))
     refs = _refs(record, owned)
     if live is None or is_terminating(live):
-        state = "not there" if live is None else "being deleted"
+        state = "missing" if live is None else "being deleted"
         message = f"{resource.kind} {name} is {state}"
         return Observation(present=bool(owned), message=message, service_refs=refs)
-    observation = standing(kind, live)
+    observation = evaluate(kind, live)
     return replace(
         observation,
         present=True,
@@ -62,7 +61,7 @@ def observed(record: ServiceRecord, owned: Mapping[Slot, Object], digest: str) -
         provider_ref=reference(resource, live),
         service_refs=refs,
         vault=vault.vault_of(record.name, live)
-        if observation.well and resource == CLUSTERS
+        if observation.healthy and resource == CLUSTERS
         else None,
     )
 
@@ -72,14 +71,16 @@ def reference(resource: Resource, live: Object) -> str:
     return f"{resource.kind} {key_of(live)}"
 
 
-def _refs(record: ServiceRecord, owned: Mapping[Slot, Object]) -> tuple[tuple[str, str], ...]:
+def _refs(record: ServiceRecord, owned: Mapping[ObjectRef, Object]) -> tuple[tuple[str, str], ...]:
     """Return references to the objects, by service, container or ConfigMap."""
     service = record.desired.service
     refs: dict[str, str] = {}
     for (resource, key), live in owned.items():
         ref = reference(resource, live)
         if resource == KINDS[service.kind]:
-            refs |= dict.fromkeys([part.name for part in service.services] or [record.name], ref)
+            refs |= dict.fromkeys(
+                [container.name for container in service.services] or [record.name], ref
+            )
         elif resource == SERVICE:
             refs.setdefault(record.name, ref)
         elif resource == CONFIG_MAP:
@@ -87,13 +88,13 @@ def _refs(record: ServiceRecord, owned: Mapping[Slot, Object]) -> tuple[tuple[st
     return tuple(sorted(refs.items()))
 
 
-def standing(kind: Kind, live: Object) -> Observation:
-    """Evaluate an object of that kind; sets only well, ready, wanted and message."""
+def evaluate(kind: Kind, live: Object) -> Observation:
+    """Evaluate an object of that kind; sets only healthy, ready, desired and message."""
     return _EVALUATORS[kind](live.get("spec") or {}, _status(live))
 
 
 def _status(live: Object) -> Status:
-    """Return the status, with `seen`: whether it is for the present spec."""
+    """Return the status, with `seen`: whether it is of the current generation."""
     status = live.get("status") or {}
     generation = live["metadata"].get("generation") or 0
     return {**status, "seen": (status.get("observedGeneration") or 0) >= generation}
@@ -108,7 +109,7 @@ def _deployment(spec: Status, status: Status) -> Observation:
     late = progressing.get("status") == "False" and progressing.get("reason") == REASON_LATE
     return _evaluated(
         (_count(status, "readyReplicas"), desired),
-        (not status["seen"], UNSEEN),
+        (not status["seen"], NOT_OBSERVED),
         (failure.get("status") == "True", _text(failure)),
         (late, _text(progressing)),
         *_rolling(desired, updated, all_pods),
@@ -123,10 +124,10 @@ def _stateful_set(spec: Status, status: Status) -> Observation:
     revisions = status.get("currentRevision"), status.get("updateRevision")
     return _evaluated(
         (ready, desired),
-        (not status["seen"], UNSEEN),
+        (not status["seen"], NOT_OBSERVED),
         *_rolling(desired, updated, all_pods),
         (ready != desired, f"{ready} of {desired} pods are ready"),
-        (revisions[0] != revisions[1], "its controller has not called the update complete"),
+        (revisions[0] != revisions[1], "its controller has not completed the update"),
     )
 
 
@@ -136,8 +137,8 @@ def _daemon_set(spec: Status, status: Status) -> Observation:
     available = _count(status, "numberAvailable")
     return _evaluated(
         (_count(status, "numberReady"), desired),
-        (not status["seen"], UNSEEN),
-        (updated != desired, f"{updated} of {desired} pods are of the present spec"),
+        (not status["seen"], NOT_OBSERVED),
+        (updated != desired, f"{updated} of {desired} pods have the current spec"),
         (available != desired, f"{available} of {desired} pods are available"),
     )
 
@@ -146,7 +147,7 @@ def _openbao_cluster(spec: Status, status: Status) -> Observation:
     ready, available = _condition(status, "Ready"), _condition(status, "Available")
     return _evaluated(
         (_count(status, "readyReplicas"), _replicas(spec, 3)),
-        (not status["seen"], UNSEEN),
+        (not status["seen"], NOT_OBSERVED),
         (ready.get("status") != "True", _text(ready)),
         (available.get("status") != "True", _text(available)),
     )
@@ -162,8 +163,11 @@ _EVALUATORS: Final[Mapping[Kind, Callable[[Status, Status], Observation]]] = {
 
 def _rolling(desired: int, updated: int, all_pods: int) -> tuple[Check, Check]:
     return (
-        (updated != desired, f"{updated} of {desired} pods are of the present spec"),
-        (all_pods != desired, f"pods of the former spec have to end: {all_pods - desired}"),
+        (updated != desired, f"{updated} of {desired} pods have the current spec"),
+        (
+            all_pods != desired,
+            f"pods of the previous spec that have to terminate: {all_pods - desired}",
+        ),
     )
 
 
@@ -171,7 +175,7 @@ def _evaluated(counts: tuple[int, int], *checks: Check) -> Observation:
     """Return the observation; the first failing check is the message, none is healthy."""
     ready, desired = counts
     message = next((text for failing, text in checks if failing), "")
-    return Observation(well=not message, ready=ready, wanted=desired, message=message)
+    return Observation(healthy=not message, ready=ready, desired=desired, message=message)
 
 
 def _replicas(spec: Status, default: int = 1) -> int:
@@ -194,5 +198,5 @@ def _text(condition: Status) -> str:
     return str(
         condition.get("message")
         or condition.get("reason")
-        or f"it does not say whether it is {condition['type']}"
+        or f"condition {condition['type']} has no message"
     )

@@ -1,8 +1,8 @@
-"""A vault of a datacenter: builds its OpenBaoCluster, and what other services get to use it.
+"""A vault of a datacenter: builds its OpenBaoCluster, and its connection data for services.
 
 Pure. Uses contracts.tls_names for the CA that clients trust. Called by the other modules of
-managers.datacenter.provider. It never passes a token or a key: a service logs in by a role, with
-its own account.
+managers.datacenter.provider. It never passes a token or a key: a service logs in with a role
+and its own ServiceAccount.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ROLE: Final = re.compile(r"auth/(?P<mount>.+)/role/(?P<role>[^/]+)")
 
 
 def cluster(record: ServiceRecord) -> Intent:
-    """Build the OpenBaoCluster of a record of that kind; its spec is the user's.
+    """Build the OpenBaoCluster of a record of that kind, with the spec of the user.
 
     The redeploy token becomes spec.runtime.restartAt, unless the user sets it.
     """
@@ -44,9 +44,9 @@ def cluster(record: ServiceRecord) -> Intent:
     if record.desired.redeploy and not _restarts(spec):
         spec["runtime"] = {**(spec.get("runtime") or {}), "restartAt": record.desired.redeploy}
     metadata = {
-        "name": names.child(datacenter.name, service.name),
+        "name": names.object_name(datacenter.name, service.name),
         "namespace": datacenter.namespace,
-        "labels": names.child_labels(datacenter.name, service.name, dict(service.labels)),
+        "labels": names.object_labels(datacenter.name, service.name, dict(service.labels)),
         "annotations": {names.DESIRED_HASH: record.desired.digest},
     }
     body = {
@@ -75,9 +75,9 @@ def vault_of(service: str, live: Object) -> Vault | None:
 
 
 def pod_part(vaults: tuple[Vault, ...]) -> PodPart:
-    """Return what each container of a service that depends on vaults gets: data of the first one.
+    """Return variables and mounts for each container that depends on vaults, of the first vault.
 
-    The CA is mounted as a directory and not as a file, so that running containers get a new one.
+    The CA is mounted as a directory and not as a file, so that running containers get updates.
     """
     if not vaults:
         return PodPart()
@@ -90,7 +90,7 @@ def pod_part(vaults: tuple[Vault, ...]) -> PodPart:
         return PodPart(env=tuple(env))
     file = tls_names.CA_FILE
     env.insert(1, {"name": AUTHORITY, "value": f"{AUTHORITY_DIRECTORY}/{file}"})
-    # The same Secret may also hold the key of the CA.
+    # The Secret may have the private key of the CA.
     secret = {"secretName": first.ca_secret, "items": [{"key": file, "path": file}]}
     mount = {"name": AUTHORITY_VOLUME, "mountPath": AUTHORITY_DIRECTORY, "readOnly": True}
     return PodPart(
@@ -99,39 +99,39 @@ def pod_part(vaults: tuple[Vault, ...]) -> PodPart:
 
 
 def facts(vaults: tuple[Vault, ...]) -> dict[str, str]:
-    """Return the data of the ConfigMap that describes all vaults, also for users."""
+    """Return the data of the ConfigMap with the connection data of all vaults."""
     data = {ADDRESS: vaults[0].address} if vaults else {}
     for vault in vaults:
         data[f"{vault.service}.address"] = vault.address
-        data[names.authority_key(vault.service)] = vault.ca_secret
+        data[names.ca_secret_key(vault.service)] = vault.ca_secret
         data[f"{vault.service}.roles"] = ",".join(vault.roles)
     return data
 
 
-def remembered(data: Mapping[str, str]) -> tuple[Vault, ...]:
+def parse_facts(data: Mapping[str, str]) -> tuple[Vault, ...]:
     """Parse the output of `facts`: the vaults passed before, sorted by service."""
     services = sorted(key.removesuffix(".address") for key in data if key.endswith(".address"))
     return tuple(
         Vault(
             service=service,
             address=data[f"{service}.address"],
-            ca_secret=data.get(names.authority_key(service), ""),
+            ca_secret=data.get(names.ca_secret_key(service), ""),
             roles=tuple(filter(None, data.get(f"{service}.roles", "").split(","))),
         )
         for service in services
     )
 
 
-def lasting(
+def merge_vaults(
     before: Mapping[str, str], current: tuple[Vault, ...], live: Mapping[str, Object]
 ) -> tuple[Vault, ...]:
     """Return the vaults to pass to a service, including one that is only temporarily not ready.
 
-    Otherwise each restart of a vault would replace the pods of all its users. `before` was passed
-    last, in the format of `facts`; `live` are the present OpenBaoClusters, by service: their data
-    are newer than either.
+    Otherwise each restart of a vault would roll the pods of its dependents. `before` was passed
+    last, in the format of `facts`; `live` are the current OpenBaoClusters, by service, whose data
+    take precedence.
     """
-    vaults = {one.service: one for one in remembered(before) if one.service in live}
+    vaults = {one.service: one for one in parse_facts(before) if one.service in live}
     vaults |= {one.service: one for one in current}
     newest = {
         service: vault_of(service, live[service]) if service in live else None for service in vaults
@@ -151,7 +151,7 @@ def _roles(read: OpenBaoCluster) -> tuple[str, ...]:
 
 
 def _empty(value: Any) -> Iterator[str]:
-    """Yield the fields that a user set to an empty value: the spec has to be kept as it is."""
+    """Yield the fields that a user set to an empty value, which have to be applied."""
     if isinstance(value, Mapping):
         for field, inner in value.items():
             if inner in ("", [], {}):

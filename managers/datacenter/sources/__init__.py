@@ -1,4 +1,4 @@
-"""The sources of services of a datacenter: its own list, service sets, and hooks of packages.
+"""The sources of services of a datacenter: its own list, BootstrapServiceSets, and hooks.
 
 `merge` combines them into one list. Called by `managers.datacenter.lifecycle.service`.
 """

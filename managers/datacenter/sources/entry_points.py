@@ -30,7 +30,7 @@ _FOREIGN = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class BrokenHook:
-    """Replaces a hook that failed to load: datacenters report it and keep their services."""
+    """Replaces a hook that failed to load: datacenters report the error and keep its services."""
 
     name: str
     error: str
@@ -46,57 +46,61 @@ def discover(candidates: Iterable[EntryPoint] | None = None) -> tuple[Hook, ...]
 
     Raises nothing: a broken package must not affect the others.
     """
-    points = entry_points(group=GROUP) if candidates is None else candidates
+    found = entry_points(group=GROUP) if candidates is None else candidates
     loaded: dict[str, tuple[EntryPoint, Hook]] = {}
-    for point in sorted(points, key=lambda point: (point.name, point.value)):
-        hook = _load(point)
+    for entry_point in sorted(found, key=lambda entry_point: (entry_point.name, entry_point.value)):
+        hook = _load(entry_point)
         if hook.name in loaded:
-            # It is ambiguous which one is meant, and neither may retire existing services.
+            # Neither may retire the services of the other one.
             first, _ = loaded[hook.name]
             hook = _broken(
                 first,
-                f"{_shown(first)} and {_shown(point)} both give a hook of the name {hook.name}: "
-                "uninstall one of the packages, or rename its hook",
+                f"{_describe(first)} and {_describe(entry_point)} both have the hook name "
+                f"{hook.name}: uninstall one of the packages, or rename its hook",
                 hook.name,
             )
             loaded[hook.name] = first, hook
         else:
-            loaded[hook.name] = point, hook
+            loaded[hook.name] = entry_point, hook
     return tuple(hook for _, (_, hook) in sorted(loaded.items()))
 
 
-def fill(
+def register_hooks(
     registry: SourceRegistry, candidates: Iterable[EntryPoint] | None = None
 ) -> tuple[ServiceSource, ...]:
     """Register what `discover` finds; returns the sources."""
     return tuple(registry.register(hook) for hook in discover(candidates))
 
 
-def _load(point: EntryPoint) -> Hook:
+def _load(entry_point: EntryPoint) -> Hook:
     try:
-        loaded = point.load()
+        loaded = entry_point.load()
         # A class may have the attributes of a hook; it is a factory.
         instance = (
             loaded() if isinstance(loaded, type) or not hasattr(loaded, "services") else loaded
         )
         source_of(instance)
     except InvalidHookError as error:
-        return _broken(point, f"{_shown(point)}: {error}")
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a package does when loaded
+        return _broken(entry_point, f"{_describe(entry_point)}: {error}")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the package of a user may raise anything
         return _broken(
-            point,
-            f"{_shown(point)} could not be loaded: {error_text(error)}; mend the package or "
-            "uninstall it",
+            entry_point,
+            f"{_describe(entry_point)} could not be loaded: {error_text(error)}; fix the package "
+            "or uninstall it",
         )
     hook: Hook = instance
     return hook
 
 
-def _broken(point: EntryPoint, error: str, name: str = "") -> BrokenHook:
-    log.error("entry point gives no hook", group=GROUP, entry_point=point.name, error=error)
-    return BrokenHook(name or _FOREIGN.sub("-", point.name).strip("-._")[:200] or "unnamed", error)
+def _broken(entry_point: EntryPoint, error: str, name: str = "") -> BrokenHook:
+    log.error(
+        "entry point has no valid hook", group=GROUP, entry_point=entry_point.name, error=error
+    )
+    return BrokenHook(
+        name or _FOREIGN.sub("-", entry_point.name).strip("-._")[:200] or "unnamed", error
+    )
 
 
-def _shown(point: EntryPoint) -> str:
-    package = f" of {point.dist.name}" if point.dist is not None else ""
-    return f"entry point {point.name} = {point.value}{package}"
+def _describe(entry_point: EntryPoint) -> str:
+    package = f" of {entry_point.dist.name}" if entry_point.dist is not None else ""
+    return f"entry point {entry_point.name} = {entry_point.value}{package}"

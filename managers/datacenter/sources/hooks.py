@@ -1,7 +1,7 @@
-"""Hooks: code that returns the services of a datacenter, and how it is called.
+"""Hooks: code that returns the services of a datacenter. Calls them with a timeout.
 
 Uses runtime.clock and contracts.datacenter.rules.all_rules. A Hook is registered with
-managers.datacenter.sources.registry; `ask_all` is called by
+managers.datacenter.sources.registry; `call_hooks` is called by
 managers.datacenter.lifecycle.service.
 """
 
@@ -22,15 +22,15 @@ from contracts.datacenter.objects import SERVICES_MAX, InvalidDatacenterError
 from contracts.datacenter.rules.all_rules import read_services
 from contracts.datacenter.service_spec import BootstrapService
 from contracts.datacenter.workload_records import DatacenterInfo, ServiceSource
-from managers.datacenter.sources.merge import SourceAnswer
+from managers.datacenter.sources.merge import SourceResult
 from runtime.clock import Clock, Deadline
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 DEADLINE: Final = 5.0
-"""Seconds that a hook has for one datacenter."""
+"""Timeout of a call of a hook for one datacenter, in seconds."""
 ERROR_MAX: Final = 512
-"""Most characters of a reported error."""
+"""Maximum length of a reported error."""
 THREADS: Final = 4
 """Concurrent calls of one synchronous function, including timed-out ones."""
 
@@ -49,21 +49,21 @@ class HookContext:
 
 
 class Hook(Protocol):
-    """Contributes services to the datacenters of its choice.
+    """Returns services for datacenters.
 
-    It is called for every datacenter, repeatedly and concurrently, and returns an empty list where
-    it contributes nothing. The same name with another body is an update; a missing name retires the
-    service. An exception, or an invalid answer, keeps its previous contribution.
+    It is called for every datacenter, repeatedly and concurrently, and returns an empty list for
+    those without a service of it. The same name with another body is an update; a missing name
+    retires the service. After an exception or an invalid result, its previous services are kept.
     """
 
     @property
     def name(self) -> str:
-        """Stable: records are stored under it."""
+        """Stable: records store it."""
         ...
 
     @property
     def priority(self) -> int:
-        """Which of two sources wins the name of a service: the higher one."""
+        """Precedence among sources with a service of the same name: the higher value wins."""
         ...
 
     async def services(self, ctx: HookContext, datacenter: DatacenterInfo) -> Iterable[Body]:
@@ -75,10 +75,10 @@ Function = Callable[[HookContext, DatacenterInfo], Iterable[Body] | Awaitable[It
 
 
 class FunctionHook:
-    """A function as a hook. One that is not async runs in a thread of its own.
+    """A function as a hook. A synchronous one runs in its own thread.
 
-    Threads cannot be stopped: one that missed its deadline goes on, and counts until it ends. If
-    THREADS of them are stuck, further calls wait for one of them, each up to its own deadline.
+    Threads cannot be cancelled: one that timed out continues, and counts until it ends. While
+    THREADS of them run, further calls wait for one of them, each up to its own timeout.
     """
 
     def __init__(self, name: str, fn: Function, priority: int = 0) -> None:
@@ -87,79 +87,79 @@ class FunctionHook:
         self._free = asyncio.Semaphore(THREADS)
 
     async def services(self, ctx: HookContext, datacenter: DatacenterInfo) -> Iterable[Body]:
-        """Call the function; its exceptions pass through."""
+        """Call the function; its exceptions propagate."""
         if _is_async(self._fn):
             result = self._fn(ctx, datacenter)
         else:
             await self._free.acquire()
             result = await _in_thread(
-                lambda: _whole(self._fn(ctx, datacenter)), self.name, self._free.release
+                lambda: _consume(self._fn(ctx, datacenter)), self.name, self._free.release
             )
         return await result if inspect.isawaitable(result) else result
 
 
-async def ask_all(
+async def call_hooks(
     sources: Iterable[tuple[ServiceSource, Hook]],
     datacenter: DatacenterInfo,
     clock: Clock,
     *,
     deadline: float = DEADLINE,
-) -> tuple[SourceAnswer, ...]:
-    """Call all hooks concurrently; return one answer per source, in their order."""
+) -> tuple[SourceResult, ...]:
+    """Call all hooks concurrently; return one result per source, in their order."""
     async with asyncio.TaskGroup() as group:
         tasks = [
-            group.create_task(ask(source, hook, datacenter, clock, deadline=deadline))
+            group.create_task(call_hook(source, hook, datacenter, clock, deadline=deadline))
             for source, hook in sources
         ]
     return tuple(task.result() for task in tasks)
 
 
-async def ask(
+async def call_hook(
     source: ServiceSource,
     hook: Hook,
     datacenter: DatacenterInfo,
     clock: Clock,
     *,
     deadline: float = DEADLINE,
-) -> SourceAnswer:
+) -> SourceResult:
     """Call one hook, for at most `deadline` seconds; raises only if the caller is cancelled."""
-    bound = log.bind(source=source.name, datacenter=datacenter.name)
+    bound_log = log.bind(source=source.name, datacenter=datacenter.name)
     limit = Deadline(clock, deadline)
     try:
         async with limit:
-            bodies = await hook.services(HookContext(deadline, bound), datacenter)
-            return SourceAnswer(source, _read(bodies, datacenter.name))
+            bodies = await hook.services(HookContext(deadline, bound_log), datacenter)
+            return SourceResult(source, _read(bodies, datacenter.name))
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
-        # The hook awaited a cancelled task of its own: this task is not cancelled.
-        return _failed(source, error, bound)
+        # The hook awaited a task that was cancelled; this task was not.
+        return _error_result(source, error, bound_log)
     except TimeoutError as error:
         if not limit.expired:
-            return _failed(source, error, bound)
-        return SourceAnswer(source, None, f"gave no answer within {deadline:g} s")
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a broken hook must not stop the others
-        return _failed(source, error, bound)
+            return _error_result(source, error, bound_log)
+        return SourceResult(source, None, f"timed out after {deadline:g} s")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a broken hook must not affect the others
+        return _error_result(source, error, bound_log)
 
 
 # --- errors -------------------------------------------------------------------------------------
 
 
 class SourceError(Exception):
-    """A source has no answer; the message is for users."""
+    """A source has no valid result; the message is for users."""
 
 
-def _failed(
-    source: ServiceSource, error: BaseException, bound: structlog.typing.FilteringBoundLogger
-) -> SourceAnswer:
-    # The status, an event and a warning report it; the traceback is for the author of the hook.
-    bound.debug("source failed", exc_info=error)
-    return SourceAnswer(source, None, error_text(error))
+def _error_result(
+    source: ServiceSource, error: BaseException, bound_log: structlog.typing.FilteringBoundLogger
+) -> SourceResult:
+    # Status, event and warning have the message; the traceback is for the author of the hook.
+    bound_log.debug("source failed", exc_info=error)
+    return SourceResult(source, None, error_text(error))
 
 
 def error_text(error: BaseException) -> str:
-    """Return an error in one line: its message, after its type unless it is one of ours."""
+    """Return an error as one line: its message, after its type unless it is one of ours."""
     text = " ".join(str(error).split())
     if not isinstance(error, SourceError | InvalidDatacenterError):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -169,8 +169,8 @@ def error_text(error: BaseException) -> str:
 
 def _read(bodies: Iterable[Body] | None, datacenter: str) -> tuple[BootstrapService, ...]:
     if bodies is None:
-        # A function that forgets to return must not retire its services.
-        raise SourceError("answered None: return an empty list when there is nothing to give")
+        # A function without a return statement must not retire its services.
+        raise SourceError("returned None: return an empty list for no services")
     return read_services(bodies, "services", datacenter)
 
 
@@ -183,28 +183,28 @@ def _is_async(fn: Callable[..., object]) -> bool:
     return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)
 
 
-def _whole(result: T) -> T | list[Any]:
+def _consume(result: T) -> T | list[Any]:
     """Consume a generator, in the thread that created it."""
     return list(islice(result, SERVICES_MAX + 1)) if isinstance(result, Iterator) else result
 
 
 async def _in_thread(call: Callable[[], T], name: str, ended: Callable[[], None]) -> T:
-    """Run a call in a thread of its own; `ended` is called on the loop when the thread is done.
+    """Run a call in its own thread; `ended` is called on the loop when the thread ends.
 
-    Not a thread of the executor of the loop: a call that never returns would block DNS lookups and
-    the exit of the process.
+    Not in the executor of the loop: a call that never returns would block DNS lookups and the
+    exit of the process.
     """
     loop = asyncio.get_running_loop()
-    answer: asyncio.Future[T] = loop.create_future()
+    future: asyncio.Future[T] = loop.create_future()
 
-    def tell(result: T | None, error: BaseException | None) -> None:
+    def deliver(result: T | None, error: BaseException | None) -> None:
         ended()
-        if answer.done():
+        if future.done():
             return
         if error is not None:
-            answer.set_exception(error)
+            future.set_exception(error)
         else:
-            answer.set_result(result)  # type: ignore[arg-type]  # without an error it is a T
+            future.set_result(result)  # type: ignore[arg-type]  # without an error it is a T
 
     def run() -> None:
         result: T | None = None
@@ -217,9 +217,9 @@ async def _in_thread(call: Callable[[], T], name: str, ended: Callable[[], None]
         except BaseException as raised:  # noqa: BLE001 - passed to the waiting task
             error = raised
         try:
-            loop.call_soon_threadsafe(tell, result, error)
+            loop.call_soon_threadsafe(deliver, result, error)
         except RuntimeError:
-            log.debug("a hook ended after its process was told to", hook=name)
+            log.debug("a hook ended after the event loop was closed", hook=name)
 
     context = contextvars.copy_context()
     thread = threading.Thread(target=context.run, args=(run,), name=f"hook {name}", daemon=True)
@@ -228,4 +228,4 @@ async def _in_thread(call: Callable[[], T], name: str, ended: Callable[[], None]
     except RuntimeError:
         ended()
         raise
-    return await answer
+    return await future

@@ -1,4 +1,4 @@
-"""Merges the answers of all sources into the desired services of a datacenter. Pure.
+"""Merges the results of all sources into the desired services of a datacenter. Pure.
 
 Uses contracts.datacenter. Called by managers.datacenter.lifecycle.service; its result goes to
 managers.datacenter.lifecycle.plan and into the status of the datacenter.
@@ -23,23 +23,23 @@ from runtime.apply.intent import digest
 SET_PREFIX: Final = "set/"
 HOOK_PREFIX: Final = "hook/"
 ERROR_MAX: Final = 1024
-"""Most characters of the error of a source in the status."""
+"""Maximum length of the error of a source in the status."""
 
-NOBODY: Final = (
-    "nobody answers for this source; its services stay as they are: register it again, or name it "
-    "in spec.forgetSources to retire them"
+UNREGISTERED: Final = (
+    "this source is not registered; its services are kept: register it again, or add it to "
+    "spec.forgetSources to retire them"
 )
-NOT_FORGOTTEN: Final = (
-    "spec.forgetSources names it to no effect while it is registered: unregister it first"
+STILL_REGISTERED: Final = (
+    "spec.forgetSources has no effect on a registered source: unregister it first"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class SourceAnswer:
-    """The answer of one source for one datacenter.
+class SourceResult:
+    """The result of one source for one datacenter.
 
-    `services` is None for a source that failed, with the reason in `error`; without an error it
-    has no answer yet: its previous contribution stays, and it is not degraded.
+    `services` is None if the source failed, with the reason in `error`, or if it declares nothing,
+    without an error. In both cases its previous services are kept.
     """
 
     source: ServiceSource
@@ -49,7 +49,7 @@ class SourceAnswer:
 
 @dataclass(frozen=True, slots=True)
 class NameConflict:
-    """Two sources contribute the same name; `winner` and `loser` are their names."""
+    """Two sources have a service of the same name; `winner` and `loser` are the sources."""
 
     name: str
     winner: str
@@ -57,20 +57,20 @@ class NameConflict:
 
     @property
     def message(self) -> str:
-        """Name the winner, the rule, and what to do."""
+        """Return the message for users."""
         return (
-            f"service {self.name}: {self.winner} and {self.loser} both give it; that of "
-            f"{self.winner} is used (declared, then the higher priority, then the name): take it "
-            f"out of {self.loser}, or name it otherwise there"
+            f"service {self.name}: declared by {self.winner} and {self.loser}; that of "
+            f"{self.winner} is used (declared, then the higher priority, then the name): remove or "
+            f"rename it in {self.loser}"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """The state of a source: how many services it contributes, and why it is degraded.
+    """The state of a source: the number of its services, and its error if it is degraded.
 
-    `digest` is that of the bodies that it contributes, "" if it never contributed; while it fails,
-    that of the records that are kept for it.
+    `digest` is that of the bodies of its services, "" if it never had any; while it fails, that of
+    the kept records.
     """
 
     source: ServiceSource
@@ -80,7 +80,7 @@ class SourceReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergeResult:
     """The desired services of a datacenter, sorted by name; sources by rank."""
 
     services: tuple[DesiredService, ...]
@@ -90,74 +90,77 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class _SourceRequest:
-    """The services that a source requests, by its answer or by its existing records."""
+    """The services that a source requests, from its result or from its existing records."""
 
     source: ServiceSource
     services: tuple[DesiredService, ...]
     error: str
-    good: bool
+    valid: bool
 
 
 def merge(
-    answers: Iterable[SourceAnswer],
+    results: Iterable[SourceResult],
     records: Iterable[ServiceRecord],
     redeploy: Mapping[str, str],
-    forgotten: frozenset[str],
-) -> Merged:
-    """Merge the answers; the first source by rank wins a name, independent of their order.
+    forget: frozenset[str],
+) -> MergeResult:
+    """Merge the results; the first source by rank wins a name, whatever their order.
 
-    A source without a valid answer keeps its records. So does one that is not registered, unless it
-    is in `forgotten` or is a BootstrapServiceSet, which is then deleted: the caller waits until the
-    informer of sets is synced. `redeploy` has redeploy tokens by name of service.
+    The records of a source without a valid result are kept, and those of one that is not
+    registered, unless it is in `forget` or is a BootstrapServiceSet. Such a set was deleted: the
+    caller waits until the informer of sets is synced. `redeploy` has redeploy tokens by service.
     """
-    # A retiring record was not in the last answer of its source.
-    present = {record.name: record for record in records if not record.retiring}
-    requests = _requests(answers, present, forgotten)
+    # A retiring record was not in the last result of its source.
+    existing = {record.name: record for record in records if not record.retiring}
+    requests = _requests(results, existing, forget)
     winners, conflicts = _resolve_names(
         service for request in requests for service in request.services
     )
-    chosen, cycles = _break_cycles(winners, present)
-    services = tuple(_ordered(chosen[name], redeploy, present) for name in sorted(chosen))
-    return Merged(services, conflicts, tuple(_reports(requests, services, cycles)))
+    services_by_name, cycles = _break_cycles(winners, existing)
+    services = tuple(
+        _with_redeploy_token(services_by_name[name], redeploy, existing)
+        for name in sorted(services_by_name)
+    )
+    return MergeResult(services, conflicts, tuple(_reports(requests, services, cycles)))
 
 
 # --- requests -----------------------------------------------------------------------------------
 
 
 def _requests(
-    answers: Iterable[SourceAnswer], present: Mapping[str, ServiceRecord], forgotten: frozenset[str]
+    results: Iterable[SourceResult], existing: Mapping[str, ServiceRecord], forget: frozenset[str]
 ) -> list[_SourceRequest]:
-    earlier: dict[str, list[DesiredService]] = {}
-    for record in present.values():
-        earlier.setdefault(record.desired.source.name, []).append(record.desired)
+    by_source: dict[str, list[DesiredService]] = {}
+    for record in existing.values():
+        by_source.setdefault(record.desired.source.name, []).append(record.desired)
     requests = []
-    for answer in answers:
-        before = earlier.pop(answer.source.name, [])
-        requests.append(_from_answer(answer) or _from_records(answer, before, forgotten))
-    for name, before in earlier.items():
-        if name in forgotten or name.startswith(SET_PREFIX):
+    for result in results:
+        previous = by_source.pop(result.source.name, [])
+        requests.append(_from_result(result) or _from_records(result, previous, forget))
+    for name, previous in by_source.items():
+        if name in forget or name.startswith(SET_PREFIX):
             continue
-        error = "" if name == DECLARED else NOBODY
-        requests.append(_SourceRequest(_first(before), tuple(before), error, good=False))
+        error = "" if name == DECLARED else UNREGISTERED
+        requests.append(_SourceRequest(_first(previous), tuple(previous), error, valid=False))
     return sorted(requests, key=lambda request: request.source.rank)
 
 
-def _from_answer(answer: SourceAnswer) -> _SourceRequest | None:
-    if answer.services is None:
+def _from_result(result: SourceResult) -> _SourceRequest | None:
+    if result.services is None:
         return None
-    services = tuple(DesiredService(service, answer.source) for service in answer.services)
-    return _SourceRequest(answer.source, services, answer.error, good=True)
+    services = tuple(DesiredService(service, result.source) for service in result.services)
+    return _SourceRequest(result.source, services, result.error, valid=True)
 
 
 def _from_records(
-    answer: SourceAnswer, before: list[DesiredService], forgotten: frozenset[str]
+    result: SourceResult, previous: list[DesiredService], forget: frozenset[str]
 ) -> _SourceRequest:
-    error = answer.error
-    if error and answer.source.name in forgotten:
-        error = f"{error}; {NOT_FORGOTTEN}"
-    # An invalid source may have lost its priority with the rest.
-    source = _first(before) if before else answer.source
-    return _SourceRequest(source, tuple(before), error, good=False)
+    error = result.error
+    if error and result.source.name in forget:
+        error = f"{error}; {STILL_REGISTERED}"
+    # An invalid source may have no priority.
+    source = _first(previous) if previous else result.source
+    return _SourceRequest(source, tuple(previous), error, valid=False)
 
 
 def _first(services: Iterable[DesiredService]) -> ServiceSource:
@@ -168,7 +171,7 @@ def _resolve_names(
     candidates: Iterable[DesiredService],
 ) -> tuple[dict[str, DesiredService], tuple[NameConflict, ...]]:
     """Assign each name to its first source by rank, and return the conflicts."""
-    # The digest decides if one source contributes a name twice: its order may change.
+    # The digest makes the result stable if a source has a name twice.
     ranked = sorted(
         candidates, key=lambda service: (service.name, service.source.rank, service.digest)
     )
@@ -181,46 +184,47 @@ def _resolve_names(
     return winners, tuple(conflicts)
 
 
-def _ordered(
-    service: DesiredService, redeploy: Mapping[str, str], present: Mapping[str, ServiceRecord]
+def _with_redeploy_token(
+    service: DesiredService, redeploy: Mapping[str, str], existing: Mapping[str, ServiceRecord]
 ) -> DesiredService:
-    # A removed token was carried out; dropping it from the record would roll the pods again.
-    before = present[service.name].desired.redeploy if service.name in present else ""
-    return replace(service, redeploy=redeploy.get(service.name, before))
+    # The token stays in the record when it is removed from the datacenter: dropping it would roll
+    # the pods again.
+    previous = existing[service.name].desired.redeploy if service.name in existing else ""
+    return replace(service, redeploy=redeploy.get(service.name, previous))
 
 
 # --- dependency cycles --------------------------------------------------------------------------
 
 
 def _break_cycles(
-    winners: Mapping[str, DesiredService], present: Mapping[str, ServiceRecord]
+    winners: Mapping[str, DesiredService], existing: Mapping[str, ServiceRecord]
 ) -> tuple[dict[str, DesiredService], dict[str, list[str]]]:
-    """Keep the services of a cycle as their records have them, and drop those without a record.
+    """Use the existing records for the services of a cycle, and drop those without a record.
 
-    Also returns the messages, by name of source. Restoring a record may close another cycle; an
+    Also returns the messages, by name of source. A kept record may be part of another cycle; an
     existing record is never removed.
     """
-    chosen = dict(winners)
-    settled: set[str] = set()
+    services_by_name = dict(winners)
+    resolved: set[str] = set()
     messages: dict[str, list[str]] = {}
     while True:
-        graph = _waits(chosen)
-        cycles = [cycle for cycle in _cycles(graph) if not settled.issuperset(cycle)]
+        graph = _dependency_graph(services_by_name)
+        cycles = [cycle for cycle in _cycles(graph) if not resolved.issuperset(cycle)]
         if not cycles:
-            return chosen, messages
+            return services_by_name, messages
         for cycle in cycles:
             text = _cycle_message(graph, cycle)
             for source in dict.fromkeys(winners[name].source.name for name in cycle):
                 messages.setdefault(source, []).append(text)
-        for name in {name for cycle in cycles for name in cycle} - settled:
-            settled.add(name)
-            if name in present:
-                chosen[name] = present[name].desired
+        for name in {name for cycle in cycles for name in cycle} - resolved:
+            resolved.add(name)
+            if name in existing:
+                services_by_name[name] = existing[name].desired
             else:
-                del chosen[name]
+                del services_by_name[name]
 
 
-def _waits(services: Mapping[str, DesiredService]) -> dict[str, set[str]]:
+def _dependency_graph(services: Mapping[str, DesiredService]) -> dict[str, set[str]]:
     """Return the dependencies of each service, among the desired ones."""
     required = dependencies(service.service for service in services.values())
     return {name: services.keys() & names for name, names in required.items()}
@@ -228,24 +232,28 @@ def _waits(services: Mapping[str, DesiredService]) -> dict[str, set[str]]:
 
 def _cycles(graph: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
     """Group the names that depend on themselves, directly or transitively; sorted."""
-    behind = {name: _reached(graph, name) for name in _unresolved(graph)}
-    looped = sorted(name for name, reachable in behind.items() if name in reachable)
+    reachable_from = {name: _reachable(graph, name) for name in _not_startable(graph)}
+    looped = sorted(name for name, reachable in reachable_from.items() if name in reachable)
     cycles = dict.fromkeys(
-        tuple(other for other in looped if other in behind[name] and name in behind[other])
+        tuple(
+            other
+            for other in looped
+            if other in reachable_from[name] and name in reachable_from[other]
+        )
         for name in looped
     )
     return list(cycles)
 
 
-def _unresolved(graph: Mapping[str, set[str]]) -> set[str]:
-    """Return the names that remain after all that can start are removed; usually none."""
+def _not_startable(graph: Mapping[str, set[str]]) -> set[str]:
+    """Return the names that can never start, because of a cycle; usually none."""
     left = set(graph)
     while free := {name for name in left if not graph[name] & left}:
         left -= free
     return left
 
 
-def _reached(graph: Mapping[str, set[str]], start: str) -> set[str]:
+def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
     reached: set[str] = set()
     ahead = set(graph[start])
     while ahead:
@@ -257,8 +265,8 @@ def _reached(graph: Mapping[str, set[str]], start: str) -> set[str]:
 def _cycle_message(graph: Mapping[str, set[str]], cycle: tuple[str, ...]) -> str:
     path = find_cycle({name: sorted(graph[name].intersection(cycle)) for name in cycle}) or cycle
     return (
-        f"dependsOn goes round in a circle: {' -> '.join(path)}; what there is of "
-        f"{', '.join(cycle)} stays as it was, and nothing is made anew: take one of them out"
+        f"dependsOn has a cycle: {' -> '.join(path)}; existing services among "
+        f"{', '.join(cycle)} are not changed, and none is created: remove one of the dependsOn"
     )
 
 
@@ -276,7 +284,7 @@ def _reports(
     for request in requests:
         bodies = bodies_by_source.get(request.source.name, [])
         contribution = (
-            digest([body.to_object() for body in bodies]) if bodies or request.good else ""
+            digest([body.to_object() for body in bodies]) if bodies or request.valid else ""
         )
         error = "; ".join(filter(None, (request.error, *cycles.get(request.source.name, ()))))
         short = error if len(error) <= ERROR_MAX else f"{error[: ERROR_MAX - 3]}..."

@@ -30,10 +30,10 @@ Listener = Callable[[str], None]
 
 
 class InvalidHookError(ValueError):
-    """An object cannot be registered as a hook; the message says why and what to do."""
+    """An object is not a valid hook; the message has the reason and the fix."""
 
 
-class Registered(NamedTuple):
+class RegisteredSource(NamedTuple):
     """A hook and its source."""
 
     source: ServiceSource
@@ -45,9 +45,9 @@ class SourceRegistry:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # Never changed in place: readers keep a consistent snapshot.
-        self._sources: Mapping[str, Registered] = MappingProxyType({})
-        self._ranked: tuple[Registered, ...] = ()
+        # Replaced and never mutated: readers have a consistent snapshot.
+        self._sources: Mapping[str, RegisteredSource] = MappingProxyType({})
+        self._ranked: tuple[RegisteredSource, ...] = ()
         self._listeners: tuple[Listener, ...] = ()
 
     def register(self, hook: Hook, prefix: str = HOOK_PREFIX) -> ServiceSource:
@@ -56,26 +56,26 @@ class SourceRegistry:
         `prefix` precedes the name of the hook in the name of the source. Listeners are not called
         if the same hook is registered already. Raises InvalidHookError.
         """
-        registered = Registered(source_of(hook, prefix), hook)
+        registered = RegisteredSource(source_of(hook, prefix), hook)
         with self._lock:
             if self._sources.get(registered.source.name) == registered:
                 return registered.source
-            self._keep({**self._sources, registered.source.name: registered})
-        self._tell(registered.source.name)
+            self._replace({**self._sources, registered.source.name: registered})
+        self._notify(registered.source.name)
         return registered.source
 
     def unregister(self, name: str, prefix: str = HOOK_PREFIX) -> bool:
-        """Remove a hook; False if there is none of that name. Its services stay as records."""
+        """Remove a hook; False if there is none of that name. Its records are kept."""
         source = prefix + name
         with self._lock:
             if source not in self._sources:
                 return False
-            self._keep({key: one for key, one in self._sources.items() if key != source})
-        self._tell(source)
+            self._replace({key: one for key, one in self._sources.items() if key != source})
+        self._notify(source)
         return True
 
-    def snapshot(self) -> tuple[Registered, ...]:
-        """Return all sources by rank, the winner of a name first; an immutable copy."""
+    def snapshot(self) -> tuple[RegisteredSource, ...]:
+        """Return all sources by rank, the highest precedence first; an immutable copy."""
         return self._ranked
 
     def on_change(self, listener: Listener) -> None:
@@ -83,23 +83,25 @@ class SourceRegistry:
         with self._lock:
             self._listeners = (*self._listeners, listener)
 
-    def _keep(self, sources: dict[str, Registered]) -> None:
+    def _replace(self, sources: dict[str, RegisteredSource]) -> None:
         self._sources = MappingProxyType(sources)
         self._ranked = tuple(sorted(sources.values(), key=lambda one: one.source.rank))
 
-    def _tell(self, source: str) -> None:
+    def _notify(self, source: str) -> None:
         # Outside of the lock: a listener may read or change the registry.
         for listener in self._listeners:
             try:
                 listener(source)
             except Exception as error:
-                log.error("a listener of the sources failed", source=source, exc_info=error)
+                log.error("listener of the source registry failed", source=source, exc_info=error)
 
 
 def source_of(hook: Hook, prefix: str = HOOK_PREFIX) -> ServiceSource:
     """Return the source of a hook; raises InvalidHookError if the hook is invalid."""
     if hook is None:
-        raise InvalidHookError("None is no hook: pass an object with name, priority and services")
+        raise InvalidHookError(
+            "None is not a hook: pass an object with name, priority and services"
+        )
     name, priority = getattr(hook, "name", None), getattr(hook, "priority", None)
     kind = type(hook).__name__
     if not isinstance(name, str) or len(name) > NAME_MAX or not _NAME.fullmatch(name):
@@ -109,8 +111,8 @@ def source_of(hook: Hook, prefix: str = HOOK_PREFIX) -> ServiceSource:
         )
     if type(priority) is not int or abs(priority) > PRIORITY_MAX:
         raise InvalidHookError(
-            f"{kind}.priority of hook {name} must be a whole number of at most {PRIORITY_MAX} "
-            f"either way (got {priority!r}): give it one, such as 0"
+            f"{kind}.priority of hook {name} must be an integer from -{PRIORITY_MAX} to "
+            f"{PRIORITY_MAX} (got {priority!r}): set it, for example to 0"
         )
     if not callable(getattr(hook, "services", None)):
         raise InvalidHookError(

@@ -30,7 +30,7 @@ EVERY: Final = DatacenterSelector()
 
 @dataclass(frozen=True, slots=True)
 class SetHook:
-    """A set as a hook for the datacenters of its selector. With an error, it fails for all."""
+    """A BootstrapServiceSet as a hook for the selected datacenters. An invalid one always fails."""
 
     name: str
     priority: int = 0
@@ -70,10 +70,10 @@ def selects(selector: DatacenterSelector, datacenter: DatacenterInfo) -> bool:
 
 
 class SetHandler:
-    """Keeps a registry equal to what an informer of BootstrapServiceSets holds.
+    """Event handler that keeps a registry in sync with an informer of BootstrapServiceSets.
 
-    A set that the informer does not hold is deleted, and its services retire: merging starts only
-    after the informer is synced. `current` reads an object from it.
+    A set that is not in the informer was deleted, and its services retire: merging starts only
+    after the informer is synced. `current` gets an object from the informer.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class SetHandler:
         self._registry.register(read_set(new), SET_PREFIX)
 
     def on_delete(self, obj: Object) -> None:
-        """Unregister it, unless another one of its name exists, whose services stay."""
+        """Unregister it, unless it was recreated meanwhile."""
         successor = self._current(key_of(obj))
         if successor is not None:
             self._registry.register(read_set(successor), SET_PREFIX)
@@ -98,5 +98,5 @@ class SetHandler:
             self._registry.unregister(key_of(obj).name, SET_PREFIX)
 
     def on_resync(self, obj: Object) -> None:
-        """Register it again, in case it was lost."""
+        """Register it again, as after a lost event."""
         self._registry.register(read_set(obj), SET_PREFIX)

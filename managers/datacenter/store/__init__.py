@@ -1,4 +1,4 @@
-"""Stores the state of services: one BootstrapWorkload each.
+"""Stores service records: one BootstrapWorkload for each service.
 
 Called by `managers.datacenter.lifecycle.driver` through `managers.datacenter.interfaces`.
 """

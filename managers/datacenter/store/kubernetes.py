@@ -1,8 +1,8 @@
-"""A store of service records in the API server: one BootstrapWorkload each.
+"""A store of service records in the API server: one BootstrapWorkload for each service.
 
 Uses runtime.client.client, a cache of BootstrapWorkloads and
-managers.datacenter.store.workload_object. Reads come from the cache, which observes every write.
-The name of a record is derived from its datacenter and service, so that it is unique.
+managers.datacenter.store.workload_object. Reads are served by the cache, which observes every
+write. The name of a BootstrapWorkload is derived from its datacenter and service, so it is unique.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import structlog
 from contracts.datacenter import names
 from contracts.datacenter.kinds import WORKLOADS
 from contracts.datacenter.objects import InvalidDatacenterError
-from contracts.datacenter.service_spec import known_body
+from contracts.datacenter.service_spec import parse_cached
 from contracts.datacenter.workload_records import (
     DatacenterInfo,
     DesiredService,
@@ -46,9 +46,9 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 FIELD_MANAGER: Final = "openbao-operator-datacenter"
 CACHE_SIZE: Final = 8192
-"""Parsed records that are cached, each in its last version."""
+"""Maximum number of parsed records in the cache, each in its last version."""
 LOGGED_MAX: Final = 1024
-"""Most invalid objects that are remembered as logged."""
+"""Maximum number of invalid objects that are known to be logged."""
 CHANGED: Final = (AlreadyExists, Conflict, PatchFailed)
 GONE: Final = (*CHANGED, NotFound)
 DATACENTER_INDEX: Final = "datacenter"
@@ -71,8 +71,8 @@ def by_uid(obj: Object) -> Iterable[str]:
 class KubernetesStore:
     """A managers.datacenter.interfaces.WorkloadStore.
 
-    Also raises errors of the API server, and LeaseLost. An invalid object is no record: it is
-    logged once.
+    Also raises errors of the API server, and LeaseLost. An invalid object is skipped and logged
+    once.
     """
 
     def __init__(self, client: Client, workloads: Cache, clock: Clock) -> None:
@@ -111,7 +111,7 @@ class KubernetesStore:
         """Change the desired service of a record."""
         if desired.name != record.name:
             raise StoreConflictError(
-                f"{record.name} cannot become {desired.name}: rows keep their name"
+                f"{record.name} cannot be renamed to {desired.name}: the name is immutable"
             )
         change = {"op": "replace", "path": "/spec", "value": spec_of(record.datacenter, desired)}
         with _as_conflict(_key(record), GONE):
@@ -133,7 +133,9 @@ class KubernetesStore:
         key = _key(record)
         live = self._workloads.get(key)
         if live is None or uid_of(live) != record.id:
-            raise StoreConflictError(f"BootstrapWorkload {key} is gone, or is another one")
+            raise StoreConflictError(
+                f"BootstrapWorkload {key} was deleted, or recreated with another UID"
+            )
         if resource_version_of(live) != record.version:
             raise StoreConflictError(f"BootstrapWorkload {key} has changed since it was read")
         status = status_of(live, record, progress, self._clock.now()).to_object()
@@ -142,13 +144,13 @@ class KubernetesStore:
         return self._observed(stored, record.datacenter)
 
     async def remove(self, record: ServiceRecord) -> bool:
-        """Remove the finalizer of a retiring record; false if it, or the record, was gone."""
+        """Remove the finalizer of a retiring record; False if it, or the record, was gone."""
         key = _key(record)
         live = self._workloads.get(key)
         if live is None or uid_of(live) != record.id:
             return False
         if not is_terminating(live):
-            raise StoreConflictError(f"{record.name} is wanted: only a retiring row is removed")
+            raise StoreConflictError(f"{record.name} is not retiring and cannot be removed")
         present: list[str] = live["metadata"].get("finalizers") or []
         if names.WORKLOAD_FINALIZER not in present:
             return False
@@ -156,10 +158,10 @@ class KubernetesStore:
         test = {"op": "test", "path": path, "value": names.WORKLOAD_FINALIZER}
         try:
             with _as_conflict(key, CHANGED):
-                left = await self._patch(record, test, {"op": "remove", "path": path})
+                patched = await self._patch(record, test, {"op": "remove", "path": path})
         except NotFound:
             return False
-        self._workloads.observe(left)
+        self._workloads.observe(patched)
         return True
 
     async def _patch(self, record: ServiceRecord, *ops: Object) -> Object:
@@ -172,7 +174,7 @@ class KubernetesStore:
         )
 
     def _observed(self, obj: Object, datacenter: DatacenterInfo) -> ServiceRecord:
-        """Return the record after a write; the next read returns it, too."""
+        """Return the record after a write, and add it to the cache."""
         return _cached_record(as_cached(self._workloads, obj), datacenter)
 
     def _read(self, obj: Object, datacenter: DatacenterInfo | None) -> ServiceRecord | None:
@@ -195,10 +197,10 @@ class KubernetesStore:
         if len(self._logged) >= LOGGED_MAX:
             self._logged.clear()
         self._logged.add(uid)
-        log.error("BootstrapWorkload cannot be read", name=key_of(obj).name, detail=str(error))
+        log.error("BootstrapWorkload is invalid", name=key_of(obj).name, detail=str(error))
 
 
-_cached_record = memoize(partial(record_of, known=known_body), size=CACHE_SIZE, slot=uid_of)
+_cached_record = memoize(partial(record_of, parse=parse_cached), size=CACHE_SIZE, slot=uid_of)
 
 
 def _key(record: ServiceRecord) -> ObjectKey:

@@ -1,6 +1,7 @@
 """Converts service records to BootstrapWorkloads and back. Pure.
 
-Uses contracts.datacenter. Called by managers.datacenter.store.kubernetes; `placed` by every store.
+Uses contracts.datacenter. Called by managers.datacenter.store.kubernetes; `with_current_state` by
+every store.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from contracts.conditions.message import clean_message
 from contracts.datacenter import names
 from contracts.datacenter.kinds import DATACENTER_KIND, WORKLOAD_KIND
 from contracts.datacenter.objects import KUBERNETES, InvalidDatacenterError
-from contracts.datacenter.service_spec import BootstrapService, Kind, Known
+from contracts.datacenter.service_spec import BootstrapService, Kind, ServiceParser
 from contracts.datacenter.workload import (
     REFS_MAX,
     BootstrapWorkload,
@@ -54,11 +55,11 @@ from runtime.types import (
 NAME_MAX: Final = 253
 _LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?")
-Answer = Literal["True", "False", "Unknown"]
+ConditionStatus = Literal["True", "False", "Unknown"]
 
 
 def body_of(datacenter: DatacenterInfo, desired: DesiredService) -> Object:
-    """Build the object of a new record: owned by its Datacenter, with our finalizer."""
+    """Build the BootstrapWorkload of a new record: owned by its Datacenter, with our finalizer."""
     owner = Owner(API_VERSION, DATACENTER_KIND, "", datacenter.name, datacenter.uid)
     return {
         "apiVersion": API_VERSION,
@@ -67,7 +68,7 @@ def body_of(datacenter: DatacenterInfo, desired: DesiredService) -> Object:
             "name": names.workload_name(datacenter.name, desired.name),
             "labels": {
                 labels.MANAGED_BY: labels.OPERATOR,
-                **names.marks(datacenter.name, desired.name),
+                **names.selector_labels(datacenter.name, desired.name),
             },
             "ownerReferences": [owner.reference()],
             "finalizers": [names.WORKLOAD_FINALIZER],
@@ -77,7 +78,7 @@ def body_of(datacenter: DatacenterInfo, desired: DesiredService) -> Object:
 
 
 def spec_of(datacenter: DatacenterInfo, desired: DesiredService) -> Object:
-    """Build the spec of a record."""
+    """Build the spec of a BootstrapWorkload."""
     spec = WorkloadSpec(
         datacenter=datacenter.name,
         namespace=datacenter.namespace,
@@ -91,52 +92,55 @@ def spec_of(datacenter: DatacenterInfo, desired: DesiredService) -> Object:
 
 
 def record_of(
-    obj: Object, requested: DatacenterInfo | None = None, known: Known | None = None
+    obj: Object, requested: DatacenterInfo | None = None, parse: ServiceParser | None = None
 ) -> ServiceRecord:
-    """Parse a record; `requested` is its present datacenter, for what the object lacks.
+    """Parse a BootstrapWorkload; `requested` is its current datacenter.
 
-    `known` parses the body of its service, and may return a cached one.
+    `parse` parses the body of its service, and may return a cached one.
 
     Raises InvalidDatacenterError, with a Violation per field. An invalid object that is being
-    deleted is parsed from its metadata, so that its objects can be removed.
+    deleted is read from its metadata, so that its objects can be removed.
     """
     try:
-        read = BootstrapWorkload.from_object(obj, known)
+        read = BootstrapWorkload.from_object(obj, parse)
     except InvalidDatacenterError:
         if not is_terminating(obj):
             raise
         with suppress(ValidationError):
-            left = _remains(obj, requested)
-            if names.workload_name(left.datacenter.name, left.name) == key_of(obj).name:
-                return left
+            fallback = _fallback_record(obj, requested)
+            if names.workload_name(fallback.datacenter.name, fallback.name) == key_of(obj).name:
+                return fallback
         raise
     name = names.workload_name(read.spec.datacenter, read.spec.service.name)
     if read.metadata.name != name:
-        message = f"must be {name}, as its spec says; delete it, the operator makes its own"
+        message = f"must be {name}, as in its spec; delete it, and the operator creates another one"
         raise InvalidDatacenterError(
-            [Violation("metadata.name", read.metadata.name, "row-name", message)]
+            [Violation("metadata.name", read.metadata.name, "workload-name", message)]
         )
     spec = read.spec
     stored = DatacenterInfo(spec.datacenter, _owner_uid(obj), spec.namespace, spec.provider)
     source = ServiceSource(spec.source.name, spec.source.priority)
-    datacenter = placed(stored, requested, made=bool(read.status.provider_ref))
+    datacenter = with_current_state(stored, requested, provisioned=bool(read.status.provider_ref))
     record = _record(
         obj, datacenter, DesiredService(spec.service, source, spec.redeploy), read.status
     )
-    return replace(record, moved=datacenter.provider != stored.provider)
+    return replace(record, provider_changed=datacenter.provider != stored.provider)
 
 
-def placed(
-    stored: DatacenterInfo, requested: DatacenterInfo | None, *, made: bool
+def with_current_state(
+    stored: DatacenterInfo, requested: DatacenterInfo | None, *, provisioned: bool
 ) -> DatacenterInfo:
-    """Combine the datacenter that a record was created for with its present state.
+    """Combine the stored datacenter of a record with its current state.
 
-    The objects of a record keep their namespace and provider; until an object is created, a wrong
-    provider can be corrected.
+    Namespace and provider of a record are fixed once it is `provisioned`; before, a changed
+    provider of the datacenter applies.
     """
     if requested is None or requested.name != stored.name:
         return stored
-    uid, provider = stored.uid or requested.uid, stored.provider if made else requested.provider
+    uid, provider = (
+        stored.uid or requested.uid,
+        stored.provider if provisioned else requested.provider,
+    )
     return replace(requested, uid=uid, namespace=stored.namespace, provider=provider)
 
 
@@ -203,30 +207,32 @@ def _record(
     )
 
 
-def _remains(obj: Object, requested: DatacenterInfo | None) -> ServiceRecord:
-    """Return a record from an object with an invalid spec, sufficient to remove it.
+def _fallback_record(obj: Object, requested: DatacenterInfo | None) -> ServiceRecord:
+    """Return a record of an object with an invalid spec, sufficient to remove it.
 
-    Raises ValidationError if not even its name can be determined.
+    Raises ValidationError if its name is invalid.
     """
-    spec, marked, name = _map(obj.get("spec")), labels_of(obj), key_of(obj).name
+    spec, object_labels, name = _map(obj.get("spec")), labels_of(obj), key_of(obj).name
     body = _map(spec.get("service"))
     stored = DatacenterInfo(
-        name=marked.get(names.DATACENTER) or name.rpartition(".")[0],
+        name=object_labels.get(names.DATACENTER) or name.rpartition(".")[0],
         uid=_owner_uid(obj),
         namespace=_text(spec.get("namespace")) or (requested.namespace if requested else ""),
         provider=_text(spec.get("provider")) or (requested.provider if requested else KUBERNETES),
     )
     service = BootstrapService.model_validate(
         {
-            "name": marked.get(names.BOOTSTRAP) or name.rpartition(".")[2],
+            "name": object_labels.get(names.BOOTSTRAP) or name.rpartition(".")[2],
             **{
-                field: body[field] for field, values in _NEEDED.items() if body.get(field) in values
+                field: body[field]
+                for field, values in _DELETION_FIELDS.items()
+                if body.get(field) in values
             },
         }
     )
     desired = DesiredService(service, ServiceSource(_text(_map(spec.get("source")).get("name"))))
     status = BootstrapWorkloadStatus.lenient(obj.get("status"))
-    return _record(obj, placed(stored, requested, made=True), desired, status)
+    return _record(obj, with_current_state(stored, requested, provisioned=True), desired, status)
 
 
 def _map(value: object) -> dict[str, Any]:
@@ -251,10 +257,10 @@ def _conditions(
 ) -> tuple[Condition, ...]:
     stored = BootstrapWorkloadStatus.lenient(live.get("status")).conditions
     before = {one.type: one for one in stored}
-    message = clean_message(progress.message or _MEANS[progress.state])
-    answers = (("Ready", *_ready(record, progress)), ("Stalled", *_stalled(progress)))
+    message = clean_message(progress.message or _DEFAULT_MESSAGES[progress.state])
+    conditions_of = (("Ready", *_ready(record, progress)), ("Stalled", *_stalled(progress)))
     conditions = []
-    for kind, status, reason in answers:
+    for kind, status, reason in conditions_of:
         old = before.get(kind)
         since = old.last_transition_time if old is not None and old.status == status else None
         conditions.append(
@@ -270,7 +276,7 @@ def _conditions(
     return tuple(conditions)
 
 
-def _ready(record: ServiceRecord, progress: ServiceProgress) -> tuple[Answer, str]:
+def _ready(record: ServiceRecord, progress: ServiceProgress) -> tuple[ConditionStatus, str]:
     if record.datacenter.state == "Offline":
         return "Unknown", "Offline"
     if progress.state == "Running":
@@ -279,25 +285,25 @@ def _ready(record: ServiceRecord, progress: ServiceProgress) -> tuple[Answer, st
     return "False", progress.failure.reason if failed and progress.failure else progress.state
 
 
-def _stalled(progress: ServiceProgress) -> tuple[Answer, str]:
+def _stalled(progress: ServiceProgress) -> tuple[ConditionStatus, str]:
     failure = progress.failure
     if failure is None or progress.state not in ("Failed", "Retiring"):
         return "False", progress.state
-    hopeless = progress.next_retry is None or failure.reason == FORBIDDEN
-    return ("True", failure.reason) if hopeless else ("False", progress.state)
+    blocked = progress.next_retry is None or failure.reason == FORBIDDEN
+    return ("True", failure.reason) if blocked else ("False", progress.state)
 
 
-_MEANS: Final = {
-    "Pending": "Nothing of it was made yet.",
-    "Provisioning": "It is being made or changed.",
-    "Running": "Everything is as it is asked, and well.",
+_DEFAULT_MESSAGES: Final = {
+    "Pending": "No object was created yet.",
+    "Provisioning": "It is being created or updated.",
+    "Running": "It is up to date and healthy.",
     "Failed": "The last attempt failed.",
-    "Retiring": "It is being taken away.",
-    "Retired": "Nothing of it is left.",
+    "Retiring": "It is being deleted.",
+    "Retired": "All of its objects are deleted.",
 }
-_NEEDED: Final[dict[str, tuple[str, ...]]] = {
+_DELETION_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "kind": get_args(Kind),
     "deletionPolicy": ("Delete", "Orphan"),
     "volumePolicy": ("Retain", "Delete"),
 }
-"""Fields of a body that decide how its objects are deleted."""
+"""Fields of a body that affect the deletion of its objects, with their valid values."""

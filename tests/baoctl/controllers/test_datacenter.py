@@ -1,4 +1,5 @@
-"""baoctl.controllers.datacenter: which change of which object wakes a datacenter, or its rows."""
+"""baoctl.controllers.datacenter: which change of which object wakes a Datacenter or a
+BootstrapWorkload."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from baoctl.controllers.datacenter import ROWS_BEGIN, watch_datacenters, watch_rows
+from baoctl.controllers.datacenter import FIRST_STATUS, watch_datacenters, watch_workloads
 from contracts.api.group import API_VERSION
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from managers.datacenter.store.kubernetes import DATACENTER_INDEX, by_datacenter
@@ -23,8 +24,8 @@ KINDS = (DATACENTERS, WORKLOADS, DEPLOYMENT, STATEFUL_SET)
 FRA: Object = {"metadata": {"name": "fra1", "generation": 1}, "spec": {"state": "Active"}}
 
 
-def row(name: str, *depends: str, where: str = "fra1", **parts: Any) -> Object:
-    """A row as the operator makes it."""
+def workload(name: str, *depends: str, where: str = "fra1", **parts: Any) -> Object:
+    """A workload as the operator makes it."""
     metadata = {
         "name": f"{where}.{name}",
         "generation": 1,
@@ -53,20 +54,20 @@ def versioned(obj: Object, version: int) -> Object:
     return {**obj, "metadata": metadata}
 
 
-# Two datacenters: one row that stands alone, one that waits, one that goes; and one elsewhere.
+# Two datacenters: one workload that stands alone, one that waits, one that goes; and one elsewhere.
 OTHERS: dict[Resource, list[Object]] = {
     DATACENTERS: [FRA, {**FRA, "metadata": {"name": "ams1", "generation": 1}}],
     WORKLOADS: [
-        row("alone"),
-        row("waits", "shipper"),
-        row("goes", metadata={"deletionTimestamp": "2030-01-01T00:00:00Z"}),
-        row("waits", "shipper", where="ams1"),
+        workload("alone"),
+        workload("waits", "shipper"),
+        workload("goes", metadata={"deletionTimestamp": "2030-01-01T00:00:00Z"}),
+        workload("waits", "shipper", where="ams1"),
     ],
 }
 
 
 async def woken(resource: Resource, before: Object | None, after: Object | None) -> set[str]:
-    """Whom a change wakes, in a world of OTHERS: datacenters, and rows with a dot in their name."""
+    """The requests that a change enqueues, next to OTHERS; names of workloads have a dot."""
     caches = {kind: StillInformer(kind) for kind in KINDS}
     caches[WORKLOADS].add_index(DATACENTER_INDEX, by_datacenter)
     there = {kind: {one["metadata"]["name"]: one for one in OTHERS.get(kind, ())} for kind in KINDS}
@@ -88,7 +89,7 @@ async def woken(resource: Resource, before: Object | None, after: Object | None)
     )
     watch_datacenters(first, caches[DATACENTERS], caches[WORKLOADS])
     children = {kind: caches[kind] for kind in (DEPLOYMENT, STATEFUL_SET)}
-    watch_rows(second, caches[WORKLOADS], caches[DATACENTERS], children)
+    watch_workloads(second, caches[WORKLOADS], caches[DATACENTERS], children)
     working = [asyncio.create_task(one.run()) for one in (first, second)]
     await clock.settle()
     heard.set()
@@ -96,7 +97,7 @@ async def woken(resource: Resource, before: Object | None, after: Object | None)
     kept = [one for one in caches[resource].list() if one["metadata"]["name"] not in names]
     caches[resource]._version = 99
     caches[resource].says(*kept, *([versioned(after, 99)] if after else []))
-    await clock.advance(ROWS_BEGIN)
+    await clock.advance(FIRST_STATUS)
     for one in (first, second):
         one.stop()
     await asyncio.gather(*working)
@@ -104,13 +105,13 @@ async def woken(resource: Resource, before: Object | None, after: Object | None)
 
 
 RUNNING, PENDING = {"state": "Running"}, {"state": "Pending"}
-SHIPPER = row("shipper", status=PENDING)
+SHIPPER = workload("shipper", status=PENDING)
 HELD = {
     **FRA,
     "metadata": {**FRA["metadata"], "finalizers": ["openbao.org/datacenter-finalizer"]},
 }
 LISTEN = {"fra1.waits", "fra1.goes"}
-ALL_ROWS = {"fra1.alone", *LISTEN}
+ALL_WORKLOADS = {"fra1.alone", *LISTEN}
 
 # sentence: (kind, before, after, who is woken)
 WAKES: dict[str, tuple[Resource, Object | None, Object | None, set[str]]] = {
@@ -130,7 +131,7 @@ WAKES: dict[str, tuple[Resource, Object | None, Object | None, set[str]]] = {
         DATACENTERS,
         FRA,
         {"metadata": {"name": "fra1", "generation": 2}, "spec": {"state": "Offline"}},
-        {"fra1", *ALL_ROWS},
+        {"fra1", *ALL_WORKLOADS},
     ),
     "what it allows": (
         DATACENTERS,
@@ -139,7 +140,7 @@ WAKES: dict[str, tuple[Resource, Object | None, Object | None, set[str]]] = {
             "metadata": {"name": "fra1", "generation": 2},
             "spec": {"state": "Active", "nodeAccess": {"runAsRoot": True}},
         },
-        {"fra1", *ALL_ROWS},
+        {"fra1", *ALL_WORKLOADS},
     ),
     "its status": (DATACENTERS, FRA, {**FRA, "status": {"running": 1}}, set()),
     "our finalizer, put on by us": (DATACENTERS, FRA, HELD, set()),
@@ -150,22 +151,22 @@ WAKES: dict[str, tuple[Resource, Object | None, Object | None, set[str]]] = {
         FRA,
         set(),
     ),
-    "its end": (DATACENTERS, FRA, None, {"fra1", *ALL_ROWS}),
-    "a new row": (WORKLOADS, None, SHIPPER, {"fra1", "fra1.shipper", *LISTEN}),
-    "the spec of a row": (
+    "its end": (DATACENTERS, FRA, None, {"fra1", *ALL_WORKLOADS}),
+    "a new workload": (WORKLOADS, None, SHIPPER, {"fra1", "fra1.shipper", *LISTEN}),
+    "the spec of a workload": (
         WORKLOADS,
         SHIPPER,
         {**SHIPPER, "metadata": {**SHIPPER["metadata"], "generation": 2}},
         {"fra1", "fra1.shipper", *LISTEN},
     ),
-    "a row that runs": (WORKLOADS, SHIPPER, {**SHIPPER, "status": RUNNING}, {"fra1", *LISTEN}),
-    "what else a row says": (
+    "a workload that runs": (WORKLOADS, SHIPPER, {**SHIPPER, "status": RUNNING}, {"fra1", *LISTEN}),
+    "what else a workload says": (
         WORKLOADS,
         SHIPPER,
         {**SHIPPER, "status": {**PENDING, "message": "waits"}},
         set(),
     ),
-    "labels of a row": (
+    "labels of a workload": (
         WORKLOADS,
         SHIPPER,
         {
@@ -177,14 +178,14 @@ WAKES: dict[str, tuple[Resource, Object | None, Object | None, set[str]]] = {
         },
         {"fra1.shipper"},
     ),
-    "a row that is gone": (WORKLOADS, SHIPPER, None, {"fra1", "fra1.shipper", *LISTEN}),
-    "the status of what a row made": (
+    "a workload that is gone": (WORKLOADS, SHIPPER, None, {"fra1", "fra1.shipper", *LISTEN}),
+    "the status of what a workload made": (
         DEPLOYMENT,
         child({}),
         child({"replicas": 1}),
         {"fra1.shipper"},
     ),
-    "what a row made and is gone": (DEPLOYMENT, child({}), None, {"fra1.shipper"}),
+    "what a workload made and is gone": (DEPLOYMENT, child({}), None, {"fra1.shipper"}),
     "what somebody else made": (
         DEPLOYMENT,
         child({}, "Other"),

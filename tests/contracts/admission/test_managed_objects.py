@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from contracts.admission.datacenters import LOCK_ROWS, RESTRICT_SERVICES
+from contracts.admission.datacenters import LOCK_WORKLOADS, RESTRICT_SERVICES
 from contracts.admission.managed_objects import FREE_SECRETS, LOCK_MANAGED, MAINTAIN
 from contracts.admission.operator_jobs import STATUS_VERBS
 from contracts.admission.operator_pods import LOCK_PODS
@@ -19,7 +19,7 @@ from contracts.rbac.rules_datacenters import DATACENTERS
 
 LOCKED = {
     (match.group, kind)
-    for policy in (LOCK_MANAGED, LOCK_ROWS)
+    for policy in (LOCK_MANAGED, LOCK_WORKLOADS)
     for match in policy.matches
     for kind in match.resources
 }

@@ -6,12 +6,12 @@ from itertools import pairwise
 import pytest
 
 from contracts.datacenter.dependencies import (
+    container_order,
     creation_order,
     dependencies,
+    dependents,
     find_cycle,
-    held_by,
-    part_order,
-    waits_for,
+    unmet_dependencies,
 )
 from contracts.datacenter.service_spec import BootstrapService
 from contracts.datacenter.workload_records import (
@@ -34,7 +34,7 @@ def cluster(name: str, *depends_on: str) -> BootstrapService:
     return read(name, *depends_on, kind="OpenBaoCluster")
 
 
-def row(body: BootstrapService) -> ServiceRecord:
+def record(body: BootstrapService) -> ServiceRecord:
     return ServiceRecord(f"id-{body.name}", INFO, DesiredService(body, ServiceSource("declared")))
 
 
@@ -121,7 +121,7 @@ def test_inits_and_sidecars_start_behind_what_they_depend_on(
     parts: list[dict[str, object]], expected: str
 ) -> None:
     body = BootstrapService.model_validate(service(services=parts))
-    assert [one.name for one in part_order(body)] == expected.split()
+    assert [one.name for one in container_order(body)] == expected.split()
 
 
 @pytest.mark.parametrize(
@@ -138,19 +138,19 @@ def test_inits_and_sidecars_start_behind_what_they_depend_on(
         (("openbao:ready", "b"), "v1 v2", ("b",)),
     ],
 )
-def test_a_row_waits_for_what_is_missing_or_not_ready(
+def test_a_record_waits_for_what_is_missing_or_not_ready(
     depends_on: tuple[str, ...], running: str, expected: tuple[str, ...]
 ) -> None:
-    rows = [row(one) for one in (read("b"), read("c"), cluster("v1"), cluster("v2"))]
-    asked = row(read("a", *depends_on))
-    assert waits_for(asked, [*rows, asked], running.split().__contains__) == expected
-    assert waits_for(asked, rows, running.split().__contains__) == expected
+    records = [record(one) for one in (read("b"), read("c"), cluster("v1"), cluster("v2"))]
+    asked = record(read("a", *depends_on))
+    assert unmet_dependencies(asked, [*records, asked], running.split().__contains__) == expected
+    assert unmet_dependencies(asked, records, running.split().__contains__) == expected
 
 
 def test_no_vault_at_all_is_waited_for() -> None:
-    asked = row(read("a", "openbao:ready"))
+    asked = record(read("a", "openbao:ready"))
     everything = ["a", "b", "openbao:ready"]
-    found = waits_for(asked, [asked, row(read("b"))], everything.__contains__)
+    found = unmet_dependencies(asked, [asked, record(read("b"))], everything.__contains__)
     assert found == ("openbao:ready",)
 
 
@@ -158,7 +158,7 @@ def test_no_vault_at_all_is_waited_for() -> None:
     ("name", "expected"),
     [("b", ("a", "v")), ("v", ("a",)), ("a", ()), ("x", ()), ("y", ("z",)), ("s", ())],
 )
-def test_a_row_is_held_by_those_that_depend_on_it(name: str, expected: tuple[str, ...]) -> None:
+def test_a_record_is_held_by_those_that_depend_on_it(name: str, expected: tuple[str, ...]) -> None:
     """x and y depend on each other: neither may hold the other, and z holds y alone."""
     bodies = [
         read("a", "openbao:ready", "b"),
@@ -169,11 +169,11 @@ def test_a_row_is_held_by_those_that_depend_on_it(name: str, expected: tuple[str
         read("z", "y"),
         read("s", "s"),
     ]
-    rows = {one.name: row(one) for one in bodies}
-    assert held_by(rows[name], rows.values()) == expected
+    records = {one.name: record(one) for one in bodies}
+    assert dependents(records[name], records.values()) == expected
 
 
-def test_a_row_on_its_way_out_holds_as_well() -> None:
-    first, second = row(read("a", "b")), row(read("b"))
-    assert held_by(second, [replace(first, retiring=True), second]) == ("a",)
-    assert held_by(second, [second]) == ()
+def test_a_record_on_its_way_out_holds_as_well() -> None:
+    first, second = record(read("a", "b")), record(read("b"))
+    assert dependents(second, [replace(first, retiring=True), second]) == ("a",)
+    assert dependents(second, [second]) == ()

@@ -1,4 +1,4 @@
-"""contracts.datacenter.workload_records: what names a wish, and the order of sources."""
+"""contracts.datacenter.workload_records: digests of desired services, and the order of sources."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Small services, datacenters and rows for tests of shared services.
+"""Small services, datacenters and records for tests of shared services.
 
 Uses contracts.datacenter. Every body that is built here is one that the rules let pass.
 """
@@ -58,21 +58,21 @@ def datacenter(name: str = "fra1", **changes: Any) -> DatacenterInfo:
     return replace(made, **changes)
 
 
-def wish(
+def desired_service(
     body: BootstrapService, source: str = DECLARED, priority: int = 0, redeploy: str = ""
 ) -> DesiredService:
-    """What a row is to be, as that source asks."""
+    """A desired service of that source."""
     return DesiredService(body, ServiceSource(source, priority), redeploy)
 
 
-def row(
+def record(
     made: DesiredService, datacenter: DatacenterInfo | None = None, **changes: Any
 ) -> ServiceRecord:
-    """A row of fra1, or of another datacenter, as a store has it; its id follows from its name."""
+    """A stored record of fra1 or of another datacenter; its id is derived from its name."""
     place = datacenter or _FRA1
     return replace(
         ServiceRecord(
-            id=f"row-{place.name}-{made.name}", datacenter=place, desired=made, version="1"
+            id=f"record-{place.name}-{made.name}", datacenter=place, desired=made, version="1"
         ),
         **changes,
     )

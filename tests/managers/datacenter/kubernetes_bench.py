@@ -174,7 +174,7 @@ class Objects:
 
     @property
     def states(self) -> dict[str, str]:
-        """The state of each row, by its name, as its status tells."""
+        """The state of each record, by its name, as its status tells."""
         return {
             key_of(one).name: (one.get("status") or {}).get("state", "")
             for one in self.api.objects(WORKLOADS)
@@ -200,12 +200,12 @@ class Objects:
                     metadata = {**live["metadata"], "finalizers": []}
                     self.api.put(resource, {**live, "metadata": metadata})
                     continue
-                wanted = live["spec"].get("replicas", 1)
-                told = {
-                    field: wanted if value == 1 else value
+                desired = live["spec"].get("replicas", 1)
+                events_sent = {
+                    field: desired if value == 1 else value
                     for field, value in WELL[resource.kind].items()
                 }
-                self.says(resource, key_of(live).name, **told)
+                self.says(resource, key_of(live).name, **events_sent)
 
     def condition(self, kind: str = "Ready", name: str = NAME) -> tuple[str, str, str]:
         """Answer, reason and message of a condition of a Datacenter."""
@@ -294,8 +294,8 @@ class Operator:
         self.look()
         return await self.reconcile(Request("", name))
 
-    async def row(self, service: str, name: str = NAME) -> Outcome:
-        """One pass of a row with fresh caches."""
+    async def record(self, service: str, name: str = NAME) -> Outcome:
+        """One pass of a record with fresh caches."""
         self.look()
         return await self.drive(Request("", f"{name}.{service}"))
 
@@ -321,12 +321,12 @@ class Operator:
         raise AssertionError(f"it never comes to rest: {self.wire.sent}")
 
     @property
-    def asked(self) -> list[str]:
+    def names_of(self) -> list[str]:
         """The requests since the last question."""
         sent, self.wire.sent = self.wire.sent, []
         return sent
 
-    async def told(self) -> list[str]:
+    async def events_sent(self) -> list[str]:
         """Whom and what the events since the last question were about, in order."""
         self.recorder.stop()
         await self.recorder.run()

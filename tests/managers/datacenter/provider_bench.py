@@ -136,7 +136,7 @@ class Bench:
             cache.says(*map(cache.selection.shape, selected))
 
     @property
-    def asked(self) -> list[str]:
+    def names_of(self) -> list[str]:
         """The calls as words, and from now on none."""
         words = []
         for call in self.server.requests:
@@ -191,42 +191,42 @@ class Bench:
                 else:
                     self.says(resource, key_of(live).name)
 
-    async def provision(self, row: ServiceRecord, *vaults: Vault) -> None:
+    async def provision(self, record: ServiceRecord, *vaults: Vault) -> None:
         """One call with caches that are up to date, before it and behind it."""
         self.sync()
         try:
-            await self.provider.provision(row, vaults)
+            await self.provider.provision(record, vaults)
         finally:
             self.sync()
 
-    async def observe(self, row: ServiceRecord) -> Observation:
+    async def observe(self, record: ServiceRecord) -> Observation:
         self.sync()
-        return await self.provider.observe(row)
+        return await self.provider.observe(record)
 
-    async def bring(self, row: ServiceRecord, *vaults: Vault) -> None:
-        """Call until everything is made from the wish."""
-        await self.until(row, lambda: False, *vaults)
+    async def bring(self, record: ServiceRecord, *vaults: Vault) -> None:
+        """Call until everything is created from the spec."""
+        await self.until(record, lambda: False, *vaults)
 
-    async def until(self, row: ServiceRecord, over: Callable[[], bool], *vaults: Vault) -> None:
+    async def until(self, record: ServiceRecord, over: Callable[[], bool], *vaults: Vault) -> None:
         """The same, or until a call in which something else came to be so."""
         for _ in range(PASSES):
             try:
-                await self.provision(row, *vaults)
+                await self.provision(record, *vaults)
             except ProviderError as error:
                 _pass_over(error)
             if over():
                 return
             self.controllers()
-            if (await self.observe(row)).digest == row.desired.digest:
+            if (await self.observe(record)).digest == record.desired.digest:
                 return
         raise AssertionError("it never comes to rest")
 
-    async def retire(self, row: ServiceRecord) -> None:
+    async def retire(self, record: ServiceRecord) -> None:
         """Call until it is gone."""
         for _ in range(PASSES):
             self.sync()
             try:
-                if await self.provider.deprovision(row):
+                if await self.provider.deprovision(record):
                     return
             except ProviderError as error:
                 _pass_over(error)
@@ -249,7 +249,7 @@ def every(call: HttpRequest) -> bool:
 
 
 def shipper(*, redeploy: str = "", part: Any = None, **changes: Any) -> ServiceRecord:
-    """A row whose service has files and a port."""
+    """A record whose service has files and a port."""
     main = {
         "name": "main",
         "image": bodies.IMAGE,
@@ -257,8 +257,10 @@ def shipper(*, redeploy: str = "", part: Any = None, **changes: Any) -> ServiceR
         "config_files": ({"path": "/etc/shipper.conf", "content": "flush 5\n"},),
         **(part or {}),
     }
-    return bodies.row(
-        bodies.wish(bodies.service("shipper", services=(main,), **changes), redeploy=redeploy)
+    return bodies.record(
+        bodies.desired_service(
+            bodies.service("shipper", services=(main,), **changes), redeploy=redeploy
+        )
     )
 
 
@@ -266,16 +268,16 @@ def with_volume(**changes: Any) -> ServiceRecord:
     return shipper(kind="StatefulSet", part={"volumes": (SPOOL,)}, **changes)
 
 
-def told(**changes: Any) -> ServiceRecord:
+def events_sent(**changes: Any) -> ServiceRecord:
     return shipper(depends_on=("openbao:ready",), **changes)
 
 
 def cluster() -> ServiceRecord:
-    return bodies.row(bodies.wish(bodies.openbao("vault")))
+    return bodies.record(bodies.desired_service(bodies.openbao("vault")))
 
 
-async def refused(bench: Bench, row: ServiceRecord) -> tuple[str, bool]:
+async def refused(bench: Bench, record: ServiceRecord) -> tuple[str, bool]:
     """Reason of the error of one call, and whether it is terminal."""
     with pytest.raises(ProviderError) as raised:
-        await bench.provision(row)
+        await bench.provision(record)
     return raised.value.reason, raised.value.terminal

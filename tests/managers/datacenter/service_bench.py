@@ -17,14 +17,14 @@ from managers.datacenter.lifecycle.service import (
     NO_OPTIONS,
     DatacenterReport,
     DatacenterService,
-    ServiceOptions,
+    ReconcileOptions,
 )
-from managers.datacenter.provider.memory import MemoryProvider
 from managers.datacenter.sources.hooks import Body, HookContext
 from managers.datacenter.sources.registry import SourceRegistry
-from managers.datacenter.store.memory import MemoryStore
 from runtime.testing.clock import ManualClock
 from tests.managers.datacenter.bodies import datacenter, openbao, service
+from tests.managers.datacenter.memory_provider import MemoryProvider
+from tests.managers.datacenter.memory_store import MemoryStore
 
 FRA = datacenter(provider="memory")
 SHIPPER = service("shipper")
@@ -34,7 +34,7 @@ VAULT = openbao("vault")
 READER = service("reader", depends_on=("openbao:ready",))
 BUSY = ProviderError("Unavailable", "the server is busy")
 BROKEN = ProviderError("Rejected", "no image", terminal=True)
-DELETING = ServiceOptions(deleting=True)
+DELETING = ReconcileOptions(deleting=True)
 
 
 class Given:
@@ -44,10 +44,10 @@ class Given:
         self.name, self.priority = name, priority
         self.bodies: Sequence[BootstrapService] = bodies
         self.error: Exception | None = None
-        self.asked: list[DatacenterInfo] = []
+        self.names_of: list[DatacenterInfo] = []
 
     async def services(self, ctx: HookContext, datacenter: DatacenterInfo) -> Iterable[Body]:
-        self.asked.append(datacenter)
+        self.names_of.append(datacenter)
         if self.error is not None:
             raise self.error
         return self.bodies if datacenter.region == "eu-central" else ()
@@ -63,7 +63,7 @@ class Bench:
         self.provider = MemoryProvider()
         self.providers: dict[str, Provider] = {"memory": self.provider}
         self.registry = SourceRegistry()
-        self.told: list[tuple[str, str, str]] = []
+        self.events_sent: list[tuple[str, str, str]] = []
         self.notes: list[str] = []
         self.restart()
 
@@ -77,28 +77,31 @@ class Bench:
     def _tell(
         self, about: DatacenterInfo | ServiceRecord, kind: str, reason: str, text: str
     ) -> None:
-        self.told.append((about.name, kind, reason))
+        self.events_sent.append((about.name, kind, reason))
         self.notes.append(text)
 
     async def run(
         self,
         declared: Sequence[Any] | None = (SHIPPER,),
-        extras: ServiceOptions = NO_OPTIONS,
+        extras: ReconcileOptions = NO_OPTIONS,
         where: DatacenterInfo = FRA,
     ) -> DatacenterReport:
         return await self.service.reconcile(where, declared, extras)
 
-    async def row(self, name: str = "shipper") -> ServiceRecord:
+    async def record(self, name: str = "shipper") -> ServiceRecord:
         found = await self.memory.get_by_name(FRA, name)
         assert found is not None
         return found
 
     async def states(self) -> dict[str, str]:
-        return {row.name: row.progress.state for row in await self.memory.list_by_datacenter(FRA)}
+        return {
+            record.name: record.progress.state
+            for record in await self.memory.list_by_datacenter(FRA)
+        }
 
     @property
     def events(self) -> list[str]:
         """Who was told of what since the last time, in order."""
-        said = [f"{name} {reason}" for name, _, reason in self.told]
-        self.told.clear()
+        said = [f"{name} {reason}" for name, _, reason in self.events_sent]
+        self.events_sent.clear()
         return said

@@ -54,9 +54,9 @@ class Cluster:
         """The requests that change something."""
         return [call for call in self.server.requests if call.method in WRITES]
 
-    async def row(self) -> ServiceRecord:
-        (row,) = await self.store.list_by_datacenter(FRA)
-        return row
+    async def record(self) -> ServiceRecord:
+        (record,) = await self.store.list_by_datacenter(FRA)
+        return record
 
     def _guard(self) -> None:
         if self.lost:

@@ -71,7 +71,7 @@ async def test_two_hooks_of_one_service_stay_put_for_100_passes(
     for hook in hooks:
         operator.registry.register(hook)
     await operator.settle()
-    await operator.told()
+    await operator.events_sent()
     revision = server.api.storage.revision
     for turn in range(100):
         # Each pass as if the process had learnt of them in the other order.
@@ -80,8 +80,8 @@ async def test_two_hooks_of_one_service_stay_put_for_100_passes(
             operator.registry.register(hook)
         await operator.round()
         await server.clock.advance(60.0)
-    assert (operator.asked, server.api.storage.revision) == ([], revision)
-    assert await operator.told() == []
+    assert (operator.names_of, server.api.storage.revision) == ([], revision)
+    assert await operator.events_sent() == []
     live = server.live(DEPLOYMENT, NAME, NAMESPACE)
     assert (live["spec"]["replicas"], live["metadata"]["generation"]) == (1, 1)
 
@@ -90,14 +90,14 @@ async def test_two_hooks_of_one_service_stay_put_for_100_passes(
 
 
 async def test_a_service_may_be_wanted_again_at_each_moment_of_its_end() -> None:
-    wanted = body("shipper", services=container(ports=[{"name": "http", "port": 8080}]))
+    desired = body("shipper", services=container(ports=[{"name": "http", "port": 8080}]))
     ends = []
     for moment in range(PASSES):
         server = Server()
         operator = Operator(server)
-        server.put(DATACENTERS, datacenter(wanted, DNS))
+        server.put(DATACENTERS, datacenter(desired, DNS))
         await operator.settle()
-        row = uid_of(server.live(WORKLOADS, ROW))
+        record = uid_of(server.live(WORKLOADS, ROW))
         server.edit(bootstrapServices=[DNS])
         for step in range(moment):
             if step % 2:
@@ -105,13 +105,13 @@ async def test_a_service_may_be_wanted_again_at_each_moment_of_its_end() -> None
             else:
                 await operator.round()
         ended = ROW not in server.states
-        server.edit(bootstrapServices=[wanted, DNS])
+        server.edit(bootstrapServices=[desired, DNS])
         await operator.settle()
         assert server.states == {"fra1.dns": "Running", ROW: "Running"}, moment
         assert server.names(DEPLOYMENT, SERVICE) == [f"Deployment {NAME}", f"Service {NAME}"]
         live = server.live(WORKLOADS, ROW)
         # Only one that had not begun to go is the same.
-        assert (uid_of(live) == row) == (moment == 0)
+        assert (uid_of(live) == record) == (moment == 0)
         owners = server.live(DEPLOYMENT, NAME, NAMESPACE)["metadata"]["ownerReferences"]
         assert [one["uid"] for one in owners] == [uid_of(live)]
         ends.append(ended)
@@ -135,7 +135,7 @@ async def test_other_volumes_of_a_stateful_set_leave_pods_and_data(
 ) -> None:
     server.put(DATACENTERS, datacenter(stateful("1Gi")))
     await operator.settle()
-    before, row = server.live(STATEFUL_SET, NAME, NAMESPACE), uid_of(server.live(WORKLOADS, ROW))
+    before, record = server.live(STATEFUL_SET, NAME, NAMESPACE), uid_of(server.live(WORKLOADS, ROW))
     server.api.requests.clear()
     server.edit(bootstrapServices=[stateful("2Gi")])
     await operator.settle()
@@ -148,7 +148,7 @@ async def test_other_volumes_of_a_stateful_set_leave_pods_and_data(
     # Pods and volumes are not its own any more when it goes.
     assert orjson.loads(call.body or b"")["propagationPolicy"] == "Orphan"
     assert before["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] == "Retain"
-    assert uid_of(server.live(WORKLOADS, ROW)) == row
+    assert uid_of(server.live(WORKLOADS, ROW)) == record
     assert server.states == {ROW: "Running"}
 
 
@@ -169,7 +169,7 @@ async def deleted(number: int, fault: Fault) -> tuple[bool, list[str], list[str]
     shop = body("shop", dependsOn=["dns"], services=serving)
     server.put(DATACENTERS, datacenter(shop, DNS))
     await operator.settle()
-    await operator.told()
+    await operator.events_sent()
     server.delete(DATACENTERS, "fra1")
     spoiled = operator.wire.faults = Nth(every, number, fault)
     for _ in range(PASSES):
@@ -181,16 +181,16 @@ async def deleted(number: int, fault: Fault) -> tuple[bool, list[str], list[str]
             break
         server.controllers()
         await server.clock.advance(LONG)
-    return spoiled.struck(), server.names(*EVERYTHING), await operator.told()
+    return spoiled.struck(), server.names(*EVERYTHING), await operator.events_sent()
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 async def test_each_call_of_a_deletion_may_fail(fault: Fault) -> None:
     calls = 0
     for number in range(1, 100):
-        struck, left, told = await deleted(number, fault)
+        struck, left, events_sent = await deleted(number, fault)
         assert left == [], number
-        retired = [one for one in told if one.endswith("Retired")]
+        retired = [one for one in events_sent if one.endswith("Retired")]
         assert sorted(retired) == [
             "BootstrapWorkload fra1.dns Retired",
             "BootstrapWorkload fra1.shop Retired",

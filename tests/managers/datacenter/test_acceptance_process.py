@@ -86,7 +86,7 @@ def test_waits_are_those_of_the_schedule_within_a_tenth(attempts: int, seconds: 
 # --- what is told, and how quiet it is ------------------------------------------------------------
 
 
-def told(world: World) -> dict[str, int]:
+def events_sent(world: World) -> dict[str, int]:
     """How often each event was told, by what it is about."""
     events = world.api.objects(EVENT)
     return Counter(f"{one['regarding']['name']} {one['reason']}" for one in events)
@@ -117,7 +117,7 @@ def test_each_transition_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
             for _ in range(4):
                 await world.well()
             assert world.states == {"fra1.agent": "Running"}
-        assert told(world) == {
+        assert events_sent(world) == {
             "fra1 Conflict": 1,
             "fra1 SourceDegraded": 1,
             "fra1.agent Started": 1,

@@ -18,7 +18,7 @@ from managers.datacenter.backoff import (
     goal_of,
 )
 from managers.datacenter.interfaces import ProviderError
-from tests.managers.datacenter.bodies import row, service, wish
+from tests.managers.datacenter.bodies import desired_service, record, service
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 MIDDLE = 0.5
@@ -154,9 +154,9 @@ def test_words_of_a_provider_stay_on_one_line() -> None:
 
 def test_success_forgets_the_failure_and_keeps_the_count() -> None:
     known = after_failure(ServiceProgress(digest="d1", attempts=2), "d1", BUSY, NOW, MIDDLE)
-    well = after_success(known, "d1")
-    assert (well.failure, well.next_retry, well.attempts) == (None, None, 3)
-    assert well == replace(known, failure=None, next_retry=None)
+    healthy = after_success(known, "d1")
+    assert (healthy.failure, healthy.next_retry, healthy.attempts) == (None, None, 3)
+    assert healthy == replace(known, failure=None, next_retry=None)
 
 
 def test_a_new_goal_has_no_count() -> None:
@@ -164,7 +164,7 @@ def test_a_new_goal_has_no_count() -> None:
     assert (known.digest, known.attempts) == ("d2", 0)
 
 
-def test_the_goal_of_a_row_is_its_wish_until_it_is_to_go() -> None:
-    made = row(wish(service("shipper")))
+def test_the_goal_of_a_record_is_its_wish_until_it_is_to_go() -> None:
+    made = record(desired_service(service("shipper")))
     assert goal_of(made) == made.desired.digest
     assert goal_of(replace(made, retiring=True)) == RETIRE

@@ -23,13 +23,13 @@ from contracts.datacenter.workload_records import (
     Vault,
 )
 from managers.datacenter.interfaces import WorkloadStore
-from managers.datacenter.lifecycle.service import DatacenterService, ServiceOptions
-from managers.datacenter.provider.memory import MemoryProvider
+from managers.datacenter.lifecycle.service import DatacenterService, ReconcileOptions
 from managers.datacenter.sources.registry import SourceRegistry
 from runtime.clock import yield_to_loop
 from runtime.errors import TransportError
 from runtime.testing.simulation import Simulation, simulate
 from tests.managers.datacenter.bodies import service
+from tests.managers.datacenter.memory_provider import MemoryProvider
 from tests.managers.datacenter.service_bench import DNS, FRA, SHOP, Bench
 from tests.managers.datacenter.stores_bench import Cluster
 
@@ -38,7 +38,7 @@ PASSES = 12
 """Passes after which a step of a life must be at its end."""
 LONG = 700.0
 """Seconds that are longer than every wait."""
-ORDER = ServiceOptions(redeploy={"dns": "again-1"})
+ORDER = ReconcileOptions(redeploy={"dns": "again-1"})
 SHOP_3 = service("shop", depends_on=("dns",), replicas=3)
 
 
@@ -47,7 +47,7 @@ class Step:
     """What the datacenter asks from now on, and for how many passes; None: until all is quiet."""
 
     declared: tuple[BootstrapService, ...]
-    extras: ServiceOptions = ServiceOptions()  # noqa: RUF009 - frozen
+    extras: ReconcileOptions = ReconcileOptions()  # noqa: RUF009 - frozen
     passes: int | None = None
 
 
@@ -57,7 +57,7 @@ LIFE: Mapping[str, Step] = {
     "redeploy": Step((SHOP_3, DNS), ORDER),
     "retire": Step((DNS,), ORDER, passes=1),
     "re-add": Step((SHOP_3, DNS), ORDER),
-    "delete": Step((SHOP_3, DNS), ServiceOptions(deleting=True)),
+    "delete": Step((SHOP_3, DNS), ReconcileOptions(deleting=True)),
 }
 
 
@@ -91,20 +91,22 @@ class MortalStore:
         self.get_by_name = store.get_by_name
         self._store, self._fate = store, fate
 
-    async def insert(self, datacenter: DatacenterInfo, wish: DesiredService) -> ServiceRecord:
-        return await self._fate.write(lambda: self._store.insert(datacenter, wish))
+    async def insert(
+        self, datacenter: DatacenterInfo, desired_service: DesiredService
+    ) -> ServiceRecord:
+        return await self._fate.write(lambda: self._store.insert(datacenter, desired_service))
 
-    async def update(self, row: ServiceRecord, wish: DesiredService) -> ServiceRecord:
-        return await self._fate.write(lambda: self._store.update(row, wish))
+    async def update(self, record: ServiceRecord, desired_service: DesiredService) -> ServiceRecord:
+        return await self._fate.write(lambda: self._store.update(record, desired_service))
 
-    async def retire(self, row: ServiceRecord) -> None:
-        await self._fate.write(lambda: self._store.retire(row))
+    async def retire(self, record: ServiceRecord) -> None:
+        await self._fate.write(lambda: self._store.retire(record))
 
-    async def record(self, row: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
-        return await self._fate.write(lambda: self._store.record(row, progress))
+    async def record(self, record: ServiceRecord, progress: ServiceProgress) -> ServiceRecord:
+        return await self._fate.write(lambda: self._store.record(record, progress))
 
-    async def remove(self, row: ServiceRecord) -> bool:
-        return await self._fate.write(lambda: self._store.remove(row))
+    async def remove(self, record: ServiceRecord) -> bool:
+        return await self._fate.write(lambda: self._store.remove(record))
 
 
 class MortalProvider(MemoryProvider):
@@ -115,16 +117,16 @@ class MortalProvider(MemoryProvider):
         self._fate = fate
         self.names: dict[str, str] = {}
 
-    async def provision(self, row: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
+    async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
         call = super().provision
-        self.names[row.id] = row.name
-        await self._fate.write(lambda: call(row, vaults))
-        running = [self.names[row_id] for row_id in self.things]
+        self.names[record.id] = record.name
+        await self._fate.write(lambda: call(record, vaults))
+        running = [self.names[record_id] for record_id in self.workloads]
         assert sorted(running) == sorted(set(running))
 
-    async def deprovision(self, row: ServiceRecord) -> bool:
+    async def deprovision(self, record: ServiceRecord) -> bool:
         call = super().deprovision
-        return await self._fate.write(lambda: call(row))
+        return await self._fate.write(lambda: call(record))
 
 
 Kind = Literal["memory", "kubernetes"]
@@ -137,7 +139,7 @@ class World(Bench):
         self.fate, self.cluster = fate, Cluster() if kind == "kubernetes" else None
         super().__init__()
         self.mortal = MortalProvider(fate)
-        self.mortal.delay_end("shop", 1)
+        self.mortal.delay_deletion("shop", 1)
         self.provider = self.mortal
         self.providers = {"memory": self.mortal}
         self.restart()
@@ -158,28 +160,31 @@ class World(Bench):
             except TransportError:
                 continue
             await self.clock.advance(LONG)
-            wanted = {wish.name: wish.digest for wish in report.merged.services}
-            rows = {row.name: row.desired.digest for row in report.rows}
-            running = all(row.progress.state == "Running" for row in report.rows)
-            if step.passes is None and not report.troubles and wanted == rows and running:
+            desired = {
+                desired_service.name: desired_service.digest
+                for desired_service in report.merge_result.services
+            }
+            records = {record.name: record.desired.digest for record in report.records}
+            running = all(record.progress.state == "Running" for record in report.records)
+            if step.passes is None and not report.failures and desired == records and running:
                 return
         assert step.passes is not None, "this step does not come to its end"
 
     async def snapshot(self) -> dict[str, tuple[Any, ...]]:
-        """What is there: rows with their states and wishes, and what runs for them."""
-        rows = await self.inner.list_by_datacenter(FRA)
-        known = {row.id for row in rows}
-        assert self.mortal.things.keys() <= known, "something runs for a row that is gone"
+        """What is there: records with their states and wishes, and what runs for them."""
+        records = await self.inner.list_by_datacenter(FRA)
+        known = {record.id for record in records}
+        assert self.mortal.workloads.keys() <= known, "something runs for a record that is gone"
         return {
-            row.name: (
-                row.progress.state,
-                row.desired.service.replicas,
-                row.desired.redeploy,
-                row.progress.failure,
-                row.id in self.mortal.things
-                and self.mortal.things[row.id].digest == row.desired.digest,
+            record.name: (
+                record.progress.state,
+                record.desired.service.replicas,
+                record.desired.redeploy,
+                record.progress.failure,
+                record.id in self.mortal.workloads
+                and self.mortal.workloads[record.id].digest == record.desired.digest,
             )
-            for row in rows
+            for record in records
         }
 
 
@@ -228,13 +233,16 @@ def test_every_write_may_be_the_last_one(kind: Kind, applied: bool, error: bool)
 async def test_a_crash_in_the_call_of_the_provider_leaves_provisioning(
     kind: Kind, applied: bool
 ) -> None:
-    # The row is inserted, its state is recorded, and the third write is that of the provider.
+    # The record is inserted, its state is recorded, and the third write is that of the provider.
     world = World(Fate(3, applied=applied), kind)
     with pytest.raises(Crash):
         await world.run([DNS])
-    (row,) = await world.inner.list_by_datacenter(FRA)
-    assert (row.progress.state, row.progress.digest) == ("Provisioning", row.desired.digest)
-    assert bool(world.mortal.things) is applied
+    (record,) = await world.inner.list_by_datacenter(FRA)
+    assert (record.progress.state, record.progress.digest) == (
+        "Provisioning",
+        record.desired.digest,
+    )
+    assert bool(world.mortal.workloads) is applied
     await world.live(Step((DNS,)))
     assert await world.snapshot() == {"dns": ("Running", None, "", None, True)}
 

@@ -28,14 +28,14 @@ from contracts.datacenter.rules.all_rules import (
 from contracts.datacenter.schema import datacenter_crd, service_set_crd
 from contracts.datacenter.workload_records import DatacenterInfo
 from managers.datacenter import metrics
-from managers.datacenter.backoff import BASE, CALM, CAP, SPREAD
+from managers.datacenter.backoff import BASE, CAP, JITTER, STABLE_AFTER
 from managers.datacenter.lifecycle import state_machine
 from managers.datacenter.lifecycle.plan import GATES
-from managers.datacenter.lifecycle.state_machine import NO_ATTEMPTS
+from managers.datacenter.lifecycle.state_machine import REFUSALS
 from managers.datacenter.provider import vault
 from managers.datacenter.provider.kubernetes import KubernetesProvider
-from managers.datacenter.provider.other_kinds import OtherKinds
-from managers.datacenter.reconcile import ASK_AGAIN, DEGRADED_AGAIN
+from managers.datacenter.provider.other_kinds import ObjectsProvider
+from managers.datacenter.reconcile import DEGRADED_HOOK_INTERVAL, HOOK_INTERVAL
 from managers.datacenter.sources import entry_points, hooks
 from tests.house.papers import manifests
 from tests.managers.datacenter.service_bench import BUSY, FRA, SHIPPER, Bench, Given
@@ -119,8 +119,8 @@ def test_the_hook_gives_what_the_operator_takes() -> None:
     assert f'entry-points."{entry_points.GROUP}"' in PAGE
     assert f"`ctx.deadline` seconds ({hooks.DEADLINE:g})" in WORDS
     assert f"takes longer than {hooks.DEADLINE:g} s" in WORDS
-    assert f"asked again after {DEGRADED_AGAIN:g} s" in WORDS
-    assert ASK_AGAIN == 300.0
+    assert f"asked again after {DEGRADED_HOOK_INTERVAL:g} s" in WORDS
+    assert HOOK_INTERVAL == 300.0
     assert "every five minutes" in WORDS
     assert hooks.THREADS == 4
     assert "once four of its calls hang" in WORDS
@@ -134,9 +134,9 @@ def test_the_embedded_service_runs_as_it_is(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_states_are_those_of_the_table() -> None:
-    told = re.findall(r"^\| (\w+) \| (.+) \|$", state_machine.__doc__ or "", re.MULTILINE)
-    assert [tuple(row) for row in rows_of("state | meaning")] == told[1:]
-    assert tuple(state for state, _ in told[1:]) == state_machine.STATES
+    events_sent = re.findall(r"^\| (\w+) \| (.+) \|$", state_machine.__doc__ or "", re.MULTILINE)
+    assert [tuple(row) for row in rows_of("state | meaning")] == events_sent[1:]
+    assert tuple(state for state, _ in events_sent[1:]) == state_machine.STATES
 
 
 def test_the_gates_are_those_of_the_code() -> None:
@@ -166,11 +166,11 @@ def test_every_error_of_the_provider_stands_there() -> None:
         for method in (
             KubernetesProvider.provision,
             KubernetesProvider.deprovision,
-            OtherKinds.provision,
+            ObjectsProvider.provision,
         )
         for word in re.findall(r"\b[A-Z]\w+\b", (method.__doc__ or "").partition("Errors:")[2])
     } - {"LeaseLost", "KubernetesProvider"}
-    assert {reason for reason, *_ in rows_of("`lastError.reason`")} == promised | NO_ATTEMPTS
+    assert {reason for reason, *_ in rows_of("`lastError.reason`")} == promised | REFUSALS
 
 
 def test_every_metric_stands_there() -> None:
@@ -198,8 +198,8 @@ def test_every_event_stands_there() -> None:
             await bench.run(declared=())
 
     asyncio.run(life())
-    told = {(reason, kind, WHO[name]) for name, kind, reason in bench.told}
-    assert {(reason, kind, about) for reason, kind, about, _ in rows_of("event")} == told
+    events_sent = {(reason, kind, WHO[name]) for name, kind, reason in bench.events_sent}
+    assert {(reason, kind, about) for reason, kind, about, _ in rows_of("event")} == events_sent
 
 
 def test_what_a_dependent_is_told_stands_there() -> None:
@@ -210,6 +210,6 @@ def test_what_a_dependent_is_told_stands_there() -> None:
 
 def test_the_numbers_of_the_retries_are_those_of_the_code() -> None:
     assert (BASE.seconds, (2 * BASE).seconds, (4 * BASE).seconds) == (5, 10, 20)
-    assert (CAP.seconds, CALM.seconds, SPREAD) == (600, 600, 0.2)
+    assert (CAP.seconds, STABLE_AFTER.seconds, JITTER) == (600, 600, 0.2)
     assert "after 5 s, 10 s, 20 s and so on up to 10 min, each give or take a fifth" in WORDS
     assert "and ten minutes of Running, start over" in WORDS

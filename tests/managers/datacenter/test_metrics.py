@@ -14,13 +14,15 @@ from runtime.metrics.metrics import Metrics
 from runtime.types import Object
 from tests.gen.api import StillInformer
 
-NOBODY = dict.fromkeys(("Failed", "Pending", "Provisioning", "Retired", "Retiring", "Running"), 0.0)
+UNREGISTERED = dict.fromkeys(
+    ("Failed", "Pending", "Provisioning", "Retired", "Retiring", "Running"), 0.0
+)
 
 
 def named(name: str, status: Any = None, version: int = 1) -> Object:
     """An object with a status; None for one that has none yet."""
-    told = {} if status is None else {"status": status}
-    return {"metadata": {"name": name, "uid": name, "resourceVersion": str(version)}, **told}
+    events_sent = {} if status is None else {"status": status}
+    return {"metadata": {"name": name, "uid": name, "resourceVersion": str(version)}, **events_sent}
 
 
 def ready(answer: str, **more: Any) -> Object:
@@ -36,8 +38,8 @@ class Bench:
 
     def __init__(self) -> None:
         self.metrics = Metrics()
-        self.datacenters, self.rows = StillInformer(DATACENTERS), StillInformer(WORKLOADS)
-        DatacenterMetrics(self.metrics, self.datacenters, self.rows)
+        self.datacenters, self.records = StillInformer(DATACENTERS), StillInformer(WORKLOADS)
+        DatacenterMetrics(self.metrics, self.datacenters, self.records)
 
     def series(self, family: str) -> dict[str, float]:
         """The values of a family by their one label."""
@@ -56,16 +58,16 @@ def bench() -> Bench:
 
 
 def test_every_state_has_a_series_from_the_start(bench: Bench) -> None:
-    assert bench.series("services") == NOBODY
+    assert bench.series("services") == UNREGISTERED
     assert bench.series("ready") == bench.series("failed_services") == {}
 
 
 def test_services_are_counted_by_state(bench: Bench) -> None:
     states = ("Running", "Running", "Failed", "Retiring")
-    rows = [named(f"fra1.{n}", {"state": state}) for n, state in enumerate(states)]
-    bench.rows.says(*rows, named("fra1.new"))
+    records = [named(f"fra1.{n}", {"state": state}) for n, state in enumerate(states)]
+    bench.records.says(*records, named("fra1.new"))
     assert bench.series("services") == {
-        **NOBODY,
+        **UNREGISTERED,
         "Running": 2.0,
         "Failed": 1.0,
         "Retiring": 1.0,
@@ -92,6 +94,6 @@ def test_each_datacenter_has_two_series_for_as_long_as_it_is_there(bench: Bench)
 )
 def test_a_status_that_somebody_spoilt_fails_no_scrape(bench: Bench, status: Any) -> None:
     bench.datacenters.says(named("fra1", status))
-    bench.rows.says(named("fra1.shipper", status))
+    bench.records.says(named("fra1.shipper", status))
     assert bench.series("ready") == bench.series("failed_services") == {"fra1": 0.0}
-    assert bench.series("services") == {**NOBODY, "Pending": 1.0}
+    assert bench.series("services") == {**UNREGISTERED, "Pending": 1.0}

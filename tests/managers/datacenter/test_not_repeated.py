@@ -33,7 +33,7 @@ from tests.managers.datacenter.service_bench import Given
 
 CHILDREN = (CLUSTERS, CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE, STATEFUL_SET)
 NAME = "fra1-shipper"
-ROW = "fra1.shipper"
+RECORD = "fra1.shipper"
 BUSY = Fault(FaultKind.INTERNAL)
 LONG = 721.0
 """Seconds that are longer than every wait."""
@@ -89,7 +89,7 @@ async def test_01_a_hook_that_fails_tears_nothing_down(
     for one in (operator, restarted):
         for _ in range(3):
             await one.round()
-    assert (server.states, lasted(server)) == ({ROW: "Running"}, before)
+    assert (server.states, lasted(server)) == ({RECORD: "Running"}, before)
     assert server.condition("SourcesReady")[:2] == ("False", "SourceDegraded")
     hook.error, hook.bodies = None, ()
     await restarted.settle()
@@ -119,7 +119,7 @@ async def test_02_the_order_in_which_hooks_come_decides_nothing(
     assert "hook/b and hook/c both give it" in message
     assert "hook/b and hook/a both give it" in message
     await restarted.round()
-    assert restarted.asked == []
+    assert restarted.names_of == []
 
 
 # --- 3: stuck in provisioning ---------------------------------------------------------------------
@@ -131,31 +131,31 @@ async def test_03_no_stored_state_keeps_a_service_from_being_made(
 ) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     await operator.tick()
-    row = server.live(WORKLOADS, ROW)
-    server.write_status(WORKLOADS, row, {"state": stored, "message": "left by a former process"})
+    record = server.live(WORKLOADS, RECORD)
+    server.write_status(WORKLOADS, record, {"state": stored, "message": "left by a former process"})
     assert server.names(*CHILDREN) == []
     await Operator(server, seed=2).settle()
     assert (server.states, server.names(*CHILDREN)) == (
-        {ROW: "Running"},
+        {RECORD: "Running"},
         [f"Deployment {NAME}"],
     )
 
 
-@pytest.mark.parametrize("silent", ["/deployments", f"bootstrapworkloads/{ROW}/status"])
+@pytest.mark.parametrize("silent", ["/deployments", f"bootstrapworkloads/{RECORD}/status"])
 async def test_03_a_pass_that_is_cut_short_is_taken_up_again(
     server: Server, operator: Operator, silent: str
 ) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     await operator.tick()
     operator.wire.faults = ScriptedFaults(Fault(FaultKind.SILENCE), where=silent)
-    cut = asyncio.create_task(operator.row("shipper"))
+    cut = asyncio.create_task(operator.record("shipper"))
     await server.clock.settle()
     assert not cut.done()
     cut.cancel()
     with pytest.raises(asyncio.CancelledError):
         await cut
     await Operator(server, seed=2).settle()
-    assert (server.states, lasted(server)[1]) == ({ROW: "Running"}, 1)
+    assert (server.states, lasted(server)[1]) == ({RECORD: "Running"}, 1)
 
 
 # --- 4: wanted again while it retires -------------------------------------------------------------
@@ -166,47 +166,47 @@ async def test_04_a_service_wanted_again_behind_a_failed_retire_comes_back(
 ) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     await operator.settle()
-    first, row = lasted(server)[0], uid_of(server.live(WORKLOADS, ROW))
+    first, record = lasted(server)[0], uid_of(server.live(WORKLOADS, RECORD))
     operator.wire.faults = Always("DELETE /apis/apps", BUSY)
     server.edit(bootstrapServices=[])
     await operator.settle()
-    assert server.states == {ROW: "Retiring"}
+    assert server.states == {RECORD: "Retiring"}
     server.edit(bootstrapServices=[SHIPPER])
     await operator.settle()
-    assert (server.states, lasted(server)[0]) == ({ROW: "Retiring"}, first)
+    assert (server.states, lasted(server)[0]) == ({RECORD: "Retiring"}, first)
     operator.wire.faults = NoFaults()
     await server.clock.advance(LONG)
     await operator.settle()
-    assert server.states == {ROW: "Running"}
-    assert uid_of(server.live(WORKLOADS, ROW)) != row
+    assert server.states == {RECORD: "Running"}
+    assert uid_of(server.live(WORKLOADS, RECORD)) != record
     assert lasted(server)[0] != first
 
 
 # --- 5: a changed body and a deprovision that fails -----------------------------------------------
 
 
-async def test_05_a_changed_body_and_a_failing_deprovision_count_in_one_row(
+async def test_05_a_changed_body_and_a_failing_deprovision_count_in_one_record(
     server: Server, operator: Operator
 ) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     await operator.settle()
-    row = uid_of(server.live(WORKLOADS, ROW))
-    await operator.told()
+    record = uid_of(server.live(WORKLOADS, RECORD))
+    await operator.events_sent()
     # Another kind: the former object has to go.
     server.edit(bootstrapServices=[body("shipper", kind="DaemonSet")])
     operator.wire.faults = Always("DELETE /apis/apps", BUSY)
     for attempts in (1, 2, 3):
         await operator.settle()
-        live = server.live(WORKLOADS, ROW)
-        assert (uid_of(live), live["status"]["attempts"]) == (row, attempts)
-        assert server.names(WORKLOADS) == [f"BootstrapWorkload {ROW}"]
+        live = server.live(WORKLOADS, RECORD)
+        assert (uid_of(live), live["status"]["attempts"]) == (record, attempts)
+        assert server.names(WORKLOADS) == [f"BootstrapWorkload {RECORD}"]
         await server.clock.advance(LONG)
-    assert await operator.told() == [
-        f"BootstrapWorkload {ROW} {one}" for one in ("Started", "Failed")
+    assert await operator.events_sent() == [
+        f"BootstrapWorkload {RECORD} {one}" for one in ("Started", "Failed")
     ]
     operator.wire.faults = NoFaults()
     await operator.settle()
-    assert server.states == {ROW: "Running"}
+    assert server.states == {RECORD: "Running"}
     assert server.names(*CHILDREN) == [f"DaemonSet {NAME}"]
 
 
@@ -240,13 +240,13 @@ async def test_06_a_change_is_made_in_place(
 ) -> None:
     server.put(DATACENTERS, datacenter(first))
     await operator.settle()
-    row, (before, generation) = uid_of(server.live(WORKLOADS, ROW)), lasted(server, resource)
+    record, (before, generation) = uid_of(server.live(WORKLOADS, RECORD)), lasted(server, resource)
     server.edit(bootstrapServices=[then])
     await operator.settle()
     assert lasted(server, resource) == (before, generation + 1)
-    assert uid_of(server.live(WORKLOADS, ROW)) == row
+    assert uid_of(server.live(WORKLOADS, RECORD)) == record
     assert deleted(server) == []
-    assert server.names(WORKLOADS) == [f"BootstrapWorkload {ROW}"]
+    assert server.names(WORKLOADS) == [f"BootstrapWorkload {RECORD}"]
 
 
 async def test_07_replicas_alone_and_labels_alone_arrive(
@@ -286,14 +286,14 @@ async def test_08_running_is_what_the_workload_says(
     for _ in range(3):
         await operator.round()
     assert server.names(resource) == [f"{resource.kind} {NAME}"]
-    assert server.states == {ROW: "Provisioning"}
+    assert server.states == {RECORD: "Provisioning"}
     server.controllers()
     await operator.round()
-    assert server.states == {ROW: "Running"}
+    assert server.states == {RECORD: "Running"}
     server.says(resource, NAME, **copy.deepcopy(UNWELL[resource.kind]))
     await operator.round()
     await operator.round()
-    assert server.states == {ROW: "Provisioning"}
+    assert server.states == {RECORD: "Provisioning"}
     assert server.ready() == ("False", "ServicesNotRunning")
 
 
@@ -313,7 +313,7 @@ async def test_09_what_was_made_by_half_is_finished(trouble: FaultKind) -> None:
         successor = Operator(server, seed=2)
         await server.clock.advance(LONG)
         await successor.settle()
-        assert server.states == {ROW: "Running"}, number
+        assert server.states == {RECORD: "Running"}, number
         assert server.names(*CHILDREN) == [
             f"ConfigMap {NAME}-files",
             f"Deployment {NAME}",
@@ -331,7 +331,7 @@ async def test_09_what_others_made_is_not_taken_over(server: Server, operator: O
     theirs = server.live(DEPLOYMENT, NAME, NAMESPACE)["spec"]
     server.put(DATACENTERS, datacenter(SHIPPER))
     await operator.settle()
-    assert server.live(WORKLOADS, ROW)["status"]["lastError"]["reason"] == "Foreign"
+    assert server.live(WORKLOADS, RECORD)["status"]["lastError"]["reason"] == "Foreign"
     assert server.live(DEPLOYMENT, NAME, NAMESPACE)["spec"] == theirs
 
 
@@ -354,16 +354,16 @@ async def test_10_a_service_is_gone_when_each_of_its_objects_is(
 ) -> None:
     server.put(DATACENTERS, datacenter(whole()))
     await operator.settle()
-    await operator.told()
+    await operator.events_sent()
     server.edit(bootstrapServices=[])
     operator.wire.faults = Always(where, fault)
     for _ in range(10):
         server.controllers()
         await operator.round()
         await server.clock.advance(LONG)
-    assert server.states == {ROW: "Retiring"}
-    assert f"BootstrapWorkload {ROW} Retired" not in await operator.told()
+    assert server.states == {RECORD: "Retiring"}
+    assert f"BootstrapWorkload {RECORD} Retired" not in await operator.events_sent()
     operator.wire.faults = NoFaults()
     await operator.settle()
     assert server.names(WORKLOADS, *CHILDREN) == []
-    assert await operator.told() == [f"BootstrapWorkload {ROW} Retired"]
+    assert await operator.events_sent() == [f"BootstrapWorkload {RECORD} Retired"]

@@ -37,7 +37,7 @@ from tests.managers.datacenter.provider_bench import Always, refusing
 from tests.managers.datacenter.service_bench import Given
 
 SHIPPER, DNS = body("shipper"), body("dns", kind="DaemonSet")
-NAME, ROW = "fra1-shipper", "fra1.shipper"
+NAME, RECORD = "fra1-shipper", "fra1.shipper"
 CHILDREN = (DAEMON_SET, DEPLOYMENT)
 PAGES = "/apis/openbao.org/v1alpha1/datacenters?limit="
 LONG = 721.0
@@ -65,8 +65,8 @@ async def test_11_a_datacenter_goes_behind_the_last_of_its_services(
             break
         server.controllers()
     assert server.names(DATACENTERS, WORKLOADS, *CHILDREN) == []
-    told = await operator.told()
-    assert sorted(told[-2:]) == [
+    events_sent = await operator.events_sent()
+    assert sorted(events_sent[-2:]) == [
         "BootstrapWorkload fra1.dns Retired",
         "BootstrapWorkload fra1.shipper Retired",
     ]
@@ -88,12 +88,15 @@ async def test_12_of_two_processes_that_see_the_same_one_makes_a_service(server:
     assert [type(one) for one in ends if isinstance(one, BaseException)] in ([], [NotRecordedError])
     for one in both:
         one.look()
-    await asyncio.gather(*(one.drive(Request("", ROW)) for one in both))
-    assert server.names(WORKLOADS, *CHILDREN) == [f"BootstrapWorkload {ROW}", f"Deployment {NAME}"]
+    await asyncio.gather(*(one.drive(Request("", RECORD)) for one in both))
+    assert server.names(WORKLOADS, *CHILDREN) == [
+        f"BootstrapWorkload {RECORD}",
+        f"Deployment {NAME}",
+    ]
     assert server.live(DEPLOYMENT, NAME, NAMESPACE)["metadata"]["generation"] == 1
 
 
-async def test_12_who_decides_by_an_old_row_is_refused(server: Server) -> None:
+async def test_12_who_decides_by_an_old_record_is_refused(server: Server) -> None:
     old, new = Operator(server, seed=1), Operator(server, seed=2)
     server.put(DATACENTERS, datacenter(SHIPPER))
     await new.settle()
@@ -103,7 +106,7 @@ async def test_12_who_decides_by_an_old_row_is_refused(server: Server) -> None:
     await new.settle()
     with pytest.raises(NotRecordedError, match="StoreConflictError"):
         await old.reconcile(Request("", "fra1"))
-    assert server.live(WORKLOADS, ROW)["spec"]["service"]["replicas"] == 3
+    assert server.live(WORKLOADS, RECORD)["spec"]["service"]["replicas"] == 3
     assert replicas(server) == 3
 
 
@@ -180,8 +183,8 @@ async def test_14_the_state_of_a_datacenter_decides_what_happens(
     operator.wire.namespaces.clear()
     await operator.settle()
     assert (replicas(server), server.names(*CHILDREN)) == (pods, left)
-    # No row is touched, either, where nothing may happen.
-    assert server.live(WORKLOADS, ROW)["spec"]["service"].get("replicas", 1) == pods
+    # No record is touched, either, where nothing may happen.
+    assert server.live(WORKLOADS, RECORD)["spec"]["service"].get("replicas", 1) == pods
     assert len(server.names(WORKLOADS)) == len(left)
     assert {one["metadata"].get("deletionTimestamp") for one in server.api.objects(WORKLOADS)} == {
         None
@@ -199,7 +202,7 @@ async def test_15_a_provider_that_nobody_has_is_told(server: Server, operator: O
     answer, reason, message = server.condition()
     assert (answer, reason) == ("False", "ServicesFailed")
     assert message.startswith("shipper: spec.provider is nomad")
-    assert await operator.told() == [f"BootstrapWorkload {ROW} Failed"]
+    assert await operator.events_sent() == [f"BootstrapWorkload {RECORD} Failed"]
 
 
 async def test_15_a_provider_that_was_wrong_is_corrected_for_good(
@@ -207,19 +210,21 @@ async def test_15_a_provider_that_was_wrong_is_corrected_for_good(
 ) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER, provider="nomad"))
     await operator.settle()
-    await operator.told()
+    await operator.events_sent()
     server.edit(provider="kubernetes")
     await operator.settle()
     assert server.ready() == ("True", "AllRunning")
-    assert await operator.told() == [f"BootstrapWorkload {ROW} Succeeded"]
+    assert await operator.events_sent() == [f"BootstrapWorkload {RECORD} Succeeded"]
     # Who made it takes it away.
     server.edit(bootstrapServices=[])
     await operator.settle()
     assert server.names(WORKLOADS, *CHILDREN) == []
-    assert await operator.told() == [f"BootstrapWorkload {ROW} Retired"]
+    assert await operator.events_sent() == [f"BootstrapWorkload {RECORD} Retired"]
 
 
-async def test_15_a_row_that_cannot_be_written_is_told(server: Server, operator: Operator) -> None:
+async def test_15_a_record_that_cannot_be_written_is_told(
+    server: Server, operator: Operator
+) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     operator.wire.faults = Always("POST", refusing(500, "InternalError", "etcd has no space"))
     with pytest.raises(NotRecordedError, match="etcd has no space"):
@@ -254,10 +259,10 @@ async def test_16_an_order_is_for_services_in_every_state(
     await server.clock.advance(LONG)
     await operator.settle()
     # Only a change helps, and none was made.
-    assert server.states == {ROW: "Failed"}
+    assert server.states == {RECORD: "Failed"}
     server.edit(redeploy=[{"name": "shipper", "token": "again-1"}])
     await operator.settle()
-    assert server.states == {ROW: "Running"}
+    assert server.states == {RECORD: "Running"}
 
 
 # --- 17: nobody judges what is asked --------------------------------------------------------------
@@ -331,14 +336,16 @@ async def test_18_services_of_two_datacenters_never_meet(
 async def test_18_a_quota_of_the_namespace_is_told_and_waited_for(
     server: Server, operator: Operator
 ) -> None:
-    told = 'deployments.apps "fra1-shipper" is forbidden: exceeded quota: pods, used: 3, limited: 3'
-    operator.wire.faults = Always("/deployments", refusing(403, "Forbidden", told))
+    events_sent = (
+        'deployments.apps "fra1-shipper" is forbidden: exceeded quota: pods, used: 3, limited: 3'
+    )
+    operator.wire.faults = Always("/deployments", refusing(403, "Forbidden", events_sent))
     server.put(DATACENTERS, datacenter(SHIPPER))
     await operator.settle()
-    error = server.live(WORKLOADS, ROW)["status"]["lastError"]
+    error = server.live(WORKLOADS, RECORD)["status"]["lastError"]
     assert error["reason"] == "QuotaExceeded"
     assert "exceeded quota" in server.condition()[2]
     operator.wire.faults = NoFaults()
     await server.clock.advance(7.0)
     await operator.settle()
-    assert server.states == {ROW: "Running"}
+    assert server.states == {RECORD: "Running"}

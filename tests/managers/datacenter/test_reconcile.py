@@ -84,10 +84,10 @@ async def test_from_objects_to_what_runs(server: Server, operator: Operator) -> 
         ("set/elsewhere", 0, ""),
         ("set/vaults", 2, ""),
     ]
-    assert await operator.told() == [
+    assert await operator.events_sent() == [
         "BootstrapWorkload fra1.shipper Started",
         "BootstrapWorkload fra1.vault Started",
-        # The vault was found ready before its own row was looked at.
+        # The vault was found ready before its own record was looked at.
         "BootstrapWorkload fra1.reader Started",
         "BootstrapWorkload fra1.shipper Succeeded",
         "BootstrapWorkload fra1.vault Succeeded",
@@ -98,7 +98,7 @@ async def test_from_objects_to_what_runs(server: Server, operator: Operator) -> 
 async def test_the_first_write_holds_the_datacenter(server: Server, operator: Operator) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     assert await operator.tick() == Done(5.0)
-    assert operator.asked == ["PATCH datacenters fra1", "POST v1alpha1 bootstrapworkloads"]
+    assert operator.names_of == ["PATCH datacenters fra1", "POST v1alpha1 bootstrapworkloads"]
 
 
 async def test_what_did_not_change_costs_no_request(server: Server, operator: Operator) -> None:
@@ -107,22 +107,22 @@ async def test_what_did_not_change_costs_no_request(server: Server, operator: Op
     await operator.settle()
     assert await operator.tick() == Done(300.0)
     for name in ("dns", "reader", "shipper", "vault"):
-        assert await operator.row(name) == Done(600.0)
+        assert await operator.record(name) == Done(600.0)
     await server.clock.advance(3600.0)
     await operator.round()
-    assert operator.asked == []
-    await operator.told()
+    assert operator.names_of == []
+    await operator.events_sent()
     restarted = Operator(server, seed=2)
     await restarted.round()
-    assert restarted.asked == []
-    assert await restarted.told() == []
+    assert restarted.names_of == []
+    assert await restarted.events_sent() == []
 
 
 async def test_an_edit_is_rolled_out_in_place(server: Server, operator: Operator) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
     await operator.settle()
     before = server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)
-    await operator.told()
+    await operator.events_sent()
     server.edit(bootstrapServices=[body("shipper", replicas=2)])
     await operator.round()
     await operator.round()
@@ -137,7 +137,7 @@ async def test_an_edit_is_rolled_out_in_place(server: Server, operator: Operator
     assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/1"
     await operator.settle()
     assert server.ready() == ("True", "AllRunning")
-    assert await operator.told() == [
+    assert await operator.events_sent() == [
         "BootstrapWorkload fra1.shipper Started",
         "BootstrapWorkload fra1.shipper Succeeded",
     ]
@@ -146,7 +146,7 @@ async def test_an_edit_is_rolled_out_in_place(server: Server, operator: Operator
 async def test_a_service_that_is_taken_out_retires(server: Server, operator: Operator) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER, DNS))
     await operator.settle()
-    await operator.told()
+    await operator.events_sent()
     server.edit(bootstrapServices=[SHIPPER])
     await operator.round()
     assert server.states == {"fra1.dns": "Retiring", "fra1.shipper": "Running"}
@@ -155,7 +155,7 @@ async def test_a_service_that_is_taken_out_retires(server: Server, operator: Ope
     assert server.states == {"fra1.shipper": "Running"}
     assert server.names(*CHILDREN) == ["Deployment fra1-shipper"]
     assert server.ready() == ("True", "AllRunning")
-    assert await operator.told() == ["BootstrapWorkload fra1.dns Retired"]
+    assert await operator.events_sent() == ["BootstrapWorkload fra1.dns Retired"]
 
 
 async def test_no_list_leaves_alone_and_an_empty_one_retires(
@@ -214,7 +214,7 @@ async def test_a_hook_that_fails_keeps_its_services_and_is_told_of(
     operator.registry.register(hook)
     server.put(DATACENTERS, datacenter(DNS))
     await operator.settle()
-    await operator.told()
+    await operator.events_sent()
     hook.error = ValueError("no route")
     assert await operator.tick() == Done(30.0)
     await operator.settle()
@@ -231,17 +231,17 @@ async def test_a_hook_that_fails_keeps_its_services_and_is_told_of(
         1,
         "ValueError: no route",
     )
-    assert await operator.told() == ["Datacenter fra1 SourceDegraded"]
+    assert await operator.events_sent() == ["Datacenter fra1 SourceDegraded"]
     await server.clock.advance(30.0)
     await operator.round()
-    assert operator.asked == []
-    assert await operator.told() == []
+    assert operator.names_of == []
+    assert await operator.events_sent() == []
     hook.error = None
     await operator.tick()
     assert server.condition("SourcesReady")[:2] == ("True", "AllAnswer")
     hook.error = ValueError("no route")
     await operator.tick()
-    assert await operator.told() == ["Datacenter fra1 SourceDegraded"]
+    assert await operator.events_sent() == ["Datacenter fra1 SourceDegraded"]
 
 
 async def test_two_sources_of_one_name_are_told_of(server: Server, operator: Operator) -> None:
@@ -253,8 +253,8 @@ async def test_two_sources_of_one_name_are_told_of(server: Server, operator: Ope
     assert (answer, reason) == ("False", "Conflict")
     assert message.startswith("service shipper: declared and set/net both give it")
     assert server.ready() == ("True", "AllRunning")
-    told = await operator.told()
-    assert told.count("Datacenter fra1 Conflict") == 1
+    events_sent = await operator.events_sent()
+    assert events_sent.count("Datacenter fra1 Conflict") == 1
     server.edit(bootstrapServices=[])
     await operator.settle()
     assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["spec"]["replicas"] == 3
@@ -325,7 +325,7 @@ async def test_a_datacenter_with_an_invalid_spec_can_be_deleted(
 # --- what goes wrong ----------------------------------------------------------------------------
 
 
-async def test_a_row_that_cannot_be_made_is_told_of_and_tried_again(
+async def test_a_record_that_cannot_be_made_is_told_of_and_tried_again(
     server: Server, operator: Operator
 ) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
@@ -342,7 +342,7 @@ async def test_a_row_that_cannot_be_made_is_told_of_and_tried_again(
     assert server.ready() == ("True", "AllRunning")
 
 
-async def test_a_row_that_cannot_be_changed_does_not_pass_for_running(
+async def test_a_record_that_cannot_be_changed_does_not_pass_for_running(
     server: Server, operator: Operator
 ) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER))
@@ -366,8 +366,8 @@ async def test_a_service_that_fails_is_told_of(server: Server, operator: Operato
     assert "no right" in message
     status = server.live(DATACENTERS, "fra1")["status"]
     assert (status["summary"], status["failed"]) == ("1/2", 1)
-    told = await operator.told()
-    assert told.count("BootstrapWorkload fra1.dns Failed") == 1
+    events_sent = await operator.events_sent()
+    assert events_sent.count("BootstrapWorkload fra1.dns Failed") == 1
 
 
 async def test_who_lost_the_lease_writes_nothing(server: Server, operator: Operator) -> None:
@@ -375,16 +375,16 @@ async def test_who_lost_the_lease_writes_nothing(server: Server, operator: Opera
     operator.lost = True
     with pytest.raises(LeaseLost):
         await operator.tick()
-    assert operator.asked == []
+    assert operator.names_of == []
     operator.lost = False
     await operator.tick()
     operator.lost = True
     with pytest.raises(LeaseLost):
-        await operator.row("shipper")
+        await operator.record("shipper")
     assert server.names(*CHILDREN) == []
 
 
 async def test_what_is_gone_is_done(server: Server, operator: Operator) -> None:
     assert await operator.tick("lost") == Done()
-    assert await operator.row("lost") == Done()
+    assert await operator.record("lost") == Done()
     assert server.api.get(DATACENTERS, KEY) is None

@@ -8,10 +8,10 @@ import pytest
 
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.workload_records import DatacenterInfo
-from managers.datacenter.reconcile import AcceptedDatacenter, NotRecordedError, _read
+from managers.datacenter.reconcile import NotRecordedError, ValidDatacenter, _read
 from managers.datacenter.store.workload_object import body_of
 from runtime.memo import SIZE
-from tests.managers.datacenter.bodies import service, wish
+from tests.managers.datacenter.bodies import desired_service, service
 from tests.managers.datacenter.kubernetes_bench import NAMESPACE, Operator, Server, body, datacenter
 from tests.managers.datacenter.provider_bench import Always, refusing
 
@@ -26,16 +26,16 @@ async def test_what_did_not_change_is_not_read_again() -> None:
         made = server.api.put(DATACENTERS, datacenter(name=f"dc{number}", namespace=NAMESPACE))
         place = DatacenterInfo(f"dc{number}", made["metadata"]["uid"], NAMESPACE)
         for one in SERVICES:
-            server.api.put(WORKLOADS, body_of(place, wish(one)))
+            server.api.put(WORKLOADS, body_of(place, desired_service(one)))
     operator = Operator(server)
 
     async def look() -> list[object]:
         """Everything as both reconcilers read it."""
         found: list[object] = []
         for live in operator.caches[DATACENTERS].list():
-            wanted = _read(live)
-            assert isinstance(wanted, AcceptedDatacenter)
-            found += [wanted, *await operator.store.list_by_datacenter(wanted.info)]
+            desired = _read(live)
+            assert isinstance(desired, ValidDatacenter)
+            found += [desired, *await operator.store.list_by_datacenter(desired.info)]
         return found
 
     first, second = await look(), await look()
@@ -43,22 +43,22 @@ async def test_what_did_not_change_is_not_read_again() -> None:
     assert all(one is other for one, other in zip(first, second, strict=True))
 
 
-async def test_both_reconcilers_read_a_row_alike() -> None:
+async def test_both_reconcilers_read_a_record_alike() -> None:
     """Else each would undo what the other one remembers."""
     server = Server()
     server.put(DATACENTERS, datacenter({"name": "dns", "services": [{"name": "a", "image": "a"}]}))
     operator = Operator(server)
     await operator.settle()
     (live,) = operator.caches[DATACENTERS].list()
-    wanted = _read(live)
-    (before,) = await operator.store.list_by_datacenter(wanted.info)
-    await operator.row("dns")
+    desired = _read(live)
+    (before,) = await operator.store.list_by_datacenter(desired.info)
+    await operator.record("dns")
     await operator.tick()
-    (after,) = await operator.store.list_by_datacenter(wanted.info)
+    (after,) = await operator.store.list_by_datacenter(desired.info)
     assert after is before
 
 
-async def test_a_new_datacenter_is_told_of_once_its_rows_have_begun() -> None:
+async def test_a_new_datacenter_is_told_of_once_its_records_have_begun() -> None:
     server = Server()
     operator = Operator(server)
     server.put(DATACENTERS, datacenter(SHIPPER))
@@ -72,7 +72,7 @@ async def test_a_new_datacenter_is_told_of_once_its_rows_have_begun() -> None:
     assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/2"
 
 
-async def test_a_new_datacenter_whose_rows_cannot_be_made_is_told_of_at_once() -> None:
+async def test_a_new_datacenter_whose_records_cannot_be_made_is_told_of_at_once() -> None:
     server = Server()
     operator = Operator(server)
     server.put(DATACENTERS, datacenter(SHIPPER))

@@ -27,7 +27,7 @@ from tests.managers.datacenter.kubernetes_bench import (
 
 SHIPPER, DNS = body("shipper"), body("dns", kind="DaemonSet")
 READER = body("reader", dependsOn=["openbao:ready"])
-_REQUEST, _ROW = Request("", "fra1"), Request("", "fra1.shipper")
+_REQUEST, _RECORD = Request("", "fra1"), Request("", "fra1.shipper")
 EVERYTHING = (DATACENTERS, WORKLOADS, CLUSTERS, CONFIG_MAP, DAEMON_SET, DEPLOYMENT, SERVICE)
 
 
@@ -35,9 +35,9 @@ async def running(server: Server, operator: Operator, *services: Object, **spec:
     """A datacenter with everything in place, and nothing noted yet."""
     server.put(DATACENTERS, datacenter(*services, **spec))
     await operator.settle()
-    assert operator.asked == []
+    assert operator.names_of == []
     operator.wire.namespaces.clear()
-    await operator.told()
+    await operator.events_sent()
 
 
 # --- states -------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ async def test_in_maintenance_nothing_but_statuses_is_written(
     server.says(DEPLOYMENT, "fra1-shipper", replicas=1, updatedReplicas=1)
     for _ in range(3):
         await operator.round()
-    sent = set(operator.asked)
+    sent = set(operator.names_of)
     assert sent == {"PATCH datacenters/status fra1", "PATCH bootstrapworkloads/status fra1.shipper"}
     assert operator.wire.namespaces == set()
     assert server.condition() == (
@@ -75,9 +75,9 @@ async def test_in_maintenance_a_quiet_datacenter_costs_no_request(
     await running(server, operator, SHIPPER)
     server.edit(state="Maintenance")
     await operator.round()
-    assert operator.asked == ["PATCH datacenters/status fra1"]
+    assert operator.names_of == ["PATCH datacenters/status fra1"]
     await operator.round()
-    assert operator.asked == []
+    assert operator.names_of == []
 
 
 async def test_offline_nobody_asks_about_the_namespace(server: Server, operator: Operator) -> None:
@@ -88,15 +88,15 @@ async def test_offline_nobody_asks_about_the_namespace(server: Server, operator:
         await operator.round()
         await server.clock.advance(700.0)
     assert operator.wire.namespaces == set()
-    assert set(operator.asked) == {
+    assert set(operator.names_of) == {
         "PATCH datacenters/status fra1",
         "PATCH bootstrapworkloads/status fra1.dns",
         "PATCH bootstrapworkloads/status fra1.shipper",
     }
     assert server.ready() == ("Unknown", "Offline")
-    row = server.live(WORKLOADS, "fra1.dns")["status"]
-    assert (row["state"], row["conditions"][0]["status"]) == ("Running", "Unknown")
-    assert "nobody looks" in row["message"]
+    record = server.live(WORKLOADS, "fra1.dns")["status"]
+    assert (record["state"], record["conditions"][0]["status"]) == ("Running", "Unknown")
+    assert "nobody looks" in record["message"]
     server.edit(state="Active", bootstrapServices=[SHIPPER, DNS])
     await operator.settle()
     assert server.ready() == ("True", "AllRunning")
@@ -133,20 +133,20 @@ async def test_a_deletion_takes_everything_away_in_order(
     await running(server, operator, SHIPPER)
     server.delete(DATACENTERS, "fra1")
     outcome = await operator.tick()
-    told = "waits until these services are gone: reader, shipper, vault"
-    assert outcome == Wait("Deleting", told, 10.0)
-    assert server.condition() == ("False", "Deleting", told)
+    events_sent = "waits until these services are gone: reader, shipper, vault"
+    assert outcome == Wait("Deleting", events_sent, 10.0)
+    assert server.condition() == ("False", "Deleting", events_sent)
     assert server.condition("SourcesReady")[:2] == ("True", "AllAnswer")
     await operator.round()
     # The vault is kept for as long as somebody reads from it.
     vault = server.live(WORKLOADS, "fra1.vault")["status"]
     assert (vault["state"], vault["message"]) == (
         "Retiring",
-        "waits until these are gone: reader",
+        "waits until these are deleted: reader",
     )
     await operator.settle()
     assert server.names(*EVERYTHING) == []
-    assert await operator.told() == [
+    assert await operator.events_sent() == [
         "BootstrapWorkload fra1.shipper Retired",
         # It has a ConfigMap that pods read for as long as there are any.
         "BootstrapWorkload fra1.reader Retired",
@@ -162,13 +162,13 @@ async def test_a_deletion_waits_for_the_state_and_says_so(
     server.edit(state=state)
     server.delete(DATACENTERS, "fra1")
     outcome = await operator.tick()
-    told = (
+    events_sent = (
         f"spec.state is {state}, in which nothing is taken away: set it to Draining, and these "
         "services go: dns, shipper"
     )
-    assert outcome == Wait("Deleting", told)
+    assert outcome == Wait("Deleting", events_sent)
     await operator.settle()
-    assert server.condition() == ("False", "Deleting", told)
+    assert server.condition() == ("False", "Deleting", events_sent)
     assert server.names(WORKLOADS) == [
         "BootstrapWorkload fra1.dns",
         "BootstrapWorkload fra1.shipper",
@@ -187,7 +187,7 @@ async def test_an_empty_datacenter_goes_in_every_state(
     server.delete(DATACENTERS, "fra1")
     assert await operator.tick() == Done()
     # Not told that it goes: a status would only make the finalizer miss.
-    assert operator.asked == ["PATCH datacenters fra1"]
+    assert operator.names_of == ["PATCH datacenters fra1"]
     assert server.names(*EVERYTHING) == []
 
 
@@ -204,7 +204,7 @@ async def test_a_deletion_that_lost_a_race_is_taken_up_again(
     assert server.names(DATACENTERS) == []
 
 
-async def test_rows_of_a_datacenter_that_somebody_tore_away_still_end(
+async def test_records_of_a_datacenter_that_somebody_tore_away_still_end(
     server: Server, operator: Operator
 ) -> None:
     await running(server, operator, SHIPPER)
@@ -236,7 +236,7 @@ async def test_a_source_that_still_fails_is_told_of_a_namesake(
     await operator.settle()
     server.put(DATACENTERS, datacenter(SHIPPER))
     await operator.tick()
-    assert "Datacenter fra1 Conflict" in await operator.told()
+    assert "Datacenter fra1 Conflict" in await operator.events_sent()
 
 
 # --- two processes ------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ async def test_two_processes_do_not_fight(server: Server) -> None:
         for one in both:
             await one.round()
             await server.clock.advance(700.0)
-    assert [one.asked for one in both] == [[], []]
+    assert [one.names_of for one in both] == [[], []]
     server.edit(bootstrapServices=[body("shipper", replicas=2)])
     for _ in range(20):
         for one in both:
@@ -268,7 +268,7 @@ async def test_two_processes_do_not_fight(server: Server) -> None:
         "fra1.shipper": "Running",
         "fra1.vault": "Running",
     }
-    assert sum(len(one.asked) for one in both) < 40
+    assert sum(len(one.names_of) for one in both) < 40
 
 
 async def test_who_sees_an_old_world_does_no_harm(server: Server) -> None:
@@ -279,7 +279,7 @@ async def test_who_sees_an_old_world_does_no_harm(server: Server) -> None:
     server.edit(bootstrapServices=[body("shipper", replicas=2), DNS])
     await new.settle()
     before = server.api.storage.revision
-    assert timer_of(await old.drive(_ROW)) is not None
+    assert timer_of(await old.drive(_RECORD)) is not None
     await old.reconcile(_REQUEST)
     assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["spec"]["replicas"] == 2
     assert server.states == {"fra1.dns": "Running", "fra1.shipper": "Running"}

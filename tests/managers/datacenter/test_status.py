@@ -14,14 +14,14 @@ from contracts.datacenter.reasons import DATACENTER_REASONS, NO_CONFLICTS, READY
 from contracts.datacenter.service_spec import BootstrapService
 from contracts.datacenter.workload_records import ServiceProgress, ServiceRecord, ServiceSource
 from contracts.rfc3339 import rfc3339
-from managers.datacenter.lifecycle.plan import RowPlan
+from managers.datacenter.lifecycle.plan import RecordPlan
 from managers.datacenter.lifecycle.service import DatacenterReport, ServiceFailure
-from managers.datacenter.sources.merge import Merged, NameConflict, SourceReport
+from managers.datacenter.sources.merge import MergeResult, NameConflict, SourceReport
 from managers.datacenter.status import (
     DatacenterCondition,
     DatacenterSummary,
-    account_of,
     compute,
+    summarize,
 )
 from runtime.testing.clock import EPOCH
 from runtime.types import Object
@@ -36,42 +36,44 @@ LIVE: Object = {
 }
 
 
-def row(
+def record(
     body: BootstrapService, state: str = "Running", message: str = "", **more: Any
 ) -> ServiceRecord:
-    """A row of which the present wish was tried last."""
-    wish = bodies.wish(body)
-    progress = ServiceProgress(state=state, message=message, digest=wish.digest)  # type: ignore[arg-type]  # a word of a test's table
-    return replace(bodies.row(wish, progress=progress), **more)
+    """A record of which the present spec was attempted last."""
+    desired_service = bodies.desired_service(body)
+    progress = ServiceProgress(state=state, message=message, digest=desired_service.digest)  # type: ignore[arg-type]  # a word of a test's table
+    return replace(bodies.record(desired_service, progress=progress), **more)
 
 
-def merged(*services: BootstrapService, **more: Any) -> Merged:
-    wishes = tuple(bodies.wish(one) for one in services)
-    return replace(Merged(wishes, (), ()), **more)
+def merge_result(*services: BootstrapService, **more: Any) -> MergeResult:
+    wishes = tuple(bodies.desired_service(one) for one in services)
+    return replace(MergeResult(wishes, (), ()), **more)
 
 
-def report(*rows: ServiceRecord, wanted: Merged | None = None, **more: Any) -> DatacenterReport:
-    """A pass that wanted just these rows, unless told otherwise."""
-    found = wanted or merged(*(one.desired.service for one in rows))
-    return replace(DatacenterReport(found, RowPlan(), rows), **more)
+def report(
+    *records: ServiceRecord, desired: MergeResult | None = None, **more: Any
+) -> DatacenterReport:
+    """A pass that wanted just these records, unless told otherwise."""
+    found = desired or merge_result(*(one.desired.service for one in records))
+    return replace(DatacenterReport(found, RecordPlan(), records), **more)
 
 
-OLD = replace(row(DNS), desired=bodies.wish(bodies.service("dns", replicas=2)))
-FAILED = row(SHIPPER, "Failed", "Rejected: no image")
+OLD = replace(record(DNS), desired=bodies.desired_service(bodies.service("dns", replicas=2)))
+FAILED = record(SHIPPER, "Failed", "Rejected: no image")
 
 # sentence: (report, state, answer, reason, message)
 FINDINGS: dict[str, tuple[DatacenterReport, Any, str, str, str]] = {
     "nothing is wanted": (report(), "Active", "True", "AllRunning", ""),
-    "all run": (report(row(SHIPPER), row(DNS)), "Active", "True", "AllRunning", ""),
+    "all run": (report(record(SHIPPER), record(DNS)), "Active", "True", "AllRunning", ""),
     "one is made": (
-        report(row(DNS), row(SHIPPER, "Provisioning", "0 of 1 pods are ready")),
+        report(record(DNS), record(SHIPPER, "Provisioning", "0 of 1 pods are ready")),
         "Active",
         "False",
         "ServicesNotRunning",
         "shipper: 0 of 1 pods are ready",
     ),
     "one says nothing": (
-        report(row(SHIPPER, "Pending")),
+        report(record(SHIPPER, "Pending")),
         "Active",
         "False",
         "ServicesNotRunning",
@@ -85,21 +87,21 @@ FINDINGS: dict[str, tuple[DatacenterReport, Any, str, str, str]] = {
         "dns: Running",
     ),
     "one goes": (
-        report(row(DNS), row(SHIPPER, "Running", retiring=True), wanted=merged(DNS)),
+        report(record(DNS), record(SHIPPER, "Running", retiring=True), desired=merge_result(DNS)),
         "Active",
         "False",
         "ServicesNotRunning",
         "shipper: Running",
     ),
-    "one has no row": (
-        report(row(DNS), wanted=merged(DNS, SHIPPER)),
+    "one has no record": (
+        report(record(DNS), desired=merge_result(DNS, SHIPPER)),
         "Active",
         "False",
         "ServicesNotRunning",
         "shipper: not made yet",
     ),
-    "one has no row while another one is too many": (
-        report(row(DNS), row(bodies.service("old")), wanted=merged(DNS, SHIPPER)),
+    "one has no record while another one is too many": (
+        report(record(DNS), record(bodies.service("old")), desired=merge_result(DNS, SHIPPER)),
         "Draining",
         "False",
         "ServicesNotRunning",
@@ -107,7 +109,9 @@ FINDINGS: dict[str, tuple[DatacenterReport, Any, str, str, str]] = {
     ),
     "one could not be written": (
         report(
-            row(DNS), wanted=merged(DNS, SHIPPER), troubles=(ServiceFailure("shipper", "no right"),)
+            record(DNS),
+            desired=merge_result(DNS, SHIPPER),
+            failures=(ServiceFailure("shipper", "no right"),),
         ),
         "Active",
         "False",
@@ -115,28 +119,33 @@ FINDINGS: dict[str, tuple[DatacenterReport, Any, str, str, str]] = {
         "shipper: no right",
     ),
     "one failed": (
-        report(row(DNS, "Pending"), FAILED),
+        report(record(DNS, "Pending"), FAILED),
         "Active",
         "False",
         "ServicesFailed",
         "shipper: Rejected: no image",
     ),
     "one failed in maintenance": (
-        report(FAILED, planned=RowPlan(held="closed")),
+        report(FAILED, planned=RecordPlan(blocked="closed")),
         "Maintenance",
         "False",
         "ServicesFailed",
         "shipper: Rejected: no image",
     ),
     "maintenance": (
-        report(row(DNS), planned=RowPlan(held="closed")),
+        report(record(DNS), planned=RecordPlan(blocked="closed")),
         "Maintenance",
         "False",
         "Maintenance",
         "closed",
     ),
     "draining that keeps some": (
-        report(row(DNS), row(SHIPPER), wanted=merged(DNS), planned=RowPlan(held="kept")),
+        report(
+            record(DNS),
+            record(SHIPPER),
+            desired=merge_result(DNS),
+            planned=RecordPlan(blocked="kept"),
+        ),
         "Draining",
         "True",
         "AllRunning",
@@ -147,18 +156,18 @@ FINDINGS: dict[str, tuple[DatacenterReport, Any, str, str, str]] = {
 
 
 @pytest.mark.parametrize(
-    ("found", "state", "answer", "reason", "message"), FINDINGS.values(), ids=FINDINGS
+    ("found", "state", "status", "reason", "message"), FINDINGS.values(), ids=FINDINGS
 )
 def test_whether_a_datacenter_is_ready(
-    found: DatacenterReport, state: Any, answer: str, reason: str, message: str
+    found: DatacenterReport, state: Any, status: str, reason: str, message: str
 ) -> None:
-    ready = account_of(found, state).ready
-    assert (ready.answer, ready.reason, ready.message) == (answer, reason, message)
+    ready = summarize(found, state).ready
+    assert (ready.status, ready.reason, ready.message) == (status, reason, message)
 
 
 def test_no_more_than_five_services_are_named() -> None:
-    rows = [row(bodies.service(f"s{n}"), "Pending") for n in range(9)]
-    assert account_of(report(*rows), "Active").ready.message == (
+    records = [record(bodies.service(f"s{n}"), "Pending") for n in range(9)]
+    assert summarize(report(*records), "Active").ready.message == (
         "s0: Pending; s1: Pending; s2: Pending; s3: Pending; s4: Pending"
     )
 
@@ -183,20 +192,25 @@ def source(name: str, digest: str = "d1", error: str = "", services: int = 1) ->
 
 
 def test_what_is_counted() -> None:
-    rows = (row(SHIPPER), row(bodies.service("a"), "Failed"), OLD, row(bodies.service("kept")))
-    wanted = merged(SHIPPER, bodies.service("a"), OLD.desired.service, bodies.service("new"))
-    status = compute(LIVE, DatacenterSummary(RUNS, rows, wanted), NOW)
+    records = (
+        record(SHIPPER),
+        record(bodies.service("a"), "Failed"),
+        OLD,
+        record(bodies.service("kept")),
+    )
+    desired = merge_result(SHIPPER, bodies.service("a"), OLD.desired.service, bodies.service("new"))
+    status = compute(LIVE, DatacenterSummary(RUNS, records, desired), NOW)
     assert (status.services, status.running, status.failed, status.summary) == (4, 1, 1, "1/4")
     assert status.observed_generation == 3
 
 
 def test_what_runs_as_nobody_wants_it_any_more_does_not_count() -> None:
-    newer = merged(bodies.service("shipper", replicas=2))
-    assert compute(LIVE, DatacenterSummary(RUNS, (row(SHIPPER),), newer), NOW).summary == "0/1"
+    newer = merge_result(bodies.service("shipper", replicas=2))
+    assert compute(LIVE, DatacenterSummary(RUNS, (record(SHIPPER),), newer), NOW).summary == "0/1"
 
 
 def test_three_conditions_are_stated() -> None:
-    status = compute(LIVE, DatacenterSummary(RUNS, (), merged()), NOW)
+    status = compute(LIVE, DatacenterSummary(RUNS, (), merge_result()), NOW)
     assert [(one.type, one.status, one.reason, one.message) for one in status.conditions] == [
         (READY, "True", "AllRunning", "Every service runs as it is wanted."),
         (SOURCES_READY, "True", "AllAnswer", "Every source of services answers."),
@@ -208,7 +222,7 @@ def test_three_conditions_are_stated() -> None:
 
 def test_sources_that_fail_and_names_that_are_fought_over_are_named() -> None:
     conflict = NameConflict("shipper", "declared", "set/net")
-    found = merged(
+    found = merge_result(
         sources=(source("declared"), source("hook/a", "", "late")), conflicts=(conflict,)
     )
     _, sources, conflicts = compute(LIVE, DatacenterSummary(RUNS, (), found), NOW).conditions
@@ -230,12 +244,12 @@ def kept(status: DatacenterStatus) -> Object:
 
 
 def test_what_stays_keeps_its_time() -> None:
-    found = merged(sources=(source("declared"), source("hook/a", "")))
+    found = merge_result(sources=(source("declared"), source("hook/a", "")))
     first = compute(LIVE, DatacenterSummary(RUNS, (), found), NOW)
     assert [one.last_good_time for one in first.sources] == [NOW, None]
     assert compute(kept(first), DatacenterSummary(RUNS, (), found), LATER) == first
     busy = DatacenterCondition("False", "ServicesNotRunning", "x")
-    changed = merged(sources=(source("declared", "d2"), source("hook/a", "d1")))
+    changed = merge_result(sources=(source("declared", "d2"), source("hook/a", "d1")))
     second = compute(kept(first), DatacenterSummary(busy, (), changed), LATER)
     assert [one.last_good_time for one in second.sources] == [LATER, LATER]
     assert [one.last_transition_time for one in second.conditions] == [LATER, NOW, NOW]
@@ -249,17 +263,19 @@ def test_what_stays_keeps_its_time() -> None:
 
 
 def test_a_source_that_fails_keeps_the_time_of_its_last_good_answer() -> None:
-    first = compute(LIVE, DatacenterSummary(RUNS, (), merged(sources=(source("hook/a"),))), NOW)
-    failing = merged(sources=(source("hook/a", error="no route"),))
+    first = compute(
+        LIVE, DatacenterSummary(RUNS, (), merge_result(sources=(source("hook/a"),))), NOW
+    )
+    failing = merge_result(sources=(source("hook/a", error="no route"),))
     (found,) = compute(kept(first), DatacenterSummary(RUNS, (), failing), LATER).sources
     assert (found.error, found.last_good, found.last_good_time) == ("no route", "d1", NOW)
 
 
 def test_whoever_asked_no_source_repeats_what_was_said_of_them() -> None:
-    told = merged(sources=(source("hook/a", error="no route"),))
-    first = compute(LIVE, DatacenterSummary(RUNS, (), told), NOW)
+    events_sent = merge_result(sources=(source("hook/a", error="no route"),))
+    first = compute(LIVE, DatacenterSummary(RUNS, (), events_sent), NOW)
     leaving = DatacenterCondition("False", "Deleting", "x")
-    second = compute(kept(first), DatacenterSummary(leaving, (row(SHIPPER),)), LATER)
+    second = compute(kept(first), DatacenterSummary(leaving, (record(SHIPPER),)), LATER)
     assert second.sources == first.sources
     assert second.conditions[1:] == first.conditions[1:]
     assert second.summary == "1/1"
@@ -272,7 +288,7 @@ def test_whoever_asked_no_source_repeats_what_was_said_of_them() -> None:
 def test_moments_are_whole_seconds() -> None:
     status = compute(
         LIVE,
-        DatacenterSummary(RUNS, (), merged(sources=(source("a"),))),
+        DatacenterSummary(RUNS, (), merge_result(sources=(source("a"),))),
         NOW.replace(microsecond=7),
     )
     assert status.conditions[0].last_transition_time == NOW
@@ -281,7 +297,7 @@ def test_moments_are_whole_seconds() -> None:
 
 def test_no_more_sources_are_listed_than_a_status_may_have() -> None:
     many = tuple(source(f"hook/{n:03}") for n in range(SOURCES_MAX + 3))
-    status = compute(LIVE, DatacenterSummary(RUNS, (), merged(sources=many)), NOW)
+    status = compute(LIVE, DatacenterSummary(RUNS, (), merge_result(sources=many)), NOW)
     assert [one.name for one in status.sources] == [one.source.name for one in many[:SOURCES_MAX]]
 
 
@@ -290,7 +306,7 @@ def test_texts_of_others_are_cut_and_cleaned() -> None:
     status = compute(
         LIVE,
         DatacenterSummary(
-            DatacenterCondition("False", "InvalidSpec", "c\nd"), (), merged(sources=(bad,))
+            DatacenterCondition("False", "InvalidSpec", "c\nd"), (), merge_result(sources=(bad,))
         ),
         NOW,
     )
@@ -302,5 +318,5 @@ def test_texts_of_others_are_cut_and_cleaned() -> None:
 @pytest.mark.parametrize("status", ["nonsense", {"conditions": 7}, {"sources": [{"name": 1}]}])
 def test_a_status_that_cannot_be_read_is_written_anew(status: Any) -> None:
     live = {**LIVE, "status": status}
-    account = DatacenterSummary(RUNS, (), merged(sources=(source("a"),)))
+    account = DatacenterSummary(RUNS, (), merge_result(sources=(source("a"),)))
     assert compute(live, account, NOW) == compute(LIVE, account, NOW)

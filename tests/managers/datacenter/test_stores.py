@@ -13,15 +13,15 @@ from contracts.datacenter.kinds import WORKLOADS
 from contracts.datacenter.workload_records import ServiceProgress, ServiceRecord
 from managers.datacenter.interfaces import StoreConflictError
 from managers.datacenter.store.kubernetes import KubernetesStore
-from managers.datacenter.store.memory import MemoryStore
 from runtime.errors import LeaseLost
-from tests.managers.datacenter.bodies import service, wish
+from tests.managers.datacenter.bodies import desired_service, service
+from tests.managers.datacenter.memory_store import MemoryStore
 from tests.managers.datacenter.store_contract import FAILED, FRA, RUNNING, SHIPPER, StoreContract
 from tests.managers.datacenter.stores_bench import KEY, Cluster
 
 
 class TestMemory(StoreContract):
-    """Rows in memory."""
+    """Records in memory."""
 
     @pytest.fixture
     def store(self) -> MemoryStore:
@@ -29,20 +29,20 @@ class TestMemory(StoreContract):
 
     async def test_labels_of_a_caller_are_copied(self, store: MemoryStore) -> None:
         labels = {"tier": "edge"}
-        row = await store.insert(replace(FRA, labels=labels), SHIPPER)
+        record = await store.insert(replace(FRA, labels=labels), SHIPPER)
         labels["tier"] = "core"
-        found = await store.get(row.id)
+        found = await store.get(record.id)
         assert found is not None
         assert found.datacenter.labels == {"tier": "edge"}
 
     async def test_writes_are_counted(self, store: MemoryStore) -> None:
-        row = await store.record(await store.insert(FRA, SHIPPER), RUNNING)
-        await store.record(row, RUNNING)
+        record = await store.record(await store.insert(FRA, SHIPPER), RUNNING)
+        await store.record(record, RUNNING)
         assert store.writes == 2
 
 
 class TestKubernetes(StoreContract):
-    """Rows as BootstrapWorkloads."""
+    """Records as BootstrapWorkloads."""
 
     @pytest.fixture
     def store(self) -> KubernetesStore:
@@ -54,10 +54,10 @@ def cluster() -> Cluster:
     return Cluster()
 
 
-async def test_a_row_is_an_object_that_its_datacenter_owns(cluster: Cluster) -> None:
-    row = await cluster.store.insert(FRA, SHIPPER)
+async def test_a_record_is_an_object_that_its_datacenter_owns(cluster: Cluster) -> None:
+    record = await cluster.store.insert(FRA, SHIPPER)
     metadata = cluster.live["metadata"]
-    assert row.id == metadata["uid"]
+    assert record.id == metadata["uid"]
     assert metadata["finalizers"] == ["openbao.org/bootstrapworkload-finalizer"]
     assert metadata["labels"] == {
         "app.kubernetes.io/managed-by": "openbao-operator",
@@ -88,37 +88,37 @@ async def test_the_status_is_applied_whole_by_a_manager_of_its_own(cluster: Clus
     ]
 
 
-async def test_a_quiet_row_costs_no_request(cluster: Cluster) -> None:
-    row = await cluster.store.record(await cluster.store.insert(FRA, SHIPPER), RUNNING)
+async def test_a_quiet_record_costs_no_request(cluster: Cluster) -> None:
+    record = await cluster.store.record(await cluster.store.insert(FRA, SHIPPER), RUNNING)
     before = len(cluster.server.requests)
     await cluster.clock.advance(3600)
-    assert await cluster.store.record(row, RUNNING) == row
-    assert await cluster.store.list_by_datacenter(FRA) == (row,)
-    assert await cluster.store.get(row.id) is not None
+    assert await cluster.store.record(record, RUNNING) == record
+    assert await cluster.store.list_by_datacenter(FRA) == (record,)
+    assert await cluster.store.get(record.id) is not None
     assert len(cluster.server.requests) == before
 
 
 async def test_a_new_generation_is_acknowledged(cluster: Cluster) -> None:
-    row = await cluster.store.record(await cluster.store.insert(FRA, SHIPPER), RUNNING)
-    row = await cluster.store.update(row, replace(SHIPPER, redeploy="again-1"))
-    await cluster.store.record(row, RUNNING)
+    record = await cluster.store.record(await cluster.store.insert(FRA, SHIPPER), RUNNING)
+    record = await cluster.store.update(record, replace(SHIPPER, redeploy="again-1"))
+    await cluster.store.record(record, RUNNING)
     assert cluster.live["metadata"]["generation"] == 2
     assert cluster.live["status"]["observedGeneration"] == 2
 
 
 async def test_a_condition_keeps_its_time_while_its_answer_stays(cluster: Cluster) -> None:
-    row = await cluster.store.record(await cluster.store.insert(FRA, SHIPPER), FAILED)
+    record = await cluster.store.record(await cluster.store.insert(FRA, SHIPPER), FAILED)
     since = {one["type"]: one["lastTransitionTime"] for one in cluster.live["status"]["conditions"]}
     await cluster.clock.advance(60)
-    row = await cluster.store.record(row, replace(FAILED, attempts=4))
+    record = await cluster.store.record(record, replace(FAILED, attempts=4))
     again = {one["type"]: one["lastTransitionTime"] for one in cluster.live["status"]["conditions"]}
     assert again == since
-    await cluster.store.record(row, RUNNING)
+    await cluster.store.record(record, RUNNING)
     after = {one["type"]: one["lastTransitionTime"] for one in cluster.live["status"]["conditions"]}
     assert after == {"Ready": "2030-01-01T00:01:00Z", "Stalled": "2030-01-01T00:00:00Z"}
 
 
-async def test_two_processes_write_one_row(cluster: Cluster) -> None:
+async def test_two_processes_write_one_record(cluster: Cluster) -> None:
     other = cluster.new_store()
     cluster.store = cluster.new_store()
     await cluster.store.insert(FRA, SHIPPER)
@@ -136,30 +136,30 @@ async def test_what_another_process_wrote_is_not_overwritten(cluster: Cluster) -
     with pytest.raises(StoreConflictError):
         await first.record(mine, FAILED)
     with pytest.raises(StoreConflictError):
-        await first.update(mine, wish(service("shipper", replicas=9)))
+        await first.update(mine, desired_service(service("shipper", replicas=9)))
     assert cluster.live["status"]["state"] == "Running"
 
 
-async def test_a_row_that_another_process_removed_is_a_conflict(cluster: Cluster) -> None:
-    row = await cluster.store.insert(FRA, SHIPPER)
+async def test_a_record_that_another_process_removed_is_a_conflict(cluster: Cluster) -> None:
+    record = await cluster.store.insert(FRA, SHIPPER)
     live = copy.deepcopy(cluster.live)
     del live["metadata"]["finalizers"]
     cluster.server.put(WORKLOADS, live)
     cluster.server.remove(WORKLOADS, KEY)
     with pytest.raises(StoreConflictError):
-        await cluster.store.record(row, RUNNING)
+        await cluster.store.record(record, RUNNING)
     with pytest.raises(StoreConflictError):
-        await cluster.store.update(row, SHIPPER)
-    await cluster.store.retire(row)
+        await cluster.store.update(record, SHIPPER)
+    await cluster.store.retire(record)
 
 
 async def test_a_lost_lease_is_no_conflict(cluster: Cluster) -> None:
-    row = await cluster.store.insert(FRA, SHIPPER)
+    record = await cluster.store.insert(FRA, SHIPPER)
     cluster.lost = True
     with pytest.raises(LeaseLost):
-        await cluster.store.record(row, RUNNING)
+        await cluster.store.record(record, RUNNING)
     with pytest.raises(LeaseLost):
-        await cluster.store.retire(row)
+        await cluster.store.retire(record)
 
 
 async def test_a_finalizer_of_somebody_else_stays(cluster: Cluster) -> None:
@@ -168,8 +168,8 @@ async def test_a_finalizer_of_somebody_else_stays(cluster: Cluster) -> None:
     live["metadata"]["finalizers"].insert(0, "example.com/audit")
     cluster.server.put(WORKLOADS, live)
     cluster.look()
-    await cluster.store.retire(await cluster.row())
-    await cluster.store.remove(await cluster.row())
+    await cluster.store.retire(await cluster.record())
+    await cluster.store.remove(await cluster.record())
     assert cluster.live["metadata"]["finalizers"] == ["example.com/audit"]
     assert await cluster.store.list_by_datacenter(FRA) == ()
     with pytest.raises(StoreConflictError):
@@ -177,36 +177,38 @@ async def test_a_finalizer_of_somebody_else_stays(cluster: Cluster) -> None:
 
 
 async def broken(cluster: Cluster) -> ServiceRecord:
-    """A row whose object somebody made unreadable."""
-    row = await cluster.store.insert(FRA, SHIPPER)
+    """A record whose object somebody made unreadable."""
+    record = await cluster.store.insert(FRA, SHIPPER)
     live = copy.deepcopy(cluster.live)
     live["spec"]["service"]["services"] = "none"
     cluster.server.put(WORKLOADS, live)
     cluster.look()
-    return row
+    return record
 
 
-async def test_an_unreadable_row_is_told_once_and_hides_no_other(cluster: Cluster) -> None:
+async def test_an_unreadable_record_is_told_once_and_hides_no_other(cluster: Cluster) -> None:
     await broken(cluster)
-    await cluster.store.insert(FRA, wish(service("dns")))
-    with capture_logs() as told:
+    await cluster.store.insert(FRA, desired_service(service("dns")))
+    with capture_logs() as log_lines:
         for _ in range(3):
-            assert [row.name for row in await cluster.store.list_by_datacenter(FRA)] == ["dns"]
-    assert [line["name"] for line in told] == ["fra1.shipper"]
-    assert "spec.service.services" in told[0]["detail"]
+            assert [record.name for record in await cluster.store.list_by_datacenter(FRA)] == [
+                "dns"
+            ]
+    assert [line["name"] for line in log_lines] == ["fra1.shipper"]
+    assert "spec.service.services" in log_lines[0]["detail"]
 
 
-async def test_an_unreadable_row_can_be_let_go(cluster: Cluster) -> None:
-    row = await broken(cluster)
-    await cluster.store.retire(row)
-    going = await cluster.row()
-    assert (going.id, going.name, going.retiring) == (row.id, "shipper", True)
+async def test_an_unreadable_record_can_be_let_go(cluster: Cluster) -> None:
+    record = await broken(cluster)
+    await cluster.store.retire(record)
+    going = await cluster.record()
+    assert (going.id, going.name, going.retiring) == (record.id, "shipper", True)
     assert going.datacenter == FRA
     await cluster.store.remove(await cluster.store.record(going, ServiceProgress("Retiring")))
     assert cluster.server.get(WORKLOADS, KEY) is None
 
 
-async def test_rows_have_the_names_of_the_contract(cluster: Cluster) -> None:
+async def test_records_have_the_names_of_the_contract(cluster: Cluster) -> None:
     await cluster.store.insert(FRA, SHIPPER)
     assert [obj["metadata"]["name"] for obj in cluster.server.objects(WORKLOADS)] == [
         names.workload_name("fra1", "shipper")

@@ -32,7 +32,7 @@ class Place(Protocol):
 
     async def run(self, *declared: Object, region: str = "eu-central") -> None: ...
     def register(self, hook: Hook) -> object: ...
-    async def rows(self) -> dict[str, tuple[str, str, int]]:
+    async def records(self) -> dict[str, tuple[str, str, int]]:
         """State, source and attempts, by name."""
         ...
 
@@ -61,20 +61,24 @@ class Embedded:
     async def run(self, *declared: Object, region: str = "eu-central") -> None:
         await self._bench.run(declared, where=replace(FRA, region=region))
 
-    async def rows(self) -> dict[str, tuple[str, str, int]]:
+    async def records(self) -> dict[str, tuple[str, str, int]]:
         return {
-            row.name: (row.progress.state, row.desired.source.name, row.progress.attempts)
-            for row in await self._bench.memory.list_by_datacenter(FRA)
+            record.name: (
+                record.progress.state,
+                record.desired.source.name,
+                record.progress.attempts,
+            )
+            for record in await self._bench.memory.list_by_datacenter(FRA)
         }
 
     def made(self) -> list[str]:
-        return self._bench.provider.asked("provision")
+        return self._bench.provider.names_of("provision")
 
     async def here(self) -> list[str]:
         return sorted(
-            row.desired.service.services[0].image
-            for row in await self._bench.memory.list_by_datacenter(FRA)
-            if row.id in self._bench.provider.things
+            record.desired.service.services[0].image
+            for record in await self._bench.memory.list_by_datacenter(FRA)
+            if record.id in self._bench.provider.workloads
         )
 
     def spoil(self) -> None:
@@ -97,7 +101,7 @@ class OnKubernetes:
         await self._operator.settle()
         self._operator.wire.faults = NoFaults()
 
-    async def rows(self) -> dict[str, tuple[str, str, int]]:
+    async def records(self) -> dict[str, tuple[str, str, int]]:
         found = {}
         for live in self._server.api.objects(WORKLOADS):
             spec, status = live["spec"], live["status"]
@@ -140,7 +144,7 @@ def image(name: str) -> list[Object]:
 
 async def test_what_a_datacenter_declares_runs(place: Place) -> None:
     await place.run(SHIPPER, DNS)
-    assert await place.rows() == {
+    assert await place.records() == {
         "dns": ("Running", "declared", 0),
         "shipper": ("Running", "declared", 0),
     }
@@ -150,14 +154,14 @@ async def test_what_a_datacenter_declares_runs(place: Place) -> None:
 async def test_what_a_hook_contributes_runs(place: Place) -> None:
     place.register(Given("net", service("shipper")))
     await place.run()
-    assert await place.rows() == {"shipper": ("Running", "hook/net", 0)}
+    assert await place.records() == {"shipper": ("Running", "hook/net", 0)}
     assert await place.here() == [IMAGE]
 
 
 async def test_both_paths_meet_in_one_set(place: Place) -> None:
     place.register(Given("net", service("dns")))
     await place.run(SHIPPER)
-    assert await place.rows() == {
+    assert await place.records() == {
         "dns": ("Running", "hook/net", 0),
         "shipper": ("Running", "declared", 0),
     }
@@ -167,7 +171,7 @@ async def test_both_paths_meet_in_one_set(place: Place) -> None:
 async def test_what_is_declared_wins_over_a_hook_of_any_priority(place: Place) -> None:
     place.register(Given("net", service("shipper"), priority=1000))
     await place.run(body("shipper", services=image("declared")))
-    assert await place.rows() == {"shipper": ("Running", "declared", 0)}
+    assert await place.records() == {"shipper": ("Running", "declared", 0)}
     assert await place.here() == ["registry.example.com/declared:1"]
 
 
@@ -182,17 +186,17 @@ async def test_a_hook_filters_datacenters_by_itself(place: Place) -> None:
     hook = Given("net", service("shipper"))
     place.register(hook)
     await place.run(region="us-east")
-    assert (await place.rows(), await place.here()) == ({}, [])
-    seen = hook.asked[0]
+    assert (await place.records(), await place.here()) == ({}, [])
+    seen = hook.names_of[0]
     assert (seen.name, seen.region, seen.labels) == ("fra1", "us-east", {"tier": "edge"})
     await place.run(region="eu-central")
-    assert await place.rows() == {"shipper": ("Running", "hook/net", 0)}
+    assert await place.records() == {"shipper": ("Running", "hook/net", 0)}
 
 
 async def test_what_nobody_wants_any_more_is_retired_and_nothing_else(place: Place) -> None:
     await place.run(SHIPPER, body("dns", services=image("dns")))
     await place.run(SHIPPER)
-    assert await place.rows() == {"shipper": ("Running", "declared", 0)}
+    assert await place.records() == {"shipper": ("Running", "declared", 0)}
     assert await place.here() == [IMAGE]
     assert sorted(place.made()) == ["dns", "shipper"]
 
@@ -200,11 +204,11 @@ async def test_what_nobody_wants_any_more_is_retired_and_nothing_else(place: Pla
 async def test_a_transient_error_is_tried_again(place: Place) -> None:
     place.spoil()
     await place.run(SHIPPER)
-    assert await place.rows() == {"shipper": ("Failed", "declared", 1)}
+    assert await place.records() == {"shipper": ("Failed", "declared", 1)}
     assert await place.here() == []
     await place.run(SHIPPER)
-    assert await place.rows() == {"shipper": ("Failed", "declared", 1)}
+    assert await place.records() == {"shipper": ("Failed", "declared", 1)}
     await place.later()
     await place.run(SHIPPER)
-    assert await place.rows() == {"shipper": ("Running", "declared", 1)}
+    assert await place.records() == {"shipper": ("Running", "declared", 1)}
     assert await place.here() == [IMAGE]

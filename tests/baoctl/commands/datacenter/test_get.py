@@ -20,10 +20,10 @@ from tests.baoctl.datacenter_bench import (
     command_line,
     failed,
     live_datacenter,
-    live_row,
+    live_workload,
     server_of,
 )
-from tests.managers.datacenter.bodies import openbao, service, wish
+from tests.managers.datacenter.bodies import desired_service, openbao, service
 
 RUNS = ServiceProgress("Running", ready="1/1", provider_ref="Deployment dc-fra1/fra1-dns")
 
@@ -32,8 +32,8 @@ def fleet() -> FakeApiServer:
     return server_of(
         [
             live_datacenter(FAILING, services=2, running=1, failed=1),
-            live_row(wish(service("dns")), RUNS),
-            live_row(wish(openbao("vault")), failed()),
+            live_workload(desired_service(service("dns")), RUNS),
+            live_workload(desired_service(openbao("vault")), failed()),
             live_datacenter(READY, name="ams1"),
         ]
     )
@@ -69,7 +69,9 @@ async def test_a_uid_and_a_name_are_ids(
 
 async def test_a_service_of_a_former_spec_is_not_what_was_asked() -> None:
     former = ServiceProgress("Running", digest="former")
-    server = server_of([live_datacenter(READY), live_row(wish(service("dns")), former)])
+    server = server_of(
+        [live_datacenter(READY), live_workload(desired_service(service("dns")), former)]
+    )
     assert (await look_up(client_at(server), "fra1.dns")).exit_code == 3
 
 

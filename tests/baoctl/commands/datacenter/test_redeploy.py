@@ -27,14 +27,14 @@ from tests.baoctl.datacenter_bench import (
     command_line,
     keep,
     live_datacenter,
-    live_row,
+    live_workload,
     server_of,
 )
-from tests.managers.datacenter.bodies import openbao, service, wish
+from tests.managers.datacenter.bodies import desired_service, openbao, service
 
 TOKEN = "2030-01-01T12:00:00.000Z"
-VAULT = live_row(wish(openbao("vault")), ServiceProgress("Running"))
-SHIPPER = live_row(wish(service("shipper"), "set/logging"))
+VAULT = live_workload(desired_service(openbao("vault")), ServiceProgress("Running"))
+SHIPPER = live_workload(desired_service(service("shipper"), "set/logging"))
 
 
 def fra1(*orders: tuple[str, str], **spec: Any) -> Object:
@@ -170,8 +170,8 @@ async def test_a_datacenter_without_services_says_so() -> None:
 @pytest.mark.parametrize(
     ("leaving", "message"),
     [
-        (VAULT, "service vault of Datacenter fra1 is being taken away"),
-        (fra1(), "Datacenter fra1 is being deleted: its services are taken away"),
+        (VAULT, "service vault of Datacenter fra1 is being deleted"),
+        (fra1(), "Datacenter fra1 is being deleted: its services are being deleted"),
     ],
     ids=["the service", "the datacenter"],
 )

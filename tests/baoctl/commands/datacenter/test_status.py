@@ -20,14 +20,14 @@ from tests.baoctl.datacenter_bench import (
     condition,
     failed,
     live_datacenter,
-    live_row,
+    live_workload,
     server_of,
     source,
 )
-from tests.managers.datacenter.bodies import openbao, service, wish
+from tests.managers.datacenter.bodies import desired_service, openbao, service
 
 RUNS = ServiceProgress("Running", ready="1/1")
-VAULT = wish(openbao("vault"))
+VAULT = desired_service(openbao("vault"))
 
 
 def fleet(*names: str) -> FakeApiServer:
@@ -35,9 +35,9 @@ def fleet(*names: str) -> FakeApiServer:
 
 
 async def test_it_reads_the_datacenter_and_its_own_rows() -> None:
-    other = live_row(wish(service("other")), RUNS, name="ams1.other")
+    other = live_workload(desired_service(service("other")), RUNS, name="ams1.other")
     other["metadata"]["labels"] = {"openbao.org/datacenter": "ams1"}
-    server = server_of([live_datacenter(READY), live_row(VAULT, RUNS), other])
+    server = server_of([live_datacenter(READY), live_workload(VAULT, RUNS), other])
     view = await fetch(client_at(server), "fra1")
     assert [(each.name, each.state) for each in view.rows] == [("vault", "Running")]
     assert view.is_ready
@@ -71,7 +71,7 @@ async def test_a_datacenter_that_is_not_there_is_said(
 
 
 def test_the_json_has_all_of_it() -> None:
-    obj = live_row(VAULT, failed(ready="0/3", service_refs=(("vault", "Service x/y"),)))
+    obj = live_workload(VAULT, failed(ready="0/3", service_refs=(("vault", "Service x/y"),)))
     conflict = condition("NoConflicts", "False", "Conflict", "told")
     sources = (source("set/a", 2, priority=10, error="gone"),)
     live = live_datacenter(FAILING, conflict, services=2, failed=1, sources=sources)
@@ -145,7 +145,7 @@ async def test_the_command_prints_the_tree_and_exits_with_what_it_says(tmp_path:
     server = server_of(
         [
             live_datacenter(READY, services=1, running=1),
-            live_row(VAULT, RUNS),
+            live_workload(VAULT, RUNS),
             live_datacenter(FAILING, name="ams1"),
         ]
     )

@@ -30,15 +30,17 @@ from tests.baoctl.datacenter_bench import (
     condition,
     failed,
     live_datacenter,
-    live_row,
+    live_workload,
     source,
 )
-from tests.managers.datacenter.bodies import openbao, service, wish
+from tests.managers.datacenter.bodies import desired_service, openbao, service
 
 RUNS = ServiceProgress("Running", ready="1/1")
-VAULT = wish(openbao("vault"))
-SHIPPER = wish(service("log-shipper", kind="DaemonSet", depends_on=(OPENBAO_READY,)), "set/logging")
-AGENT = wish(service("agent", depends_on=("log-shipper",)), "set/logging")
+VAULT = desired_service(openbao("vault"))
+SHIPPER = desired_service(
+    service("log-shipper", kind="DaemonSet", depends_on=(OPENBAO_READY,)), "set/logging"
+)
+AGENT = desired_service(service("agent", depends_on=("log-shipper",)), "set/logging")
 VAULT_RUNS = ServiceProgress(
     "Running",
     ready="3/3",
@@ -50,7 +52,7 @@ CONFLICT = condition("NoConflicts", "False", "Conflict", "service agent: set/a a
 
 def broken() -> Object:
     """A row whose body no version of the operator writes."""
-    obj = live_row(wish(service("broken")), RUNS)
+    obj = live_workload(desired_service(service("broken")), RUNS)
     obj["spec"]["service"]["kind"] = "Job"
     return obj
 
@@ -58,10 +60,12 @@ def broken() -> Object:
 def sight() -> View:
     """A datacenter in which everything is the matter."""
     objects = [
-        live_row(VAULT, VAULT_RUNS),
-        live_row(SHIPPER, failed(ready="0/1")),
-        live_row(AGENT, ServiceProgress("Pending", "waits until these are Running: log-shipper")),
-        live_row(wish(service("exporter"), "hook/network"), RUNS),
+        live_workload(VAULT, VAULT_RUNS),
+        live_workload(SHIPPER, failed(ready="0/1")),
+        live_workload(
+            AGENT, ServiceProgress("Pending", "waits until these are Running: log-shipper")
+        ),
+        live_workload(desired_service(service("exporter"), "hook/network"), RUNS),
         broken(),
     ]
     sources = (
@@ -184,7 +188,7 @@ def test_services_that_tell_it_themselves_are_not_told_twice() -> None:
 
 
 def row(progress: ServiceProgress, **metadata: Any) -> Object:
-    return live_row(wish(service("shipper")), progress, **metadata)
+    return live_workload(desired_service(service("shipper")), progress, **metadata)
 
 
 def lost() -> Object:
@@ -192,13 +196,13 @@ def lost() -> Object:
 
 
 def of_another() -> Object:
-    obj = live_row(wish(service("shipper")), RUNS, name="ams1.shipper")
+    obj = live_workload(desired_service(service("shipper")), RUNS, name="ams1.shipper")
     obj["spec"]["datacenter"] = "ams1"
     return obj
 
 
 GOING = {"deletionTimestamp": "2030-01-01T00:00:00Z"}
-BLOCKED = "waits until these are gone: x"
+BLOCKED = "waits until these are deleted: x"
 WHY = "ImagePullFailed: image not found"
 # sentence: (row, state, what stands behind the source)
 DETAILS: dict[str, tuple[Object, str, str]] = {
@@ -235,7 +239,7 @@ DETAILS: dict[str, tuple[Object, str, str]] = {
         row(ServiceProgress("Retiring", "is taken away"), **GOING), "Retiring", "is taken away",
     ),
     "it was just made": (row(ServiceProgress()), "Pending", ""),
-    "nothing was said yet": (live_row(wish(service("shipper"))), "Pending", ""),
+    "nothing was said yet": (live_workload(desired_service(service("shipper"))), "Pending", ""),
     "a status that cannot be read": (
         lost(), "Pending", "its status cannot be read; the operator writes it anew",
     ),

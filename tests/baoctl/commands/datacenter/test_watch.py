@@ -33,10 +33,10 @@ from tests.baoctl.datacenter_bench import (
     failed,
     keep,
     live_datacenter,
-    live_row,
+    live_workload,
     server_of,
 )
-from tests.managers.datacenter.bodies import service, wish
+from tests.managers.datacenter.bodies import desired_service, service
 
 UNTIL_READY = Looks(again=True, until_ready=True)
 WATCH = Looks(again=True)
@@ -50,13 +50,13 @@ class Seen:
     """A Shows that keeps what it is told."""
 
     ready: list[bool] = field(default_factory=list)
-    troubles: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
 
     def view(self, view: View) -> None:
         self.ready.append(view.is_ready)
 
     def trouble(self, error: Transient) -> None:
-        self.troubles.append(type(error).__name__)
+        self.failures.append(type(error).__name__)
 
 
 @dataclass(slots=True)
@@ -134,7 +134,7 @@ async def test_a_server_that_is_away_for_a_while_does_not_end_it(watch: Watch) -
     keep(watch.server, WELL)
     await watch.clock.advance(8)
     assert (task.done(), watch.seen.ready) == (True, [False, True])
-    assert watch.seen.troubles == ["TransportError", "ServerError"]
+    assert watch.seen.failures == ["TransportError", "ServerError"]
 
 
 async def test_a_server_that_is_not_there_at_first_ends_it(watch: Watch) -> None:
@@ -174,7 +174,7 @@ def printed(**options: Any) -> Printed:
     return Printed(clock, texts, Screen(clock, texts.append, **options))
 
 
-RETRIED = live_row(wish(service("shipper")), failed(8))
+RETRIED = live_workload(desired_service(service("shipper")), failed(8))
 FIRST = view_of(ILL, [RETRIED])
 SECOND = view_of(WELL, [])
 
@@ -219,8 +219,9 @@ def test_trouble_is_told_once_and_what_follows_is_news(capsys: pytest.CaptureFix
 
 
 def test_verbose_reaches_the_tree() -> None:
-    row = live_row(
-        wish(service("shipper")), ServiceProgress("Running", provider_ref="Deployment x/y")
+    row = live_workload(
+        desired_service(service("shipper")),
+        ServiceProgress("Running", provider_ref="Deployment x/y"),
     )
     view = view_of(WELL, [row])
     assert "object: Deployment x/y" in printed(verbose=True).new(view)

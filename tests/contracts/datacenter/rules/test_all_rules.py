@@ -46,7 +46,7 @@ PLACES: dict[str, tuple[str, Callable[[Object], tuple[Violation, ...]]]] = {
         "spec.services[0]",
         lambda body: set_violations(BootstrapServiceSet.from_object(set_object(body))),
     ),
-    "row": (
+    "record": (
         "spec.service",
         lambda body: workload_violations(BootstrapWorkload.from_object(workload_object(body))),
     ),
@@ -240,7 +240,7 @@ def test_a_datacenter_allows_no_kind_of_the_operator() -> None:
 @pytest.mark.parametrize(
     ("name", "expected"), [("fra1.log-shipper", True), ("fra1-log-shipper", False), ("x", False)]
 )
-def test_the_name_of_a_row(name: str, expected: bool) -> None:
+def test_the_name_of_a_record(name: str, expected: bool) -> None:
     made = BootstrapWorkload.from_object(workload_object(service(), name=name))
     found = workload_violations(made)
     assert broken_rules(found) == (set() if expected else {("workload-name", "metadata.name")})

@@ -8,16 +8,16 @@ from typing import Any
 from structlog.testing import capture_logs
 
 from contracts.datacenter.service_spec import BootstrapService
-from managers.datacenter.lifecycle.service import NO_OPTIONS, ServiceOptions
-from managers.datacenter.store.memory import MemoryStore
+from managers.datacenter.lifecycle.service import NO_OPTIONS, ReconcileOptions
 from tests.managers.datacenter.bodies import service
+from tests.managers.datacenter.memory_store import MemoryStore
 from tests.managers.datacenter.service_bench import BUSY, DELETING, DNS, SHIPPER, Bench, Given
 
 
 async def records_of(
     bench: Bench,
     declared: Sequence[BootstrapService] | None,
-    options: ServiceOptions = NO_OPTIONS,
+    options: ReconcileOptions = NO_OPTIONS,
 ) -> list[Any]:
     """The audit records of one pass."""
     with capture_logs() as logs:
@@ -44,7 +44,7 @@ async def test_each_step_of_a_life_is_on_record(bench: Bench) -> None:
         ("shipper", "service_provisioning"),
         ("shipper", "service_running"),
     ]
-    bench.provider.delay_end("shipper", 1)
+    bench.provider.delay_deletion("shipper", 1)
     assert steps(await records_of(bench, [])) == [
         ("shipper", "row_retired"),
         ("shipper", "service_retiring"),
@@ -55,7 +55,7 @@ async def test_each_step_of_a_life_is_on_record(bench: Bench) -> None:
 async def test_a_record_says_of_what_it_is_and_who_asked_for_it(bench: Bench) -> None:
     bench.registry.register(Given("net", SHIPPER))
     records = await records_of(bench, None)
-    row = await bench.row()
+    record = await bench.record()
     common = {
         "audit": True,
         "kind": "bootstrap",
@@ -63,10 +63,10 @@ async def test_a_record_says_of_what_it_is_and_who_asked_for_it(bench: Bench) ->
         "datacenter": "fra1",
         "service": "shipper",
         "source": "hook/net",
-        "digest": row.desired.digest,
+        "digest": record.desired.digest,
     }
     assert all(one.items() >= common.items() for one in records)
-    assert [one.get("id") for one in records] == [None, row.id, row.id]
+    assert [one.get("id") for one in records] == [None, record.id, record.id]
     outcomes = [(None, None, None), ("Provisioning", "", 0), ("Running", "", 0)]
     assert [outcome(one) for one in records] == outcomes
 
@@ -102,7 +102,7 @@ async def test_each_failed_attempt_to_take_it_away_is_on_record(bench: Bench) ->
 
 
 async def test_a_datacenter_without_a_change_leaves_no_record(bench: Bench) -> None:
-    bench.provider.make_unwell("dns")
+    bench.provider.make_unhealthy("dns")
     bench.provider.fail("provision shop", BUSY)
     declared = [SHIPPER, DNS, service("shop")]
     await bench.run(declared)

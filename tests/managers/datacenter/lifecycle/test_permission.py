@@ -10,7 +10,7 @@ from contracts.datacenter.grants import (
     NodeAccess,
     ObjectKind,
 )
-from managers.datacenter.lifecycle.permission import REMAINS
+from managers.datacenter.lifecycle.permission import UNCHANGED
 from tests.contracts.datacenter.services import cluster_role
 from tests.managers.datacenter.bodies import IMAGE, service
 from tests.managers.datacenter.service_bench import BUSY, DNS, FRA, Bench, Given
@@ -28,16 +28,16 @@ OPEN = replace(FRA, node_access=NodeAccess(host_paths=("/var",), run_as_root=Tru
 async def test_without_a_grant_nothing_is_created_and_others_run(bench: Bench) -> None:
     for _ in range(3):
         await bench.run([SHIPPER, DNS])
-    progress = (await bench.row()).progress
+    progress = (await bench.record()).progress
     assert await bench.states() == {"dns": "Running", "shipper": "Failed"}
     assert progress.failure is not None
     assert progress.failure.reason == NODE_ACCESS_DENIED
     assert "services[0].volumes[0].hostPath: must be at or below" in progress.message
     assert "runAsUser: must not be 0" in progress.message
-    assert REMAINS not in progress.message
+    assert UNCHANGED not in progress.message
     # It is no attempt: nothing is tried again until something changes.
     assert (progress.attempts, progress.next_retry) == (1, None)
-    assert bench.provider.asked("provision") == ["dns"]
+    assert bench.provider.names_of("provision") == ["dns"]
     assert bench.events.count("shipper Failed") == 1
 
 
@@ -52,7 +52,7 @@ async def test_a_hook_cannot_allow_itself_anything(bench: Bench) -> None:
 async def test_a_grant_lets_it_go_on_at_once(bench: Bench) -> None:
     await bench.run([SHIPPER])
     await bench.run([SHIPPER], where=OPEN)
-    progress = (await bench.row()).progress
+    progress = (await bench.record()).progress
     assert (progress.state, progress.failure, progress.attempts) == ("Running", None, 0)
 
 
@@ -61,9 +61,9 @@ async def test_a_withdrawn_grant_changes_nothing_of_what_runs_and_says_so(bench:
     calls = list(bench.provider.calls)
     await bench.run([SHIPPER])
     assert bench.provider.calls == calls
-    progress = (await bench.row()).progress
+    progress = (await bench.record()).progress
     assert progress.state == "Failed"
-    assert progress.message.endswith(REMAINS)
+    assert progress.message.endswith(UNCHANGED)
     await bench.run([SHIPPER], where=OPEN)
     assert await bench.states() == {"shipper": "Running"}
 
@@ -72,14 +72,14 @@ async def test_without_a_grant_it_can_still_be_removed(bench: Bench) -> None:
     await bench.run([SHIPPER], where=OPEN)
     await bench.run([])
     assert await bench.states() == {}
-    assert bench.provider.things == {}
+    assert bench.provider.workloads == {}
 
 
 async def test_a_failed_attempt_before_is_counted_apart(bench: Bench) -> None:
     bench.provider.fail("provision shipper", BUSY)
     await bench.run([SHIPPER], where=OPEN)
     await bench.run([SHIPPER])
-    failure = (await bench.row()).progress.failure
+    failure = (await bench.record()).progress.failure
     assert failure is not None
     assert failure.reason == NODE_ACCESS_DENIED
 
@@ -92,9 +92,9 @@ async def test_a_kind_that_is_not_allowed_is_refused_until_it_is(bench: Bench) -
     bench.registry.register(Given("network", ROLES))
     await bench.run([DNS])
     assert await bench.states() == {"dns": "Running", "roles": "Failed"}
-    failure = (await bench.row("roles")).progress.failure
+    failure = (await bench.record("roles")).progress.failure
     assert failure is not None
     assert failure.reason == OBJECT_KIND_DENIED
-    assert bench.provider.asked("provision") == ["dns"]
+    assert bench.provider.names_of("provision") == ["dns"]
     await bench.run([DNS], where=replace(FRA, object_kinds=KINDS))
     assert await bench.states() == {"dns": "Running", "roles": "Running"}

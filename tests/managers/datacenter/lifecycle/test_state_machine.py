@@ -1,6 +1,6 @@
 """managers.datacenter.lifecycle.state_machine.
 
-Where a row is, what is done about it, and what is recorded.
+Where a record is, what is done about it, and what is recorded.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from managers.datacenter.lifecycle.state_machine import (
     ServiceFacts,
     ServiceVerdict,
     decide_service,
-    notes,
+    events_for,
     progress_of,
-    recheck_after,
+    requeue_after,
 )
-from tests.managers.datacenter.bodies import row, service, wish
+from tests.managers.datacenter.bodies import desired_service, record, service
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
-SHIPPER = row(wish(service("shipper")))
+SHIPPER = record(desired_service(service("shipper")))
 DIGEST = SHIPPER.desired.digest
 NOTHING = Observation()
 PART = Observation(present=True, message="Deployment fra1-shipper is not there")
-OLD = Observation(present=True, digest="old", well=True, ready=1, wanted=1)
-STARTING = Observation(present=True, digest=DIGEST, ready=1, wanted=2)
+OLD = Observation(present=True, digest="old", healthy=True, ready=1, desired=1)
+STARTING = Observation(present=True, digest=DIGEST, ready=1, desired=2)
 PULLING = replace(STARTING, message="image cannot be pulled")
 WELL = Observation(
     present=True,
     digest=DIGEST,
-    well=True,
+    healthy=True,
     ready=2,
-    wanted=2,
+    desired=2,
     provider_ref="Deployment dc-fra1/fra1-shipper",
     service_refs=(("main", "Deployment dc-fra1/fra1-shipper"),),
 )
@@ -73,23 +73,23 @@ def facts(
 ) -> ServiceFacts:
     retiring = changes.pop("retiring", False)
     made = replace(SHIPPER, progress=progress or ServiceProgress(), retiring=retiring)
-    return ServiceFacts(made, seen, changes.pop("gate", "Active"), NOW, **changes)
+    return ServiceFacts(made, seen, changes.pop("datacenter_state", "Active"), NOW, **changes)
 
 
 CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
     "nothing is there yet": (facts(NOTHING), ServiceVerdict("Provisioning", MAKE, "provision")),
     "a dependency is missing": (
-        facts(NOTHING, waits_for=("vault", "dns")),
+        facts(NOTHING, unmet_dependencies=("vault", "dns")),
         ServiceVerdict("Pending", "waits until these are Running: vault, dns", ""),
     ),
     "part of it is there": (facts(PART), ServiceVerdict("Provisioning", CHANGE, "provision")),
     "part of it is there, and a dependency is not": (
-        facts(PART, waits_for=("vault",)),
+        facts(PART, unmet_dependencies=("vault",)),
         ServiceVerdict("Provisioning", CHANGE, "provision"),
     ),
     "another body runs": (facts(OLD), ServiceVerdict("Provisioning", CHANGE, "provision")),
     "another body runs, and a dependency does not": (
-        facts(OLD, waits_for=("vault",)),
+        facts(OLD, unmet_dependencies=("vault",)),
         ServiceVerdict("Provisioning", CHANGE, "provision"),
     ),
     "pods start": (facts(STARTING), ServiceVerdict("Provisioning", "1 of 2 pods are ready", "")),
@@ -110,17 +110,17 @@ CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
         facts(NOTHING, failing(after=0)),
         ServiceVerdict("Provisioning", CHANGE, "provision"),
     ),
-    "the wish changed after a failure": (
+    "the desired_service changed after a failure": (
         facts(NOTHING, failing(after=500, digest="old")),
         ServiceVerdict("Provisioning", MAKE, "provision"),
     ),
     "a terminal failure": (facts(NOTHING, BROKEN), ServiceVerdict("Failed", "no image", "")),
-    "a terminal failure of another wish": (
+    "a terminal failure of another desired_service": (
         facts(NOTHING, replace(BROKEN, digest="old")),
         ServiceVerdict("Provisioning", MAKE, "provision"),
     ),
     "a failure, and a dependency is gone": (
-        facts(NOTHING, failing(after=0), waits_for=("vault",)),
+        facts(NOTHING, failing(after=0), unmet_dependencies=("vault",)),
         ServiceVerdict("Pending", "waits until these are Running: vault", ""),
     ),
     "it is as wanted in spite of a failure": (
@@ -136,24 +136,27 @@ CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
         ServiceVerdict("Provisioning", MAKE, "provision"),
     ),
     "Draining goes on making": (
-        facts(NOTHING, gate="Draining"),
+        facts(NOTHING, datacenter_state="Draining"),
         ServiceVerdict("Provisioning", MAKE, "provision"),
     ),
     "Maintenance makes nothing": (
-        facts(NOTHING, gate="Maintenance"),
+        facts(NOTHING, datacenter_state="Maintenance"),
         ServiceVerdict("Pending", CLOSED, ""),
     ),
     "Maintenance changes nothing": (
-        facts(OLD, gate="Maintenance"),
+        facts(OLD, datacenter_state="Maintenance"),
         ServiceVerdict("Provisioning", CLOSED, ""),
     ),
     "Maintenance tries nothing again": (
-        facts(NOTHING, failing(after=0), gate="Maintenance"),
+        facts(NOTHING, failing(after=0), datacenter_state="Maintenance"),
         ServiceVerdict("Failed", CLOSED, ""),
     ),
-    "Maintenance looks on": (facts(WELL, gate="Maintenance"), ServiceVerdict("Running", "", "")),
+    "Maintenance looks on": (
+        facts(WELL, datacenter_state="Maintenance"),
+        ServiceVerdict("Running", "", ""),
+    ),
     "Maintenance retires nothing": (
-        facts(WELL, retiring=True, gate="Maintenance"),
+        facts(WELL, retiring=True, datacenter_state="Maintenance"),
         ServiceVerdict("Retiring", CLOSED, ""),
     ),
     "it is to go": (facts(WELL, retiring=True), ServiceVerdict("Retiring", TAKE, "deprovision")),
@@ -162,7 +165,7 @@ CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
         ServiceVerdict("Retiring", TAKE, "deprovision"),
     ),
     "it is to go, and waits for nobody": (
-        facts(NOTHING, retiring=True, waits_for=("vault",)),
+        facts(NOTHING, retiring=True, unmet_dependencies=("vault",)),
         ServiceVerdict("Retiring", TAKE, "deprovision"),
     ),
     "it is to go, and failed for good before": (
@@ -170,11 +173,11 @@ CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
         ServiceVerdict("Retiring", TAKE, "deprovision"),
     ),
     "others depend on it": (
-        facts(WELL, retiring=True, held_by=("dns", "shop")),
-        ServiceVerdict("Retiring", "waits until these are gone: dns, shop", ""),
+        facts(WELL, retiring=True, dependents=("dns", "shop")),
+        ServiceVerdict("Retiring", "waits until these are deleted: dns, shop", ""),
     ),
     "others depend on it, and it stays": (
-        facts(WELL, held_by=("shop",)),
+        facts(WELL, dependents=("shop",)),
         ServiceVerdict("Running", "", ""),
     ),
     "a retire failed, and the next attempt is later": (
@@ -211,11 +214,13 @@ def test_no_stored_state_changes_a_verdict(case: str) -> None:
 
 def test_a_datacenter_that_is_offline_shows_what_was_known() -> None:
     for state in STATES:
-        given = facts(None, ServiceProgress(state, attempts=3), gate="Offline")
+        given = facts(None, ServiceProgress(state, attempts=3), datacenter_state="Offline")
         verdict = decide_service(given)
-        told = "the datacenter is Offline: nobody looks at this service, and this is old news"
-        assert verdict == ServiceVerdict(state, told, "")
-        assert progress_of(given, verdict) == ServiceProgress(state, told, attempts=3)
+        events_sent = (
+            "the datacenter is Offline: nobody looks at this service, and this is old news"
+        )
+        assert verdict == ServiceVerdict(state, events_sent, "")
+        assert progress_of(given, verdict) == ServiceProgress(state, events_sent, attempts=3)
 
 
 def test_the_diagram_has_every_state() -> None:
@@ -287,13 +292,13 @@ def test_what_is_as_wanted_forgets_its_failure_and_not_its_count() -> None:
 
 
 def test_what_cannot_be_attempted_yet_is_not_counted_as_tried() -> None:
-    known = recorded(facts(OLD, failing(digest="old"), gate="Maintenance"))
+    known = recorded(facts(OLD, failing(digest="old"), datacenter_state="Maintenance"))
     assert (known.digest, known.attempts, known.failure) == ("old", 1, BUSY)
 
 
 def test_a_provider_that_is_known_again_ends_its_failure() -> None:
     unknown = replace(BROKEN, failure=Failure(UNKNOWN_PROVIDER, "x", NOW))
-    known = recorded(facts(NOTHING, unknown, gate="Maintenance"))
+    known = recorded(facts(NOTHING, unknown, datacenter_state="Maintenance"))
     assert (known.state, known.failure, known.attempts) == ("Pending", None, 0)
 
 
@@ -321,7 +326,7 @@ OTHER = replace(failing(), failure=Failure("QuotaExceeded", "pods", NOW))
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "events_sent"),
     [
         (ServiceProgress(), ServiceProgress("Provisioning", digest=DIGEST), (STARTED,)),
         (ServiceProgress("Provisioning", digest=DIGEST), RUNNING, (SUCCEEDED,)),
@@ -343,14 +348,14 @@ OTHER = replace(failing(), failure=Failure("QuotaExceeded", "pods", NOW))
     ],
 )
 def test_each_transition_is_told_once(
-    before: ServiceProgress, after: ServiceProgress, told: tuple[EventRecord, ...]
+    before: ServiceProgress, after: ServiceProgress, events_sent: tuple[EventRecord, ...]
 ) -> None:
     made: ServiceRecord = replace(SHIPPER, progress=before)
-    assert notes(made, after) == told
+    assert events_for(made, after) == events_sent
 
 
 @pytest.mark.parametrize(
-    ("progress", "gate", "after"),
+    ("progress", "datacenter_state", "after"),
     [
         (ServiceProgress("Pending"), "Active", 60.0),
         (ServiceProgress("Provisioning"), "Draining", 30.0),
@@ -366,5 +371,5 @@ def test_each_transition_is_told_once(
         (failing(40), "Offline", 600.0),
     ],
 )
-def test_the_next_look(progress: ServiceProgress, gate: State, after: float) -> None:
-    assert recheck_after(progress.state, progress, gate, NOW) == after
+def test_the_next_look(progress: ServiceProgress, datacenter_state: State, after: float) -> None:
+    assert requeue_after(progress.state, progress, datacenter_state, NOW) == after

@@ -10,16 +10,18 @@ import pytest
 from contracts.datacenter.workload_records import ServiceProgress, ServiceRecord
 from managers.datacenter.interfaces import ProviderError
 from managers.datacenter.provider.by_kind import ServicesProvider
-from managers.datacenter.provider.memory import MemoryProvider
-from managers.datacenter.provider.other_kinds import OtherKinds
+from managers.datacenter.provider.other_kinds import ObjectsProvider
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.clock import ManualClock
 from tests.contracts.datacenter.services import cluster_role
-from tests.managers.datacenter.bodies import row, service, wish
+from tests.managers.datacenter.bodies import desired_service, record, service
+from tests.managers.datacenter.memory_provider import MemoryProvider
 
-OBJECTS = row(wish(service("a", kind="Objects", services=(), objects=(cluster_role(),))))
-SHIPPER = row(wish(service("a")))
+OBJECTS = record(
+    desired_service(service("a", kind="Objects", services=(), objects=(cluster_role(),)))
+)
+SHIPPER = record(desired_service(service("a")))
 
 
 def _unused(caches: object) -> None:
@@ -33,7 +35,7 @@ class World:
         server = FakeApiServer(ManualClock(), random.Random(1))
         wire = FakeWire(server, random.Random(1), latency=(0.0, 0.0))
         self.workloads = MemoryProvider()
-        others = OtherKinds(client_of(wire), _unused)  # type: ignore[arg-type]  # makes nothing
+        others = ObjectsProvider(client_of(wire), _unused)  # type: ignore[arg-type]  # makes nothing
         self.provider = ServicesProvider(self.workloads, others)
 
 
@@ -44,7 +46,7 @@ async def test_what_runs_pods_goes_to_the_provider_of_workloads() -> None:
     assert await world.provider.deprovision(SHIPPER)
     assert not (await world.provider.observe(SHIPPER)).present
     assert world.provider.name == world.workloads.name
-    assert world.workloads.asked("provision") == ["a"]
+    assert world.workloads.names_of("provision") == ["a"]
 
 
 def _ran_as(record: ServiceRecord, ref: str) -> ServiceRecord:
@@ -67,4 +69,4 @@ async def test_a_service_keeps_its_provider(record: ServiceRecord) -> None:
 async def test_the_kind_of_workload_may_change() -> None:
     world = World()
     await world.provider.provision(_ran_as(SHIPPER, "DaemonSet dc-fra1/fra1-a"), ())
-    assert world.workloads.asked("provision") == ["a"]
+    assert world.workloads.names_of("provision") == ["a"]

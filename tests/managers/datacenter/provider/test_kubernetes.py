@@ -25,10 +25,10 @@ from tests.managers.datacenter.provider_bench import (
     Bench,
     Nth,
     cluster,
+    events_sent,
     refused,
     refusing,
     shipper,
-    told,
     with_volume,
 )
 
@@ -42,8 +42,8 @@ def owner_of(live: Object | None) -> Object:
 class TestProvision:
     async def test_what_runs_it_is_made_last(self) -> None:
         bench = Bench()
-        await bench.provision(told(), VAULT)
-        assert [word for word in bench.asked if word.startswith("PATCH")] == [
+        await bench.provision(events_sent(), VAULT)
+        assert [word for word in bench.names_of if word.startswith("PATCH")] == [
             f"PATCH configmaps {FILES}",
             f"PATCH configmaps {OPENBAO}",
             f"PATCH services {NAME}",
@@ -53,29 +53,29 @@ class TestProvision:
             "apiVersion": "openbao.org/v1alpha1",
             "kind": "BootstrapWorkload",
             "name": "fra1.shipper",
-            "uid": "row-fra1-shipper",
+            "uid": "record-fra1-shipper",
             "controller": True,
             "blockOwnerDeletion": True,
         }
 
     @pytest.mark.parametrize(
-        "row",
-        [told(), with_volume(), shipper(kind="DaemonSet"), cluster()],
-        ids=lambda row: row.desired.service.kind,
+        "record",
+        [events_sent(), with_volume(), shipper(kind="DaemonSet"), cluster()],
+        ids=lambda record: record.desired.service.kind,
     )
     @pytest.mark.parametrize("restarted", [False, True])
     async def test_a_second_time_nothing_is_asked(
-        self, row: ServiceRecord, restarted: bool
+        self, record: ServiceRecord, restarted: bool
     ) -> None:
         bench = Bench()
-        await bench.provision(row, VAULT)
+        await bench.provision(record, VAULT)
         if restarted:
             bench.restart()
-        assert bench.asked
+        assert bench.names_of
         for _ in range(3):
-            await bench.provision(row, VAULT)
-            assert (await bench.observe(row)).digest == row.desired.digest
-        assert bench.asked == []
+            await bench.provision(record, VAULT)
+            assert (await bench.observe(record)).digest == record.desired.digest
+        assert bench.names_of == []
 
     @pytest.mark.parametrize(
         ("change", "calls"),
@@ -102,34 +102,34 @@ class TestProvision:
         await bench.provision(shipper())
         before = bench.live(DEPLOYMENT, NAME) or {}
         bench.server.requests.clear()
-        row = shipper(**change)
-        assert (await bench.observe(row)).digest not in ("", row.desired.digest)
-        await bench.provision(row)
-        assert bench.asked == calls
+        record = shipper(**change)
+        assert (await bench.observe(record)).digest not in ("", record.desired.digest)
+        await bench.provision(record)
+        assert bench.names_of == calls
         after = bench.live(DEPLOYMENT, NAME) or {}
         assert after["metadata"]["uid"] == before["metadata"]["uid"]
-        assert (await bench.observe(row)).digest == row.desired.digest
+        assert (await bench.observe(record)).digest == record.desired.digest
 
     async def test_what_somebody_changed_is_seen_and_mended(self) -> None:
-        bench, row = Bench(), shipper(replicas=2)
-        await bench.provision(row)
+        bench, record = Bench(), shipper(replicas=2)
+        await bench.provision(record)
 
         def scaled(live: Object) -> Object:
             return {**live, "spec": {**live["spec"], "replicas": 7}}
 
         bench.edit(DEPLOYMENT, NAME, scaled)
         bench.server.requests.clear()
-        assert (await bench.observe(row)).digest == ""
-        assert bench.asked == []
-        await bench.provision(row)
-        assert bench.asked == [f"PATCH deployments {NAME}"]
+        assert (await bench.observe(record)).digest == ""
+        assert bench.names_of == []
+        await bench.provision(record)
+        assert bench.names_of == [f"PATCH deployments {NAME}"]
         assert (bench.live(DEPLOYMENT, NAME) or {})["spec"]["replicas"] == 2
-        assert (await bench.observe(row)).digest == row.desired.digest
+        assert (await bench.observe(record)).digest == record.desired.digest
 
     async def test_a_value_that_is_kept_in_another_form_is_sent_once(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        bench, row = Bench(), shipper()
+        bench, record = Bench(), shipper()
         storage, put = bench.server.storage, bench.server.storage.put
 
         def other_form(resource: Resource, key: ObjectKey, obj: Object) -> Object:
@@ -138,39 +138,39 @@ class TestProvision:
             return put(resource, key, obj)
 
         monkeypatch.setattr(storage, "put", other_form)
-        await bench.provision(row)
-        assert bench.asked
-        assert (await bench.observe(row)).digest == row.desired.digest
-        await bench.provision(row)
-        assert bench.asked == []
+        await bench.provision(record)
+        assert bench.names_of
+        assert (await bench.observe(record)).digest == record.desired.digest
+        await bench.provision(record)
+        assert bench.names_of == []
 
     async def test_what_is_missing_is_made_again(self) -> None:
-        bench, row = Bench(), shipper()
-        await bench.provision(row)
+        bench, record = Bench(), shipper()
+        await bench.provision(record)
         bench.server.remove(SERVICE, ObjectKey(NAMESPACE, NAME))
-        assert (await bench.observe(row)).digest == ""
-        await bench.provision(row)
+        assert (await bench.observe(record)).digest == ""
+        await bench.provision(record)
         assert bench.live(SERVICE, NAME) is not None
-        assert (await bench.observe(row)).digest == row.desired.digest
+        assert (await bench.observe(record)).digest == record.desired.digest
 
     async def test_what_is_not_wanted_any_more_goes(self) -> None:
         bench = Bench()
-        await bench.provision(told(), VAULT)
-        row = shipper(part={"ports": (), "config_files": ()})
-        await bench.provision(row)
+        await bench.provision(events_sent(), VAULT)
+        record = shipper(part={"ports": (), "config_files": ()})
+        await bench.provision(record)
         assert bench.names() == [f"Deployment {NAME}"]
-        assert (await bench.observe(row)).digest == row.desired.digest
+        assert (await bench.observe(record)).digest == record.desired.digest
 
     async def test_it_is_well_when_its_workload_says_so(self) -> None:
-        bench, row = Bench(), shipper()
-        assert await bench.observe(row) == Observation(message=f"Deployment {NAME} is not there")
-        await bench.provision(row)
-        assert (await bench.observe(row)).well is False
+        bench, record = Bench(), shipper()
+        assert await bench.observe(record) == Observation(message=f"Deployment {NAME} is not there")
+        await bench.provision(record)
+        assert (await bench.observe(record)).healthy is False
         bench.says(
             DEPLOYMENT, NAME, replicas=1, updatedReplicas=1, readyReplicas=1, availableReplicas=1
         )
-        found = await bench.observe(row)
-        assert (found.well, found.ready, found.wanted, found.message) == (True, 1, 1, "")
+        found = await bench.observe(record)
+        assert (found.healthy, found.ready, found.desired, found.message) == (True, 1, 1, "")
         assert found.vault is None
 
 
@@ -222,16 +222,16 @@ class TestRefusals:
         assert (bench.live(DEPLOYMENT, NAME) or {})["spec"] == {"replicas": 9}
 
     async def test_what_is_being_deleted_is_waited_for(self) -> None:
-        bench, row = Bench(), shipper()
-        await bench.provision(row)
+        bench, record = Bench(), shipper()
+        await bench.provision(record)
 
         def held(live: Object) -> Object:
             return {**live, "metadata": {**live["metadata"], "finalizers": ["example.com/x"]}}
 
         bench.edit(SERVICE, NAME, held)
         bench.server.remove(SERVICE, ObjectKey(NAMESPACE, NAME))
-        assert await refused(bench, row) == ("Terminating", False)
-        assert (await bench.observe(row)).digest == ""
+        assert await refused(bench, record) == ("Terminating", False)
+        assert (await bench.observe(record)).digest == ""
 
     async def test_who_may_no_longer_write_is_told_so(self) -> None:
         def guard() -> None:
@@ -251,10 +251,10 @@ class TestRefusals:
             lambda call: "statefulsets" in call.path, 1, refusing(422, "Invalid", told_so)
         )
         bench.server.requests.clear()
-        row = with_volume(replicas=2)
-        await bench.provision(row)
-        assert bench.asked[-1] == f"DELETE statefulsets {NAME}"
+        record = with_volume(replicas=2)
+        await bench.provision(record)
+        assert bench.names_of[-1] == f"DELETE statefulsets {NAME}"
         live = bench.live(STATEFUL_SET, NAME) or {}
         assert live["metadata"]["finalizers"] == ["orphan"]
-        await bench.bring(row)
+        await bench.bring(record)
         assert (bench.live(STATEFUL_SET, NAME) or {})["spec"]["replicas"] == 2

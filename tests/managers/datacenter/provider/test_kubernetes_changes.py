@@ -18,9 +18,9 @@ from tests.managers.datacenter.provider_bench import (
     VAULT,
     Bench,
     cluster,
+    events_sent,
     refused,
     shipper,
-    told,
     with_volume,
 )
 
@@ -29,7 +29,7 @@ class TestAnew:
     """What cannot be changed in place."""
 
     @pytest.mark.parametrize(
-        "row",
+        "record",
         [
             with_volume(volume_policy="Delete"),
             shipper(kind="StatefulSet", part={"volumes": ({**SPOOL, "size": "2Gi"},)}),
@@ -40,50 +40,52 @@ class TestAnew:
         ],
         ids=["policy", "size", "no volume", "class"],
     )
-    async def test_the_pods_and_volumes_of_a_set_are_left_behind(self, row: ServiceRecord) -> None:
+    async def test_the_pods_and_volumes_of_a_set_are_left_behind(
+        self, record: ServiceRecord
+    ) -> None:
         bench = Bench()
         await bench.bring(with_volume())
         bench.controllers()
         before = bench.live(STATEFUL_SET, NAME) or {}
         bench.server.requests.clear()
-        await bench.provision(row)
+        await bench.provision(record)
         live = bench.live(STATEFUL_SET, NAME) or {}
-        if row.desired.service.volume_policy == "Delete":
-            assert bench.asked == [f"PATCH statefulsets {NAME}"]
+        if record.desired.service.volume_policy == "Delete":
+            assert bench.names_of == [f"PATCH statefulsets {NAME}"]
             return
-        assert bench.asked == [f"DELETE statefulsets {NAME}"]
+        assert bench.names_of == [f"DELETE statefulsets {NAME}"]
         assert live["metadata"]["finalizers"] == ["orphan"]
-        assert (await bench.observe(row)).digest == ""
+        assert (await bench.observe(record)).digest == ""
         # Until the garbage collector has let its pods go, there is nothing to do.
-        await bench.provision(row)
-        assert bench.asked == []
+        await bench.provision(record)
+        assert bench.names_of == []
         bench.controllers()
-        await bench.provision(row)
+        await bench.provision(record)
         after = bench.live(STATEFUL_SET, NAME) or {}
         assert after["metadata"]["uid"] != before["metadata"]["uid"]
-        assert (await bench.observe(row)).digest == row.desired.digest
+        assert (await bench.observe(record)).digest == record.desired.digest
 
     async def test_volumes_that_would_go_with_the_set_are_kept_first(self) -> None:
         bench = Bench()
         await bench.bring(with_volume(volume_policy="Delete"))
         bench.controllers()
-        row = shipper(
+        record = shipper(
             kind="StatefulSet",
             part={"volumes": ({**SPOOL, "size": "2Gi"},)},
             volume_policy="Delete",
         )
         bench.server.requests.clear()
-        await bench.provision(row)
+        await bench.provision(record)
         policy = "persistentVolumeClaimRetentionPolicy"
         kept = {"whenDeleted": "Retain", "whenScaled": "Retain"}
         assert (bench.live(STATEFUL_SET, NAME) or {})["spec"][policy] == kept
         # Its controller has to take the volumes' owner off.
-        await bench.provision(row)
-        assert bench.asked == [f"PATCH statefulsets {NAME}"]
+        await bench.provision(record)
+        assert bench.names_of == [f"PATCH statefulsets {NAME}"]
         bench.controllers()
-        await bench.provision(row)
-        assert bench.asked == [f"DELETE statefulsets {NAME}"]
-        await bench.bring(row)
+        await bench.provision(record)
+        assert bench.names_of == [f"DELETE statefulsets {NAME}"]
+        await bench.bring(record)
         went = {"whenDeleted": "Delete", "whenScaled": "Retain"}
         assert (bench.live(STATEFUL_SET, NAME) or {})["spec"][policy] == went
 
@@ -114,10 +116,10 @@ class TestAnew:
     async def test_a_vault_stays_a_vault(self) -> None:
         bench = Bench()
         await bench.bring(cluster())
-        row = bodies.row(bodies.wish(bodies.service("vault")))
+        record = bodies.record(bodies.desired_service(bodies.service("vault")))
         bench.server.requests.clear()
-        assert await refused(bench, row) == ("KindFixed", True)
-        assert bench.asked == []
+        assert await refused(bench, record) == ("KindFixed", True)
+        assert bench.names_of == []
         assert bench.names() == ["OpenBaoCluster fra1-vault"]
 
     async def test_a_vault_that_goes_makes_room(self) -> None:
@@ -129,7 +131,7 @@ class TestAnew:
 
         bench.edit(CLUSTERS, "fra1-vault", held)
         bench.server.remove(CLUSTERS, ObjectKey(NAMESPACE, "fra1-vault"))
-        await bench.bring(bodies.row(bodies.wish(bodies.service("vault"))))
+        await bench.bring(bodies.record(bodies.desired_service(bodies.service("vault"))))
         assert bench.names() == ["Deployment fra1-vault"]
 
     async def test_a_daemon_set_replaces_a_deployment(self) -> None:
@@ -144,33 +146,33 @@ class TestVaults:
     async def test_a_vault_that_is_only_not_ready_is_still_told_of(self) -> None:
         bench = Bench()
         await bench.bring(cluster())
-        await bench.bring(told(), VAULT)
+        await bench.bring(events_sent(), VAULT)
         bench.server.requests.clear()
-        await bench.provision(told())
-        assert bench.asked == []
+        await bench.provision(events_sent())
+        assert bench.names_of == []
         assert (bench.live(CONFIG_MAP, OPENBAO) or {})["data"]["BAO_ADDR"] == VAULT.address
 
     async def test_a_vault_that_is_gone_is_not(self) -> None:
         bench = Bench()
-        await bench.bring(told(), VAULT)
-        await bench.provision(told())
+        await bench.bring(events_sent(), VAULT)
+        await bench.provision(events_sent())
         assert bench.live(CONFIG_MAP, OPENBAO) is None
 
     async def test_what_a_vault_says_of_itself_is_newer_than_what_is_told(self) -> None:
         bench = Bench()
         await bench.bring(cluster())
-        await bench.provision(told(), Vault("vault", "https://former:8200", "former-ca"))
+        await bench.provision(events_sent(), Vault("vault", "https://former:8200", "former-ca"))
         data = (bench.live(CONFIG_MAP, OPENBAO) or {})["data"]
         assert data["vault.address"] == VAULT.address
         assert data["vault.ca-secret"] == "fra1-vault-tls-ca"
 
     async def test_one_that_is_well_says_where_it_is(self) -> None:
-        bench, row = Bench(), cluster()
-        await bench.bring(row)
-        assert (await bench.observe(row)).vault is None
-        well = [{"type": kind, "status": "True"} for kind in ("Ready", "Available")]
-        bench.says(CLUSTERS, "fra1-vault", readyReplicas=3, conditions=well)
-        found = await bench.observe(row)
+        bench, record = Bench(), cluster()
+        await bench.bring(record)
+        assert (await bench.observe(record)).vault is None
+        healthy = [{"type": kind, "status": "True"} for kind in ("Ready", "Available")]
+        bench.says(CLUSTERS, "fra1-vault", readyReplicas=3, conditions=healthy)
+        found = await bench.observe(record)
         assert found.vault == Vault("vault", VAULT.address, "fra1-vault-tls-ca")
-        assert (found.ready, found.wanted) == (3, 3)
+        assert (found.ready, found.desired) == (3, 3)
         assert found.service_refs == (("vault", "OpenBaoCluster dc-fra1/fra1-vault"),)

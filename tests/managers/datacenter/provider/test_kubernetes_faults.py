@@ -27,19 +27,19 @@ from tests.managers.datacenter.provider_bench import (
     Bench,
     Nth,
     cluster,
+    events_sent,
     every,
     refusing,
     shipper,
-    told,
     with_volume,
     writes,
 )
 
-ROWS: dict[str, tuple[ServiceRecord, ...]] = {
-    "made": (told(),),
+RECORDS: dict[str, tuple[ServiceRecord, ...]] = {
+    "made": (events_sent(),),
     "made with volumes": (with_volume(),),
     "a vault": (cluster(),),
-    "changed": (told(), shipper(replicas=2, labels={"team": "b"})),
+    "changed": (events_sent(), shipper(replicas=2, labels={"team": "b"})),
     "another kind": (with_volume(volume_policy="Delete"), shipper(kind="DaemonSet")),
     "a headless Service": (shipper(), with_volume()),
     "a larger volume": (
@@ -56,15 +56,15 @@ FAULTS = {
     "refused": Fault(FaultKind.REFUSED),
 }
 BY_FAULT = pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-BY_ROWS = pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
+BY_ROWS = pytest.mark.parametrize("records", RECORDS.values(), ids=RECORDS)
 CALLS_MAX = 60
 
 
-async def brought(*rows: ServiceRecord) -> Bench:
-    """A bench that was brought to each row in turn."""
+async def brought(*records: ServiceRecord) -> Bench:
+    """A bench that was brought to each record in turn."""
     bench = Bench()
-    for row in rows:
-        await bench.bring(row, VAULT)
+    for record in records:
+        await bench.bring(record, VAULT)
     bench.server.requests.clear()
     return bench
 
@@ -73,10 +73,10 @@ class TestCrashes:
     @BY_FAULT
     @BY_ROWS
     async def test_after_each_write_the_end_is_the_same(
-        self, rows: tuple[ServiceRecord, ...], fault: Fault
+        self, records: tuple[ServiceRecord, ...], fault: Fault
     ) -> None:
-        *before, last = rows
-        expected = (await brought(*rows)).state()
+        *before, last = records
+        expected = (await brought(*records)).state()
         for number in range(1, CALLS_MAX):
             bench = await brought(*before)
             spoiled = bench.wire.faults = Nth(writes, number, fault)
@@ -93,13 +93,13 @@ class TestCrashes:
     @BY_FAULT
     @pytest.mark.parametrize("policy", ["Delete", "Orphan"])
     async def test_each_call_of_taking_away_may_fail(self, policy: str, fault: Fault) -> None:
-        row = told(deletion_policy=policy)
-        whole = await brought(row)
-        await whole.retire(row)
+        record = events_sent(deletion_policy=policy)
+        whole = await brought(record)
+        await whole.retire(record)
         for number in range(1, CALLS_MAX):
-            bench = await brought(row)
+            bench = await brought(record)
             spoiled = bench.wire.faults = Nth(every, number, fault)
-            await bench.retire(row)
+            await bench.retire(record)
             assert bench.state() == whole.state(), number
             if not spoiled.struck():
                 assert number > 8
@@ -117,18 +117,18 @@ class TestCrashes:
     async def test_nothing_counts_as_gone_while_the_server_does_not_say_so(
         self, fault: Fault, reason: str, terminal: bool
     ) -> None:
-        row = shipper()
-        bench = await brought(row)
+        record = shipper()
+        bench = await brought(record)
         for method, last in (("DELETE", False), ("GET", True)):
             if last:
                 bench.wire.faults = Always("nothing", fault)
                 for _ in range(2):
-                    assert await bench.provider.deprovision(row) is False
+                    assert await bench.provider.deprovision(record) is False
                     bench.controllers()
                     bench.sync()
             bench.wire.faults = Always(method, fault)
             with pytest.raises(ProviderError) as raised:
-                await bench.provider.deprovision(row)
+                await bench.provider.deprovision(record)
             assert (raised.value.reason, raised.value.terminal) == (reason, terminal)
         assert bench.names() == []
 
@@ -149,25 +149,25 @@ class TestCrashes:
 
 class TestRetiring:
     async def test_what_runs_it_goes_first_and_the_rest_once_it_is_gone(self) -> None:
-        row = shipper()
-        bench = await brought(row)
-        assert await bench.provider.deprovision(row) is False
-        assert bench.asked == [f"DELETE deployments {NAME}"]
+        record = shipper()
+        bench = await brought(record)
+        assert await bench.provider.deprovision(record) is False
+        assert bench.names_of == [f"DELETE deployments {NAME}"]
         live = bench.live(DEPLOYMENT, NAME) or {}
         assert live["metadata"]["finalizers"] == ["foregroundDeletion"]
         bench.sync()
-        assert await bench.provider.deprovision(row) is False
-        assert bench.asked == []
+        assert await bench.provider.deprovision(record) is False
+        assert bench.names_of == []
         bench.controllers()
         bench.sync()
-        assert await bench.provider.deprovision(row) is False
-        assert bench.asked == [f"DELETE services {NAME}", f"DELETE configmaps {FILES}"]
+        assert await bench.provider.deprovision(record) is False
+        assert bench.names_of == [f"DELETE services {NAME}", f"DELETE configmaps {FILES}"]
         # The caches do not know yet.
-        assert await bench.provider.deprovision(row) is False
+        assert await bench.provider.deprovision(record) is False
         bench.sync()
         bench.server.requests.clear()
-        assert await bench.provider.deprovision(row) is True
-        assert bench.asked == [
+        assert await bench.provider.deprovision(record) is True
+        assert bench.names_of == [
             f"GET openbaoclusters {NAME}",
             f"GET daemonsets {NAME}",
             f"GET statefulsets {NAME}",
@@ -179,46 +179,46 @@ class TestRetiring:
         assert bench.names() == []
 
     async def test_what_the_caches_do_not_show_goes_all_the_same(self) -> None:
-        row = shipper()
-        bench = await brought(row)
+        record = shipper()
+        bench = await brought(record)
         for cache in bench.caches.values():
             cache.says()
-        assert await bench.provider.deprovision(row) is False
-        assert f"DELETE deployments {NAME}" in bench.asked
+        assert await bench.provider.deprovision(record) is False
+        assert f"DELETE deployments {NAME}" in bench.names_of
         assert (bench.live(DEPLOYMENT, NAME) or {})["metadata"]["deletionTimestamp"]
 
     async def test_what_belongs_to_others_is_left_alone(self) -> None:
-        row = shipper()
-        bench = await brought(row)
+        record = shipper()
+        bench = await brought(record)
 
         def taken(live: Object) -> Object:
             other = Owner("example.com/v1", "Other", "", "o", "uid-other").reference()
             return {**live, "metadata": {**live["metadata"], "ownerReferences": [other]}}
 
         bench.edit(SERVICE, NAME, taken)
-        await bench.retire(row)
+        await bench.retire(record)
         assert bench.names() == [f"Service {NAME}"]
 
     async def test_an_object_that_was_made_anew_by_others_is_not_deleted(self) -> None:
-        row = shipper()
-        bench = await brought(row)
+        record = shipper()
+        bench = await brought(record)
         bench.server.remove(DEPLOYMENT, ObjectKey(NAMESPACE, NAME))
         theirs = {"metadata": {"name": NAME, "namespace": NAMESPACE}, "spec": {"replicas": 9}}
         bench.server.put(DEPLOYMENT, theirs)
         # The caches still show the one that is gone.
-        assert await bench.provider.deprovision(row) is False
+        assert await bench.provider.deprovision(record) is False
         assert (bench.live(DEPLOYMENT, NAME) or {})["spec"] == {"replicas": 9}
-        await bench.retire(row)
+        await bench.retire(record)
         assert bench.names() == [f"Deployment {NAME}"]
 
     @pytest.mark.parametrize(("resource", "name"), [(DEPLOYMENT, NAME), (SERVICE, NAME)])
     async def test_what_others_took_since_it_was_looked_at_is_not_deleted(
         self, resource: Resource, name: str
     ) -> None:
-        row = shipper()
-        bench = await brought(row)
+        record = shipper()
+        bench = await brought(record)
         if resource == SERVICE:
-            await bench.provider.deprovision(row)
+            await bench.provider.deprovision(record)
             bench.controllers()
             bench.sync()
 
@@ -227,36 +227,36 @@ class TestRetiring:
 
         bench.edit(resource, name, taken)
         # The caches show it as it was.
-        assert await bench.provider.deprovision(row) is False
+        assert await bench.provider.deprovision(record) is False
         live = bench.live(resource, name) or {}
         assert "deletionTimestamp" not in live["metadata"]
 
     async def test_a_vault_takes_its_own_objects_away(self) -> None:
-        row = cluster()
-        bench = await brought(row)
+        record = cluster()
+        bench = await brought(record)
 
         def held(live: Object) -> Object:
             return {**live, "metadata": {**live["metadata"], "finalizers": ["example.com/x"]}}
 
         bench.edit(CLUSTERS, "fra1-vault", held)
         bench.sync()
-        assert await bench.provider.deprovision(row) is False
+        assert await bench.provider.deprovision(record) is False
         live = bench.live(CLUSTERS, "fra1-vault") or {}
         # In the foreground its keys and volumes would go before it could keep them.
         assert live["metadata"]["finalizers"] == ["example.com/x"]
         bench.sync()
         bench.server.requests.clear()
-        assert await bench.provider.deprovision(row) is False
-        assert bench.asked == []
-        await bench.retire(row)
+        assert await bench.provider.deprovision(record) is False
+        assert bench.names_of == []
+        await bench.retire(record)
         assert bench.names() == []
 
     @pytest.mark.parametrize(
-        ("made", "asked"), [("Delete", "Retain"), ("Retain", "Delete"), ("Delete", "Delete")]
+        ("made", "names_of"), [("Delete", "Retain"), ("Retain", "Delete"), ("Delete", "Delete")]
     )
-    async def test_volumes_go_or_stay_as_is_asked_last(self, made: str, asked: str) -> None:
+    async def test_volumes_go_or_stay_as_is_asked_last(self, made: str, names_of: str) -> None:
         bench = await brought(with_volume(volume_policy=made))
-        row = with_volume(volume_policy=asked)
+        record = with_volume(volume_policy=names_of)
         seen: list[Any] = []
         drop = bench.server.storage.drop
 
@@ -270,17 +270,17 @@ class TestRetiring:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bench.server.storage, "drop", watched)
-            await bench.retire(row)
-        assert seen == [asked]
+            await bench.retire(record)
+        assert seen == [names_of]
         assert bench.names() == []
 
     async def test_an_orphan_says_no_longer_that_it_is_ours(self) -> None:
-        row = told(deletion_policy="Orphan", labels={"team": "a"})
-        bench = await brought(row)
+        record = events_sent(deletion_policy="Orphan", labels={"team": "a"})
+        bench = await brought(record)
         before = bench.names()
-        await bench.retire(row)
+        await bench.retire(record)
         assert bench.names() == before
-        assert not [word for word in bench.asked if word.startswith("DELETE")]
+        assert not [word for word in bench.names_of if word.startswith("DELETE")]
         live = bench.live(DEPLOYMENT, NAME) or {}
         assert live["metadata"]["ownerReferences"] == []
         assert live["metadata"]["annotations"] == {}
@@ -291,12 +291,12 @@ class TestRetiring:
         }
         # Its pods are found by these, and run on.
         selector = live["spec"]["selector"]["matchLabels"]
-        assert selector == names.marks("fra1", "shipper")
+        assert selector == names.selector_labels("fra1", "shipper")
         assert (bench.live(CONFIG_MAP, FILES) or {})["metadata"]["ownerReferences"] == []
 
     async def test_an_orphan_keeps_its_other_owners(self) -> None:
-        row = shipper(deletion_policy="Orphan")
-        bench = await brought(row)
+        record = shipper(deletion_policy="Orphan")
+        bench = await brought(record)
         other = Owner("example.com/v1", "Other", "", "o", "uid-other").reference()
         other = {**other, "controller": False}
 
@@ -305,6 +305,6 @@ class TestRetiring:
             return {**live, "metadata": {**live["metadata"], "ownerReferences": owners}}
 
         bench.edit(DEPLOYMENT, NAME, shared)
-        await bench.retire(row)
+        await bench.retire(record)
         live = bench.live(DEPLOYMENT, NAME) or {}
         assert live["metadata"]["ownerReferences"] == [other]

@@ -37,7 +37,7 @@ def template(
     *parts: Any, vaults: tuple[Vault, ...] = (), redeploy: str = "", **body: Any
 ) -> Object:
     made = bodies.service("shipper", services=parts or ({"name": "main", "image": IMAGE},), **body)
-    return pod_template(bodies.row(bodies.wish(made, redeploy=redeploy)), vaults)
+    return pod_template(bodies.record(bodies.desired_service(made, redeploy=redeploy)), vaults)
 
 
 def part(name: str = "main", **fields: Any) -> dict[str, Any]:
@@ -276,7 +276,7 @@ def test_files_are_mounted_one_by_one() -> None:
     keys = [file_key(one, one.config_files[0]) for one in service.services]
     assert [key.rpartition("-")[0] for key in keys] == ["main", "side"]
     assert config_files(service) == dict.fromkeys(keys, "flush 5\n")
-    spec = pod_template(bodies.row(bodies.wish(service)), ())["spec"]
+    spec = pod_template(bodies.record(bodies.desired_service(service)), ())["spec"]
     assert spec["volumes"] == [{"name": FILES_VOLUME, "configMap": {"name": "fra1-shipper-files"}}]
     assert spec["containers"][0]["volumeMounts"] == [
         {

@@ -13,8 +13,8 @@ from contracts.api.group import CLUSTERS
 from contracts.datacenter import names
 from contracts.datacenter.service_spec import Kind
 from contracts.datacenter.workload_records import Observation
-from managers.datacenter.provider.objects import Slot
-from managers.datacenter.provider.readiness import UNSEEN, applied_digest, observed, standing
+from managers.datacenter.provider.objects import ObjectRef
+from managers.datacenter.provider.readiness import NOT_OBSERVED, applied_digest, evaluate, observed
 from runtime.builtin_kinds import CONFIG_MAP, DEPLOYMENT, SERVICE
 from runtime.types import Object, ObjectKey, Resource
 from tests.managers.datacenter import bodies
@@ -61,14 +61,14 @@ def cluster(*conditions: Any, ready: int = 3) -> dict[str, Any]:
     return _live(3, readyReplicas=ready, conditions=list(conditions))
 
 
-def _live(wanted: int | None, /, **status: Any) -> dict[str, Any]:
-    spec = {} if wanted is None else {"replicas": wanted}
+def _live(desired: int | None, /, **status: Any) -> dict[str, Any]:
+    spec = {} if desired is None else {"replicas": desired}
     # The API server stores no count of 0.
-    told = {field: value for field, value in status.items() if value}
+    events_sent = {field: value for field, value in status.items() if value}
     return {
         "metadata": {"generation": 2},
         "spec": spec,
-        "status": {"observedGeneration": 2, **told},
+        "status": {"observedGeneration": 2, **events_sent},
     }
 
 
@@ -90,13 +90,13 @@ CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {
         DEP,
         with_status(deployment(2, 2, 2, 2), observedGeneration=1),
         (2, 2),
-        UNSEEN,
+        NOT_OBSERVED,
     ),
     "deployment without a status": (
         DEP,
         {"metadata": {"generation": 1}, "spec": {"replicas": 2}},
         (0, 2),
-        UNSEEN,
+        NOT_OBSERVED,
     ),
     "deployment rolling": (
         DEP,
@@ -164,7 +164,7 @@ CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {
         STS,
         with_status(stateful_set(3, 3, 3, "a", "a"), observedGeneration=1),
         (3, 3),
-        UNSEEN,
+        NOT_OBSERVED,
     ),
     "daemon set": (DS, daemon_set(4, 4, 4), (4, 4), WELL),
     "daemon set without nodes": (DS, daemon_set(0, 0, 0), (0, 0), WELL),
@@ -179,7 +179,7 @@ CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {
         DS,
         with_status(daemon_set(4, 4, 4), observedGeneration=1),
         (4, 4),
-        UNSEEN,
+        NOT_OBSERVED,
     ),
     "cluster": (BAO, cluster(AVAILABLE, READY), (3, 3), WELL),
     "cluster not ready": (
@@ -204,21 +204,21 @@ CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {
         BAO,
         with_status(cluster(AVAILABLE, READY), observedGeneration=1),
         (3, 3),
-        UNSEEN,
+        NOT_OBSERVED,
     ),
 }
 
 
 @pytest.mark.parametrize(("kind", "live", "counts", "message"), CASES.values(), ids=CASES)
 def test_standing(kind: Kind, live: Object, counts: tuple[int, int], message: str) -> None:
-    ready, wanted = counts
-    assert standing(kind, live) == Observation(
-        well=not message, ready=ready, wanted=wanted, message=message
+    ready, desired = counts
+    assert evaluate(kind, live) == Observation(
+        healthy=not message, ready=ready, desired=desired, message=message
     )
 
 
-ROW = bodies.row(
-    bodies.wish(
+ROW = bodies.record(
+    bodies.desired_service(
         bodies.service(
             "shipper",
             depends_on=("openbao:ready",),
@@ -236,28 +236,31 @@ ROW = bodies.row(
 NAME = "fra1-shipper"
 
 
-def piece(resource: Resource, name: str = NAME, **metadata: Any) -> tuple[Slot, Object]:
+def piece(resource: Resource, name: str = NAME, **metadata: Any) -> tuple[ObjectRef, Object]:
     made = {"name": name, "namespace": "dc-fra1", "generation": 1, **metadata}
     return (resource, ObjectKey("dc-fra1", name)), {"metadata": made}
 
 
-def whole(**changes: Any) -> dict[Slot, Object]:
+def whole(**changes: Any) -> dict[ObjectRef, Object]:
     return dict(
         (
-            piece(DEPLOYMENT, annotations={names.DESIRED_HASH: "the-wish"}, **changes),
+            piece(DEPLOYMENT, annotations={names.DESIRED_HASH: "the-desired_service"}, **changes),
             piece(SERVICE),
             piece(CONFIG_MAP, f"{NAME}-files"),
         )
     )
 
 
-def without(slot: Slot) -> dict[Slot, Object]:
-    return {one: live for one, live in whole().items() if one != slot}
+def without(ref: ObjectRef) -> dict[ObjectRef, Object]:
+    return {one: live for one, live in whole().items() if one != ref}
 
 
-SEEN: dict[str, tuple[dict[Slot, Object], str]] = {
-    "all of it": (whole(), "the-wish"),
-    "what may be there, too": (whole() | dict([piece(CONFIG_MAP, f"{NAME}-openbao")]), "the-wish"),
+SEEN: dict[str, tuple[dict[ObjectRef, Object], str]] = {
+    "all of it": (whole(), "the-desired_service"),
+    "what may be there, too": (
+        whole() | dict([piece(CONFIG_MAP, f"{NAME}-openbao")]),
+        "the-desired_service",
+    ),
     "nothing": ({}, ""),
     "no workload": (without(piece(DEPLOYMENT)[0]), ""),
     "no service": (without(piece(SERVICE)[0]), ""),
@@ -268,7 +271,7 @@ SEEN: dict[str, tuple[dict[Slot, Object], str]] = {
 
 
 @pytest.mark.parametrize(("seen", "digest"), SEEN.values(), ids=SEEN)
-def test_what_is_there_was_made_from_one_wish(seen: dict[Slot, Object], digest: str) -> None:
+def test_what_is_there_was_made_from_one_wish(seen: dict[ObjectRef, Object], digest: str) -> None:
     assert applied_digest(ROW, seen) == digest
 
 
@@ -280,7 +283,7 @@ def test_every_object_is_told_by_what_it_is_for() -> None:
         ("fra1-shipper-files", "ConfigMap dc-fra1/fra1-shipper-files"),
         ("shipper", "Deployment dc-fra1/fra1-shipper"),
     )
-    assert (found.present, found.digest, found.message) == (True, "d", UNSEEN)
+    assert (found.present, found.digest, found.message) == (True, "d", NOT_OBSERVED)
 
 
 @pytest.mark.parametrize(
@@ -296,8 +299,8 @@ def test_every_object_is_told_by_what_it_is_for() -> None:
     ],
 )
 def test_what_is_not_whole_is_not_well(
-    seen: dict[Slot, Object], present: bool, message: str
+    seen: dict[ObjectRef, Object], present: bool, message: str
 ) -> None:
     found = observed(ROW, seen, "d")
-    assert (found.present, found.digest, found.well) == (present, "", False)
+    assert (found.present, found.digest, found.healthy) == (present, "", False)
     assert found.message == message

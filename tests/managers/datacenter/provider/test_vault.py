@@ -16,9 +16,9 @@ from contracts.naming import labels
 from managers.datacenter.provider.vault import (
     cluster,
     facts,
-    lasting,
+    merge_vaults,
+    parse_facts,
     pod_part,
-    remembered,
     vault_of,
 )
 from runtime.types import Object
@@ -38,13 +38,15 @@ def live(**spec: Any) -> Object:
 
 def spec_of(redeploy: str = "", **openbao: Any) -> Object:
     body = bodies.openbao("vault", openbao={**SPEC, **openbao})
-    return dict(cluster(bodies.row(bodies.wish(body, redeploy=redeploy))).body["spec"])
+    return dict(
+        cluster(bodies.record(bodies.desired_service(body, redeploy=redeploy))).body["spec"]
+    )
 
 
 def test_the_cluster_has_the_spec_as_it_was_written() -> None:
     body = bodies.openbao("vault", openbao=SPEC, labels={"team": "a", labels.CLUSTER: "x"})
-    row = bodies.row(bodies.wish(body))
-    intent = cluster(row)
+    record = bodies.record(bodies.desired_service(body))
+    intent = cluster(record)
     assert intent.resource == CLUSTERS
     assert intent.body == {
         "apiVersion": "openbao.org/v1alpha1",
@@ -61,7 +63,7 @@ def test_the_cluster_has_the_spec_as_it_was_written() -> None:
                 names.DATACENTER: "fra1",
                 names.BOOTSTRAP: "vault",
             },
-            "annotations": {names.DESIRED_HASH: row.desired.digest},
+            "annotations": {names.DESIRED_HASH: record.desired.digest},
         },
         "spec": SPEC,
     }
@@ -176,8 +178,8 @@ def test_all_vaults_are_in_the_config_map_and_come_back() -> None:
         "vault.ca-secret": "fra1-vault-tls-ca",
         "vault.roles": "",
     }
-    assert remembered(data) == (SECOND, PLAIN)
-    assert remembered({}) == ()
+    assert parse_facts(data) == (SECOND, PLAIN)
+    assert parse_facts({}) == ()
 
 
 NEWER = Vault("vault", "https://newer", "ca")
@@ -201,4 +203,4 @@ def test_what_a_service_is_told_lasts(
     there: dict[str, Object],
     expected: tuple[Vault, ...],
 ) -> None:
-    assert lasting(facts(before), now, there) == expected
+    assert merge_vaults(facts(before), now, there) == expected

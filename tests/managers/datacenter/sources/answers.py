@@ -6,38 +6,38 @@ from collections.abc import Iterable, Mapping
 
 from contracts.datacenter.service_spec import BootstrapService
 from contracts.datacenter.workload_records import ServiceRecord, ServiceSource
-from managers.datacenter.sources.merge import Merged, SourceAnswer, merge
+from managers.datacenter.sources.merge import MergeResult, SourceResult, merge
 
 DECLARED = ServiceSource("declared")
 HOOK = ServiceSource("hook/network")
 SET = ServiceSource("set/edge", 10)
 
 
-def good(source: ServiceSource, *services: BootstrapService) -> SourceAnswer:
-    return SourceAnswer(source, services)
+def good(source: ServiceSource, *services: BootstrapService) -> SourceResult:
+    return SourceResult(source, services)
 
 
-def failed(source: ServiceSource, error: str = "refused") -> SourceAnswer:
-    return SourceAnswer(source, None, error)
+def failed(source: ServiceSource, error: str = "refused") -> SourceResult:
+    return SourceResult(source, None, error)
 
 
-def silent() -> SourceAnswer:
-    return SourceAnswer(DECLARED, None)
+def silent() -> SourceResult:
+    return SourceResult(DECLARED, None)
 
 
-def merged(
-    answers: Iterable[SourceAnswer],
-    rows: Iterable[ServiceRecord] = (),
+def merge_result(
+    answers: Iterable[SourceResult],
+    records: Iterable[ServiceRecord] = (),
     redeploy: Mapping[str, str] | None = None,
     forgotten: Iterable[str] = (),
-) -> Merged:
-    return merge(answers, rows, redeploy or {}, frozenset(forgotten))
+) -> MergeResult:
+    return merge(answers, records, redeploy or {}, frozenset(forgotten))
 
 
-def wanted(found: Merged) -> dict[str, str]:
+def desired(found: MergeResult) -> dict[str, str]:
     """Names of services, and where they come from."""
     return {one.name: one.source.name for one in found.services}
 
 
-def errors(found: Merged) -> dict[str, str]:
+def errors(found: MergeResult) -> dict[str, str]:
     return {report.source.name: report.error for report in found.sources}

@@ -11,9 +11,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from contracts.datacenter.workload_records import ServiceSource
-from managers.datacenter.sources.entry_points import GROUP, BrokenHook, discover, fill
-from managers.datacenter.sources.hooks import ask
-from managers.datacenter.sources.merge import SourceAnswer
+from managers.datacenter.sources.entry_points import GROUP, BrokenHook, discover, register_hooks
+from managers.datacenter.sources.hooks import call_hook
+from managers.datacenter.sources.merge import SourceResult
 from managers.datacenter.sources.registry import SourceRegistry
 from runtime.testing.clock import ManualClock
 from tests.managers.datacenter.bodies import IMAGE, datacenter
@@ -70,12 +70,12 @@ def point(name: str, what: str, module: str = MODULE) -> EntryPoint:
     return EntryPoint(name, f"{module}:{what}", GROUP)
 
 
-async def answers(points: Iterable[EntryPoint] | None) -> tuple[SourceAnswer, ...]:
+async def answers(points: Iterable[EntryPoint] | None) -> tuple[SourceResult, ...]:
     registry = SourceRegistry()
-    fill(registry, points)
+    register_hooks(registry, points)
     return tuple(
         [
-            await ask(source, hook, datacenter(), ManualClock())
+            await call_hook(source, hook, datacenter(), ManualClock())
             for source, hook in registry.snapshot()
         ]
     )
@@ -168,7 +168,9 @@ async def test_two_packages_that_give_the_same_hook_give_none() -> None:
 )
 def test_the_name_of_a_broken_entry_point_becomes_one_of_a_source(name: str, expected: str) -> None:
     registry = SourceRegistry()
-    assert fill(registry, [point(name, "nowhere")]) == (ServiceSource(f"hook/{expected}"),)
+    assert register_hooks(registry, [point(name, "nowhere")]) == (
+        ServiceSource(f"hook/{expected}"),
+    )
 
 
 def test_hooks_of_installed_packages_are_found_and_their_package_is_named() -> None:

@@ -20,10 +20,10 @@ from managers.datacenter.sources.hooks import (
     FunctionHook,
     Hook,
     HookContext,
-    ask,
-    ask_all,
+    call_hook,
+    call_hooks,
 )
-from managers.datacenter.sources.merge import SourceAnswer
+from managers.datacenter.sources.merge import SourceResult
 from runtime.testing.clock import ManualClock
 from tests.managers.datacenter.bodies import IMAGE, datacenter, openbao, service
 
@@ -48,12 +48,12 @@ class Coded:
         return cast("Iterable[Body]", self._answer(ctx, datacenter))
 
 
-async def asked(hook: Hook) -> SourceAnswer:
-    return await ask(SOURCE, hook, FRA1, ManualClock())
+async def names_of(hook: Hook) -> SourceResult:
+    return await call_hook(SOURCE, hook, FRA1, ManualClock())
 
 
-async def asked_for(value: Any) -> SourceAnswer:
-    return await asked(Coded(lambda ctx, datacenter: value))
+async def asked_for(value: Any) -> SourceResult:
+    return await names_of(Coded(lambda ctx, datacenter: value))
 
 
 # --- answers ------------------------------------------------------------------------------------
@@ -69,11 +69,11 @@ async def asked_for(value: Any) -> SourceAnswer:
     ],
 )
 async def test_a_service_is_given_in_several_ways(given: Any) -> None:
-    assert await asked_for(given) == SourceAnswer(SOURCE, (service("a", depends_on=("b",)),))
+    assert await asked_for(given) == SourceResult(SOURCE, (service("a", depends_on=("b",)),))
 
 
 async def test_an_empty_list_is_a_successful_nothing() -> None:
-    assert await asked_for([]) == SourceAnswer(SOURCE, ())
+    assert await asked_for([]) == SourceResult(SOURCE, ())
 
 
 async def test_a_hook_chooses_its_datacenters() -> None:
@@ -82,10 +82,10 @@ async def test_a_hook_chooses_its_datacenters() -> None:
 
     hook = FunctionHook("network", only_edge)
     found = [
-        await ask(SOURCE, hook, place, ManualClock())
+        await call_hook(SOURCE, hook, place, ManualClock())
         for place in (FRA1, datacenter("fra2", labels={"tier": "core"}))
     ]
-    assert found == [SourceAnswer(SOURCE, (service("a"),)), SourceAnswer(SOURCE, ())]
+    assert found == [SourceResult(SOURCE, (service("a"),)), SourceResult(SOURCE, ())]
 
 
 async def test_a_hook_is_told_its_deadline_and_whom_it_serves() -> None:
@@ -96,15 +96,17 @@ async def test_a_hook_is_told_its_deadline_and_whom_it_serves() -> None:
         ctx.log.debug("looked")
         return []
 
-    await ask(SOURCE, Coded(note), FRA1, ManualClock(), deadline=2.5)
+    await call_hook(SOURCE, Coded(note), FRA1, ManualClock(), deadline=2.5)
     assert seen == [(2.5, FRA1)]
 
 
 async def test_a_vault_is_judged_with_the_name_of_the_datacenter() -> None:
     spec = {**openbao("v").to_object()["openbao"], "fencedPods": ["fra1-v-0"]}
     vault = openbao("v", openbao=spec)
-    assert await asked_for([vault]) == SourceAnswer(SOURCE, (vault,))
-    found = await ask(SOURCE, Coded(lambda ctx, info: [vault]), datacenter("fra2"), ManualClock())
+    assert await asked_for([vault]) == SourceResult(SOURCE, (vault,))
+    found = await call_hook(
+        SOURCE, Coded(lambda ctx, info: [vault]), datacenter("fra2"), ManualClock()
+    )
     assert found.error.startswith("services[0].openbao.fencedPods: ")
 
 
@@ -124,7 +126,7 @@ NO_LIST = "services: must be a list of services; put the service into a list"
     ],
 )
 async def test_an_answer_that_is_no_list_fails(given: Any, error: str) -> None:
-    assert await asked_for(given) == SourceAnswer(SOURCE, None, error)
+    assert await asked_for(given) == SourceResult(SOURCE, None, error)
 
 
 @pytest.mark.parametrize(
@@ -168,12 +170,12 @@ def raising(error: BaseException) -> Function:
 async def test_whatever_a_hook_raises_is_a_failed_source(
     made: Callable[[Function], Hook], error: BaseException, text: str
 ) -> None:
-    assert await asked(made(raising(error))) == SourceAnswer(SOURCE, None, text)
+    assert await names_of(made(raising(error))) == SourceResult(SOURCE, None, text)
 
 
 async def test_a_function_that_ends_like_an_iterator_fails() -> None:
-    found = await asked(FunctionHook("network", raising(StopIteration("x"))))
-    assert found == SourceAnswer(SOURCE, None, "RuntimeError: raised StopIteration: x")
+    found = await names_of(FunctionHook("network", raising(StopIteration("x"))))
+    assert found == SourceResult(SOURCE, None, "RuntimeError: raised StopIteration: x")
 
 
 async def test_an_iterator_that_breaks_in_the_middle_fails() -> None:
@@ -181,13 +183,13 @@ async def test_an_iterator_that_breaks_in_the_middle_fails() -> None:
         yield service("a")
         raise LookupError("half")
 
-    assert await asked_for(broken()) == SourceAnswer(SOURCE, None, "LookupError: half")
+    assert await asked_for(broken()) == SourceResult(SOURCE, None, "LookupError: half")
     hook = FunctionHook("network", lambda ctx, info: broken())
-    assert await asked(hook) == SourceAnswer(SOURCE, None, "LookupError: half")
+    assert await names_of(hook) == SourceResult(SOURCE, None, "LookupError: half")
 
 
 async def test_long_errors_are_cut() -> None:
-    found = await asked(Coded(raising(ValueError("x" * 5000))))
+    found = await names_of(Coded(raising(ValueError("x" * 5000))))
     assert len(found.error) == ERROR_MAX
     assert found.error.endswith("xxx...")
 
@@ -199,11 +201,11 @@ async def test_a_hook_that_does_not_answer_in_time_fails() -> None:
         await asyncio.Event().wait()
         return []
 
-    task = asyncio.create_task(ask(SOURCE, FunctionHook("network", endless), FRA1, clock))
+    task = asyncio.create_task(call_hook(SOURCE, FunctionHook("network", endless), FRA1, clock))
     await clock.advance(4.9)
     assert not task.done()
     await clock.advance(0.1)
-    assert await task == SourceAnswer(SOURCE, None, "gave no answer within 5 s")
+    assert await task == SourceResult(SOURCE, None, "gave no answer within 5 s")
 
 
 async def test_a_cancelled_caller_is_cancelled() -> None:
@@ -217,7 +219,9 @@ async def test_a_cancelled_caller_is_cancelled() -> None:
             stopped.append(info.name)
         return []
 
-    task = asyncio.create_task(ask_all([(SOURCE, FunctionHook("network", endless))], FRA1, clock))
+    task = asyncio.create_task(
+        call_hooks([(SOURCE, FunctionHook("network", endless))], FRA1, clock)
+    )
     await clock.settle()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -241,18 +245,18 @@ async def test_one_slow_hook_costs_the_others_nothing_and_no_answer_is_missing()
         (ServiceSource("hook/slow2"), FunctionHook("slow2", endless)),
         (ServiceSource("hook/fine"), Coded(lambda ctx, info: [service("a")])),
     ]
-    task = asyncio.create_task(ask_all(sources, FRA1, clock, deadline=3))
+    task = asyncio.create_task(call_hooks(sources, FRA1, clock, deadline=3))
     await clock.advance(3)
     assert await task == (
-        SourceAnswer(ServiceSource("hook/slow1"), None, "gave no answer within 3 s"),
-        SourceAnswer(ServiceSource("hook/broken"), None, "OSError: down"),
-        SourceAnswer(ServiceSource("hook/slow2"), None, "gave no answer within 3 s"),
-        SourceAnswer(ServiceSource("hook/fine"), (service("a"),)),
+        SourceResult(ServiceSource("hook/slow1"), None, "gave no answer within 3 s"),
+        SourceResult(ServiceSource("hook/broken"), None, "OSError: down"),
+        SourceResult(ServiceSource("hook/slow2"), None, "gave no answer within 3 s"),
+        SourceResult(ServiceSource("hook/fine"), (service("a"),)),
     )
 
 
 async def test_nobody_to_ask() -> None:
-    assert await ask_all([], FRA1, ManualClock()) == ()
+    assert await call_hooks([], FRA1, ManualClock()) == ()
 
 
 # --- functions ----------------------------------------------------------------------------------
@@ -279,7 +283,7 @@ def given_later(ctx: HookContext, info: DatacenterInfo) -> Any:
     ids=["function", "partial", "object", "function that returns a coroutine"],
 )
 async def test_an_async_function_runs_on_the_loop(fn: Function) -> None:
-    assert await asked(FunctionHook("network", fn)) == SourceAnswer(
+    assert await names_of(FunctionHook("network", fn)) == SourceResult(
         SOURCE, (service("mainthread"),)
     )
 
@@ -294,7 +298,7 @@ async def test_a_generator_is_run_to_its_end_in_its_thread() -> None:
             yield service(f"a{number}")
             number += 1
 
-    found = await asked(FunctionHook("network", endless))
+    found = await names_of(FunctionHook("network", endless))
     assert found.services is None
     assert threads == {"hook network"}
 
@@ -312,20 +316,20 @@ async def test_a_function_that_hangs_holds_neither_the_loop_nor_further_datacent
 
     hook = FunctionHook("network", hang)
     places = [datacenter(f"dc{number}") for number in range(THREADS + 1)]
-    tasks = [asyncio.create_task(ask(SOURCE, hook, place, clock)) for place in places]
+    tasks = [asyncio.create_task(call_hook(SOURCE, hook, place, clock)) for place in places]
     await clock.settle()
     for _ in range(THREADS):
         assert started.acquire(timeout=30)
     await clock.advance(5)
-    late = SourceAnswer(SOURCE, None, "gave no answer within 5 s")
+    late = SourceResult(SOURCE, None, "gave no answer within 5 s")
     assert [await task for task in tasks] == [late] * (THREADS + 1)
     assert not started.acquire(blocking=False)
 
-    again = asyncio.create_task(ask(SOURCE, hook, FRA1, clock))
+    again = asyncio.create_task(call_hook(SOURCE, hook, FRA1, clock))
     await clock.settle()
     assert not again.done()
     gate.set()
-    assert await again == SourceAnswer(SOURCE, (service("fra1"),))
+    assert await again == SourceResult(SOURCE, (service("fra1"),))
     for thread in threading.enumerate():
         if thread.name == "hook network":
             thread.join(30)
@@ -337,8 +341,8 @@ async def test_calls_of_a_function_one_after_the_other_do_not_use_up_its_threads
     hook = FunctionHook("network", lambda ctx, info: [])
     broken = FunctionHook("network", raising(ValueError("x")))
     for _ in range(THREADS * 3):
-        assert await asked(hook) == SourceAnswer(SOURCE, ())
-        assert await asked(broken) == SourceAnswer(SOURCE, None, "ValueError: x")
+        assert await names_of(hook) == SourceResult(SOURCE, ())
+        assert await names_of(broken) == SourceResult(SOURCE, None, "ValueError: x")
 
 
 def test_a_function_that_hangs_does_not_keep_the_process_from_ending() -> None:
@@ -350,9 +354,9 @@ def test_a_function_that_hangs_does_not_keep_the_process_from_ending() -> None:
         ended.set()
         return []
 
-    async def process() -> SourceAnswer:
+    async def process() -> SourceResult:
         clock = ManualClock()
-        task = asyncio.create_task(ask(SOURCE, FunctionHook("network", hang), FRA1, clock))
+        task = asyncio.create_task(call_hook(SOURCE, FunctionHook("network", hang), FRA1, clock))
         await clock.settle()
         assert started.wait(30)
         await clock.advance(5)

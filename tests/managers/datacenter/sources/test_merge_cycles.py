@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from managers.datacenter.sources.merge import SourceAnswer
-from tests.managers.datacenter.bodies import openbao, row, service, wish
+from managers.datacenter.sources.merge import SourceResult
+from tests.managers.datacenter.bodies import desired_service, openbao, record, service
 from tests.managers.datacenter.sources.answers import (
     DECLARED,
     HOOK,
+    desired,
     errors,
     good,
-    merged,
+    merge_result,
     silent,
-    wanted,
 )
 
 
-def test_services_of_a_circle_stay_as_their_rows_are_and_new_ones_are_left_out() -> None:
-    before = wish(service("a", replicas=1))
-    found = merged(
+def test_services_of_a_circle_stay_as_their_records_are_and_new_ones_are_left_out() -> None:
+    before = desired_service(service("a", replicas=1))
+    found = merge_result(
         [
             good(DECLARED, service("a", replicas=2, depends_on=("b",)), service("d")),
             good(HOOK, service("b", depends_on=("c",)), service("c", depends_on=("a",))),
         ],
-        [row(before)],
+        [record(before)],
     )
     assert {one.name: one.service for one in found.services} == {
         "a": before.service,
@@ -38,7 +38,7 @@ def test_services_of_a_circle_stay_as_their_rows_are_and_new_ones_are_left_out()
 
 
 def test_what_leads_into_a_circle_is_no_part_of_it() -> None:
-    found = merged(
+    found = merge_result(
         [
             good(
                 DECLARED,
@@ -49,7 +49,7 @@ def test_what_leads_into_a_circle_is_no_part_of_it() -> None:
             )
         ]
     )
-    assert wanted(found) == {"a": "declared", "c": "declared"}
+    assert desired(found) == {"a": "declared", "c": "declared"}
 
 
 @pytest.mark.parametrize(
@@ -61,33 +61,36 @@ def test_what_leads_into_a_circle_is_no_part_of_it() -> None:
         pytest.param([good(DECLARED, service("v", depends_on=("v",)))], id="on itself"),
     ],
 )
-def test_a_service_that_waits_for_itself_is_left_out(answers: list[SourceAnswer]) -> None:
-    found = merged(answers)
-    assert wanted(found) == {}
+def test_a_service_that_waits_for_itself_is_left_out(answers: list[SourceResult]) -> None:
+    found = merge_result(answers)
+    assert desired(found) == {}
     assert "circle: v -> v; what" in errors(found)["declared"]
 
 
 def test_a_vault_may_not_wait_for_what_waits_for_vaults() -> None:
-    found = merged(
+    found = merge_result(
         [
             good(DECLARED, openbao("v", depends_on=("a",)), openbao("w")),
             good(HOOK, service("a", depends_on=("openbao:ready",))),
         ]
     )
-    assert wanted(found) == {"w": "declared"}
+    assert desired(found) == {"w": "declared"}
 
 
-def test_rows_that_wait_for_each_other_already_are_kept_and_told_of() -> None:
-    rows = [row(wish(service("a", depends_on=("b",)))), row(wish(service("b", depends_on=("a",))))]
-    found = merged([silent()], rows)
-    assert found.services == (rows[0].desired, rows[1].desired)
+def test_records_that_wait_for_each_other_already_are_kept_and_told_of() -> None:
+    records = [
+        record(desired_service(service("a", depends_on=("b",)))),
+        record(desired_service(service("b", depends_on=("a",)))),
+    ]
+    found = merge_result([silent()], records)
+    assert found.services == (records[0].desired, records[1].desired)
     assert "a -> b -> a" in errors(found)["declared"]
 
 
-def test_a_row_that_is_put_back_may_close_the_next_circle() -> None:
+def test_a_record_that_is_put_back_may_close_the_next_circle() -> None:
     """First a and b wait for each other; a as it was waits for c, which is new and waits for a."""
-    before = wish(service("a", depends_on=("c",)))
-    found = merged(
+    before = desired_service(service("a", depends_on=("c",)))
+    found = merge_result(
         [
             good(
                 DECLARED,
@@ -96,7 +99,7 @@ def test_a_row_that_is_put_back_may_close_the_next_circle() -> None:
                 service("c", depends_on=("a",)),
             )
         ],
-        [row(before)],
+        [record(before)],
     )
     assert found.services == (before,)
     assert "a -> b -> a" in errors(found)["declared"]
@@ -104,5 +107,5 @@ def test_a_row_that_is_put_back_may_close_the_next_circle() -> None:
 
 
 def test_a_name_that_nobody_gives_makes_no_circle() -> None:
-    found = merged([good(DECLARED, service("a", depends_on=("b", "openbao:ready")))])
-    assert (wanted(found), errors(found)) == ({"a": "declared"}, {"declared": ""})
+    found = merge_result([good(DECLARED, service("a", depends_on=("b", "openbao:ready")))])
+    assert (desired(found), errors(found)) == ({"a": "declared"}, {"declared": ""})

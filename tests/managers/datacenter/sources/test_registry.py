@@ -16,7 +16,7 @@ from contracts.datacenter.workload_records import DatacenterInfo, ServiceSource
 from managers.datacenter.sources.hooks import Body, FunctionHook, Hook, HookContext
 from managers.datacenter.sources.registry import (
     InvalidHookError,
-    Registered,
+    RegisteredSource,
     SourceRegistry,
     source_of,
 )
@@ -53,7 +53,7 @@ def test_the_same_name_replaces_and_never_doubles() -> None:
     registry.register(Plain("a", 1))
     later = Plain("a", 2)
     assert registry.register(later) == ServiceSource("hook/a", 2)
-    assert registry.snapshot() == (Registered(ServiceSource("hook/a", 2), later),)
+    assert registry.snapshot() == (RegisteredSource(ServiceSource("hook/a", 2), later),)
 
 
 def test_a_hook_and_a_set_of_one_name_are_two_sources() -> None:

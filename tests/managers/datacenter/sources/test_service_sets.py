@@ -10,14 +10,14 @@ from contracts.datacenter.kinds import SERVICE_SET_KIND
 from contracts.datacenter.objects import DatacenterSelector
 from contracts.datacenter.rules.all_rules import check_services
 from contracts.datacenter.workload_records import DatacenterInfo, ServiceSource
-from managers.datacenter.sources.hooks import FunctionHook, ask, ask_all
-from managers.datacenter.sources.merge import SourceAnswer, merge
+from managers.datacenter.sources.hooks import FunctionHook, call_hook, call_hooks
+from managers.datacenter.sources.merge import SourceResult, merge
 from managers.datacenter.sources.registry import SourceRegistry
 from managers.datacenter.sources.service_sets import SetHandler, SetHook, read_set, selects
 from runtime.cache.informer import EventHandler
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, key_of
-from tests.managers.datacenter.bodies import datacenter, openbao, row, service, wish
+from tests.managers.datacenter.bodies import datacenter, desired_service, openbao, record, service
 
 FRA1 = datacenter()
 
@@ -48,8 +48,8 @@ class Mirror:
     def drop(self, name: str) -> None:
         self.handler.on_delete(self.objects.pop(ObjectKey("", name)))
 
-    async def answers(self, place: DatacenterInfo = FRA1) -> tuple[SourceAnswer, ...]:
-        return await ask_all(self.registry.snapshot(), place, ManualClock())
+    async def answers(self, place: DatacenterInfo = FRA1) -> tuple[SourceResult, ...]:
+        return await call_hooks(self.registry.snapshot(), place, ManualClock())
 
 
 @pytest.mark.parametrize("body", [service("a"), openbao("v")])
@@ -83,8 +83,8 @@ async def test_everything_that_a_selector_names_must_be_so(
 ) -> None:
     assert selects(DatacenterSelector.model_validate(selector), FRA1) is expected
     hook = read_set(a_set(selector=selector))
-    found = await ask(ServiceSource("set/edge"), hook, FRA1, ManualClock())
-    assert found == SourceAnswer(ServiceSource("set/edge"), (service("a"),) if expected else ())
+    found = await call_hook(ServiceSource("set/edge"), hook, FRA1, ManualClock())
+    assert found == SourceResult(ServiceSource("set/edge"), (service("a"),) if expected else ())
 
 
 def test_a_datacenter_without_a_region_is_in_none() -> None:
@@ -126,8 +126,8 @@ async def test_a_set_that_breaks_a_rule_fails_and_keeps_what_it_gave(
     assert [(one.source.name, one.services) for one in found] == [("set/edge", None)]
     assert found[0].error.startswith(f"BootstrapServiceSet edge: {field}")
 
-    rows = [row(wish(service("a"), "set/edge"))]
-    kept = merge(found, rows, {}, frozenset())
+    records = [record(desired_service(service("a"), "set/edge"))]
+    kept = merge(found, records, {}, frozenset())
     assert [one.name for one in kept.services] == ["a"]
     assert [report.error for report in kept.sources] == [found[0].error]
 
@@ -181,31 +181,31 @@ async def test_a_set_that_is_made_anew_before_its_end_is_told_goes_on() -> None:
     renewed = a_set(services=[service("b").to_object()])
     mirror.objects[key_of(renewed)] = renewed
     mirror.handler.on_delete(a_set())
-    assert await mirror.answers() == (SourceAnswer(ServiceSource("set/edge"), (service("b"),)),)
+    assert await mirror.answers() == (SourceResult(ServiceSource("set/edge"), (service("b"),)),)
 
 
 async def test_a_set_that_is_gone_retires_its_services_and_one_that_fails_does_not() -> None:
     mirror = Mirror()
     mirror.put(a_set())
-    rows = [row(wish(service("a"), "set/edge"))]
+    records = [record(desired_service(service("a"), "set/edge"))]
 
-    async def wanted() -> list[str]:
-        found = merge(await mirror.answers(), rows, {}, frozenset())
+    async def desired() -> list[str]:
+        found = merge(await mirror.answers(), records, {}, frozenset())
         return [one.name for one in found.services]
 
-    assert await wanted() == ["a"]
+    assert await desired() == ["a"]
     mirror.put(a_set(services="broken"))
-    assert await wanted() == ["a"]
+    assert await desired() == ["a"]
     mirror.drop("edge")
-    assert await wanted() == []
+    assert await desired() == []
 
 
 async def test_a_datacenter_that_leaves_the_selector_lets_the_services_go() -> None:
     mirror = Mirror()
     mirror.put(a_set(selector={"labels": {"tier": "edge"}}))
-    rows = [row(wish(service("a"), "set/edge"))]
+    records = [record(desired_service(service("a"), "set/edge"))]
     found = [
-        merge(await mirror.answers(place), rows, {}, frozenset()).services
+        merge(await mirror.answers(place), records, {}, frozenset()).services
         for place in (FRA1, datacenter(labels={"tier": "core"}))
     ]
-    assert found == [(wish(service("a"), "set/edge"),), ()]
+    assert found == [(desired_service(service("a"), "set/edge"),), ()]

@@ -1,6 +1,6 @@
 """managers.datacenter.store.workload_object.
 
-A row as an object, and what an object says of a row.
+A record as an object, and what an object says of a record.
 """
 
 from __future__ import annotations
@@ -21,22 +21,24 @@ from contracts.datacenter.workload_records import (
 )
 from managers.datacenter.store.workload_object import (
     body_of,
-    placed,
     progress_from,
     record_of,
     status_of,
+    with_current_state,
 )
 from runtime.types import Object
-from tests.managers.datacenter.bodies import datacenter, openbao, service, wish
+from tests.managers.datacenter.bodies import datacenter, desired_service, openbao, service
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 THEN = NOW - timedelta(hours=1)
 FRA = datacenter()
-SHIPPER = wish(service("shipper", replicas=2), "hook/net", priority=7, redeploy="again-1")
+SHIPPER = desired_service(
+    service("shipper", replicas=2), "hook/net", priority=7, redeploy="again-1"
+)
 
 
 def live(progress: ServiceProgress | None = None, **metadata: Any) -> Object:
-    """The object of the row as the server keeps it."""
+    """The object of the record as the server keeps it."""
     obj = body_of(FRA, SHIPPER)
     obj["metadata"] |= {"uid": "u1", "resourceVersion": "5", "generation": 3, **metadata}
     if progress is not None:
@@ -48,12 +50,12 @@ def conditions(
     progress: ServiceProgress, state: State = "Active"
 ) -> dict[str, tuple[str, str, str]]:
     obj = live()
-    row = record_of(obj, replace(FRA, state=state))
-    status = status_of(obj, row, progress, NOW)
+    record = record_of(obj, replace(FRA, state=state))
+    status = status_of(obj, record, progress, NOW)
     return {one.type: (one.status, one.reason, one.message) for one in status.conditions}
 
 
-def test_the_spec_says_all_that_the_row_is_to_be() -> None:
+def test_the_spec_says_all_that_the_record_is_to_be() -> None:
     spec = body_of(FRA, SHIPPER)["spec"]
     assert spec.pop("service") == SHIPPER.service.to_object()
     assert spec == {
@@ -66,16 +68,18 @@ def test_the_spec_says_all_that_the_row_is_to_be() -> None:
     }
 
 
-@pytest.mark.parametrize("given", [SHIPPER, wish(openbao("vault"))], ids=lambda one: one.name)
-def test_a_row_comes_back(given: Any) -> None:
+@pytest.mark.parametrize(
+    "given", [SHIPPER, desired_service(openbao("vault"))], ids=lambda one: one.name
+)
+def test_a_record_comes_back(given: Any) -> None:
     obj = body_of(FRA, given)
     obj["metadata"] |= {"uid": "u1", "resourceVersion": "5"}
     assert record_of(obj, FRA) == ServiceRecord("u1", FRA, given, version="5")
 
 
-def test_without_the_datacenter_a_row_knows_its_own_place() -> None:
-    row = record_of(live())
-    assert row.datacenter == replace(FRA, region="", zone="", labels={})
+def test_without_the_datacenter_a_record_knows_its_own_place() -> None:
+    record = record_of(live())
+    assert record.datacenter == replace(FRA, region="", zone="", labels={})
 
 
 def test_what_is_being_deleted_is_retiring() -> None:
@@ -84,7 +88,7 @@ def test_what_is_being_deleted_is_retiring() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "seen"),
+    ("names_of", "seen"),
     [
         (None, FRA),
         (datacenter("ams1"), FRA),
@@ -95,13 +99,13 @@ def test_what_is_being_deleted_is_retiring() -> None:
         (replace(FRA, uid="heir"), FRA),
     ],
 )
-def test_a_row_stays_with_its_datacenter(asked: Any, seen: Any) -> None:
-    assert placed(FRA, asked, made=True) == seen
+def test_a_record_stays_with_its_datacenter(names_of: Any, seen: Any) -> None:
+    assert with_current_state(FRA, names_of, provisioned=True) == seen
 
 
 def test_a_wrong_provider_can_be_corrected_until_something_is_made() -> None:
-    asked = replace(FRA, provider="x", namespace="x")
-    assert placed(FRA, asked, made=False) == replace(FRA, provider="x")
+    names_of = replace(FRA, provider="x", namespace="x")
+    assert with_current_state(FRA, names_of, provisioned=False) == replace(FRA, provider="x")
 
 
 def test_a_name_that_does_not_fit_its_spec_is_refused() -> None:
@@ -114,17 +118,17 @@ def test_a_name_that_does_not_fit_its_spec_is_refused() -> None:
 
 
 @pytest.mark.parametrize("spec", [None, "x", [], {}, {"service": 7}, {"service": {"kind": []}}])
-def test_an_unreadable_row_is_refused_until_it_is_to_go(spec: Any) -> None:
+def test_an_unreadable_record_is_refused_until_it_is_to_go(spec: Any) -> None:
     obj = {**live(), "spec": spec}
     with pytest.raises(InvalidDatacenterError):
         record_of(obj, FRA)
     obj["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
-    row = record_of(obj, FRA)
-    assert (row.id, row.name, row.retiring, row.version) == ("u1", "shipper", True, "5")
-    assert row.datacenter == FRA
+    record = record_of(obj, FRA)
+    assert (record.id, record.name, record.retiring, record.version) == ("u1", "shipper", True, "5")
+    assert record.datacenter == FRA
 
 
-def test_what_is_left_of_a_row_says_how_its_objects_go() -> None:
+def test_what_is_left_of_a_record_says_how_its_objects_go() -> None:
     obj = live(deletionTimestamp="2030-01-01T00:00:00Z")
     obj["spec"]["service"] |= {
         "kind": "StatefulSet",
@@ -133,17 +137,20 @@ def test_what_is_left_of_a_row_says_how_its_objects_go() -> None:
         "replicas": "many",
     }
     obj["spec"]["namespace"] = "dc-other"
-    row = record_of(obj, FRA)
-    body = row.desired.service
+    record = record_of(obj, FRA)
+    body = record.desired.service
     assert (body.kind, body.deletion_policy, body.volume_policy) == (
         "StatefulSet",
         "Orphan",
         "Delete",
     )
-    assert (row.datacenter.namespace, row.desired.source) == ("dc-other", ServiceSource("hook/net"))
+    assert (record.datacenter.namespace, record.desired.source) == (
+        "dc-other",
+        ServiceSource("hook/net"),
+    )
 
 
-def test_a_row_of_nobody_is_refused_even_when_it_is_to_go() -> None:
+def test_a_record_of_nobody_is_refused_even_when_it_is_to_go() -> None:
     obj = {**live(name="Not Ours", labels={}), "spec": {}}
     obj["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
     with pytest.raises(InvalidDatacenterError):
@@ -249,10 +256,10 @@ def test_conditions(
 
 def test_a_condition_keeps_its_time_while_its_answer_stays() -> None:
     obj = live(STARTING)
-    row = record_of(obj, FRA)
-    again = status_of(obj, row, replace(STARTING, message="0 of 2 pods are ready"), NOW)
+    record = record_of(obj, FRA)
+    again = status_of(obj, record, replace(STARTING, message="0 of 2 pods are ready"), NOW)
     assert [one.last_transition_time for one in again.conditions] == [THEN, THEN]
-    ready = status_of(obj, row, RUNNING, NOW)
+    ready = status_of(obj, record, RUNNING, NOW)
     assert [one.last_transition_time for one in ready.conditions] == [NOW, THEN]
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from contracts.datacenter.workload_records import Observation, ServiceRecord, Vault
 from managers.datacenter.interfaces import ProviderError
-from managers.datacenter.lifecycle.service import ServiceOptions
-from managers.datacenter.provider.memory import MemoryProvider
-from managers.datacenter.store.memory import MemoryStore
+from managers.datacenter.lifecycle.service import ReconcileOptions
 from runtime.outcome import Wait
 from tests.managers.datacenter.bodies import service
+from tests.managers.datacenter.memory_provider import MemoryProvider
+from tests.managers.datacenter.memory_store import MemoryStore
 from tests.managers.datacenter.service_bench import BUSY, DNS, FRA, SHOP, Bench
 
 
@@ -32,20 +32,20 @@ class Dying(MemoryProvider):
         super().__init__()
         self.died = False
 
-    async def provision(self, row: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
+    async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
         if not self.died:
             self.died = True
             raise Crash
-        await super().provision(row, vaults)
+        await super().provision(record, vaults)
 
 
 async def test_stuck_in_provisioning_after_a_crash(bench: Bench) -> None:
     bench.providers["memory"] = Dying()
     with pytest.raises(Crash):
         await bench.run()
-    row = await bench.row()
+    record = await bench.record()
     assert await bench.states() == {"shipper": "Provisioning"}
-    assert row.progress.digest == row.desired.digest
+    assert record.progress.digest == record.desired.digest
     assert bench.events == ["shipper Started"]
     bench.restart()
     await bench.run()
@@ -54,9 +54,9 @@ async def test_stuck_in_provisioning_after_a_crash(bench: Bench) -> None:
 
 async def test_provisioning_is_recorded_before_the_provider_is_called(bench: Bench) -> None:
     class Recorded(MemoryProvider):
-        async def provision(self, row: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
-            seen.append((row.progress.state, await bench.states(), bench.events))
-            await super().provision(row, vaults)
+        async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
+            seen.append((record.progress.state, await bench.states(), bench.events))
+            await super().provision(record, vaults)
 
     seen: list[tuple[str, dict[str, str], list[str]]] = []
     provider = bench.providers["memory"] = Recorded()
@@ -74,19 +74,21 @@ async def test_provisioning_is_recorded_before_the_provider_is_called(bench: Ben
     ]
 
 
-async def test_a_provision_that_was_decided_on_an_outdated_row_is_not_begun(bench: Bench) -> None:
+async def test_a_provision_that_was_decided_on_an_outdated_record_is_not_begun(
+    bench: Bench,
+) -> None:
     await bench.service.converge(FRA, [service("shipper")])
-    stale = await bench.row()
+    stale = await bench.record()
     await bench.service.converge(FRA, [service("shipper", replicas=2)])
     outcome = await bench.service.drive(stale, [stale])
     assert isinstance(outcome, Wait)
     assert outcome.reason == "Superseded"
-    assert bench.provider.asked("provision") == []
+    assert bench.provider.names_of("provision") == []
 
 
 async def test_re_added_while_a_failed_retire_sits_in_retiring(bench: Bench) -> None:
     await bench.run()
-    first = await bench.row()
+    first = await bench.record()
     bench.provider.fail("deprovision shipper", BUSY)
     await bench.run([])
     assert await bench.states() == {"shipper": "Retiring"}
@@ -98,35 +100,37 @@ async def test_re_added_while_a_failed_retire_sits_in_retiring(bench: Bench) -> 
     assert await bench.states() == {}
     assert report.outcome == Wait("Superseded", "to be made anew: shipper", 1.0)
     await bench.run()
-    heir = await bench.row()
-    assert heir.progress.state == "Running"
-    assert heir.id != first.id
-    assert list(bench.provider.things) == [heir.id]
+    successor = await bench.record()
+    assert successor.progress.state == "Running"
+    assert successor.id != first.id
+    assert list(bench.provider.workloads) == [successor.id]
 
 
 async def test_a_retire_that_goes_on_forgets_its_failure(bench: Bench) -> None:
     await bench.run()
     bench.provider.fail("deprovision shipper", BUSY)
-    bench.provider.delay_end("shipper", 1)
+    bench.provider.delay_deletion("shipper", 1)
     await bench.run([])
     await bench.clock.advance(6)
     report = await bench.run([])
-    progress = (await bench.row()).progress
+    progress = (await bench.record()).progress
     assert (progress.state, progress.failure, progress.next_retry) == ("Retiring", None, None)
     assert report.outcome == Wait("Retiring", "its objects are being taken away", 5.0)
     await bench.run([])
     assert await bench.states() == {}
 
 
-async def test_a_changed_body_while_a_retire_fails_keeps_one_row_and_counts(bench: Bench) -> None:
+async def test_a_changed_body_while_a_retire_fails_keeps_one_record_and_counts(
+    bench: Bench,
+) -> None:
     await bench.run()
-    first = await bench.row()
+    first = await bench.record()
     bench.provider.fail("deprovision shipper", *[BUSY] * 3)
     bodies = [[], [service("shipper", replicas=2)], [service("shipper", replicas=3)]]
     for attempts, declared in enumerate(bodies, start=1):
         await bench.run(declared)
-        row = await bench.row()
-        assert (row.id, row.progress.attempts, row.progress.state) == (
+        record = await bench.record()
+        assert (record.id, record.progress.attempts, record.progress.state) == (
             first.id,
             attempts,
             "Retiring",
@@ -135,7 +139,7 @@ async def test_a_changed_body_while_a_retire_fails_keeps_one_row_and_counts(benc
     assert bench.events.count("shipper Failed") == 1
     await bench.run(bodies[-1])
     await bench.run(bodies[-1])
-    assert (await bench.row()).desired.service.replicas == 3
+    assert (await bench.record()).desired.service.replicas == 3
     assert await bench.states() == {"shipper": "Running"}
 
 
@@ -146,51 +150,53 @@ async def test_an_edit_of_replicas_or_labels_alone_rolls_out(
     bench: Bench, changes: dict[str, Any]
 ) -> None:
     await bench.run()
-    first = await bench.row()
+    first = await bench.record()
     await bench.run([service("shipper", **changes)])
-    row = await bench.row()
-    assert row.id == first.id
-    assert bench.provider.asked("provision") == ["shipper", "shipper"]
-    assert bench.provider.asked("deprovision") == []
-    assert bench.provider.things[row.id].digest == row.desired.digest != first.desired.digest
+    record = await bench.record()
+    assert record.id == first.id
+    assert bench.provider.names_of("provision") == ["shipper", "shipper"]
+    assert bench.provider.names_of("deprovision") == []
+    assert (
+        bench.provider.workloads[record.id].digest == record.desired.digest != first.desired.digest
+    )
 
 
 async def test_an_order_to_redeploy_rolls_out_once(bench: Bench) -> None:
     await bench.run()
     for _ in range(3):
-        await bench.run(extras=ServiceOptions(redeploy={"shipper": "again-1"}))
+        await bench.run(extras=ReconcileOptions(redeploy={"shipper": "again-1"}))
     await bench.run()
-    assert bench.provider.asked("provision") == ["shipper", "shipper"]
-    assert (await bench.row()).desired.redeploy == "again-1"
+    assert bench.provider.names_of("provision") == ["shipper", "shipper"]
+    assert (await bench.record()).desired.redeploy == "again-1"
 
 
 async def test_readiness_that_is_lost_is_seen(bench: Bench) -> None:
     await bench.run()
-    since = (await bench.row()).progress.running_since
-    bench.provider.make_unwell("shipper", "0 of 1 pods are ready")
+    since = (await bench.record()).progress.running_since
+    bench.provider.make_unhealthy("shipper", "0 of 1 pods are ready")
     await bench.run()
-    progress = (await bench.row()).progress
+    progress = (await bench.record()).progress
     assert (progress.state, progress.message, progress.ready) == (
         "Provisioning",
         "0 of 1 pods are ready",
         "0/1",
     )
     assert progress.running_since is None
-    bench.provider.make_well("shipper")
+    bench.provider.make_healthy("shipper")
     await bench.clock.advance(60)
     await bench.run()
-    progress = (await bench.row()).progress
+    progress = (await bench.record()).progress
     assert (progress.state, progress.running_since) == ("Running", bench.clock.now())
     assert progress.running_since != since
-    assert bench.provider.asked("provision") == ["shipper"]
+    assert bench.provider.names_of("provision") == ["shipper"]
 
 
 async def test_what_somebody_deleted_is_made_anew(bench: Bench) -> None:
     await bench.run()
-    bench.provider.lose((await bench.row()).id)
+    bench.provider.lose((await bench.record()).id)
     await bench.run()
     assert await bench.states() == {"shipper": "Running"}
-    assert bench.provider.asked("provision") == ["shipper", "shipper"]
+    assert bench.provider.names_of("provision") == ["shipper", "shipper"]
 
 
 async def test_retries_follow_the_schedule(bench: Bench) -> None:
@@ -199,8 +205,8 @@ async def test_retries_follow_the_schedule(bench: Bench) -> None:
     tried, seen = [], 0
     for _ in range(2400):
         await bench.run()
-        if bench.provider.asked("provision")[seen:]:
-            seen = len(bench.provider.asked("provision"))
+        if bench.provider.names_of("provision")[seen:]:
+            seen = len(bench.provider.names_of("provision"))
             tried.append((bench.clock.now() - start).total_seconds())
         await bench.clock.advance(1)
     gaps = [after - before for before, after in pairwise(tried)]
@@ -216,7 +222,7 @@ async def test_a_terminal_failure_is_tried_again_when_the_wish_changes(bench: Be
     for _ in range(3):
         await bench.run()
         await bench.clock.advance(700.0)
-    assert bench.provider.asked("provision") == ["shipper"]
+    assert bench.provider.names_of("provision") == ["shipper"]
     await bench.run([service("shipper", replicas=2)])
     assert await bench.states() == {"shipper": "Running"}
 
@@ -227,7 +233,7 @@ async def test_missing_rights_are_tried_every_ten_minutes(bench: Bench) -> None:
     for _ in range(3):
         await bench.run()
         await bench.clock.advance(721)
-    assert bench.provider.asked("provision") == ["shipper"] * 3
+    assert bench.provider.names_of("provision") == ["shipper"] * 3
     assert await bench.states() == {"shipper": "Running"}
 
 
@@ -249,10 +255,10 @@ async def test_each_transition_is_told_once(bench: Bench) -> None:
 async def test_passes_without_a_change_write_nothing(bench: Bench) -> None:
     broken = ProviderError("Rejected", "no image", terminal=True)
     bench.provider.fail("provision dns", broken)
-    bench.provider.make_unwell("slow")
+    bench.provider.make_unhealthy("slow")
     declared = [SHOP, DNS, service("shipper"), service("slow")]
     await bench.run(declared)
-    writes, told = bench.memory.writes, len(bench.told)
+    writes, events_sent = bench.memory.writes, len(bench.events_sent)
     changing = [call for call in bench.provider.calls if not call.startswith("observe")]
     for _ in range(5):
         await bench.run(declared)
@@ -263,7 +269,7 @@ async def test_passes_without_a_change_write_nothing(bench: Bench) -> None:
         "shop": "Pending",
         "slow": "Provisioning",
     }
-    assert (bench.memory.writes, len(bench.told)) == (writes, told)
+    assert (bench.memory.writes, len(bench.events_sent)) == (writes, events_sent)
     assert [call for call in bench.provider.calls if not call.startswith("observe")] == changing
 
 
@@ -271,13 +277,13 @@ async def test_a_partial_provision_is_finished(bench: Bench) -> None:
     class Partial(MemoryProvider):
         """Fails with half of the objects made."""
 
-        async def observe(self, row: ServiceRecord) -> Observation:
-            seen = await super().observe(row)
-            return replace(seen, digest="") if len(self.asked("provision")) < 2 else seen
+        async def observe(self, record: ServiceRecord) -> Observation:
+            seen = await super().observe(record)
+            return replace(seen, digest="") if len(self.names_of("provision")) < 2 else seen
 
-        async def provision(self, row: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
-            await super().provision(row, vaults)
-            if len(self.asked("provision")) < 2:
+        async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
+            await super().provision(record, vaults)
+            if len(self.names_of("provision")) < 2:
                 raise BUSY
 
     bench.providers["memory"] = Partial()
@@ -289,14 +295,14 @@ async def test_a_partial_provision_is_finished(bench: Bench) -> None:
 
 
 class Raced(MemoryStore):
-    """A store in which somebody else is always faster to let a row go."""
+    """A store in which somebody else is always faster to let a record go."""
 
-    async def remove(self, row: ServiceRecord) -> bool:
-        await super().remove(row)
-        return await super().remove(row)
+    async def remove(self, record: ServiceRecord) -> bool:
+        await super().remove(record)
+        return await super().remove(record)
 
 
-async def test_who_lets_a_row_go_tells_of_it_and_nobody_else(bench: Bench) -> None:
+async def test_who_lets_a_record_go_tells_of_it_and_nobody_else(bench: Bench) -> None:
     bench.store = bench.memory = Raced()
     bench.restart()
     await bench.run()
