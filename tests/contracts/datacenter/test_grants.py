@@ -118,8 +118,8 @@ def test_a_kind_is_allowed_by_group_and_name() -> None:
     allowed = ObjectKind(group=RBAC, kind="ClusterRole")
     assert _unknown_kinds(body, allowed) == [
         "spec.service.objects[1].kind: must be a kind of spec.objectKinds of Datacenter fra1; let "
-        "a holder of the verb useobjectkinds add group (core) and kind ClusterRole there, and give "
-        "the operator the rights for it, or remove the object (got ClusterRole)"
+        "a holder of the verb useobjectkinds add group (core) and kind ClusterRole there, and "
+        "grant the operator the permissions for it, or remove the object (got ClusterRole)"
     ]
     assert _unknown_kinds(body, allowed, ObjectKind(group="", kind="ClusterRole")) == []
     assert len(_unknown_kinds(body)) == 2

@@ -116,8 +116,8 @@ async def test_02_the_order_in_which_hooks_come_decides_nothing(
     await operator.settle()
     assert server.live(DEPLOYMENT, NAME, NAMESPACE)["spec"]["replicas"] == 2
     message = server.condition("NoConflicts")[2]
-    assert "hook/b and hook/c both give it" in message
-    assert "hook/b and hook/a both give it" in message
+    assert "declared by hook/b and hook/c" in message
+    assert "declared by hook/b and hook/a" in message
     await restarted.round()
     assert restarted.names_of == []
 

@@ -157,7 +157,7 @@ def test_13_a_datacenter_that_is_slow_delays_no_other(monkeypatch: pytest.Monkey
             assert "status" not in world.live(DATACENTERS, "dc0")
             await world.rest(3.0)
             error = world.live(DATACENTERS, "dc0")["status"]["sources"][1]["error"]
-            assert error == "gave no answer within 5 s"
+            assert error == "timed out after 5 s"
 
     play(main)
 
@@ -201,7 +201,7 @@ async def test_15_a_provider_that_nobody_has_is_told(server: Server, operator: O
     await operator.settle()
     answer, reason, message = server.condition()
     assert (answer, reason) == ("False", "ServicesFailed")
-    assert message.startswith("shipper: spec.provider is nomad")
+    assert message.startswith("shipper: spec.provider nomad")
     assert await operator.events_sent() == [f"BootstrapWorkload {RECORD} Failed"]
 
 
@@ -336,10 +336,10 @@ async def test_18_services_of_two_datacenters_never_meet(
 async def test_18_a_quota_of_the_namespace_is_told_and_waited_for(
     server: Server, operator: Operator
 ) -> None:
-    events_sent = (
+    message = (
         'deployments.apps "fra1-shipper" is forbidden: exceeded quota: pods, used: 3, limited: 3'
     )
-    operator.wire.faults = Always("/deployments", refusing(403, "Forbidden", events_sent))
+    operator.wire.faults = Always("/deployments", refusing(403, "Forbidden", message))
     server.put(DATACENTERS, datacenter(SHIPPER))
     await operator.settle()
     error = server.live(WORKLOADS, RECORD)["status"]["lastError"]

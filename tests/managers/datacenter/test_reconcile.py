@@ -59,8 +59,8 @@ async def test_from_objects_to_what_runs(server: Server, operator: Operator) -> 
         "False",
         "ServicesNotRunning",
         "reader: waits until these are Running: vault; "
-        "shipper: its controller has not looked at its present spec; "
-        "vault: its controller has not looked at its present spec",
+        "shipper: its controller has not observed its current spec; "
+        "vault: its controller has not observed its current spec",
     )
     await operator.settle()
     assert set(server.states.values()) == {"Running"}
@@ -69,7 +69,7 @@ async def test_from_objects_to_what_runs(server: Server, operator: Operator) -> 
         "Deployment fra1-shipper",
         "OpenBaoCluster fra1-vault",
     ]
-    assert server.condition() == ("True", "AllRunning", "Every service runs as it is wanted.")
+    assert server.condition() == ("True", "AllRunning", "Every service runs in its desired state.")
     live = server.live(DATACENTERS, "fra1")
     assert live["metadata"]["finalizers"] == ["openbao.org/datacenter-finalizer"]
     status = live["status"]
@@ -132,7 +132,7 @@ async def test_an_edit_is_rolled_out_in_place(server: Server, operator: Operator
     assert server.condition() == (
         "False",
         "ServicesNotRunning",
-        "shipper: its controller has not looked at its present spec",
+        "shipper: its controller has not observed its current spec",
     )
     assert server.live(DATACENTERS, "fra1")["status"]["summary"] == "0/1"
     await operator.settle()
@@ -251,7 +251,7 @@ async def test_two_sources_of_one_name_are_told_of(server: Server, operator: Ope
     assert server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)["spec"]["replicas"] == 1
     answer, reason, message = server.condition("NoConflicts")
     assert (answer, reason) == ("False", "Conflict")
-    assert message.startswith("service shipper: declared and set/net both give it")
+    assert message.startswith("service shipper: declared by declared and set/net")
     assert server.ready() == ("True", "AllRunning")
     events_sent = await operator.events_sent()
     assert events_sent.count("Datacenter fra1 Conflict") == 1

@@ -57,8 +57,8 @@ async def test_in_maintenance_nothing_but_statuses_is_written(
     assert server.condition() == (
         "False",
         "Maintenance",
-        "spec.state is Maintenance: no service is changed (1 would be made, 1 would be changed, "
-        "1 would be retired); set it to Active to go on",
+        "spec.state is Maintenance: no service is changed (1 would be created, 1 would be updated, "
+        "1 would be retired); set it to Active to continue",
     )
     # What runs is looked at all the same.
     assert server.states == {"fra1.dns": "Running", "fra1.shipper": "Provisioning"}
@@ -133,9 +133,9 @@ async def test_a_deletion_takes_everything_away_in_order(
     await running(server, operator, SHIPPER)
     server.delete(DATACENTERS, "fra1")
     outcome = await operator.tick()
-    events_sent = "waits until these services are gone: reader, shipper, vault"
-    assert outcome == Wait("Deleting", events_sent, 10.0)
-    assert server.condition() == ("False", "Deleting", events_sent)
+    message = "waiting for the deletion of these services: reader, shipper, vault"
+    assert outcome == Wait("Deleting", message, 10.0)
+    assert server.condition() == ("False", "Deleting", message)
     assert server.condition("SourcesReady")[:2] == ("True", "AllAnswer")
     await operator.round()
     # The vault is kept for as long as somebody reads from it.
@@ -162,13 +162,13 @@ async def test_a_deletion_waits_for_the_state_and_says_so(
     server.edit(state=state)
     server.delete(DATACENTERS, "fra1")
     outcome = await operator.tick()
-    events_sent = (
-        f"spec.state is {state}, in which nothing is taken away: set it to Draining, and these "
-        "services go: dns, shipper"
+    message = (
+        f"spec.state is {state}, in which no service is deleted: set it to Draining to delete "
+        "these services: dns, shipper"
     )
-    assert outcome == Wait("Deleting", events_sent)
+    assert outcome == Wait("Deleting", message)
     await operator.settle()
-    assert server.condition() == ("False", "Deleting", events_sent)
+    assert server.condition() == ("False", "Deleting", message)
     assert server.names(WORKLOADS) == [
         "BootstrapWorkload fra1.dns",
         "BootstrapWorkload fra1.shipper",

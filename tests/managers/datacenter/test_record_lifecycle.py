@@ -98,7 +98,7 @@ async def test_re_added_while_a_failed_retire_sits_in_retiring(bench: Bench) -> 
     await bench.clock.advance(6)
     report = await bench.run()
     assert await bench.states() == {}
-    assert report.outcome == Wait("Superseded", "to be made anew: shipper", 1.0)
+    assert report.outcome == Wait("Superseded", "to be recreated: shipper", 1.0)
     await bench.run()
     successor = await bench.record()
     assert successor.progress.state == "Running"
@@ -115,7 +115,7 @@ async def test_a_retire_that_goes_on_forgets_its_failure(bench: Bench) -> None:
     report = await bench.run([])
     progress = (await bench.record()).progress
     assert (progress.state, progress.failure, progress.next_retry) == ("Retiring", None, None)
-    assert report.outcome == Wait("Retiring", "its objects are being taken away", 5.0)
+    assert report.outcome == Wait("Retiring", "its objects are being deleted", 5.0)
     await bench.run([])
     assert await bench.states() == {}
 

@@ -98,14 +98,14 @@ FINDINGS: dict[str, tuple[DatacenterReport, Any, str, str, str]] = {
         "Active",
         "False",
         "ServicesNotRunning",
-        "shipper: not made yet",
+        "shipper: not created yet",
     ),
     "one has no record while another one is too many": (
         report(record(DNS), record(bodies.service("old")), desired=merge_result(DNS, SHIPPER)),
         "Draining",
         "False",
         "ServicesNotRunning",
-        "shipper: not made yet",
+        "shipper: not created yet",
     ),
     "one could not be written": (
         report(
@@ -173,7 +173,7 @@ def test_no_more_than_five_services_are_named() -> None:
 
 
 def test_a_finding_takes_no_reason_that_nobody_explains() -> None:
-    with pytest.raises(ValueError, match="'Splendid' is no reason of a datacenter"):
+    with pytest.raises(ValueError, match="'Splendid' is not a reason of a Datacenter"):
         DatacenterCondition("True", "Splendid")
 
 
@@ -212,9 +212,9 @@ def test_what_runs_as_nobody_wants_it_any_more_does_not_count() -> None:
 def test_three_conditions_are_stated() -> None:
     status = compute(LIVE, DatacenterSummary(RUNS, (), merge_result()), NOW)
     assert [(one.type, one.status, one.reason, one.message) for one in status.conditions] == [
-        (READY, "True", "AllRunning", "Every service runs as it is wanted."),
-        (SOURCES_READY, "True", "AllAnswer", "Every source of services answers."),
-        (NO_CONFLICTS, "True", "NoConflict", "No two sources give a service of the same name."),
+        (READY, "True", "AllRunning", "Every service runs in its desired state."),
+        (SOURCES_READY, "True", "AllAnswer", "Every source of services returned a valid list."),
+        (NO_CONFLICTS, "True", "NoConflict", "No two sources declare a service of the same name."),
     ]
     assert {one.observed_generation for one in status.conditions} == {3}
     assert {one.last_transition_time for one in status.conditions} == {NOW}

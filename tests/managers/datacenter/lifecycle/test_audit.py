@@ -35,21 +35,21 @@ def outcome(record: Any) -> tuple[Any, ...]:
 
 async def test_each_step_of_a_life_is_on_record(bench: Bench) -> None:
     assert steps(await records_of(bench, [SHIPPER])) == [
-        ("shipper", "row_inserted"),
+        ("shipper", "workload_created"),
         ("shipper", "service_provisioning"),
         ("shipper", "service_running"),
     ]
     assert steps(await records_of(bench, [service("shipper", replicas=2)])) == [
-        ("shipper", "row_updated"),
+        ("shipper", "workload_updated"),
         ("shipper", "service_provisioning"),
         ("shipper", "service_running"),
     ]
     bench.provider.delay_deletion("shipper", 1)
     assert steps(await records_of(bench, [])) == [
-        ("shipper", "row_retired"),
+        ("shipper", "workload_retired"),
         ("shipper", "service_retiring"),
     ]
-    assert steps(await records_of(bench, [])) == [("shipper", "row_removed")]
+    assert steps(await records_of(bench, [])) == [("shipper", "workload_removed")]
 
 
 async def test_a_record_says_of_what_it_is_and_who_asked_for_it(bench: Bench) -> None:
@@ -95,7 +95,7 @@ async def test_each_failed_attempt_to_take_it_away_is_on_record(bench: Bench) ->
     records = await records_of(bench, [SHIPPER], DELETING)
     assert [one.get("reason") for one in records[1:]] == ["", "Unavailable"]
     assert steps(records) == [
-        ("shipper", "row_retired"),
+        ("shipper", "workload_retired"),
         ("shipper", "service_retiring"),
         ("shipper", "service_retiring"),
     ]

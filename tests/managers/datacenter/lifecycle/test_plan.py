@@ -227,37 +227,37 @@ WANTED = wanting(
             "Draining",
             False,
             {"new": "insert", "change": "update"},
-            "spec.state is Draining: nobody wants drop any more, and they stay; set it to Active "
-            "to retire them",
+            "spec.state is Draining: no source requests drop any more; set it to Active to retire "
+            "them",
         ),
         ("Draining", True, {"change": "retire", "drop": "retire", "keep": "retire"}, ""),
         (
             "Maintenance",
             False,
             {},
-            "spec.state is Maintenance: no service is changed (1 would be made, 1 would be "
-            "changed, 1 would be retired); set it to Active to go on",
+            "spec.state is Maintenance: no service is changed (1 would be created, 1 would be "
+            "updated, 1 would be retired); set it to Active to continue",
         ),
         (
             "Maintenance",
             True,
             {},
-            "spec.state is Maintenance: the deletion waits: change, drop, going, keep would have "
-            "to retire; set it to Active or Draining",
+            "spec.state is Maintenance, which blocks the deletion of change, drop, going, keep; "
+            "set it to Active or Draining",
         ),
         (
             "Offline",
             False,
             {},
-            "spec.state is Offline: no service is changed (1 would be made, 1 would be changed, "
-            "1 would be retired); set it to Active to go on",
+            "spec.state is Offline: no service is changed (1 would be created, 1 would be updated, "
+            "1 would be retired); set it to Active to continue",
         ),
         (
             "Offline",
             True,
             {},
-            "spec.state is Offline: the deletion waits: change, drop, going, keep would have to "
-            "retire; set it to Active or Draining",
+            "spec.state is Offline, which blocks the deletion of change, drop, going, keep; set it "
+            "to Active or Draining",
         ),
     ],
 )
@@ -290,7 +290,7 @@ def test_nothing_that_waits_is_said_where_nothing_waits(
 def test_many_names_are_cut() -> None:
     records = [record(desired_service(service(name))) for name in "gfedcba"]
     blocked = plan(datacenter(state="Draining"), wanting(), records, False).blocked
-    assert "nobody wants a, b, c, d, e and 2 more any more" in blocked
+    assert "no source requests a, b, c, d, e and 2 more any more" in blocked
 
 
 def test_writes_are_by_name_whatever_order_records_and_wishes_come_in() -> None:

@@ -163,7 +163,7 @@ async def test_a_conflict_is_told_once_and_again_when_it_came_back(bench: Bench)
     for _ in range(3):
         await bench.run()
     assert bench.events_sent.count(("fra1", "Warning", "Conflict")) == 1
-    assert "declared and hook/net both give it" in " ".join(bench.notes)
+    assert "declared by declared and hook/net" in " ".join(bench.notes)
     hook.bodies = ()
     await bench.run()
     hook.bodies = (SHIPPER,)
@@ -250,8 +250,8 @@ async def test_an_unknown_provider_is_told_and_stops_nothing_else(bench: Bench) 
     assert record.progress.failure is not None
     assert record.progress.failure.reason == "UnknownProvider"
     assert record.progress.message == (
-        "spec.provider is nomad, and nobody here runs services for it (known: memory); start the "
-        "operator with that provider, or correct the Datacenter"
+        "spec.provider nomad is unknown (known: memory); start the operator with that provider, or "
+        "correct the Datacenter"
     )
     assert (record.progress.attempts, record.progress.next_retry) == (1, None)
     assert bench.events == ["shipper Failed"]

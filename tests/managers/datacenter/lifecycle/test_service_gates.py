@@ -49,7 +49,7 @@ async def test_offline_asks_nobody(bench: Bench) -> None:
     assert bench.provider.calls == before
     assert progress.state == "Running"
     assert progress.message == (
-        "the datacenter is Offline: nobody looks at this service, and this is old news"
+        "the datacenter is Offline: its services are not observed, and this status may be outdated"
     )
     assert report.outcome == Done(600.0)
     await bench.run()
@@ -82,7 +82,7 @@ async def test_a_deletion_waits_while_nothing_may_happen(bench: Bench, state: An
     await bench.run()
     report = await bench.run(None, DELETING, replace(FRA, state=state))
     assert [record.retiring for record in report.records] == [False]
-    assert report.planned.blocked.startswith(f"spec.state is {state}: the deletion waits")
+    assert report.planned.blocked.startswith(f"spec.state is {state}, which blocks the deletion")
     assert bench.provider.names_of("deprovision") == []
 
 

@@ -39,7 +39,7 @@ NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 SHIPPER = record(desired_service(service("shipper")))
 DIGEST = SHIPPER.desired.digest
 NOTHING = Observation()
-PART = Observation(present=True, message="Deployment fra1-shipper is not there")
+PART = Observation(present=True, message="Deployment fra1-shipper is missing")
 OLD = Observation(present=True, digest="old", healthy=True, ready=1, desired=1)
 STARTING = Observation(present=True, digest=DIGEST, ready=1, desired=2)
 PULLING = replace(STARTING, message="image cannot be pulled")
@@ -52,10 +52,10 @@ WELL = Observation(
     provider_ref="Deployment dc-fra1/fra1-shipper",
     service_refs=(("main", "Deployment dc-fra1/fra1-shipper"),),
 )
-CLOSED = "the datacenter is in Maintenance: nothing is changed until that ends"
-MAKE = "its objects are being made"
-CHANGE = "its objects are being brought to what is asked"
-TAKE = "its objects are being taken away"
+CLOSED = "the datacenter is in Maintenance: its services are not changed"
+MAKE = "its objects are being created"
+CHANGE = "its objects are being updated"
+TAKE = "its objects are being deleted"
 BUSY = Failure("Unavailable", "the server is busy", NOW)
 BROKEN = ServiceProgress(
     "Failed", "no image", DIGEST, 1, None, Failure("Rejected", "no image", NOW)
@@ -190,7 +190,7 @@ CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
     ),
     "it was proven to be gone": (
         facts(WELL, retiring=True, gone=True),
-        ServiceVerdict("Retired", "nothing of it is left", "remove"),
+        ServiceVerdict("Retired", "all of its objects are deleted", "remove"),
     ),
 }
 
@@ -216,27 +216,28 @@ def test_a_datacenter_that_is_offline_shows_what_was_known() -> None:
     for state in STATES:
         given = facts(None, ServiceProgress(state, attempts=3), datacenter_state="Offline")
         verdict = decide_service(given)
-        events_sent = (
-            "the datacenter is Offline: nobody looks at this service, and this is old news"
+        message = (
+            "the datacenter is Offline: its services are not observed, and this status may be "
+            "outdated"
         )
-        assert verdict == ServiceVerdict(state, events_sent, "")
-        assert progress_of(given, verdict) == ServiceProgress(state, events_sent, attempts=3)
+        assert verdict == ServiceVerdict(state, message, "")
+        assert progress_of(given, verdict) == ServiceProgress(state, message, attempts=3)
 
 
 def test_the_diagram_has_every_state() -> None:
     assert diagram(TABLE) == (
         "stateDiagram-v2\n"
         "    [*] --> Pending\n"
-        "    Pending --> Retiring: no longer wanted\n"
+        "    Pending --> Retiring: marked for deletion\n"
         "    Pending --> Failed: the last attempt failed\n"
-        "    Pending --> Provisioning: all it depends on is Running / provision\n"
-        "    Provisioning --> Retiring: no longer wanted\n"
-        "    Provisioning --> Running: as wanted and well\n"
+        "    Pending --> Provisioning: all dependencies are Running / provision\n"
+        "    Provisioning --> Retiring: marked for deletion\n"
+        "    Provisioning --> Running: up to date and healthy\n"
         "    Provisioning --> Failed: the last attempt failed\n"
-        "    Running --> Retiring: no longer wanted\n"
-        "    Running --> Provisioning: not well, differs or is not whole\n"
-        "    Failed --> Provisioning: its next attempt is due / provision\n"
-        "    Retiring --> Retired: nothing is left / remove\n"
+        "    Running --> Retiring: marked for deletion\n"
+        "    Running --> Provisioning: unhealthy, outdated or incomplete\n"
+        "    Failed --> Provisioning: the next attempt is due / provision\n"
+        "    Retiring --> Retired: all objects are deleted / remove\n"
     )
 
 

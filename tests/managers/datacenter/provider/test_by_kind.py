@@ -60,7 +60,7 @@ def _ran_as(record: ServiceRecord, ref: str) -> ServiceRecord:
 )
 async def test_a_service_keeps_its_provider(record: ServiceRecord) -> None:
     world = World()
-    with pytest.raises(ProviderError, match="add it anew once it is gone") as caught:
+    with pytest.raises(ProviderError, match="add it again after its removal") as caught:
         await world.provider.provision(record, ())
     assert (caught.value.reason, caught.value.terminal) == ("KindFixed", True)
     assert world.workloads.calls == []

@@ -163,7 +163,7 @@ class TestProvision:
 
     async def test_it_is_well_when_its_workload_says_so(self) -> None:
         bench, record = Bench(), shipper()
-        assert await bench.observe(record) == Observation(message=f"Deployment {NAME} is not there")
+        assert await bench.observe(record) == Observation(message=f"Deployment {NAME} is missing")
         await bench.provision(record)
         assert (await bench.observe(record)).healthy is False
         bench.says(

@@ -86,7 +86,7 @@ CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {
     "deployment": (DEP, deployment(2, 2, 2, 2), (2, 2), WELL),
     "deployment without a number": (DEP, deployment(None, 1, 1, 1), (1, 1), WELL),
     "deployment of none": (DEP, deployment(0, 0, 0, 0), (0, 0), WELL),
-    "deployment not looked at": (
+    "deployment not observed": (
         DEP,
         with_status(deployment(2, 2, 2, 2), observedGeneration=1),
         (2, 2),
@@ -102,19 +102,19 @@ CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {
         DEP,
         deployment(2, 1, 3, 2),
         (2, 2),
-        "1 of 2 pods are of the present spec",
+        "1 of 2 pods have the current spec",
     ),
     "deployment with old pods": (
         DEP,
         deployment(2, 2, 3, 2),
         (2, 2),
-        "pods of the former spec have to end: 1",
+        "pods of the previous spec that have to terminate: 1",
     ),
     "deployment of none with pods": (
         DEP,
         deployment(0, 0, 1, 1),
         (1, 0),
-        "pods of the former spec have to end: 1",
+        "pods of the previous spec that have to terminate: 1",
     ),
     "deployment not available": (
         DEP,
@@ -146,7 +146,7 @@ CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {
         STS,
         stateful_set(3, 1, 3, "a", "b"),
         (3, 3),
-        "1 of 3 pods are of the present spec",
+        "1 of 3 pods have the current spec",
     ),
     "stateful set not ready": (
         STS,
@@ -158,9 +158,9 @@ CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {
         STS,
         stateful_set(3, 3, 3, "a", "b"),
         (3, 3),
-        "its controller has not called the update complete",
+        "its controller has not completed the update",
     ),
-    "stateful set not looked at": (
+    "stateful set not observed": (
         STS,
         with_status(stateful_set(3, 3, 3, "a", "a"), observedGeneration=1),
         (3, 3),
@@ -172,10 +172,10 @@ CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {
         DS,
         daemon_set(4, 3, 4),
         (4, 4),
-        "3 of 4 pods are of the present spec",
+        "3 of 4 pods have the current spec",
     ),
     "daemon set not available": (DS, daemon_set(4, 4, 3), (3, 4), "3 of 4 pods are available"),
-    "daemon set not looked at": (
+    "daemon set not observed": (
         DS,
         with_status(daemon_set(4, 4, 4), observedGeneration=1),
         (4, 4),
@@ -198,9 +198,9 @@ CASES: dict[str, tuple[Kind, dict[str, Any], tuple[int, int], str]] = {
         BAO,
         cluster(ready=0),
         (0, 3),
-        "it does not say whether it is Ready",
+        "condition Ready has no message",
     ),
-    "cluster not looked at": (
+    "cluster not observed": (
         BAO,
         with_status(cluster(AVAILABLE, READY), observedGeneration=1),
         (3, 3),
@@ -289,8 +289,8 @@ def test_every_object_is_told_by_what_it_is_for() -> None:
 @pytest.mark.parametrize(
     ("seen", "present", "message"),
     [
-        ({}, False, "Deployment fra1-shipper is not there"),
-        (dict([piece(SERVICE)]), True, "Deployment fra1-shipper is not there"),
+        ({}, False, "Deployment fra1-shipper is missing"),
+        (dict([piece(SERVICE)]), True, "Deployment fra1-shipper is missing"),
         (
             dict([piece(DEPLOYMENT, deletionTimestamp="2030-01-01T00:00:00Z")]),
             True,

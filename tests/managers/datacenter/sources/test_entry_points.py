@@ -100,28 +100,28 @@ async def test_an_entry_point_is_a_hook_or_makes_one(what: str, source: ServiceS
         (
             point("x", "y", "no_such_module"),
             "entry point x = no_such_module:y could not be loaded: ModuleNotFoundError: No module "
-            "named 'no_such_module'; mend the package or uninstall it",
+            "named 'no_such_module'; fix the package or uninstall it",
         ),
         (
             point("x", "told_something"),
             f"entry point x = {MODULE}:told_something could not be loaded: TypeError: "
-            "told_something() missing 1 required positional argument: 'what'; mend the package or "
+            "told_something() missing 1 required positional argument: 'what'; fix the package or "
             "uninstall it",
         ),
         (
             point("x", "leaving"),
-            f"entry point x = {MODULE}:leaving could not be loaded: SystemExit: no licence; mend "
+            f"entry point x = {MODULE}:leaving could not be loaded: SystemExit: no licence; fix "
             "the package or uninstall it",
         ),
         (
             point("x", "nothing"),
-            f"entry point x = {MODULE}:nothing: None is no hook: pass an object with name, "
+            f"entry point x = {MODULE}:nothing: None is not a hook: pass an object with name, "
             "priority and services",
         ),
         (
             point("x", "number"),
             f"entry point x = {MODULE}:number could not be loaded: TypeError: 'int' object is not "
-            "callable; mend the package or uninstall it",
+            "callable; fix the package or uninstall it",
         ),
         (
             point("x", "nameless"),
@@ -151,8 +151,8 @@ async def test_two_packages_that_give_the_same_hook_give_none() -> None:
     found = await answers(points)
     assert [one.source for one in found] == [ServiceSource("hook/network", 0)]
     assert found[0].error == (
-        f"entry point a = {MODULE}:Network and entry point c = {MODULE}:ready both give a hook of "
-        "the name network: uninstall one of the packages, or rename its hook"
+        f"entry point a = {MODULE}:Network and entry point c = {MODULE}:ready both have the "
+        "hook name network: uninstall one of the packages, or rename its hook"
     )
     assert await answers(reversed(points)) == found
 

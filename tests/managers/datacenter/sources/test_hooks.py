@@ -113,13 +113,13 @@ async def test_a_vault_is_judged_with_the_name_of_the_datacenter() -> None:
 # --- failures -----------------------------------------------------------------------------------
 
 
-NO_LIST = "services: must be a list of services; put the service into a list"
+NO_LIST = "services: must be a list of services; use a list"
 
 
 @pytest.mark.parametrize(
     ("given", "error"),
     [
-        (None, "answered None: return an empty list when there is nothing to give"),
+        (None, "returned None: return an empty list for no services"),
         ("log-shipper", f"{NO_LIST} (got log-shipper)"),
         ({"name": "a"}, f"{NO_LIST} (got {{'name': 'a'}})"),
         (7, f"{NO_LIST} (got 7)"),
@@ -205,7 +205,7 @@ async def test_a_hook_that_does_not_answer_in_time_fails() -> None:
     await clock.advance(4.9)
     assert not task.done()
     await clock.advance(0.1)
-    assert await task == SourceResult(SOURCE, None, "gave no answer within 5 s")
+    assert await task == SourceResult(SOURCE, None, "timed out after 5 s")
 
 
 async def test_a_cancelled_caller_is_cancelled() -> None:
@@ -248,9 +248,9 @@ async def test_one_slow_hook_costs_the_others_nothing_and_no_answer_is_missing()
     task = asyncio.create_task(call_hooks(sources, FRA1, clock, deadline=3))
     await clock.advance(3)
     assert await task == (
-        SourceResult(ServiceSource("hook/slow1"), None, "gave no answer within 3 s"),
+        SourceResult(ServiceSource("hook/slow1"), None, "timed out after 3 s"),
         SourceResult(ServiceSource("hook/broken"), None, "OSError: down"),
-        SourceResult(ServiceSource("hook/slow2"), None, "gave no answer within 3 s"),
+        SourceResult(ServiceSource("hook/slow2"), None, "timed out after 3 s"),
         SourceResult(ServiceSource("hook/fine"), (service("a"),)),
     )
 
@@ -321,7 +321,7 @@ async def test_a_function_that_hangs_holds_neither_the_loop_nor_further_datacent
     for _ in range(THREADS):
         assert started.acquire(timeout=30)
     await clock.advance(5)
-    late = SourceResult(SOURCE, None, "gave no answer within 5 s")
+    late = SourceResult(SOURCE, None, "timed out after 5 s")
     assert [await task for task in tasks] == [late] * (THREADS + 1)
     assert not started.acquire(blocking=False)
 
@@ -362,7 +362,7 @@ def test_a_function_that_hangs_does_not_keep_the_process_from_ending() -> None:
         await clock.advance(5)
         return await task
 
-    assert asyncio.run(process()).error == "gave no answer within 5 s"
+    assert asyncio.run(process()).error == "timed out after 5 s"
     thread = next(one for one in threading.enumerate() if one.name == "hook network")
     assert thread.daemon
     # It must not fail for having nobody left to tell: that would be reported by the test run.

@@ -87,8 +87,8 @@ def test_each_loser_is_a_conflict_that_names_both_and_what_to_do() -> None:
         NameConflict("a", "declared", "hook/network"),
     )
     assert found.conflicts[0].message == (
-        "service a: declared and set/edge both give it; that of declared is used (declared, then "
-        "the higher priority, then the name): take it out of set/edge, or name it otherwise there"
+        "service a: declared by declared and set/edge; that of declared is used (declared, then "
+        "the higher priority, then the name): remove or rename it in set/edge"
     )
 
 
@@ -145,9 +145,9 @@ def test_a_source_that_gives_a_name_twice_is_in_conflict_with_itself() -> None:
 def test_a_source_that_fails_keeps_what_it_gave() -> None:
     """An error must never retire what runs."""
     before = desired_service(service("a", replicas=3), "hook/network")
-    found = merge_result([silent(), failed(HOOK, "gave no answer within 5 s")], [record(before)])
+    found = merge_result([silent(), failed(HOOK, "timed out after 5 s")], [record(before)])
     assert found.services == (before,)
-    assert errors(found) == {"declared": "", "hook/network": "gave no answer within 5 s"}
+    assert errors(found) == {"declared": "", "hook/network": "timed out after 5 s"}
 
 
 def test_only_a_successful_answer_retires() -> None:

@@ -31,8 +31,8 @@ def test_services_of_a_circle_stay_as_their_records_are_and_new_ones_are_left_ou
         "d": service("d"),
     }
     text = (
-        "dependsOn goes round in a circle: a -> b -> c -> a; what there is of a, b, c stays as it "
-        "was, and nothing is made anew: take one of them out"
+        "dependsOn has a cycle: a -> b -> c -> a; existing services among a, b, c are not changed, "
+        "and none is created: remove one of the dependsOn"
     )
     assert errors(found) == {"declared": text, "hook/network": text}
 

@@ -109,7 +109,7 @@ class Serviceless:
 @pytest.mark.parametrize(
     ("hook", "expected"),
     [
-        (None, "None is no hook: pass an object with name, priority and services"),
+        (None, "None is not a hook: pass an object with name, priority and services"),
         (Nameless(), f"Nameless.name {NAME_RULE} (got None): give the hook a stable name"),
         (Plain(""), f"Plain.name {NAME_RULE} (got ''): give the hook a stable name"),
         (Plain("set/a"), f"Plain.name {NAME_RULE} (got 'set/a'): give the hook a stable name"),
@@ -117,13 +117,13 @@ class Serviceless:
         (Plain("a\n"), f"Plain.name {NAME_RULE} (got 'a\\n'): give the hook a stable name"),
         (
             Plain("a", 1_000_001),
-            "Plain.priority of hook a must be a whole number of at most 1000000 either way "
-            "(got 1000001): give it one, such as 0",
+            "Plain.priority of hook a must be an integer from -1000000 to 1000000 "
+            "(got 1000001): set it, for example to 0",
         ),
         (
             Plain("a", True),
-            "Plain.priority of hook a must be a whole number of at most 1000000 either way "
-            "(got True): give it one, such as 0",
+            "Plain.priority of hook a must be an integer from -1000000 to 1000000 "
+            "(got True): set it, for example to 0",
         ),
         (
             Serviceless(),
@@ -171,7 +171,7 @@ def test_a_listener_that_fails_keeps_nobody_else_from_hearing() -> None:
         registry.register(Plain("a"))
     assert heard == ["hook/a"]
     assert [(line["event"], line["source"]) for line in logs] == [
-        ("a listener of the sources failed", "hook/a")
+        ("listener of the source registry failed", "hook/a")
     ]
 
 

@@ -112,8 +112,8 @@ def test_a_name_that_does_not_fit_its_spec_is_refused() -> None:
     with pytest.raises(InvalidDatacenterError) as refused:
         record_of(live(name="fra1.other"))
     assert str(refused.value) == (
-        "metadata.name: must be fra1.shipper, as its spec says; delete it, the operator makes its "
-        "own (got fra1.other)"
+        "metadata.name: must be fra1.shipper, as in its spec; delete it, and the operator creates "
+        "another one (got fra1.other)"
     )
 
 
@@ -186,8 +186,8 @@ def test_progress_comes_back(progress: ServiceProgress) -> None:
         (
             ServiceProgress(),
             "Active",
-            ("False", "Pending", "Nothing of it was made yet."),
-            ("False", "Pending", "Nothing of it was made yet."),
+            ("False", "Pending", "No object was created yet."),
+            ("False", "Pending", "No object was created yet."),
         ),
         (
             STARTING,
@@ -198,14 +198,14 @@ def test_progress_comes_back(progress: ServiceProgress) -> None:
         (
             RUNNING,
             "Active",
-            ("True", "Running", "Everything is as it is asked, and well."),
-            ("False", "Running", "Everything is as it is asked, and well."),
+            ("True", "Running", "It is up to date and healthy."),
+            ("False", "Running", "It is up to date and healthy."),
         ),
         (
             RUNNING,
             "Offline",
-            ("Unknown", "Offline", "Everything is as it is asked, and well."),
-            ("False", "Running", "Everything is as it is asked, and well."),
+            ("Unknown", "Offline", "It is up to date and healthy."),
+            ("False", "Running", "It is up to date and healthy."),
         ),
         (
             RETRIED,
