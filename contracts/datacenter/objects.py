@@ -34,7 +34,9 @@ SOURCES_MAX = 64
 VALUES_MAX = 20_000
 KUBERNETES = "kubernetes"
 
-_Place = Annotated[str, Field(max_length=63, pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$")]
+_Location = Annotated[
+    str, Field(max_length=63, pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$")
+]
 SourceName = Annotated[str, Field(min_length=1, max_length=320)]
 
 
@@ -63,15 +65,15 @@ class RedeployRequest(ApiModel):
 class DatacenterSpec(ApiModel):
     """Location, state and services of a datacenter."""
 
-    provider: _Place = Field(
+    provider: _Location = Field(
         default=KUBERNETES,
         description="Provider of the services.",
         examples=["kubernetes"],
     )
-    region: _Place | None = Field(
+    region: _Location | None = Field(
         default=None, description="Region, for selectors and hooks.", examples=["eu-central"]
     )
-    zone: _Place | None = Field(
+    zone: _Location | None = Field(
         default=None, description="Zone, for selectors and hooks.", examples=["eu-central-1a"]
     )
     labels: Labels = Field(
@@ -201,19 +203,19 @@ class Datacenter(DatacenterModel):
 class DatacenterSelector(ApiModel):
     """A selector of datacenters: all set fields must match; an empty one matches all."""
 
-    providers: tuple[_Place, ...] = Field(
+    providers: tuple[_Location, ...] = Field(
         default=(),
         description="The provider must be one of these.",
         max_length=16,
         json_schema_extra=as_set(),
     )
-    regions: tuple[_Place, ...] = Field(
+    regions: tuple[_Location, ...] = Field(
         default=(),
         description="The region must be one of these.",
         max_length=64,
         json_schema_extra=as_set(),
     )
-    zones: tuple[_Place, ...] = Field(
+    zones: tuple[_Location, ...] = Field(
         default=(),
         description="The zone must be one of these.",
         max_length=64,

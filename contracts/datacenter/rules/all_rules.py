@@ -77,7 +77,7 @@ def _body_rules(
 ) -> Iterator[RuleOf[Kind]]:
     """The rules of the services that `of` finds in an object, at `path` of its schema."""
 
-    def placed(rule: ServiceRule) -> RuleOf[Kind]:
+    def rule_at_body(rule: ServiceRule) -> RuleOf[Kind]:
         def broken(new: Kind, old: Kind | None) -> Iterator[Offence]:
             for location, service in of(new):
                 yield from _offences(rule, service, location)
@@ -93,7 +93,7 @@ def _body_rules(
             reason=rule.reason,
         )
 
-    return map(placed, BODY_RULES)
+    return map(rule_at_body, BODY_RULES)
 
 
 # --- lists --------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def _system_namespace(new: Datacenter, old: Datacenter | None) -> Iterator[Offen
         yield _NAMESPACE, new.spec.namespace
 
 
-def _own_kinds(new: Datacenter, old: Datacenter | None) -> Iterator[Offence]:
+def _operator_kinds(new: Datacenter, old: Datacenter | None) -> Iterator[Offence]:
     for at, one in enumerate(new.spec.object_kinds):
         if one.group == GROUP:
             yield f"{_OBJECT_KINDS}[{at}].group", one.group
@@ -187,7 +187,7 @@ def _workload_name(new: BootstrapWorkload, old: BootstrapWorkload | None) -> Ite
         yield "metadata.name", new.metadata.name
 
 
-_PLACE_RULES: tuple[RuleOf[Datacenter], ...] = (
+_OWN_RULES: tuple[RuleOf[Datacenter], ...] = (
     RuleOf(
         id="datacenter-name",
         at="",
@@ -235,7 +235,7 @@ _PLACE_RULES: tuple[RuleOf[Datacenter], ...] = (
             f"must not be {GROUP}, whose kinds configure the operator; remove it, and create "
             "objects of these kinds yourself"
         ),
-        broken=_own_kinds,
+        broken=_operator_kinds,
         cel=f"self.group != '{GROUP}'",
         got="self.group",
         reason=FORBIDDEN,
@@ -244,7 +244,7 @@ _PLACE_RULES: tuple[RuleOf[Datacenter], ...] = (
 )
 """Rules of a datacenter, except those of the bodies of its services."""
 DATACENTER_RULES: tuple[RuleOf[Datacenter], ...] = (
-    *_PLACE_RULES,
+    *_OWN_RULES,
     *_body_rules(f"{_DECLARED_PATH}[]", _listed(_DECLARED_PATH, _declared_services)),
 )
 SET_RULES: tuple[RuleOf[BootstrapServiceSet], ...] = (
@@ -280,7 +280,7 @@ def datacenter_violations(
     # Nine of ten rules are about bodies, whose result is cached.
     valid = not any(map(_breaks_a_rule_cached, _declared_services(datacenter)))
     return (
-        *broken_rules(_PLACE_RULES if valid else DATACENTER_RULES, datacenter, old),
+        *broken_rules(_OWN_RULES if valid else DATACENTER_RULES, datacenter, old),
         *(one for path, service in services for one in openbao_violations(service, path, name)),
     )
 

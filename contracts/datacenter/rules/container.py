@@ -36,7 +36,7 @@ def duplicates(
         seen.add(value_key)
 
 
-def _of_main(service: BootstrapService) -> Iterator[Offence]:
+def _main_dependencies(service: BootstrapService) -> Iterator[Offence]:
     for path, container in values_at(service, _CONTAINERS):
         if container.role == "Main" and container.depends_on:
             yield f"{path}.dependsOn", container.depends_on[0]
@@ -56,13 +56,13 @@ def _cycle(service: BootstrapService) -> Iterator[Offence]:
         yield "services", " -> ".join(cycle)
 
 
-def _of_init(service: BootstrapService) -> Iterator[Offence]:
+def _init_serves(service: BootstrapService) -> Iterator[Offence]:
     for path, container in values_at(service, _CONTAINERS):
         if container.role == "Init":
-            yield from ((f"{path}.{field}", container.name) for field in _served(container))
+            yield from ((f"{path}.{field}", container.name) for field in _serving_fields(container))
 
 
-def _served(container: ServiceContainer) -> Iterator[str]:
+def _serving_fields(container: ServiceContainer) -> Iterator[str]:
     if container.ports:
         yield "ports"
     if container.health_check is not None:
@@ -77,11 +77,11 @@ def _env_value(service: BootstrapService) -> Iterator[Offence]:
 
 def _check(service: BootstrapService) -> Iterator[Offence]:
     for path, check in values_at(service, "services[].healthCheck"):
-        if check is not None and not _is_one(check):
+        if check is not None and not _is_valid_check(check):
             yield path, None
 
 
-def _is_one(check: HealthCheck) -> bool:
+def _is_valid_check(check: HealthCheck) -> bool:
     if check.command:
         return check.port is None and check.http_path is None
     return check.port is not None
@@ -93,26 +93,26 @@ def _port_name(service: BootstrapService) -> Iterator[Offence]:
             yield f"{path}.name", port.name
 
 
-def _number(port: ServicePort) -> str:
+def _port_number(port: ServicePort) -> str:
     return f"{port.port}/{port.protocol}"
 
 
-def _outer_number(port: ServicePort) -> str:
+def _service_port_number(port: ServicePort) -> str:
     return f"{port.service_port or port.port}/{port.protocol}"
 
 
-def _ports_twice(key: Callable[[ServicePort], str]) -> Find:
+def _duplicate_ports(key: Callable[[ServicePort], str]) -> Find:
     return lambda service: duplicates(service, _PORTS, key)
 
 
-def _once(number: str) -> str:
+def _unique_ports(number: str) -> str:
     """CEL for: no two ports of a container have the same number and protocol."""
-    ours, theirs = number.format("a"), number.format("b")
-    same = f"{ours} == {theirs} && a.protocol == b.protocol"
+    first, second = number.format("a"), number.format("b")
+    same = f"{first} == {second} && a.protocol == b.protocol"
     return f"!has(self.ports) || self.ports.all(a, self.ports.exists_one(b, {same}))"
 
 
-_OUTER = "(has({0}.servicePort) ? {0}.servicePort : {0}.port)"
+_SERVICE_PORT = "(has({0}.servicePort) ? {0}.servicePort : {0}.port)"
 
 CONTAINER_RULES: tuple[ServiceRule, ...] = (
     ServiceRule(
@@ -123,7 +123,7 @@ CONTAINER_RULES: tuple[ServiceRule, ...] = (
             "must be empty for role Main, which starts after every Init and Sidecar anyway; "
             "remove it"
         ),
-        find=_of_main,
+        find=_main_dependencies,
         cel="self.role != 'Main' || !has(self.dependsOn) || size(self.dependsOn) == 0",
         reason=FORBIDDEN,
     ),
@@ -164,7 +164,7 @@ CONTAINER_RULES: tuple[ServiceRule, ...] = (
             "must have neither ports nor healthCheck with role Init, because it completes before "
             "the Main container starts; remove them or make it a Sidecar"
         ),
-        find=_of_init,
+        find=_init_serves,
         cel=(
             "self.role != 'Init' || "
             "(!has(self.healthCheck) && (!has(self.ports) || size(self.ports) == 0))"
@@ -208,8 +208,8 @@ CONTAINER_RULES: tuple[ServiceRule, ...] = (
             "must have each port and protocol once in all containers of the service, because they "
             "share the address of the pod; choose another port"
         ),
-        find=_ports_twice(_number),
-        cel=_once("{0}.port"),
+        find=_duplicate_ports(_port_number),
+        cel=_unique_ports("{0}.port"),
     ),
     ServiceRule(
         id="service-port",
@@ -219,8 +219,8 @@ CONTAINER_RULES: tuple[ServiceRule, ...] = (
             "must have each servicePort and protocol once in all containers of the service (left "
             "out, it is port); choose another servicePort"
         ),
-        find=_ports_twice(_outer_number),
-        cel=_once(_OUTER),
+        find=_duplicate_ports(_service_port_number),
+        cel=_unique_ports(_SERVICE_PORT),
     ),
     ServiceRule(
         id="port-names",

@@ -20,18 +20,20 @@ _VOLUMES = "services[].volumes[]"
 _FILES = "services[].configFiles[]"
 _SECRETS = "services[].secrets[]"
 # Not one pattern: the CEL cost of a pattern is the length of the path times that of the pattern.
-_STEPS = ("//", "/..")
+_FORBIDDEN_SEGMENTS = ("//", "/..")
 SECRET_REFERENCES = ("services[].env[].secret", _SECRETS, "imagePullSecrets[]")
 """Every reference of a service to a Secret; a test compares it with the model."""
 
 
-def _plain(at: str, field: str, what: str) -> ServiceRule:
+def _path_rule(at: str, field: str, what: str) -> ServiceRule:
     is_file = what == "file"
 
     def find(service: BootstrapService) -> Iterator[Offence]:
         for path, value in values_at(service, at):
             text = value_at(value, field)
-            if any(steps in text for steps in _STEPS) or (is_file and text.endswith("/")):
+            if any(segment in text for segment in _FORBIDDEN_SEGMENTS) or (
+                is_file and text.endswith("/")
+            ):
                 yield f"{path}.{field}", text
 
     return ServiceRule(
@@ -45,41 +47,41 @@ def _plain(at: str, field: str, what: str) -> ServiceRule:
         find=find,
         cel=" && ".join(
             (
-                *(f"!self.{field}.contains('{steps}')" for steps in _STEPS),
+                *(f"!self.{field}.contains('{segment}')" for segment in _FORBIDDEN_SEGMENTS),
                 *((f"!self.{field}.endsWith('/')",) if is_file else ()),
             )
         ),
     )
 
 
-def _paths_twice(service: BootstrapService) -> Iterator[Offence]:
+def _duplicate_paths(service: BootstrapService) -> Iterator[Offence]:
     for path, container in values_at(service, "services[]"):
         seen: set[str] = set()
-        for field, text in _places(container):
-            folder = posixpath.normpath(text)
-            if folder in seen:
+        for field, text in _mount_paths(container):
+            directory = posixpath.normpath(text)
+            if directory in seen:
                 yield f"{path}.{field}", text
-            seen.add(folder)
+            seen.add(directory)
 
 
-def _places(container: ServiceContainer) -> Iterator[tuple[str, str]]:
+def _mount_paths(container: ServiceContainer) -> Iterator[tuple[str, str]]:
     for path in ("volumes[].mountPath", "secrets[].mountPath", "configFiles[].path"):
         yield from values_at(container, path)
 
 
-def _no_size(service: BootstrapService) -> Iterator[Offence]:
+def _size_missing(service: BootstrapService) -> Iterator[Offence]:
     for path, volume in values_at(service, _VOLUMES):
         if volume.kind == "Persistent" and volume.size is None:
             yield f"{path}.size", None
 
 
-def _no_room(service: BootstrapService) -> Iterator[Offence]:
+def _size_not_positive(service: BootstrapService) -> Iterator[Offence]:
     for path, volume in values_at(service, _VOLUMES):
         if volume.size is not None and quantity.parse(volume.size) <= 0:
             yield f"{path}.size", volume.size
 
 
-def _class(service: BootstrapService) -> Iterator[Offence]:
+def _storage_class(service: BootstrapService) -> Iterator[Offence]:
     for path, volume in values_at(service, _VOLUMES):
         if volume.storage_class_name is not None and volume.kind != "Persistent":
             yield f"{path}.storageClassName", volume.storage_class_name
@@ -97,14 +99,14 @@ def _host_size(service: BootstrapService) -> Iterator[Offence]:
             yield f"{path}.size", volume.size
 
 
-def _disagree(service: BootstrapService) -> Iterator[Offence]:
+def _inconsistent_volumes(service: BootstrapService) -> Iterator[Offence]:
     first: dict[str, Volume] = {}
     for path, volume in values_at(service, _VOLUMES):
-        if _made_of(first.setdefault(volume.name, volume)) != _made_of(volume):
+        if _source_of(first.setdefault(volume.name, volume)) != _source_of(volume):
             yield path, volume.name
 
 
-def _made_of(volume: Volume) -> tuple[object, ...]:
+def _source_of(volume: Volume) -> tuple[object, ...]:
     size = None if volume.size is None else quantity.parse(volume.size)
     return volume.kind, size, volume.storage_class_name, volume.host_path
 
@@ -138,9 +140,9 @@ def _secret_rule(path: str) -> ServiceRule:
 
 
 FILE_RULES: tuple[ServiceRule, ...] = (
-    _plain(_VOLUMES, "mountPath", "directory"),
-    _plain(_SECRETS, "mountPath", "directory"),
-    _plain(_FILES, "path", "file"),
+    _path_rule(_VOLUMES, "mountPath", "directory"),
+    _path_rule(_SECRETS, "mountPath", "directory"),
+    _path_rule(_FILES, "path", "file"),
     ServiceRule(
         id="paths",
         at="services[]",
@@ -149,14 +151,14 @@ FILE_RULES: tuple[ServiceRule, ...] = (
             "must use each path once in the volumes, secrets and configFiles of a container; "
             "choose another path"
         ),
-        find=_paths_twice,
+        find=_duplicate_paths,
     ),
     ServiceRule(
         id="volume-size",
         at=_VOLUMES,
         field=f"{_VOLUMES}.size",
         message="must be set for kind Persistent, such as 10Gi",
-        find=_no_size,
+        find=_size_missing,
         cel="self.kind != 'Persistent' || has(self.size)",
         reason=REQUIRED,
     ),
@@ -165,7 +167,7 @@ FILE_RULES: tuple[ServiceRule, ...] = (
         at=_VOLUMES,
         field=f"{_VOLUMES}.size",
         message="must be greater than 0, such as 10Gi",
-        find=_no_room,
+        find=_size_not_positive,
         cel="!has(self.size) || quantity(self.size).isGreaterThan(quantity('0'))",
         got="self.size",
     ),
@@ -174,7 +176,7 @@ FILE_RULES: tuple[ServiceRule, ...] = (
         at=_VOLUMES,
         field=f"{_VOLUMES}.storageClassName",
         message="is only for kind Persistent; remove it or set that kind",
-        find=_class,
+        find=_storage_class,
         cel="!has(self.storageClassName) || self.kind == 'Persistent'",
         reason=FORBIDDEN,
     ),
@@ -203,7 +205,7 @@ FILE_RULES: tuple[ServiceRule, ...] = (
             "must have the same kind, size, storageClassName and hostPath for a volume in all "
             "containers that share it; make them the same or rename one"
         ),
-        find=_disagree,
+        find=_inconsistent_volumes,
     ),
     *map(_secret_rule, SECRET_REFERENCES),
 )

@@ -17,8 +17,8 @@ from contracts.naming import labels
 _OURS = (labels.MANAGED_BY, labels.NAME, labels.INSTANCE)
 _WORD = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _VALUE = Pattern(f"^({_WORD})?$")
-_STEP = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_KEY = Pattern(rf"^({_STEP}(\.{_STEP})*/)?{_WORD}$")
+_DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_KEY = Pattern(rf"^({_DNS_LABEL}(\.{_DNS_LABEL})*/)?{_WORD}$")
 # Of the prefix before the slash; the name is bounded by the pattern.
 _PREFIX_MAX = 253
 
@@ -33,7 +33,7 @@ def _is_ours(key: str) -> bool:
     return key.startswith(labels.RESERVED) or key in _OURS
 
 
-def _is_no_key(key: str) -> bool:
+def _is_invalid_key(key: str) -> bool:
     return len(key.rpartition("/")[0]) > _PREFIX_MAX or not _KEY.found_in(key)
 
 
@@ -53,7 +53,7 @@ def _values(field: str) -> Find:
     return find
 
 
-def _reserved(field: str) -> ServiceRule:
+def _reserved_rule(field: str) -> ServiceRule:
     return ServiceRule(
         id=f"reserved-{field}",
         at=field,
@@ -69,7 +69,7 @@ def _reserved(field: str) -> ServiceRule:
     )
 
 
-def _spelled_keys(field: str) -> ServiceRule:
+def _key_rule(field: str) -> ServiceRule:
     return ServiceRule(
         id=f"keys-{field}",
         at=field,
@@ -79,11 +79,11 @@ def _spelled_keys(field: str) -> ServiceRule:
             "letter or digit, with or without a domain and a slash before them; correct them"
         ),
         # No CEL: the schema does not bound the length of keys, so a pattern would cost too much.
-        find=_keys(field, _is_no_key),
+        find=_keys(field, _is_invalid_key),
     )
 
 
-def _spelled_values(field: str) -> ServiceRule:
+def _value_rule(field: str) -> ServiceRule:
     return ServiceRule(
         id=f"values-{field}",
         at=field,
@@ -98,7 +98,7 @@ def _spelled_values(field: str) -> ServiceRule:
 
 
 LABEL_RULES: tuple[ServiceRule, ...] = (
-    *map(_reserved, ("labels", "annotations")),
-    *map(_spelled_keys, ("labels", "annotations", "nodeSelector")),
-    *map(_spelled_values, ("labels", "nodeSelector")),
+    *map(_reserved_rule, ("labels", "annotations")),
+    *map(_key_rule, ("labels", "annotations", "nodeSelector")),
+    *map(_value_rule, ("labels", "nodeSelector")),
 )

@@ -18,12 +18,12 @@ _NOT_WRITTEN: Final = ("status",)
 _IS_OBJECTS = f"self.kind == '{OBJECTS_KIND}'"
 
 
-def _none(service: BootstrapService) -> Iterator[Offence]:
+def _no_objects(service: BootstrapService) -> Iterator[Offence]:
     if service.kind == OBJECTS_KIND and not service.objects:
         yield "objects", None
 
 
-def _stray(service: BootstrapService) -> Iterator[Offence]:
+def _objects_of_other_kind(service: BootstrapService) -> Iterator[Offence]:
     if service.kind != OBJECTS_KIND and service.objects:
         yield "objects", service.kind
 
@@ -37,7 +37,7 @@ def _incomplete(service: BootstrapService) -> Iterator[Offence]:
             yield f"objects[{at}].metadata.name", None
 
 
-def _too_much(service: BootstrapService) -> Iterator[Offence]:
+def _unsupported_fields(service: BootstrapService) -> Iterator[Offence]:
     for at, body in enumerate(service.objects or ()):
         for field in _NOT_WRITTEN:
             if field in body:
@@ -48,16 +48,16 @@ def _too_much(service: BootstrapService) -> Iterator[Offence]:
                 yield f"objects[{at}].metadata.{field}", metadata[field]
 
 
-def _twice(service: BootstrapService) -> Iterator[Offence]:
+def _duplicate_objects(service: BootstrapService) -> Iterator[Offence]:
     seen: set[tuple[str, str, str]] = set()
     for at, body in enumerate(service.objects or ()):
-        mark = (*kind_of(body), name_of(body))
-        if mark in seen:
-            yield f"objects[{at}].metadata.name", mark[2]
-        seen.add(mark)
+        object_id = (*kind_of(body), name_of(body))
+        if object_id in seen:
+            yield f"objects[{at}].metadata.name", object_id[2]
+        seen.add(object_id)
 
 
-def _own_kinds(service: BootstrapService) -> Iterator[Offence]:
+def _operator_kinds(service: BootstrapService) -> Iterator[Offence]:
     for at, body in enumerate(service.objects or ()):
         if kind_of(body)[0] == GROUP:
             yield f"objects[{at}].apiVersion", body.get("apiVersion")
@@ -68,7 +68,7 @@ OBJECT_RULES: tuple[ServiceRule, ...] = (
         id="objects-required",
         field="objects",
         message="must not be empty for kind Objects; add an object, or choose another kind",
-        find=_none,
+        find=_no_objects,
         cel=f"!({_IS_OBJECTS}) || (has(self.objects) && size(self.objects) > 0)",
         reason=REQUIRED,
     ),
@@ -76,7 +76,7 @@ OBJECT_RULES: tuple[ServiceRule, ...] = (
         id="objects-stray",
         field="objects",
         message="is only for kind Objects; remove it or set that kind",
-        find=_stray,
+        find=_objects_of_other_kind,
         cel=f"{_IS_OBJECTS} || !has(self.objects) || size(self.objects) == 0",
         got="self.kind",
         reason=FORBIDDEN,
@@ -95,14 +95,14 @@ OBJECT_RULES: tuple[ServiceRule, ...] = (
             "must have no status, and only name, labels and annotations in metadata; remove the "
             "field (a namespaced object is created in the namespace of the datacenter)"
         ),
-        find=_too_much,
+        find=_unsupported_fields,
         reason=FORBIDDEN,
     ),
     ServiceRule(
         id="objects-unique",
         field="objects",
         message="must have each object once, by group, kind and name; remove one",
-        find=_twice,
+        find=_duplicate_objects,
     ),
     ServiceRule(
         id="objects-own-kinds",
@@ -111,7 +111,7 @@ OBJECT_RULES: tuple[ServiceRule, ...] = (
             f"must not be of a kind of {GROUP}, which configure the operator; create them "
             "yourself, or use kind OpenBaoCluster"
         ),
-        find=_own_kinds,
+        find=_operator_kinds,
         reason=FORBIDDEN,
     ),
 )

@@ -34,16 +34,16 @@ def openbao_violations(
     if service.openbao is None:
         return ()
     name = names.object_name(datacenter or _ANY, service.name)
-    results = _judged(name, thaw(service.openbao))
+    results = _violations(name, thaw(service.openbao))
     # The name of a service has its own rule.
     return tuple(
-        Violation(_placed(one.field, path), one.value, one.rule, one.message)
+        Violation(_prefixed(one.field, path), one.value, one.rule, one.message)
         for one in results
         if not one.field.startswith("metadata")
     )
 
 
-def _judged(name: str, spec: Any) -> tuple[Violation, ...]:
+def _violations(name: str, spec: Any) -> tuple[Violation, ...]:
     body = {
         "apiVersion": API_VERSION,
         "kind": CLUSTER_KIND,
@@ -61,12 +61,12 @@ def _unknown(body: dict[str, Any]) -> Iterator[Violation]:
     try:
         OpenBaoCluster.model_validate(body, extra="forbid")
     except ValidationError as error:
-        for part in error.errors():
+        for detail in error.errors():
             path = "".join(
-                f"[{step}]" if isinstance(step, int) else f".{step}" for step in part["loc"]
+                f"[{key}]" if isinstance(key, int) else f".{key}" for key in detail["loc"]
             )
-            yield Violation(path[1:], shown(part["input"]), "schema", UNKNOWN_MESSAGE)
+            yield Violation(path[1:], shown(detail["input"]), "schema", UNKNOWN_MESSAGE)
 
 
-def _placed(field: str, path: str) -> str:
+def _prefixed(field: str, path: str) -> str:
     return f"{path}.openbao{field.removeprefix('spec')}".lstrip(".")

@@ -20,7 +20,7 @@ FORBIDDEN: CelReason = "FieldValueForbidden"
 REQUIRED: CelReason = "FieldValueRequired"
 _VAULT = "OpenBaoCluster"
 _WITHOUT_PODS = (_VAULT, OBJECTS_KIND)
-_SCALED = ("Deployment", "StatefulSet")
+_KINDS_WITH_REPLICAS = ("Deployment", "StatefulSet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +51,18 @@ def _containers(service: BootstrapService) -> Iterator[Offence]:
         yield "services", ", ".join(container.name for container in service.services)
 
 
-def _no_spec(service: BootstrapService) -> Iterator[Offence]:
+def _openbao_missing(service: BootstrapService) -> Iterator[Offence]:
     if service.kind == _VAULT and service.openbao is None:
         yield "openbao", None
 
 
-def _stray_spec(service: BootstrapService) -> Iterator[Offence]:
+def _openbao_of_other_kind(service: BootstrapService) -> Iterator[Offence]:
     if service.kind != _VAULT and service.openbao is not None:
         yield "openbao", service.kind
 
 
 def _replicas(service: BootstrapService) -> Iterator[Offence]:
-    if service.replicas is not None and service.kind not in _SCALED:
+    if service.replicas is not None and service.kind not in _KINDS_WITH_REPLICAS:
         yield "replicas", service.replicas
 
 
@@ -78,7 +78,7 @@ def _host_paths(service: BootstrapService) -> Iterator[Offence]:
             yield f"{path}.kind", volume.kind
 
 
-def _on_itself(service: BootstrapService) -> Iterator[Offence]:
+def _self_dependency(service: BootstrapService) -> Iterator[Offence]:
     own = (service.name, OPENBAO_READY) if service.kind == _VAULT else (service.name,)
     for position, name in enumerate(service.depends_on):
         if name in own:
@@ -105,7 +105,7 @@ _HAS_PODS = f"!(self.kind in {list(_WITHOUT_PODS)!r})"
 _NO_JOBS = " && ".join(
     f"!self.serviceAccountName.endsWith('{suffix}')" for suffix in names.JOB_ACCOUNT_SUFFIXES
 )
-_OF_PODS = (
+_POD_FIELDS = (
     "annotations",
     "nodeSelector",
     "tolerations",
@@ -116,7 +116,7 @@ _OF_PODS = (
 """Fields about pods, which are part of `openbao` and `objects` for kinds without pods."""
 
 
-def _of_pods(field: str) -> ServiceRule:
+def _pod_field_rule(field: str) -> ServiceRule:
     def find(service: BootstrapService) -> Iterator[Offence]:
         if service.kind in _WITHOUT_PODS and value_at(service, field):
             yield field, service.kind
@@ -162,7 +162,7 @@ SERVICE_RULES: tuple[ServiceRule, ...] = (
         id="openbao-required",
         field="openbao",
         message="must be set for kind OpenBaoCluster; add the spec of the cluster",
-        find=_no_spec,
+        find=_openbao_missing,
         cel=f"{_NO_VAULT} || has(self.openbao)",
         reason=REQUIRED,
     ),
@@ -170,12 +170,12 @@ SERVICE_RULES: tuple[ServiceRule, ...] = (
         id="openbao-stray",
         field="openbao",
         message="is only for kind OpenBaoCluster; remove it or set that kind",
-        find=_stray_spec,
+        find=_openbao_of_other_kind,
         cel=f"{_IS_VAULT} || !has(self.openbao)",
         got="self.kind",
         reason=FORBIDDEN,
     ),
-    *map(_of_pods, _OF_PODS),
+    *map(_pod_field_rule, _POD_FIELDS),
     ServiceRule(
         id="openbao-name",
         field="name",
@@ -196,7 +196,7 @@ SERVICE_RULES: tuple[ServiceRule, ...] = (
             "openbao.replicas, a DaemonSet one pod per node)"
         ),
         find=_replicas,
-        cel=f"!has(self.replicas) || self.kind in {list(_SCALED)}",
+        cel=f"!has(self.replicas) || self.kind in {list(_KINDS_WITH_REPLICAS)}",
         reason=FORBIDDEN,
     ),
     ServiceRule(
@@ -234,7 +234,7 @@ SERVICE_RULES: tuple[ServiceRule, ...] = (
             "must not name the service itself, nor openbao:ready for kind OpenBaoCluster, because "
             "it would wait forever; remove that name"
         ),
-        find=_on_itself,
+        find=_self_dependency,
         cel=(
             "!has(self.dependsOn) || (!(self.name in self.dependsOn) && "
             f"({_NO_VAULT} || !('{OPENBAO_READY}' in self.dependsOn)))"

@@ -41,10 +41,10 @@ def _rule(path: str, key: str) -> ServiceRule:
         for location, items in values_at(service, path):
             seen: set[str] = set()
             for at, item in enumerate(items):
-                mark = value_at(item, key) if key else item
-                if mark in seen:
-                    yield f"{location}[{at}]{'.' if key else ''}{key}", mark
-                seen.add(mark)
+                item_key = value_at(item, key) if key else item
+                if item_key in seen:
+                    yield f"{location}[{at}]{'.' if key else ''}{key}", item_key
+                seen.add(item_key)
 
     return ServiceRule(
         id=f"unique-{path.replace('[]', '')}",
@@ -55,4 +55,4 @@ def _rule(path: str, key: str) -> ServiceRule:
     )
 
 
-UNIQUE_RULES: tuple[ServiceRule, ...] = tuple(_rule(*listed) for listed in KEYS.items())
+UNIQUE_RULES: tuple[ServiceRule, ...] = tuple(_rule(*entry) for entry in KEYS.items())

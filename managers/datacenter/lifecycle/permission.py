@@ -27,9 +27,9 @@ def refusal(record: ServiceRecord) -> ProviderError | None:
     """Return the error if the datacenter does not allow the service; None if it does."""
     if record.retiring:
         return None
-    place, service = record.datacenter, record.desired.service
-    of_node = tuple(node_access_violations(service, place.node_access, place.name))
-    of_kinds = tuple(object_kind_violations(service, place.object_kinds, place.name))
+    datacenter, service = record.datacenter, record.desired.service
+    of_node = tuple(node_access_violations(service, datacenter.node_access, datacenter.name))
+    of_kinds = tuple(object_kind_violations(service, datacenter.object_kinds, datacenter.name))
     if not of_node and not of_kinds:
         return None
     reason = NODE_ACCESS_DENIED if of_node else OBJECT_KIND_DENIED

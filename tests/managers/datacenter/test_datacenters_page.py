@@ -119,7 +119,7 @@ def test_the_hook_gives_what_the_operator_takes() -> None:
     assert f'entry-points."{entry_points.GROUP}"' in PAGE
     assert f"`ctx.deadline` seconds ({hooks.DEADLINE:g})" in WORDS
     assert f"takes longer than {hooks.DEADLINE:g} s" in WORDS
-    assert f"asked again after {DEGRADED_HOOK_INTERVAL:g} s" in WORDS
+    assert f"called again after {DEGRADED_HOOK_INTERVAL:g} s" in WORDS
     assert HOOK_INTERVAL == 300.0
     assert "every five minutes" in WORDS
     assert hooks.THREADS == 4
