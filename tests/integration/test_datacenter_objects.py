@@ -143,7 +143,7 @@ class Place:
         end = clock.monotonic() + 30.0
         while True:
             seen = await self.provider.observe(record)
-            if seen.well and seen.digest == record.desired.digest:
+            if seen.healthy and seen.digest == record.desired.digest:
                 return
             assert clock.monotonic() < end, seen
             await clock.sleep(0.1)

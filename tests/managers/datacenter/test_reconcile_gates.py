@@ -96,7 +96,7 @@ async def test_offline_nobody_asks_about_the_namespace(server: Server, operator:
     assert server.ready() == ("Unknown", "Offline")
     record = server.live(WORKLOADS, "fra1.dns")["status"]
     assert (record["state"], record["conditions"][0]["status"]) == ("Running", "Unknown")
-    assert "nobody looks" in record["message"]
+    assert "not observed" in record["message"]
     server.edit(state="Active", bootstrapServices=[SHIPPER, DNS])
     await operator.settle()
     assert server.ready() == ("True", "AllRunning")

@@ -56,7 +56,7 @@ FAULTS = {
     "refused": Fault(FaultKind.REFUSED),
 }
 BY_FAULT = pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-BY_ROWS = pytest.mark.parametrize("records", RECORDS.values(), ids=RECORDS)
+BY_RECORDS = pytest.mark.parametrize("records", RECORDS.values(), ids=RECORDS)
 CALLS_MAX = 60
 
 
@@ -71,7 +71,7 @@ async def brought(*records: ServiceRecord) -> Bench:
 
 class TestCrashes:
     @BY_FAULT
-    @BY_ROWS
+    @BY_RECORDS
     async def test_after_each_write_the_end_is_the_same(
         self, records: tuple[ServiceRecord, ...], fault: Fault
     ) -> None:
