@@ -64,7 +64,7 @@ def test_what_leads_into_a_circle_is_no_part_of_it() -> None:
 def test_a_service_that_waits_for_itself_is_left_out(answers: list[SourceResult]) -> None:
     found = merge_result(answers)
     assert desired(found) == {}
-    assert "circle: v -> v; what" in errors(found)["declared"]
+    assert "cycle: v -> v; existing" in errors(found)["declared"]
 
 
 def test_a_vault_may_not_wait_for_what_waits_for_vaults() -> None:
