@@ -94,7 +94,7 @@ def events_sent(world: World) -> dict[str, int]:
 
 def test_each_transition_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     hook = Given("net", service("agent"))
-    monkeypatch.setattr(entry_points, "fill", lambda registry: registry.register(hook))
+    monkeypatch.setattr(entry_points, "register_hooks", lambda registry: registry.register(hook))
 
     async def main(world: World) -> None:
         async with world.operator():

@@ -148,7 +148,9 @@ def test_13_datacenters_are_read_in_pages_and_to_the_last() -> None:
 def test_13_a_datacenter_that_is_slow_delays_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main(world: World) -> None:
         slow = Slow(world.simulation.clock)
-        monkeypatch.setattr(entry_points, "fill", lambda registry: registry.register(slow))
+        monkeypatch.setattr(
+            entry_points, "register_hooks", lambda registry: registry.register(slow)
+        )
         async with world.operator():
             for number in range(8):
                 world.put(DATACENTERS, datacenter(name=f"dc{number}", namespace=NAMESPACE))
