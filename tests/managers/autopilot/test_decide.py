@@ -78,10 +78,7 @@ CHANGED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         ("dead_server_last_contact_threshold",),
     ),
     "switched off": ({"cleanup_dead_servers": False}, ("cleanup_dead_servers",)),
-    "two at once": (
-        {"min_quorum": 0, "max_trailing_logs": 1},
-        ("max_trailing_logs", "min_quorum"),
-    ),
+    "two at once": ({"min_quorum": 0, "max_trailing_logs": 1}, ("max_trailing_logs", "min_quorum")),
     "nothing that can be read": ({"last_contact_threshold": None}, ("last_contact_threshold",)),
     "something that we do not set": ({"a_newer_setting": 1}, ()),
 }

@@ -12,13 +12,7 @@ from contracts.api.cluster.status_backup import Operation
 from contracts.conditions.reasons_backup import FAILURES, RUN_REASONS
 from contracts.state_machine import Transition
 from managers.backup.inputs import BackupFacts
-from managers.backup.state_machine import (
-    STATES,
-    TRANSITIONS,
-    Action,
-    decide,
-    state_of,
-)
+from managers.backup.state_machine import STATES, TRANSITIONS, Action, decide, state_of
 from managers.backup.status import MOVES, next_status
 from managers.jobs.status import JobSeen
 from runtime.testing.clock import EPOCH as NOW

@@ -33,11 +33,7 @@ FIRST: dict[str, tuple[gen.Cluster | None, str, str]] = {
         "",
         "UpgradePending",
     ),
-    "an upgrade": (
-        cluster().having(upgrade=ROLLS),
-        "",
-        "UpgradePending",
-    ),
+    "an upgrade": (cluster().having(upgrade=ROLLS), "", "UpgradePending"),
 }
 
 

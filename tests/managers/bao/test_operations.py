@@ -13,10 +13,7 @@ SETTINGS = "sys/storage/raft/autopilot/configuration"
 
 
 async def test_a_leader_is_asked_to_step_down_and_answers_without_a_body(tmp_path: Path) -> None:
-    async with (
-        serving(tmp_path, {"sys/step-down": (204, None)}) as server,
-        server.client() as bao,
-    ):
+    async with serving(tmp_path, {"sys/step-down": (204, None)}) as server, server.client() as bao:
         await bao.step_down(ADDRESS, "token")
     assert server.asked == [Asked("PUT", "/v1/sys/step-down", "token", None)]
 

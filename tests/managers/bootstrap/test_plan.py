@@ -124,12 +124,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, tuple[Effect, ...], str]] = {
         (),
         "UnsealKeyRotationRefused",
     ),
-    "a supplied key is waited for and never made": (
-        SUPPLIED,
-        NOTHING,
-        (),
-        "PrerequisitesMissing",
-    ),
+    "a supplied key is waited for and never made": (SUPPLIED, NOTHING, (), "PrerequisitesMissing"),
     "a supplied key that is gone is not made either": (
         SUPPLIED.initialized(),
         NOTHING.with_claims(0),
@@ -185,9 +180,7 @@ def test_a_key_is_never_drawn_while_data_may_exist() -> None:
     """Rules I02 and I03, over every combination of what the step looks at."""
     drawn = 0
     for cluster, claims, secrets in itertools.product(
-        (NEW, OLD, SELF, SUPPLIED, LOGIN),
-        ((), (0,), (1, 2)),
-        ((), (KEY,), (TOKEN,), (KEY, TOKEN)),
+        (NEW, OLD, SELF, SUPPLIED, LOGIN), ((), (0,), (1, 2)), ((), (KEY,), (TOKEN,), (KEY, TOKEN))
     ):
         world = NOTHING.with_secrets(*secrets).with_claims(*claims)
         data = bool(claims) or cluster is OLD

@@ -11,13 +11,7 @@ from managers.bootstrap.server_pod_part import audit_volume, server_part
 from tests import gen
 
 PIN = {"version": "v1", "sha256sum": "0" * 64}
-IMAGE = {
-    "type": "secret",
-    "name": "a",
-    "image": "registry.example.com/a",
-    "binaryName": "a",
-    **PIN,
-}
+IMAGE = {"type": "secret", "name": "a", "image": "registry.example.com/a", "binaryName": "a", **PIN}
 COMMAND = {"type": "secret", "name": "a", "command": "a", **PIN}
 EMPTY: dict[str, Any] = {"emptyDir": {}}
 

@@ -42,10 +42,7 @@ def planned(wish: gen.Cluster, *secrets: SecretFacts, claim: NamedPvcFacts | Non
 
 
 # sentence: (wish, Secrets, claim, reason, words)
-ROWS: dict[
-    str,
-    tuple[gen.Cluster, tuple[SecretFacts, ...], NamedPvcFacts | None, str, str],
-] = {
+ROWS: dict[str, tuple[gen.Cluster, tuple[SecretFacts, ...], NamedPvcFacts | None, str, str]] = {
     "all is there": (MANAGED, (ROOTS,), CLAIM, "", ""),
     "the authorities are not there": (MANAGED, (), CLAIM, "TLSSecretMissing", "Secret roots"),
     "one of them is not": (

@@ -42,11 +42,7 @@ def until(**left: float) -> CertificateFacts:
 # sentence: (what is looked at, the check that objects, a word of what it says)
 ROWS: dict[str, tuple[CheckInput, str | None, str]] = {
     "a good certificate": (given_that(GOOD), None, ""),
-    "more names than asked for": (
-        given_that(replace(GOOD, dns_names=frozenset("abc"))),
-        None,
-        "",
-    ),
+    "more names than asked for": (given_that(replace(GOOD, dns_names=frozenset("abc"))), None, ""),
     "content that cannot be read": (given_that(None, problem="it is soup"), "unusable", "soup"),
     "no certificate at all": (given_that(None), "unusable", "no certificate"),
     "a key of another certificate": (

@@ -96,8 +96,7 @@ ROWS: dict[str, tuple[gen.World, tuple[Effect, ...], str, bool]] = {
     ),
     "a server certificate that ends soon": (
         NOTHING.with_secrets(
-            CA,
-            gen.secret("x-tls-server", certificate=lasting(server_certificate(MEANT), days=29)),
+            CA, gen.secret("x-tls-server", certificate=lasting(server_certificate(MEANT), days=29))
         ),
         (ISSUE_SERVER,),
         "PrerequisitesMissing",

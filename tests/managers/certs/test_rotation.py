@@ -224,9 +224,7 @@ async def test_an_authority_that_is_another_than_was_looked_at_is_left_alone(
 
 
 @pytest.mark.parametrize("effect", [PromoteAuthority, DropAuthority])
-async def test_a_turn_whose_files_are_not_there_changes_nothing(
-    effect: type[EffectByUid],
-) -> None:
+async def test_a_turn_whose_files_are_not_there_changes_nothing(effect: type[EffectByUid]) -> None:
     made = await farm()
     before = made.files_of(CA)
     uid = made.secrets()[CA.name].uid

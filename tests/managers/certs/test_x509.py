@@ -179,9 +179,7 @@ def test_the_two_kinds_of_certificate_may_do_their_own_thing_only() -> None:
 
 def test_an_authority_of_another_kind_signs_nothing() -> None:
     key = rsa.generate_private_key(65537, 2048).private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     with pytest.raises(ValueError, match="elliptic curve"):
         issue_server(KeyPair(AUTHORITY.certificate, key), NAMES, ADDRESSES, gen.NOW)

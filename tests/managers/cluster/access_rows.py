@@ -16,13 +16,7 @@ RECOVERY = {
 
 # sentence: (cluster, world, outcome of the pass, condition, "status reason")
 ACCESS_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
-    "a root token is a way in": (
-        OLD,
-        FINE,
-        Done(),
-        "UserAccessBootstrap",
-        "True RootTokenStored",
-    ),
+    "a root token is a way in": (OLD, FINE, Done(), "UserAccessBootstrap", "True RootTokenStored"),
     "a login of the operator alone is none for people": (
         OLD.self_init(login=True),
         FINE,

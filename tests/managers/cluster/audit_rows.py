@@ -13,5 +13,5 @@ AUDIT_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
         Done(),
         "AuditFileStorageReady",
         "False PrerequisitesMissing",
-    ),
+    )
 }

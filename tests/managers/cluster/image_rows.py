@@ -9,5 +9,5 @@ FINE = gen.running(OLD)
 ASKING = OLD.wanting(imageVerification={"enabled": True, "publicKey": KEY})
 
 IMAGE_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
-    "nobody has looked at the image": (ASKING, FINE, Done(), "ImageVerified", "Unknown Unknown"),
+    "nobody has looked at the image": (ASKING, FINE, Done(), "ImageVerified", "Unknown Unknown")
 }

@@ -61,13 +61,7 @@ SERVER_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
         "OpenBaoLeader",
         "False MultipleLeaders",
     ),
-    "no members yet": (
-        NEW,
-        gen.world(),
-        Done(),
-        "RaftMembershipReady",
-        "Unknown NotInitialized",
-    ),
+    "no members yet": (NEW, gen.world(), Done(), "RaftMembershipReady", "Unknown NotInitialized"),
     "the members were never read": (
         OLD,
         FINE,
@@ -77,13 +71,7 @@ SERVER_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
     ),
     "all are voters": (raft(3), FINE, Done(), "RaftMembershipReady", "True AllVoters"),
     "a voter is missing": (raft(2, 1), FINE, Done(), "RaftMembershipReady", "False VotersMissing"),
-    "one voter too many": (
-        raft(4),
-        FINE,
-        Done(),
-        "RaftMembershipReady",
-        "False MembersUnexpected",
-    ),
+    "one voter too many": (raft(4), FINE, Done(), "RaftMembershipReady", "False MembersUnexpected"),
     "members of two clusters": (
         raft(3, lastError=trouble("SplitBrain")),
         FINE,

@@ -46,12 +46,7 @@ def advice(
 # sentence: (world, fields without effect, spec, "status reason")
 ROWS: dict[str, tuple[gen.World, tuple[str, ...], dict[str, Any], str]] = {
     "nobody said what it is for": (FINE, (), {}, "False ProfileNotSet"),
-    "it is for development": (
-        FINE,
-        (),
-        {"profile": "Development"},
-        "False DevelopmentProfile",
-    ),
+    "it is for development": (FINE, (), {"profile": "Development"}, "False DevelopmentProfile"),
     "a field has no effect": (
         FINE,
         ("spec.backup is not built",),

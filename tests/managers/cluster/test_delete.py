@@ -85,11 +85,7 @@ class TestRetain:
         await bench.run("Retain")
         ops = bench.api.body_of("patch Secret x-unseal-key")
         assert {"op": "test", "path": "/metadata/uid", "value": uid} in ops
-        assert {
-            "op": "replace",
-            "path": "/metadata/resourceVersion",
-            "value": version,
-        } in ops
+        assert {"op": "replace", "path": "/metadata/resourceVersion", "value": version} in ops
 
     @pytest.mark.parametrize(("code", "error"), [(422, Invalid), (409, Conflict)])
     async def test_the_cluster_stays_while_a_key_could_not_be_let_go_of(

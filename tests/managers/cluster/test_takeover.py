@@ -242,10 +242,7 @@ async def test_a_cluster_that_is_deleted_meanwhile_leaves_no_servers(
     world = await begun(monkeypatch)
     await world.until("Syncing")
     live = world.api.objects[(CLUSTERS, KEY)]
-    deleted = {
-        **live["metadata"],
-        "deletionTimestamp": world.bench.outside.clock.now().isoformat(),
-    }
+    deleted = {**live["metadata"], "deletionTimestamp": world.bench.outside.clock.now().isoformat()}
     world.api.holding((CLUSTERS, {**live, "metadata": deleted}))
     for _ in range(6):
         await world.bench.turn()

@@ -110,10 +110,7 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "nothing": (b"", "no PEM block"),
     "a certificate": (CERTIFICATE, "no PEM block"),
     "the head alone": (PEM.partition(b"-----END")[0], "no PEM block"),
-    "another end": (
-        PEM.replace(b"END PRIVATE KEY", b"END RSA PRIVATE KEY"),
-        "no PEM block",
-    ),
+    "another end": (PEM.replace(b"END PRIVATE KEY", b"END RSA PRIVATE KEY"), "no PEM block"),
     "no base64": (b"-----BEGIN PRIVATE KEY-----\n!\n-----END PRIVATE KEY-----\n", "not base64"),
     "other bytes": (key_files.pem("PRIVATE KEY", b"garbage"), "cannot be read"),
     "a password": (key_files.key_pem(ECDSA, password=b"p"), "behind a password"),

@@ -133,10 +133,7 @@ LIES: dict[str, tuple[dict[str, Any], str]] = {
     "another log": (Log().promise(hashed(SIGNED)), "does not trust"),
     "another time": (changed(integratedTime=TIME + 1), "not signed by the log"),
     "another place": (changed(logIndex=8), "not signed by the log"),
-    "another body": (
-        changed(body=base64_of(orjson.dumps(hashed(OTHER)))),
-        "not signed by the log",
-    ),
+    "another body": (changed(body=base64_of(orjson.dumps(hashed(OTHER)))), "not signed by the log"),
     "another document": (LOG.promise(hashed(OTHER)), "another signature"),
     "another document in an envelope": (LOG.promise(dsse(OTHER)), "another signature"),
     "another signature of it": (LOG.promise(hashed(RESIGNED)), "another signature"),
@@ -197,8 +194,7 @@ def test_a_log_whose_entries_hold_no_promise_hides_no_other() -> None:
 
 
 @pytest.mark.parametrize(
-    "junk",
-    [b"", b"[]", b"{}", b'{"tlogs":[{}]}', b'{"tlogs":[{"logId":{"keyId":"!"}}]}'],
+    "junk", [b"", b"[]", b"{}", b'{"tlogs":[{}]}', b'{"tlogs":[{"logId":{"keyId":"!"}}]}']
 )
 def test_a_trust_root_that_cannot_be_used_is_no_trust_root(junk: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):

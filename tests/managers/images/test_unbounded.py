@@ -144,9 +144,7 @@ PROMISES: dict[str, dict[str, object]] = {
 def test_a_promise_that_nobody_can_read_proves_nothing(fields: dict[str, object]) -> None:
     promise = {"body": "", "integratedTime": 1, "logIndex": 1, "logID": "aa", **fields}
     signed = Signed(
-        b"content",
-        b"signature",
-        ({"Payload": promise, "SignedEntryTimestamp": base64_of(b"x")},),
+        b"content", b"signature", ({"Payload": promise, "SignedEntryTimestamp": base64_of(b"x")},)
     )
     begin, end = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
     root = TrustRoot({"aa": LogKey(Signer().key.public_key(), begin, end)})

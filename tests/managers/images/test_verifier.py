@@ -16,13 +16,7 @@ from managers.images.policy import VerificationRequest, answer_key
 from managers.images.registry import RegistrySession
 from managers.images.signatures import prove
 from managers.images.trust import NOTHING
-from managers.images.verifier import (
-    BUDGET,
-    PROVEN_FOR,
-    REFUSED_FOR,
-    UNREACHABLE_FOR,
-    ImageVerifier,
-)
+from managers.images.verifier import BUDGET, PROVEN_FOR, REFUSED_FOR, UNREACHABLE_FOR, ImageVerifier
 from runtime.builtin_kinds import SECRET
 from tests.managers.images.bench import bench
 from tests.managers.images.recorded import KINDS, base64_of, recording

@@ -1,9 +1,7 @@
 """What the servers say of who is a member."""
 
 from managers.bao.models import Member
-from managers.membership.decide import (
-    Answers,
-)
+from managers.membership.decide import Answers
 
 ONE_CLUSTER = {"x-0": "c1", "x-1": "c1", "x-2": "c1"}
 

@@ -204,10 +204,7 @@ def test_equal_answers_give_an_equal_status_whatever_the_time(
     assert (reason == "SplitBrain") is ({"a", "b"} <= set(ids.values()))
 
 
-READERS = (
-    Member(node_id="x-read-0", voter=False),
-    Member(node_id="x-read-1", voter=False),
-)
+READERS = (Member(node_id="x-read-0", voter=False), Member(node_id="x-read-1", voter=False))
 
 
 class TestReadReplicas:

@@ -54,12 +54,7 @@ async def test_a_server_that_is_silent_is_in_no_cluster() -> None:
 NOBODY: dict[str, tuple[tuple[gen.Pod, ...], TokenSource | None, list[str], str]] = {
     "nobody is there": ((), ROOT, [], "leads"),
     "nobody leads": ((STANDBY,), ROOT, ["health 10.0.0.2"], "leads"),
-    "the leader is not ready": (
-        (LEADER.unready(), STANDBY),
-        ROOT,
-        ["health 10.0.0.2"],
-        "leads",
-    ),
+    "the leader is not ready": ((LEADER.unready(), STANDBY), ROOT, ["health 10.0.0.2"], "leads"),
     "the leader is going away": (
         (LEADER.terminating(), STANDBY),
         ROOT,

@@ -61,12 +61,7 @@ ROWS: dict[str, tuple[gen.World, Mapping[str, Any], Told, str]] = {
         ("Unknown", RECOMMENDED),
         "does not name 192.0.2.2",
     ),
-    "the user names all": (
-        FOUND,
-        {"apiServerEndpointIPs": [*BEHIND]},
-        ("True", KIND),
-        "may call",
-    ),
+    "the user names all": (FOUND, {"apiServerEndpointIPs": [*BEHIND]}, ("True", KIND), "may call"),
 }
 
 

@@ -82,11 +82,7 @@ CASES: dict[str, tuple[gen.Cluster, ExposureFacts, list[str]]] = {
         THERE,
         ["Service x-metrics", "ServiceMonitor x"],
     ),
-    "no Prometheus": (
-        monitor(),
-        ExposureFacts(NONE),
-        ["ConfigMap x-tls-ca", "Service x-metrics"],
-    ),
+    "no Prometheus": (monitor(), ExposureFacts(NONE), ["ConfigMap x-tls-ca", "Service x-metrics"]),
     "metrics without a monitor": (
         gen.cluster(observability={"metrics": {"enabled": True}}),
         THERE,

@@ -88,14 +88,7 @@ ROWS: dict[str, Row] = {
     ),
     "a server calls nobody in the world": ({}, "out", INTERNET, 443, "TCP", False),
     "a server calls no application": ({}, "out", APP, 8080, "TCP", False),
-    "DNS may run elsewhere": (
-        {"dnsNamespace": "dns"},
-        "out",
-        Peer("dns"),
-        53,
-        "UDP",
-        True,
-    ),
+    "DNS may run elsewhere": ({"dnsNamespace": "dns"}, "out", Peer("dns"), 53, "UDP", True),
     "then it no longer runs where it did": ({"dnsNamespace": "dns"}, "out", DNS, 53, "UDP", False),
     "a cache of names on the node is asked": (
         {"dnsEndpointIPs": ["169.254.20.10"]},

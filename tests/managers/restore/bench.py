@@ -13,11 +13,7 @@ from baoctl.jobs.submission_permit import CLAIM_MANAGER
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from contracts.api.job_result import EXECUTOR_MANAGER
-from contracts.jobs.template import (
-    AuthorityFile,
-    JobLogin,
-    JobTemplate,
-)
+from contracts.jobs.template import AuthorityFile, JobLogin, JobTemplate
 from managers.bao.models import Member, ServerHealth
 from managers.jobs.client import Jobs
 from managers.operation_lock.client import OperationLocks

@@ -30,18 +30,13 @@ CASES = (*BEFORE, *RUNNING)
 
 
 @pytest.mark.parametrize(
-    ("situation", "act", "to", "reason"),
-    [pytest.param(*case[1:], id=case[0]) for case in CASES],
+    ("situation", "act", "to", "reason"), [pytest.param(*case[1:], id=case[0]) for case in CASES]
 )
 def test_each_situation_has_its_row(
     situation: RestoreFacts, act: str, to: str, reason: str
 ) -> None:
     decision = decide(situation)
-    assert (decision.row.action, decision.row.to or "", decision.reason) == (
-        act,
-        to,
-        reason,
-    )
+    assert (decision.row.action, decision.row.to or "", decision.reason) == (act, to, reason)
 
 
 def test_every_row_decides_in_some_example() -> None:

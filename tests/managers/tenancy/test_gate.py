@@ -46,10 +46,7 @@ CASES: dict[str, tuple[list[Object], str]] = {
         [tenant(provisioned=False, grants=[grant()])],
         "TenantNotProvisioned",
     ),
-    "a status of nonsense": (
-        [tenant(provisioned="yes", grants="all")],
-        "TenantNotProvisioned",
-    ),
+    "a status of nonsense": ([tenant(provisioned="yes", grants="all")], "TenantNotProvisioned"),
     "grants of nonsense": (
         [tenant(provisioned=True, grants=["all", {"cluster": 1}])],
         "SecretAccessPending",

@@ -70,9 +70,7 @@ class Owners:
             self.of.setdefault((field,), set()).add(manager)
 
 
-async def test_u01_each_field_of_the_status_has_one_writer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_u01_each_field_of_the_status_has_one_writer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Over a whole upgrade, with its lock and its snapshot.
 
     What other reconcilers own (adminOps, backup, restore) is cut out of this write by the writer,

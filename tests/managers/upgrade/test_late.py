@@ -113,10 +113,7 @@ NO_REASONS: dict[str, tuple[gen.World, str]] = {
         gen.running(CLUSTER).tried(EVICT, "uid-x-1", timedelta(minutes=1), WORDS),
         "HealthCheckFailed",
     ),
-    "one that let the pod go": (
-        gen.running(CLUSTER).tried(EVICT, "uid-x-1"),
-        "HealthCheckFailed",
-    ),
+    "one that let the pod go": (gen.running(CLUSTER).tried(EVICT, "uid-x-1"), "HealthCheckFailed"),
     "one over a pod that is gone": (
         gen.running(CLUSTER).tried(EVICT, "uid-of-another", timedelta(), WORDS),
         "HealthCheckFailed",

@@ -73,12 +73,7 @@ def upgrading(reason: str) -> dict[str, Any]:
 
 SECOND = {"phase": "Idle", "operationID": "0123456789", "greenRevision": "0123456789abcdef"}
 GIVEN_UP = {"phase": "Idle", "failedRevision": "0123456789abcdef"}
-OVER = status(
-    None,
-    "2.5.0",
-    conditions=[upgrading("Idle")],
-    replicas=3,
-)
+OVER = status(None, "2.5.0", conditions=[upgrading("Idle")], replicas=3)
 
 # sentence: (status, state, in progress, completed, total, partition)
 STATES: dict[str, tuple[ClusterStatus, tuple[float, ...]]] = {

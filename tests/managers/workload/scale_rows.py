@@ -20,31 +20,15 @@ FOUR_BY_HAND = servers(3).set_to(gen.stateful_set().sized(4))
 
 # sentence: (spec, world, what is said and done)
 DOWN: dict[str, tuple[gen.Cluster, Servers, str]] = {
-    "the highest leaves the raft cluster first": (
-        ONE,
-        servers(3),
-        "3 Scaling [remove-peer x-2]",
-    ),
-    "then its pod goes": (
-        ONE,
-        servers(3).marked(2).saying(*raft("x-0", "x-1")),
-        "2 Scaling",
-    ),
+    "the highest leaves the raft cluster first": (ONE, servers(3), "3 Scaling [remove-peer x-2]"),
+    "then its pod goes": (ONE, servers(3).marked(2).saying(*raft("x-0", "x-1")), "2 Scaling"),
     "while it stops nobody else leaves": (
         ONE,
         servers(3).set_to(gen.stateful_set().sized(2)).saying(*raft("x-0", "x-1")),
         "2 Scaling",
     ),
-    "then the next": (
-        ONE,
-        gone(2, raft_of=2, volumes=3),
-        "2 Scaling [remove-peer x-1]",
-    ),
-    "a leader steps down first": (
-        ONE,
-        servers(3, leading=2),
-        "3 Scaling [step-down x-2]",
-    ),
+    "then the next": (ONE, gone(2, raft_of=2, volumes=3), "2 Scaling [remove-peer x-1]"),
+    "a leader steps down first": (ONE, servers(3, leading=2), "3 Scaling [step-down x-2]"),
     "and is not asked again at once": (
         ONE,
         servers(3, leading=2).tried("step-down", "uid-x-2", timedelta(seconds=5)),
@@ -163,11 +147,7 @@ DOWN: dict[str, tuple[gen.Cluster, Servers, str]] = {
         FOUR_BY_HAND,
         "3 Scaling",
     ),
-    "somebody scaled by hand, and it joined": (
-        THREE,
-        servers(4),
-        "4 Scaling [remove-peer x-3]",
-    ),
+    "somebody scaled by hand, and it joined": (THREE, servers(4), "4 Scaling [remove-peer x-3]"),
     "the volume of somebody else is not written on": (
         ONE,
         servers(3).volumes(0, 1, 2, owner_uid="another").saying(*raft("x-0", "x-1")),
@@ -194,11 +174,7 @@ DOWN: dict[str, tuple[gen.Cluster, Servers, str]] = {
         "3",
     ),
     "a mark on the very first server means nothing": (ONE, servers(1).marked(0), "1"),
-    "while the StatefulSet is made anew nobody leaves": (
-        ONE,
-        servers(3).set_to(None),
-        "3",
-    ),
+    "while the StatefulSet is made anew nobody leaves": (ONE, servers(3).set_to(None), "3"),
 }
 
 # sentence: (spec, world, what is said and done)

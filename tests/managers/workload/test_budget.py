@@ -71,10 +71,7 @@ GUARDED = {
         servers(3).set_to(gen.stateful_set().sized(1)),
     ),
     "two of three pods are away": (ONE, servers(3).pods(gen.pod(0).ready())),
-    "it falls asleep": (
-        ONE.wanting(hibernate=True),
-        servers(3).set_to(ASLEEP),
-    ),
+    "it falls asleep": (ONE.wanting(hibernate=True), servers(3).set_to(ASLEEP)),
     "three that slept come back": (
         ONE,
         servers(0).set_to(ASLEEP).volumes(0, 1, 2, owner_uid="uid-x"),

@@ -67,10 +67,7 @@ def test_b08_nothing_stands_between_the_kubelet_and_the_server() -> None:
 
 def test_b16_the_order_in_which_a_person_writes_changes_nothing() -> None:
     def written(*keys: str) -> gen.Cluster:
-        metadata = {
-            "labels": {key: "v" for key in keys},
-            "annotations": {key: "v" for key in keys},
-        }
+        metadata = {"labels": {key: "v" for key in keys}, "annotations": {key: "v" for key in keys}}
         return CLUSTER.wanting(podMetadata=metadata)
 
     one, other = written("a", "b", "c"), written("c", "a", "b")

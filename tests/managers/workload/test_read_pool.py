@@ -136,13 +136,7 @@ ROWS: dict[str, Row] = {
         [(DeleteReadStatefulSet.name, "x-read")],
         "ReadReplicasLeaving",
     ),
-    "the last one still ends: the StatefulSet stays": (
-        NONE,
-        serving(1, size=0),
-        0,
-        [],
-        "",
-    ),
+    "the last one still ends: the StatefulSet stays": (NONE, serving(1, size=0), 0, [], ""),
     "the cluster sleeps: nobody leaves raft": (
         TWO.wanting(hibernate=True),
         serving().with_quorum(knowing(*READERS)),

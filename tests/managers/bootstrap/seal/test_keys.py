@@ -47,25 +47,10 @@ def decided(made: gen.Cluster, world: gen.World) -> tuple[Rotation, Outcome, boo
 OPEN: dict[str, tuple[gen.Cluster, tuple[SecretFacts, ...], set[str], str]] = {
     "never rotated": (cluster(V1), (ONE,), {V1}, f"{V1}=key"),
     "rotated, and both Secrets are there": (cluster(), (ONE, SECOND), {TWO, V1}, BOTH),
-    "rotated, and the retired Secret was deleted": (
-        cluster(),
-        (SECOND,),
-        {TWO},
-        f"{TWO}=key-2",
-    ),
-    "the manifest is from before the rotation": (
-        cluster(V1),
-        (ONE, SECOND),
-        {TWO, V1},
-        BOTH,
-    ),
+    "rotated, and the retired Secret was deleted": (cluster(), (SECOND,), {TWO}, f"{TWO}=key-2"),
+    "the manifest is from before the rotation": (cluster(V1), (ONE, SECOND), {TWO, V1}, BOTH),
     "the manifest asks for one more key": (cluster(THREE), (ONE, SECOND), {TWO, V1}, BOTH),
-    "the newest Secret is missing: the servers tell": (
-        cluster(),
-        (ONE,),
-        {V1},
-        f"{V1}=key",
-    ),
+    "the newest Secret is missing: the servers tell": (cluster(), (ONE,), {V1}, f"{V1}=key"),
     "the status tells the row of a rotation in the middle": (
         cluster(told=f"{V1}=key,{TWO}=key-2"),
         (ONE, SECOND),

@@ -53,11 +53,7 @@ def test_the_key_is_a_file_and_the_next_one_may_come_beside_it() -> None:
     part = seal_part("x", Unseal(), ring("one=key"))
     assert sources(part) == [
         {"name": "x-unseal-key", "items": [{"key": "key", "path": "key"}]},
-        {
-            "name": "x.2-unseal-key",
-            "items": [{"key": "key", "path": "key-2"}],
-            "optional": True,
-        },
+        {"name": "x.2-unseal-key", "items": [{"key": "key", "path": "key-2"}], "optional": True},
     ]
     assert part.volumes[0]["projected"]["defaultMode"] == 0o440
     assert part.mounts == ({"name": "unseal", "mountPath": "/etc/bao/unseal", "readOnly": True},)

@@ -25,12 +25,7 @@ def facts(content: bytes) -> CredentialFacts:
 
 @pytest.mark.parametrize(
     "content",
-    [
-        KEY,
-        KEY.hex().encode(),
-        base64.b64encode(KEY),
-        base64.urlsafe_b64encode(KEY).rstrip(b"="),
-    ],
+    [KEY, KEY.hex().encode(), base64.b64encode(KEY), base64.urlsafe_b64encode(KEY).rstrip(b"=")],
     ids=["raw", "hex", "base64", "base64 of URLs"],
 )
 def test_the_key_is_told_in_every_spelling_of_the_server(content: bytes) -> None:
@@ -40,8 +35,7 @@ def test_the_key_is_told_in_every_spelling_of_the_server(content: bytes) -> None
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"", KEY[:31], KEY + b"\n", b"g" * 64, b"!" * 43, KEY.hex().encode() + b"\n"],
+    "content", [b"", KEY[:31], KEY + b"\n", b"g" * 64, b"!" * 43, KEY.hex().encode() + b"\n"]
 )
 def test_what_the_server_would_refuse_is_no_key(content: bytes) -> None:
     found = facts(content)
@@ -59,9 +53,7 @@ def test_a_certificate_and_its_key_are_known_to_belong_together() -> None:
     signed = certificates.authority("a")
     certificate, private = signed.pem, signed.key_pem
     stranger = ec.generate_private_key(ec.SECP256R1()).private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     assert facts(certificate).certificate
     assert facts(certificate).public_key == facts(private).public_key != ""

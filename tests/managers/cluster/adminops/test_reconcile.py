@@ -49,10 +49,7 @@ class Bench:
     """One reconciler whose sessions end at servers in memory."""
 
     def __init__(
-        self,
-        monkeypatch: pytest.MonkeyPatch,
-        cluster: gen.Cluster,
-        *secrets: Object,
+        self, monkeypatch: pytest.MonkeyPatch, cluster: gen.Cluster, *secrets: Object
     ) -> None:
         self.api = FakeApi().holding(
             (CLUSTERS, cluster.object()), *((SECRET, secret) for secret in secrets)
@@ -297,9 +294,7 @@ async def test_an_answer_that_was_not_read_is_told_of_until_all_are(
     assert "lastError" not in bench.written
 
 
-async def test_a_token_that_the_api_server_refuses_is_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_token_that_the_api_server_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(monkeypatch, LOGIN, TLS)
     bench.api.refuse("create/token ServiceAccount the-operator", api_error(403))
     await bench.turn()
@@ -327,9 +322,7 @@ def requests(bench: Bench) -> int:
     return bench.api.asked.count("create/token ServiceAccount the-operator")
 
 
-async def test_a_login_is_kept_from_one_look_to_the_next(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_login_is_kept_from_one_look_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(monkeypatch, LOGIN, TLS)
     await bench.turn()
     await bench.turn()

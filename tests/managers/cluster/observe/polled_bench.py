@@ -13,9 +13,7 @@ from managers.cluster.apply.apply import Applier
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.delete import Deletion
 from managers.cluster.observe.health_poller import HealthPoller
-from managers.cluster.observe.polling import (
-    PollingCacheRefresher,
-)
+from managers.cluster.observe.polling import PollingCacheRefresher
 from managers.cluster.reconcile import ClusterReconciler
 from managers.context.context import FIELD_MANAGER, MARKS
 from runtime.apply.apply import OwnedApply

@@ -260,10 +260,7 @@ UNUSABLE = {
     "garbage for a certificate": {"tls_crt": b"garbage", "tls_key": SERVER.key},
     "garbage for a key": {"tls_crt": SERVER.certificate, "tls_key": b"garbage"},
     "bytes for a certificate": {"tls_crt": bytes(range(256)), "tls_key": SERVER.key},
-    "a key behind a password": {
-        "tls_crt": SERVER.certificate,
-        "tls_key": pem(KEY, b"password"),
-    },
+    "a key behind a password": {"tls_crt": SERVER.certificate, "tls_key": pem(KEY, b"password")},
     "garbage for the authority": {
         "tls_crt": SERVER.certificate,
         "tls_key": SERVER.key,

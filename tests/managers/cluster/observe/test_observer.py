@@ -11,10 +11,7 @@ from contracts.unseal_keys import KEYS_SOUGHT
 from managers.certs.chain import fingerprints
 from managers.certs.probe import ServedCertificates
 from managers.certs.x509 import issue_server, make_authority
-from managers.cluster.observe.observer import (
-    CLUSTER_INDEX,
-    by_cluster,
-)
+from managers.cluster.observe.observer import CLUSTER_INDEX, by_cluster
 from managers.cluster.observe.secret_names import secret_names
 from managers.context.reads.api_server import DISCOVERY, KEYS
 from managers.context.secret_builder import secret_object
@@ -62,14 +59,8 @@ SECRETS: dict[str, tuple[gen.Cluster, dict[str, bool]]] = {
         NEW,
         {"x-unseal-key": False, "x-root-token": False},
     ),
-    "a cluster that initialises itself has no root token": (
-        SELF,
-        {"x-unseal-key": False},
-    ),
-    "a supplied key is looked at in the place of ours": (
-        SUPPLIED,
-        {"mine": True},
-    ),
+    "a cluster that initialises itself has no root token": (SELF, {"x-unseal-key": False}),
+    "a supplied key is looked at in the place of ours": (SUPPLIED, {"mine": True}),
 }
 
 

@@ -8,15 +8,7 @@ from contracts.api.group import CLUSTERS
 from contracts.naming import names
 from contracts.owned_kinds import PRUNED
 from managers.cluster.delete import PODS_RECHECK
-from managers.cluster.observe.polling import (
-    CALM,
-    CALM_AFTER,
-    JITTER,
-    PACE,
-    PULSE,
-    SLOWEST,
-    SWIFT,
-)
+from managers.cluster.observe.polling import CALM, CALM_AFTER, JITTER, PACE, PULSE, SLOWEST, SWIFT
 from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, SERVICE, STATEFUL_SET
 from runtime.errors import Transient
 from runtime.outcome import timer_of

@@ -37,10 +37,7 @@ FOREIGN = ForeignStatefulSet(
     restart_at="",
     rolling=False,
 )
-KEPT = (
-    (CONFIG_MAP, ObjectKey("ns", "x-config")),
-    (SERVICE, ObjectKey("ns", "x")),
-)
+KEPT = ((CONFIG_MAP, ObjectKey("ns", "x-config")), (SERVICE, ObjectKey("ns", "x")))
 RUNNING = gen.cluster(runtime={"restartAt": "now"}).initialized()
 QUIET = gen.cluster().initialized()
 

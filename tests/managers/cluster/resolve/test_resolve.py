@@ -94,11 +94,7 @@ MEANINGS: dict[str, tuple[Mapping[str, Any], str, Any]] = {
         "pod.pull_secrets",
         ("b", "a"),
     ),
-    "a certificate is renewed a month before its end": (
-        {},
-        "rotate_before",
-        timedelta(days=30),
-    ),
+    "a certificate is renewed a month before its end": ({}, "rotate_before", timedelta(days=30)),
     "or earlier, if asked": (
         {"tls": {"rotationPeriod": "90m"}},
         "rotate_before",
@@ -193,10 +189,7 @@ ACCEPTED: dict[str, tuple[gen.Cluster, gen.World]] = {
     "a newer one": (gen.cluster(version="2.10.0").initialized("2.9.9"), gen.world()),
     "the same version with a v": (gen.cluster(version="v2.4.0").initialized("2.4.0"), gen.world()),
     "any, while nobody knows what runs": (gen.cluster().having(currentVersion=""), gen.world()),
-    "any, when what runs is no version": (
-        gen.cluster().having(currentVersion="main"),
-        gen.world(),
-    ),
+    "any, when what runs is no version": (gen.cluster().having(currentVersion="main"), gen.world()),
     "a field whose absence only costs comfort": (
         gen.cluster(readReplicas={"replicas": 1}),
         gen.world(),

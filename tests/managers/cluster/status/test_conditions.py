@@ -90,13 +90,7 @@ ROWS: dict[str, Row] = {
     ),
     "some are ready": (OLD, pods(LEADER), Done(), "Available", "False NotReady"),
     "none is ready": (OLD, pods(), Done(), "Available", "False NoReplicasReady"),
-    "paused, nobody looks": (
-        OLD.wanting(paused=True),
-        FINE,
-        Done(),
-        "Available",
-        "Unknown Paused",
-    ),
+    "paused, nobody looks": (OLD.wanting(paused=True), FINE, Done(), "Available", "Unknown Paused"),
     "nothing is wrong": (OLD, FINE, Done(), "Degraded", "False Ready"),
     "a blocked pass is wrong": (OLD, FINE, BLOCKED, "Degraded", "True UnsealKeyMissing"),
     "a server that is lost is wrong": (

@@ -98,8 +98,7 @@ class TestCrashes:
 
 EVENTS = ("crash", "crash-after", "election", "fail", "order", "edit", "pause", "unready")
 MISHAPS = some.lists(
-    some.tuples(some.integers(0, 6), some.sampled_from(EVENTS), some.integers(0, 20)),
-    max_size=12,
+    some.tuples(some.integers(0, 6), some.sampled_from(EVENTS), some.integers(0, 20)), max_size=12
 )
 
 

@@ -10,13 +10,7 @@ import pytest
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.pools.voter_pool import ServerPool
-from contracts.records.bluegreen import (
-    BlueGreenFacts,
-    ClaimSeen,
-    job_name,
-    offered,
-    revision_of,
-)
+from contracts.records.bluegreen import BlueGreenFacts, ClaimSeen, job_name, offered, revision_of
 from contracts.records.effects import MakeHook, MakeJob
 from contracts.records.observed import Observed, PoolFacts, PvcFacts, Quorum, RaftServer
 from contracts.records.upgrade import (
@@ -307,10 +301,7 @@ class TestMembership:
         assert told.membership.leader is None
 
     def test_nothing_is_known_of_members_when_nobody_can_be_asked(self) -> None:
-        for seen in (
-            self.seen(trouble="no answer"),
-            replace(self.seen(), quorum=None),
-        ):
+        for seen in (self.seen(trouble="no answer"), replace(self.seen(), quorum=None)):
             assert facts(at("Promoting"), seen).membership is None
 
 

@@ -62,10 +62,7 @@ def ordering(cluster: gen.Cluster, **tokens: str) -> gen.Cluster:
 # sentence: (cluster, has the pass something to decide)
 LIVES: dict[str, tuple[gen.Cluster, bool]] = {
     "all is as asked": (PLAIN, False),
-    "after an upgrade": (
-        PLAIN.having(blueGreen={"phase": "Idle", "blueRevision": GREEN}),
-        False,
-    ),
+    "after an upgrade": (PLAIN.having(blueGreen={"phase": "Idle", "blueRevision": GREEN}), False),
     "after one that failed": (
         PLAIN.having(blueGreen={"phase": "Idle", "failedRevision": GREEN}),
         False,

@@ -12,11 +12,7 @@ from tests.gen.executors import target
 
 OLD, NEW = "2.4.4", "2.5.5"
 LOCK: Mapping[str, Any] = {"operation": "Backup", "holder": "openbaobackup/monday"}
-BACKUP = {
-    "schedule": "0 3 * * *",
-    "target": target().to_object(),
-    "jwtAuthRole": "backup",
-}
+BACKUP = {"schedule": "0 3 * * *", "target": target().to_object(), "jwtAuthRole": "backup"}
 CLUSTER = (
     gen.cluster(version=NEW, upgrade={"preUpgradeSnapshot": True}, backup=BACKUP)
     .initialized(OLD)

@@ -36,9 +36,7 @@ async def test_a_fenced_pod_is_deleted_by_its_uid_and_told() -> None:
     there = outside(gen.pod(2).ready())
     await fence_pod(there.context, MEANT, FENCE)
     assert there.api.body_of("delete Pod x-2")["uid"] == "uid-x-2"
-    assert await there.told() == [
-        ("Normal", "PodFenced", "Stopped x-2: spec.fencedPods names it"),
-    ]
+    assert await there.told() == [("Normal", "PodFenced", "Stopped x-2: spec.fencedPods names it")]
 
 
 async def test_the_gate_is_opened_and_told() -> None:

@@ -108,11 +108,7 @@ class TestReload:
             await reload_pod(there.context, MEANT, RELOAD)
 
 
-STEP_DOWN = StepDown(
-    "x-0",
-    "uid-x-0",
-    ServerEndpoint("10.0.0.1", "the authority", "the name"),
-)
+STEP_DOWN = StepDown("x-0", "uid-x-0", ServerEndpoint("10.0.0.1", "the authority", "the name"))
 
 
 MARK = MarkLog("x-2", "uid-x-2", STEP_DOWN.endpoint)
@@ -176,12 +172,7 @@ class TestServers:
         servers.autopilot = {"max_trailing_logs": 7, "min_quorum": 3}
         there = self.there()
         await mark_log(there.context, there.logins, MEANT, MARK)
-        assert servers.asked == [
-            LOGIN,
-            "autopilot 10.0.0.1 t1",
-            "set autopilot 10.0.0.1 t1",
-            "bye",
-        ]
+        assert servers.asked == [LOGIN, "autopilot 10.0.0.1 t1", "set autopilot 10.0.0.1 t1", "bye"]
         assert servers.autopilot == {"max_trailing_logs": 7, "min_quorum": 3}
         noted = there.context.attempts.last("mark-log", "uid-x-2")
         assert noted is not None

@@ -37,11 +37,7 @@ ROWS: dict[str, tuple[Observed, int, int | None]] = {
     "a standby goes first, the last one of them": (world(LEAD, ONE, TWO), 3, 2),
     "then the next standby": (world(LEAD, ONE, DONE), 3, 1),
     "the leader goes last": (world(LEAD, ONE.made_from("new"), DONE), 3, 0),
-    "nobody when all are new": (
-        world(LEAD.made_from("new"), ONE.made_from("new"), DONE),
-        3,
-        None,
-    ),
+    "nobody when all are new": (world(LEAD.made_from("new"), ONE.made_from("new"), DONE), 3, None),
     "a leader with the highest ordinal still goes last": (
         world(LEAD.saying(active="false"), ONE, TWO.saying(active="true")),
         3,
@@ -57,11 +53,7 @@ ROWS: dict[str, tuple[Observed, int, int | None]] = {
     "nobody while two say they lead": (world(LEAD, ONE.saying(active="true"), TWO), 3, None),
     "nobody of two while nobody leads": (world(LEAD.saying(active="false"), ONE), 2, None),
     "a single server goes although it leads": (world(LEAD), 1, 0),
-    "a single server goes although it does not say so": (
-        world(LEAD.saying(active="false")),
-        1,
-        0,
-    ),
+    "a single server goes although it does not say so": (world(LEAD.saying(active="false")), 1, 0),
     "nobody before there is a StatefulSet": (world(LEAD, ONE, TWO, live=None), 3, None),
     "nobody before its controller saw the template": (
         world(LEAD, ONE, TWO, live=NEW.unsettled()),

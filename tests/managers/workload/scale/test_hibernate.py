@@ -118,11 +118,7 @@ SLEPT: dict[str, tuple[gen.Cluster, gen.World, int]] = {
         gen.world().with_claims(0).with_claims(1, gone=True),
         1,
     ),
-    "never more than the API allows": (
-        AWAKE,
-        gen.world().with_claims(*range(40)),
-        VOTERS_MAX,
-    ),
+    "never more than the API allows": (AWAKE, gen.world().with_claims(*range(40)), VOTERS_MAX),
 }
 
 
