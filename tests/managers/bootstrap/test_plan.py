@@ -1,6 +1,7 @@
 """managers.bootstrap.plan: a key is drawn once and never while data exists."""
 
 import itertools
+from typing import NamedTuple
 
 import pytest
 
@@ -31,131 +32,98 @@ def planned(cluster: gen.Cluster, world: gen.World) -> Plan:
     return plan(gen.resolved(cluster, world), world.facts())
 
 
+class Row(NamedTuple):
+    cluster: gen.Cluster
+    world: gen.World
+    effects: tuple[Effect, ...]
+    reason: str
+
+
 # sentence: (cluster, world, effects, reason; "" when content)
-ROWS: dict[str, tuple[gen.Cluster, gen.World, tuple[Effect, ...], str]] = {
-    "nothing is there: both secrets are drawn": (
-        NEW,
-        NOTHING,
-        (DRAW_KEY, DRAW_TOKEN),
-        "PrerequisitesMissing",
+ROWS = {
+    "nothing is there: both secrets are drawn": Row(
+        NEW, NOTHING, (DRAW_KEY, DRAW_TOKEN), "PrerequisitesMissing"
     ),
-    "both are there": (NEW, NOTHING.with_secrets(KEY, TOKEN), (), ""),
-    "the key is there: only the token is drawn": (
-        NEW,
-        NOTHING.with_secrets(KEY),
-        (DRAW_TOKEN,),
-        "PrerequisitesMissing",
+    "both are there": Row(NEW, NOTHING.with_secrets(KEY, TOKEN), (), ""),
+    "the key is there: only the token is drawn": Row(
+        NEW, NOTHING.with_secrets(KEY), (DRAW_TOKEN,), "PrerequisitesMissing"
     ),
-    "a cluster that initialises itself has no root token": (
-        SELF,
-        NOTHING,
-        (DRAW_KEY,),
-        "PrerequisitesMissing",
+    "a cluster that initialises itself has no root token": Row(
+        SELF, NOTHING, (DRAW_KEY,), "PrerequisitesMissing"
     ),
-    "a cluster that initialises itself needs the key alone": (
-        SELF,
-        NOTHING.with_secrets(KEY),
-        (),
-        "",
+    "a cluster that initialises itself needs the key alone": Row(
+        SELF, NOTHING.with_secrets(KEY), (), ""
     ),
-    "a volume exists and the key does not: none is made": (
-        SELF,
-        NOTHING.with_claims(0),
-        (),
-        "UnsealKeyMissing",
+    "a volume exists and the key does not: none is made": Row(
+        SELF, NOTHING.with_claims(0), (), "UnsealKeyMissing"
     ),
-    "a volume that is going away still holds data": (
-        SELF,
-        NOTHING.with_claims(0, gone=True),
-        (),
-        "UnsealKeyMissing",
+    "a volume that is going away still holds data": Row(
+        SELF, NOTHING.with_claims(0, gone=True), (), "UnsealKeyMissing"
     ),
-    "a volume of an earlier cluster of the name still holds data": (
-        SELF,
-        NOTHING.with_claims(0, owner="uid-before"),
-        (),
-        "UnsealKeyMissing",
+    "a volume of an earlier cluster of the name still holds data": Row(
+        SELF, NOTHING.with_claims(0, owner="uid-before"), (), "UnsealKeyMissing"
     ),
-    "data exists by the status and no volume is seen: none is made": (
-        OLD,
-        NOTHING,
-        (),
-        "UnsealKeyMissing",
+    "data exists by the status and no volume is seen: none is made": Row(
+        OLD, NOTHING, (), "UnsealKeyMissing"
     ),
-    "the key of somebody else is not used": (
+    "the key of somebody else is not used": Row(
         SELF,
         NOTHING.with_secrets(gen.secret("x-unseal-key", of="Shop s (uid 1)")),
         (),
         "ForeignObject",
     ),
-    "a supplied key is there, whoever owns it": (
+    "a supplied key is there, whoever owns it": Row(
         SUPPLIED,
         NOTHING.with_secrets(gen.secret("mine", of="nobody that we know", keys=GOOD)),
         (),
         "",
     ),
-    "a supplied Secret without the key": (
-        SUPPLIED,
-        NOTHING.with_secrets(gen.secret("mine")),
-        (),
-        "PrerequisitesMissing",
+    "a supplied Secret without the key": Row(
+        SUPPLIED, NOTHING.with_secrets(gen.secret("mine")), (), "PrerequisitesMissing"
     ),
-    "a supplied key that nobody could use": (
+    "a supplied key that nobody could use": Row(
         SUPPLIED,
         NOTHING.with_secrets(gen.secret("mine", keys={"key": CredentialFacts(31, False)})),
         (),
         "PrerequisitesMissing",
     ),
-    "a supplied key that went out of its Secret": (
-        SUPPLIED.initialized(),
-        KNOWING.with_secrets(gen.secret("mine")),
-        (),
-        "UnsealKeyMissing",
+    "a supplied key that went out of its Secret": Row(
+        SUPPLIED.initialized(), KNOWING.with_secrets(gen.secret("mine")), (), "UnsealKeyMissing"
     ),
-    "other bytes under the id of a supplied key": (
+    "other bytes under the id of a supplied key": Row(
         SUPPLIED.initialized(),
         KNOWING.with_secrets(gen.secret("mine", keys={"key": gen.unseal_key("f2")})),
         (),
         "UnsealKeyChanged",
     ),
-    "the key of an earlier cluster under another id": (
+    "the key of an earlier cluster under another id": Row(
         SELF.wanting(unseal={"static": {"currentKeyID": "mine"}}),
         NOTHING.with_secrets(gen.secret("x-unseal-key", key_id="operator-generated-v1")),
         (),
         "UnsealKeyRotationRefused",
     ),
-    "a supplied key is waited for and never made": (SUPPLIED, NOTHING, (), "PrerequisitesMissing"),
-    "a supplied key that is gone is not made either": (
-        SUPPLIED.initialized(),
-        NOTHING.with_claims(0),
-        (),
-        "UnsealKeyMissing",
+    "a supplied key is waited for and never made": Row(
+        SUPPLIED, NOTHING, (), "PrerequisitesMissing"
     ),
-    "the token is gone after a volume came and before data is known": (
-        NEW,
-        NOTHING.with_secrets(KEY).with_claims(0),
-        (),
-        "RootTokenMissing",
+    "a supplied key that is gone is not made either": Row(
+        SUPPLIED.initialized(), NOTHING.with_claims(0), (), "UnsealKeyMissing"
     ),
-    "the token of somebody else is not registered": (
+    "the token is gone after a volume came and before data is known": Row(
+        NEW, NOTHING.with_secrets(KEY).with_claims(0), (), "RootTokenMissing"
+    ),
+    "the token of somebody else is not registered": Row(
         NEW,
         NOTHING.with_secrets(KEY, gen.secret("x-root-token", of="Shop s (uid 1)")),
         (),
         "ForeignObject",
     ),
-    "once data exists nobody asks for the token": (OLD, NOTHING.with_secrets(KEY), (), ""),
-    "the API server does not say who signs its tokens": (
-        LOGIN,
-        NOTHING.with_secrets(KEY),
-        (),
-        "PrerequisitesMissing",
+    "once data exists nobody asks for the token": Row(OLD, NOTHING.with_secrets(KEY), (), ""),
+    "the API server does not say who signs its tokens": Row(
+        LOGIN, NOTHING.with_secrets(KEY), (), "PrerequisitesMissing"
     ),
-    "it says who signs them": (LOGIN, NOTHING.with_secrets(KEY).with_issuer(), (), ""),
-    "once data exists nobody asks who signs them": (
-        LOGIN.initialized(),
-        NOTHING.with_secrets(KEY),
-        (),
-        "",
+    "it says who signs them": Row(LOGIN, NOTHING.with_secrets(KEY).with_issuer(), (), ""),
+    "once data exists nobody asks who signs them": Row(
+        LOGIN.initialized(), NOTHING.with_secrets(KEY), (), ""
     ),
 }
 

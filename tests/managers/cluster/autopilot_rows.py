@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from runtime.outcome import Done, Outcome
 from tests import gen
+from tests.managers.cluster.passes import Row
 
 OLD = gen.cluster().initialized()
 FINE = gen.running(OLD)
@@ -14,33 +14,17 @@ def told(applied: bool, reason: str) -> gen.Cluster:
     return OLD.having(adminOps={"autopilot": status})
 
 
-AUTOPILOT_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
-    "there is no raft cluster to set": (
-        gen.cluster(),
-        gen.world(),
-        Done(),
-        "AutopilotConfigured",
-        "Unknown NotInitialized",
+AUTOPILOT_ROWS = {
+    "there is no raft cluster to set": Row(
+        gen.cluster(), gen.world(), "AutopilotConfigured Unknown NotInitialized"
     ),
-    "nobody looked at the autopilot": (
-        OLD,
-        FINE,
-        Done(),
-        "AutopilotConfigured",
-        "Unknown AutopilotUnknown",
+    "nobody looked at the autopilot": Row(
+        OLD, FINE, "AutopilotConfigured Unknown AutopilotUnknown"
     ),
-    "the autopilot is as asked": (
-        told(True, "AutopilotApplied"),
-        FINE,
-        Done(),
-        "AutopilotConfigured",
-        "True AutopilotApplied",
+    "the autopilot is as asked": Row(
+        told(True, "AutopilotApplied"), FINE, "AutopilotConfigured True AutopilotApplied"
     ),
-    "the autopilot may not be set": (
-        told(False, "AutopilotRefused"),
-        FINE,
-        Done(),
-        "AutopilotConfigured",
-        "False AutopilotRefused",
+    "the autopilot may not be set": Row(
+        told(False, "AutopilotRefused"), FINE, "AutopilotConfigured False AutopilotRefused"
     ),
 }

@@ -2,13 +2,15 @@
 
 from typing import Any
 
-from runtime.outcome import Done, Outcome
 from tests import gen
 from tests.gen.executors import target
+from tests.managers.cluster.passes import Row
 
 BACKUP = {"schedule": "0 3 * * *", "target": target().to_object()}
 OLD = gen.cluster().initialized().wanting(backup=BACKUP)
 FINE = gen.running(gen.cluster().initialized())
+RESTORES = {"operation": "Restore", "holder": "openbaorestore/monday", "message": "restores a.snap"}
+RESTORED = {"name": "monday", "uid": "r", "restartCompletedAt": "2030-01-01T00:00:00Z"}
 LOCK = {"operation": "Backup", "holder": "openbaobackup/monday", "message": "monday"}
 
 
@@ -21,45 +23,35 @@ def tested(outcome: str, reason: str) -> gen.Cluster:
     return known(restoreTest={"last": last})
 
 
-# sentence: (cluster, world, outcome of the pass, condition, "status reason")
-BACKUP_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
-    "a snapshot is taken": (
-        OLD.having(operationLock=LOCK), FINE, Done(), "BackingUp", "True InProgress",
-    ),
-    "no snapshot is taken": (OLD, FINE, Done(), "BackingUp", "False Idle"),
-    "no snapshot was tried": (OLD, FINE, Done(), "BackupHealthy", "Unknown NoBackupYet"),
-    "the last snapshot was stored": (
+BACKUP_ROWS = {
+    "a snapshot is taken": Row(OLD.having(operationLock=LOCK), FINE, "BackingUp True InProgress"),
+    "no snapshot is taken": Row(OLD, FINE, "BackingUp False Idle"),
+    "no snapshot was tried": Row(OLD, FINE, "BackupHealthy Unknown NoBackupYet"),
+    "the last snapshot was stored": Row(
         known(lastBackupTime="2030-01-01T00:00:00Z", lastBackupName="a.snap"),
-        FINE, Done(), "BackupHealthy", "True LastBackupSucceeded",
+        FINE,
+        "BackupHealthy True LastBackupSucceeded",
     ),
-    "the last snapshot was not stored": (
+    "the last snapshot was not stored": Row(
         known(consecutiveFailures=2, lastFailureReason="StorageFailed"),
-        FINE, Done(), "BackupHealthy", "False BackupFailed",
+        FINE,
+        "BackupHealthy False BackupFailed",
     ),
-    "a snapshot is overdue": (
-        known(overdueSince="2030-01-01T00:00:00Z"),
-        FINE, Done(), "BackupHealthy", "False BackupOverdue",
+    "a snapshot is overdue": Row(
+        known(overdueSince="2030-01-01T00:00:00Z"), FINE, "BackupHealthy False BackupOverdue"
     ),
-    "no snapshot was ever restored to see": (
-        OLD, FINE, Done(), "BackupProven", "Unknown NeverTested",
+    "no snapshot was ever restored to see": Row(OLD, FINE, "BackupProven Unknown NeverTested"),
+    "a restored snapshot was good": Row(
+        tested("Passed", "Restored"), FINE, "BackupProven True RestoreTestPassed"
     ),
-    "a restored snapshot was good": (
-        tested("Passed", "Restored"), FINE, Done(), "BackupProven", "True RestoreTestPassed",
+    "a restored snapshot was not good": Row(
+        tested("Failed", "SealDiffers"), FINE, "BackupProven False RestoreTestFailed"
     ),
-    "a restored snapshot was not good": (
-        tested("Failed", "SealDiffers"), FINE, Done(), "BackupProven", "False RestoreTestFailed",
+    "a test told nothing": Row(
+        tested("Unknown", "JobGone"), FINE, "BackupProven Unknown RestoreTestInconclusive"
     ),
-    "a test told nothing": (
-        tested("Unknown", "JobGone"), FINE, Done(), "BackupProven",
-        "Unknown RestoreTestInconclusive",
+    "data are put back": Row(
+        OLD.having(operationLock=RESTORES), FINE, "Restoring True RestoreInProgress"
     ),
-}  # fmt: skip
-
-RESTORES = {"operation": "Restore", "holder": "openbaorestore/monday", "message": "restores a.snap"}
-RESTORED = {"name": "monday", "uid": "r", "restartCompletedAt": "2030-01-01T00:00:00Z"}
-BACKUP_ROWS["data are put back"] = (
-    OLD.having(operationLock=RESTORES), FINE, Done(), "Restoring", "True RestoreInProgress",
-)  # fmt: skip
-BACKUP_ROWS["data were put back"] = (
-    OLD.having(restore=RESTORED), FINE, Done(), "Restoring", "False NoRestore",
-)  # fmt: skip
+    "data were put back": Row(OLD.having(restore=RESTORED), FINE, "Restoring False NoRestore"),
+}

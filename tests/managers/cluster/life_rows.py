@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from runtime.outcome import Blocked, Done, Outcome, Wait
+from runtime.outcome import Blocked, Wait
 from tests import gen
+from tests.managers.cluster.passes import Row
 
 OLD = gen.cluster().initialized()
 FINE = gen.running(OLD)
@@ -24,114 +25,73 @@ ON_ITS_WAY = Wait("Fencing", "it stops")
 REFUSED = Blocked("FencingRefused", "the others need it")
 KEY_GONE = Blocked("UnsealKeyMissing", "the key is gone")
 
-Row = tuple[gen.Cluster, gen.World, Outcome, str, str]
-
-# sentence: (cluster, world, outcome of the pass, condition, "status reason")
-LIFE_ROWS: dict[str, Row] = {
-    "asleep": (ASLEEP, EMPTIED, Done(), "Hibernated", "True Hibernated"),
-    "asleep is not ready": (ASLEEP, EMPTIED, Done(), "Ready", "False Hibernated"),
-    "asleep is not available": (ASLEEP, EMPTIED, Done(), "Available", "False Hibernated"),
-    "asleep is nothing wrong": (ASLEEP, EMPTIED, Done(), "Degraded", "False Ready"),
-    "asleep, nothing is done": (ASLEEP, EMPTIED, Done(), "Reconciling", "False Ready"),
-    "asleep, nobody has to act": (ASLEEP, EMPTIED, Done(), "Stalled", "False Ready"),
-    "asleep, nobody is sealed": (ASLEEP, EMPTIED, Done(), "OpenBaoSealed", "Unknown Hibernated"),
-    "asleep, nobody leads": (ASLEEP, EMPTIED, Done(), "OpenBaoLeader", "Unknown Hibernated"),
-    "asleep, the members are members still": (
+LIFE_ROWS = {
+    "asleep": Row(ASLEEP, EMPTIED, "Hibernated True Hibernated"),
+    "asleep is not ready": Row(ASLEEP, EMPTIED, "Ready False Hibernated"),
+    "asleep is not available": Row(ASLEEP, EMPTIED, "Available False Hibernated"),
+    "asleep is nothing wrong": Row(ASLEEP, EMPTIED, "Degraded False Ready"),
+    "asleep, nothing is done": Row(ASLEEP, EMPTIED, "Reconciling False Ready"),
+    "asleep, nobody has to act": Row(ASLEEP, EMPTIED, "Stalled False Ready"),
+    "asleep, nobody is sealed": Row(ASLEEP, EMPTIED, "OpenBaoSealed Unknown Hibernated"),
+    "asleep, nobody leads": Row(ASLEEP, EMPTIED, "OpenBaoLeader Unknown Hibernated"),
+    "asleep, the members are members still": Row(
         ASLEEP.having(adminOps={"raft": {"voters": 3, "nonVoters": 0}}),
         EMPTIED,
-        Done(),
-        "RaftMembershipReady",
-        "Unknown Hibernated",
+        "RaftMembershipReady Unknown Hibernated",
     ),
-    "asleep, and the key that opens it is gone": (
-        ASLEEP,
-        EMPTIED,
-        KEY_GONE,
-        "Stalled",
-        "True UnsealKeyMissing",
+    "asleep, and the key that opens it is gone": Row(
+        ASLEEP, EMPTIED, "Stalled True UnsealKeyMissing", KEY_GONE
     ),
-    "falling asleep": (ASLEEP, FINE, STOPPING, "Hibernated", "False Hibernating"),
-    "falling asleep is something that is done": (
-        ASLEEP,
-        FINE,
-        STOPPING,
-        "Reconciling",
-        "True Hibernating",
+    "falling asleep": Row(ASLEEP, FINE, "Hibernated False Hibernating", STOPPING),
+    "falling asleep is something that is done": Row(
+        ASLEEP, FINE, "Reconciling True Hibernating", STOPPING
     ),
-    "falling asleep is nothing wrong": (
-        ASLEEP,
-        FINE.with_pods(LEADER, SECOND),
-        STOPPING,
-        "Degraded",
-        "False Ready",
+    "falling asleep is nothing wrong": Row(
+        ASLEEP, FINE.with_pods(LEADER, SECOND), "Degraded False Ready", STOPPING
     ),
-    "no sleep before there is data": (
+    "no sleep before there is data": Row(
         gen.cluster().wanting(hibernate=True),
         gen.world(),
+        "Hibernated False NotInitialized",
         Wait("FirstBoot", "the first server starts"),
-        "Hibernated",
-        "False NotInitialized",
     ),
-    "waking": (OLD, WAKING, COMING, "Hibernated", "False Waking"),
-    "waking is something that is done": (OLD, WAKING, COMING, "Reconciling", "True Waking"),
-    "waking is nothing wrong": (OLD, WAKING, COMING, "Degraded", "False Ready"),
-    "fenced": (FENCED, AT_THE_GATE, Done(), "PodsFenced", "True PodsFenced"),
-    "with a fence it is not ready": (FENCED, AT_THE_GATE, Done(), "Ready", "False PodsFenced"),
-    "with a fence not every server is available": (
-        FENCED,
-        AT_THE_GATE,
-        Done(),
-        "Available",
-        "False PodsFenced",
+    "waking": Row(OLD, WAKING, "Hibernated False Waking", COMING),
+    "waking is something that is done": Row(OLD, WAKING, "Reconciling True Waking", COMING),
+    "waking is nothing wrong": Row(OLD, WAKING, "Degraded False Ready", COMING),
+    "fenced": Row(FENCED, AT_THE_GATE, "PodsFenced True PodsFenced"),
+    "with a fence it is not ready": Row(FENCED, AT_THE_GATE, "Ready False PodsFenced"),
+    "with a fence not every server is available": Row(
+        FENCED, AT_THE_GATE, "Available False PodsFenced"
     ),
-    "a fence is nothing wrong": (FENCED, AT_THE_GATE, Done(), "Degraded", "False Ready"),
-    "who waits at the gate is not sealed": (
-        FENCED,
-        AT_THE_GATE,
-        Done(),
-        "OpenBaoSealed",
-        "False Unsealed",
-    ),
-    "one more than the fenced one is away": (
+    "a fence is nothing wrong": Row(FENCED, AT_THE_GATE, "Degraded False Ready"),
+    "who waits at the gate is not sealed": Row(FENCED, AT_THE_GATE, "OpenBaoSealed False Unsealed"),
+    "one more than the fenced one is away": Row(
         FENCED,
         AT_THE_GATE.with_pods(LEADER, SECOND.unready(), gen.pod(2).gated()),
-        Done(),
-        "Degraded",
-        "True NotReady",
+        "Degraded True NotReady",
     ),
-    "one more than the fenced one is away, and it is not the fence": (
+    "one more than the fenced one is away, and it is not the fence": Row(
         FENCED,
         AT_THE_GATE.with_pods(LEADER, SECOND.unready(), gen.pod(2).gated()),
-        Done(),
-        "Available",
-        "False NotReady",
+        "Available False NotReady",
     ),
-    "a fence that is not in place": (FENCED, FINE, ON_ITS_WAY, "PodsFenced", "False Fencing"),
-    "a fence is something that is done": (FENCED, FINE, ON_ITS_WAY, "Reconciling", "True Fencing"),
-    "a pod that goes is not fenced yet": (
+    "a fence that is not in place": Row(FENCED, FINE, "PodsFenced False Fencing", ON_ITS_WAY),
+    "a fence is something that is done": Row(FENCED, FINE, "Reconciling True Fencing", ON_ITS_WAY),
+    "a pod that goes is not fenced yet": Row(
         FENCED,
         AT_THE_GATE.with_pods(LEADER, SECOND, gen.pod(2).gated().terminating()),
+        "PodsFenced False Fencing",
         ON_ITS_WAY,
-        "PodsFenced",
-        "False Fencing",
     ),
-    "a fence that is refused": (FENCED, FINE, REFUSED, "PodsFenced", "False FencingRefused"),
-    "a fence that is refused waits for a person": (
-        FENCED,
-        FINE,
-        REFUSED,
-        "Stalled",
-        "True FencingRefused",
+    "a fence that is refused": Row(FENCED, FINE, "PodsFenced False FencingRefused", REFUSED),
+    "a fence that is refused waits for a person": Row(
+        FENCED, FINE, "Stalled True FencingRefused", REFUSED
     ),
-    "a roll waits for the fence": (FENCED, AT_THE_GATE, HELD, "Ready", "False PodsFenced"),
-    "in maintenance": (MAINTAINED, FINE, Done(), "Maintenance", "True Maintenance"),
-    "in maintenance it may be ready": (MAINTAINED, FINE, Done(), "Ready", "True AllReplicasReady"),
-    "a roll waits for the end of maintenance": (
-        MAINTAINED,
-        FINE,
-        LATER,
-        "Reconciling",
-        "True Maintenance",
+    "a roll waits for the fence": Row(FENCED, AT_THE_GATE, "Ready False PodsFenced", HELD),
+    "in maintenance": Row(MAINTAINED, FINE, "Maintenance True Maintenance"),
+    "in maintenance it may be ready": Row(MAINTAINED, FINE, "Ready True AllReplicasReady"),
+    "a roll waits for the end of maintenance": Row(
+        MAINTAINED, FINE, "Reconciling True Maintenance", LATER
     ),
 }
 

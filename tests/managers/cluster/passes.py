@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
@@ -21,6 +21,15 @@ OUTCOMES = st.one_of(
     st.builds(Wait, st.sampled_from(SUMMARY), st.text(max_size=20)),
     st.builds(Blocked, st.sampled_from(SUMMARY), st.text(max_size=20)),
 )
+
+
+class Row(NamedTuple):
+    """What a pass says of one condition: "Ready False NotReady"."""
+
+    cluster: gen.Cluster
+    world: gen.World
+    expected: str
+    outcome: Outcome = Done()
 
 
 def a_pass(

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from runtime.outcome import Blocked, Done, Outcome, Wait
+from runtime.outcome import Blocked, Wait
 from tests import gen
+from tests.managers.cluster.passes import Row
 
 NEW = gen.cluster(readReplicas={"replicas": 2})
 OLD = NEW.initialized()
@@ -23,139 +24,72 @@ def raft(voters: int, others: int, readers: int | None) -> gen.Cluster:
     return OLD.having(adminOps={"raft": members})
 
 
-# sentence: (cluster, world, outcome of the pass, condition, "status reason")
-READ_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
-    "read replicas wait for data": (
-        NEW,
-        gen.world(),
-        Done(),
-        "ReadReplicasReady",
-        "False NotInitialized",
+READ_ROWS = {
+    "read replicas wait for data": Row(NEW, gen.world(), "ReadReplicasReady False NotInitialized"),
+    "both read replicas are ready": Row(
+        OLD, readers(*BOTH), "ReadReplicasReady True AllReadReplicasReady"
     ),
-    "both read replicas are ready": (
+    "one read replica is ready": Row(
+        OLD, readers(BOTH[0], gen.read_pod(1)), "ReadReplicasReady False ReadReplicasNotReady"
+    ),
+    "no read replica is ready": Row(
+        OLD, readers(gen.read_pod(0)), "ReadReplicasReady False NoReadyReadReplicas"
+    ),
+    "one read replica more than asked for": Row(
+        OLD, readers(*BOTH, gen.read_pod(2).ready()), "ReadReplicasReady False ReadReplicasNotReady"
+    ),
+    "read replicas sleep": Row(
+        OLD.wanting(hibernate=True), readers(), "ReadReplicasReady False Hibernated"
+    ),
+    "this version forwards reads": Row(
+        OLD, readers(*BOTH), "ReadServingAvailable False StandbyReadsNotServed"
+    ),
+    "a newer version answers them": Row(
+        NEWER, readers(*BOTH), "ReadServingAvailable True ReadServingAvailable"
+    ),
+    "a newer version without a ready read replica": Row(
+        NEWER, readers(gen.read_pod(0)), "ReadServingAvailable False PodsNotServingReads"
+    ),
+    "read replicas are members without a vote": Row(
+        raft(3, 2, 2), readers(*BOTH), "RaftMembershipReady True AllVoters"
+    ),
+    "a read replica has not joined": Row(
+        raft(3, 1, 1), readers(*BOTH), "RaftMembershipReady False ReadReplicasMissing"
+    ),
+    "somebody promoted a read replica": Row(
+        raft(4, 1, 1), readers(*BOTH), "RaftMembershipReady False MembersUnexpected"
+    ),
+    "a member without a vote that nobody asked for": Row(
+        raft(3, 3, 2), readers(*BOTH), "RaftMembershipReady False MembersUnexpected"
+    ),
+    "a voter is missing beside read replicas": Row(
+        raft(2, 2, 2), readers(*BOTH), "RaftMembershipReady False VotersMissing"
+    ),
+    "a sealed read replica is a sealed server": Row(
+        OLD, readers(BOTH[0], BOTH[1].saying(sealed="true")), "OpenBaoSealed True Sealed"
+    ),
+    "read replicas that leave are progress": Row(
         OLD,
         readers(*BOTH),
-        Done(),
-        "ReadReplicasReady",
-        "True AllReadReplicasReady",
-    ),
-    "one read replica is ready": (
-        OLD,
-        readers(BOTH[0], gen.read_pod(1)),
-        Done(),
-        "ReadReplicasReady",
-        "False ReadReplicasNotReady",
-    ),
-    "no read replica is ready": (
-        OLD,
-        readers(gen.read_pod(0)),
-        Done(),
-        "ReadReplicasReady",
-        "False NoReadyReadReplicas",
-    ),
-    "one read replica more than asked for": (
-        OLD,
-        readers(*BOTH, gen.read_pod(2).ready()),
-        Done(),
-        "ReadReplicasReady",
-        "False ReadReplicasNotReady",
-    ),
-    "read replicas sleep": (
-        OLD.wanting(hibernate=True),
-        readers(),
-        Done(),
-        "ReadReplicasReady",
-        "False Hibernated",
-    ),
-    "this version forwards reads": (
-        OLD,
-        readers(*BOTH),
-        Done(),
-        "ReadServingAvailable",
-        "False StandbyReadsNotServed",
-    ),
-    "a newer version answers them": (
-        NEWER,
-        readers(*BOTH),
-        Done(),
-        "ReadServingAvailable",
-        "True ReadServingAvailable",
-    ),
-    "a newer version without a ready read replica": (
-        NEWER,
-        readers(gen.read_pod(0)),
-        Done(),
-        "ReadServingAvailable",
-        "False PodsNotServingReads",
-    ),
-    "read replicas are members without a vote": (
-        raft(3, 2, 2),
-        readers(*BOTH),
-        Done(),
-        "RaftMembershipReady",
-        "True AllVoters",
-    ),
-    "a read replica has not joined": (
-        raft(3, 1, 1),
-        readers(*BOTH),
-        Done(),
-        "RaftMembershipReady",
-        "False ReadReplicasMissing",
-    ),
-    "somebody promoted a read replica": (
-        raft(4, 1, 1),
-        readers(*BOTH),
-        Done(),
-        "RaftMembershipReady",
-        "False MembersUnexpected",
-    ),
-    "a member without a vote that nobody asked for": (
-        raft(3, 3, 2),
-        readers(*BOTH),
-        Done(),
-        "RaftMembershipReady",
-        "False MembersUnexpected",
-    ),
-    "a voter is missing beside read replicas": (
-        raft(2, 2, 2),
-        readers(*BOTH),
-        Done(),
-        "RaftMembershipReady",
-        "False VotersMissing",
-    ),
-    "a sealed read replica is a sealed server": (
-        OLD,
-        readers(BOTH[0], BOTH[1].saying(sealed="true")),
-        Done(),
-        "OpenBaoSealed",
-        "True Sealed",
-    ),
-    "read replicas that leave are progress": (
-        OLD,
-        readers(*BOTH),
+        "Reconciling True ReadReplicasLeaving",
         Wait("ReadReplicasLeaving", "one leaves"),
-        "Reconciling",
-        "True ReadReplicasLeaving",
     ),
-    "read replicas that are not ready are progress": (
+    "read replicas that are not ready are progress": Row(
         OLD,
         readers(*BOTH),
+        "Reconciling True ReadReplicasNotReady",
         Wait("ReadReplicasNotReady", "1 of 2"),
-        "Reconciling",
-        "True ReadReplicasNotReady",
     ),
-    "a read replica with a vote waits for a person": (
+    "a read replica with a vote waits for a person": Row(
         OLD,
         readers(*BOTH),
+        "Stalled True ReadReplicaVotes",
         Blocked("ReadReplicaVotes", "it votes"),
-        "Stalled",
-        "True ReadReplicaVotes",
     ),
-    "a removal that is refused waits for a person": (
+    "a removal that is refused waits for a person": Row(
         OLD,
         readers(*BOTH),
+        "Stalled True ReadReplicaRemovalRefused",
         Blocked("ReadReplicaRemovalRefused", "no right"),
-        "Stalled",
-        "True ReadReplicaRemovalRefused",
     ),
 }

@@ -1,25 +1,19 @@
 """What the conditions say of seals: rows of test_conditions."""
 
-from runtime.outcome import Done, Outcome
 from tests import gen
+from tests.managers.cluster.passes import Row
 
 OLD = gen.cluster().initialized()
 FINE = gen.running(OLD)
 CLOUD = {"type": "awskms", "awskms": {"region": "r", "kmsKeyID": "k"}}
 
-SEAL_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
-    "a seal of a cloud without anything": (
-        OLD.wanting(unseal=CLOUD),
-        FINE,
-        Done(),
-        "CloudUnsealIdentityReady",
-        "Unknown AmbientIdentityAssumed",
+SEAL_ROWS = {
+    "a seal of a cloud without anything": Row(
+        OLD.wanting(unseal=CLOUD), FINE, "CloudUnsealIdentityReady Unknown AmbientIdentityAssumed"
     ),
-    "a seal of a cloud without its Secret": (
+    "a seal of a cloud without its Secret": Row(
         OLD.wanting(unseal={**CLOUD, "credentialsSecretRef": {"name": "mine"}}),
         FINE,
-        Done(),
-        "CloudUnsealIdentityReady",
-        "False CredentialsSecretMissing",
+        "CloudUnsealIdentityReady False CredentialsSecretMissing",
     ),
 }

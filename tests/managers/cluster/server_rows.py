@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from runtime.outcome import Done, Outcome
 from tests import gen
+from tests.managers.cluster.passes import Row
 
 NEW = gen.cluster()
 OLD = gen.cluster().initialized()
@@ -24,59 +24,34 @@ def trouble(reason: str) -> dict[str, str]:
     return {"reason": reason, "message": "as adminops says"}
 
 
-# sentence: (cluster, world, outcome of the pass, condition, "status reason")
-SERVER_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
-    "nothing to unseal": (NEW, gen.world(), Done(), "OpenBaoSealed", "Unknown NotInitialized"),
-    "one says it is sealed": (
-        OLD,
-        pods(LEADER, SECOND.saying(sealed="true"), THIRD),
-        Done(),
-        "OpenBaoSealed",
-        "True Sealed",
+SERVER_ROWS = {
+    "nothing to unseal": Row(NEW, gen.world(), "OpenBaoSealed Unknown NotInitialized"),
+    "one says it is sealed": Row(
+        OLD, pods(LEADER, SECOND.saying(sealed="true"), THIRD), "OpenBaoSealed True Sealed"
     ),
-    "one says nothing": (OLD, pods(LEADER, gen.pod(1)), Done(), "OpenBaoSealed", "Unknown Unknown"),
-    "all say they are not sealed": (OLD, FINE, Done(), "OpenBaoSealed", "False Unsealed"),
-    "no server runs": (OLD, pods(), Done(), "OpenBaoSealed", "Unknown Unknown"),
-    "what is going away is not asked": (
+    "one says nothing": Row(OLD, pods(LEADER, gen.pod(1)), "OpenBaoSealed Unknown Unknown"),
+    "all say they are not sealed": Row(OLD, FINE, "OpenBaoSealed False Unsealed"),
+    "no server runs": Row(OLD, pods(), "OpenBaoSealed Unknown Unknown"),
+    "what is going away is not asked": Row(
         OLD,
         pods(LEADER, SECOND, THIRD.saying(sealed="true").terminating()),
-        Done(),
-        "OpenBaoSealed",
-        "False Unsealed",
+        "OpenBaoSealed False Unsealed",
     ),
-    "one leads": (OLD, FINE, Done(), "OpenBaoLeader", "True LeaderFound"),
-    "none leads": (OLD, pods(SECOND, THIRD), Done(), "OpenBaoLeader", "Unknown LeaderUnknown"),
-    "none leads yet": (NEW, gen.world(), Done(), "OpenBaoLeader", "False NotInitialized"),
-    "who leads in its first boot is told when that is done": (
-        NEW,
-        gen.world().with_pods(LEADER.unready()),
-        Done(),
-        "OpenBaoLeader",
-        "False NotInitialized",
+    "one leads": Row(OLD, FINE, "OpenBaoLeader True LeaderFound"),
+    "none leads": Row(OLD, pods(SECOND, THIRD), "OpenBaoLeader Unknown LeaderUnknown"),
+    "none leads yet": Row(NEW, gen.world(), "OpenBaoLeader False NotInitialized"),
+    "who leads in its first boot is told when that is done": Row(
+        NEW, gen.world().with_pods(LEADER.unready()), "OpenBaoLeader False NotInitialized"
     ),
-    "several lead": (
-        OLD,
-        pods(LEADER, SECOND.ready(leading=True)),
-        Done(),
-        "OpenBaoLeader",
-        "False MultipleLeaders",
+    "several lead": Row(
+        OLD, pods(LEADER, SECOND.ready(leading=True)), "OpenBaoLeader False MultipleLeaders"
     ),
-    "no members yet": (NEW, gen.world(), Done(), "RaftMembershipReady", "Unknown NotInitialized"),
-    "the members were never read": (
-        OLD,
-        FINE,
-        Done(),
-        "RaftMembershipReady",
-        "Unknown MembershipUnknown",
-    ),
-    "all are voters": (raft(3), FINE, Done(), "RaftMembershipReady", "True AllVoters"),
-    "a voter is missing": (raft(2, 1), FINE, Done(), "RaftMembershipReady", "False VotersMissing"),
-    "one voter too many": (raft(4), FINE, Done(), "RaftMembershipReady", "False MembersUnexpected"),
-    "members of two clusters": (
-        raft(3, lastError=trouble("SplitBrain")),
-        FINE,
-        Done(),
-        "RaftMembershipReady",
-        "False SplitBrain",
+    "no members yet": Row(NEW, gen.world(), "RaftMembershipReady Unknown NotInitialized"),
+    "the members were never read": Row(OLD, FINE, "RaftMembershipReady Unknown MembershipUnknown"),
+    "all are voters": Row(raft(3), FINE, "RaftMembershipReady True AllVoters"),
+    "a voter is missing": Row(raft(2, 1), FINE, "RaftMembershipReady False VotersMissing"),
+    "one voter too many": Row(raft(4), FINE, "RaftMembershipReady False MembersUnexpected"),
+    "members of two clusters": Row(
+        raft(3, lastError=trouble("SplitBrain")), FINE, "RaftMembershipReady False SplitBrain"
     ),
 }

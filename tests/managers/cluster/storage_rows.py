@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from contracts.records.effects import GrowClaim
-from runtime.outcome import Done, Outcome
 from tests import gen
+from tests.managers.cluster.passes import Row
 from tests.managers.workload.volume_worlds import LARGER, OLD, claim, grown, world
 
 FINE = world(*(claim(n) for n in range(3)))
@@ -17,13 +17,11 @@ def first(**fields: str) -> gen.World:
     return world(claim(0, **fields), claim(1), claim(2))
 
 
-def row(
-    cluster: gen.Cluster, there: gen.World, expected: str
-) -> tuple[gen.Cluster, gen.World, Outcome, str, str]:
-    return cluster, there, Done(), "StorageConfigured", expected
+def row(cluster: gen.Cluster, there: gen.World, expected: str) -> Row:
+    return Row(cluster, there, f"StorageConfigured {expected}")
 
 
-STORAGE_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
+STORAGE_ROWS = {
     "volumes of the default class": row(OLD, FINE, "True StorageClassDefaulted"),
     "volumes of the class of the spec": row(FAST, FINE, "True StorageClassConfigured"),
     "no volume was made yet": row(
@@ -46,11 +44,7 @@ STORAGE_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
     "small volumes of an earlier cluster": row(
         LARGER, first(owner_uid="uid-of-before"), "False ForeignObject"
     ),
-    "a size that differs from the volumes is no field without effect": (
-        LARGER,
-        replace(GROWN, rolling=None),
-        Done(),
-        "ProductionReady",
-        "False ProfileNotSet",
+    "a size that differs from the volumes is no field without effect": Row(
+        LARGER, replace(GROWN, rolling=None), "ProductionReady False ProfileNotSet"
     ),
 }

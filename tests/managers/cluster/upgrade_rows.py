@@ -5,8 +5,9 @@ With a decision: tests/managers/upgrade/test_condition.py.
 
 from typing import Any
 
-from runtime.outcome import Done, Outcome, Wait
+from runtime.outcome import Wait
 from tests import gen
+from tests.managers.cluster.passes import Row
 
 OLD = gen.cluster().initialized()
 FINE = gen.running(OLD)
@@ -18,23 +19,21 @@ def upgrading(**told: Any) -> gen.Cluster:
     return OLD.having(upgrade={"targetVersion": "2.5.5", "fromVersion": "2.4.0", **told})
 
 
-# sentence: (cluster, world, outcome of the pass, condition, "status reason")
-UPGRADE_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
-    "a pause found an upgrade on its way": (
-        upgrading(phase="Rolling").wanting(paused=True),
-        FINE, Done(), "Upgrading", "Unknown Paused",
+UPGRADE_ROWS = {
+    "a pause found an upgrade on its way": Row(
+        upgrading(phase="Rolling").wanting(paused=True), FINE, "Upgrading Unknown Paused"
     ),
-    "an upgrade that stopped": (
-        upgrading(failure=FAILED), FINE, Done(), "Degraded", "True PodNotReady",
+    "an upgrade that stopped": Row(upgrading(failure=FAILED), FINE, "Degraded True PodNotReady"),
+    "one that goes on is nothing wrong": Row(
+        upgrading(phase="Rolling"), FINE, "Degraded False Ready"
     ),
-    "one that goes on is nothing wrong": (
-        upgrading(phase="Rolling"), FINE, Done(), "Degraded", "False Ready",
+    "a server that is away for an upgrade": Row(
+        upgrading(phase="Rolling"),
+        AWAY,
+        "Degraded False Ready",
+        Wait("UpgradeInProgress", "one of three"),
     ),
-    "a server that is away for an upgrade": (
-        upgrading(phase="Rolling"), AWAY, Wait("UpgradeInProgress", "one of three"),
-        "Degraded", "False Ready",
+    "a server that is away while an upgrade waits": Row(
+        OLD, AWAY, "Degraded True NotReady", Wait("ClusterNotReady", "two of three")
     ),
-    "a server that is away while an upgrade waits": (
-        OLD, AWAY, Wait("ClusterNotReady", "two of three"), "Degraded", "True NotReady",
-    ),
-}  # fmt: skip
+}

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from contracts.records.exposure import ExposureFacts, IngressFacts
-from runtime.outcome import Done, Outcome
 from tests import gen
+from tests.managers.cluster.passes import Row
 from tests.managers.networking.ways_in import NONE, READY, gateway, ingress, monitor
 
 OLD = gen.cluster().initialized()
@@ -13,76 +13,45 @@ FINE = gen.running(OLD)
 THERE = FINE.with_ways(READY)
 ABSENT = FINE.with_ways(ExposureFacts(NONE))
 
-# sentence: (cluster, world, outcome of the pass, condition, "status reason")
-WAYS_ROWS: dict[str, tuple[gen.Cluster, gen.World, Outcome, str, str]] = {
-    "an account of somebody else is used": (
+WAYS_ROWS = {
+    "an account of somebody else is used": Row(
         NAMED,
         FINE.with_account("mine", annotations={"a": "b"}),
-        Done(),
-        "ServiceAccountReady",
-        "True ServiceAccountReused",
+        "ServiceAccountReady True ServiceAccountReused",
     ),
-    "an account of somebody else lacks what the spec asks": (
+    "an account of somebody else lacks what the spec asks": Row(
         NAMED,
         FINE.with_account("mine"),
-        Done(),
-        "ServiceAccountReady",
-        "False ServiceAccountAnnotationsMissing",
+        "ServiceAccountReady False ServiceAccountAnnotationsMissing",
     ),
-    "nobody knows where the API server listens": (
+    "nobody knows where the API server listens": Row(
         OLD,
         FINE.reaching("10.96.0.1"),
-        Done(),
-        "APIServerNetworkReady",
-        "Unknown APIServerEndpointIPsRecommended",
+        "APIServerNetworkReady Unknown APIServerEndpointIPsRecommended",
     ),
-    "nobody knows the API server at all": (
+    "nobody knows the API server at all": Row(
         OLD,
         FINE.reaching(endpoints=("192.0.2.1",)),
-        Done(),
-        "APIServerNetworkReady",
-        "False APIServerNetworkConfigurationInvalid",
+        "APIServerNetworkReady False APIServerNetworkConfigurationInvalid",
     ),
-    "the Ingress has an address": (
-        ingress().initialized(),
-        THERE,
-        Done(),
-        "IngressIntegrationReady",
-        "True IngressIntegrationReady",
+    "the Ingress has an address": Row(
+        ingress().initialized(), THERE, "IngressIntegrationReady True IngressIntegrationReady"
     ),
-    "the Ingress has none": (
+    "the Ingress has none": Row(
         ingress().initialized(),
         FINE.with_ways(replace(READY, ingress=IngressFacts(True, ()))),
-        Done(),
-        "IngressIntegrationReady",
-        "False IngressAddressMissing",
+        "IngressIntegrationReady False IngressAddressMissing",
     ),
-    "the Gateway lets clients in": (
-        gateway().initialized(),
-        THERE,
-        Done(),
-        "GatewayIntegrationReady",
-        "True GatewayIntegrationReady",
+    "the Gateway lets clients in": Row(
+        gateway().initialized(), THERE, "GatewayIntegrationReady True GatewayIntegrationReady"
     ),
-    "there is no Gateway API": (
-        gateway().initialized(),
-        ABSENT,
-        Done(),
-        "GatewayIntegrationReady",
-        "False GatewayAPIMissing",
+    "there is no Gateway API": Row(
+        gateway().initialized(), ABSENT, "GatewayIntegrationReady False GatewayAPIMissing"
     ),
-    "the ServiceMonitor is there": (
-        monitor().initialized("2.5.0"),
-        THERE,
-        Done(),
-        "ServiceMonitorReady",
-        "True ServiceMonitorReady",
+    "the ServiceMonitor is there": Row(
+        monitor().initialized("2.5.0"), THERE, "ServiceMonitorReady True ServiceMonitorReady"
     ),
-    "there is no Prometheus operator": (
-        monitor().initialized("2.5.0"),
-        ABSENT,
-        Done(),
-        "ServiceMonitorReady",
-        "False MonitoringAPIMissing",
+    "there is no Prometheus operator": Row(
+        monitor().initialized("2.5.0"), ABSENT, "ServiceMonitorReady False MonitoringAPIMissing"
     ),
 }

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -86,182 +86,101 @@ def may(found: list[Policy], source: Peer, target: Peer, port: int, protocol: st
     return out and (not enters or any(one.lets_in(source, port, protocol) for one in enters))
 
 
-# sentence: (cluster, who, whom, port, protocol, may it)
-Row = tuple[gen.Cluster, Peer, Peer, int, str, bool]
-ROWS: dict[str, Row] = {
-    "voters replicate": (OPEN, VOTER, VOTER, 8201, "TCP", True),
-    "a read replica joins a voter": (OPEN, READER, VOTER, 8201, "TCP", True),
-    "a voter replicates to a read replica": (OPEN, VOTER, READER, 8201, "TCP", True),
-    "a read replica forwards": (OPEN, READER, VOTER, 8200, "TCP", True),
-    "a server asks for names by UDP": (OPEN, READER, DNS, 53, "UDP", True),
-    "a server reaches the API server's Service": (OPEN, VOTER, SERVICE_ADDRESS, 443, "TCP", True),
-    "a server reaches what is behind it": (OPEN, READER, ENDPOINT, 6443, "TCP", True),
-    "it reaches no other address there": (OPEN, VOTER, STRANGE_ENDPOINT, 6443, "TCP", False),
-    "a server does not reach the world": (OPEN, VOTER, WORLD, 443, "TCP", False),
-    "a server does not call a client": (OPEN, VOTER, CLIENT, 8080, "TCP", False),
-    "the operator asks a voter": (OPEN, OPERATOR, VOTER, 8200, "TCP", True),
-    "the operator asks a read replica": (OPEN, OPERATOR, READER, 8200, "TCP", True),
-    "the operator does not replicate": (OPEN, OPERATOR, VOTER, 8201, "TCP", False),
-    "a job asks a server": (OPEN, BACKUP, VOTER, 8200, "TCP", True),
-    "a job of an upgrade asks a server": (OPEN, SNAPSHOT, VOTER, 8200, "TCP", True),
-    "a job does not replicate": (OPEN, BACKUP, VOTER, 8201, "TCP", False),
-    "a job asks for names": (OPEN, BACKUP, DNS, 53, "TCP", True),
-    "a job reaches the API server": (OPEN, BACKUP, SERVICE_ADDRESS, 443, "TCP", True),
-    "a job reaches what is behind it": (OPEN, BACKUP, ENDPOINT, 6443, "TCP", True),
-    "a job does not reach the world": (OPEN, BACKUP, WORLD, 443, "TCP", False),
-    "a job reaches the store that the user opened": (
-        wishing(egressRules=[TO_STORE]),
-        BACKUP,
-        STORE,
-        443,
-        "TCP",
-        True,
+class Row(NamedTuple):
+    cluster: gen.Cluster
+    who: Peer
+    whom: Peer
+    port: int
+    allowed: bool
+    protocol: str = "TCP"
+
+
+HARD = hardened()
+TRUSTING = hardened(trustedIngressPeers=[GATEWAY_TRUSTED])
+HARD_BACKED_UP = hardened(egressRules=[TO_STORE]).self_init(login=True).wanting(backup=STORED)
+ROWS = {
+    "voters replicate": Row(OPEN, VOTER, VOTER, 8201, True),
+    "a read replica joins a voter": Row(OPEN, READER, VOTER, 8201, True),
+    "a voter replicates to a read replica": Row(OPEN, VOTER, READER, 8201, True),
+    "a read replica forwards": Row(OPEN, READER, VOTER, 8200, True),
+    "a server asks for names by UDP": Row(OPEN, READER, DNS, 53, True, "UDP"),
+    "a server reaches the API server's Service": Row(OPEN, VOTER, SERVICE_ADDRESS, 443, True),
+    "a server reaches what is behind it": Row(OPEN, READER, ENDPOINT, 6443, True),
+    "it reaches no other address there": Row(OPEN, VOTER, STRANGE_ENDPOINT, 6443, False),
+    "a server does not reach the world": Row(OPEN, VOTER, WORLD, 443, False),
+    "a server does not call a client": Row(OPEN, VOTER, CLIENT, 8080, False),
+    "the operator asks a voter": Row(OPEN, OPERATOR, VOTER, 8200, True),
+    "the operator asks a read replica": Row(OPEN, OPERATOR, READER, 8200, True),
+    "the operator does not replicate": Row(OPEN, OPERATOR, VOTER, 8201, False),
+    "a job asks a server": Row(OPEN, BACKUP, VOTER, 8200, True),
+    "a job of an upgrade asks a server": Row(OPEN, SNAPSHOT, VOTER, 8200, True),
+    "a job does not replicate": Row(OPEN, BACKUP, VOTER, 8201, False),
+    "a job asks for names": Row(OPEN, BACKUP, DNS, 53, True),
+    "a job reaches the API server": Row(OPEN, BACKUP, SERVICE_ADDRESS, 443, True),
+    "a job reaches what is behind it": Row(OPEN, BACKUP, ENDPOINT, 6443, True),
+    "a job does not reach the world": Row(OPEN, BACKUP, WORLD, 443, False),
+    "a job reaches the store that the user opened": Row(
+        wishing(egressRules=[TO_STORE]), BACKUP, STORE, 443, True
     ),
-    "a job reaches the store of the spec, wherever it is": (
-        BACKED_UP,
-        BACKUP,
-        WORLD,
-        9000,
-        "TCP",
-        True,
+    "a job reaches the store of the spec, wherever it is": Row(
+        BACKED_UP, BACKUP, WORLD, 9000, True
     ),
-    "and a cloud, which makes tokens elsewhere": (BACKED_UP, BACKUP, WORLD, 443, "TCP", True),
-    "at no other port": (BACKED_UP, BACKUP, WORLD, 22, "TCP", False),
-    "never where a cloud keeps the credentials of machines": (
-        BACKED_UP,
-        BACKUP,
-        METADATA,
-        443,
-        "TCP",
-        False,
+    "and a cloud, which makes tokens elsewhere": Row(BACKED_UP, BACKUP, WORLD, 443, True),
+    "at no other port": Row(BACKED_UP, BACKUP, WORLD, 22, False),
+    "never where a cloud keeps the credentials of machines": Row(
+        BACKED_UP, BACKUP, METADATA, 443, False
     ),
-    "a server does not": (BACKED_UP, VOTER, WORLD, 9000, "TCP", False),
-    "a rule of the user's replaces ours": (
-        BACKED_UP.wanting(network={"egressRules": [TO_STORE]}),
-        BACKUP,
-        WORLD,
-        9000,
-        "TCP",
-        False,
+    "a server does not": Row(BACKED_UP, VOTER, WORLD, 9000, False),
+    "a rule of the user's replaces ours": Row(
+        BACKED_UP.wanting(network={"egressRules": [TO_STORE]}), BACKUP, WORLD, 9000, False
     ),
-    "Hardened: a job reaches what the user opened": (
-        hardened(egressRules=[TO_STORE]).self_init(login=True).wanting(backup=STORED),
-        BACKUP,
-        STORE,
-        443,
-        "TCP",
-        True,
-    ),
-    "Hardened: and nothing else": (
-        hardened(egressRules=[TO_STORE]).self_init(login=True).wanting(backup=STORED),
-        BACKUP,
-        WORLD,
-        443,
-        "TCP",
-        False,
-    ),
-    "snapshots on a volume need no way out": (
+    "Hardened: a job reaches what the user opened": Row(HARD_BACKED_UP, BACKUP, STORE, 443, True),
+    "Hardened: and nothing else": Row(HARD_BACKED_UP, BACKUP, WORLD, 443, False),
+    "snapshots on a volume need no way out": Row(
         OPEN.self_init(login=True).wanting(backup={**STORED, "target": VOLUME}),
         BACKUP,
         WORLD,
         443,
-        "TCP",
         False,
     ),
-    "a test of a backup reaches the store": (BACKED_UP, TEST, WORLD, 9000, "TCP", True),
-    "nobody calls the server in a test": (OPEN, CLIENT, TEST, 8200, "TCP", False),
-    "nobody calls a job": (OPEN, OPERATOR, BACKUP, 8200, "TCP", False),
-    "no client calls a job": (OPEN, CLIENT, SNAPSHOT, 80, "TCP", False),
-    "no server calls a job": (OPEN, VOTER, BACKUP, 8200, "TCP", False),
-    "an ingress rule of the user opens no job": (
-        wishing(ingressRules=[{"from": [{"podSelector": {}}]}]),
-        CLIENT,
-        BACKUP,
-        80,
-        "TCP",
-        False,
+    "a test of a backup reaches the store": Row(BACKED_UP, TEST, WORLD, 9000, True),
+    "nobody calls the server in a test": Row(OPEN, CLIENT, TEST, 8200, False),
+    "nobody calls a job": Row(OPEN, OPERATOR, BACKUP, 8200, False),
+    "no client calls a job": Row(OPEN, CLIENT, SNAPSHOT, 80, False),
+    "no server calls a job": Row(OPEN, VOTER, BACKUP, 8200, False),
+    "an ingress rule of the user opens no job": Row(
+        wishing(ingressRules=[{"from": [{"podSelector": {}}]}]), CLIENT, BACKUP, 80, False
     ),
-    "a job does not call a job of a neighbour": (
-        OPEN,
-        BACKUP,
-        BACKUP_OF_NEIGHBOUR,
-        80,
-        "TCP",
-        False,
+    "a job does not call a job of a neighbour": Row(OPEN, BACKUP, BACKUP_OF_NEIGHBOUR, 80, False),
+    "a client of the namespace asks": Row(OPEN, CLIENT, VOTER, 8200, True),
+    "it does not replicate": Row(OPEN, CLIENT, VOTER, 8201, False),
+    "a client elsewhere does not ask": Row(OPEN, CLIENT_ELSEWHERE, VOTER, 8200, False),
+    "a trusted one elsewhere does": Row(
+        wishing(trustedIngressPeers=[TEAM_TRUSTED]), CLIENT_ELSEWHERE, VOTER, 8200, True
     ),
-    "a client of the namespace asks": (OPEN, CLIENT, VOTER, 8200, "TCP", True),
-    "it does not replicate": (OPEN, CLIENT, VOTER, 8201, "TCP", False),
-    "a client elsewhere does not ask": (OPEN, CLIENT_ELSEWHERE, VOTER, 8200, "TCP", False),
-    "a trusted one elsewhere does": (
-        wishing(trustedIngressPeers=[TEAM_TRUSTED]),
-        CLIENT_ELSEWHERE,
-        VOTER,
-        8200,
-        "TCP",
-        True,
+    "the world does not ask": Row(OPEN, WORLD, VOTER, 8200, False),
+    "a server of a neighbour does not replicate": Row(OPEN, NEIGHBOUR, VOTER, 8201, False),
+    "Hardened: a client of the namespace does not ask": Row(HARD, CLIENT, VOTER, 8200, False),
+    "Hardened: a trusted one of the namespace asks": Row(TRUSTING, GATEWAY, VOTER, 8200, True),
+    "Hardened: its neighbour does not": Row(TRUSTING, CLIENT, VOTER, 8200, False),
+    "Hardened: the operator asks": Row(HARD, OPERATOR, VOTER, 8200, True),
+    "Hardened: a job asks": Row(HARD, BACKUP, VOTER, 8200, True),
+    "Hardened: servers replicate": Row(HARD, VOTER, READER, 8201, True),
+    "addresses of the user's replace those that were found": Row(
+        wishing(apiServerEndpointIPs=["192.0.2.2"]), VOTER, ENDPOINT, 6443, False
     ),
-    "the world does not ask": (OPEN, WORLD, VOTER, 8200, "TCP", False),
-    "a server of a neighbour does not replicate": (OPEN, NEIGHBOUR, VOTER, 8201, "TCP", False),
-    "Hardened: a client of the namespace does not ask": (
-        hardened(),
-        CLIENT,
-        VOTER,
-        8200,
-        "TCP",
-        False,
+    "and are reached": Row(
+        wishing(apiServerEndpointIPs=["192.0.2.2"]), VOTER, STRANGE_ENDPOINT, 6443, True
     ),
-    "Hardened: a trusted one of the namespace asks": (
-        hardened(trustedIngressPeers=[GATEWAY_TRUSTED]),
-        GATEWAY,
-        VOTER,
-        8200,
-        "TCP",
-        True,
-    ),
-    "Hardened: its neighbour does not": (
-        hardened(trustedIngressPeers=[GATEWAY_TRUSTED]),
-        CLIENT,
-        VOTER,
-        8200,
-        "TCP",
-        False,
-    ),
-    "Hardened: the operator asks": (hardened(), OPERATOR, VOTER, 8200, "TCP", True),
-    "Hardened: a job asks": (hardened(), BACKUP, VOTER, 8200, "TCP", True),
-    "Hardened: servers replicate": (hardened(), VOTER, READER, 8201, "TCP", True),
-    "addresses of the user's replace those that were found": (
-        wishing(apiServerEndpointIPs=["192.0.2.2"]),
-        VOTER,
-        ENDPOINT,
-        6443,
-        "TCP",
-        False,
-    ),
-    "and are reached": (
-        wishing(apiServerEndpointIPs=["192.0.2.2"]),
-        VOTER,
-        STRANGE_ENDPOINT,
-        6443,
-        "TCP",
-        True,
-    ),
-    "bits behind a prefix mean nothing": (
-        wishing(apiServerCIDR="198.51.100.99/24"),
-        VOTER,
-        WORLD,
-        443,
-        "TCP",
-        True,
+    "bits behind a prefix mean nothing": Row(
+        wishing(apiServerCIDR="198.51.100.99/24"), VOTER, WORLD, 443, True
     ),
 }
 
 
-@pytest.mark.parametrize(
-    ("cluster", "who", "whom", "port", "protocol", "allowed"), ROWS.values(), ids=ROWS.keys()
-)
-def test_may_one_reach_the_other(
-    cluster: gen.Cluster, who: Peer, whom: Peer, port: int, protocol: str, allowed: bool
-) -> None:
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+def test_may_one_reach_the_other(row: Row) -> None:
+    cluster, who, whom, port, allowed, protocol = row
     assert may(policies(cluster), who, whom, port, protocol) is allowed
 
 
@@ -295,11 +214,10 @@ def test_nothing_known_of_the_api_server_opens_nothing() -> None:
 def test_b42_a_gateway_in_the_own_namespace_gets_in() -> None:
     """By default as its neighbour, in profile Hardened as a trusted peer: never by its place."""
     assert may(policies(OPEN), GATEWAY, VOTER, 8200, "TCP")
-    trusted = hardened(trustedIngressPeers=[GATEWAY_TRUSTED])
-    assert may(policies(trusted), GATEWAY, READER, 8200, "TCP")
+    assert may(policies(TRUSTING), GATEWAY, READER, 8200, "TCP")
 
 
-@pytest.mark.parametrize("cluster", [OPEN, hardened(trustedIngressPeers=[GATEWAY_TRUSTED])])
+@pytest.mark.parametrize("cluster", [OPEN, TRUSTING])
 def test_b43_an_ingress_opens_nothing_to_the_world(cluster: gen.Cluster) -> None:
     peers = {"trustedIngressPeers": [GATEWAY_TRUSTED]}
     ingress = {"enabled": True, "host": "bao.example.com"}

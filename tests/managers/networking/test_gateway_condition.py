@@ -1,6 +1,7 @@
 """managers.networking.gateway_condition: the first cause that stands in the way is the one told."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import pytest
 
@@ -57,123 +58,113 @@ def policed(accepted: ListenerCondition, resolved: ListenerCondition = YES) -> E
 
 OLD_TLS = ExposureFacts({**ALL, TLS_ROUTE.definition: KindAvailability(True, ("v1beta1",))})
 
-# sentence: (cluster, facts, "status reason")
-ROWS: dict[str, tuple[gen.Cluster, ExposureFacts, str]] = {
-    "all is well": (gateway(), READY, "True GatewayIntegrationReady"),
-    "nobody looked yet": (gateway(), NO_FACTS, "Unknown Reconciling"),
-    "no API": (gateway(), ExposureFacts(NONE), "False GatewayAPIMissing"),
-    "no policies": (
+
+class Row(NamedTuple):
+    cluster: gen.Cluster
+    facts: ExposureFacts
+    expected: str
+
+
+ROWS = {
+    "all is well": Row(gateway(), READY, "True GatewayIntegrationReady"),
+    "nobody looked yet": Row(gateway(), NO_FACTS, "Unknown Reconciling"),
+    "no API": Row(gateway(), ExposureFacts(NONE), "False GatewayAPIMissing"),
+    "no policies": Row(
         gateway(),
         ExposureFacts({**ALL, BACKEND_TLS_POLICY.definition: ABSENT}),
         "False GatewayAPIMissing",
     ),
-    "no policies, and none wanted": (
+    "no policies, and none wanted": Row(
         gateway(backendTLS={"enabled": False}),
         replace(READY, offers={**ALL, BACKEND_TLS_POLICY.definition: ABSENT}, policy=None),
         "True GatewayIntegrationReady",
     ),
-    "no TLSRoutes, and none wanted": (
+    "no TLSRoutes, and none wanted": Row(
         gateway(),
         replace(READY, offers={**ALL, TLS_ROUTE.definition: ABSENT}),
         "True GatewayIntegrationReady",
     ),
-    "no HTTPRoutes, and TLS is passed": (
+    "no HTTPRoutes, and TLS is passed": Row(
         PASSED,
         replace(READY, offers={**ALL, HTTP_ROUTE.definition: ABSENT}),
         "True GatewayIntegrationReady",
     ),
-    "a version that nobody can write": (PASSED, OLD_TLS, "False GatewayVersionUnsupported"),
-    "no Gateway": (gateway(), replace(READY, gateway=None), "False GatewayReferenceMissing"),
-    "a Gateway that may not be read": (
+    "a version that nobody can write": Row(PASSED, OLD_TLS, "False GatewayVersionUnsupported"),
+    "no Gateway": Row(gateway(), replace(READY, gateway=None), "False GatewayReferenceMissing"),
+    "a Gateway that may not be read": Row(
         gateway(),
         replace(READY, gateway=None, gateway_class=None, gateway_readable=False),
         "True GatewayIntegrationReady",
     ),
-    "no class": (gateway(), replace(READY, gateway_class=None), "False GatewayClassMissing"),
-    "a class that may not be read": (
+    "no class": Row(gateway(), replace(READY, gateway_class=None), "False GatewayClassMissing"),
+    "a class that may not be read": Row(
         gateway(),
         replace(READY, gateway_class=None, class_readable=False),
         "True GatewayIntegrationReady",
     ),
-    "a class nobody took": (gateway(), of_class(UNTOLD), "Unknown GatewayClassPending"),
-    "a class that waits": (gateway(), of_class(LATER), "Unknown GatewayClassPending"),
-    "a class that is refused": (gateway(), of_class(NO), "False GatewayClassNotAccepted"),
-    "a class for another API": (gateway(), of_class(YES, NO), "False GatewayVersionUnsupported"),
-    "no listener": (gateway(), through(), "False GatewayListenerIncompatible"),
-    "a listener for passthrough alone": (
-        gateway(),
-        through(PASSTHROUGH),
-        "False GatewayListenerIncompatible",
+    "a class nobody took": Row(gateway(), of_class(UNTOLD), "Unknown GatewayClassPending"),
+    "a class that waits": Row(gateway(), of_class(LATER), "Unknown GatewayClassPending"),
+    "a class that is refused": Row(gateway(), of_class(NO), "False GatewayClassNotAccepted"),
+    "a class for another API": Row(gateway(), of_class(YES, NO), "False GatewayVersionUnsupported"),
+    "no listener": Row(gateway(), through(), "False GatewayListenerIncompatible"),
+    "a listener for passthrough alone": Row(
+        gateway(), through(PASSTHROUGH), "False GatewayListenerIncompatible"
     ),
-    "a listener that ends TLS, and TLS is passed": (
+    "a listener that ends TLS, and TLS is passed": Row(
         PASSED,
         through(HTTPS, replace(PASSTHROUGH, passthrough=False)),
         "False GatewayListenerIncompatible",
     ),
-    "a listener of another host": (
+    "a listener of another host": Row(
         gateway(),
         through(replace(HTTPS, hostname="other.example.com")),
         "False GatewayListenerIncompatible",
     ),
-    "a listener of another name": (
-        gateway(listenerName="special"),
-        READY,
-        "False GatewayListenerIncompatible",
+    "a listener of another name": Row(
+        gateway(listenerName="special"), READY, "False GatewayListenerIncompatible"
     ),
-    "a listener for other routes": (
+    "a listener for other routes": Row(
         gateway(),
         through(replace(HTTPS, kinds=("GRPCRoute",))),
         "False GatewayListenerIncompatible",
     ),
-    "a listener for nobody": (
-        gateway(),
-        through(replace(HTTPS, namespaces="None")),
-        "False GatewayListenerIncompatible",
+    "a listener for nobody": Row(
+        gateway(), through(replace(HTTPS, namespaces="None")), "False GatewayListenerIncompatible"
     ),
-    "one listener of several fits": (
+    "one listener of several fits": Row(
         gateway(listenerName="https"),
         through(PASSTHROUGH, replace(HTTPS, kinds=("HTTPRoute",), hostname="*.example.com")),
         "True GatewayIntegrationReady",
     ),
-    "a Gateway elsewhere for everybody": (
-        ELSEWHERE,
-        through(replace(HTTPS, namespaces="All")),
-        "True GatewayIntegrationReady",
+    "a Gateway elsewhere for everybody": Row(
+        ELSEWHERE, through(replace(HTTPS, namespaces="All")), "True GatewayIntegrationReady"
     ),
-    "a Gateway elsewhere for chosen namespaces": (
-        ELSEWHERE,
-        through(replace(HTTPS, namespaces="Selector")),
-        "True GatewayIntegrationReady",
+    "a Gateway elsewhere for chosen namespaces": Row(
+        ELSEWHERE, through(replace(HTTPS, namespaces="Selector")), "True GatewayIntegrationReady"
     ),
-    "not programmed": (gateway(), through(HTTPS, programmed=NO), "False GatewayNotProgrammed"),
-    "not programmed yet": (
+    "not programmed": Row(gateway(), through(HTTPS, programmed=NO), "False GatewayNotProgrammed"),
+    "not programmed yet": Row(
         gateway(),
         through(HTTPS, programmed=ListenerCondition("False", "Pending")),
         "Unknown GatewayProgrammingPending",
     ),
-    "nobody has programmed it": (
-        gateway(),
-        through(HTTPS, programmed=UNTOLD),
-        "Unknown GatewayProgrammingPending",
+    "nobody has programmed it": Row(
+        gateway(), through(HTTPS, programmed=UNTOLD), "Unknown GatewayProgrammingPending"
     ),
-    "the route is not written": (gateway(), replace(READY, route=None), "Unknown Reconciling"),
-    "the policy is not written": (gateway(), replace(READY, policy=None), "Unknown Reconciling"),
-    "the route is somebody else's": (
-        gateway(),
-        replace(READY, route=RouteFacts(False)),
-        "False ForeignObject",
+    "the route is not written": Row(gateway(), replace(READY, route=None), "Unknown Reconciling"),
+    "the policy is not written": Row(gateway(), replace(READY, policy=None), "Unknown Reconciling"),
+    "the route is somebody else's": Row(
+        gateway(), replace(READY, route=RouteFacts(False)), "False ForeignObject"
     ),
-    "the policy is somebody else's": (
-        gateway(),
-        replace(READY, policy=RouteFacts(False)),
-        "False ForeignObject",
+    "the policy is somebody else's": Row(
+        gateway(), replace(READY, policy=RouteFacts(False)), "False ForeignObject"
     ),
-    "the route is refused": (gateway(), routed(NO), "False GatewayRouteRefused"),
-    "the Service is not found": (gateway(), routed(YES, NO), "False GatewayRouteRefused"),
-    "no answer to the route": (gateway(), routed(UNTOLD), "Unknown GatewayProgrammingPending"),
-    "the policy is refused": (gateway(), policed(NO), "False GatewayRouteRefused"),
-    "the authority is not found": (gateway(), policed(YES, NO), "False GatewayRouteRefused"),
-    "no answer to the policy": (gateway(), policed(UNTOLD), "True GatewayIntegrationReady"),
+    "the route is refused": Row(gateway(), routed(NO), "False GatewayRouteRefused"),
+    "the Service is not found": Row(gateway(), routed(YES, NO), "False GatewayRouteRefused"),
+    "no answer to the route": Row(gateway(), routed(UNTOLD), "Unknown GatewayProgrammingPending"),
+    "the policy is refused": Row(gateway(), policed(NO), "False GatewayRouteRefused"),
+    "the authority is not found": Row(gateway(), policed(YES, NO), "False GatewayRouteRefused"),
+    "no answer to the policy": Row(gateway(), policed(UNTOLD), "True GatewayIntegrationReady"),
 }
 
 

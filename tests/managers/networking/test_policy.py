@@ -1,7 +1,7 @@
 """managers.networking.policy: who may talk to whom."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -32,210 +32,88 @@ def policy(world: gen.World | None = None, **network: Any) -> Policy:
     return Policy(network_policy(gen.resolved(cluster, facts), facts.facts()).body)
 
 
-# sentence: (spec.network, "in" or "out", peer, port, protocol, may it)
-Row = tuple[Mapping[str, Any], str, Peer, int, str, bool]
-ROWS: dict[str, Row] = {
-    "a peer joins": ({}, "in", SERVER, 8201, "TCP", True),
-    "a peer asks": ({}, "in", SERVER, 8200, "TCP", True),
-    "a server calls a peer": ({}, "out", SERVER, 8201, "TCP", True),
-    "a server of another cluster does not join": ({}, "in", OTHER_CLUSTER, 8201, "TCP", False),
-    "a namesake of another namespace does not join": (
-        {},
-        "in",
-        SAME_NAME_ELSEWHERE,
-        8201,
-        "TCP",
-        False,
+class Row(NamedTuple):
+    network: Mapping[str, Any]
+    way: str
+    peer: Peer
+    port: int
+    may: bool
+    protocol: str = "TCP"
+
+
+BLOCK = {"ipBlock": {"cidr": "198.51.100.0/24"}}
+RANGE = {"apiServerCIDR": "192.0.2.0/24"}
+ENDPOINT = {"apiServerEndpointIPs": ["192.0.2.1"]}
+CACHE = Peer(address="169.254.20.10")
+CACHED = {"dnsEndpointIPs": ["169.254.20.10"]}
+TEAM_A, TEAM_B = (Peer("elsewhere", {}, namespace_labels={"team": team}) for team in "ab")
+TRUSTING_TEAM = {"trustedIngressPeers": [{"namespaceSelector": {"matchLabels": {"team": "a"}}}]}
+SHOPS = {"namespaceSelector": {}, "podSelector": {"matchLabels": {"app": "shop"}}}
+TRUSTING_POD = {"trustedIngressPeers": [SHOPS]}
+HOLED = {"ipBlock": {"cidr": "198.51.100.0/24", "except": ["198.51.100.0/28"]}}
+TRUSTING_RANGE = {"trustedIngressPeers": [HOLED]}
+LET_IN = {"ingressRules": [{"from": [BLOCK]}]}
+OPENED = {"egressRules": [{"to": [BLOCK], "ports": [{"port": 443, "protocol": "TCP"}]}]}
+ROWS = {
+    "a peer joins": Row({}, "in", SERVER, 8201, True),
+    "a peer asks": Row({}, "in", SERVER, 8200, True),
+    "a server calls a peer": Row({}, "out", SERVER, 8201, True),
+    "a server of another cluster does not join": Row({}, "in", OTHER_CLUSTER, 8201, False),
+    "a namesake of another namespace does not join": Row(
+        {}, "in", SAME_NAME_ELSEWHERE, 8201, False
     ),
-    "a server does not call a namesake elsewhere": (
-        {},
-        "out",
-        SAME_NAME_ELSEWHERE,
-        8201,
-        "TCP",
-        False,
+    "a server does not call a namesake elsewhere": Row({}, "out", SAME_NAME_ELSEWHERE, 8201, False),
+    "an application of the namespace asks": Row({}, "in", APP, 8200, True),
+    "an application of the namespace does not join": Row({}, "in", APP, 8201, False),
+    "a job of the cluster asks": Row({}, "in", BACKUP_JOB, 8200, True),
+    "a job of the cluster does not join": Row({}, "in", BACKUP_JOB, 8201, False),
+    "an application elsewhere does not ask": Row({}, "in", APP_ELSEWHERE, 8200, False),
+    "the operator asks": Row({}, "in", OPERATOR, 8200, True),
+    "a pod elsewhere that calls itself operator": Row({}, "in", IMPOSTOR, 8200, False),
+    "the operator does not join": Row({}, "in", OPERATOR, 8201, False),
+    "the world does not ask": Row({}, "in", INTERNET, 8200, False),
+    "nobody reaches another port": Row({}, "in", SERVER, 22, False),
+    "UDP is not TCP": Row({}, "in", APP, 8200, False, "UDP"),
+    "a server asks for names": Row({}, "out", DNS, 53, True, "UDP"),
+    "a server asks for long names": Row({}, "out", DNS, 53, True),
+    "a server asks DNS for nothing else": Row({}, "out", DNS, 443, False),
+    "a server labels its pod": Row({}, "out", API_SERVER, 443, True),
+    "a server asks the API server's host for nothing else": Row({}, "out", API_SERVER, 22, False),
+    "a neighbour of the API server is not it": Row(
+        {}, "out", Peer(address="10.96.0.2"), 443, False
     ),
-    "an application of the namespace asks": ({}, "in", APP, 8200, "TCP", True),
-    "an application of the namespace does not join": ({}, "in", APP, 8201, "TCP", False),
-    "a job of the cluster asks": ({}, "in", BACKUP_JOB, 8200, "TCP", True),
-    "a job of the cluster does not join": ({}, "in", BACKUP_JOB, 8201, "TCP", False),
-    "an application elsewhere does not ask": ({}, "in", APP_ELSEWHERE, 8200, "TCP", False),
-    "the operator asks": ({}, "in", OPERATOR, 8200, "TCP", True),
-    "a pod elsewhere that calls itself operator": ({}, "in", IMPOSTOR, 8200, "TCP", False),
-    "the operator does not join": ({}, "in", OPERATOR, 8201, "TCP", False),
-    "the world does not ask": ({}, "in", INTERNET, 8200, "TCP", False),
-    "nobody reaches another port": ({}, "in", SERVER, 22, "TCP", False),
-    "UDP is not TCP": ({}, "in", APP, 8200, "UDP", False),
-    "a server asks for names": ({}, "out", DNS, 53, "UDP", True),
-    "a server asks for long names": ({}, "out", DNS, 53, "TCP", True),
-    "a server asks DNS for nothing else": ({}, "out", DNS, 443, "TCP", False),
-    "a server labels its pod": ({}, "out", API_SERVER, 443, "TCP", True),
-    "a server asks the API server's host for nothing else": (
-        {},
-        "out",
-        API_SERVER,
-        22,
-        "TCP",
-        False,
+    "a server calls nobody in the world": Row({}, "out", INTERNET, 443, False),
+    "a server calls no application": Row({}, "out", APP, 8080, False),
+    "DNS may run elsewhere": Row({"dnsNamespace": "dns"}, "out", Peer("dns"), 53, True, "UDP"),
+    "then it no longer runs where it did": Row(
+        {"dnsNamespace": "dns"}, "out", DNS, 53, False, "UDP"
     ),
-    "a neighbour of the API server is not it": (
-        {},
-        "out",
-        Peer(address="10.96.0.2"),
-        443,
-        "TCP",
-        False,
+    "a cache of names on the node is asked": Row(CACHED, "out", CACHE, 53, True, "UDP"),
+    "such a cache is asked for names only": Row(CACHED, "out", CACHE, 443, False),
+    "a range of API servers is reached": Row(RANGE, "out", Peer(address="192.0.2.9"), 443, True),
+    "a range replaces the address that was found": Row(RANGE, "out", API_SERVER, 443, False),
+    "the endpoint behind the API server's Service is reached": Row(
+        ENDPOINT, "out", Peer(address="192.0.2.1"), 6443, True
     ),
-    "a server calls nobody in the world": ({}, "out", INTERNET, 443, "TCP", False),
-    "a server calls no application": ({}, "out", APP, 8080, "TCP", False),
-    "DNS may run elsewhere": ({"dnsNamespace": "dns"}, "out", Peer("dns"), 53, "UDP", True),
-    "then it no longer runs where it did": ({"dnsNamespace": "dns"}, "out", DNS, 53, "UDP", False),
-    "a cache of names on the node is asked": (
-        {"dnsEndpointIPs": ["169.254.20.10"]},
-        "out",
-        Peer(address="169.254.20.10"),
-        53,
-        "UDP",
-        True,
+    "the endpoint does not replace the Service": Row(ENDPOINT, "out", API_SERVER, 443, True),
+    "a trusted peer asks": Row(TRUSTING_TEAM, "in", TEAM_A, 8200, True),
+    "a trusted peer does not join": Row(TRUSTING_TEAM, "in", TEAM_A, 8201, False),
+    "a trusted peer's neighbour does not ask": Row(TRUSTING_TEAM, "in", TEAM_B, 8200, False),
+    "a trusted namespace and pod must both be right": Row(
+        TRUSTING_POD, "in", Peer("elsewhere", {"app": "other"}), 8200, False
     ),
-    "such a cache is asked for names only": (
-        {"dnsEndpointIPs": ["169.254.20.10"]},
-        "out",
-        Peer(address="169.254.20.10"),
-        443,
-        "TCP",
-        False,
-    ),
-    "a range of API servers is reached": (
-        {"apiServerCIDR": "192.0.2.0/24"},
-        "out",
-        Peer(address="192.0.2.9"),
-        443,
-        "TCP",
-        True,
-    ),
-    "a range replaces the address that was found": (
-        {"apiServerCIDR": "192.0.2.0/24"},
-        "out",
-        API_SERVER,
-        443,
-        "TCP",
-        False,
-    ),
-    "the endpoint behind the API server's Service is reached": (
-        {"apiServerEndpointIPs": ["192.0.2.1"]},
-        "out",
-        Peer(address="192.0.2.1"),
-        6443,
-        "TCP",
-        True,
-    ),
-    "the endpoint does not replace the Service": (
-        {"apiServerEndpointIPs": ["192.0.2.1"]},
-        "out",
-        API_SERVER,
-        443,
-        "TCP",
-        True,
-    ),
-    "a trusted peer asks": (
-        {"trustedIngressPeers": [{"namespaceSelector": {"matchLabels": {"team": "a"}}}]},
-        "in",
-        Peer("elsewhere", {}, namespace_labels={"team": "a"}),
-        8200,
-        "TCP",
-        True,
-    ),
-    "a trusted peer does not join": (
-        {"trustedIngressPeers": [{"namespaceSelector": {"matchLabels": {"team": "a"}}}]},
-        "in",
-        Peer("elsewhere", {}, namespace_labels={"team": "a"}),
-        8201,
-        "TCP",
-        False,
-    ),
-    "a trusted peer's neighbour does not ask": (
-        {"trustedIngressPeers": [{"namespaceSelector": {"matchLabels": {"team": "a"}}}]},
-        "in",
-        Peer("elsewhere", {}, namespace_labels={"team": "b"}),
-        8200,
-        "TCP",
-        False,
-    ),
-    "a trusted namespace and pod must both be right": (
-        {
-            "trustedIngressPeers": [
-                {"namespaceSelector": {}, "podSelector": {"matchLabels": {"app": "shop"}}}
-            ]
-        },
-        "in",
-        Peer("elsewhere", {"app": "other"}),
-        8200,
-        "TCP",
-        False,
-    ),
-    "a trusted range has its holes": (
-        {
-            "trustedIngressPeers": [
-                {"ipBlock": {"cidr": "198.51.100.0/24", "except": ["198.51.100.0/28"]}}
-            ]
-        },
-        "in",
-        INTERNET,
-        8200,
-        "TCP",
-        False,
-    ),
-    "an ingress rule opens what it says": (
-        {"ingressRules": [{"from": [{"ipBlock": {"cidr": "198.51.100.0/24"}}]}]},
-        "in",
-        INTERNET,
-        8201,
-        "TCP",
-        True,
-    ),
-    "an egress rule opens what it says": (
-        {
-            "egressRules": [
-                {
-                    "to": [{"ipBlock": {"cidr": "198.51.100.0/24"}}],
-                    "ports": [{"port": 443, "protocol": "TCP"}],
-                }
-            ]
-        },
-        "out",
-        INTERNET,
-        443,
-        "TCP",
-        True,
-    ),
-    "and no more": (
-        {
-            "egressRules": [
-                {
-                    "to": [{"ipBlock": {"cidr": "198.51.100.0/24"}}],
-                    "ports": [{"port": 443, "protocol": "TCP"}],
-                }
-            ]
-        },
-        "out",
-        INTERNET,
-        80,
-        "TCP",
-        False,
-    ),
+    "a trusted range has its holes": Row(TRUSTING_RANGE, "in", INTERNET, 8200, False),
+    "an ingress rule opens what it says": Row(LET_IN, "in", INTERNET, 8201, True),
+    "an egress rule opens what it says": Row(OPENED, "out", INTERNET, 443, True),
+    "and no more": Row(OPENED, "out", INTERNET, 80, False),
 }
 
 
-@pytest.mark.parametrize(
-    ("network", "way", "peer", "port", "protocol", "may"), ROWS.values(), ids=ROWS.keys()
-)
-def test_who_may_talk_to_whom(
-    network: Mapping[str, Any], way: str, peer: Peer, port: int, protocol: str, may: bool
-) -> None:
-    found = policy(**network)
-    talks = found.lets_in if way == "in" else found.lets_out
-    assert talks(peer, port, protocol) is may
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+def test_who_may_talk_to_whom(row: Row) -> None:
+    found = policy(**row.network)
+    talks = found.lets_in if row.way == "in" else found.lets_out
+    assert talks(row.peer, row.port, row.protocol) is row.may
 
 
 @pytest.mark.parametrize(

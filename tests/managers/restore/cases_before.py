@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from contracts.api.cluster.status_backup import OperationLock
 from managers.restore.inputs import RecoveryVerdict, RestoreFacts, RestoreFailure
@@ -21,155 +21,84 @@ def seen(state: Any, message: str = "c-0 is so") -> RecoveryVerdict:
     return RecoveryVerdict(state, message)
 
 
-Case = tuple[str, RestoreFacts, str, str, str]
-BEFORE: tuple[Case, ...] = (
-    # name, facts, act, next place, reason; "" for none
-    ("new", facts({}), "", "Validating", "RestoreValidating"),
-    ("pending", facts({"phase": "Pending"}), "", "Validating", "RestoreValidating"),
-    (
-        "the backup runs still",
-        facts(VALIDATING, source=RestoreFailure("SnapshotPending", "it runs")),
-        "",
-        "",
-        "SnapshotPending",
+class Case(NamedTuple):
+    """`expected` is the action, -> the next place, and the reason; each may be absent."""
+
+    facts: RestoreFacts
+    expected: str
+
+
+BEFORE = {
+    "new": Case(facts({}), "-> Validating RestoreValidating"),
+    "pending": Case(facts({"phase": "Pending"}), "-> Validating RestoreValidating"),
+    "the backup runs still": Case(
+        facts(VALIDATING, source=RestoreFailure("SnapshotPending", "it runs")), "SnapshotPending"
     ),
-    (
-        "there is no such backup",
+    "there is no such backup": Case(
         facts(VALIDATING, source=RestoreFailure("SnapshotUnavailable", "no")),
-        "",
-        "End",
-        "SnapshotUnavailable",
+        "-> End SnapshotUnavailable",
     ),
-    (
-        "override without force is rejected",
-        facts(VALIDATING, spec={"overrideOperationLock": True}),
-        "",
-        "End",
-        "InvalidSpec",
+    "override without force is rejected": Case(
+        facts(VALIDATING, spec={"overrideOperationLock": True}), "-> End InvalidSpec"
     ),
-    ("no cluster", facts(VALIDATING, None), "", "End", "TargetUnavailable"),
-    (
-        "the cluster is to be made",
-        facts(VALIDATING, None, FRESH),
-        "make-target",
-        "",
-        "TargetBootstrapping",
+    "no cluster": Case(facts(VALIDATING, None), "-> End TargetUnavailable"),
+    "the cluster is to be made": Case(
+        facts(VALIDATING, None, FRESH), "make-target TargetBootstrapping"
     ),
-    (
-        "the made cluster was deleted",
-        facts({**VALIDATING, "target": {"uid": "gone"}}, None, FRESH),
-        "",
-        "End",
-        "TargetUnavailable",
+    "the made cluster was deleted": Case(
+        facts({**VALIDATING, "target": {"uid": "gone"}}, None, FRESH), "-> End TargetUnavailable"
     ),
-    (
-        "a cluster of that name is somebody else's",
-        facts(VALIDATING, READY, FRESH),
-        "",
-        "End",
-        "TargetCollision",
+    "a cluster of that name is somebody else's": Case(
+        facts(VALIDATING, READY, FRESH), "-> End TargetCollision"
     ),
-    (
-        "the made cluster was replaced by another one with our mark",
-        facts({**VALIDATING, "target": {"uid": "first"}}, MADE, FRESH),
-        "",
-        "End",
-        "TargetCollision",
+    "the made cluster was replaced by another one with our mark": Case(
+        facts({**VALIDATING, "target": {"uid": "first"}}, MADE, FRESH), "-> End TargetCollision"
     ),
-    (
-        "the made cluster is starting",
-        facts(VALIDATING, replace(MADE, available=False), FRESH),
-        "",
-        "",
-        "TargetBootstrapping",
+    "the made cluster is starting": Case(
+        facts(VALIDATING, replace(MADE, available=False), FRESH), "TargetBootstrapping"
     ),
-    (
-        "the made cluster never starts",
+    "the made cluster never starts": Case(
         facts(VALIDATING, replace(MADE, available=False), FRESH, now=LATER),
-        "",
-        "End",
-        "TargetBootstrapTimedOut",
+        "-> End TargetBootstrapTimedOut",
     ),
-    (
-        "the cluster is being deleted",
-        facts(VALIDATING, replace(READY, terminating=True)),
-        "",
-        "End",
-        "TargetUnavailable",
+    "the cluster is being deleted": Case(
+        facts(VALIDATING, replace(READY, terminating=True)), "-> End TargetUnavailable"
     ),
-    ("paused", facts(VALIDATING, replace(READY, paused=True)), "", "", "TargetPaused"),
-    (
-        "a backup holds the lock",
-        facts(VALIDATING, replace(READY, lock=BACKUP)),
-        "",
-        "",
-        "OperationLockBlocked",
+    "paused": Case(facts(VALIDATING, replace(READY, paused=True)), "TargetPaused"),
+    "a backup holds the lock": Case(
+        facts(VALIDATING, replace(READY, lock=BACKUP)), "OperationLockBlocked"
     ),
-    (
-        "force alone takes no lock",
-        facts(VALIDATING, replace(READY, lock=BACKUP), FORCE),
-        "",
-        "",
-        "OperationLockBlocked",
+    "force alone takes no lock": Case(
+        facts(VALIDATING, replace(READY, lock=BACKUP), FORCE), "OperationLockBlocked"
     ),
-    (
-        "override takes it",
-        facts(VALIDATING, replace(READY, lock=BACKUP), OVERRIDE),
-        "take-lock",
-        "",
-        "RestoreValidating",
+    "override takes it": Case(
+        facts(VALIDATING, replace(READY, lock=BACKUP), OVERRIDE), "take-lock RestoreValidating"
     ),
-    (
-        "two restores never steal from each other",
-        facts(VALIDATING, replace(READY, lock=OTHER_RESTORE), OVERRIDE),
-        "",
-        "",
-        "OperationLockBlocked",
+    "two restores never steal from each other": Case(
+        facts(VALIDATING, replace(READY, lock=OTHER_RESTORE), OVERRIDE), "OperationLockBlocked"
     ),
-    ("the lock is free", facts(VALIDATING, READY), "take-lock", "", "RestoreValidating"),
-    (
-        "uninitialized target without force",
-        facts(VALIDATING, replace(LOCKED, initialized=False)),
-        "",
-        "End",
-        "TargetNotInitialized",
+    "the lock is free": Case(facts(VALIDATING, READY), "take-lock RestoreValidating"),
+    "uninitialized target without force": Case(
+        facts(VALIDATING, replace(LOCKED, initialized=False)), "-> End TargetNotInitialized"
     ),
-    (
-        "uninitialized target with force",
-        facts(VALIDATING, replace(LOCKED, initialized=False), FORCE),
-        "",
-        "Prepared",
-        "RestoreRunning",
+    "uninitialized target with force": Case(
+        facts(VALIDATING, replace(LOCKED, initialized=False), FORCE), "-> Prepared RestoreRunning"
     ),
-    (
-        "upgrading target without force",
-        facts(VALIDATING, replace(LOCKED, upgrading=True)),
-        "",
-        "End",
-        "UpgradeInProgress",
+    "upgrading target without force": Case(
+        facts(VALIDATING, replace(LOCKED, upgrading=True)), "-> End UpgradeInProgress"
     ),
-    (
-        "upgrading target with force",
-        facts(VALIDATING, replace(LOCKED, upgrading=True), FORCE),
-        "",
-        "Prepared",
-        "RestoreRunning",
+    "upgrading target with force": Case(
+        facts(VALIDATING, replace(LOCKED, upgrading=True), FORCE), "-> Prepared RestoreRunning"
     ),
-    (
-        "no login",
+    "no login": Case(
         facts(
             VALIDATING, replace(LOCKED, trouble=RestoreFailure("AuthenticationRequired", "none"))
         ),
-        "",
-        "End",
-        "AuthenticationRequired",
+        "-> End AuthenticationRequired",
     ),
-    (
-        "the registry does not answer",
+    "the registry does not answer": Case(
         facts(VALIDATING, replace(LOCKED, hindrance=RestoreFailure("ExecutorPending", "later"))),
-        "",
-        "",
         "ExecutorPending",
     ),
-    ("valid", facts(VALIDATING), "", "Prepared", "RestoreRunning"),
-)
+    "valid": Case(facts(VALIDATING), "-> Prepared RestoreRunning"),
+}

@@ -8,8 +8,15 @@ import pytest
 
 from contracts.conditions.reasons_restore import RESTORE_REASONS
 from managers.restore.inputs import RestoreFacts, RestoreFailure
-from managers.restore.state_machine import LEAVING, TABLE, decide, refused, state_of
-from tests.managers.restore.cases_before import BEFORE, LATER, OTHER_RESTORE, VALIDATING, seen
+from managers.restore.state_machine import (
+    LEAVING,
+    TABLE,
+    RestoreDecision,
+    decide,
+    refused,
+    state_of,
+)
+from tests.managers.restore.cases_before import BEFORE, LATER, OTHER_RESTORE, VALIDATING, Case, seen
 from tests.managers.restore.cases_running import LATE, RUNNING
 from tests.managers.restore.situations import (
     BACKUP,
@@ -26,23 +33,24 @@ from tests.managers.restore.situations import (
     report,
 )
 
-CASES = (*BEFORE, *RUNNING)
+CASES = {**BEFORE, **RUNNING}
 
 
-@pytest.mark.parametrize(
-    ("situation", "act", "to", "reason"), [pytest.param(*case[1:], id=case[0]) for case in CASES]
-)
-def test_each_situation_has_its_row(
-    situation: RestoreFacts, act: str, to: str, reason: str
-) -> None:
-    decision = decide(situation)
-    assert (decision.row.action, decision.row.to or "", decision.reason) == (act, to, reason)
+def shown(decision: RestoreDecision) -> str:
+    to = f"-> {decision.row.to}" if decision.row.to else ""
+    return " ".join(filter(None, (decision.row.action, to, decision.reason)))
+
+
+@pytest.mark.parametrize(("situation", "expected"), CASES.values(), ids=CASES.keys())
+def test_each_situation_has_its_row(situation: RestoreFacts, expected: str) -> None:
+    assert shown(decide(situation)) == expected
 
 
 def test_every_row_decides_in_some_example() -> None:
     """A row that no example reaches is a row that nobody needs, or that nobody tried."""
-    used = [decide(case[1]).row for case in CASES]
+    used = [decide(case.facts).row for case in CASES.values()]
     # Rows that only repeat the guard of another place, and those of a place that is passed through.
+    ended = at("TerminalObserved")
     more = [
         facts(at("Committed"), replace(LOCKED, uid="x")),
         facts(at("Committed"), READY),
@@ -51,23 +59,20 @@ def test_every_row_decides_in_some_example() -> None:
         facts(at("Committed"), replace(LOCKED, trouble=RestoreFailure("JobRefused", "no"))),
         facts(at("Committed"), replace(LOCKED, hindrance=RestoreFailure("ExecutorPending", "no"))),
         facts(at("Created"), replace(LOCKED, uid="x")),
-        facts(
-            {**at("TerminalObserved"), "execution": {**at("TerminalObserved")["execution"],
-             "terminalResult": "Succeeded"}}
-        ),
+        facts({**ended, "execution": {**ended["execution"], "terminalResult": "Succeeded"}}),
         facts(at("Recovering"), None),
         facts(at("Recovering"), replace(LOCKED, lock=BACKUP)),
         *(facts(at(stage), replace(MARKED, paused=True)) for stage in STAGES),
         facts({"phase": "Completed", "message": "done"}, replace(MARKED, paused=True)),
         facts(at("Unknown"), None),
         facts(at("Unknown"), READY),
-    ]  # fmt: skip
+    ]
     used += [decide(one).row for one in more]
     missing = [(row.at, row.when.__name__) for row in TABLE if row not in used]
     assert missing == []
 
 
-ALL = [case[1] for case in CASES]
+ALL = [case.facts for case in CASES.values()]
 LOCKS = (None, OURS, BACKUP, OTHER_RESTORE)
 JOBS = (None, RUNS, SUCCEEDED, FAILED)
 STAGES = ("Prepared", "Committed", "Created", "TerminalObserved", "Recovering", "Unknown")
@@ -121,56 +126,35 @@ def test_every_reason_is_in_the_table_of_reasons() -> None:
     assert {row.reason for row in (*TABLE, *LEAVING) if row.reason} <= set(RESTORE_REASONS)
 
 
-@pytest.mark.parametrize(
-    ("situation", "act", "to"),
-    [
-        pytest.param(facts({}, READY), "", "", id="new"),
-        pytest.param(facts(VALIDATING), "release", "", id="holds the lock"),
-        pytest.param(facts(at("Created"), job=RUNS, job_queried=True), "", "End", id="no claim"),
-        pytest.param(
-            facts(at("Created", submissionClaim=CLAIM), job=RUNS, job_queried=True),
-            "",
-            "",
-            id="sends",
-        ),
-        pytest.param(
-            facts(at("Created", submissionClaim=CLAIM), job=FAILED, job_queried=True),
-            "",
-            "Unknown",
-            id="sent, nobody knows",
-        ),
-        pytest.param(facts(at("Unknown")), "release", "", id="unknown"),
-        pytest.param(facts(at("Recovering"), MARKED), "release", "", id="recovering"),
-        pytest.param(
-            facts(at("TerminalObserved"), recovery=seen("Spread")),
-            "mark-target",
-            "",
-            id="all have the data",
-        ),
-        pytest.param(
-            facts(at("Recovering"), recovery=seen("Spread")),
-            "mark-target",
-            "",
-            id="recovering, and all have the data",
-        ),
-        pytest.param(
-            facts(at("TerminalObserved"), recovery=seen("Spreading")), "", "", id="not all have it"
-        ),
-        pytest.param(
-            facts(LATE, recovery=seen("Spreading")), "release", "", id="one will never have it"
-        ),
-        pytest.param(
-            facts(at("Recovering"), recovery=seen("Spreading"), answer="Abandon"),
-            "release",
-            "",
-            id="nobody waits for it",
-        ),
-        pytest.param(facts({"phase": "Failed"}, READY), "", "", id="ended"),
-    ],
-)
-def test_what_a_deleted_restore_lets_go_of(situation: RestoreFacts, act: str, to: str) -> None:
-    decision = decide(situation, leaving=True)
-    assert (decision.row.action, decision.row.to or "") == (act, to)
+DELETED = {
+    "new": Case(facts({}, READY), ""),
+    "holds the lock": Case(facts(VALIDATING), "release"),
+    "no claim": Case(facts(at("Created"), job=RUNS, job_queried=True), "-> End"),
+    "sends": Case(facts(at("Created", submissionClaim=CLAIM), job=RUNS, job_queried=True), ""),
+    "sent, nobody knows": Case(
+        facts(at("Created", submissionClaim=CLAIM), job=FAILED, job_queried=True), "-> Unknown"
+    ),
+    "unknown": Case(facts(at("Unknown")), "release"),
+    "recovering": Case(facts(at("Recovering"), MARKED), "release"),
+    "all have the data": Case(
+        facts(at("TerminalObserved"), recovery=seen("Spread")), "mark-target"
+    ),
+    "recovering, and all have the data": Case(
+        facts(at("Recovering"), recovery=seen("Spread")), "mark-target"
+    ),
+    "not all have it": Case(facts(at("TerminalObserved"), recovery=seen("Spreading")), ""),
+    "one will never have it": Case(facts(LATE, recovery=seen("Spreading")), "release"),
+    "nobody waits for it": Case(
+        facts(at("Recovering"), recovery=seen("Spreading"), answer="Abandon"), "release"
+    ),
+    "ended": Case(facts({"phase": "Failed"}, READY), ""),
+}
+
+
+@pytest.mark.parametrize(("situation", "expected"), DELETED.values(), ids=DELETED.keys())
+def test_what_a_deleted_restore_lets_go_of(situation: RestoreFacts, expected: str) -> None:
+    row = decide(situation, leaving=True).row
+    assert " ".join(filter(None, (row.action, row.to and f"-> {row.to}"))) == expected
 
 
 def test_an_act_that_is_refused_for_good_ends_the_restore() -> None:

@@ -1,5 +1,7 @@
 """managers.workload.read_pool and read_size: servers without a vote, from the first to the last."""
 
+from typing import NamedTuple
+
 import pytest
 
 from contracts.records.effects import DeleteClaim, DeleteReadStatefulSet, RemovePeer
@@ -35,64 +37,57 @@ def size_of(made: ReadPlan) -> int | None:
 LEADERLESS = (gen.pod(n).ready() for n in range(3))
 AGAIN = serving(1, size=1).with_read_claims(1, removed=True)
 
-# sentence: (cluster, world, replicas or None, effects, reason)
-Row = tuple[gen.Cluster, gen.World, int | None, list[tuple[str, str]], str]
-ROWS: dict[str, Row] = {
-    "none are asked for": (NONE, gen.world(), None, [], ""),
-    "before there is data to join": (NEW, gen.world(), None, [], ""),
-    "all come at once when a server leads": (
-        TWO,
-        serving(0).with_readers(None),
-        2,
-        [],
-        "ReadReplicasNotReady",
+
+class Row(NamedTuple):
+    cluster: gen.Cluster
+    world: gen.World
+    replicas: int | None
+    effects: list[tuple[str, str]]
+    reason: str
+
+
+ROWS = {
+    "none are asked for": Row(NONE, gen.world(), None, [], ""),
+    "before there is data to join": Row(NEW, gen.world(), None, [], ""),
+    "all come at once when a server leads": Row(
+        TWO, serving(0).with_readers(None), 2, [], "ReadReplicasNotReady"
     ),
-    "nobody leads: none come": (
-        TWO,
-        serving(0).with_readers(None).with_pods(*LEADERLESS),
-        None,
-        [],
-        "LeaderUnknown",
+    "nobody leads: none come": Row(
+        TWO, serving(0).with_readers(None).with_pods(*LEADERLESS), None, [], "LeaderUnknown"
     ),
-    "all are there": (TWO, serving(), 2, [], ""),
-    "one is not ready": (TWO, serving(1, size=2), 2, [], "ReadReplicasNotReady"),
-    "the StatefulSet was deleted around its pods": (
-        TWO,
-        serving().with_readers(None, reader(0), reader(1)),
-        2,
-        [],
-        "",
+    "all are there": Row(TWO, serving(), 2, [], ""),
+    "one is not ready": Row(TWO, serving(1, size=2), 2, [], "ReadReplicasNotReady"),
+    "the StatefulSet was deleted around its pods": Row(
+        TWO, serving().with_readers(None, reader(0), reader(1)), 2, [], ""
     ),
-    "one is too many: it leaves raft first": (
+    "one is too many: it leaves raft first": Row(
         ONE,
         serving().with_quorum(knowing(*READERS)),
         2,
         [(RemovePeer.name, "x-read-1")],
         "ReadReplicasLeaving",
     ),
-    "it left, and that is not noted on its volume yet": (
+    "it left, and that is not noted on its volume yet": Row(
         ONE,
         serving().with_quorum(knowing("x-read-0")),
         2,
         [(RemovePeer.name, "x-read-1")],
         "ReadReplicasLeaving",
     ),
-    "without a login it stops, and stays a member": (ONE, serving(), 1, [], "ReadReplicasLeaving"),
-    "the leader does not answer: it stays": (
-        ONE,
-        serving().with_quorum(Quorum(trouble="no answer")),
-        2,
-        [],
-        "LeaderUnknown",
+    "without a login it stops, and stays a member": Row(
+        ONE, serving(), 1, [], "ReadReplicasLeaving"
     ),
-    "somebody promoted it: it stays": (
+    "the leader does not answer: it stays": Row(
+        ONE, serving().with_quorum(Quorum(trouble="no answer")), 2, [], "LeaderUnknown"
+    ),
+    "somebody promoted it: it stays": Row(
         ONE,
         serving().with_quorum(knowing(*READERS, voting=("x-read-1",))),
         2,
         [],
         "ReadReplicaVotes",
     ),
-    "the removal was refused": (
+    "the removal was refused": Row(
         ONE,
         serving()
         .with_quorum(knowing(*READERS))
@@ -101,107 +96,87 @@ ROWS: dict[str, Row] = {
         [],
         "ReadReplicaRemovalRefused",
     ),
-    "the voters' StatefulSet is made anew: it stays": (
-        ONE,
-        serving().with_set(None),
-        2,
-        [],
-        "LeaderUnknown",
+    "the voters' StatefulSet is made anew: it stays": Row(
+        ONE, serving().with_set(None), 2, [], "LeaderUnknown"
     ),
-    "the last one is gone: the StatefulSet goes": (
-        NONE,
-        serving(0),
-        None,
-        [(DeleteReadStatefulSet.name, "x-read")],
-        "ReadReplicasLeaving",
+    "the last one is gone: the StatefulSet goes": Row(
+        NONE, serving(0), None, [(DeleteReadStatefulSet.name, "x-read")], "ReadReplicasLeaving"
     ),
-    "the last one is gone, and its volume goes before the StatefulSet": (
+    "the last one is gone, and its volume goes before the StatefulSet": Row(
         NONE.wanting(deletionPolicy="DeletePVCs"),
         serving(0).with_read_claims(0, removed=True).with_quorum(knowing()),
         0,
         [(DeleteClaim.name, "data-x-read-0")],
         "ReadReplicasLeaving",
     ),
-    "the last one is gone, and nobody can be asked for its volume now": (
+    "the last one is gone, and nobody can be asked for its volume now": Row(
         NONE.wanting(deletionPolicy="DeletePVCs"),
         serving(0).with_read_claims(0, removed=True).with_quorum(Quorum(trouble="no answer")),
         0,
         [],
         "LeaderUnknown",
     ),
-    "the last one is gone, and its volume is kept": (
+    "the last one is gone, and its volume is kept": Row(
         NONE,
         serving(0).with_read_claims(0, removed=True).with_quorum(knowing()),
         None,
         [(DeleteReadStatefulSet.name, "x-read")],
         "ReadReplicasLeaving",
     ),
-    "the last one still ends: the StatefulSet stays": (NONE, serving(1, size=0), 0, [], ""),
-    "the cluster sleeps: nobody leaves raft": (
-        TWO.wanting(hibernate=True),
-        serving().with_quorum(knowing(*READERS)),
-        0,
-        [],
-        "",
+    "the last one still ends: the StatefulSet stays": Row(NONE, serving(1, size=0), 0, [], ""),
+    "the cluster sleeps: nobody leaves raft": Row(
+        TWO.wanting(hibernate=True), serving().with_quorum(knowing(*READERS)), 0, [], ""
     ),
-    "it sleeps and none are wanted: the StatefulSet stays": (
-        NONE.wanting(hibernate=True),
-        serving(0),
-        0,
-        [],
-        "",
+    "it sleeps and none are wanted: the StatefulSet stays": Row(
+        NONE.wanting(hibernate=True), serving(0), 0, [], ""
     ),
-    "the volume of one that left stands in the way: it goes first": (
+    "the volume of one that left stands in the way: it goes first": Row(
         TWO,
         AGAIN.with_quorum(knowing("x-read-0")),
         1,
         [(DeleteClaim.name, "data-x-read-1")],
         "ReadReplicasLeaving",
     ),
-    "it stands in the way and its server is a member still": (
+    "it stands in the way and its server is a member still": Row(
         TWO,
         AGAIN.with_quorum(knowing(*READERS)),
         1,
         [(RemovePeer.name, "x-read-1")],
         "ReadReplicasLeaving",
     ),
-    "a volume of nobody knows whom stands in the way": (
+    "a volume of nobody knows whom stands in the way": Row(
         TWO,
         serving(1, size=1).with_read_claims(1).with_quorum(knowing("x-read-0")),
         1,
         [],
         "StaleVolume",
     ),
-    "a volume of a member brings it back": (
+    "a volume of a member brings it back": Row(
         TWO,
         serving(1, size=1).with_read_claims(1).with_quorum(knowing(*READERS)),
         2,
         [],
         "ReadReplicasNotReady",
     ),
-    "a volume that is deleted is waited for": (
+    "a volume that is deleted is waited for": Row(
         TWO,
         serving(1, size=1).with_read_claims(1, gone=True).with_quorum(knowing("x-read-0")),
         1,
         [],
         "ReadReplicasLeaving",
     ),
-    "without a login a volume that was given up stands in the way": (
-        TWO,
-        AGAIN,
-        1,
-        [],
-        "StaleVolume",
+    "without a login a volume that was given up stands in the way": Row(
+        TWO, AGAIN, 1, [], "StaleVolume"
     ),
-    "by the policy the volume of one that left goes": (
+    "by the policy the volume of one that left goes": Row(
         DROPS,
         AGAIN.with_quorum(knowing("x-read-0")),
         1,
         [(DeleteClaim.name, "data-x-read-1")],
         "ReadReplicasLeaving",
     ),
-    "by the policy it stays": (ONE, AGAIN.with_quorum(knowing("x-read-0")), 1, [], ""),
-    "somebody else's volume stays": (
+    "by the policy it stays": Row(ONE, AGAIN.with_quorum(knowing("x-read-0")), 1, [], ""),
+    "somebody else's volume stays": Row(
         DROPS,
         serving(1, size=1)
         .with_read_claims(1, owner="another", removed=True)
@@ -210,14 +185,14 @@ ROWS: dict[str, Row] = {
         [],
         "",
     ),
-    "one that slept when it was given up leaves raft": (
+    "one that slept when it was given up leaves raft": Row(
         ONE,
         serving(1, size=1).with_read_claims(1).with_quorum(knowing(*READERS)),
         1,
         [(RemovePeer.name, "x-read-1")],
         "ReadReplicasLeaving",
     ),
-    "fenced pods: nobody leaves": (
+    "fenced pods: nobody leaves": Row(
         ONE.wanting(fencedPods=["x-2"]),
         serving().with_quorum(knowing(*READERS)),
         2,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pytest
 
@@ -29,83 +30,65 @@ def decided(spec: Unseal, facts: gen.World, told: str = "") -> Rotation:
     return rotation("x", spec, facts.facts(), told)
 
 
-# sentence: (wanted id, world, ring, step)
-ROWS: dict[str, tuple[str, gen.World, str, str]] = {
-    "nothing runs yet": (NEW, gen.world(), f"{NEW}=key", "Settled"),
-    "the key of the spec is known": (OLD, world(RING_OLD, RING_OLD), RING_OLD, "Settled"),
-    "a new key is drawn first": (NEW, world(RING_OLD, RING_OLD), RING_OLD, "Drawing"),
-    "not while a server is away": (
-        NEW,
-        world(RING_OLD, RING_OLD, ready=False),
-        RING_OLD,
-        "Gathering",
+class Row(NamedTuple):
+    key: str
+    facts: gen.World
+    ring: str
+    step: str
+
+
+ROWS = {
+    "nothing runs yet": Row(NEW, gen.world(), f"{NEW}=key", "Settled"),
+    "the key of the spec is known": Row(OLD, world(RING_OLD, RING_OLD), RING_OLD, "Settled"),
+    "a new key is drawn first": Row(NEW, world(RING_OLD, RING_OLD), RING_OLD, "Drawing"),
+    "not while a server is away": Row(
+        NEW, world(RING_OLD, RING_OLD, ready=False), RING_OLD, "Gathering"
     ),
-    "not while a roll is going on": (NEW, world(RING_OLD, RING_OLD, ""), RING_OLD, "Gathering"),
-    "a drawn key is told to all": (
-        NEW,
-        world(RING_OLD, RING_OLD).with_secrets(FIRST, SECOND),
-        SPREAD,
-        "Spreading",
+    "not while a roll is going on": Row(NEW, world(RING_OLD, RING_OLD, ""), RING_OLD, "Gathering"),
+    "a drawn key is told to all": Row(
+        NEW, world(RING_OLD, RING_OLD).with_secrets(FIRST, SECOND), SPREAD, "Spreading"
     ),
-    "nobody encrypts with it before all know it": (
-        NEW,
-        world(SPREAD, SPREAD, RING_OLD).with_secrets(FIRST, SECOND),
-        SPREAD,
-        "Spreading",
+    "nobody encrypts with it before all know it": Row(
+        NEW, world(SPREAD, SPREAD, RING_OLD).with_secrets(FIRST, SECOND), SPREAD, "Spreading"
     ),
-    "all know it: it comes first": (
-        NEW,
-        world(SPREAD, SPREAD, SPREAD).with_secrets(FIRST, SECOND),
-        SWITCH,
-        "Switching",
+    "all know it: it comes first": Row(
+        NEW, world(SPREAD, SPREAD, SPREAD).with_secrets(FIRST, SECOND), SWITCH, "Switching"
     ),
-    "some still encrypt with the old one": (
+    "some still encrypt with the old one": Row(
         NEW,
         world(SWITCH, SWITCH, SPREAD, rewrapped=NEW).with_secrets(FIRST, SECOND),
         SWITCH,
         "Switching",
     ),
-    "all encrypt with it, and the root key is not wrapped with it": (
-        NEW,
-        world(SWITCH, SWITCH, SWITCH).with_secrets(FIRST, SECOND),
-        SWITCH,
-        "Rewrapping",
+    "all encrypt with it, and the root key is not wrapped with it": Row(
+        NEW, world(SWITCH, SWITCH, SWITCH).with_secrets(FIRST, SECOND), SWITCH, "Rewrapping"
     ),
-    "a mark of another key proves nothing": (
+    "a mark of another key proves nothing": Row(
         NEW,
         world(SWITCH, SWITCH, SWITCH, rewrapped=OLD).with_secrets(FIRST, SECOND),
         SWITCH,
         "Rewrapping",
     ),
-    "the root key is wrapped: the old key goes": (
+    "the root key is wrapped: the old key goes": Row(
         NEW,
         world(SWITCH, SWITCH, SWITCH, rewrapped=NEW).with_secrets(FIRST, SECOND),
         RING_NEW,
         "Retiring",
     ),
-    "the new key is all there is": (
-        NEW,
-        world(RING_NEW, RING_NEW).with_secrets(SECOND),
-        RING_NEW,
-        "Settled",
+    "the new key is all there is": Row(
+        NEW, world(RING_NEW, RING_NEW).with_secrets(SECOND), RING_NEW, "Settled"
     ),
-    "a change of mind in the middle goes back by the same steps": (
-        OLD,
-        world(SPREAD, SPREAD, SPREAD).with_secrets(FIRST, SECOND),
-        SPREAD,
-        "Rewrapping",
+    "a change of mind in the middle goes back by the same steps": Row(
+        OLD, world(SPREAD, SPREAD, SPREAD).with_secrets(FIRST, SECOND), SPREAD, "Rewrapping"
     ),
-    "a third key waits until the second is settled": (
+    "a third key waits until the second is settled": Row(
         "three",
         world(SWITCH, SWITCH, SWITCH, rewrapped=NEW).with_secrets(FIRST, SECOND),
         RING_NEW,
         "Retiring",
     ),
-    "a third key is not begun before": (
-        "three",
-        world(SPREAD, SPREAD, SPREAD).with_secrets(FIRST, SECOND),
-        SPREAD,
-        "Rewrapping",
+    "a third key is not begun before": Row(
+        "three", world(SPREAD, SPREAD, SPREAD).with_secrets(FIRST, SECOND), SPREAD, "Rewrapping"
     ),
 }
 

@@ -1,7 +1,7 @@
 """managers.cluster.jobs.template and executors: image, login, authority and addresses of jobs."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -43,82 +43,72 @@ OWN_TOKEN = backup(tokenSecretRef={"name": "own"})
 DEFAULT = JobLogin(role="openbao-operator-backup")
 MISSING = "ExecutorLoginMissing"
 
+
+class Row(NamedTuple):
+    cluster: gen.Cluster
+    job: Job
+    asked: JobOverrides
+    expected: JobLogin | str
+
+
 # sentence: (cluster, job, what the restore says, the login or the reason why there is none)
-LOGINS: dict[str, tuple[gen.Cluster, Job, JobOverrides, JobLogin | str]] = {
-    "the role of the first boot": (
-        LOGIN.wanting(backup=backup()),
-        "backup",
-        JobOverrides(),
-        DEFAULT,
+LOGINS = {
+    "the role of the first boot": Row(
+        LOGIN.wanting(backup=backup()), "backup", JobOverrides(), DEFAULT
     ),
-    "nobody made a role": (PLAIN.wanting(backup=backup()), "backup", JobOverrides(), MISSING),
-    "the operator made the role": (
-        PLAIN.logging_in(keys="k").wanting(backup=backup()),
-        "backup",
-        JobOverrides(),
-        DEFAULT,
+    "nobody made a role": Row(PLAIN.wanting(backup=backup()), "backup", JobOverrides(), MISSING),
+    "the operator made the role": Row(
+        PLAIN.logging_in(keys="k").wanting(backup=backup()), "backup", JobOverrides(), DEFAULT
     ),
-    "a role by name": (
-        PLAIN.wanting(backup=OWN_ROLE),
-        "backup",
-        JobOverrides(),
-        JobLogin(role="mine"),
+    "a role by name": Row(
+        PLAIN.wanting(backup=OWN_ROLE), "backup", JobOverrides(), JobLogin(role="mine")
     ),
-    "a token before the usual role": (
-        LOGIN.wanting(backup=OWN_TOKEN),
-        "backup",
-        JobOverrides(),
-        JobLogin(token_secret="own"),
+    "a token before the usual role": Row(
+        LOGIN.wanting(backup=OWN_TOKEN), "backup", JobOverrides(), JobLogin(token_secret="own")
     ),
-    "a role before a token": (
+    "a role before a token": Row(
         PLAIN.wanting(backup={**OWN_TOKEN, **OWN_ROLE}),
         "backup",
         JobOverrides(),
         JobLogin(role="mine"),
     ),
-    "upgrades with the role of the first boot": (
+    "upgrades with the role of the first boot": Row(
         LOGIN.wanting(backup=OWN_TOKEN),
         "upgrade",
         JobOverrides(),
         JobLogin(role="openbao-operator-upgrade"),
     ),
-    "upgrades with a token of their own": (
+    "upgrades with a token of their own": Row(
         PLAIN.wanting(upgrade={"tokenSecretRef": {"name": "own"}}),
         "upgrade",
         JobOverrides(),
         JobLogin(token_secret="own"),
     ),
-    "nobody made a role for upgrades": (
-        PLAIN.wanting(backup=OWN_TOKEN),
-        "upgrade",
-        JobOverrides(),
-        MISSING,
+    "nobody made a role for upgrades": Row(
+        PLAIN.wanting(backup=OWN_TOKEN), "upgrade", JobOverrides(), MISSING
     ),
-    "a restore has a role of its own": (
+    "a restore has a role of its own": Row(
         LOGIN.wanting(backup=OWN_ROLE),
         "restore",
         JobOverrides(),
         JobLogin(role="openbao-operator-restore"),
     ),
-    "the token of backups restores nothing": (
-        PLAIN.wanting(backup=OWN_TOKEN),
-        "restore",
-        JobOverrides(),
-        MISSING,
+    "the token of backups restores nothing": Row(
+        PLAIN.wanting(backup=OWN_TOKEN), "restore", JobOverrides(), MISSING
     ),
-    "the cluster names the role of restores": (
+    "the cluster names the role of restores": Row(
         PLAIN.wanting(restore={"jwtAuthRole": "mine"}),
         "restore",
         JobOverrides(),
         JobLogin(role="mine"),
     ),
-    "one restore names another role": (
+    "one restore names another role": Row(
         PLAIN.wanting(restore={"jwtAuthRole": "mine"}),
         "restore",
         JobOverrides(role="its"),
         JobLogin(role="its"),
     ),
-    "one restore brings a token": (
+    "one restore brings a token": Row(
         LOGIN.wanting(restore={"jwtAuthRole": "mine"}),
         "restore",
         JobOverrides(token_secret="its"),

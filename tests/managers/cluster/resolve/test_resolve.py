@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -19,95 +19,77 @@ def refusal(cluster: gen.Cluster, world: gen.World | None = None) -> Blocked | N
     return answer if isinstance(answer, Blocked) else None
 
 
+class Row(NamedTuple):
+    spec: Mapping[str, Any]
+    path: str
+    value: Any
+
+
 # sentence: (spec, the field of Resolved with dots into its parts, its value)
-MEANINGS: dict[str, tuple[Mapping[str, Any], str, Any]] = {
-    "three servers unless told otherwise": ({}, "replicas", 3),
-    "a leading v of a version is dropped": ({"version": "v2.4.0"}, "version", "2.4.0"),
-    "the image is the installation's, with the version as tag": (
-        {"version": "v2.4.1"},
-        "pod.image",
-        "registry.example.com/openbao:2.4.1",
+MEANINGS = {
+    "three servers unless told otherwise": Row({}, "replicas", 3),
+    "a leading v of a version is dropped": Row({"version": "v2.4.0"}, "version", "2.4.0"),
+    "the image is the installation's, with the version as tag": Row(
+        {"version": "v2.4.1"}, "pod.image", "registry.example.com/openbao:2.4.1"
     ),
-    "an image of one's own is taken as it is": (
+    "an image of one's own is taken as it is": Row(
         {"image": "example.com/bao@sha256:" + "0" * 64},
         "pod.image",
         "example.com/bao@sha256:" + "0" * 64,
     ),
-    "no volume class is no opinion": ({}, "storage_class", None),
-    "a volume class is taken": (
-        {"storage": {"size": "2Gi", "storageClassName": "fast"}},
-        "storage_class",
-        "fast",
+    "no volume class is no opinion": Row({}, "storage_class", None),
+    "a volume class is taken": Row(
+        {"storage": {"size": "2Gi", "storageClassName": "fast"}}, "storage_class", "fast"
     ),
-    "the public Service is internal unless told otherwise": ({}, "service_type", "ClusterIP"),
-    "the public Service may be more": (
+    "the public Service is internal unless told otherwise": Row({}, "service_type", "ClusterIP"),
+    "the public Service may be more": Row(
         {"service": {"type": "LoadBalancer", "annotations": {"a": "b"}}},
         "service_annotations",
         {"a": "b"},
     ),
-    "the account has a name of ours": ({}, "service_account", "x-serviceaccount"),
-    "the account may have a name of the user's": (
-        {"serviceAccount": {"name": "mine"}},
-        "service_account",
-        "mine",
+    "the account has a name of ours": Row({}, "service_account", "x-serviceaccount"),
+    "the account may have a name of the user's": Row(
+        {"serviceAccount": {"name": "mine"}}, "service_account", "mine"
     ),
-    "annotations of the account are taken": (
-        {"serviceAccount": {"annotations": {"a": "b"}}},
-        "service_account_annotations",
-        {"a": "b"},
+    "annotations of the account are taken": Row(
+        {"serviceAccount": {"annotations": {"a": "b"}}}, "service_account_annotations", {"a": "b"}
     ),
-    "labels of the pods are taken": (
-        {"podMetadata": {"labels": {"a": "b"}}},
-        "pod.labels",
-        {"a": "b"},
+    "labels of the pods are taken": Row(
+        {"podMetadata": {"labels": {"a": "b"}}}, "pod.labels", {"a": "b"}
     ),
-    "annotations of the pods are taken": (
+    "annotations of the pods are taken": Row(
         {"podMetadata": {"annotations": {"a": "b"}}},
         "pod.annotations",
         {"a": "b", "openbao.org/unseal-keys": "operator-generated-v1=key"},
     ),
-    "annotations alone keep our name": (
-        {"serviceAccount": {"annotations": {"a": "b"}}},
-        "service_account",
-        "x-serviceaccount",
+    "annotations alone keep our name": Row(
+        {"serviceAccount": {"annotations": {"a": "b"}}}, "service_account", "x-serviceaccount"
     ),
-    "the key is ours": ({}, "unseal_secret", "x-unseal-key"),
-    "the key may be the user's": (
-        {"unseal": {"credentialsSecretRef": {"name": "mine"}}},
-        "unseal_secret",
-        "mine",
+    "the key is ours": Row({}, "unseal_secret", "x-unseal-key"),
+    "the key may be the user's": Row(
+        {"unseal": {"credentialsSecretRef": {"name": "mine"}}}, "unseal_secret", "mine"
     ),
-    "restartAt is read from runtime": ({"runtime": {"restartAt": "1"}}, "pod.restart_at", "1"),
-    "restartAt is read from its older place": (
-        {"maintenance": {"restartAt": "2"}},
-        "pod.restart_at",
-        "2",
+    "restartAt is read from runtime": Row({"runtime": {"restartAt": "1"}}, "pod.restart_at", "1"),
+    "restartAt is read from its older place": Row(
+        {"maintenance": {"restartAt": "2"}}, "pod.restart_at", "2"
     ),
-    "the newer place wins": (
-        {"runtime": {"restartAt": "1"}, "maintenance": {"restartAt": "2"}},
-        "pod.restart_at",
-        "1",
+    "the newer place wins": Row(
+        {"runtime": {"restartAt": "1"}, "maintenance": {"restartAt": "2"}}, "pod.restart_at", "1"
     ),
-    "nobody asked for a restart": ({}, "pod.restart_at", ""),
-    "pull secrets keep their order": (
-        {"imagePullSecrets": [{"name": "b"}, {"name": "a"}]},
-        "pod.pull_secrets",
-        ("b", "a"),
+    "nobody asked for a restart": Row({}, "pod.restart_at", ""),
+    "pull secrets keep their order": Row(
+        {"imagePullSecrets": [{"name": "b"}, {"name": "a"}]}, "pod.pull_secrets", ("b", "a")
     ),
-    "a certificate is renewed a month before its end": ({}, "rotate_before", timedelta(days=30)),
-    "or earlier, if asked": (
-        {"tls": {"rotationPeriod": "90m"}},
-        "rotate_before",
-        timedelta(minutes=90),
+    "a certificate is renewed a month before its end": Row({}, "rotate_before", timedelta(days=30)),
+    "or earlier, if asked": Row(
+        {"tls": {"rotationPeriod": "90m"}}, "rotate_before", timedelta(minutes=90)
     ),
-    "DNS runs where it always does": ({}, "network.dns_namespace", "kube-system"),
-    "the API server is found unless its range is named": ({}, "network.api_server_cidrs", ()),
-    "the API server's range may be named": (
-        {"network": {"apiServerCIDR": "10.0.0.0/8"}},
-        "network.api_server_cidrs",
-        ("10.0.0.0/8",),
+    "DNS runs where it always does": Row({}, "network.dns_namespace", "kube-system"),
+    "the API server is found unless its range is named": Row({}, "network.api_server_cidrs", ()),
+    "the API server's range may be named": Row(
+        {"network": {"apiServerCIDR": "10.0.0.0/8"}}, "network.api_server_cidrs", ("10.0.0.0/8",)
     ),
-    "without self-init a root token is left": ({}, "self_init", False),
+    "without self-init a root token is left": Row({}, "self_init", False),
 }
 
 
@@ -228,7 +210,6 @@ def test_every_broken_rule_is_told_at_once() -> None:
 
 
 FIRST = gen.stateful_set().first_boot()
-# sentence: (cluster, the world, does data exist)
 WITNESSES: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
     "nothing is there": (gen.cluster(), gen.world(), False),
     "the first pod starts": (

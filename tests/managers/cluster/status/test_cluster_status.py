@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -71,78 +71,65 @@ def test_what_is_written_can_be_read_back(
     assert ClusterStatus.model_validate(status.to_object()) == status
 
 
-# sentence: (cluster, world, field in YAML, value)
-FIELDS: dict[str, tuple[gen.Cluster, gen.World, str, Any]] = {
-    "ready servers are counted": (OLD, FINE.with_pods(LEADER, SECOND), "ready", "2/3"),
-    "pods are counted": (OLD, FINE.with_pods(LEADER, gen.pod(1)), "replicas", 2),
-    "one leader is named": (OLD, FINE, "activeLeader", "x-0"),
-    "no leader is named before the first boot is done": (
-        NEW,
-        gen.world().with_pods(LEADER.unready()),
-        "activeLeader",
-        "",
+class Row(NamedTuple):
+    cluster: gen.Cluster
+    world: gen.World
+    field: str
+    value: Any
+
+
+FIELDS = {
+    "ready servers are counted": Row(OLD, FINE.with_pods(LEADER, SECOND), "ready", "2/3"),
+    "pods are counted": Row(OLD, FINE.with_pods(LEADER, gen.pod(1)), "replicas", 2),
+    "one leader is named": Row(OLD, FINE, "activeLeader", "x-0"),
+    "no leader is named before the first boot is done": Row(
+        NEW, gen.world().with_pods(LEADER.unready()), "activeLeader", ""
     ),
-    "of two leaders none is": (
-        OLD,
-        FINE.with_pods(LEADER, SECOND.ready(leading=True)),
-        "activeLeader",
-        "",
+    "of two leaders none is": Row(
+        OLD, FINE.with_pods(LEADER, SECOND.ready(leading=True)), "activeLeader", ""
     ),
-    "the version that all report is told": (OLD, FINE, "currentVersion", "2.4.0"),
-    "of two versions the former is kept": (
-        OLD,
-        FINE.with_pods(LEADER, SECOND.ready(version="2.4.1")),
-        "currentVersion",
-        "2.4.0",
+    "the version that all report is told": Row(OLD, FINE, "currentVersion", "2.4.0"),
+    "of two versions the former is kept": Row(
+        OLD, FINE.with_pods(LEADER, SECOND.ready(version="2.4.1")), "currentVersion", "2.4.0"
     ),
-    "the newer version is told when all report it": (
+    "the newer version is told when all report it": Row(
         OLD.wanting(version="2.4.1"),
         FINE.with_pods(LEADER.ready(version="2.4.1"), SECOND.unready()),
         "currentVersion",
         "2.4.1",
     ),
-    "while nobody is ready the former version is kept": (
-        OLD,
-        FINE.with_pods(),
-        "currentVersion",
-        "2.4.0",
+    "while nobody is ready the former version is kept": Row(
+        OLD, FINE.with_pods(), "currentVersion", "2.4.0"
     ),
-    "a cluster that serves runs": (NEW, FINE, "phase", "Running"),
-    "a cluster that served once runs": (OLD, FINE.with_pods(), "phase", "Running"),
-    "a cluster of which one server serves initialises": (
-        NEW,
-        gen.world().with_set(gen.stateful_set()).with_pods(LEADER),
-        "phase",
-        "Initializing",
+    "a cluster that serves runs": Row(NEW, FINE, "phase", "Running"),
+    "a cluster that served once runs": Row(OLD, FINE.with_pods(), "phase", "Running"),
+    "a cluster of which one server serves initialises": Row(
+        NEW, gen.world().with_set(gen.stateful_set()).with_pods(LEADER), "phase", "Initializing"
     ),
-    "a cluster that never served initialises": (NEW, gen.world(), "phase", "Initializing"),
-    "a failed first boot is a failure": (
+    "a cluster that never served initialises": Row(NEW, gen.world(), "phase", "Initializing"),
+    "a failed first boot is a failure": Row(
         NEW,
         FINE.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().ready().restarted()),
         "phase",
         "Failed",
     ),
-    "nothing is sealed": (OLD, FINE, "sealed", "false"),
-    "one is sealed": (OLD, FINE.with_pods(LEADER, SECOND.saying(sealed="true")), "sealed", "true"),
-    "one does not say": (OLD, FINE.with_pods(LEADER, gen.pod(1)), "sealed", "unknown"),
-    "no pod says": (OLD, FINE.with_pods(), "sealed", "unknown"),
-    "there is nothing to seal": (NEW, gen.world(), "sealed", "unknown"),
-    "a server that is not initialised is not sealed either": (
-        NEW,
-        gen.world().with_pods(gen.pod(0).saying(sealed="true")),
-        "sealed",
-        "unknown",
+    "nothing is sealed": Row(OLD, FINE, "sealed", "false"),
+    "one is sealed": Row(
+        OLD, FINE.with_pods(LEADER, SECOND.saying(sealed="true")), "sealed", "true"
     ),
-    "data exists": (OLD, FINE, "initialized", True),
-    "it did not initialise itself": (OLD, FINE, "selfInitialized", False),
-    "it initialised itself": (OLD.self_init(), FINE, "selfInitialized", True),
-    "the generation that was looked at is told": (
-        OLD.marked(generation=7),
-        FINE,
-        "observedGeneration",
-        7,
+    "one does not say": Row(OLD, FINE.with_pods(LEADER, gen.pod(1)), "sealed", "unknown"),
+    "no pod says": Row(OLD, FINE.with_pods(), "sealed", "unknown"),
+    "there is nothing to seal": Row(NEW, gen.world(), "sealed", "unknown"),
+    "a server that is not initialised is not sealed either": Row(
+        NEW, gen.world().with_pods(gen.pod(0).saying(sealed="true")), "sealed", "unknown"
     ),
-    "kubectl scale finds the pods": (
+    "data exists": Row(OLD, FINE, "initialized", True),
+    "it did not initialise itself": Row(OLD, FINE, "selfInitialized", False),
+    "it initialised itself": Row(OLD.self_init(), FINE, "selfInitialized", True),
+    "the generation that was looked at is told": Row(
+        OLD.marked(generation=7), FINE, "observedGeneration", 7
+    ),
+    "kubectl scale finds the pods": Row(
         OLD,
         FINE,
         "selector",

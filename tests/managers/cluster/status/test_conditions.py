@@ -25,6 +25,7 @@ from tests.managers.cluster.life_rows import LIFE_ROWS, UNSTATED
 from tests.managers.cluster.passes import (
     OUTCOMES,
     SUMMARY,
+    Row,
     a_pass,
     clusters,
     condition_of,
@@ -45,11 +46,9 @@ FINE = gen.running(OLD)
 LEADER, SECOND, THIRD = FINE.pods
 
 
-Row = tuple[gen.Cluster, gen.World, Outcome, str, str]
 BLOCKED = Blocked("UnsealKeyMissing", "the key is gone")
 ROLLING = Wait("RollingOut", "one goes")
 
-# sentence: (cluster, world, outcome of the pass, condition, "status reason")
 ROWS: dict[str, Row] = {
     **ACCESS_ROWS,
     **ADOPTION_ROWS,
@@ -64,206 +63,117 @@ ROWS: dict[str, Row] = {
     **STORAGE_ROWS,
     **UPGRADE_ROWS,
     **WAYS_ROWS,
-    "all are ready": (OLD, FINE, Done(), "Ready", "True AllReplicasReady"),
-    "one is not ready": (OLD, pods(LEADER, SECOND), Done(), "Ready", "False NotReady"),
-    "all are ready and none leads": (
-        OLD,
-        pods(LEADER.saying(active="false"), SECOND, THIRD),
-        Done(),
-        "Ready",
-        "False LeaderUnknown",
+    "all are ready": Row(OLD, FINE, "Ready True AllReplicasReady"),
+    "one is not ready": Row(OLD, pods(LEADER, SECOND), "Ready False NotReady"),
+    "all are ready and none leads": Row(
+        OLD, pods(LEADER.saying(active="false"), SECOND, THIRD), "Ready False LeaderUnknown"
     ),
-    "a wait is not ready": (OLD, FINE, ROLLING, "Ready", "False RollingOut"),
-    "a blocked pass is not ready": (OLD, FINE, BLOCKED, "Ready", "False UnsealKeyMissing"),
-    "paused, nobody knows": (OLD.wanting(paused=True), FINE, Done(), "Ready", "Unknown Paused"),
-    "a wait is progress": (OLD, FINE, ROLLING, "Reconciling", "True RollingOut"),
-    "a blocked pass is no progress": (OLD, FINE, BLOCKED, "Reconciling", "False Ready"),
-    "content is no progress": (OLD, FINE, Done(), "Reconciling", "False Ready"),
-    "a blocked pass waits for a person": (OLD, FINE, BLOCKED, "Stalled", "True UnsealKeyMissing"),
-    "a wait waits for nobody": (OLD, FINE, ROLLING, "Stalled", "False Ready"),
-    "serving is available whatever the pass says": (
-        OLD,
-        FINE,
-        BLOCKED,
-        "Available",
-        "True AllReplicasReady",
+    "a wait is not ready": Row(OLD, FINE, "Ready False RollingOut", ROLLING),
+    "a blocked pass is not ready": Row(OLD, FINE, "Ready False UnsealKeyMissing", BLOCKED),
+    "paused, nobody knows": Row(OLD.wanting(paused=True), FINE, "Ready Unknown Paused"),
+    "a wait is progress": Row(OLD, FINE, "Reconciling True RollingOut", ROLLING),
+    "a blocked pass is no progress": Row(OLD, FINE, "Reconciling False Ready", BLOCKED),
+    "content is no progress": Row(OLD, FINE, "Reconciling False Ready"),
+    "a blocked pass waits for a person": Row(OLD, FINE, "Stalled True UnsealKeyMissing", BLOCKED),
+    "a wait waits for nobody": Row(OLD, FINE, "Stalled False Ready", ROLLING),
+    "serving is available whatever the pass says": Row(
+        OLD, FINE, "Available True AllReplicasReady", BLOCKED
     ),
-    "some are ready": (OLD, pods(LEADER), Done(), "Available", "False NotReady"),
-    "none is ready": (OLD, pods(), Done(), "Available", "False NoReplicasReady"),
-    "paused, nobody looks": (OLD.wanting(paused=True), FINE, Done(), "Available", "Unknown Paused"),
-    "nothing is wrong": (OLD, FINE, Done(), "Degraded", "False Ready"),
-    "a blocked pass is wrong": (OLD, FINE, BLOCKED, "Degraded", "True UnsealKeyMissing"),
-    "a server that is lost is wrong": (
-        OLD,
-        pods(LEADER, SECOND),
-        Wait("NotReady", "2 of 3"),
-        "Degraded",
-        "True NotReady",
+    "some are ready": Row(OLD, pods(LEADER), "Available False NotReady"),
+    "none is ready": Row(OLD, pods(), "Available False NoReplicasReady"),
+    "paused, nobody looks": Row(OLD.wanting(paused=True), FINE, "Available Unknown Paused"),
+    "nothing is wrong": Row(OLD, FINE, "Degraded False Ready"),
+    "a blocked pass is wrong": Row(OLD, FINE, "Degraded True UnsealKeyMissing", BLOCKED),
+    "a server that is lost is wrong": Row(
+        OLD, pods(LEADER, SECOND), "Degraded True NotReady", Wait("NotReady", "2 of 3")
     ),
-    "a server that is replaced is not": (
-        OLD,
-        pods(LEADER, SECOND),
-        ROLLING,
-        "Degraded",
-        "False Ready",
+    "a server that is replaced is not": Row(
+        OLD, pods(LEADER, SECOND), "Degraded False Ready", ROLLING
     ),
-    "a roll that lasts too long is": (
-        OLD,
-        pods(LEADER, SECOND),
-        Wait("RolloutStuck", "one to go"),
-        "Degraded",
-        "True NotReady",
+    "a roll that lasts too long is": Row(
+        OLD, pods(LEADER, SECOND), "Degraded True NotReady", Wait("RolloutStuck", "one to go")
     ),
-    "servers that read their files again are none the worse": (
-        OLD,
-        FINE,
-        Wait("Reloading", "three"),
-        "Degraded",
-        "False Ready",
+    "servers that read their files again are none the worse": Row(
+        OLD, FINE, "Degraded False Ready", Wait("Reloading", "three")
     ),
-    "a server that has no vote yet is on its way": (
-        raft(2),
-        pods(LEADER, SECOND),
-        Wait("NotReady", "2 of 3"),
-        "Degraded",
-        "False Ready",
+    "a server that has no vote yet is on its way": Row(
+        raft(2), pods(LEADER, SECOND), "Degraded False Ready", Wait("NotReady", "2 of 3")
     ),
-    "a voter that is lost is wrong": (
-        raft(3),
-        pods(LEADER, SECOND),
-        Wait("NotReady", "2 of 3"),
-        "Degraded",
-        "True NotReady",
+    "a voter that is lost is wrong": Row(
+        raft(3), pods(LEADER, SECOND), "Degraded True NotReady", Wait("NotReady", "2 of 3")
     ),
-    "a cluster that never ran is not": (
-        NEW,
-        pods(),
-        Wait("FirstBoot", "it boots"),
-        "Degraded",
-        "False Ready",
+    "a cluster that never ran is not": Row(
+        NEW, pods(), "Degraded False Ready", Wait("FirstBoot", "it boots")
     ),
-    "two leaders are wrong": (
-        OLD,
-        pods(LEADER, SECOND.ready(leading=True), THIRD),
-        Done(),
-        "Degraded",
-        "True MultipleLeaders",
+    "two leaders are wrong": Row(
+        OLD, pods(LEADER, SECOND.ready(leading=True), THIRD), "Degraded True MultipleLeaders"
     ),
-    "two clusters are wrong": (
-        raft(3, lastError=trouble("SplitBrain")),
-        FINE,
-        Done(),
-        "Degraded",
-        "True SplitBrain",
+    "two clusters are wrong": Row(
+        raft(3, lastError=trouble("SplitBrain")), FINE, "Degraded True SplitBrain"
     ),
-    "a certificate is there": (OLD, FINE, Done(), "TLSReady", "True Ready"),
-    "no certificate is there": (
-        OLD,
-        FINE.without_secrets("x-tls-server"),
-        Done(),
-        "TLSReady",
-        "False TLSSecretMissing",
+    "a certificate is there": Row(OLD, FINE, "TLSReady True Ready"),
+    "no certificate is there": Row(
+        OLD, FINE.without_secrets("x-tls-server"), "TLSReady False TLSSecretMissing"
     ),
-    "a certificate cannot be read": (
+    "a certificate cannot be read": Row(
         OLD,
         FINE.with_secrets(gen.secret("x-tls-server", problem="garbage")),
-        Done(),
-        "TLSReady",
-        "False TLSSecretInvalid",
+        "TLSReady False TLSSecretInvalid",
     ),
-    "a certificate of somebody else is none of ours": (
+    "a certificate of somebody else is none of ours": Row(
         OLD,
         FINE.with_secrets(
             gen.secret("x-tls-server", of="Shop s (uid 1)", certificate=gen.certificate())
         ),
+        "TLSReady False ForeignObject",
         Blocked("UnsealKeyMissing", "another trouble comes first"),
-        "TLSReady",
-        "False ForeignObject",
     ),
-    "the authority is gone": (
-        OLD,
-        FINE,
-        Blocked("CASecretMissing", "gone"),
-        "TLSReady",
-        "False CASecretMissing",
+    "the authority is gone": Row(
+        OLD, FINE, "TLSReady False CASecretMissing", Blocked("CASecretMissing", "gone")
     ),
-    "data exists": (OLD, FINE, Done(), "OpenBaoInitialized", "True Initialized"),
-    "no data exists": (
-        NEW,
-        gen.world(),
-        Wait("FirstBoot", "it boots"),
-        "OpenBaoInitialized",
-        "False NotInitialized",
+    "data exists": Row(OLD, FINE, "OpenBaoInitialized True Initialized"),
+    "no data exists": Row(
+        NEW, gen.world(), "OpenBaoInitialized False NotInitialized", Wait("FirstBoot", "it boots")
     ),
-    "the first boot failed": (
+    "the first boot failed": Row(
         NEW,
         FINE.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().ready().restarted()),
-        Done(),
-        "OpenBaoInitialized",
-        "False SelfInitFailed",
+        "OpenBaoInitialized False SelfInitFailed",
     ),
-    "nobody is in the way": (OLD, FINE, Done(), "Conflict", "False NoConflict"),
-    "somebody is in the way": (
-        OLD,
-        FINE,
-        Blocked("ForeignObject", "Secret x exists"),
-        "Conflict",
-        "True ForeignObject",
+    "nobody is in the way": Row(OLD, FINE, "Conflict False NoConflict"),
+    "somebody is in the way": Row(
+        OLD, FINE, "Conflict True ForeignObject", Blocked("ForeignObject", "Secret x exists")
     ),
-    "it is paused": (OLD.wanting(paused=True), FINE, Done(), "Paused", "True Paused"),
-    "a field has no effect": (
-        OLD.wanting(reconcilePolicies=True),
-        FINE,
-        Done(),
-        "UnsupportedFields",
-        "True UnsupportedFields",
+    "it is paused": Row(OLD.wanting(paused=True), FINE, "Paused True Paused"),
+    "a field has no effect": Row(
+        OLD.wanting(reconcilePolicies=True), FINE, "UnsupportedFields True UnsupportedFields"
     ),
-    "the definitions are older": (
+    "the definitions are older": Row(
         OLD,
         replace(FINE, lacking_fields=("OpenBaoCluster.status.unseal",)),
-        Done(),
-        "SchemaOutdated",
-        "True SchemaOutdated",
+        "SchemaOutdated True SchemaOutdated",
     ),
-    "two leaders are not ready": (
-        OLD,
-        pods(LEADER, SECOND.ready(leading=True), THIRD),
-        Done(),
-        "Ready",
-        "False MultipleLeaders",
+    "two leaders are not ready": Row(
+        OLD, pods(LEADER, SECOND.ready(leading=True), THIRD), "Ready False MultipleLeaders"
     ),
-    "two clusters are not ready": (
-        raft(3, lastError=trouble("SplitBrain")),
-        FINE,
-        Done(),
-        "Ready",
-        "False SplitBrain",
+    "two clusters are not ready": Row(
+        raft(3, lastError=trouble("SplitBrain")), FINE, "Ready False SplitBrain"
     ),
-    "Development is a risk": (
-        OLD.wanting(profile="Development"),
-        FINE,
-        Done(),
-        "SecurityRisk",
-        "True DevelopmentProfile",
+    "Development is a risk": Row(
+        OLD.wanting(profile="Development"), FINE, "SecurityRisk True DevelopmentProfile"
     ),
-    "no profile is no advice taken": (OLD, FINE, Done(), "ProductionReady", "False ProfileNotSet"),
-    "Development is not production": (
-        OLD.wanting(profile="Development"),
-        FINE,
-        Done(),
-        "ProductionReady",
-        "False DevelopmentProfile",
+    "no profile is no advice taken": Row(OLD, FINE, "ProductionReady False ProfileNotSet"),
+    "Development is not production": Row(
+        OLD.wanting(profile="Development"), FINE, "ProductionReady False DevelopmentProfile"
     ),
 }
 
 
-@pytest.mark.parametrize(
-    ("cluster", "world", "outcome", "kind", "expected"), ROWS.values(), ids=ROWS.keys()
-)
-def test_condition(
-    cluster: gen.Cluster, world: gen.World, outcome: Outcome, kind: str, expected: str
-) -> None:
-    assert " ".join(said(status_of(cluster, world, outcome), kind)) == expected
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+def test_condition(row: Row) -> None:
+    kind = row.expected.partition(" ")[0]
+    status = status_of(row.cluster, row.world, row.outcome)
+    assert " ".join((kind, *said(status, kind))) == row.expected
 
 
 @pytest.mark.parametrize("what", UNSTATED)
@@ -273,7 +183,9 @@ def test_what_nobody_asked_for_is_not_stated(what: str) -> None:
 
 
 def test_every_condition_has_rows() -> None:
-    assert {row[3] for row in ROWS.values()} == {kind.name for kind in TYPES}
+    assert {row.expected.partition(" ")[0] for row in ROWS.values()} == {
+        kind.name for kind in TYPES
+    }
 
 
 def test_there_is_one_judge_per_condition() -> None:

@@ -1,6 +1,7 @@
 """managers.workload.rollout.fencing: which server stops next, and which gate is opened."""
 
 from datetime import timedelta
+from typing import NamedTuple
 
 import pytest
 
@@ -36,129 +37,106 @@ def quorum(*healthy: int, of: int = 3, trouble: str = "") -> Quorum:
 WELL = quorum(0, 1, 2)
 FIVE = GATED.with_set(LIVE.sized(5).gated())
 
+
+class Row(NamedTuple):
+    cluster: gen.Cluster
+    world: gen.World
+    effects: list[tuple[str, str]]
+    reason: str
+
+
 # sentence: (cluster, world, effects as name and target, reason; "" when content)
-ROWS: dict[str, tuple[gen.Cluster, gen.World, list[tuple[str, str]], str]] = {
-    "no fence": (PLAIN, RUNNING, [], ""),
-    "the template has no gate yet": (fencing(2), RUNNING.with_quorum(WELL), [], "Fencing"),
-    "the gate of the template was not seen by its controller": (
-        fencing(2),
-        GATED.with_set(LIVE.gated().unsettled()).with_quorum(WELL),
-        [],
-        "Fencing",
+ROWS = {
+    "no fence": Row(PLAIN, RUNNING, [], ""),
+    "the template has no gate yet": Row(fencing(2), RUNNING.with_quorum(WELL), [], "Fencing"),
+    "the gate of the template was not seen by its controller": Row(
+        fencing(2), GATED.with_set(LIVE.gated().unsettled()).with_quorum(WELL), [], "Fencing"
     ),
-    "there is no StatefulSet": (
-        fencing(2),
-        RUNNING.with_set(None).with_quorum(WELL),
-        [],
-        "Fencing",
+    "there is no StatefulSet": Row(
+        fencing(2), RUNNING.with_set(None).with_quorum(WELL), [], "Fencing"
     ),
-    "somebody else's gate is not ours": (
+    "somebody else's gate is not ours": Row(
         fencing(2),
         RUNNING.with_set(LIVE.gated("example.org/gate")).with_quorum(WELL),
         [],
         "Fencing",
     ),
-    "a standby stops": (fencing(2), GATED.with_quorum(WELL), [(FencePod.name, "x-2")], "Fencing"),
-    "without a login the readiness of the others has to do": (
-        fencing(2),
-        GATED,
-        [(FencePod.name, "x-2")],
-        "Fencing",
+    "a standby stops": Row(
+        fencing(2), GATED.with_quorum(WELL), [(FencePod.name, "x-2")], "Fencing"
     ),
-    "a leader is asked to step down first": (
-        fencing(0),
-        GATED.with_quorum(WELL),
-        [(StepDown.name, "x-0")],
-        "Fencing",
+    "without a login the readiness of the others has to do": Row(
+        fencing(2), GATED, [(FencePod.name, "x-2")], "Fencing"
     ),
-    "a leader that was asked a moment ago": (
+    "a leader is asked to step down first": Row(
+        fencing(0), GATED.with_quorum(WELL), [(StepDown.name, "x-0")], "Fencing"
+    ),
+    "a leader that was asked a moment ago": Row(
         fencing(0),
         GATED.with_quorum(WELL).tried(StepDown.name, "uid-x-0", timedelta(seconds=19)),
         [],
         "Fencing",
     ),
-    "a leader that did not hear": (
+    "a leader that did not hear": Row(
         fencing(0),
         GATED.with_quorum(WELL).tried(StepDown.name, "uid-x-0", timedelta(seconds=20)),
         [(StepDown.name, "x-0")],
         "Fencing",
     ),
-    "a leader that may not be asked hands over at its end": (
+    "a leader that may not be asked hands over at its end": Row(
         fencing(0),
         GATED.with_quorum(WELL).tried(StepDown.name, "uid-x-0", refused="403"),
         [(FencePod.name, "x-0")],
         "Fencing",
     ),
-    "a leader hands over at its end where the operator has no login": (
-        fencing(0),
-        GATED,
-        [(FencePod.name, "x-0")],
-        "Fencing",
+    "a leader hands over at its end where the operator has no login": Row(
+        fencing(0), GATED, [(FencePod.name, "x-0")], "Fencing"
     ),
-    "it is on its way out": (
+    "it is on its way out": Row(
         fencing(2),
         GATED.with_quorum(WELL).with_pods(*pods()[:2], gen.pod(2).ready().terminating()),
         [],
         "Fencing",
     ),
-    "another one is on its way out": (
+    "another one is on its way out": Row(
         fencing(2),
         GATED.with_pods(pods()[0], gen.pod(1).ready().terminating(), pods()[2]),
         [],
         "Fencing",
     ),
-    "it is gone and not there again": (fencing(2), GATED.with_pods(*pods()[:2]), [], "Fencing"),
-    "it waits at the gate": (fencing(2), GATED.with_pods(*pods(2)), [], ""),
-    "another one that restarts is let go": (
-        fencing(2),
-        GATED.with_pods(*pods(1, 2)),
-        [(UngatePod.name, "x-1")],
-        "",
+    "it is gone and not there again": Row(fencing(2), GATED.with_pods(*pods()[:2]), [], "Fencing"),
+    "it waits at the gate": Row(fencing(2), GATED.with_pods(*pods(2)), [], ""),
+    "another one that restarts is let go": Row(
+        fencing(2), GATED.with_pods(*pods(1, 2)), [(UngatePod.name, "x-1")], ""
     ),
-    "one that goes is not let go": (
-        fencing(2),
-        GATED.with_pods(pods()[0], gen.pod(1).gated().terminating(), pods(2)[2]),
-        [],
-        "",
+    "one that goes is not let go": Row(
+        fencing(2), GATED.with_pods(pods()[0], gen.pod(1).gated().terminating(), pods(2)[2]), [], ""
     ),
-    "one at the gate of somebody else is left alone": (
+    "one at the gate of somebody else is left alone": Row(
         fencing(2),
         GATED.with_pods(pods()[0], gen.pod(1).gated("example.org/gate"), pods(2)[2]),
         [],
         "",
     ),
-    "the fence moves: one is let go, and the next not stopped before it is well": (
+    "the fence moves: one is let go, and the next not stopped before it is well": Row(
         fencing(1),
         GATED.with_pods(*pods(2)).with_quorum(quorum(0, 1)),
         [(UngatePod.name, "x-2")],
         "FencingRefused",
     ),
-    "unfenced": (PLAIN, GATED.with_pods(*pods(2)), [(UngatePod.name, "x-2")], ""),
-    "a fence is worth nothing in a cluster that sleeps": (
-        fencing(2).wanting(hibernate=True),
-        GATED.with_quorum(WELL),
-        [],
-        "",
+    "unfenced": Row(PLAIN, GATED.with_pods(*pods(2)), [(UngatePod.name, "x-2")], ""),
+    "a fence is worth nothing in a cluster that sleeps": Row(
+        fencing(2).wanting(hibernate=True), GATED.with_quorum(WELL), [], ""
     ),
-    "the others could not do without it": (
-        fencing(2),
-        GATED.with_quorum(quorum(0, 2)),
-        [],
-        "FencingRefused",
+    "the others could not do without it": Row(
+        fencing(2), GATED.with_quorum(quorum(0, 2)), [], "FencingRefused"
     ),
-    "the others are not ready, and nobody can be asked": (
-        fencing(2),
-        GATED.with_pods(pods()[0], gen.pod(1), pods()[2]),
-        [],
-        "FencingRefused",
+    "the others are not ready, and nobody can be asked": Row(
+        fencing(2), GATED.with_pods(pods()[0], gen.pod(1), pods()[2]), [], "FencingRefused"
     ),
-    "the leader does not answer": (
-        fencing(2),
-        GATED.with_quorum(quorum(trouble="no answer")),
-        [],
-        "Fencing",
+    "the leader does not answer": Row(
+        fencing(2), GATED.with_quorum(quorum(trouble="no answer")), [], "Fencing"
     ),
-    "one whose server is down anyway stops at once": (
+    "one whose server is down anyway stops at once": Row(
         fencing(2),
         GATED.with_pods(*pods()[:2], gen.pod(2).waiting("CrashLoopBackOff")).with_quorum(
             quorum(0, trouble="no answer")
@@ -166,19 +144,19 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, list[tuple[str, str]], str]] = {
         [(FencePod.name, "x-2")],
         "Fencing",
     ),
-    "the second of five": (
+    "the second of five": Row(
         fencing(1, 3, of=5),
         FIVE.with_pods(*pods(3, of=5)).with_quorum(quorum(0, 1, 2, 4, of=5)),
         [(FencePod.name, "x-1")],
         "Fencing",
     ),
-    "the second of five while a third is ill": (
+    "the second of five while a third is ill": Row(
         fencing(1, 3, of=5),
         FIVE.with_pods(*pods(3, of=5)).with_quorum(quorum(0, 1, 2, of=5)),
         [],
         "FencingRefused",
     ),
-    "two at once: the standby first, and one at a time": (
+    "two at once: the standby first, and one at a time": Row(
         fencing(0, 3, of=5),
         FIVE.with_pods(*pods(of=5)).with_quorum(quorum(0, 1, 2, 3, 4, of=5)),
         [(FencePod.name, "x-3")],

@@ -1,5 +1,7 @@
 """managers.workload.rollout.quorum: when one server more may be away."""
 
+from typing import NamedTuple
+
 import pytest
 
 from contracts.records.observed import PodFacts, Quorum, RaftServer
@@ -20,17 +22,22 @@ def servers(*healthy: bool, voters: int | None = None) -> tuple[RaftServer, ...]
 
 WELL = Quorum(servers(True, True, True), failure_tolerance=1)
 
+
+class Row(NamedTuple):
+    quorum: Quorum | None
+    victim: PodFacts
+    size: int
+    word: str
+
+
 # sentence: (what the leader says, the pod that would go, servers wanted, word of the objection)
-ROWS: dict[str, tuple[Quorum | None, PodFacts, int, str]] = {
-    "nobody could ask": (None, STANDBY, 3, ""),
-    "all are well": (WELL, STANDBY, 3, ""),
-    "five, one of them ill": (
-        Quorum(servers(True, True, True, True, False), failure_tolerance=1),
-        STANDBY,
-        5,
-        "x-4",
+ROWS = {
+    "nobody could ask": Row(None, STANDBY, 3, ""),
+    "all are well": Row(WELL, STANDBY, 3, ""),
+    "five, one of them ill": Row(
+        Quorum(servers(True, True, True, True, False), failure_tolerance=1), STANDBY, 5, "x-4"
     ),
-    "one that the leader has not reached again": (
+    "one that the leader has not reached again": Row(
         Quorum(
             (*WELL.servers[:1], RaftServer("x-1", True, True, follows=False), *WELL.servers[2:]), 1
         ),
@@ -38,69 +45,39 @@ ROWS: dict[str, tuple[Quorum | None, PodFacts, int, str]] = {
         3,
         "has not reached these since they started: x-1",
     ),
-    "the one that goes has not been reached itself": (
-        Quorum((*WELL.servers[:2], RaftServer("x-2", True, True, False)), 1),
-        STANDBY,
-        3,
-        "",
+    "the one that goes has not been reached itself": Row(
+        Quorum((*WELL.servers[:2], RaftServer("x-2", True, True, False)), 1), STANDBY, 3, ""
     ),
-    "the one that goes is not well itself": (
-        Quorum(servers(True, True, False), failure_tolerance=0),
-        STANDBY,
-        3,
-        "",
+    "the one that goes is not well itself": Row(
+        Quorum(servers(True, True, False), failure_tolerance=0), STANDBY, 3, ""
     ),
-    "the one that goes is not well, and another is not either": (
-        Quorum(servers(True, False, False), failure_tolerance=0),
-        STANDBY,
-        3,
-        "x-1",
+    "the one that goes is not well, and another is not either": Row(
+        Quorum(servers(True, False, False), failure_tolerance=0), STANDBY, 3, "x-1"
     ),
-    "one is a member without a vote": (
-        Quorum(servers(True, True, True, voters=2), failure_tolerance=0),
-        STANDBY,
-        3,
-        "2 of 3",
+    "one is a member without a vote": Row(
+        Quorum(servers(True, True, True, voters=2), failure_tolerance=0), STANDBY, 3, "2 of 3"
     ),
-    "a fourth voter was left behind": (
-        Quorum(servers(True, True, True, False), failure_tolerance=1),
-        STANDBY,
-        3,
-        "4 of 3",
+    "a fourth voter was left behind": Row(
+        Quorum(servers(True, True, True, False), failure_tolerance=1), STANDBY, 3, "4 of 3"
     ),
-    "no failure can be tolerated": (
-        Quorum(servers(True, True, True), failure_tolerance=0),
-        STANDBY,
-        3,
-        "tolerance 0",
+    "no failure can be tolerated": Row(
+        Quorum(servers(True, True, True), failure_tolerance=0), STANDBY, 3, "tolerance 0"
     ),
-    "the leader did not answer": (Quorum(trouble="no answer"), STANDBY, 3, "no answer"),
-    "the leader did not answer and the pod is down anyway": (
-        Quorum(trouble="no answer"),
-        BROKEN,
-        3,
-        "",
+    "the leader did not answer": Row(Quorum(trouble="no answer"), STANDBY, 3, "no answer"),
+    "the leader did not answer and the pod is down anyway": Row(
+        Quorum(trouble="no answer"), BROKEN, 3, ""
     ),
-    "a single server": (Quorum(servers(True), failure_tolerance=0), STANDBY, 1, ""),
-    "two servers go without a majority, one way or the other": (
-        Quorum(servers(True, True), failure_tolerance=0),
-        STANDBY,
-        2,
-        "",
+    "a single server": Row(Quorum(servers(True), failure_tolerance=0), STANDBY, 1, ""),
+    "two servers go without a majority, one way or the other": Row(
+        Quorum(servers(True, True), failure_tolerance=0), STANDBY, 2, ""
     ),
-    "an unready pod that has no part in it": (
-        Quorum(servers(True, True, False), failure_tolerance=0),
-        SILENT,
-        3,
-        "",
+    "an unready pod that has no part in it": Row(
+        Quorum(servers(True, True, False), failure_tolerance=0), SILENT, 3, ""
     ),
-    "an unready pod whose vote is needed": (
-        Quorum(servers(True, False, True), failure_tolerance=0),
-        SILENT,
-        3,
-        "x-2",
+    "an unready pod whose vote is needed": Row(
+        Quorum(servers(True, False, True), failure_tolerance=0), SILENT, 3, "x-2"
     ),
-    "an unready pod whose vote is not needed": (WELL, SILENT, 3, ""),
+    "an unready pod whose vote is not needed": Row(WELL, SILENT, 3, ""),
 }
 
 

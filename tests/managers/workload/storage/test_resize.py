@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import NamedTuple
 
 import pytest
 
@@ -42,109 +43,103 @@ def others(*claims: PvcFacts) -> gen.World:
     return world(*claims, *(one for one in THREE if one.name not in taken))
 
 
-# sentence: (cluster, world, how it reads, reason, words of the message)
-ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str, tuple[str, ...]]] = {
-    "as the spec asks, in the default class": (
-        OLD, world(*THREE), "well", "StorageClassDefaulted", ("3 volumes of 1Gi", "fast"),
+class Row(NamedTuple):
+    cluster: gen.Cluster
+    there: gen.World
+    expected: str
+    words: tuple[str, ...]
+
+
+# expected: how it reads, and the reason
+ROWS = {
+    "as the spec asks, in the default class": Row(
+        OLD, world(*THREE), "well StorageClassDefaulted", ("3 volumes of 1Gi", "fast")
     ),
-    "as the spec asks, in its class": (
-        FAST, world(*THREE), "well", "StorageClassConfigured", ("3 volumes of 1Gi", "fast"),
+    "as the spec asks, in its class": Row(
+        FAST, world(*THREE), "well StorageClassConfigured", ("3 volumes of 1Gi", "fast")
     ),
-    "another way to write the same size": (
-        OLD.wanting(storage={"size": "1024Mi"}), world(*THREE), "well", "StorageClassDefaulted", (),
+    "another way to write the same size": Row(
+        OLD.wanting(storage={"size": "1024Mi"}), world(*THREE), "well StorageClassDefaulted", ()
     ),
-    "none was asked for yet": (OLD, world(), "open", "StorageClassPending", ()),
-    "one has no volume yet": (
+    "none was asked for yet": Row(OLD, world(), "open StorageClassPending", ()),
+    "one has no volume yet": Row(
         FAST,
         others(claim(1, phase="Pending", capacity="")),
-        "open",
-        "StorageClassPending",
+        "open StorageClassPending",
         ("data-x-1", "StorageClass fast"),
     ),
-    "there is no default class": (
+    "there is no default class": Row(
         OLD,
         others(claim(1, phase="Pending", capacity="", storage_class="")),
-        "open",
-        "StorageClassPending",
+        "open StorageClassPending",
         ("no default StorageClass", "spec.storage.storageClassName"),
     ),
-    "smaller than the spec": (
-        LARGER, world(*THREE), "moving", "StorageResizing", ("0 of 3 volumes have 2Gi",),
+    "smaller than the spec": Row(
+        LARGER, world(*THREE), "moving StorageResizing", ("0 of 3 volumes have 2Gi",)
     ),
-    "asked for and not granted": (
+    "asked for and not granted": Row(
         LARGER,
         world(grown(0), grown(1, capacity="1Gi"), grown(2)),
-        "moving",
-        "StorageResizing",
+        "moving StorageResizing",
         ("2 of 3",),
     ),
-    "the file system has to grow": (
+    "the file system has to grow": Row(
         LARGER,
         world(grown(0), waiting(1, gen.NOW), grown(2)),
-        "moving",
-        "StorageResizing",
+        "moving StorageResizing",
         ("file systems that wait to grow: data-x-1",),
     ),
-    "the driver fails": (
+    "the driver fails": Row(
         LARGER,
         world(grown(0), grown(1, resizing="NodeResizeError", resize_message="no room"), grown(2)),
-        "wrong",
-        "StorageResizeFailed",
+        "wrong StorageResizeFailed",
         ("data-x-1", "NodeResizeError", "no room"),
     ),
-    "the API server refused": (
+    "the API server refused": Row(
         LARGER,
         world(*THREE).tried(GrowClaim.name, "uid-claim-0", refused="class cannot"),
-        "wrong",
-        "StorageResizeNotSupported",
+        "wrong StorageResizeNotSupported",
         ("data-x-0", "class cannot", "StorageClass fast", "allowVolumeExpansion"),
     ),
-    "larger than the spec": (
+    "larger than the spec": Row(
         OLD,
         others(grown(1), claim(2, requested="3Gi", capacity="3Gi")),
-        "wrong",
-        "StorageShrinkNotSupported",
+        "wrong StorageShrinkNotSupported",
         ("spec.storage.size is 1Gi", "data-x-1", "Set spec.storage.size to 3Gi"),
     ),
-    "of another class": (
+    "of another class": Row(
         FAST,
         others(claim(1, storage_class="slow")),
-        "wrong",
-        "StorageClassChangeNotSupported",
+        "wrong StorageClassChangeNotSupported",
         ("data-x-1", "slow", "fast"),
     ),
-    "of an earlier cluster, and too small": (
+    "of an earlier cluster, and too small": Row(
         LARGER,
         others(claim(1, owner_uid="uid-of-before")),
-        "wrong",
-        "ForeignObject",
+        "wrong ForeignObject",
         ("data-x-1", "openbao.org/adopt=x"),
     ),
-    "of an earlier cluster, and large enough": (
-        OLD, others(claim(1, owner_uid="uid-of-before")), "well", "StorageClassDefaulted", (),
+    "of an earlier cluster, and large enough": Row(
+        OLD, others(claim(1, owner_uid="uid-of-before")), "well StorageClassDefaulted", ()
     ),
-    "its volume is gone": (
-        OLD, others(claim(1, phase="Lost")), "wrong", "VolumeLost", ("data-x-1",),
+    "its volume is gone": Row(
+        OLD, others(claim(1, phase="Lost")), "wrong VolumeLost", ("data-x-1",)
     ),
-    "somebody deleted it under its server": (
-        OLD, others(claim(1, terminating=True)), "wrong", "VolumeLost", ("data-x-1", "x-1 ends"),
+    "somebody deleted it under its server": Row(
+        OLD, others(claim(1, terminating=True)), "wrong VolumeLost", ("data-x-1", "x-1 ends")
     ),
-    "it is not there, and its server runs": (
-        OLD, world(claim(0), claim(2)), "wrong", "VolumeLost", ("data-x-1", "labels"),
+    "it is not there, and its server runs": Row(
+        OLD, world(claim(0), claim(2)), "wrong VolumeLost", ("data-x-1", "labels")
     ),
-}  # fmt: skip
+}
 
 
-@pytest.mark.parametrize(
-    ("cluster", "there", "kind", "reason", "words"), ROWS.values(), ids=ROWS.keys()
-)
-def test_what_is_said(
-    cluster: gen.Cluster, there: gen.World, kind: str, reason: str, words: tuple[str, ...]
-) -> None:
-    told = of(cluster, there).state
-    assert (told.kind, told.reason) == (kind, reason)
-    assert all(word in told.message for word in words), told.message
-    outcome = {"well": Done, "open": Done, "moving": Wait, "wrong": Blocked}[kind]
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+def test_what_is_said(row: Row) -> None:
+    told = of(row.cluster, row.there).state
+    assert f"{told.kind} {told.reason}" == row.expected
+    assert all(word in told.message for word in row.words), told.message
+    outcome = {"well": Done, "open": Done, "moving": Wait, "wrong": Blocked}[told.kind]
     assert isinstance(told.outcome(), outcome)
 
 
