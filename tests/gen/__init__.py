@@ -8,6 +8,7 @@ from tests.gen.clusters import NAMESPACE, Cluster, cluster
 from tests.gen.pods import Pod, pod, read_pod
 from tests.gen.secrets import LATER, NOW, certificate, secret, unseal_key
 from tests.gen.stateful_sets import StatefulSet, read_set, stateful_set
+from tests.gen.values import expect, present
 from tests.gen.worlds import INSTALLATION, World, resolved, running, world
 
 __all__ = [
@@ -21,7 +22,9 @@ __all__ = [
     "World",
     "certificate",
     "cluster",
+    "expect",
     "pod",
+    "present",
     "read_pod",
     "read_set",
     "resolved",

@@ -41,8 +41,7 @@ async def test_other_settings_are_written_once() -> None:
 async def test_a_policy_that_lacks_the_right_is_named() -> None:
     servers = Servers()
     servers.trouble = Denied("permission denied", 403)
-    kept = await keep(asking(servers), WANTED)
-    assert kept is not None
+    kept = gen.present(await keep(asking(servers), WANTED))
     assert kept.refused
     assert "sys/storage/raft/autopilot/configuration" in kept.message
     assert "policy" in kept.message
@@ -51,15 +50,13 @@ async def test_a_policy_that_lacks_the_right_is_named() -> None:
 async def test_settings_that_the_server_does_not_take_are_told_in_its_words() -> None:
     servers = Servers()
     servers.trouble = Denied("min_quorum must be at least 3", 400)
-    kept = await keep(asking(servers), WANTED)
-    assert kept is not None
+    kept = gen.present(await keep(asking(servers), WANTED))
     assert kept.message == "min_quorum must be at least 3"
 
 
 async def test_without_a_login_nobody_is_asked_and_it_says_how_to_get_one() -> None:
     servers = Servers()
-    kept = await keep(asking(servers, None), WANTED)
-    assert kept is not None
+    kept = gen.present(await keep(asking(servers, None), WANTED))
     assert "spec.selfInit.oidc.enabled" in kept.message
     assert servers.asked == []
 

@@ -30,8 +30,7 @@ def ended(name: str, phase: str = "Completed", minute: int = 0, **status: Any) -
 
 async def running(bench: Bench | None = None) -> Bench:
     bench = bench or Bench(None, by_hand())
-    outcome = await bench.run()
-    assert isinstance(outcome, Wait)
+    assert isinstance(await bench.run(), Wait)
     assert bench.phase() == ("Running", "BackupRunning")
     bench.api.calls.clear()
     return bench

@@ -43,8 +43,7 @@ HEALTHY: tuple[tuple[dict[str, Any], str, str, str], ...] = (
 @pytest.mark.parametrize(("said", "status", "reason", "part"), HEALTHY)
 def test_healthy(said: dict[str, Any], status: str, reason: str, part: str) -> None:
     of = cluster().having(backup=said)
-    found = backup_healthy(of.read())
-    assert found is not None
+    found = gen.present(backup_healthy(of.read()))
     assert (found.status, found.reason) == (status, reason)
     told = next(c for c in status_of(of, running(of)).conditions if c.type == "BackupHealthy")
     assert (told.status, told.reason) == (status, reason)
@@ -52,15 +51,14 @@ def test_healthy(said: dict[str, Any], status: str, reason: str, part: str) -> N
 
 
 def test_backing_up_is_the_lock() -> None:
-    idle = backing_up(cluster().read())
-    assert idle is not None
+    idle = gen.present(backing_up(cluster().read()))
     assert (idle.status, idle.reason) == ("False", "Idle")
     lock = {"operation": "Backup", "holder": "openbaobackup/a", "message": "Job backup-a"}
-    busy = backing_up(cluster().having(operationLock=lock).read())
-    assert busy is not None
+    busy = gen.present(backing_up(cluster().having(operationLock=lock).read()))
     assert (busy.status, busy.reason, busy.message) == ("True", "InProgress", "Job backup-a")
-    other = backing_up(cluster().having(operationLock={**lock, "operation": "Restore"}).read())
-    assert other is not None
+    other = gen.present(
+        backing_up(cluster().having(operationLock={**lock, "operation": "Restore"}).read())
+    )
     assert other.status == "False"
 
 

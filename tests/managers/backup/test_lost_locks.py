@@ -45,9 +45,7 @@ async def test_the_lock_of_a_holder_that_is_gone_is_freed(run: str) -> None:
 async def test_only_once_its_job_has_ended(run: str) -> None:
     bench = locked(LOST[run])
     bench.api.holding((JOB, job(f"{run}-gone")))
-    outcome = await bench.tick()
-    assert isinstance(outcome, Done)
-    assert outcome.recheck_after == 5.0
+    assert gen.expect(Done, await bench.tick()).recheck_after == 5.0
     assert bench.holder == LOST[run]["holder"]
     bench.end_job(f"{run}-gone", "Failed")
     await bench.tick()

@@ -87,9 +87,7 @@ class TestTheWay:
     async def test_a_running_one_is_looked_at_and_not_written(self) -> None:
         bench = await running()
         for _ in range(100):
-            outcome = await bench.run()
-            assert isinstance(outcome, Wait)
-            assert outcome.after == 5.0
+            assert gen.expect(Wait, await bench.run()).after == 5.0
         assert bench.writes() == []
 
     async def test_the_lock_is_renewed_once_a_minute(self) -> None:

@@ -51,8 +51,7 @@ class TestTheClock:
         assert bench.names() == []
         assert bench.record["nextScheduledBackup"] == "2030-01-01T03:00:00Z"
         assert bench.record["schedule"] == "0 3 * * *"
-        assert isinstance(outcome, Done)
-        assert outcome.recheck_after == 600.0
+        assert gen.expect(Done, outcome).recheck_after == 600.0
 
     async def test_it_is_made_at_its_time(self) -> None:
         bench = await at_three()
@@ -73,9 +72,7 @@ class TestTheClock:
         bench = Bench()
         await bench.tick()
         await bench.clock.advance(3 * HOUR - 42)
-        outcome = await bench.tick()
-        assert isinstance(outcome, Done)
-        assert outcome.recheck_after == pytest.approx(42)
+        assert gen.expect(Done, await bench.tick()).recheck_after == pytest.approx(42)
 
     async def test_the_same_window_a_hundred_times_makes_one_job(self) -> None:
         bench = await at_three()

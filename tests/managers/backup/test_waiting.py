@@ -72,8 +72,7 @@ class TestWhoGoesFirst:
     async def test_the_lock_of_another_is_waited_for(self) -> None:
         lock = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 4}
         bench = Bench(cluster().having(operationLock=lock), by_hand())
-        outcome = await bench.run()
-        assert isinstance(outcome, Wait)
+        assert isinstance(await bench.run(), Wait)
         assert "openbaorestore/monday" in bench.status()["message"]
         assert bench.phase() == ("Pending", "OperationLockBlocked")
         bench.change(CLUSTERS, "x", status=dict(cluster().status))

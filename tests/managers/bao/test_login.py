@@ -56,9 +56,7 @@ class Bench:
         self.cluster = cluster
 
     def login(self) -> ServiceAccountLogin:
-        source = self.logins.of_cluster(self.cluster.read(), self.cluster.owner())
-        assert source is not None
-        return source
+        return gen.present(self.logins.of_cluster(self.cluster.read(), self.cluster.owner()))
 
     async def token(self) -> str:
         return await self.login().token(self.servers, AT)
@@ -216,8 +214,7 @@ async def test_a_secret_without_a_root_token_is_a_refusal_that_names_it(content:
     bench = Bench(gen.cluster())
     secret = secret_object(bench.cluster.owner(), "x-root-token", {"token": content})
     bench.api.holding((SECRET, secret))
-    found = await bench.logins.root_token(bench.cluster.owner())
-    assert found is not None
+    found = gen.present(await bench.logins.root_token(bench.cluster.owner()))
     version, source = found
     assert version == await bench.logins.root_token_version(bench.cluster.owner())
     with pytest.raises(Denied, match=r"Secret ns/x-root-token, key token: .*put the token"):

@@ -24,8 +24,7 @@ async def drawn(effect: Drawing) -> Object:
     await EFFECTS[type(effect)](outside.context, MEANT, effect)
     assert outside.api.asked == ["create Secret s"]
     # What was just written needs no question.
-    facts = await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False)
-    assert facts is not None
+    assert await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False) is not None
     assert outside.api.asked == []
     return outside.api.objects[(SECRET, KEY)]
 
@@ -69,8 +68,7 @@ async def test_who_comes_second_leaves_the_first_and_looks_again(effect: Drawing
     await EFFECTS[type(effect)](outside.context, MEANT, effect)
     assert outside.api.objects[(SECRET, KEY)]["data"] == {}
     outside.api.calls.clear()
-    facts = await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False)
-    assert facts is not None
+    assert await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False) is not None
     assert outside.api.asked == ["peek Secret s"]
 
 

@@ -49,8 +49,7 @@ def test_our_own_claim_is_made_before_any_pod() -> None:
     found = planned(MANAGED, None)
     assert found.effects == (MakeAuditClaim("x-audit"),)
     assert found.gate
-    assert isinstance(found.outcome, Wait)
-    assert found.outcome.reason == "PrerequisitesMissing"
+    assert gen.expect(Wait, found.outcome).reason == "PrerequisitesMissing"
 
 
 def test_a_claim_of_the_user_is_waited_for_and_never_made() -> None:
@@ -100,8 +99,7 @@ def test_one_server_alone_may_use_a_volume_of_one_node() -> None:
 def test_the_condition_says_the_same(
     cluster: gen.Cluster, claim: NamedPvcFacts | None, status: str, reason: str
 ) -> None:
-    volume = audit_volume("x", cluster.read().spec.audit_file_storage)
-    assert volume is not None
+    volume = gen.present(audit_volume("x", cluster.read().spec.audit_file_storage))
     found = audit_storage_ready(volume, claim, "uid-x", 3)
     assert (found.status, found.reason) == (status, reason)
 

@@ -57,15 +57,12 @@ def test_row(cluster: gen.Cluster, world: gen.World, failed: FailedFirstBoot | N
 
 def test_a_volume_that_is_not_in_the_cache_yet_does_not_make_it_ready() -> None:
     world = gen.world().with_set(gen.stateful_set().first_boot()).with_pods(RAN)
-    failed = failed_first_boot(NEW.read(), world.facts())
-    assert failed is not None
-    assert failed.volume_uid == ""
+    assert gen.present(failed_first_boot(NEW.read(), world.facts())).volume_uid == ""
 
 
 def test_it_blocks_everything_and_names_the_commands() -> None:
     world = first_boot(gen.pod().ready())
-    blocked = self_init_failed(RECORDED.read(), world.facts())
-    assert blocked is not None
+    blocked = gen.present(self_init_failed(RECORDED.read(), world.facts()))
     assert blocked.reason == "SelfInitFailed"
     for part in ("data-x-0 openbao.org/maintenance=true", "delete pod x-0", "code 1"):
         assert part in blocked.message

@@ -27,8 +27,7 @@ def test_b06_the_token_of_an_earlier_cluster_of_this_name_is_neither_kept_nor_re
     world = gen.world().with_secrets(KEY, replace(TOKEN, mine=False, owner="a former owner"))
     planned = plan(gen.resolved(PLAIN, world), world.facts())
     assert planned.gate
-    assert isinstance(planned.outcome, Blocked)
-    assert planned.outcome.reason == "ForeignObject"
+    assert gen.expect(Blocked, planned.outcome).reason == "ForeignObject"
     assert not planned.effects
 
 
@@ -37,5 +36,4 @@ def test_keys_that_the_server_could_not_check_stop_the_first_boot() -> None:
         gen.world().with_secrets(KEY), issuer=TokenIssuer("https://issuer.example.com", ())
     )
     planned = plan(gen.resolved(LOGIN, world), world.facts())
-    assert isinstance(planned.outcome, Blocked)
-    assert planned.outcome.reason == "OIDCBootstrapConfigurationInvalid"
+    assert gen.expect(Blocked, planned.outcome).reason == "OIDCBootstrapConfigurationInvalid"

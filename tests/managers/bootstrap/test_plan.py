@@ -180,15 +180,13 @@ MESSAGES: dict[str, tuple[gen.Cluster, gen.World, tuple[str, ...]]] = {
 def test_a_message_names_the_object_and_the_next_step(
     cluster: gen.Cluster, world: gen.World, named: tuple[str, ...]
 ) -> None:
-    outcome = planned(cluster, world).outcome
-    assert isinstance(outcome, Blocked)
+    outcome = gen.expect(Blocked, planned(cluster, world).outcome)
     for word in named:
         assert word in outcome.message
 
 
 def test_the_silent_api_server_is_asked_again() -> None:
-    outcome = planned(LOGIN, NOTHING.with_secrets(KEY)).outcome
-    assert isinstance(outcome, Blocked)
+    outcome = gen.expect(Blocked, planned(LOGIN, NOTHING.with_secrets(KEY)).outcome)
     assert outcome.recheck_after is not None
 
 
@@ -217,8 +215,7 @@ def test_no_cluster_is_made_beside_the_volumes_of_an_old_one() -> None:
     token = gen.secret(names.root_token_secret("x"))
     old = NOTHING.with_secrets(key, token).with_claims(1, 2, owner="somebody")
     made = plan(gen.resolved(NEW, old), old.facts())
-    assert isinstance(made.outcome, Blocked)
-    assert "data-x-0 does not exist" in made.outcome.message
+    assert "data-x-0 does not exist" in gen.expect(Blocked, made.outcome).message
     assert made.gate
     whole = NOTHING.with_secrets(key, token).with_claims(0, 1, owner="somebody")
     assert plan(gen.resolved(NEW, whole), whole.facts()).outcome == Done()

@@ -72,8 +72,7 @@ def test_every_check_has_a_case() -> None:
 
 def test_content_that_cannot_be_read() -> None:
     made = planned(gen.secret("x-tls-server", of="nobody", problem="it is soup"), AUTHORITY)
-    assert isinstance(made.outcome, Blocked)
-    assert "soup" in made.outcome.message
+    assert "soup" in gen.expect(Blocked, made.outcome).message
 
 
 def test_a_link_that_ended_counts_as_its_end() -> None:
@@ -109,7 +108,6 @@ def test_what_is_absent_is_waited_for(
 
 def test_references_are_followed() -> None:
     made = planned(SERVER, AUTHORITY, cluster=NAMED)
-    assert isinstance(made.outcome, Wait)
-    assert "mine and roots" in made.outcome.message
+    assert "mine and roots" in gen.expect(Wait, made.outcome).message
     there = planned(replace(SERVER, name="mine"), replace(AUTHORITY, name="roots"), cluster=NAMED)
     assert isinstance(there.outcome, Done)

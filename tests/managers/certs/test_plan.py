@@ -126,8 +126,7 @@ def test_a_new_name_is_asked_for_by_name() -> None:
     wider = CLUSTER.wanting(tls={"extraSANs": ["bao.example.com"]})
     made = planned(NOTHING.with_secrets(CA, SERVER), wider)
     assert made.effects == (ISSUE_SERVER,)
-    assert isinstance(made.outcome, Wait)
-    assert "bao.example.com" in made.outcome.message
+    assert "bao.example.com" in gen.expect(Wait, made.outcome).message
 
 
 @pytest.mark.parametrize("world", [row[0] for row in ROWS.values()], ids=ROWS.keys())
@@ -160,8 +159,7 @@ def test_the_timer_ends_when_the_renewal_is_due() -> None:
     """Waking at the very moment must renew, or the pass would wake itself for ever."""
     certificate = lasting(server_certificate(MEANT), days=30, seconds=10)
     world = NOTHING.with_secrets(CA, gen.secret("x-tls-server", certificate=certificate))
-    outcome = planned(world).outcome
-    assert isinstance(outcome, Done)
+    outcome = gen.expect(Done, planned(world).outcome)
     assert outcome.recheck_after is not None
     woken: datetime = gen.NOW + timedelta(seconds=outcome.recheck_after)
     assert planned(world.at(woken)).effects == (ISSUE_SERVER,)
@@ -174,6 +172,4 @@ def test_what_is_wrong_with_an_authority_is_told() -> None:
         (spoiled, "soup"),
         (gen.secret("x-tls-ca", certificate=stranger), "key does not fit"),
     ):
-        outcome = planned(NOTHING.with_secrets(ca)).outcome
-        assert isinstance(outcome, Blocked)
-        assert word in outcome.message
+        assert word in gen.expect(Blocked, planned(NOTHING.with_secrets(ca)).outcome).message

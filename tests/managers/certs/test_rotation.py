@@ -167,8 +167,7 @@ async def test_nothing_is_promoted_before_every_pod_was_seen_to_have_the_bundle(
     made.reload(0, 1)
     await made.outside.clock.advance(100 * OVERLAP.total_seconds())
     assert await made.settle() == []
-    outcome = plan(made.meant, made.facts()).outcome
-    assert isinstance(outcome, Done)
+    outcome = gen.expect(Done, plan(made.meant, made.facts()).outcome)
     assert (timer_of(outcome) or 0.0) <= 2.0
 
 

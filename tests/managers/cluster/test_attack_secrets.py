@@ -150,8 +150,7 @@ async def test_attack_t10_a_file_of_a_seal_is_refused_and_named(
 ) -> None:
     bench = Bench(cluster)
     bench.api.holding((SECRET, live))
-    outcome = await bench.until_quiet()
-    assert isinstance(outcome, Blocked)
+    outcome = gen.expect(Blocked, await bench.until_quiet())
     assert outcome.reason == "PrerequisitesMissing"
     message = condition(bench, "Stalled")["message"]
     assert message == outcome.message
@@ -188,9 +187,7 @@ async def test_attack_t10_a_file_of_a_server_is_refused_and_named(
 ) -> None:
     bench = Bench(EXTERNAL)
     bench.api.holding((SECRET, live), (SECRET, secret("x-tls-ca", ca_crt=AUTHORITY.certificate)))
-    outcome = await bench.until_quiet()
-    assert isinstance(outcome, Blocked)
-    assert outcome.reason == "TLSSecretInvalid"
+    assert gen.expect(Blocked, await bench.until_quiet()).reason == "TLSSecretInvalid"
     message = condition(bench, "TLSReady")["message"]
     for word in ("Secret x-tls-server", *words):
         assert word in message
@@ -209,8 +206,7 @@ async def test_attack_t10_authorities_of_one_name_are_tried_a_few_times() -> Non
     )
     bench = Bench(EXTERNAL)
     bench.api.holding((SECRET, live), (SECRET, secret("x-tls-ca", ca_crt=AUTHORITY.certificate)))
-    outcome = await bench.until_quiet()
-    assert isinstance(outcome, Blocked)
+    assert isinstance(await bench.until_quiet(), Blocked)
     for word in ("Secret x-tls-server", "200 certificates", "CN=root", "up to 4"):
         assert word in condition(bench, "TLSReady")["message"]
 

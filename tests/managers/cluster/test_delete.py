@@ -135,9 +135,7 @@ class TestSetsOfVoters:
 
     async def test_a_pod_of_it_is_waited_for(self, policy: str) -> None:
         bench = Bench((PVC, claim(0)), of_another_set(FORMER)[1])
-        outcome = await bench.run(policy)
-        assert isinstance(outcome, Wait)
-        assert f"x-{FORMER}-0" in outcome.message
+        assert f"x-{FORMER}-0" in gen.expect(Wait, await bench.run(policy)).message
         assert bench.writes == []
 
     async def test_what_only_looks_like_one_stays(self, policy: str) -> None:
@@ -150,8 +148,7 @@ class TestSetsOfVoters:
 class TestDelete:
     async def test_the_servers_go_first(self, policy: str) -> None:
         bench = Bench(*WHOLE)
-        outcome = await bench.run(policy)
-        assert isinstance(outcome, Wait)
+        outcome = gen.expect(Wait, await bench.run(policy))
         assert outcome.reason == "Deleting"
         assert outcome.after is not None
         assert bench.writes == ["delete StatefulSet x"]
@@ -262,15 +259,12 @@ class TestDelete:
         pod = gen.pod(0).object()
         pod["metadata"]["name"] = "x-read-0"
         bench = Bench((POD, pod), (PVC, claim(0)))
-        outcome = await bench.run(policy)
-        assert isinstance(outcome, Wait)
-        assert "x-read-0" in outcome.message
+        assert "x-read-0" in gen.expect(Wait, await bench.run(policy)).message
         assert bench.writes == []
 
     async def test_what_is_kept_is_told_while_it_waits_and_in_the_end(self, policy: str) -> None:
         bench = Bench(*WHOLE[:2], (PVC, claim(0)), (PVC, claim(1, owner="uid-of-before")))
-        outcome = await bench.run(policy)
-        assert isinstance(outcome, Wait)
+        outcome = gen.expect(Wait, await bench.run(policy))
         assert "data-x-1" in outcome.message
         assert "x-0 still run" in outcome.message
         bench.lose(POD, "x-0")

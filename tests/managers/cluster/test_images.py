@@ -89,8 +89,7 @@ def test_without_a_proof_of_identity_no_pod_is_touched(verdict: ImageVerdict) ->
 
 def test_an_image_of_another_version_is_refused_before_anything_is_done() -> None:
     other = gen.cluster().wanting(image="registry.example.com/openbao:2.4.1")
-    found = resolve(other.read(), other.owner(), facts(), INSTALLATION)
-    assert isinstance(found, Blocked)
+    found = gen.expect(Blocked, resolve(other.read(), other.owner(), facts(), INSTALLATION))
     assert found.reason == "ImageVersionMismatch"
 
 
@@ -104,9 +103,7 @@ def test_the_annotations_of_the_stateful_set_are_facts() -> None:
         },
         "spec": {"template": {"metadata": {}, "spec": {}}},
     }
-    found = stateful_set_facts(live)
-    assert found is not None
-    assert found.image_records == ("a b",)
+    assert gen.present(stateful_set_facts(live)).image_records == ("a b",)
 
 
 async def look(cluster: gen.Cluster, asked: Asked) -> Observed:

@@ -9,6 +9,7 @@ import pytest
 
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from runtime.builtin_kinds import STATEFUL_SET
+from tests import gen
 from tests.managers.cluster.lost_status import KEY, NEW, OLD, Watched, healthy, pod_key
 from tests.managers.upgrade.clusters import WITH_BACKUP
 
@@ -30,9 +31,7 @@ async def test_a_lost_status_upgrades_nobody_without_the_lock(
     seen.life.ask_for(version=NEW)
     await seen.passes(3)
     assert seen.broken == []
-    lock = seen.life.status.operation_lock
-    assert lock is not None
-    assert lock.holder == UPGRADE_HOLDER
+    assert gen.present(seen.life.status.operation_lock).holder == UPGRADE_HOLDER
     await seen.passes(60)
     assert seen.broken == []
     assert seen.life.status.current_version == NEW
@@ -94,8 +93,7 @@ async def test_a_release_that_nobody_runs_is_not_rendered(
     assert seen.life.gone == []
     assert seen.life.version == OLD
     status = seen.life.status
-    assert status.release is not None
-    assert (status.release.version, status.current_version) == (OLD, OLD)
+    assert (gen.present(status.release).version, status.current_version) == (OLD, OLD)
     assert (status.upgrade, status.operation_lock) == (None, None)
 
 
@@ -121,8 +119,7 @@ async def test_a_roll_whose_status_is_lost_goes_on_under_the_lock(
     upgrade, lock = seen.life.status.upgrade, seen.life.status.operation_lock
     assert upgrade is not None
     assert (upgrade.phase, upgrade.from_version, upgrade.target_version) == ("Rolling", OLD, NEW)
-    assert lock is not None
-    assert lock.holder == UPGRADE_HOLDER
+    assert gen.present(lock).holder == UPGRADE_HOLDER
     await seen.passes(40)
     assert seen.broken == []
     assert seen.life.gone == ["x-2", "x-1", "x-0"]
@@ -149,8 +146,7 @@ async def test_a_template_that_somebody_else_wrote_is_no_release(
     seen.lose("release")
     await seen.life.on(3)
     status = seen.life.status
-    assert status.release is not None
-    assert status.release.version == OLD
+    assert gen.present(status.release).version == OLD
 
 
 async def test_what_a_server_says_counts_where_the_image_has_no_version(
@@ -175,8 +171,7 @@ async def test_another_image_of_the_same_version_is_not_taken_from_a_status(
     seen.edit({"release": {"version": OLD, "image": f"example.com/evil:{OLD}"}})
     await seen.passes()
     assert seen.life.gone == []
-    assert seen.life.status.release is not None
-    assert seen.life.status.release.image is None
+    assert gen.present(seen.life.status.release).image is None
 
 
 async def test_pods_alone_bear_witness_when_the_stateful_set_is_gone(

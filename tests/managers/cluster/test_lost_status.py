@@ -80,9 +80,7 @@ async def test_the_lock_of_another_is_not_taken(monkeypatch: pytest.MonkeyPatch)
     seen.edit({"operationLock": ROWS["operationLock"].old})
     seen.life.ask_for(version="2.4.1")
     await seen.passes(6)
-    lock = seen.life.status.operation_lock
-    assert lock is not None
-    assert lock.holder == "openbaobackup/ghost"
+    assert gen.present(seen.life.status.operation_lock).holder == "openbaobackup/ghost"
     assert (seen.broken, seen.life.gone, seen.life.version) == ([], [], OLD)
 
 
@@ -119,8 +117,7 @@ RESTORES: dict[str, tuple[dict[str, Any] | None, str, str, str]] = {
 def test_whose_word_counts_about_the_last_restore(
     known: dict[str, Any] | None, template: str, pods: str, counts: str
 ) -> None:
-    live = gen.stateful_set().facts()
-    assert live is not None
+    live = gen.present(gen.stateful_set().facts())
     servers = tuple(gen.pod(n).since_restore(pods).facts() for n in range(3))
     status = ClusterStatus.lenient({"restore": known} if known else {})
     assert restored(status, replace(live, restored=template), servers) == counts

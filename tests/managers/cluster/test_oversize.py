@@ -57,8 +57,7 @@ async def test_a_spec_that_is_too_large_is_told_with_its_size_and_nothing_else_i
     bench = await booted(gen.cluster())
     before = bench.api.of(STATEFUL_SET)
     enlarge(bench)
-    outcome = await turn(bench)
-    assert isinstance(outcome, Blocked)
+    outcome = gen.expect(Blocked, await turn(bench))
     assert outcome.reason == "InvalidSpec"
     assert bench.writes == [STATUS]
     assert bench.condition("Stalled") == ("True", "InvalidSpec")
@@ -80,9 +79,7 @@ async def test_a_new_cluster_that_is_too_large_is_not_looked_after_once_either()
     }
     large = {"enabled": True, "oidc": {"enabled": True}, "requests": [request]}
     bench = Bench(gen.cluster(selfInit=large))
-    outcome = await turn(bench)
-    assert isinstance(outcome, Blocked)
-    assert outcome.reason == "InvalidSpec"
+    assert gen.expect(Blocked, await turn(bench)).reason == "InvalidSpec"
     assert not any("Secret" in call for call in bench.api.asked)
 
 
@@ -120,8 +117,7 @@ async def test_a_status_that_somebody_filled_is_not_written_over() -> None:
     filled = copy.deepcopy(bench.cluster)
     filled["status"]["phase"] = LARGE
     bench.api.holding((CLUSTERS, filled))
-    outcome = await turn(bench)
-    assert isinstance(outcome, Blocked)
+    outcome = gen.expect(Blocked, await turn(bench))
     assert "status: has" in outcome.message
     assert "--subresource=status" in outcome.message
     assert bench.writes == []

@@ -29,9 +29,7 @@ async def test_the_finalizer_comes_before_the_first_child() -> None:
 
 async def test_from_nothing_to_the_first_pod() -> None:
     bench = Bench(gen.cluster())
-    outcome = await bench.until_quiet()
-    assert isinstance(outcome, Wait)
-    assert outcome.reason == "FirstBoot"
+    assert gen.expect(Wait, await bench.until_quiet()).reason == "FirstBoot"
     live = bench.api.objects[(STATEFUL_SET, KEY)]
     assert live["spec"]["replicas"] == 1
     secrets = {secret["metadata"]["name"] for secret in bench.api.of(SECRET)}
@@ -92,9 +90,7 @@ async def test_a_paused_cluster_is_told_and_left_alone() -> None:
 
 async def test_a_refused_spec_changes_nothing_and_says_why() -> None:
     bench = Bench(gen.cluster(version="2.3.0"))
-    outcome = await bench.turn()
-    assert isinstance(outcome, Blocked)
-    assert outcome.reason == "InvalidSpec"
+    assert gen.expect(Blocked, await bench.turn()).reason == "InvalidSpec"
     assert bench.writes == ["patch OpenBaoCluster x", STATUS]
     assert bench.condition("Stalled") == ("True", "InvalidSpec")
 
@@ -102,8 +98,7 @@ async def test_a_refused_spec_changes_nothing_and_says_why() -> None:
 async def test_a_spec_that_nobody_can_read_is_told_and_changes_nothing() -> None:
     bench = await booted(gen.cluster())
     bench.ask_for(replicas="many")
-    outcome = await bench.turn()
-    assert isinstance(outcome, Blocked)
+    assert isinstance(await bench.turn(), Blocked)
     assert bench.writes == [STATUS]
     for kind, status in (("Ready", "False"), ("Stalled", "True"), ("Degraded", "True")):
         assert bench.condition(kind) == (status, "InvalidSpec")
@@ -123,8 +118,7 @@ async def test_a_foreign_object_stops_the_pods_and_is_named() -> None:
     metadata = {"name": "x", "namespace": gen.NAMESPACE}
     theirs: Object = {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
     bench.api.holding((SERVICE, theirs))
-    outcome = await bench.until_quiet()
-    assert isinstance(outcome, Blocked)
+    assert isinstance(await bench.until_quiet(), Blocked)
     assert (STATEFUL_SET, KEY) not in bench.api.objects
     assert bench.condition("Conflict") == ("True", "ForeignObject")
     (told,) = [c for c in bench.cluster["status"]["conditions"] if c["type"] == "Conflict"]
@@ -236,9 +230,7 @@ class TestDeletion:
     async def test_it_waits_for_the_servers(self) -> None:
         bench = await booted(gen.cluster(deletionPolicy="DeletePVCs"))
         self.ask(bench)
-        outcome = await bench.turn()
-        assert isinstance(outcome, Wait)
-        assert outcome.reason == "Deleting"
+        assert gen.expect(Wait, await bench.turn()).reason == "Deleting"
         assert bench.cluster["metadata"]["finalizers"] == [names.FINALIZER]
         assert bench.condition("Ready") == ("False", "Deleting")
 

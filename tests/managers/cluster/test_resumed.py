@@ -201,9 +201,7 @@ def test_a_roll_is_not_stuck_because_it_was_paused() -> None:
     )
     assert paused.workload is None
     resumed = ROLLED.having(**{**paused.to_object(), "workload": {}})
-    workload = _after(resumed, ROLLS).read().status.workload
-    assert workload is not None
-    assert workload.rolling_since == NOW
+    assert gen.present(_after(resumed, ROLLS).read().status.workload).rolling_since == NOW
 
 
 def test_the_clock_of_an_upgrade_is_taken_away_by_a_pause() -> None:
@@ -213,8 +211,9 @@ def test_the_clock_of_an_upgrade_is_taken_away_by_a_pause() -> None:
         "stepStartedAt": since, "startedAt": since, "completedPods": [2],
     }  # fmt: skip
     cluster = ROLLED.having(upgrade=upgrade).wanting(paused=True)
-    paused = compute(ReconcileResult(cluster.read(), gen.running(ROLLED).facts(), Done())).upgrade
-    assert paused is not None
+    paused = gen.present(
+        compute(ReconcileResult(cluster.read(), gen.running(ROLLED).facts(), Done())).upgrade
+    )
     assert paused.step_started_at is None
     assert (paused.phase, paused.completed_pods) == ("Rolling", (2,))
 

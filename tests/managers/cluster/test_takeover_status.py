@@ -68,12 +68,9 @@ class TestWritten:
         )
         upgrade = {**STRATEGY, "requests": {"rollback": "back-1"}}
         status = status_of(locked.wanting(upgrade=upgrade))
-        assert status.blue_green is not None
-        assert status.blue_green.phase == "RollbackCleanup"
-        assert status.upgrade_requests is not None
-        assert status.upgrade_requests.last_handled_rollback == "back-1"
-        assert status.release is not None
-        assert status.release.version == "2.4.0"
+        assert gen.present(status.blue_green).phase == "RollbackCleanup"
+        assert gen.present(status.upgrade_requests).last_handled_rollback == "back-1"
+        assert gen.present(status.release).version == "2.4.0"
 
     def test_a_pass_that_decides_nothing_about_pools_keeps_it(self) -> None:
         rest = {"phase": "Idle", "blueRevision": GREEN, "failedRevision": "0" * 16}
@@ -104,8 +101,7 @@ class TestWritten:
     def test_a_safe_mode_stays_until_it_is_answered(self) -> None:
         waiting = at("RollingBack").having(breakGlass=GLASS)
         assert status_of(waiting).break_glass == waiting.read().status.break_glass
-        answered = status_of(waiting.wanting(breakGlassAck=GLASS["nonce"])).break_glass
-        assert answered is not None
+        answered = gen.present(status_of(waiting.wanting(breakGlassAck=GLASS["nonce"])).break_glass)
         assert not answered.active
         assert answered.acknowledged_at == gen.NOW
 
@@ -128,8 +124,7 @@ class Bench:
         self.writer = StatusWriter(self.api, self.cache, self.outside.events, self.outside.clock)
 
     async def write(self, status: ClusterStatus, *told: EventRecord) -> float | None:
-        live = self.cache.get(KEY)
-        assert live is not None
+        live = gen.present(self.cache.get(KEY))
         return await self.writer.write(copy.deepcopy(live), status, told)
 
     async def told(self) -> list[str]:
@@ -173,8 +168,7 @@ class TestAnnouncements:
 
 def replace_phase(status: ClusterStatus, phase: str) -> Any:
     """The same upgrade in another phase."""
-    assert status.blue_green is not None
-    return status.blue_green.model_copy(update={"phase": phase})
+    return gen.present(status.blue_green).model_copy(update={"phase": phase})
 
 
 class TestImages:

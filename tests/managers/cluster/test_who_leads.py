@@ -42,6 +42,5 @@ class TestWhoLeads:
         await bench.turn()
         outcome = await bench.turn()
         assert not [call for call in bench.writes if call.startswith(("delete Pod", "evict Pod"))]
-        assert isinstance(outcome, Wait)
-        assert outcome.after == LEADER_RECHECK
+        assert gen.expect(Wait, outcome).after == LEADER_RECHECK
         assert bench.condition("Degraded") == ("True", "MultipleLeaders")

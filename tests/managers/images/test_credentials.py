@@ -9,6 +9,7 @@ import pytest
 
 from contracts.image_reference import parse
 from managers.images.credentials import LOGINS_MAX, STARS_MAX, PullSecretError, login_for
+from tests import gen
 from tests.managers.images.recorded import base64_of
 
 
@@ -52,15 +53,12 @@ def test_the_longest_place_wins_and_the_first_secret() -> None:
     one = secret({"r.example.com": entry("wide"), "r.example.com/a": entry("narrow")})
     two = secret({"r.example.com/a/b": entry("later")})
     image = parse("r.example.com/a/b:1")
-    found = login_for(image, [secret({}), one, two])
-    assert found is not None
-    assert found.user == "narrow"
+    assert gen.present(login_for(image, [secret({}), one, two])).user == "narrow"
 
 
 def test_user_and_password_may_stand_alone() -> None:
     named = {"username": "u", "password": "p:q"}
-    found = login_for(parse("r.example.com/a"), [secret({"r.example.com": named})])
-    assert found is not None
+    found = gen.present(login_for(parse("r.example.com/a"), [secret({"r.example.com": named})]))
     assert found.basic() == f"Basic {base64_of(b'u:p:q')}"
     split = login_for(parse("r.example.com/a"), [secret({"r.example.com": entry("u", "p:q")})])
     assert split == found
@@ -86,9 +84,7 @@ JUNK: dict[str, dict[str, Any]] = {
 def test_junk_is_no_login_and_no_error(junk: dict[str, Any]) -> None:
     good = secret({"r.example.com": entry("good")})
     assert login_for(parse("r.example.com/a"), [junk]) is None
-    found = login_for(parse("r.example.com/a"), [junk, good])
-    assert found is not None
-    assert found.user == "good"
+    assert gen.present(login_for(parse("r.example.com/a"), [junk, good])).user == "good"
 
 
 def test_a_login_is_not_printed() -> None:

@@ -83,9 +83,7 @@ def test_b34_the_default_image_is_asked_about_as_it_is_written(
 ) -> None:
     wanted = spec(imageVerification=POLICY, **fields)
     assert server_image(wanted, HERE.image_repository) == image
-    question = server_question(wanted, "shop", HERE.image_repository)
-    assert question is not None
-    assert question.reference == image
+    assert gen.present(server_question(wanted, "shop", HERE.image_repository)).reference == image
     without = images_of(spec(**fields), HERE, Observed(now=EPOCH))
     assert without.server == image
 
@@ -181,14 +179,14 @@ def test_pull_secrets_of_the_policy_come_first_and_once() -> None:
         imagePullSecrets=[{"name": "b"}, {"name": "c"}],
         imageVerification={**POLICY, "imagePullSecrets": [{"name": "a"}, {"name": "b"}]},
     )
-    question = server_question(wanted, "shop", HERE.image_repository)
-    assert question is not None
+    question = gen.present(server_question(wanted, "shop", HERE.image_repository))
     assert question.pull_secrets == ("a", "b", "c")
 
 
 def test_a_record_is_read_back_and_nothing_else_is() -> None:
-    question = server_question(spec(imageVerification=POLICY), "shop", HERE.image_repository)
-    assert question is not None
+    question = gen.present(
+        server_question(spec(imageVerification=POLICY), "shop", HERE.image_repository)
+    )
     key = answer_key(question, "")
     text = record(key, PINNED)
     assert recorded(question, key, text) == ImageVerdict(IMAGE, pinned=PINNED, record=text)

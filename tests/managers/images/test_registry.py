@@ -5,6 +5,7 @@ from aiohttp import web
 
 from managers.images.credentials import RegistryLogin
 from managers.images.registry import BLOB_MAX, RegistryError, RegistrySession, may_be_asked
+from tests import gen
 from tests.managers.images.registry_server import (
     BASIC,
     TOKEN,
@@ -24,8 +25,7 @@ def asking(server: RegistryServer, login: RegistryLogin | None = None) -> Regist
 async def test_a_manifest_comes_with_the_digest_that_it_has() -> None:
     async with registry_server() as server, asking(server) as registry:
         digest = server.image("2.4.0")
-        found = await registry.manifest("2.4.0")
-        assert found is not None
+        found = gen.present(await registry.manifest("2.4.0"))
         assert found.digest == digest == digest_of(found.body)
         assert server.asked == [f"/v2/{REPOSITORY}/manifests/2.4.0"]
 
@@ -131,8 +131,7 @@ async def test_a_blob_may_be_elsewhere_and_the_login_does_not_go_there() -> None
         server.fault = moved
         async with asking(server, READER) as registry:
             found = await registry.blob(digest)
-        assert found is not None
-        assert found.body == b"content"
+        assert gen.present(found).body == b"content"
         assert store.authorized == [""]
 
 

@@ -225,8 +225,7 @@ class TestReadReplicas:
 
     def test_a_voter_without_its_vote_is_no_read_replica(self) -> None:
         status, outcome = self.judged(members(2, 1), read_replicas=0)
-        assert status.raft is not None
-        assert status.raft.read_replicas is None
+        assert gen.present(status.raft).read_replicas is None
         assert isinstance(outcome, Wait)
 
     def test_one_that_is_promoted_is_no_read_replica_any_more(self) -> None:
@@ -238,14 +237,12 @@ class TestReadReplicas:
 
     def test_one_that_is_not_well_yet_is_looked_at_again(self) -> None:
         status, outcome = self.judged((*members(3), *READERS), ("x-read-0",))
-        assert status.raft is not None
-        assert status.raft.healthy_read_replicas == 1
+        assert gen.present(status.raft).healthy_read_replicas == 1
         assert isinstance(outcome, Wait)
 
     def test_those_that_were_given_up_are_counted_until_they_are_gone(self) -> None:
         status, outcome = self.judged((*members(3), READERS[0]), read_replicas=0)
-        assert status.raft is not None
-        assert status.raft.read_replicas == 1
+        assert gen.present(status.raft).read_replicas == 1
         assert isinstance(outcome, Wait)
 
 
@@ -288,8 +285,7 @@ class TestTwoSets:
         assert (status.last_error, outcome) == (None, Done(QUIET_RECHECK))
 
     def test_they_are_all_counted(self) -> None:
-        raft = self.judged("vvn", "vnn")[0].raft
-        assert raft is not None
+        raft = gen.present(self.judged("vvn", "vnn")[0].raft)
         assert (raft.voters, raft.non_voters, raft.read_replicas) == (3, 3, None)
 
     def test_a_vote_that_is_missing_is_waited_for(self) -> None:
@@ -300,7 +296,6 @@ class TestTwoSets:
         assert self.judged("vvv", "-n-")[0].last_error is None
 
     def test_one_of_the_set_that_serves_is(self) -> None:
-        error = self.judged("vv-", "vvv")[0].last_error
-        assert error is not None
+        error = gen.present(self.judged("vv-", "vvv")[0].last_error)
         assert error.reason == "ServerOutsideRaft"
         assert error.message.startswith("x-2 run")

@@ -39,8 +39,7 @@ INGRESS_ROWS: dict[str, tuple[gen.Cluster, ExposureFacts, str]] = {
 def test_the_ingress(sentence: str) -> None:
     cluster, facts, expected = INGRESS_ROWS[sentence]
     read = cluster.read()
-    found = ingress_ready(read.spec, exposure_spec(read).ingress, facts)
-    assert found is not None
+    found = gen.present(ingress_ready(read.spec, exposure_spec(read).ingress, facts))
     assert f"{found.status} {found.reason}" == expected
 
 
@@ -55,8 +54,7 @@ MONITOR_ROWS: dict[str, tuple[ExposureFacts, str]] = {
 @pytest.mark.parametrize("sentence", MONITOR_ROWS)
 def test_the_monitor(sentence: str) -> None:
     facts, expected = MONITOR_ROWS[sentence]
-    found = monitor_ready(exposure_spec(monitor().read()).monitor, facts)
-    assert found is not None
+    found = gen.present(monitor_ready(exposure_spec(monitor().read()).monitor, facts))
     assert f"{found.status} {found.reason}" == expected
 
 

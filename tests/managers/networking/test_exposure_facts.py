@@ -22,6 +22,7 @@ from managers.networking.exposure_facts import (
     verdict,
 )
 from managers.networking.exposure_spec import exposure_spec
+from tests import gen
 from tests.managers.networking.ways_in import gateway
 
 YES = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": "fine"}
@@ -30,9 +31,7 @@ PARENT = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "publ
 
 
 def wish(**more: Any) -> GatewaySettings:
-    asked = exposure_spec(gateway(**more).read()).gateway
-    assert asked is not None
-    return asked
+    return gen.present(exposure_spec(gateway(**more).read()).gateway)
 
 
 def answered(*answers: tuple[dict[str, Any], dict[str, Any]], generation: int = 2) -> Any:

@@ -169,9 +169,7 @@ ROWS = {
 
 
 def judged(cluster: gen.Cluster, facts: ExposureFacts) -> ConditionUpdate:
-    found = gateway_ready(exposure_spec(cluster.read()).gateway, facts)
-    assert found is not None
-    return found
+    return gen.present(gateway_ready(exposure_spec(cluster.read()).gateway, facts))
 
 
 @pytest.mark.parametrize("sentence", ROWS)
@@ -219,6 +217,5 @@ def test_host_names_meet(listener: str, host: str, common: bool) -> None:
 
 
 def test_the_wish_says_where_the_gateway_is() -> None:
-    wish = exposure_spec(ELSEWHERE.read()).gateway
-    assert isinstance(wish, GatewaySettings)
+    wish = gen.expect(GatewaySettings, exposure_spec(ELSEWHERE.read()).gateway)
     assert (wish.namespace, wish.gateway_namespace) == (gen.NAMESPACE, "edge")

@@ -81,8 +81,7 @@ async def test_of_two_who_see_it_free_one_wins() -> None:
     winners = [one.lock.holder for one in answers if isinstance(one, Acquired)]
     losers = [one.lock.holder for one in answers if isinstance(one, HeldBy)]
     assert winners == losers
-    assert bench.lock is not None
-    assert [bench.lock["holder"]] == winners
+    assert [gen.present(bench.lock)["holder"]] == winners
 
 
 async def test_what_the_loser_believed_is_read_again() -> None:
@@ -107,8 +106,7 @@ async def test_a_cluster_that_never_stands_still_is_left_for_later() -> None:
 async def test_a_restarted_operator_recognises_its_lock() -> None:
     bench = await holding()
     await bench.clock.advance(3600)
-    answer = await bench.process().acquire(KEY, BACKUP, uid=UID)
-    assert isinstance(answer, Acquired)
+    answer = gen.expect(Acquired, await bench.process().acquire(KEY, BACKUP, uid=UID))
     assert answer.overridden is None
     assert answer.lock.epoch == 1
     assert bench.lock is not None
@@ -128,9 +126,7 @@ async def test_a_write_without_answer_is_found_done() -> None:
     cut.objects = bench.api.objects
     with pytest.raises(TransportError):
         await OperationLocks(cut, bench.cache, bench.clock).acquire(KEY, BACKUP, uid=UID)
-    answer = await bench.process().acquire(KEY, BACKUP, uid=UID)
-    assert isinstance(answer, Acquired)
-    assert answer.lock.epoch == 1
+    assert gen.expect(Acquired, await bench.process().acquire(KEY, BACKUP, uid=UID)).lock.epoch == 1
 
 
 async def test_a_renewal_within_a_minute_writes_nothing() -> None:
@@ -152,8 +148,7 @@ async def test_the_next_holder_has_the_next_epoch_though_the_lock_was_free() -> 
     bench = await holding()
     assert await bench.process().release(KEY, BACKUP.holder, uid=UID) == Free()
     assert bench.lock is None
-    answer = await bench.process().acquire(KEY, RESTORE, uid=UID)
-    assert isinstance(answer, Acquired)
+    answer = gen.expect(Acquired, await bench.process().acquire(KEY, RESTORE, uid=UID))
     assert answer.lock.epoch == 2
 
 
@@ -190,15 +185,15 @@ async def test_force_is_asked_of_the_lock_that_is_there() -> None:
     answer = await bench.process().acquire(KEY, RESTORE, uid=UID, force=force)
     assert asked == [BACKUP.holder]
     assert isinstance(answer, Acquired)
-    assert answer.overridden is not None
-    assert answer.overridden.holder == BACKUP.holder
+    assert gen.present(answer.overridden).holder == BACKUP.holder
     assert answer.lock.epoch == 2
 
 
 async def test_a_predicate_that_says_no_is_heard() -> None:
     bench = await holding()
-    answer = await bench.process().acquire(KEY, RESTORE, uid=UID, force=lambda lock: False)
-    assert isinstance(answer, HeldBy)
+    assert isinstance(
+        await bench.process().acquire(KEY, RESTORE, uid=UID, force=lambda lock: False), HeldBy
+    )
 
 
 async def test_a_cluster_without_status_gets_one() -> None:
@@ -229,9 +224,7 @@ async def test_the_cache_knows_before_the_watch_tells() -> None:
     bench = Bench()
     bench.cache.says(bench.api.of(CLUSTERS)[0])
     await bench.process().acquire(KEY, BACKUP, uid=UID)
-    seen = bench.cache.get(KEY)
-    assert seen is not None
-    assert seen["status"]["operationLock"]["holder"] == BACKUP.holder
+    assert gen.present(bench.cache.get(KEY))["status"]["operationLock"]["holder"] == BACKUP.holder
 
 
 async def test_each_change_of_hands_is_on_record_and_renewals_are_not() -> None:

@@ -204,8 +204,7 @@ class Bench:
 
     async def report(self, outcome: str, **more: Any) -> None:
         """The job says how it ended."""
-        assert self.job is not None
-        told = {"jobUID": uid_of(self.job), "outcome": outcome, **more}
+        told = {"jobUID": uid_of(gen.present(self.job)), "outcome": outcome, **more}
         await self._say({"report": told}, EXECUTOR_MANAGER)
 
     async def _say(self, fields: Object, manager: str) -> None:

@@ -8,6 +8,7 @@ from contracts.naming import labels
 from managers.restore.fresh_target import fresh_cluster
 from managers.restore.inputs import ExpectedSnapshot, RestoreFailure
 from runtime.types import ObjectKey
+from tests import gen
 from tests.managers.restore.situations import TEMPLATE, UID, facts
 
 KEY = ObjectKey("team-a", "monday")
@@ -38,12 +39,9 @@ def test_the_version_is_that_of_the_snapshot_unless_the_template_names_one() -> 
     body = fresh_cluster(KEY, UID, asked, ExpectedSnapshot(version="2.4.1"))
     assert not isinstance(body, RestoreFailure)
     assert body["spec"]["version"] == "2.4.1"
-    told = fresh_cluster(KEY, UID, asked, ExpectedSnapshot())
-    assert isinstance(told, RestoreFailure)
+    told = gen.expect(RestoreFailure, fresh_cluster(KEY, UID, asked, ExpectedSnapshot()))
     assert "spec.clusterTemplate.version" in told.message
 
 
 def test_the_seal_is_that_of_the_template() -> None:
-    reference = made().spec.unseal.credentials_secret_ref
-    assert reference is not None
-    assert reference.name == "seal"
+    assert gen.present(made().spec.unseal.credentials_secret_ref).name == "seal"

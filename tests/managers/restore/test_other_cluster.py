@@ -112,12 +112,9 @@ def found(spec: dict[str, Any], backup: dict[str, Any]) -> SnapshotSource | Rest
 @pytest.mark.parametrize("sentence", SOURCES)
 def test_who_is_let_in(sentence: str) -> None:
     spec, backup, any_cluster_id = SOURCES[sentence]
-    source = found(spec, backup)
-    assert isinstance(source, SnapshotSource)
-    assert source.any_cluster_id is any_cluster_id
+    assert gen.expect(SnapshotSource, found(spec, backup)).any_cluster_id is any_cluster_id
 
 
 def test_a_backup_that_does_not_know_its_cluster_says_what_to_name() -> None:
-    refusal = found({}, backup_of("staging", clusterID=""))
-    assert isinstance(refusal, RestoreFailure)
+    refusal = gen.expect(RestoreFailure, found({}, backup_of("staging", clusterID="")))
     assert "set spec.source.expectedClusterID to the id of that cluster" in refusal.message

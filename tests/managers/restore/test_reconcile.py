@@ -34,13 +34,11 @@ async def finish(bench: Bench) -> None:
 
 async def test_a_restore_from_its_beginning_to_its_end() -> None:
     bench = Bench()
-    outcome = await bench.look()
-    assert isinstance(outcome, Wait)
+    assert isinstance(await bench.look(), Wait)
     assert FINALIZER in bench.live["metadata"]["finalizers"]
     assert (bench.status["phase"], bench.stage) == ("Running", "Created")
     execution = bench.status["execution"]
-    assert bench.job is not None
-    assert execution["jobUID"] == uid_of(bench.job)
+    assert execution["jobUID"] == uid_of(gen.present(bench.job))
     assert execution["targetUID"] == "uid-x"
     assert bench.lock is not None
     assert bench.lock["holder"] == "openbaorestore/monday"
@@ -238,8 +236,7 @@ async def test_a_claim_and_the_end_of_the_run_exclude_each_other() -> None:
     await bench.look()
     bench.end_job("Failed")
     bench.api.meanwhile = bench.claim
-    outcome = await bench.look()
-    assert isinstance(outcome, Wait)
+    assert isinstance(await bench.look(), Wait)
     assert (bench.status["phase"], bench.stage) == ("Running", "Created"), "the decision is void"
     await bench.look()
     assert bench.status["phase"] == "Unknown"
@@ -278,8 +275,7 @@ BACKUP = LockRequest("Backup", "openbaobackup/nightly", "Job backup-nightly")
 async def test_it_waits_for_the_lock_and_names_its_holder() -> None:
     bench = Bench()
     locks = await hold(bench, BACKUP)
-    outcome = await bench.look()
-    assert isinstance(outcome, Wait)
+    assert isinstance(await bench.look(), Wait)
     assert bench.status["phase"] == "Validating"
     assert bench.reason() == "OperationLockBlocked"
     assert "Backup of openbaobackup/nightly (Job backup-nightly)" in bench.status["message"]
@@ -294,16 +290,13 @@ async def test_it_overrides_the_lock_and_says_so() -> None:
     await bench.look()
     assert bench.stage == "Created"
     assert bench.reason("OperationLockOverride") == "OperationLockOverridden"
-    assert bench.lock is not None
-    assert bench.lock["holder"] == "openbaorestore/monday"
+    assert gen.present(bench.lock)["holder"] == "openbaorestore/monday"
 
 
 async def test_a_second_restore_never_steals_from_the_first() -> None:
     bench = Bench(force=True, overrideOperationLock=True)
     await hold(bench, LockRequest("Restore", "openbaorestore/tuesday"))
-    outcome = await bench.look()
-    assert isinstance(outcome, Wait)
-    assert outcome.reason == "OperationLockBlocked"
+    assert gen.expect(Wait, await bench.look()).reason == "OperationLockBlocked"
 
 
 # --- deletion -----------------------------------------------------------------------------------
@@ -336,8 +329,7 @@ async def test_while_it_sends_it_stays() -> None:
     bench = Bench()
     await bench.look()
     await bench.claim()
-    outcome = await deleted(bench)
-    assert isinstance(outcome, Wait)
+    assert isinstance(await deleted(bench), Wait)
     assert bench.lock is not None
 
 
@@ -362,8 +354,7 @@ async def test_no_login_fails_and_frees_the_lock() -> None:
 async def test_a_reason_of_elsewhere_becomes_one_of_a_restore() -> None:
     bench = Bench()
     bench.executors.answer = Wait("ImageRegistryUnavailable", "no answer", 3.0)
-    outcome = await bench.look()
-    assert isinstance(outcome, Wait)
+    assert isinstance(await bench.look(), Wait)
     assert bench.reason() == "ExecutorPending"
 
 
@@ -393,8 +384,7 @@ async def test_the_orders_of_the_job() -> None:
 async def test_with_force_the_seal_is_left_to_the_server() -> None:
     bench = Bench(force=True)
     await bench.look()
-    assert bench.job is not None
-    container = bench.job["spec"]["template"]["spec"]["containers"][0]
+    container = gen.present(bench.job)["spec"]["template"]["spec"]["containers"][0]
     given = {one["name"]: one["value"] for one in container["env"] if "value" in one}
     env = RestoreEnv.from_environment(given)
     assert (env.force, env.expected_seal) == (True, "")

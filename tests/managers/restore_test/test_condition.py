@@ -13,6 +13,7 @@ from contracts.api.cluster.status_backup import (
     RestoreTestStatus,
 )
 from managers.restore_test.condition import backup_proven
+from tests import gen
 from tests.gen.clusters import cluster
 from tests.gen.executors import target
 from tests.managers.restore_test.situations import EVERY_WEEK, NOW
@@ -80,14 +81,12 @@ CASES: Mapping[str, tuple[OpenBaoCluster, str, str]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_answer_follows_from_what_is_known(name: str) -> None:
     given, status, reason = CASES[name]
-    finding = backup_proven(given, NOW)
-    assert finding is not None
+    finding = gen.present(backup_proven(given, NOW))
     assert (finding.status, finding.reason) == (status, reason)
 
 
 def test_the_message_names_the_snapshot_and_the_reason() -> None:
-    finding = backup_proven(told(WEEKLY, known("Failed", "SealDiffers")), NOW)
-    assert finding is not None
+    finding = gen.present(backup_proven(told(WEEKLY, known("Failed", "SealDiffers")), NOW))
     assert finding.message == "a.snap, tested at 2030-01-06T12:00:00Z: SealDiffers: so"
 
 

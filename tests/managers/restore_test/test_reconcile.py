@@ -37,6 +37,7 @@ from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource
+from tests import gen
 from tests.gen.api import StillInformer
 from tests.gen.clusters import NAMESPACE, cluster
 from tests.gen.executors import KEY, FixedExecutors, executor
@@ -128,21 +129,17 @@ class World:
         return await self.reconcile(CLUSTER)
 
     def uid(self, resource: Resource, key: ObjectKey) -> str:
-        live = self.server.get(resource, key)
-        assert live is not None
+        live = gen.present(self.server.get(resource, key))
         uid: str = live["metadata"]["uid"]
         return uid
 
     @property
     def backup(self) -> OpenBaoBackup:
-        live = self.server.get(BACKUPS, BACKUP)
-        assert live is not None
-        return OpenBaoBackup.from_object(live)
+        return OpenBaoBackup.from_object(gen.present(self.server.get(BACKUPS, BACKUP)))
 
     @property
     def summary(self) -> Any:
-        live = self.server.get(CLUSTERS, CLUSTER)
-        assert live is not None
+        live = gen.present(self.server.get(CLUSTERS, CLUSTER))
         return live["status"]["backup"].get("restoreTest", {})
 
     @property
@@ -163,8 +160,7 @@ class World:
         self.write_status(BACKUPS, BACKUP, {"testReport": report}, TEST_MANAGER)
 
     def ask(self, value: str) -> None:
-        live = self.server.get(BACKUPS, BACKUP)
-        assert live is not None
+        live = gen.present(self.server.get(BACKUPS, BACKUP))
         metadata = {**live["metadata"], "annotations": {TEST_RESTORE: value}}
         self.server.put(BACKUPS, {**live, "metadata": metadata})
 
@@ -200,8 +196,7 @@ async def test_a_snapshot_is_tested_by_one_job_of_its_own() -> None:
     world = World()
     await world.step()
     (job,) = world.jobs
-    run = world.backup.status.test
-    assert run is not None
+    run = gen.present(world.backup.status.test)
     assert (run.cause, run.job_name, run.job_uid) == (
         "Counted", job["metadata"]["name"], job["metadata"]["uid"],
     )  # fmt: skip
@@ -307,8 +302,7 @@ async def test_a_person_gets_a_test_with_each_new_value() -> None:
         world.says(job=newest)
         await world.step()
         await world.step()
-        proof = world.backup.status.proof
-        assert proof is not None
+        proof = gen.present(world.backup.status.proof)
         assert (proof.request, world.summary["passed"]) == (value, number)
 
 
@@ -318,8 +312,7 @@ async def test_a_job_that_is_gone_leaves_no_proof() -> None:
     (job,) = world.jobs
     world.server.remove(JOB, ObjectKey(NAMESPACE, job["metadata"]["name"]))
     await world.step()
-    proof = world.backup.status.proof
-    assert proof is not None
+    proof = gen.present(world.backup.status.proof)
     assert (proof.outcome, proof.reason) == ("Unknown", "JobGone")
     assert world.summary["failed"] == 1
 
@@ -335,9 +328,7 @@ async def test_the_report_is_looked_for_once_more_before_a_job_counts_as_mute() 
     world.server.remove(JOB, ObjectKey(NAMESPACE, job["metadata"]["name"]))
     world.caches[BACKUPS].says(*seen)
     await world.reconcile(CLUSTER)
-    proof = world.backup.status.proof
-    assert proof is not None
-    assert proof.outcome == "Passed"
+    assert gen.present(world.backup.status.proof).outcome == "Passed"
 
 
 async def test_what_only_takes_time_is_waited_for_and_not_for_ever() -> None:
@@ -348,8 +339,7 @@ async def test_what_only_takes_time_is_waited_for_and_not_for_ever() -> None:
     assert world.backup.status.test is not None
     await world.clock.advance(timedelta(minutes=11).total_seconds())
     await world.step()
-    proof = world.backup.status.proof
-    assert proof is not None
+    proof = gen.present(world.backup.status.proof)
     assert (proof.outcome, proof.reason) == ("Unknown", "PreparationFailed")
     assert "not there yet" in proof.message
 
@@ -358,8 +348,7 @@ async def test_what_a_person_has_to_mend_is_told_at_once() -> None:
     world = World()
     world.executors.answer = Blocked("ExecutorImageUnknown", "there is no image")
     await world.step()
-    proof = world.backup.status.proof
-    assert proof is not None
+    proof = gen.present(world.backup.status.proof)
     assert (proof.reason, proof.message) == (
         "PreparationFailed", "ExecutorImageUnknown: there is no image",
     )  # fmt: skip
@@ -369,23 +358,19 @@ async def test_a_job_of_that_name_that_belongs_to_somebody_else_is_left_alone() 
     world = World()
     world.executors.answer = Wait("ExecutorAccountMissing", "not there yet", 1.0)
     await world.step()
-    run = world.backup.status.test
-    assert run is not None
+    run = gen.present(world.backup.status.test)
     foreign = _named(JOB, run.job_name, spec={})
     world.server.put(JOB, foreign)
     world.executors.answer = executor()
     await world.step()
-    proof = world.backup.status.proof
-    assert proof is not None
-    assert "belongs to somebody else" in proof.message
+    assert "belongs to somebody else" in gen.present(world.backup.status.proof).message
     (job,) = world.jobs
     assert "ttlSecondsAfterFinished" not in job["spec"]
 
 
 async def test_a_paused_cluster_is_left_as_it_is() -> None:
     world = World()
-    live = world.server.get(CLUSTERS, CLUSTER)
-    assert live is not None
+    live = gen.present(world.server.get(CLUSTERS, CLUSTER))
     world.server.put(CLUSTERS, {**live, "spec": {**live["spec"], "paused": True}})
     await world.step()
     assert world.jobs == []

@@ -24,6 +24,7 @@ from managers.restore_test.state_machine import (
     state_of,
 )
 from managers.restore_test.status import RestoreTestRecord, next_record
+from tests import gen
 from tests.managers.restore_test.situations import (
     EVERY_WEEK,
     NOW,
@@ -97,9 +98,7 @@ BEGINS: Mapping[str, tuple[RestoreTestFacts, str | None, str | None]] = {
 
 def recorded(given: RestoreTestFacts) -> RestoreTestRecord:
     """What is recorded after the decision about a situation."""
-    found = next_record(given, decide(given))
-    assert found is not None
-    return found
+    return gen.present(next_record(given, decide(given)))
 
 
 @pytest.mark.parametrize("name", BEGINS)
@@ -121,8 +120,7 @@ def test_a_test_that_is_asked_for_again_is_another_run() -> None:
     worlds = [situation(taken(request="now"), now=moment) for moment in (NOW, NOW + HOUR)]
     first, second = (recorded(world).run for world in worlds)
     assert first is not None
-    assert second is not None
-    assert first.run != second.run
+    assert first.run != gen.present(second).run
 
 
 @pytest.mark.parametrize(
@@ -142,8 +140,7 @@ def test_a_job_that_runs_is_read_again_soon_whatever_is_due_later() -> None:
 
 def test_what_cannot_be_tested_is_refused_once() -> None:
     asked = taken(request="now", snapshot=None)
-    found = recorded(situation(asked, spec=None)).proof
-    assert found is not None
+    found = gen.present(recorded(situation(asked, spec=None)).proof)
     assert (found.reason, found.request) == ("NothingToTest", "now")
     again = situation(replace(asked, proof=found), spec=None)
     assert next_record(again, decide(again)) is None
@@ -219,8 +216,7 @@ def test_every_state_action_and_reason_is_one_of_the_table() -> None:
 def test_a_created_job_is_recorded_with_its_uid() -> None:
     given = situation(taken(test=run()))
     assert state_of(given) == "Prepared"
-    found = next_record(replace(given, job=job()), decide(given))
-    assert found is not None
+    found = gen.present(next_record(replace(given, job=job()), decide(given)))
     assert found.run == run(uid="job-1")
 
 
@@ -233,7 +229,6 @@ def test_a_job_that_cannot_be_created_yet_changes_nothing_recorded() -> None:
 
 def test_a_job_that_is_refused_ends_the_test() -> None:
     given = situation(taken(test=run()))
-    found = next_record(given, refused(decide(given), "no Jobs here"))
-    assert found is not None
+    found = gen.present(next_record(given, refused(decide(given), "no Jobs here")))
     assert found.proof is not None
     assert (found.proof.reason, found.proof.message) == ("PreparationFailed", "no Jobs here")

@@ -60,9 +60,7 @@ class UpgradeLife(Bench):
     @property
     def upgrade(self) -> UpgradeStatus:
         """`status.upgrade`; there has to be one."""
-        found = self.status.upgrade
-        assert found is not None
-        return found
+        return gen.present(self.status.upgrade)
 
     def running(self) -> Iterator[str]:
         """Names of the pods that there are."""

@@ -151,9 +151,7 @@ def counted(*changed: gen.Pod) -> RolloutProgress:
     """What the plan says of pods, with the StatefulSet in the newest template."""
     ordinals = {pod.ordinal for pod in changed}
     there = MADE.with_pods(*(pod for pod in MADE.pods if pod.ordinal not in ordinals), *changed)
-    found = merge_plans(gen.resolved(NEWEST, there), there.facts()).rolled
-    assert found is not None
-    return found
+    return gen.present(merge_plans(gen.resolved(NEWEST, there), there.facts()).rolled)
 
 
 # sentence: (pod 2, the ordinals that count as upgraded)
@@ -177,11 +175,9 @@ def test_u03_only_a_ready_pod_of_the_newest_template_that_stays_is_upgraded(
 
 def test_u03_while_the_statefulset_is_behind_its_spec_nobody_is_upgraded() -> None:
     """Its revision is that of the template before, whatever the pods look like."""
-    live = MADE.stateful_set
-    assert live is not None
+    live = gen.present(MADE.stateful_set)
     behind = MADE.with_set(live.unsettled())
-    found = merge_plans(gen.resolved(NEWEST, behind), behind.facts()).rolled
-    assert found is not None
+    found = gen.present(merge_plans(gen.resolved(NEWEST, behind), behind.facts()).rolled)
     assert (found.renewed, found.complete) == ((), False)
 
 

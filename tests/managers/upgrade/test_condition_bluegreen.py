@@ -19,6 +19,7 @@ from managers.upgrade.bluegreen.table import TABLE
 from managers.upgrade.condition import failure_of, upgrading, upgrading_while_paused
 from managers.upgrade.messages import REFUSED, WORDS
 from runtime.outcome import Blocked
+from tests import gen
 from tests.managers.upgrade.two_pools import FOR_EVER, NEW, OLD, TwoPools
 
 ALLOWED = {kind.name: set(kind.reasons) for kind in TYPES}
@@ -31,8 +32,7 @@ def course_of(world: TwoPools) -> UpgradeDecision:
 
 def told(world: TwoPools) -> tuple[str, str]:
     """`status reason` of the condition in the next pass, and its message."""
-    found = upgrading(world.read(), course_of(world))
-    assert found is not None
+    found = gen.present(upgrading(world.read(), course_of(world)))
     return f"{found.status} {found.reason}", found.message
 
 
@@ -173,16 +173,14 @@ def _found(world: TwoPools, second: UpgradeDecision) -> ConditionUpdate | None:
 
 class TestPaused:
     def test_the_phase_is_told_by_the_status_alone(self) -> None:
-        found = upgrading_while_paused(TwoPools().to("Promoting").read())
-        assert found is not None
+        found = gen.present(upgrading_while_paused(TwoPools().to("Promoting").read()))
         assert (found.status, found.reason) == ("Unknown", "Paused")
         assert found.message.startswith(ABOUT + "Promoting (green gets its votes)")
 
     def test_read_replicas_that_follow_are_told(self) -> None:
         world = TwoPools(readReplicas={"replicas": 1})
         world.reads_settled = False
-        found = upgrading_while_paused(world.to("RestoringReadReplicas").read())
-        assert found is not None
+        found = gen.present(upgrading_while_paused(world.to("RestoringReadReplicas").read()))
         assert found.message.startswith(f"to {NEW}, RestoringReadReplicas (")
 
     def test_nothing_is_told_of_what_is_over(self) -> None:
@@ -193,8 +191,7 @@ class TestSafeMode:
     def test_it_is_the_gravest_failure(self) -> None:
         world = safe_mode()
         for course in (course_of(world), None):
-            found = failure_of(world.read(), course)
-            assert found is not None
+            found = gen.present(failure_of(world.read(), course))
             assert found.reason == "BreakGlassRequired"
             assert "status.breakGlass.steps" in found.message
             assert "spec.breakGlassAck" in found.message
@@ -206,14 +203,11 @@ class TestSafeMode:
         world.fails = {"bluegreen-repair-consensus": FOR_EVER}
         world.drive(400, until=lambda: bool(direct(world.facts()).break_glass))
         assert world.read().status.break_glass is None
-        found = failure_of(world.read(), course_of(world))
-        assert found is not None
+        found = gen.present(failure_of(world.read(), course_of(world)))
         assert found.reason == "BreakGlassRequired"
 
     def test_it_waits_for_a_person(self) -> None:
-        outcome = course_of(safe_mode()).outcome
-        assert isinstance(outcome, Blocked)
-        assert outcome.reason == "BreakGlassRequired"
+        assert gen.expect(Blocked, course_of(safe_mode()).outcome).reason == "BreakGlassRequired"
 
     def test_one_that_was_answered_is_no_failure(self) -> None:
         world = safe_mode()
@@ -224,7 +218,6 @@ class TestSafeMode:
         world = safe_mode()
         glass = {**world.status["breakGlass"], "message": "x" * MESSAGE_MAX}
         world.status = {**world.status, "breakGlass": glass}
-        found = failure_of(world.read(), None)
-        assert found is not None
+        found = gen.present(failure_of(world.read(), None))
         assert len(found.message) == MESSAGE_MAX
         assert "spec.breakGlassAck" in found.message

@@ -51,9 +51,7 @@ async def test_a_job_of_another_owner_is_told_apart() -> None:
     other = {**OWNER.reference(), "uid": "another"}
     api = FakeApi().holding(there(other))
     assert (await ensure_order(Jobs(api), upgrader(), OWNER, STEPS_DOWN)).foreign
-    seen = await read_job(api, read(), NAME)
-    assert seen is not None
-    assert seen.foreign
+    assert gen.present(await read_job(api, read(), NAME)).foreign
 
 
 async def test_a_job_that_is_gone_is_nothing() -> None:
@@ -78,6 +76,5 @@ async def test_the_end_of_a_job_is_its_condition(
 ) -> None:
     status = {"conditions": [{"type": kind, "status": "True", **words}]}
     api = FakeApi().holding(there(OWNER.reference(), status=status))
-    seen = await read_job(api, read(), NAME)
-    assert seen is not None
+    seen = gen.present(await read_job(api, read(), NAME))
     assert (seen.name, seen.state, seen.message, seen.foreign) == (NAME, state, message, False)

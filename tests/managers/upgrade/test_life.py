@@ -31,8 +31,7 @@ async def test_every_pod_is_replaced_once_and_the_leader_last(
     await life.until_idle()
     assert life.gone == ["x-2", "x-1", "x-0"]
     assert (life.status.current_version, life.status.release) == (NEW, life.status.release)
-    assert life.status.release is not None
-    assert life.status.release.version == NEW
+    assert gen.present(life.status.release).version == NEW
     await life.until_quiet()
     assert life.condition("Upgrading") == ("False", "Idle")
     assert life.condition("Ready") == ("True", "AllReplicasReady")
@@ -49,9 +48,7 @@ async def test_the_template_changes_only_once_the_lock_is_held(
         await life.on()
         if life.version == NEW:
             break
-    lock = before.operation_lock
-    assert lock is not None
-    assert lock.holder == UPGRADE_HOLDER
+    assert gen.present(before.operation_lock).holder == UPGRADE_HOLDER
     assert before.release is not None
     # What is rendered is what the status said before the pass.
     assert before.release.version == NEW
@@ -79,13 +76,11 @@ async def test_a_restore_that_takes_the_lock_by_force_stops_the_upgrade(
     taken(life, "openbaorestore/r")
     await life.until("Failed")
     gone = list(life.gone)
-    assert life.upgrade.failure is not None
-    assert life.upgrade.failure.reason == "UpgradeFailed"
+    assert gen.present(life.upgrade.failure).reason == "UpgradeFailed"
     await life.on(5)
     assert life.gone == gone
     # What another holds is not given back.
-    assert life.status.operation_lock is not None
-    assert life.status.operation_lock.holder == "openbaorestore/r"
+    assert gen.present(life.status.operation_lock).holder == "openbaorestore/r"
 
 
 @pytest.mark.parametrize("wanted", ["2.3.9", "2.4.0-rc1"])
@@ -110,8 +105,7 @@ async def test_an_image_that_does_not_start_halts_it(monkeypatch: pytest.MonkeyP
     await life.on(5)
     await life.later(timedelta(minutes=11))
     await life.until("Failed")
-    assert life.upgrade.failure is not None
-    assert life.upgrade.failure.reason == "PodNotReady"
+    assert gen.present(life.upgrade.failure).reason == "PodNotReady"
     await life.on(3)
     assert life.gone == ["x-2"]
     assert life.status.operation_lock is None
@@ -182,8 +176,7 @@ async def test_a_change_that_is_taken_back_in_time_leaves_nothing(
     life.ask_for(version=OLD)
     await life.until_idle()
     assert life.gone == []
-    assert life.status.release is not None
-    assert life.status.release.version == OLD
+    assert gen.present(life.status.release).version == OLD
 
 
 async def test_a_pause_takes_no_time_from_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,8 +287,7 @@ async def test_a_job_that_fails_stops_it_and_the_leader_is_left_alone(
     await until_asked(life, 1)
     life.end_job("Failed")
     await life.until("Failed")
-    assert life.upgrade.failure is not None
-    assert life.upgrade.failure.reason == "StepDownFailed"
+    assert gen.present(life.upgrade.failure).reason == "StepDownFailed"
     await life.on(5)
     assert life.gone == ["x-2", "x-1"]
     assert life.status.operation_lock is None
@@ -307,6 +299,5 @@ async def test_a_leader_that_stays_is_a_time_out(monkeypatch: pytest.MonkeyPatch
     await until_asked(life, 1)
     await life.later(timedelta(seconds=60))
     await life.until("Failed")
-    assert life.upgrade.failure is not None
-    assert life.upgrade.failure.reason == "StepDownTimeout"
+    assert gen.present(life.upgrade.failure).reason == "StepDownTimeout"
     assert life.gone == ["x-2", "x-1"]

@@ -40,8 +40,7 @@ def test_it_is_freed_when_the_release_that_is_asked_for_is_refused() -> None:
 def test_then_the_refusal_is_told() -> None:
     found = course("2.4.0")
     assert not found.effects
-    assert isinstance(found.outcome, Blocked)
-    assert found.outcome.reason == "DowngradeBlocked"
+    assert gen.expect(Blocked, found.outcome).reason == "DowngradeBlocked"
 
 
 def test_that_of_another_stays() -> None:

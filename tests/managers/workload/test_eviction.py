@@ -75,9 +75,7 @@ class TestPlan:
 
     def test_after_an_eviction_it_looks_again_soon(self) -> None:
         """The budget may have refused, and no event tells that."""
-        outcome = planned(THREE, serving().with_pods(*OLD)).outcome
-        assert isinstance(outcome, Wait)
-        assert outcome.after == 0.5
+        assert gen.expect(Wait, planned(THREE, serving().with_pods(*OLD)).outcome).after == 0.5
 
 
 class TestRun:
@@ -91,9 +89,7 @@ class TestRun:
         there = outside()
         there.api.refuse("evict Pod x-2", status_error(REFUSAL))
         await replace_pod(there.context, MEANT, EVICTED)
-        noted = there.context.attempts.last(EVICT, "uid-x-2")
-        assert noted is not None
-        assert noted.refused == WORDS
+        assert gen.present(there.context.attempts.last(EVICT, "uid-x-2")).refused == WORDS
         assert len(there.api.objects) == 1
         there.api.calls.clear()
         assert await there.told() == []

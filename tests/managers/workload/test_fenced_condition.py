@@ -26,8 +26,7 @@ def told(
 def found(
     cluster: gen.Cluster, world: gen.World = GATED, outcome: Outcome | None = None
 ) -> tuple[str, str, str]:
-    finding = told(cluster, world, outcome)
-    assert finding is not None
+    finding = gen.present(told(cluster, world, outcome))
     return finding.status, finding.reason, finding.message
 
 

@@ -47,8 +47,7 @@ def test_b02_a_leader_that_does_not_answer_is_no_consent() -> None:
 
 def test_b07_the_pod_of_a_job_is_no_server() -> None:
     job = labels.component("x", "backup")
-    budget = disruption_budget(gen.resolved(CLUSTER), 3)
-    assert budget is not None
+    budget = gen.present(disruption_budget(gen.resolved(CLUSTER), 3))
     for spec in (set_of(CLUSTER).body["spec"], budget.body["spec"]):
         selector = spec["selector"]["matchLabels"]
         assert not selector.items() <= job.items()

@@ -82,8 +82,7 @@ def test_row(cluster: gen.Cluster, world: gen.World, replicas: int, reason: str)
 
 
 def test_scaling_down_is_held_and_says_how_to_go_on() -> None:
-    outcome = planned(OLD.wanting(replicas=1), serving()).outcome
-    assert isinstance(outcome, Blocked)
+    outcome = gen.expect(Blocked, planned(OLD.wanting(replicas=1), serving()).outcome)
     assert "spec.replicas" in outcome.message
     assert "to 3" in outcome.message
 
@@ -167,8 +166,7 @@ def test_a_budget_guards_the_quorum_where_there_is_one(replicas: int) -> None:
         # A budget would only keep the node of a single server from being drained.
         assert found is None
     else:
-        assert found is not None
-        assert found.body["spec"]["maxUnavailable"] == 1
+        assert gen.present(found).body["spec"]["maxUnavailable"] == 1
 
 
 class TestImmutableFields:
@@ -218,9 +216,7 @@ def test_a_missing_pod_is_part_of_a_roll_while_that_may_last(
     world = serving(2, size=3)
     if minutes is not None:
         world = world.rolling_for(timedelta(minutes=minutes))
-    outcome = planned(OLD, world).outcome
-    assert isinstance(outcome, Wait)
-    assert outcome.reason == reason
+    assert gen.expect(Wait, planned(OLD, world).outcome).reason == reason
 
 
 def test_a_server_that_leaves_keeps_the_roll_from_replacing_another() -> None:
@@ -234,6 +230,7 @@ def test_a_server_that_leaves_keeps_the_roll_from_replacing_another() -> None:
 def test_a_pod_that_does_not_end_is_told() -> None:
     world = serving(2, size=3)
     late = gen.pod(2).made_from(digest()).reading(FILES.digest).terminating()
-    outcome = planned(OLD, world.with_pods(*world.pods, late).at(gen.LATER)).outcome
-    assert isinstance(outcome, Blocked)
+    outcome = gen.expect(
+        Blocked, planned(OLD, world.with_pods(*world.pods, late).at(gen.LATER)).outcome
+    )
     assert outcome.reason == "PodStuckTerminating"

@@ -68,8 +68,7 @@ def test_it_is_the_order_of_a_roll(size: int, data: st.DataObject) -> None:
     gone: list[str] = []
     while len(gone) < size:
         outdated = [pod for pod in seen.pods if pod.template == "old"]
-        victim = next_move(seen, outdated, size).pod
-        assert victim is not None
+        victim = gen.present(next_move(seen, outdated, size).pod)
         gone.append(victim.name)
         renewed = (
             replace(pod, template="new") if pod.name == victim.name else pod for pod in seen.pods

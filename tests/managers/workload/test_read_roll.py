@@ -119,16 +119,14 @@ class TestRoll:
 
     def test_nothing_goes_before_the_template_is_the_newest(self) -> None:
         world = serving(template="old")
-        assert world.read_set is not None
-        older = world.with_readers(world.read_set.made_from("old"), *world.read_pods)
+        older = world.with_readers(gen.present(world.read_set).made_from("old"), *world.read_pods)
         assert named(planned(TWO, older)) == []
 
     def test_one_that_votes_is_not_replaced(self) -> None:
         quorum = knowing("x-read-0", "x-read-1", voting=("x-read-1",))
         made = planned(TWO, serving(template="old").with_quorum(quorum))
         assert named(made) == []
-        assert isinstance(made.plan.outcome, Blocked)
-        assert made.plan.outcome.reason == "ReadReplicaVotes"
+        assert gen.expect(Blocked, made.plan.outcome).reason == "ReadReplicaVotes"
         assert made.hold == ""
 
     def test_the_leader_is_asked_who_votes(self) -> None:
@@ -170,8 +168,7 @@ class TestHold:
         stuck = world.with_readers(
             world.read_set, reader(0), gen.read_pod(1).made_from(digest()).unscheduled("no room")
         )
-        outcome = planned(TWO, stuck).plan.outcome
-        assert isinstance(outcome, Wait)
+        outcome = gen.expect(Wait, planned(TWO, stuck).plan.outcome)
         assert "x-read-1 waits: Unschedulable: no room" in outcome.message
 
     def test_a_reload_goes_through_the_pool_first_too(self) -> None:

@@ -35,9 +35,7 @@ def unseal(seal: str, *, secret: bool = True, **more: Any) -> Unseal:
 
 
 def ring(text: str) -> KeyRing:
-    found = KeyRing.parse(text)
-    assert found is not None
-    return found
+    return gen.present(KeyRing.parse(text))
 
 
 def env(part: PodPart) -> dict[str, Any]:
@@ -143,8 +141,7 @@ AUTHORITY = {"ca.crt": CredentialFacts(900, False, certificate=True)}
 def test_an_authority_in_the_secret_is_trusted_only_if_it_is_there() -> None:
     """The reference names the file even when there is none."""
     there = gen.secret("mine", of="a user", keys=AUTHORITY)
-    trusting = with_mounted_authority(unseal("transit"), there).transit
-    assert trusting is not None
+    trusting = gen.present(with_mounted_authority(unseal("transit"), there).transit)
     assert trusting.tls_ca_cert == "/etc/bao/seal-creds/ca.crt"
     for without in (gen.secret("mine", of="a user"), None):
         assert with_mounted_authority(unseal("transit"), without) == unseal("transit")

@@ -127,15 +127,13 @@ def test_an_id_stays_tied_to_its_key_for_ever(spec: Unseal, facts: gen.World, wo
     assert (found.refusal.reason, found.step) == (REFUSED, "Refused")
     assert words in found.refusal.message
     # The servers keep what they know.
-    assert facts.stateful_set is not None
-    assert str(found.ring) == facts.stateful_set.keys
+    assert str(found.ring) == gen.present(facts.stateful_set).keys
 
 
 def test_a_secret_of_somebody_else_is_no_next_key() -> None:
     foreign = gen.secret("x.2-unseal-key", of="Shop s (uid 1)")
     found = decided(unseal(), world(RING_OLD, RING_OLD).with_secrets(FIRST, foreign))
-    assert found.refusal is not None
-    assert found.refusal.reason == "ForeignObject"
+    assert gen.present(found.refusal).reason == "ForeignObject"
 
 
 # --- a key that the user brought ----------------------------------------------------------------
@@ -173,8 +171,7 @@ def test_a_second_key_of_the_users_secret_is_told_to_all() -> None:
 )
 def test_what_cannot_be_the_next_key_is_refused(spec: Unseal, facts: gen.World, words: str) -> None:
     found = decided(spec, facts)
-    assert found.refusal is not None
-    assert words in found.refusal.message
+    assert words in gen.present(found.refusal).message
     assert str(found.ring) == OWN_OLD
 
 
@@ -305,9 +302,7 @@ class Cluster:
 
 
 def parsed(text: str) -> KeyRing:
-    ring = KeyRing.parse(text)
-    assert ring is not None
-    return ring
+    return gen.present(KeyRing.parse(text))
 
 
 @pytest.mark.parametrize("recovery", [True, False])

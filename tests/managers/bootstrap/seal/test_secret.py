@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from contracts.records.secrets import CredentialFacts
 from e2e.harness import certificates
 from managers.bootstrap.seal.secret import FILES_MAX, KEYS_MAX, credential_facts, fingerprint
+from tests import gen
 from tests.gen import key_files
 
 KEY = bytes(range(32))
@@ -72,8 +73,7 @@ def test_json_and_profiles_are_told() -> None:
     assert facts(b'{"type": "service_account"}').json_object
     assert not facts(b'["a"]').json_object
     assert not facts(b"{").json_object
-    profile = facts(b"[DEFAULT]\nuser=u\ntenancy=\nkey_file = /k\n").oci
-    assert profile is not None
+    profile = gen.present(facts(b"[DEFAULT]\nuser=u\ntenancy=\nkey_file = /k\n").oci)
     assert profile.missing == ("fingerprint", "tenancy", "region")
     assert profile.key_file == "/k"
     assert facts(b"[OTHER]\nuser=u\n").oci is None
@@ -94,8 +94,7 @@ PROFILES: dict[str, tuple[bytes, bool, str] | None] = {
 @pytest.mark.parametrize("row", PROFILES.values(), ids=PROFILES.keys())
 def test_a_profile_is_read_line_by_line(row: tuple[bytes, bool, str]) -> None:
     content, user, key_file = row
-    profile = facts(content).oci
-    assert profile is not None
+    profile = gen.present(facts(content).oci)
     assert ("user" not in profile.missing) is user
     assert profile.key_file == key_file
 

@@ -11,7 +11,6 @@ def test_a_key_that_is_made_is_told_as_a_rotation() -> None:
     facts = gen.running(gen.cluster().initialized())
     old = world(RING_OLD, RING_OLD, RING_OLD)
     facts = facts.with_set(old.stateful_set).with_pods(*old.pods).with_secrets(FIRST)
-    found = plan(gen.resolved(cluster, facts), facts.facts()).outcome
-    assert isinstance(found, Wait)
+    found = gen.expect(Wait, plan(gen.resolved(cluster, facts), facts.facts()).outcome)
     assert found.reason == "RotatingUnsealKey"
     assert NEW in found.message

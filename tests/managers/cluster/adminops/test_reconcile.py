@@ -354,8 +354,6 @@ async def test_without_a_known_authority_nobody_is_asked_and_we_look_again(
     monkeypatch: pytest.MonkeyPatch, secret: Object | None
 ) -> None:
     bench = Bench(monkeypatch, OLD, *([] if secret is None else [secret]), TOKEN)
-    outcome = await bench.turn()
-    assert isinstance(outcome, Wait)
-    assert outcome.after == gen.INSTALLATION.secret_recheck
+    assert gen.expect(Wait, await bench.turn()).after == gen.INSTALLATION.secret_recheck
     assert bench.sessions == []
     assert bench.written == OLD.status["adminOps"]

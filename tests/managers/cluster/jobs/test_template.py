@@ -227,8 +227,7 @@ def test_which_image_runs(
 
 def test_a_restore_says_its_own_reason() -> None:
     cluster = PLAIN.wanting(operatorImageVerification=STRICT).read()
-    found = proven_image(cluster, "restore", IMAGE, UNPROVEN)
-    assert isinstance(found, Blocked)
+    found = gen.expect(Blocked, proven_image(cluster, "restore", IMAGE, UNPROVEN))
     assert found.reason == "RestoreExecutorImageVerificationFailed"
 
 
@@ -274,8 +273,7 @@ class Bench:
 
 
 async def test_an_executor_is_described() -> None:
-    found = await Bench().having(SERVICE_ACCOUNT, ACCOUNT).of(BACKED_UP)
-    assert isinstance(found, JobTemplate)
+    found = gen.expect(JobTemplate, await Bench().having(SERVICE_ACCOUNT, ACCOUNT).of(BACKED_UP))
     assert (found.image, found.account, found.login) == (IMAGE, ACCOUNT, DEFAULT)
     assert found.audience == "openbao-internal/ns/x"
     assert found.forbidden == ("10.96.0.1:443",)
@@ -308,8 +306,9 @@ async def test_the_image_that_is_asked_for_is_the_one_that_is_proven() -> None:
 
 
 async def test_without_an_image_nothing_can_run() -> None:
-    found = await Bench(image="").having(SERVICE_ACCOUNT, ACCOUNT).of(BACKED_UP)
-    assert isinstance(found, Blocked)
+    found = gen.expect(
+        Blocked, await Bench(image="").having(SERVICE_ACCOUNT, ACCOUNT).of(BACKED_UP)
+    )
     assert found.reason == "ExecutorImageUnknown"
 
 
@@ -322,8 +321,7 @@ async def test_the_field_that_names_the_image_is_told(job: Job, field: str) -> N
 async def test_a_step_of_an_upgrade_has_its_own_image_and_account_and_needs_no_store() -> None:
     bench = Bench().having(SERVICE_ACCOUNT, "x-upgrade-serviceaccount")
     cluster = VOLUME.wanting(upgrade={"image": "registry.example.com/step:1"})
-    found = await bench.of(cluster, job="upgrade")
-    assert isinstance(found, JobTemplate)
+    found = gen.expect(JobTemplate, await bench.of(cluster, job="upgrade"))
     assert (found.image, found.account) == (
         "registry.example.com/step:1",
         "x-upgrade-serviceaccount",
@@ -332,14 +330,12 @@ async def test_a_step_of_an_upgrade_has_its_own_image_and_account_and_needs_no_s
 
 
 async def test_a_job_waits_for_its_account() -> None:
-    found = await Bench().of(BACKED_UP)
-    assert isinstance(found, Wait)
+    found = gen.expect(Wait, await Bench().of(BACKED_UP))
     assert (found.reason, found.after) == ("ExecutorAccountMissing", 1.0)
 
 
 async def test_an_account_of_somebody_else_is_not_used() -> None:
-    found = await Bench().having(SERVICE_ACCOUNT, ACCOUNT, OTHER).of(BACKED_UP)
-    assert isinstance(found, Blocked)
+    found = gen.expect(Blocked, await Bench().having(SERVICE_ACCOUNT, ACCOUNT, OTHER).of(BACKED_UP))
     assert found.reason == "ForeignObject"
     assert "Other o" in found.message
 

@@ -205,8 +205,7 @@ async def test_the_gateway_and_its_class_are_read_by_name() -> None:
     assert looking.api.asked == ["get Gateway public", "get GatewayClass edge"]
     assert found.gateway is not None
     assert found.gateway_class is not None
-    assert found.route is not None
-    assert found.route.mine
+    assert gen.present(found.route).mine
     assert found.policy is not None
     # Many passes share the answer.
     await looking.facts(gateway())
@@ -226,8 +225,7 @@ async def test_our_ingress_and_monitor_are_seen() -> None:
     looking.mine(MONITOR, "x")
     both = ingress().wanting(version="2.5.0", observability=monitor().spec["observability"])
     found = await looking.facts(both)
-    assert found.ingress is not None
-    assert found.ingress.mine
+    assert gen.present(found.ingress).mine
     assert found.monitor
     assert looking.api.asked == []
 
@@ -238,5 +236,4 @@ async def test_what_belongs_to_another_cluster_is_not_ours() -> None:
         {"metadata": {"name": "x", "namespace": gen.NAMESPACE, "resourceVersion": "1"}}
     )
     found = await looking.facts(ingress())
-    assert found.ingress is not None
-    assert not found.ingress.mine
+    assert not gen.present(found.ingress).mine

@@ -157,17 +157,14 @@ class TestStatefulSet:
     def test_a_new_one_is_not_settled(self) -> None:
         live = gen.stateful_set().object()
         del live["status"]
-        facts = stateful_set_facts(live)
-        assert facts is not None
+        facts = gen.present(stateful_set_facts(live))
         assert not facts.settled
         assert facts.ready_replicas == 0
 
     def test_the_very_first_spec_is_not_settled_before_it_was_seen(self) -> None:
         live = replace(gen.stateful_set(), generation=1).object()
         live["status"] = {}
-        facts = stateful_set_facts(live)
-        assert facts is not None
-        assert not facts.settled
+        assert not gen.present(stateful_set_facts(live)).settled
 
     def test_an_old_observation_is_not_settled(self) -> None:
         now, before = gen.stateful_set().facts(), gen.stateful_set().unsettled().facts()
@@ -184,8 +181,9 @@ class TestStatefulSet:
         assert not later.first_boot
 
     def test_a_bare_one_has_defaults(self) -> None:
-        facts = stateful_set_facts({"metadata": {"name": "x"}, "spec": {"template": {"spec": {}}}})
-        assert facts is not None
+        facts = gen.present(
+            stateful_set_facts({"metadata": {"name": "x"}, "spec": {"template": {"spec": {}}}})
+        )
         assert (facts.replicas, facts.template, facts.claim_size) == (1, "", "")
         assert facts.claim_class is None
 
@@ -286,8 +284,7 @@ class TestSecrets:
 
     def test_an_authority_signs_itself(self) -> None:
         reading = secret_reading(secret(ca_crt=AUTHORITY.certificate, ca_key=AUTHORITY.key))
-        assert reading.content.certificate is not None
-        found = reading.content.certificate
+        found = gen.present(reading.content.certificate)
         assert found.issuer_fingerprint == found.fingerprint
 
     def test_metadata_alone_has_no_problem(self) -> None:

@@ -53,23 +53,20 @@ READERS = ["x-read-0", "data-x-read-0"]
 def test_without_a_word_in_the_status_the_first_set_serves_and_no_other_is_seen() -> None:
     found = seen()
     assert told(found) == [set_of(""), [], READERS]
-    assert found.voters.stateful_set is not None
-    assert found.voters.stateful_set.uid == "uid-sts-x"
+    assert gen.present(found.voters.stateful_set).uid == "uid-sts-x"
     assert found.green.stateful_set is None
 
 
 def test_green_is_seen_beside_the_first_set() -> None:
     found = seen(greenRevision=GREEN)
     assert told(found) == [set_of(""), set_of(GREEN), READERS]
-    assert found.green.stateful_set is not None
-    assert found.green.stateful_set.uid == f"uid-sts-x-{GREEN}"
+    assert gen.present(found.green.stateful_set).uid == f"uid-sts-x-{GREEN}"
 
 
 def test_blue_serves_once_it_has_a_revision() -> None:
     found = seen(blueRevision=BLUE, greenRevision=GREEN)
     assert told(found) == [set_of(BLUE), set_of(GREEN), READERS]
-    assert found.voters.stateful_set is not None
-    assert found.voters.stateful_set.uid == f"uid-sts-x-{BLUE}"
+    assert gen.present(found.voters.stateful_set).uid == f"uid-sts-x-{BLUE}"
 
 
 def test_a_green_pool_of_somebody_else_is_none_of_ours_to_judge() -> None:

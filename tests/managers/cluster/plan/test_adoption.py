@@ -45,8 +45,7 @@ QUIET = gen.cluster().initialized()
 def facts(cluster: gen.Cluster = QUIET, **foreign: Any) -> Observed:
     """A running cluster whose StatefulSet and pods another operator made."""
     observed = gen.running(cluster).facts()
-    live = observed.stateful_set
-    assert live is not None
+    live = gen.present(observed.stateful_set)
     pods = tuple(replace(one, labels=BASE, controller=live.uid) for one in observed.pods)
     fixed = {**live.fixed, "spec.podManagementPolicy": "OrderedReady"}
     made = replace(live, foreign=replace(FOREIGN, **foreign), fixed=fixed)
@@ -93,8 +92,7 @@ def test_a_request_labels_the_pods_first(cluster: gen.Cluster) -> None:
     lacking = {key for effect in adoption.effects for key, _ in effect.labels}
     assert lacking == {labels.COMPONENT, labels.WORKLOAD_POOL}
     assert len(adoption.effects) == 3
-    condition = adoption_condition(cluster.read(), facts(cluster))
-    assert condition is not None
+    condition = gen.present(adoption_condition(cluster.read(), facts(cluster)))
     assert (condition.status, condition.reason) == ("False", "Adopting")
 
 
@@ -121,8 +119,7 @@ def test_a_pod_of_nobody_gets_no_label() -> None:
 
 def test_pods_of_an_older_release_get_the_labels_that_they_lack() -> None:
     observed = facts()
-    assert observed.stateful_set is not None
-    own = replace(observed, stateful_set=replace(observed.stateful_set, foreign=None))
+    own = replace(observed, stateful_set=replace(gen.present(observed.stateful_set), foreign=None))
     adoption = adoption_of(QUIET.read(), own)
     assert len(adoption.effects) == 3
     assert adoption.keep == ()
@@ -143,25 +140,20 @@ def test_pods_of_an_older_release_get_the_labels_that_they_lack() -> None:
 )
 def test_what_cannot_be_taken_over_is_refused(foreign: dict[str, Any], said: str) -> None:
     observed = facts(**foreign)
-    refused = resolve(QUIET.read(), QUIET.owner(), observed, gen.INSTALLATION)
-    assert isinstance(refused, Blocked)
+    refused = gen.expect(Blocked, resolve(QUIET.read(), QUIET.owner(), observed, gen.INSTALLATION))
     assert refused.reason == "AdoptionRefused"
     assert said in refused.message
-    condition = adoption_condition(QUIET.read(), observed)
-    assert condition is not None
+    condition = gen.present(adoption_condition(QUIET.read(), observed))
     assert (condition.status, condition.message) == ("False", refused.message)
 
 
 def test_a_first_boot_is_ended_by_who_began_it() -> None:
     cluster = gen.cluster()
-    refused = adoption_refusal(cluster.read(), facts())
-    assert refused is not None
-    assert "status.initialized" in refused.message
+    assert "status.initialized" in gen.present(adoption_refusal(cluster.read(), facts())).message
 
 
 def test_the_condition_says_what_differs_and_what_comes_next() -> None:
-    condition = adoption_condition(QUIET.read(), facts())
-    assert condition is not None
+    condition = gen.present(adoption_condition(QUIET.read(), facts()))
     assert condition.reason == "AdoptionPending"
     for part in (labels.WORKLOAD_POOL, "OrderedReady", "ConfigMap x-config", "restartAt"):
         assert part in condition.message

@@ -155,8 +155,7 @@ class TestBeside:
         assert not mine & theirs
 
     def test_one_budget_guards_both(self) -> None:
-        budget = disruption_budget(serving(""), 6)
-        assert isinstance(budget, Intent)
+        budget = gen.expect(Intent, disruption_budget(serving(""), 6))
         selector = budget.body["spec"]["selector"]["matchLabels"]
         for servers in (made()[1], made(BEFORE)[1]):
             assert selector.items() <= servers["spec"]["template"]["metadata"]["labels"].items()

@@ -61,9 +61,7 @@ def test_the_first_pass_draws_everything_and_starts_no_pod() -> None:
         "draw-root-token",
         "issue-authority",
     }
-    answer = combine(*wanted.outcomes)
-    assert isinstance(answer, Wait)
-    assert answer.after == 0.0
+    assert gen.expect(Wait, combine(*wanted.outcomes)).after == 0.0
 
 
 def test_the_pods_come_when_all_secrets_are_there() -> None:

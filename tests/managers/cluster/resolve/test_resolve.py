@@ -159,8 +159,7 @@ REFUSALS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
     ("cluster", "world", "reason", "named"), REFUSALS.values(), ids=REFUSALS.keys()
 )
 def test_refused(cluster: gen.Cluster, world: gen.World, reason: str, named: str) -> None:
-    found = refusal(cluster, world)
-    assert found is not None
+    found = gen.present(refusal(cluster, world))
     assert found.reason == reason
     assert named in found.message
 
@@ -203,8 +202,7 @@ def test_accepted(cluster: gen.Cluster, world: gen.World) -> None:
 
 
 def test_every_broken_rule_is_told_at_once() -> None:
-    found = refusal(gen.cluster(tls={"enabled": False}, version="2.3.0"))
-    assert found is not None
+    found = gen.present(refusal(gen.cluster(tls={"enabled": False}, version="2.3.0")))
     assert "spec.tls.enabled" in found.message
     assert "spec.version" in found.message
 
@@ -262,8 +260,7 @@ def test_witness(cluster: gen.Cluster, world: gen.World, initialized: bool) -> N
 def test_the_operators_login_needs_the_wish_and_the_issuer() -> None:
     wishing = gen.cluster().self_init(login=True)
     assert gen.resolved(wishing, gen.world()).config.oidc is None
-    login = gen.resolved(wishing, gen.world().with_issuer()).config.oidc
-    assert login is not None
+    login = gen.present(gen.resolved(wishing, gen.world().with_issuer()).config.oidc)
     assert login.issuer == "https://issuer.example.com"
     operator, *jobs = login.roles
     assert operator.subjects == ("system:serviceaccount:operators:the-operator",)
@@ -296,8 +293,7 @@ def _with_audience(audience: str | None) -> gen.Cluster:
 def test_an_audience_that_the_operator_never_has_is_refused_before_the_first_boot(
     audience: str,
 ) -> None:
-    refusal = _resolve(_with_audience(audience), gen.world().with_issuer())
-    assert isinstance(refusal, Blocked)
+    refusal = gen.expect(Blocked, _resolve(_with_audience(audience), gen.world().with_issuer()))
     assert refusal.reason == "OIDCBootstrapConfigurationInvalid"
     assert OWN_AUDIENCE in refusal.message
     started = _with_audience("other").initialized()
@@ -306,8 +302,9 @@ def test_an_audience_that_the_operator_never_has_is_refused_before_the_first_boo
 
 @pytest.mark.parametrize("audience", [None, "openbao-internal", OWN_AUDIENCE])
 def test_the_roles_bind_the_audience_of_their_own_cluster(audience: str | None) -> None:
-    login = gen.resolved(_with_audience(audience), gen.world().with_issuer()).config.oidc
-    assert login is not None
+    login = gen.present(
+        gen.resolved(_with_audience(audience), gen.world().with_issuer()).config.oidc
+    )
     assert login.audience == OWN_AUDIENCE
 
 
@@ -319,6 +316,5 @@ def test_an_issuer_of_the_users_choice_wins() -> None:
     }
     base = gen.cluster().self_init().spec["selfInit"]
     cluster = gen.cluster(selfInit={**wish, "requests": base["requests"]})
-    login = gen.resolved(cluster, gen.world().with_issuer()).config.oidc
-    assert login is not None
+    login = gen.present(gen.resolved(cluster, gen.world().with_issuer()).config.oidc)
     assert login.issuer == "https://mine.example.com"

@@ -163,8 +163,7 @@ class TestLastError:
     def test_it_says_since_when(self) -> None:
         first = status_of(OLD, FINE, self.BLOCKED)
         assert first.workload is not None
-        assert first.workload.last_error is not None
-        assert first.workload.last_error.at == gen.NOW
+        assert gen.present(first.workload.last_error).at == gen.NOW
         again = status_of(carried_over(OLD, first), FINE.at(gen.LATER), self.BLOCKED)
         assert again.workload == first.workload
 
@@ -173,16 +172,14 @@ class TestLastError:
         other = Blocked("UnsealKeyMissing", "another key is gone")
         after = status_of(carried_over(OLD, first), FINE.at(gen.LATER), other)
         assert after.workload is not None
-        assert after.workload.last_error is not None
-        assert after.workload.last_error.at == gen.LATER
+        assert gen.present(after.workload.last_error).at == gen.LATER
 
     def test_words_without_end_are_cut_and_still_the_same(self) -> None:
         """A spec may break many rules at once; the API server takes 1024 characters."""
         endless = Blocked("InvalidSpec", "a rule is broken\n" * 500)
         first = status_of(OLD, FINE, endless)
         assert first.workload is not None
-        assert first.workload.last_error is not None
-        assert len(first.workload.last_error.message) <= MESSAGE_MAX
+        assert len(gen.present(first.workload.last_error).message) <= MESSAGE_MAX
         again = status_of(carried_over(OLD, first), FINE.at(gen.LATER), endless)
         assert again.workload == first.workload
 
@@ -252,8 +249,7 @@ def test_a_volume_size_in_other_words_is_the_same(size: str) -> None:
 
 
 def test_an_unreadable_status_is_computed_anew() -> None:
-    spoiled = OLD.having(conditions="none").read()
-    assert isinstance(spoiled, OpenBaoCluster)
+    spoiled = gen.expect(OpenBaoCluster, OLD.having(conditions="none").read())
     resolved = gen.resolved(NEW, FINE)
     status = compute(ReconcileResult(spoiled, FINE.facts(), Done(), resolved))
     assert said(status, "Ready") == ("True", "AllReplicasReady")

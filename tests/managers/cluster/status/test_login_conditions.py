@@ -69,8 +69,7 @@ def test_what_became_of_recovery_keys_is_told(
     known: RecoveryKeysStatus | None, initialized: bool, reason: str, status: str
 ) -> None:
     spec = gen.cluster(recoveryKeys=KEYS).self_init(KV, login=True).read().spec
-    found = recovery_keys(spec, known, cluster="x", initialized=initialized)
-    assert found is not None
+    found = gen.present(recovery_keys(spec, known, cluster="x", initialized=initialized))
     assert (found.reason, found.status) == (reason, status)
 
 

@@ -22,15 +22,11 @@ def told(operation: Operation | None, previous: OperationStatus | None) -> Opera
 
 
 def test_it_began_when_its_kind_was_first_told() -> None:
-    first = operation_status(Operation("Rolling", 0, 3), None, gen.NOW)
-    assert first is not None
+    first = gen.present(operation_status(Operation("Rolling", 0, 3), None, gen.NOW))
     assert first.started_at == gen.NOW
-    next_step = told(Operation("Rolling", 1, 5), first)
-    assert next_step is not None
+    next_step = gen.present(told(Operation("Rolling", 1, 5), first))
     assert (next_step.started_at, next_step.summary) == (gen.NOW, "Rolling 1/5")
-    other = told(Operation("Scaling", 1, 2), first)
-    assert other is not None
-    assert other.started_at == LATER
+    assert gen.present(told(Operation("Scaling", 1, 2), first)).started_at == LATER
 
 
 def test_what_is_over_is_told_no_more() -> None:
@@ -60,8 +56,7 @@ def test_a_roll_is_an_operation_that_counts_new_pods() -> None:
             cluster.read(), world.facts(), outcome, resolved, AppliedObjects(desired, ())
         )
     )
-    assert status.operation is not None
-    assert status.operation.summary == "Rolling 1/3"
+    assert gen.present(status.operation).summary == "Rolling 1/3"
 
 
 def test_a_settled_cluster_is_in_no_operation() -> None:

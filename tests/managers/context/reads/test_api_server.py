@@ -14,6 +14,7 @@ from managers.context.reads.api_server import DISCOVERY, KEYS, MAX_AGE, ApiServe
 from runtime.builtin_kinds import SERVICE
 from runtime.errors import ServerError, Transient
 from runtime.testing.clock import ManualClock
+from tests import gen
 from tests.gen.api import FakeApi, api_error
 
 # RFC 7517, A.1.
@@ -123,8 +124,7 @@ class TestIssuer:
     async def test_it_is_asked_at_fixed_paths_and_remembered_for_a_while(self) -> None:
         server, clock = api(), ManualClock()
         asker = ApiServer(server, clock, None)
-        found = await asker.token_issuer()
-        assert found is not None
+        found = gen.present(await asker.token_issuer())
         assert found.issuer == "https://issuer.example.com"
         assert found.public_keys == public_keys({"keys": [RFC_EC]})
         assert server.asked == [f"get path {DISCOVERY}", f"get path {KEYS}"]
@@ -133,9 +133,7 @@ class TestIssuer:
         assert server.asked == []
         await clock.advance(1)
         server.raw[KEYS] = {"keys": [RFC_RSA]}
-        rotated = await asker.token_issuer()
-        assert rotated is not None
-        assert rotated.public_keys != found.public_keys
+        assert gen.present(await asker.token_issuer()).public_keys != found.public_keys
 
     @pytest.mark.parametrize("code", [403, 404])
     async def test_a_server_that_does_not_tell_is_asked_again_next_time(self, code: int) -> None:
@@ -156,8 +154,7 @@ class TestIssuer:
             server.refuse(f"get path {DISCOVERY}", api_error(code))
             with pytest.raises(Transient):
                 await asker.token_issuer()
-        found = await asker.token_issuer()
-        assert found is not None
+        assert await asker.token_issuer() is not None
         # What the server advertises is a place that only the outside may reach.
         assert not any("elsewhere" in asked for asked in server.asked)
 

@@ -10,6 +10,7 @@ from contracts.records.bluegreen import ACTIONS
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.upgrade.bluegreen.decide import direct
 from runtime.outcome import Blocked, Wait
+from tests import gen
 from tests.managers.upgrade.two_pools import (
     BLUE,
     FOR_EVER,
@@ -53,8 +54,7 @@ class TestSuccess:
     def test_the_volumes_of_blue_stay_and_are_named_where_the_policy_says_so(self) -> None:
         world = TwoPools(deletionPolicy="Retain")
         kept = {f"data-{pod}" for pod in BLUE}
-        course = world.drive(until=lambda: "UpgradeComplete" in world.told).course
-        assert course is not None
+        course = gen.present(world.drive(until=lambda: "UpgradeComplete" in world.told).course)
         assert kept == {one for one in world.claims if world.revision not in one}
         (told,) = course.announcements
         assert all(volume in told.text for volume in kept)
@@ -62,8 +62,7 @@ class TestSuccess:
     def test_a_revision_whose_volumes_were_kept_waits_for_a_person(self) -> None:
         world = TwoPools(deletionPolicy="Retain")
         world.claims[f"data-x-{world.revision}-0"] = "kept"
-        outcome = world.drive(5).run().outcome
-        assert isinstance(outcome, Blocked)
+        outcome = gen.expect(Blocked, world.drive(5).run().outcome)
         assert outcome.reason == "BlueGreenHold"
         assert f"kubectl delete pvc data-x-{world.revision}-0" in outcome.message
         assert world.claims[f"data-x-{world.revision}-0"] == "kept"
@@ -124,8 +123,7 @@ class TestGreen:
         )
         course = direct(nobody)
         assert course.state == "DeployingGreen"
-        assert isinstance(course.outcome, Wait)
-        assert "nobody to join" in course.outcome.message
+        assert "nobody to join" in gen.expect(Wait, course.outcome).message
 
 
 class TestTraffic:
@@ -211,9 +209,7 @@ class TestFailures:
         world.now += 100_000 * TICK
         world.drive(100)
         assert (len(world.made), world.writes) == (made, writes)
-        outcome = world.run().outcome
-        assert isinstance(outcome, Blocked)
-        assert "requests.retry" in outcome.message
+        assert "requests.retry" in gen.expect(Blocked, world.run().outcome).message
 
     def test_a_retry_begins_anew_with_jobs_of_its_own(self) -> None:
         world = TwoPools()
@@ -324,9 +320,7 @@ class TestSafeMode:
         world.now += 100_000 * TICK
         world.drive(50)
         assert (world.writes, len(world.made)) == (writes, jobs)
-        outcome = world.run().outcome
-        assert isinstance(outcome, Blocked)
-        assert outcome.reason == "BreakGlassRequired"
+        assert gen.expect(Blocked, world.run().outcome).reason == "BreakGlassRequired"
 
     def test_a_wrong_answer_is_ignored(self) -> None:
         world = self.begun()

@@ -9,6 +9,7 @@ from contracts.records.bluegreen import BlueGreenFacts
 from contracts.records.upgrade import HookSeen
 from managers.upgrade.bluegreen import validation_hook
 from runtime.outcome import Blocked
+from tests import gen
 from tests.managers.upgrade.two_pools import TICK, TwoPools, as_before
 
 IMAGE = "registry.example.com/check:1"
@@ -41,8 +42,7 @@ class TestWay:
     def test_it_runs_once_before_green_is_promoted(self) -> None:
         world = judged()
         world.drive(until=lambda: world.known.phase == "Promoting")
-        receipt = world.known.validation_hook
-        assert receipt is not None
+        receipt = gen.present(world.known.validation_hook)
         assert (receipt.stage, receipt.terminal_result) == ("TerminalObserved", "Succeeded")
         assert world.ran == [receipt.job_uid]
         world.done()
@@ -86,8 +86,7 @@ class TestNo:
         world.hook_says = "Failed"
         world.drive(200)
         assert world.known.phase == "Syncing"
-        outcome = world.run().outcome
-        assert isinstance(outcome, Blocked)
+        assert isinstance(world.run().outcome, Blocked)
         writes = world.writes
         world.drive(20)
         assert world.writes == writes
@@ -117,15 +116,12 @@ class TestLost:
         assert _stage(world) == "Unknown"
         assert world.hooks == {}
         assert world.known.phase == "Syncing"
-        outcome = world.run().outcome
-        assert isinstance(outcome, Blocked)
-        assert outcome.reason == "BlueGreenHold"
+        assert gen.expect(Blocked, world.run().outcome).reason == "BlueGreenHold"
 
     @pytest.mark.parametrize("stage", ["Committed", "Created"])
     def test_another_job_of_that_name_is_not_believed(self, stage: str) -> None:
         world = staged(stage)
-        receipt = world.known.validation_hook
-        assert receipt is not None
+        receipt = gen.present(world.known.validation_hook)
         for seen in (
             HookSeen("another", "Succeeded"),
             HookSeen(receipt.job_uid or "", "Succeeded", foreign=True),

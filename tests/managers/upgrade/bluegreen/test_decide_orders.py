@@ -6,6 +6,7 @@ import pytest
 
 from contracts.jobs import upgrade_actions
 from runtime.outcome import Wait
+from tests import gen
 from tests.managers.upgrade.two_pools import NEW, OLD, TICK, WHOLE, TwoPools, as_before
 
 LATE = ("Promoting", "DemotingBlue")
@@ -19,8 +20,7 @@ class TestApproval:
         assert world.known.phase == "Syncing"
         outcome = world.run().outcome
         # Somebody asked for it: nothing is wrong, and nothing is degraded.
-        assert isinstance(outcome, Wait)
-        assert outcome.reason == "BlueGreenHold"
+        assert gen.expect(Wait, outcome).reason == "BlueGreenHold"
         return world
 
     def test_it_waits(self) -> None:
@@ -61,8 +61,7 @@ class TestCleanupApproval:
         world = TwoPools(upgrade={"blueGreen": {"autoCleanup": False}})
         world.drive(100)
         assert world.known.phase == "DemotingBlue"
-        outcome = world.run().outcome
-        assert isinstance(outcome, Wait)
+        outcome = gen.expect(Wait, world.run().outcome)
         assert outcome.reason == "BlueGreenHold"
         assert "spec.upgrade.requests.cleanup" in outcome.message
         return world
@@ -212,9 +211,7 @@ class TestLock:
         writes = world.writes
         world.drive(20)
         assert world.writes == writes
-        outcome = world.run().outcome
-        assert isinstance(outcome, Wait)
-        assert outcome.reason == "OperationLockBlocked"
+        assert gen.expect(Wait, world.run().outcome).reason == "OperationLockBlocked"
         del world.status["operationLock"]
         assert world.done().phases == WHOLE
 

@@ -119,8 +119,7 @@ class TestOrders:
     @pytest.mark.parametrize("strategy", ["BlueGreen", "RollingUpdate"])
     def test_what_nobody_has_a_use_for_is_acknowledged(self, strategy: str) -> None:
         cluster = PLAIN.wanting(upgrade={"strategy": strategy, "jwtAuthRole": "upgrader"})
-        told = course(ordering(cluster, promote="go-1", rollback="back-1")).requests
-        assert told is not None
+        told = gen.present(course(ordering(cluster, promote="go-1", rollback="back-1")).requests)
         assert (told.last_handled_promote, told.last_handled_rollback) == ("go-1", "back-1")
 
     def test_a_roll_acknowledges_what_is_for_a_green_pool(self) -> None:
@@ -163,8 +162,7 @@ class TestAsAccepted:
 class TestAsTargeted:
     def test_it_is_what_was_begun_whatever_is_asked_for_now(self) -> None:
         cluster = at("Syncing", ASKED.wanting(version="2.6.0"), greenImage="a/b:2.5.0")
-        told = with_target_release(cluster.read())
-        assert told is not None
+        told = gen.present(with_target_release(cluster.read()))
         assert (told.spec.version, told.spec.image) == ("2.5.0", "a/b:2.5.0")
 
     def test_there_is_none_without_a_green_pool(self) -> None:
@@ -192,9 +190,7 @@ class TestRelease:
 
     def test_the_condition_tells_of_it(self) -> None:
         for cluster in (ASKED, at("Syncing")):
-            finding = course(cluster).finding
-            assert finding is not None
-            assert finding.type == "Upgrading"
+            assert gen.present(course(cluster).finding).type == "Upgrading"
 
 
 def test_a_course_changes_nothing_in_what_it_was_decided_by() -> None:

@@ -13,6 +13,7 @@ from contracts.records.upgrade import JobStatus
 from managers.upgrade.bluegreen import break_glass
 from managers.upgrade.bluegreen.decide import direct
 from runtime.outcome import Blocked, Wait
+from tests import gen
 from tests.managers.upgrade.two_pools import FOR_EVER, TwoPools
 
 LATE = timedelta(minutes=11)
@@ -74,8 +75,7 @@ def test_nothing_is_done_before_it_is_safe(phase: str, done: bool, more: dict[st
     course = direct(told(phase, done=done, **more))
     assert course.state == phase
     assert course.effects == ()
-    assert isinstance(course.outcome, Wait)
-    assert course.outcome.after
+    assert gen.expect(Wait, course.outcome).after
 
 
 OVERDUE = [
@@ -104,8 +104,7 @@ def test_nothing_goes_back_by_itself_if_a_person_decides(
     phase: str, done: bool, more: dict[str, Any], place: str
 ) -> None:
     facts = told(phase, done=done, late=True, **more)
-    upgrade = facts.cluster.spec.upgrade
-    assert upgrade is not None
+    upgrade = gen.present(facts.cluster.spec.upgrade)
     wish = facts.settings.model_copy(
         update={"auto_rollback": facts.by_itself.model_copy(update={"enabled": False})}
     )
@@ -126,8 +125,7 @@ def test_nothing_goes_back_by_itself_if_a_person_decides(
 )
 def test_a_way_back_that_takes_too_long_needs_a_person(done: bool, more: dict[str, Any]) -> None:
     course = direct(told("RollingBack", done=done, late=True, **more))
-    assert course.break_glass is not None
-    assert course.break_glass.active
+    assert gen.present(course.break_glass).active
     assert isinstance(course.outcome, Blocked)
 
 
@@ -194,8 +192,7 @@ class TestMembersLeft:
 
 def test_a_job_that_the_api_server_refuses_is_told() -> None:
     course = direct(told("JoiningMesh", job_refused="exceeded quota"))
-    assert isinstance(course.outcome, Blocked)
-    assert "exceeded quota" in course.outcome.message
+    assert "exceeded quota" in gen.expect(Blocked, course.outcome).message
     assert course.effects == ()
 
 
@@ -217,8 +214,7 @@ def test_an_order_to_try_again_waits_for_what_is_in_the_way() -> None:
     blocked = dataclasses.replace(world.facts(), obstacle=Wait("QuorumLost", "not now"))
     assert direct(blocked).requests == world.read().status.upgrade_requests
     course = direct(world.facts())
-    assert course.requests is not None
-    assert course.requests.last_handled_retry == "again"
+    assert gen.present(course.requests).last_handled_retry == "again"
 
 
 def test_what_blue_has_is_frozen_and_not_what_the_spec_asks_for() -> None:

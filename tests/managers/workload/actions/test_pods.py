@@ -88,9 +88,7 @@ class TestReload:
         there = outside()
         there.api.refuse("patch Pod x-2", api_error(code))
         await reload_pod(there.context, MEANT, RELOAD)
-        noted = there.context.attempts.last("reload-pod", "uid-x-2")
-        assert noted is not None
-        assert noted.refused
+        assert gen.present(there.context.attempts.last("reload-pod", "uid-x-2")).refused
         ((kind, reason, _),) = await there.told()
         assert (kind, reason) == ("Warning", "ReloadRefused")
 
@@ -133,9 +131,7 @@ class TestServers:
         there = self.there()
         await step_down(there.context, there.logins, MEANT, STEP_DOWN)
         assert servers.asked == [LOGIN, "step-down 10.0.0.1 t1", "bye"]
-        noted = there.context.attempts.last("step-down", "uid-x-0")
-        assert noted is not None
-        assert noted.refused == ""
+        assert gen.present(there.context.attempts.last("step-down", "uid-x-0")).refused == ""
         ((_, reason, text),) = await there.told()
         assert reason == "LeaderSteppedDown"
         assert "t1" not in text
@@ -144,8 +140,7 @@ class TestServers:
         servers.trouble = Denied("permission denied", 403)
         there = self.there()
         await step_down(there.context, there.logins, MEANT, STEP_DOWN)
-        noted = there.context.attempts.last("step-down", "uid-x-0")
-        assert noted is not None
+        noted = gen.present(there.context.attempts.last("step-down", "uid-x-0"))
         assert "permission denied" in noted.refused
         there.api.calls.clear()
         assert await there.told() == []
@@ -156,16 +151,12 @@ class TestServers:
         servers.trouble = BaoError("no answer")
         there = self.there()
         await step_down(there.context, there.logins, MEANT, STEP_DOWN)
-        noted = there.context.attempts.last("step-down", "uid-x-0")
-        assert noted is not None
-        assert noted.refused == ""
+        assert gen.present(there.context.attempts.last("step-down", "uid-x-0")).refused == ""
 
     async def test_a_login_that_is_gone_by_now_is_a_refusal(self, servers: Servers) -> None:
         there = self.there()
         await step_down(there.context, there.logins, WITHOUT, STEP_DOWN)
-        noted = there.context.attempts.last("step-down", "uid-x-0")
-        assert noted is not None
-        assert noted.refused
+        assert gen.present(there.context.attempts.last("step-down", "uid-x-0")).refused
         assert servers.asked == []
 
     async def test_the_leader_writes_a_setting_that_it_has_already(self, servers: Servers) -> None:
@@ -174,9 +165,7 @@ class TestServers:
         await mark_log(there.context, there.logins, MEANT, MARK)
         assert servers.asked == [LOGIN, "autopilot 10.0.0.1 t1", "set autopilot 10.0.0.1 t1", "bye"]
         assert servers.autopilot == {"max_trailing_logs": 7, "min_quorum": 3}
-        noted = there.context.attempts.last("mark-log", "uid-x-2")
-        assert noted is not None
-        assert noted.refused == ""
+        assert gen.present(there.context.attempts.last("mark-log", "uid-x-2")).refused == ""
 
     async def test_a_log_that_could_not_be_marked_is_marked_later(self, servers: Servers) -> None:
         servers.trouble = BaoError("no answer")
@@ -188,6 +177,5 @@ class TestServers:
         servers.trouble = Denied("permission denied", 403)
         there = self.there()
         await mark_log(there.context, there.logins, MEANT, MARK)
-        noted = there.context.attempts.last("mark-log", "uid-x-2")
-        assert noted is not None
+        noted = gen.present(there.context.attempts.last("mark-log", "uid-x-2"))
         assert "permission denied" in noted.refused

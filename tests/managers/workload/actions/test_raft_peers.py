@@ -14,6 +14,7 @@ from managers.bao.client import BaoError, Denied
 from managers.workload.actions.raft_peers import delete_claim, remove_peer
 from runtime.builtin_kinds import PVC
 from runtime.errors import LeaseLost, ServerError
+from tests import gen
 from tests.gen.api import FakeApi, Outside, api_error
 from tests.managers.membership.servers import Servers
 from tests.managers.workload.actions.raft_peers_bench import CLAIM, MEANT, REMOVE
@@ -47,9 +48,7 @@ class TestRemovePeer:
         await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
         assert mark_of(outside) == "x-2"
         assert servers.asked == [LOGIN, "remove-peer 10.0.0.1 x-2 t1", "bye"]
-        noted = outside.context.attempts.last("remove-peer", "uid-x-2")
-        assert noted is not None
-        assert noted.refused == ""
+        assert gen.present(outside.context.attempts.last("remove-peer", "uid-x-2")).refused == ""
         outside.api.calls.clear()
         assert await outside.told() == [
             ("Normal", "PeerRemoved", "Took x-2 out of the raft cluster")
@@ -90,8 +89,7 @@ class TestRemovePeer:
         servers.trouble = Denied("permission denied", 403)
         outside = there()
         await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
-        noted = outside.context.attempts.last("remove-peer", "uid-x")
-        assert noted is not None
+        noted = gen.present(outside.context.attempts.last("remove-peer", "uid-x"))
         assert "permission denied" in noted.refused
         outside.api.calls.clear()
         assert await outside.told() == []
@@ -100,18 +98,14 @@ class TestRemovePeer:
         servers.trouble = BaoError("no answer")
         outside = there()
         await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
-        noted = outside.context.attempts.last("remove-peer", "uid-x-2")
-        assert noted is not None
-        assert noted.refused == ""
+        assert gen.present(outside.context.attempts.last("remove-peer", "uid-x-2")).refused == ""
         assert outside.context.attempts.last("remove-peer", "uid-x") is None
 
     async def test_without_a_login_nothing_is_written(self, servers: Servers) -> None:
         outside = there()
         await remove_peer(outside.context, outside.logins, WITHOUT, REMOVE)
         assert (mark_of(outside), servers.asked) == (None, [])
-        noted = outside.context.attempts.last("remove-peer", "uid-x")
-        assert noted is not None
-        assert noted.refused
+        assert gen.present(outside.context.attempts.last("remove-peer", "uid-x")).refused
 
 
 DELETE = DeleteClaim("data-x-2", "uid-claim-2")

@@ -143,9 +143,7 @@ class TestRolls:
 
     def test_it_is_never_late(self) -> None:
         world = old_pods().rolling_for(timedelta(hours=1))
-        outcome = planned(MAINTAINED, world).outcome
-        assert isinstance(outcome, Wait)
-        assert outcome.reason == "Maintenance"
+        assert gen.expect(Wait, planned(MAINTAINED, world).outcome).reason == "Maintenance"
 
     @pytest.mark.parametrize("cluster", [FENCED, MAINTAINED])
     def test_the_leader_is_not_asked_for_it(self, cluster: gen.Cluster) -> None:
@@ -183,8 +181,7 @@ class TestPlans:
         live = gen.stateful_set().made_from(digest_of_old()).reading(FILES.digest).gated()
         world = serving().with_set(live)
         pods = (world.pods[0], world.pods[1].unready(), world.pods[2].gated())
-        outcome = planned(FENCED, world.with_pods(*pods)).outcome
-        assert isinstance(outcome, Wait)
+        outcome = gen.expect(Wait, planned(FENCED, world.with_pods(*pods)).outcome)
         assert outcome.reason == "NotReady"
         assert outcome.message == "1 of 2 servers are ready; not ready: x-1"
 
@@ -198,8 +195,7 @@ class TestPlans:
         made = planned(asleep, serving(template="old"))
         assert set_of(made)["replicas"] == 0
         assert made.effects == ()
-        assert isinstance(made.outcome, Wait)
-        assert made.outcome.reason == "Hibernating"
+        assert gen.expect(Wait, made.outcome).reason == "Hibernating"
         done = planned(asleep, serving().with_pods().with_set(gen.stateful_set().sized(0)))
         assert done.outcome == Done()
 

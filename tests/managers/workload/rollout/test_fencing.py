@@ -190,8 +190,7 @@ def test_the_operation_counts_those_that_stopped() -> None:
 
 def test_a_refusal_names_the_field_the_pod_and_the_next_step_and_is_looked_at_again() -> None:
     world = GATED.with_quorum(quorum(0, 2))
-    outcome = fence(gen.resolved(fencing(2), world), world.facts()).outcome
-    assert isinstance(outcome, Blocked)
+    outcome = gen.expect(Blocked, fence(gen.resolved(fencing(2), world), world.facts()).outcome)
     assert outcome.message == (
         "spec.fencedPods: x-2 runs on, because 1 healthy voters would be left and 2 are needed: "
         "repair the other servers, or take x-2 off the list"
@@ -204,9 +203,7 @@ def test_the_opinion_of_the_leader_is_looked_at_again() -> None:
         GATED.with_quorum(quorum(trouble="no answer")),
         GATED.with_quorum(WELL).tried(StepDown.name, "uid-x-0", timedelta(seconds=1)),
     ):
-        outcome = fence(gen.resolved(fencing(0), world), world.facts()).outcome
-        assert isinstance(outcome, Wait)
-        assert outcome.after
+        assert gen.expect(Wait, fence(gen.resolved(fencing(0), world), world.facts()).outcome).after
 
 
 # sentence: (cluster, world, whether the leader is asked)

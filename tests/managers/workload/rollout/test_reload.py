@@ -213,8 +213,7 @@ def test_it_is_done_when_all_have_read() -> None:
 def test_without_an_image_they_are_replaced_one_at_a_time() -> None:
     found = planned(running(*three("before")), Inputs("restart", FILES))
     assert [(effect.name, effect.target) for effect in found.effects] == [("replace-pod", "x-2")]
-    assert isinstance(found.outcome, Wait)
-    assert found.outcome.reason == "RollingOut"
+    assert gen.expect(Wait, found.outcome).reason == "RollingOut"
 
 
 def test_nobody_is_replaced_before_the_template_names_the_new_files() -> None:

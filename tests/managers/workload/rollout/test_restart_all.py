@@ -105,8 +105,7 @@ def test_nobody_goes_before_the_template_names_the_restore() -> None:
 
 
 def test_nobody_goes_before_the_controller_has_seen_the_template() -> None:
-    assert ALL.stateful_set is not None
-    unseen = ALL.with_set(ALL.stateful_set.unsettled())
+    unseen = ALL.with_set(gen.present(ALL.stateful_set).unsettled())
     assert gone(planned(RESTORED, unseen)) == []
 
 

@@ -35,8 +35,7 @@ def test_a_pod_that_stays_is_no_news() -> None:
 
 
 def test_one_that_does_not_end_is_named_with_its_node_and_the_way_out() -> None:
-    outcome = stuck(seen(60.0, gen.pod(0).ready(), LEAVING))
-    assert isinstance(outcome, Blocked)
+    outcome = gen.expect(Blocked, stuck(seen(60.0, gen.pod(0).ready(), LEAVING)))
     assert outcome.reason == "PodStuckTerminating"
     for word in ("x-2 on node node-b", "2030-01-01T00:00:00Z", "--force", "Node object"):
         assert word in outcome.message

@@ -137,8 +137,7 @@ def test_a_volume_whose_server_was_removed_does_not_come_back() -> None:
 
 def test_the_operation_counts_those_that_stopped() -> None:
     world = RUNNING.with_pods(gen.pod(0).ready())
-    size = hibernate(gen.resolved(ASLEEP, world), world.facts())
-    assert size is not None
+    size = gen.present(hibernate(gen.resolved(ASLEEP, world), world.facts()))
     assert size.operation == Operation("Hibernating", 2, 3)
 
 
@@ -183,7 +182,6 @@ def test_a_rotation_of_the_unseal_key_rests_in_its_sleep(known: str) -> None:
     """Servers that do not run have read nothing: all of none of them is no proof."""
     asleep = ASLEEP.wanting(unseal={"type": "static", "static": {"currentKeyID": "second"}})
     world = EMPTIED.with_set(gen.stateful_set().sized(0).knowing(known))
-    rotation = gen.resolved(asleep, world).unseal.rotation
-    assert rotation is not None
+    rotation = gen.present(gen.resolved(asleep, world).unseal.rotation)
     assert str(rotation.ring) == known
     assert rotation.draw == ""

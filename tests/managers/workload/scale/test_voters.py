@@ -99,25 +99,21 @@ def test_a_volume_is_deleted_by_uid() -> None:
 def test_a_refusal_says_how_to_go_on_and_is_asked_about_again(
     there: Servers, words: tuple[str, ...]
 ) -> None:
-    outcome = sized(ONE, there).outcome
-    assert isinstance(outcome, Blocked)
+    outcome = gen.expect(Blocked, sized(ONE, there).outcome)
     assert outcome.recheck_after
     for word in words:
         assert word in outcome.message
 
 
 def test_a_stale_volume_is_named_with_the_way_out() -> None:
-    outcome = sized(THREE, gone(1, raft_of=1, volumes=2)).outcome
-    assert isinstance(outcome, Blocked)
+    outcome = gen.expect(Blocked, sized(THREE, gone(1, raft_of=1, volumes=2)).outcome)
     assert "kubectl delete pvc data-x-1" in outcome.message
     assert "spec.replicas to 1" in outcome.message
 
 
 def test_what_waits_for_a_leaders_opinion_looks_again_soon() -> None:
     for there in (servers(3), servers(3).saying(*raft(*numbered(3), ill=["x-1"]))):
-        outcome = sized(ONE, there).outcome
-        assert isinstance(outcome, Wait)
-        assert outcome.after == 1.0
+        assert gen.expect(Wait, sized(ONE, there).outcome).after == 1.0
 
 
 @pytest.mark.parametrize("spec", [{"fencedPods": ["x-1"]}, {"maintenance": {"enabled": True}}])
@@ -125,8 +121,7 @@ def test_nobody_leaves_while_a_person_asked_for_rest(spec: dict[str, object]) ->
     size = sized(THREE.wanting(**spec), servers(5))
     assert size.replicas == 5
     assert not size.effects
-    assert isinstance(size.outcome, Wait)
-    assert "spec.replicas is 3" in size.outcome.message
+    assert "spec.replicas is 3" in gen.expect(Wait, size.outcome).message
 
 
 def test_the_operation_is_told_while_new_servers_join() -> None:
@@ -134,8 +129,7 @@ def test_the_operation_is_told_while_new_servers_join() -> None:
     started = replace(servers(1), members=1)
     waiting = replace(servers(3), members=3)
     for there in (started, joining, waiting):
-        operation = sized(voters(1, of=THREE), there).operation
-        assert operation is not None
+        operation = gen.present(sized(voters(1, of=THREE), there).operation)
         assert (operation.kind, operation.done, operation.total) == ("Scaling", 1, 3)
     assert sized(voters(3, of=THREE), waiting).operation is None
     assert sized(THREE, replace(joining, members=None)).operation is None
@@ -146,9 +140,7 @@ def test_a_server_that_runs_and_is_no_member_is_not_on_its_way() -> None:
 
 
 def test_the_operation_is_told_while_servers_leave() -> None:
-    operation = sized(ONE, servers(3)).operation
-    assert operation is not None
-    assert operation.kind == "Scaling"
+    assert gen.present(sized(ONE, servers(3)).operation).kind == "Scaling"
 
 
 def test_a_server_that_leaves_is_alone() -> None:

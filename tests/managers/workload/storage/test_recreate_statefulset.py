@@ -47,15 +47,13 @@ def has_set(made: Plan) -> bool:
 
 
 def differing(observed: Observed, **fields: str) -> Observed:
-    live = observed.stateful_set
-    assert live is not None
+    live = gen.present(observed.stateful_set)
     names = {f"spec.{name}": value for name, value in fields.items()}
     return replace(observed, stateful_set=replace(live, fixed={**live.fixed, **names}))
 
 
 def with_set(observed: Observed, **fields: Any) -> Observed:
-    assert observed.stateful_set is not None
-    return replace(observed, stateful_set=replace(observed.stateful_set, **fields))
+    return replace(observed, stateful_set=replace(gen.present(observed.stateful_set), **fields))
 
 
 def other_service(observed: Observed) -> Observed:
@@ -67,8 +65,7 @@ class TestLargerVolumes:
         made = planned(LARGER, GROWN)
         (effect,) = [one for one in made.effects if one.name == RecreateStatefulSet.name]
         assert effect == RecreateStatefulSet("x", "uid-sts-x", "1")
-        assert isinstance(made.outcome, Wait)
-        assert made.outcome.reason == "RecreatingStatefulSet"
+        assert gen.expect(Wait, made.outcome).reason == "RecreatingStatefulSet"
         assert made.operation == Operation("Recreating", 0, 1)
 
     def test_it_is_not_applied_in_the_same_pass(self) -> None:
@@ -79,8 +76,7 @@ class TestLargerVolumes:
         made = planned(LARGER, world(grown(0), grown(1), claim(2)))
         assert not recreated(made)
         assert has_set(made)
-        assert isinstance(made.outcome, Wait)
-        assert made.outcome.reason == "StorageResizing"
+        assert gen.expect(Wait, made.outcome).reason == "StorageResizing"
 
     def test_volumes_that_nobody_has_seen_have_not_grown(self) -> None:
         assert not recreated(planned(LARGER, world(grown(0), grown(1))))
@@ -164,8 +160,7 @@ class TestNotYet:
         assert not recreated(planned(LARGER, GROWN.with_pods(*pods), change))
 
     def test_its_controller_has_to_be_up_to_date(self) -> None:
-        live = GROWN.stateful_set
-        assert live is not None
+        live = gen.present(GROWN.stateful_set)
         made = planned(LARGER, GROWN.with_set(live.unsettled()))
         assert not recreated(made)
 
@@ -175,8 +170,7 @@ class TestNotYet:
         assert not recreated(planned(LARGER, there, other_service))
 
     def test_nor_one_that_sleeps(self) -> None:
-        live = GROWN.stateful_set
-        assert live is not None
+        live = gen.present(GROWN.stateful_set)
         there = GROWN.with_set(live.sized(0)).with_pods()
         assert not recreated(planned(LARGER, there))
 
