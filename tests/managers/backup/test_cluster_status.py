@@ -29,11 +29,9 @@ class TestCounting:
         record = bench.record
         assert record["lastBackupTime"] == "2030-01-01T00:00:00Z"
         assert record["lastBackupName"] == bench.status()["key"]
-        assert record["lastBackupSize"] == 4096
-        assert record["lastBackupDuration"] == "2.250s"
+        assert (record["lastBackupSize"], record["lastBackupDuration"]) == (4096, "2.250s")
         assert record["latestSnapshot"]["clusterID"] == "c-1"
-        assert record["successfulBackups"] == 1
-        assert record["consecutiveFailures"] == 0
+        assert (record["successfulBackups"], record["consecutiveFailures"]) == (1, 0)
         assert record["lastCounted"] == "uid-by-hand"
 
     async def test_a_failure_a_hundred_times_is_one(self) -> None:

@@ -80,8 +80,7 @@ async def test_two_leaders_make_one_job() -> None:
     await bench.run()
     made = bench.uid(JOB, JOB_NAME)
     await former(ObjectKey(gen.NAMESPACE, NAME))
-    assert bench.uid(JOB, JOB_NAME) == made
-    assert bench.status()["jobUID"] == made
+    assert (bench.uid(JOB, JOB_NAME), bench.status()["jobUID"]) == (made, made)
 
 
 @pytest.mark.parametrize("prefix", ["", "another", "prod/prod"])

@@ -25,8 +25,7 @@ class TestTheWay:
         assert bench.jobs == [JOB_NAME]
         status = bench.status()
         assert status["jobUID"] == bench.uid(JOB, JOB_NAME)
-        assert status["clusterUID"] == "uid-x"
-        assert status["lockEpoch"] == 1
+        assert (status["clusterUID"], status["lockEpoch"]) == ("uid-x", 1)
         assert status["key"].startswith("prod/ns/x/2030-01-01T00-00-00Z-")
 
     async def test_the_job_is_told_what_it_needs(self) -> None:
@@ -118,8 +117,7 @@ class TestFailures:
         bench.report(outcome="Failed", failure=failure, message="why it was")
         await bench.run()
         assert bench.phase() == ("Failed", reason)
-        assert bench.status()["message"] == "why it was"
-        assert bench.holder == ""
+        assert (bench.status()["message"], bench.holder) == ("why it was", "")
         _, (kind, event, note) = await bench.outside.told()
         assert (kind, event, note) == ("Warning", "BackupFailed", f"{reason}: why it was")
 
@@ -172,8 +170,7 @@ class TestFailures:
         assert "no running pod yet" in bench.status()["message"]
         await bench.clock.advance(600)
         await bench.run()
-        assert bench.phase() == ("Failed", "JobNotStarted")
-        assert bench.jobs == []
+        assert (bench.phase(), bench.jobs) == (("Failed", "JobNotStarted"), [])
         assert bench.holder == ""
 
     async def test_a_foreign_job_of_that_name_is_left_alone(self) -> None:
@@ -186,15 +183,13 @@ class TestFailures:
         bench.api.holding((JOB, foreign))
         await bench.run()
         assert bench.phase() == ("Failed", "ForeignObject")
-        assert bench.uid(JOB, JOB_NAME) == "theirs"
-        assert bench.holder == ""
+        assert (bench.uid(JOB, JOB_NAME), bench.holder) == ("theirs", "")
 
     async def test_a_job_that_nobody_lets_in_is_not_tried_for_ever(self) -> None:
         bench = Bench(None, by_hand())
         bench.api.refuse(f"create Job {JOB_NAME}", api_error(422))
         await bench.run()
-        assert bench.phase() == ("Failed", "JobRefused")
-        assert bench.holder == ""
+        assert (bench.phase(), bench.holder) == (("Failed", "JobRefused"), "")
 
     async def test_a_server_in_trouble_gets_another_try_and_others_the_lock(self) -> None:
         bench = Bench(None, by_hand())
@@ -237,7 +232,6 @@ async def test_another_backup_of_the_name_is_left_to_its_own_pass() -> None:
     stale = status_error({"code": 409, "reason": "Conflict", "message": "modified"})
     bench.api.refuse("apply/status OpenBaoBackup by-hand", stale)
     assert await bench.reconcile(ObjectKey(gen.NAMESPACE, NAME)) == Done(0.0)
-    assert bench.jobs == []
-    assert bench.status() == {}
+    assert (bench.jobs, bench.status()) == ([], {})
     await bench.run()
     assert bench.phase() == ("Running", "BackupRunning")

@@ -49,8 +49,7 @@ class TestWhoGoesFirst:
         for _ in range(100):
             assert isinstance(await bench.run(), Wait | Blocked)
         assert bench.phase() == ("Pending", reason)
-        assert bench.jobs == []
-        assert bench.writes() == ["apply/status OpenBaoBackup by-hand"]
+        assert (bench.jobs, bench.writes()) == ([], ["apply/status OpenBaoBackup by-hand"])
 
     async def test_it_goes_on_when_the_restore_has_ended(self) -> None:
         bench = Bench(None, by_hand())
@@ -99,8 +98,7 @@ class TestWhoGoesFirst:
         assert bench.phase() == ("Running", "BackupRunning")
         bench.report()
         await bench.run()
-        assert bench.phase() == ("Completed", "BackupCompleted")
-        assert bench.holder == ""
+        assert (bench.phase(), bench.holder) == (("Completed", "BackupCompleted"), "")
 
     async def test_a_lock_that_was_taken_by_force_is_left_to_whoever_has_it(self) -> None:
         bench = await running()
@@ -149,5 +147,4 @@ class TestWhoGoesFirst:
         bench.api.holding((CLUSTERS, cluster().marked(uid="uid-of-another").object()))
         bench.restart()
         await bench.run()
-        assert bench.phase() == ("Failed", "ClusterMissing")
-        assert bench.jobs == []
+        assert (bench.phase(), bench.jobs) == (("Failed", "ClusterMissing"), [])

@@ -83,6 +83,10 @@ async def test_after_two_silences_a_server_is_not_asked_and_the_error_says_why()
     )
     assert world.reached == []
     assert (world.gauge("open"), world.gauge("opened_total")) == (1, 1)
+    # Another line of the server, and that address in another namespace, do not close it.
+    assert await world.pass_of("answers", line=TLS) == ""
+    assert await world.pass_of("answers", "other") == ""
+    assert (await world.pass_of("answers")).startswith("SilentError")
 
 
 async def test_each_time_one_question_is_let_through_after_twice_as_long() -> None:
@@ -146,17 +150,6 @@ async def test_a_pod_that_changed_is_asked_at_once() -> None:
     world.pods[IP] = "second"
     assert await world.pass_of("answers") == ""
     assert world.gauge("open") == 0
-
-
-async def test_the_same_address_in_another_namespace_is_another_server() -> None:
-    world = await opened()
-    assert await world.pass_of("answers", "other") == ""
-
-
-async def test_a_handshake_that_works_does_not_close_what_requests_opened() -> None:
-    world = await opened()
-    assert await world.pass_of("answers", line=TLS) == ""
-    assert (await world.pass_of("answers")).startswith("SilentError")
 
 
 async def test_what_is_asked_side_by_side_is_one_silence() -> None:

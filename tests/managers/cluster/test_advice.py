@@ -1,7 +1,7 @@
 """managers.cluster.status.conditions: what speaks against production, the gravest first."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -43,41 +43,35 @@ def advice(
     return f"{found.status} {found.reason}"
 
 
-# sentence: (world, fields without effect, spec, "status reason")
-ROWS: dict[str, tuple[gen.World, tuple[str, ...], dict[str, Any], str]] = {
-    "nobody said what it is for": (FINE, (), {}, "False ProfileNotSet"),
-    "it is for development": (FINE, (), {"profile": "Development"}, "False DevelopmentProfile"),
-    "a field has no effect": (
-        FINE,
-        ("spec.backup is not built",),
-        {"profile": "Hardened"},
-        "False UnsupportedFields",
+class Row(NamedTuple):
+    world: gen.World
+    unserved: tuple[str, ...]
+    spec: dict[str, Any]
+    said: str
+
+
+ROWS = {
+    "nobody said what it is for": Row(FINE, (), {}, "False ProfileNotSet"),
+    "it is for development": Row(FINE, (), {"profile": "Development"}, "False DevelopmentProfile"),
+    "a field has no effect": Row(
+        FINE, ("spec.backup is not built",), {"profile": "Hardened"}, "False UnsupportedFields"
     ),
-    "we hold the key of the authority": (
-        FINE,
-        (),
-        {"profile": "Hardened"},
-        "False OperatorManagedTLS",
+    "we hold the key of the authority": Row(
+        FINE, (), {"profile": "Hardened"}, "False OperatorManagedTLS"
     ),
-    "the seal's key lies beside the data": (
-        FINE,
-        (),
-        {"profile": "Hardened", "tls": EXTERNAL},
-        "False StaticUnsealInUse",
+    "the seal's key lies beside the data": Row(
+        FINE, (), {"profile": "Hardened", "tls": EXTERNAL}, "False StaticUnsealInUse"
     ),
-    "a root token lies in a Secret": (
-        FINE,
-        (),
-        {"profile": "Hardened", "tls": EXTERNAL, "unseal": KMS},
-        "False RootTokenStored",
+    "a root token lies in a Secret": Row(
+        FINE, (), {"profile": "Hardened", "tls": EXTERNAL, "unseal": KMS}, "False RootTokenStored"
     ),
-    "one server too many or too few": (
+    "one server too many or too few": Row(
         WITHOUT_TOKEN,
         (),
         {"profile": "Hardened", "tls": EXTERNAL, "unseal": KMS, "replicas": 4},
         "False EvenReplicas",
     ),
-    "nothing speaks against it": (
+    "nothing speaks against it": Row(
         WITHOUT_TOKEN,
         (),
         {"profile": "Hardened", "tls": EXTERNAL, "unseal": KMS},

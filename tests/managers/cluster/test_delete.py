@@ -26,16 +26,15 @@ class TestRetain:
             assert "ownerReferences" not in metadata
             # It still says whose it was.
             assert metadata["annotations"][labels.OWNER_UID] == "uid-x"
+        assert not any(call.verb == "get" for call in bench.api.calls), "no key is read"
+        bench.api.calls.clear()
+        assert await bench.run("Retain") == Done()
+        assert bench.writes == [], "nor written a second time"
 
     async def test_audit_files_stay(self) -> None:
         bench = Bench((PVC, claim(0, name="x-audit")))
         assert await bench.run("Retain") == Done()
         assert not any(word.startswith("delete") for word in bench.writes)
-
-    async def test_no_key_is_read(self) -> None:
-        bench = Bench(*WHOLE)
-        await bench.run("Retain")
-        assert not any(call.verb == "get" for call in bench.api.calls)
 
     async def test_it_is_what_happens_when_nobody_chose(self) -> None:
         bench = Bench(*WHOLE)
@@ -46,13 +45,6 @@ class TestRetain:
         bench = Bench(*WHOLE)
         assert await bench.deletion.run(None, OWNER, bench.asked) == Done()
         assert bench.writes == [f"patch Secret {name}" for name in KEYS]
-
-    async def test_a_second_time_nothing_is_written(self) -> None:
-        bench = Bench(*WHOLE)
-        await bench.run("Retain")
-        bench.api.calls.clear()
-        assert await bench.run("Retain") == Done()
-        assert bench.writes == []
 
     async def test_keys_that_are_not_there_are_no_trouble(self) -> None:
         bench = Bench()
@@ -138,11 +130,6 @@ class TestSetsOfVoters:
         assert f"x-{FORMER}-0" in gen.expect(Wait, await bench.run(policy)).message
         assert bench.writes == []
 
-    async def test_what_only_looks_like_one_stays(self, policy: str) -> None:
-        bench = Bench((PVC, claim(0, name="data-x-0123-0")), (PVC, claim(0, name="x-backup")))
-        assert await bench.run(policy) == Done()
-        assert bench.writes == []
-
 
 @pytest.mark.parametrize("policy", DELETING)
 class TestDelete:
@@ -154,12 +141,10 @@ class TestDelete:
         assert bench.writes == ["delete StatefulSet x"]
         body = bench.api.body_of("delete StatefulSet x")
         assert body == {"uid": "uid-sts-x", "propagation": "Foreground"}
-
-    async def test_no_volume_goes_while_a_pod_could_write_to_it(self, policy: str) -> None:
-        bench = Bench(*WHOLE)
+        # No volume goes while a pod could write to it.
         bench.lose(STATEFUL_SET, "x")
         assert isinstance(await bench.run(policy), Wait)
-        assert bench.writes == []
+        assert bench.writes == ["delete StatefulSet x"]
 
     async def test_a_set_that_goes_already_is_not_deleted_twice(self, policy: str) -> None:
         bench = Bench((STATEFUL_SET, gen.stateful_set().terminating().object()))
@@ -182,12 +167,9 @@ class TestDelete:
         for n in range(3):
             body = bench.api.body_of(f"delete PersistentVolumeClaim data-x-{n}")
             assert body["uid"] == f"uid-data-x-{n}"
-
-    async def test_keys_stay_with_the_cluster_and_go_with_it(self, policy: str) -> None:
-        bench = Bench()
-        await bench.run(policy)
         for name in KEYS:
-            assert bench.secret(name)["metadata"]["ownerReferences"]
+            assert bench.secret(name)["metadata"]["ownerReferences"], "keys go with the cluster"
+        assert await bench.outside.told() == [], "nothing is kept"
 
     async def test_the_volume_of_audit_files_goes_with_its_proof(self, policy: str) -> None:
         ours = claim(0, name="x-audit", uid="uid-audit")
@@ -209,6 +191,8 @@ class TestDelete:
             (PVC, claim(2, deletionTimestamp="2030-01-01T00:00:00Z")),
             (PVC, claim(3, name="data-y-0", labels=labels.base("y"))),
             (PVC, claim(4, name="scratch-x-0")),
+            (PVC, claim(0, name="data-x-0123-0")),
+            (PVC, claim(0, name="x-backup")),
         )
         assert await bench.run(policy) == Done()
         assert bench.writes == []
@@ -273,11 +257,6 @@ class TestDelete:
         assert (kind, reason) == ("Warning", "VolumesKept")
         assert "data-x-1" in text
         assert "data-x-0" not in text
-
-    async def test_without_anything_kept_nothing_is_told(self, policy: str) -> None:
-        bench = Bench((PVC, claim(0)))
-        await bench.run(policy)
-        assert await bench.outside.told() == []
 
     async def test_a_volume_that_nothing_protects_stays_while_a_pod_runs(self, policy: str) -> None:
         bench = Bench((POD, gen.pod(0).object()), (PVC, claim(0, finalizers=[])), (PVC, claim(1)))

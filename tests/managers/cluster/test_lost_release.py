@@ -33,8 +33,7 @@ async def test_a_lost_status_upgrades_nobody_without_the_lock(
     assert seen.broken == []
     assert gen.present(seen.life.status.operation_lock).holder == UPGRADE_HOLDER
     await seen.passes(60)
-    assert seen.broken == []
-    assert seen.life.status.current_version == NEW
+    assert (seen.broken, seen.life.status.current_version) == ([], NEW)
     assert seen.life.status.upgrade is None
     assert seen.life.gone == ["x-2", "x-1", "x-0"]
 
@@ -55,9 +54,7 @@ async def test_a_lost_status_lets_no_downgrade_pass(monkeypatch: pytest.MonkeyPa
     seen.write_status(whole)
     seen.life.ask_for(version=OLDER)
     await seen.passes()
-    assert seen.broken == []
-    assert seen.life.version == OLD
-    assert seen.life.gone == []
+    assert (seen.broken, seen.life.version, seen.life.gone) == ([], OLD, [])
     assert seen.life.condition("Upgrading") == ("False", "DowngradeBlocked")
     assert seen.life.condition("Available") == ("True", "AllReplicasReady")
 
@@ -89,9 +86,7 @@ async def test_a_release_that_nobody_runs_is_not_rendered(
     seen = await healthy(monkeypatch)
     seen.edit(values)
     await seen.passes(20)
-    assert seen.broken == []
-    assert seen.life.gone == []
-    assert seen.life.version == OLD
+    assert (seen.broken, seen.life.gone, seen.life.version) == ([], [], OLD)
     status = seen.life.status
     assert (gen.present(status.release).version, status.current_version) == (OLD, OLD)
     assert (status.upgrade, status.operation_lock) == (None, None)

@@ -33,14 +33,12 @@ class TestFromIdleToIdle:
         assert world.named(CONFIG_MAP) == {green.config_map}
         assert world.named(POD) == set(world.raft) == of(revision)
         assert world.named(PVC) == {green.data_claim(number) for number in range(3)}
+        self.tells_of_green(world, green)
+        for reason in ("UpgradeStarted", "TrafficSwitched", "UpgradeComplete"):
+            assert world.told.count(reason) == 1
 
-    @OPERATORS
-    async def test_the_status_tells_of_green_as_of_any_cluster(
-        self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
-    ) -> None:
-        world = await begun(monkeypatch, restarts=restarts)
-        await world.settle()
-        status, green = world.status, ServerPool("x", world.status["blueGreen"]["blueRevision"])
+    def tells_of_green(self, world: Takeover, green: ServerPool) -> None:
+        status = world.status
         assert status["release"] == {"version": NEW}
         assert (status["currentVersion"], status["ready"]) == (NEW, "3/3")
         assert status["activeLeader"] == green.pod(0)
@@ -50,34 +48,16 @@ class TestFromIdleToIdle:
         for kind, said in (("Ready", "True"), ("Reconciling", "False"), ("Upgrading", "False")):
             assert world.bench.condition(kind)[0] == said
 
-    async def test_then_a_pass_writes_and_asks_nothing(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_then_nothing_is_written(self, monkeypatch: pytest.MonkeyPatch) -> None:
         world = await begun(monkeypatch)
         await world.settle()
         # Secrets are not watched, and looked at now and then.
         await world.bench.turn()
         await world.bench.turn()
         assert world.bench.api.asked == []
-
-    async def test_then_a_new_operator_writes_nothing(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        world = await begun(monkeypatch)
-        await world.settle()
         await world.restart()
         await world.bench.turn()
-        assert world.writes == []
-
-    async def test_what_happened_is_told_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        world = await begun(monkeypatch)
-        await world.settle()
-        for reason in ("UpgradeStarted", "TrafficSwitched", "UpgradeComplete"):
-            assert world.told.count(reason) == 1
-
-    async def test_no_pod_of_either_pool_is_replaced(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        world = await begun(monkeypatch)
-        await world.settle()
+        assert world.writes == [], "by a new operator"
         for _ in range(10):
             await world.turn()
         assert "PodReplaced" not in world.told
@@ -162,8 +142,7 @@ class TestGivenUp:
     def is_as_before(self, world: Takeover) -> None:
         """Blue serves, and nothing of green is left."""
         assert world.named(POD) == of("") == {one for one, votes in world.raft.items() if votes}
-        assert world.named(STATEFUL_SET) == {"x"}
-        assert world.named(CONFIG_MAP) == {"x-config"}
+        assert (world.named(STATEFUL_SET), world.named(CONFIG_MAP)) == ({"x"}, {"x-config"})
         assert world.named(PVC) == {f"data-x-{number}" for number in range(3)}
         assert world.selected() == labels.servers("x")
         assert world.status["release"] == {"version": OLD}

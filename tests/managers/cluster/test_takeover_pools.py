@@ -108,11 +108,9 @@ class TestRoles:
     def test_blue_counts_as_the_cluster_as_long_as_there_is_a_way_back(self, phase: str) -> None:
         assert voter_pools(at(phase).read()) == (ServerPool("x"), SET)
 
-    def test_green_does_from_then_on(self) -> None:
+    def test_green_does_from_then_on_and_is_never_two_pools(self) -> None:
         assert voter_pools(at("Cleanup").read()) == (SET, ServerPool("x"))
         assert serving_pool(at("Cleanup", blueRevision=BEFORE).read()) == SET
-
-    def test_a_revision_is_never_two_pools(self) -> None:
         assert voter_pools(at("Syncing", blueRevision=GREEN).read()) == (SET,)
 
     @pytest.mark.parametrize("nonsense", ["", "../etc", "0123", "0123456789ABCDEF"])
@@ -183,11 +181,9 @@ class TestImage:
         told = servers(found, self.seen(self.BLUE), Inputs("", Files("")))
         assert told.intents == ()
         assert told.outcome == found.green.images.outcome
-
-    def test_its_file_may_be_there_before(self) -> None:
-        seen = self.seen(self.BLUE)
-        made = files(meant(at("DeployingGreen", self.POLICY), seen), seen)
-        assert [one.key.name for one in made.intents] == [SET.config_map]
+        # Its file may be there before.
+        (config,) = files(found, self.seen(self.BLUE)).intents
+        assert config.key.name == SET.config_map
 
     def test_what_was_proven_is_what_it_runs(self) -> None:
         seen = self.seen(self.BLUE, self.WANTED)
@@ -207,10 +203,8 @@ class TestVolumes:
         told: str = claim["spec"]["resources"]["requests"]["storage"]
         return told
 
-    def test_those_of_a_set_that_is_there_keep_their_size(self) -> None:
+    def test_those_of_a_set_that_is_there_keep_their_size_and_others_have_the_new_one(self) -> None:
         assert self.size(world()) == "1Gi"
-
-    def test_a_set_that_is_made_has_the_size_that_is_asked_for(self) -> None:
         assert self.size(world(green=False)) == "2Gi"
 
 
@@ -246,17 +240,14 @@ class TestReload:
 
 class TestTraffic:
     @pytest.mark.parametrize("phase", ["Idle", *PHASES_WITH_GREEN[:-1], "RollbackCleanup"])
-    def test_clients_stay_at_blue_by_its_label(self, phase: str) -> None:
+    def test_clients_stay_at_blue_by_its_label_or_revision(self, phase: str) -> None:
         found = selector(meant(at(phase), world(first=True)))
         assert found == {**labels.servers("x"), labels.FIRST_SET: "true"}
+        found = selector(meant(at(phase, blueRevision=BEFORE), world(first=True)))
+        assert found == {**labels.servers("x"), labels.REVISION: BEFORE}
 
     def test_before_any_pod_has_it_nothing_is_narrowed(self) -> None:
         assert selector(meant(at("Idle"), world(green=False))) == labels.servers("x")
-
-    @pytest.mark.parametrize("phase", ["Idle", "Syncing"])
-    def test_a_blue_with_a_revision_is_told_by_that(self, phase: str) -> None:
-        found = selector(meant(at(phase, blueRevision=BEFORE), world(first=True)))
-        assert found == {**labels.servers("x"), labels.REVISION: BEFORE}
 
     @pytest.mark.parametrize("phase", ["DemotingBlue", "Cleanup"])
     def test_clients_are_sent_to_green(self, phase: str) -> None:
@@ -277,15 +268,11 @@ class TestMarks:
         told = planned(cluster, seen)
         return [one.target for one in told.effects if one.name == MarkFirst.name]
 
-    def test_blue_is_labelled_before_green_is_made(self) -> None:
+    def test_blue_is_labelled_before_green_is_made_and_a_pod_that_was_made_anew(self) -> None:
         assert self.marked(at("Idle"), world(green=False)) == ["x-0", "x-1", "x-2"]
-
-    def test_a_pod_that_was_made_anew_is_labelled_again(self) -> None:
         seen = world(first=True)
         pods = (replace(seen.pods[0], first_set=False), *seen.pods[1:])
         assert self.marked(at("Syncing"), replace(seen, pods=pods)) == ["x-0"]
-
-    def test_nobody_else_is(self) -> None:
         assert self.marked(at("Syncing", blueRevision=BEFORE), world()) == []
         assert self.marked(at("Cleanup"), turned(world())) == []
         plain = gen.cluster().initialized()

@@ -140,15 +140,12 @@ class TestAnnouncements:
         await bench.write(self.STATUS, TOLD)
         assert (await bench.told()).count(TOLD.reason) == 1
 
-    async def test_not_when_the_write_fails(self) -> None:
+    async def test_not_when_the_write_fails_or_the_cluster_is_gone_meanwhile(self) -> None:
         bench = Bench(at("JoiningMesh"))
         bench.api.refuse("apply/status OpenBaoCluster x", api_error(500))
         with pytest.raises(ServerError):
             await bench.write(self.STATUS, TOLD)
         assert await bench.told() == []
-
-    async def test_not_when_the_cluster_is_gone_meanwhile(self) -> None:
-        bench = Bench(at("JoiningMesh"))
         bench.api.objects.clear()
         await bench.write(self.STATUS, TOLD)
         assert await bench.told() == []
@@ -171,28 +168,26 @@ def replace_phase(status: ClusterStatus, phase: str) -> Any:
     return gen.present(status.blue_green).model_copy(update={"phase": phase})
 
 
-class TestImages:
-    async def asked(self, cluster: gen.Cluster) -> list[str]:
-        verifier = Asked()
-        caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
-        observer = observer_of(Outside(), caches, images=verifier)
-        asking = cluster.wanting(imageVerification=POLICY)
-        await observer.observe(asking.read(), asking.owner())
-        return [one.reference.rpartition(":")[2] for one in verifier.questions]
+# sentence: (cluster, versions of the images that are asked about)
+IMAGES: dict[str, tuple[gen.Cluster, list[str]]] = {
+    "those of both pools": (at("Syncing"), ["2.4.0", "2.4.1"]),
+    "one image of both": (at("Cleanup").having(release={"version": "2.4.1"}), ["2.4.1"]),
+    "the next one is not before it is begun": (
+        PLAIN.having(release={"version": "2.4.0"}),
+        ["2.4.0"],
+    ),
+    "none while paused": (at("Syncing").wanting(paused=True), []),
+}
 
-    async def test_those_of_both_sets_are_asked_about_once(self) -> None:
-        assert sorted(await self.asked(at("Syncing"))) == ["2.4.0", "2.4.1"]
 
-    async def test_one_image_of_both_is_asked_about_once(self) -> None:
-        same = at("Cleanup").having(release={"version": "2.4.1"})
-        assert await self.asked(same) == ["2.4.1"]
-
-    async def test_the_next_one_is_not_asked_about_before_it_is_begun(self) -> None:
-        unbegun = PLAIN.having(release={"version": "2.4.0"})
-        assert await self.asked(unbegun) == ["2.4.0"]
-
-    async def test_nobody_is_asked_while_paused(self) -> None:
-        assert await self.asked(at("Syncing").wanting(paused=True)) == []
+@pytest.mark.parametrize(("cluster", "versions"), IMAGES.values(), ids=IMAGES.keys())
+async def test_images_are_asked_about_once(cluster: gen.Cluster, versions: list[str]) -> None:
+    verifier = Asked()
+    caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
+    observer = observer_of(Outside(), caches, images=verifier)
+    asking = cluster.wanting(imageVerification=POLICY)
+    await observer.observe(asking.read(), asking.owner())
+    assert sorted(one.reference.rpartition(":")[2] for one in verifier.questions) == versions
 
 
 def test_a_pass_changes_no_facts() -> None:

@@ -130,8 +130,7 @@ class TestAnotherTry:
         world = await self.failed(monkeypatch)
         for _ in range(20):
             await world.turn()
-        assert world.phases == ["Idle"]
-        assert world.bench.condition("Upgrading")[0] == "False"
+        assert (world.phases, world.bench.condition("Upgrading")[0]) == (["Idle"], "False")
 
     async def test_a_person_orders_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         world = await self.failed(monkeypatch)

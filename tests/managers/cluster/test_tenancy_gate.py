@@ -1,5 +1,7 @@
 """managers.cluster.tenancy_gate: no pass without rights, and what of that is told."""
 
+import pytest
+
 from contracts.api.group import CLUSTERS
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.tenancy_gate import GRACE_PERIOD, GatedReconciler, GateReporter
@@ -78,24 +80,20 @@ async def test_what_lasts_is_told_in_the_status() -> None:
     assert bench.passes == 0
 
 
-async def test_without_the_rights_of_a_tenant_no_status_is_tried() -> None:
+# sentence: (cluster, what the gate says)
+SILENT: dict[str, tuple[gen.Cluster, Wait]] = {
+    "no rights of a tenant": (gen.cluster(), CLOSED),
+    "it goes": (gen.cluster().marked(deletionTimestamp="2030-01-01T00:00:00Z"), PENDING),
+    "it cannot be read": (gen.cluster(replicas="many"), PENDING),
+}
+
+
+@pytest.mark.parametrize(("cluster", "held"), SILENT.values(), ids=SILENT.keys())
+async def test_no_status_is_tried(cluster: gen.Cluster, held: Wait) -> None:
     bench = Bench()
-    bench.held = CLOSED
+    bench.show(cluster)
+    bench.held = held
     await bench.telling(KEY)
     await bench.outside.clock.advance(GRACE_PERIOD * 2)
-    assert await bench.telling(KEY) == CLOSED
+    assert await bench.telling(KEY) == held
     assert bench.outside.api.asked == []
-
-
-async def test_a_cluster_that_goes_or_cannot_be_read_waits_without_a_word() -> None:
-    for cluster in (
-        gen.cluster().marked(deletionTimestamp="2030-01-01T00:00:00Z"),
-        gen.cluster(replicas="many"),
-    ):
-        bench = Bench()
-        bench.show(cluster)
-        bench.held = PENDING
-        await bench.telling(KEY)
-        await bench.outside.clock.advance(GRACE_PERIOD)
-        assert await bench.telling(KEY) == PENDING
-        assert bench.outside.api.asked == []

@@ -54,8 +54,7 @@ def test_no_other_pod_gets_the_accounts_token_by_accident() -> None:
 
 def test_a_server_labels_its_own_pod_and_does_nothing_else() -> None:
     (rule,) = bodies()[ROLE]["rules"]
-    assert rule["apiGroups"] == [""]
-    assert rule["resources"] == ["pods"]
+    assert (rule["apiGroups"], rule["resources"]) == ([""], ["pods"])
     assert set(rule["verbs"]) == {"get", "patch", "update"}
     assert rule["resourceNames"]
     assert not any("*" in word for words in rule.values() for word in words)

@@ -74,8 +74,7 @@ async def test_b41_a_running_cluster_costs_the_registry_nothing() -> None:
             await here.clock.advance(PROVEN_FOR)
         restarted = ImageVerifier(here.api, here.clock)
         assert (await restarted.verdict(here.question(), [first.record])).pinned == first.pinned
-        assert here.server.requests == 0
-        assert here.api.asked == []
+        assert (here.server.requests, here.api.asked) == (0, [])
 
 
 async def test_b41_an_answer_that_nobody_wrote_down_is_kept_for_a_while() -> None:

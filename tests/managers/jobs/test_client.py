@@ -34,21 +34,15 @@ def there(resource: Any = JOB, owner: Object | None = None, **content: Any) -> t
     return resource, {**head, "metadata": metadata, **content}
 
 
-async def test_a_job_is_made_under_its_run() -> None:
+async def test_a_job_is_made_under_its_run_and_a_second_try_meets_it() -> None:
     api = FakeApi()
-    seen = await Jobs(api).ensure(wanted(), RUN)
-    assert (seen.state, seen.foreign) == ("Active", False)
+    first = await Jobs(api).ensure(wanted(), RUN)
+    assert (first.state, first.foreign) == ("Active", False)
     made = api.body_of(CREATE)
     assert made["metadata"]["ownerReferences"] == [RUN.reference()]
     assert api.asked == [CREATE]
-
-
-async def test_a_second_try_meets_the_first_one() -> None:
-    api = FakeApi()
-    first = await Jobs(api).ensure(wanted(), RUN)
     again = await Jobs(api).ensure(wanted(), RUN)
-    assert again.uid == first.uid
-    assert not again.foreign
+    assert (again.uid, again.foreign) == (first.uid, False)
     assert len(api.of(JOB)) == 1
 
 
@@ -127,28 +121,18 @@ async def test_a_job_is_cancelled_by_its_uid() -> None:
     assert api.of(JOB) == []
 
 
-async def test_the_rights_of_a_run_belong_to_it() -> None:
+async def test_the_rights_of_a_run_belong_to_it_and_stay_as_they_were() -> None:
     api = FakeApi()
-    await Jobs(api).ensure_rights(RUN, RIGHTS)
+    jobs = Jobs(api)
+    await jobs.ensure_rights(RUN, RIGHTS)
     for resource in (ROLE, ROLE_BINDING):
         (live,) = api.of(resource)
         assert live["metadata"]["ownerReferences"] == [RUN.reference()]
         assert live["metadata"]["name"] == NAME
-
-
-async def test_rights_that_are_right_are_read_and_not_written() -> None:
-    api = FakeApi()
-    jobs = Jobs(api)
-    await jobs.ensure_rights(RUN, RIGHTS)
     api.calls.clear()
     await jobs.ensure_rights(RUN, RIGHTS)
     assert [call.verb for call in api.calls] == ["create", "get", "create", "get"]
-
-
-async def test_rights_that_somebody_widened_are_as_they_were() -> None:
-    api = FakeApi()
-    jobs = Jobs(api)
-    await jobs.ensure_rights(RUN, RIGHTS)
+    # Somebody widens them.
     before = api.of(ROLE)[0]["rules"]
     api.objects[(ROLE, KEY)]["rules"] = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
     await jobs.ensure_rights(RUN, RIGHTS)

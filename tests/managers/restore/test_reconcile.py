@@ -32,6 +32,12 @@ async def finish(bench: Bench) -> None:
         await bench.look()
 
 
+async def started() -> Bench:
+    bench = Bench()
+    await bench.look()
+    return bench
+
+
 async def test_a_restore_from_its_beginning_to_its_end() -> None:
     bench = Bench()
     assert isinstance(await bench.look(), Wait)
@@ -44,8 +50,16 @@ async def test_a_restore_from_its_beginning_to_its_end() -> None:
     assert bench.lock["holder"] == "openbaorestore/monday"
     assert execution["lockEpoch"] == bench.lock["epoch"]
 
+    writes = list(bench.api.writes)
+    for _ in range(5):
+        await bench.look()
+    assert bench.api.writes == writes, "while it waits"
+
     await finish(bench)
     await _check_completed(bench)
+    bench.api.calls.clear()
+    assert isinstance(await bench.look(), Done)
+    assert bench.api.asked == [], "once it has ended"
 
 
 async def _check_completed(bench: Bench) -> None:
@@ -64,8 +78,7 @@ async def _check_completed(bench: Bench) -> None:
 
 
 async def test_the_servers_are_restarted_only_when_all_have_the_data() -> None:
-    bench = Bench()
-    await bench.look()
+    bench = await started()
     bench.servers.index = 6
     await finish(bench)
     assert bench.stage == "Recovering"
@@ -78,8 +91,7 @@ async def test_the_servers_are_restarted_only_when_all_have_the_data() -> None:
 
 
 async def test_a_server_that_does_not_get_the_data_is_told_and_a_person_may_go_on() -> None:
-    bench = Bench()
-    await bench.look()
+    bench = await started()
     bench.servers.index = 6
     await finish(bench)
     await bench.clock.advance(CONVERGENCE.total_seconds())
@@ -92,8 +104,7 @@ async def test_a_server_that_does_not_get_the_data_is_told_and_a_person_may_go_o
 
 
 async def test_deleted_while_the_data_spread_it_stays_until_all_have_them() -> None:
-    bench = Bench()
-    await bench.look()
+    bench = await started()
     bench.servers.index = 6
     await finish(bench)
     assert isinstance(await deleted(bench), Wait)
@@ -102,24 +113,6 @@ async def test_deleted_while_the_data_spread_it_stays_until_all_have_them() -> N
     await deleted(bench)
     assert bench.cluster_status["restore"]["uid"] == UID
     assert bench.lock is None
-
-
-async def test_an_ended_restore_costs_no_request() -> None:
-    bench = Bench()
-    await bench.look()
-    await finish(bench)
-    bench.api.calls.clear()
-    assert isinstance(await bench.look(), Done)
-    assert bench.api.asked == []
-
-
-async def test_what_waits_writes_nothing_twice() -> None:
-    bench = Bench()
-    await bench.look()
-    before = len(bench.api.writes)
-    for _ in range(5):
-        await bench.look()
-    assert bench.api.writes[before:] == []
 
 
 async def lived(kill: "tuple[str, int] | None") -> Bench:
@@ -155,8 +148,7 @@ async def test_killed_at_any_write_it_ends_as_if_it_had_not_been() -> None:
 
 
 async def test_killed_before_the_claim_it_failed_and_nothing_is_known_to_be_touched() -> None:
-    bench = Bench()
-    await bench.look()
+    bench = await started()
     bench.end_job("Failed")
     await bench.look()
     assert (bench.status["phase"], bench.reason()) == ("Failed", "RestoreFailed")
@@ -165,8 +157,7 @@ async def test_killed_before_the_claim_it_failed_and_nothing_is_known_to_be_touc
 
 
 async def test_killed_after_the_claim_it_is_unknown_and_no_second_job_is_made() -> None:
-    bench = Bench()
-    await bench.look()
+    bench = await started()
     await bench.claim()
     bench.end_job("Failed")
     await bench.look()
@@ -179,8 +170,7 @@ async def test_killed_after_the_claim_it_is_unknown_and_no_second_job_is_made() 
 
 
 async def unknown() -> Bench:
-    bench = Bench()
-    await bench.look()
+    bench = await started()
     await bench.claim()
     bench.api.objects.pop((JOB, JOB_KEY))
     await bench.look()
@@ -219,8 +209,7 @@ async def test_another_word_decides_nothing_and_is_told(word: str) -> None:
 
 
 async def test_the_late_word_of_the_job_is_believed() -> None:
-    bench = Bench()
-    await bench.look()
+    bench = await started()
     await bench.claim()
     bench.end_job("Complete")
     await bench.look()
@@ -232,8 +221,7 @@ async def test_the_late_word_of_the_job_is_believed() -> None:
 
 async def test_a_claim_and_the_end_of_the_run_exclude_each_other() -> None:
     """The operator saw no claim and wants to end the run; the job claims in between."""
-    bench = Bench()
-    await bench.look()
+    bench = await started()
     bench.end_job("Failed")
     bench.api.meanwhile = bench.claim
     assert isinstance(await bench.look(), Wait)
@@ -243,8 +231,7 @@ async def test_a_claim_and_the_end_of_the_run_exclude_each_other() -> None:
 
 
 async def test_a_job_of_an_older_version_of_the_object_cannot_claim() -> None:
-    bench = Bench()
-    await bench.look()
+    bench = await started()
     stale = bench.live["metadata"]["resourceVersion"]
     bench.end_job("Failed")
     await bench.look()
@@ -276,8 +263,7 @@ async def test_it_waits_for_the_lock_and_names_its_holder() -> None:
     bench = Bench()
     locks = await hold(bench, BACKUP)
     assert isinstance(await bench.look(), Wait)
-    assert bench.status["phase"] == "Validating"
-    assert bench.reason() == "OperationLockBlocked"
+    assert (bench.status["phase"], bench.reason()) == ("Validating", "OperationLockBlocked")
     assert "Backup of openbaobackup/nightly (Job backup-nightly)" in bench.status["message"]
     await locks.release(CLUSTER, BACKUP.holder, uid="uid-x")
     await bench.look()
@@ -317,8 +303,7 @@ async def deleted(bench: Bench) -> Any:
 
 
 async def test_a_deleted_restore_gives_the_lock_back() -> None:
-    bench = Bench()
-    await bench.look()
+    bench = await started()
     await deleted(bench)
     assert bench.live["metadata"]["finalizers"] == []
     assert bench.lock is None
@@ -326,8 +311,7 @@ async def test_a_deleted_restore_gives_the_lock_back() -> None:
 
 
 async def test_while_it_sends_it_stays() -> None:
-    bench = Bench()
-    await bench.look()
+    bench = await started()
     await bench.claim()
     assert isinstance(await deleted(bench), Wait)
     assert bench.lock is not None
@@ -361,6 +345,12 @@ async def test_a_reason_of_elsewhere_becomes_one_of_a_restore() -> None:
 # --- the job ------------------------------------------------------------------------------------
 
 
+def env_of(bench: Bench) -> RestoreEnv:
+    container = gen.present(bench.job)["spec"]["template"]["spec"]["containers"][0]
+    given = {one["name"]: one["value"] for one in container["env"] if "value" in one}
+    return RestoreEnv.from_environment(given)
+
+
 async def test_the_orders_of_the_job() -> None:
     bench = Bench(jwtAuthRole="mine", source={
         "target": {"provider": "s3", "endpoint": "https://s3.example.com", "bucket": "b"},
@@ -368,23 +358,18 @@ async def test_the_orders_of_the_job() -> None:
     })  # fmt: skip
     await bench.look()
     assert bench.executors.asked.role == "mine"
-    assert bench.job is not None
-    container = bench.job["spec"]["template"]["spec"]["containers"][0]
-    given = {one["name"]: one["value"] for one in container["env"] if "value" in one}
-    env = RestoreEnv.from_environment(given)
+    env = env_of(bench)
     assert (env.run.uid, env.run.resource, env.key) == (UID, "openbaorestores", "a/b.snap")
     assert (env.expected_digest, env.expected_size) == ("sha256:" + "1" * 64, 7)
     assert env.expected_seal.startswith("static:")
     assert not env.force
     assert env.deadline
-    assert bench.job["spec"]["backoffLimit"] == 0
+    assert gen.present(bench.job)["spec"]["backoffLimit"] == 0
     assert bench.api.of(NETWORK_POLICY)
 
 
 async def test_with_force_the_seal_is_left_to_the_server() -> None:
     bench = Bench(force=True)
     await bench.look()
-    container = gen.present(bench.job)["spec"]["template"]["spec"]["containers"][0]
-    given = {one["name"]: one["value"] for one in container["env"] if "value" in one}
-    env = RestoreEnv.from_environment(given)
+    env = env_of(bench)
     assert (env.force, env.expected_seal) == (True, "")

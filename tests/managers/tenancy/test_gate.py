@@ -90,6 +90,5 @@ def test_the_first_gate_that_holds_speaks() -> None:
 
 
 def test_what_a_tenant_is_about() -> None:
-    assert target_of(tenant()) == NAMESPACE
-    assert target_of({"spec": {"targetNamespace": 1}}) == ""
+    assert (target_of(tenant()), target_of({"spec": {"targetNamespace": 1}})) == (NAMESPACE, "")
     assert target_of({}) == ""

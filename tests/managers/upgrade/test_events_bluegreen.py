@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -123,81 +123,75 @@ def safe_mode() -> Told:
     return world
 
 
+class Row(NamedTuple):
+    live: Callable[[], Told]
+    expected: list[str]
+
+
 # sentence: (what happens, the events in their order)
-LIVES: dict[str, tuple[Callable[[], Told], list[str]]] = {
-    "all goes well": (
+LIVES = {
+    "all goes well": Row(
         whole,
-        ["UpgradeStarted", *PHASES, "TrafficSwitched", "BlueGreenPhase", "UpgradeComplete"],
-    ),
-    "read replicas follow": (
+        ["UpgradeStarted", *PHASES, "TrafficSwitched", "BlueGreenPhase", "UpgradeComplete"]),
+    "read replicas follow": Row(
         with_read_replicas,
         [
             "UpgradeStarted", *PHASES, "TrafficSwitched", "BlueGreenPhase", "BlueGreenPhase",
             "UpgradeComplete",
-        ],
-    ),
-    "a person approves": (
+        ]),
+    "a person approves": Row(
         approved,
         [
             "UpgradeStarted", *PHASES, "BlueGreenPromotionApproved", "TrafficSwitched",
             "BlueGreenPhase", "UpgradeComplete",
-        ],
-    ),
-    "a person approves the removal": (
+        ]),
+    "a person approves the removal": Row(
         cleanup_approved,
         [
             "UpgradeStarted", *PHASES, "TrafficSwitched", "BlueGreenPhase",
             "BlueGreenCleanupApproved", "UpgradeComplete",
-        ],
-    ),
-    "a snapshot comes first": (
+        ]),
+    "a snapshot comes first": Row(
         with_snapshot,
         [
             "PreUpgradeSnapshotStarted", "UpgradeStarted", "BlueGreenPhase",
             "PreUpgradeSnapshotCompleted", *PHASES[1:], "TrafficSwitched", "BlueGreenPhase",
             "UpgradeComplete",
-        ],
-    ),
-    "no snapshot can be taken": (
+        ]),
+    "no snapshot can be taken": Row(
         without_snapshot,
         [
             "PreUpgradeSnapshotStarted", "UpgradeStarted",
             *(["PreUpgradeSnapshotFailed", "PreUpgradeSnapshotStarted"] * 2), "UpgradeFailed",
-        ],
-    ),
-    "nobody wants it any more": (
+        ]),
+    "nobody wants it any more": Row(
         taken_back_at_once,
-        ["PreUpgradeSnapshotStarted", "UpgradeStarted", "UpgradeCancelled"],
-    ),
-    "a Job fails once": (
+        ["PreUpgradeSnapshotStarted", "UpgradeStarted", "UpgradeCancelled"]),
+    "a Job fails once": Row(
         one_job_fails,
         [
             "UpgradeStarted", *PHASES[:2], "UpgradeJobFailed", *PHASES[2:], "TrafficSwitched",
             "BlueGreenPhase", "UpgradeComplete",
-        ],
-    ),
-    "it goes back": (
+        ]),
+    "it goes back": Row(
         rolled_back,
         [
             "UpgradeStarted", *PHASES, "TrafficSwitched", "RollbackStarted", "BlueGreenPhase",
             "RollbackComplete",
-        ],
-    ),
-    "it is too late to go back": (
+        ]),
+    "it is too late to go back": Row(
         rolled_back_too_late,
         [
             "UpgradeStarted", *PHASES, "TrafficSwitched", "BlueGreenPhase", "RollbackRefused",
             "UpgradeComplete",
-        ],
-    ),
-    "going back fails": (
+        ]),
+    "going back fails": Row(
         safe_mode,
         [
             "UpgradeStarted", *PHASES, "TrafficSwitched", "RollbackStarted",
             *(["UpgradeJobFailed"] * 4), "BreakGlassEntered", "BreakGlassAcknowledged",
             "BlueGreenPhase", "RollbackComplete",
-        ],
-    ),
+        ]),
 }  # fmt: skip
 
 

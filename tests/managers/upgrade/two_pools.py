@@ -381,10 +381,7 @@ BLUE = {f"{NAME}-{number}": True for number in range(SIZE)}
 
 def as_before(world: TwoPools) -> None:
     """Blue votes and serves; nothing of green is left, and nothing was accepted."""
-    assert world.raft == BLUE
-    assert world.leader == "x-0"
+    assert (world.raft, world.leader) == (BLUE, "x-0")
     assert set(world.sets) == {""}
     assert set(world.claims) == {f"data-{pod}" for pod in BLUE}
-    assert world.traffic == ""
-    assert world.release == OLD
-    assert world.lock == ""
+    assert (world.traffic, world.release, world.lock) == ("", OLD, "")

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -38,168 +39,148 @@ def world(*pods: gen.Pod, quorum: Quorum | None = WELL) -> gen.World:
     return gen.world().with_set(live).with_pods(*pods).with_quorum(quorum)
 
 
-def test_the_last_one_is_asked_to_step_down_first() -> None:
-    made = move(world(*LAST_IS_OLD))
-    assert made.kind == "step-down"
-    assert gen.present(made.pod).name == "x-0"
+def shown(made: RolloutAction) -> str:
+    return " ".join(filter(None, (made.kind, made.pod and made.pod.name)))
 
 
-def test_it_goes_once_another_one_leads() -> None:
-    followed = LEAD.saying(active="false")
-    made = move(world(followed, NEW_ONE.saying(active="true"), NEW_TWO))
-    assert (made.kind, made.pod and made.pod.name) == ("replace", "x-0")
+class Row(NamedTuple):
+    world: gen.World
+    expected: str
+    why: str = ""
 
 
-def test_it_stays_while_nobody_leads() -> None:
-    made = move(world(LEAD.saying(active="false"), NEW_ONE, NEW_TWO))
-    assert made.kind == "rest"
+LAST = world(*LAST_IS_OLD)
+FOLLOWED = LEAD.saying(active="false")
+SECONDS = timedelta(seconds=5)
+FOLLOWER_ILL = Quorum((*WELL.servers[:2], RaftServer("x-2", True, False)), failure_tolerance=0)
+ROWS = {
+    "the last one is asked to step down first": Row(LAST, "step-down x-0"),
+    "it goes once another one leads": Row(
+        world(FOLLOWED, NEW_ONE.saying(active="true"), NEW_TWO), "replace x-0"
+    ),
+    "it stays while nobody leads": Row(world(FOLLOWED, NEW_ONE, NEW_TWO), "rest"),
+    "it is not asked again at once": Row(
+        LAST.tried(StepDown.name, "uid-x-0", SECONDS), "hold x-0", "step down"
+    ),
+    "it is asked again after a while": Row(
+        LAST.tried(StepDown.name, "uid-x-0", STEP_DOWN_AGAIN), "step-down x-0"
+    ),
+    "one that may not be asked hands over when it ends": Row(
+        LAST.tried(StepDown.name, "uid-x-0", refused="403"), "replace x-0"
+    ),
+    "without a login the leader hands over when it ends": Row(
+        world(*LAST_IS_OLD, quorum=None), "replace x-0"
+    ),
+    "it leads on while a follower is ill": Row(
+        world(*LAST_IS_OLD, quorum=FOLLOWER_ILL), "hold x-0", "x-2"
+    ),
+}
+
+# Nobody goes before it is proven that the leader reaches a pod that was replaced.
+OLD_ONE = gen.pod(1).made_from("old").ready()
+BORN = NEW_TWO.born(SECONDS)
+TWO_NEW = world(LEAD, NEW_ONE.born(timedelta(seconds=30)), BORN)
+FORMER = gen.pod(0).made_from("old").ready()
+LATE = Quorum((*WELL.servers[:2], RaftServer("x-2", True, True, follows=False)), 1)
+ILL = Quorum((*WELL.servers[:2], RaftServer("x-2", True, False, follows=False)), 0)
+ONE_LATE = Quorum(
+    (WELL.servers[0], RaftServer("x-1", True, True, follows=False), WELL.servers[2]), 1
+)
+ROWS |= {
+    "new: the leader writes something for it first": Row(
+        world(LEAD, OLD_ONE, BORN), "mark x-2", "x-2 is new"
+    ),
+    "new: then the next one goes": Row(
+        world(LEAD, OLD_ONE, BORN).tried(MarkLog.name, "uid-x-2"), "replace x-1"
+    ),
+    "new: not before it follows": Row(
+        world(LEAD, OLD_ONE, BORN, quorum=LATE).tried(MarkLog.name, "uid-x-2"), "hold x-1"
+    ),
+    "new: a leader steps down if another can lead, whatever the newest does": Row(
+        world(LEAD, NEW_ONE, BORN, quorum=ILL), "step-down x-0"
+    ),
+    "new: it does not while nothing proves that another can": Row(TWO_NEW, "mark x-1"),
+    "new: it does once that is proven": Row(
+        TWO_NEW.tried(MarkLog.name, "uid-x-1"), "step-down x-0"
+    ),
+    "new: it does not while the only proven one is late": Row(
+        world(LEAD, NEW_ONE, BORN, quorum=ONE_LATE).tried(MarkLog.name, "uid-x-2"), "hold x-0"
+    ),
+    "new: the former leader goes once the newest follows the next": Row(
+        world(FORMER, NEW_ONE.saying(active="true"), BORN, quorum=LATE).tried(
+            MarkLog.name, "uid-x-2"
+        ),
+        "hold x-0",
+    ),
+    "new: one that runs for a minute needs no proof": Row(
+        world(LEAD, OLD_ONE, NEW_TWO.born(YOUNG)), "replace x-1"
+    ),
+    "new: nothing can be proven without a login": Row(
+        world(LEAD, OLD_ONE, BORN, quorum=None), "replace x-1"
+    ),
+}
+
+# The leader is of another version than a follower, and does not hear of its health.
+HOUR_OLD = NEW_TWO.born(timedelta(hours=1))
+BY_LOG = RaftServer("x-2", True, True, judged_by_log=True)
+MIXED = world(LEAD, OLD_ONE, HOUR_OLD, quorum=Quorum((*WELL.servers[:2], BY_LOG), 1))
+BEHIND = Quorum((*WELL.servers[:2], replace(BY_LOG, healthy=False, follows=False)), 1)
+BOTH_BY_LOG = Quorum((WELL.servers[0], *(replace(BY_LOG, node_id=f"x-{n}") for n in (1, 2))), 1)
+UNPROVEN = world(LEAD, NEW_ONE, HOUR_OLD, quorum=BOTH_BY_LOG)
+ROWS |= {
+    "mixed: its log has to prove that it follows": Row(MIXED, "mark x-2"),
+    "mixed: and lately": Row(MIXED.tried(MarkLog.name, "uid-x-2", YOUNG), "mark x-2"),
+    "mixed: then the next one goes": Row(
+        MIXED.tried(MarkLog.name, "uid-x-2", SECONDS), "replace x-1"
+    ),
+    "mixed: not while its log is behind": Row(
+        world(LEAD, OLD_ONE, HOUR_OLD, quorum=BEHIND).tried(MarkLog.name, "uid-x-2", SECONDS),
+        "hold x-1",
+        "x-2",
+    ),
+    "mixed: a refused proof holds it": Row(
+        MIXED.tried(MarkLog.name, "uid-x-2", SECONDS, "403"),
+        "hold x-1",
+        "403. The operator tries again every 60 s",
+    ),
+    "mixed: and is tried again": Row(
+        MIXED.tried(MarkLog.name, "uid-x-2", YOUNG, "403"), "mark x-2"
+    ),
+    "mixed: a leader does not step down for one without proof": Row(UNPROVEN, "mark x-1"),
+    "mixed: it does for one with proof": Row(
+        UNPROVEN.tried(MarkLog.name, "uid-x-2", SECONDS), "step-down x-0"
+    ),
+}
+
+# A change that broke a pod must not keep the change that repairs it from it.
+DOWN = gen.pod(2).made_from("old").waiting("ImagePullBackOff")
+ROWS |= {
+    "broken: one that does not run goes even beside another": Row(
+        world(LEAD, NEW_ONE.unready(), DOWN), "replace x-2"
+    ),
+    "broken: one that may still vote stays beside another": Row(
+        world(LEAD, NEW_ONE.unready(), gen.pod(2).made_from("old").ready().unready()), "rest"
+    ),
+    "broken: a new one that does not run stops the roll": Row(
+        world(LEAD, OLD_ONE, NEW_TWO.unready().waiting("CrashLoopBackOff")), "rest"
+    ),
+    "one whose server cannot even start goes at once": Row(
+        world(LEAD.made_from("new"), NEW_ONE, DOWN.born(timedelta(seconds=1))), "replace x-2"
+    ),
+}
 
 
-def test_it_is_not_asked_again_at_once() -> None:
-    made = move(world(*LAST_IS_OLD).tried(StepDown.name, "uid-x-0", timedelta(seconds=5)))
-    assert made.kind == "hold"
-    assert "step down" in made.why
-
-
-def test_it_is_asked_again_after_a_while() -> None:
-    made = move(world(*LAST_IS_OLD).tried(StepDown.name, "uid-x-0", STEP_DOWN_AGAIN))
-    assert made.kind == "step-down"
-
-
-def test_one_that_may_not_be_asked_hands_over_when_it_ends() -> None:
-    made = move(world(*LAST_IS_OLD).tried(StepDown.name, "uid-x-0", refused="403"))
-    assert (made.kind, made.pod and made.pod.name) == ("replace", "x-0")
-
-
-def test_without_a_login_the_leader_hands_over_when_it_ends() -> None:
-    made = move(world(*LAST_IS_OLD, quorum=None))
-    assert (made.kind, made.pod and made.pod.name) == ("replace", "x-0")
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+def test_row(row: Row) -> None:
+    made = move(row.world)
+    assert shown(made) == row.expected
+    assert row.why in made.why
 
 
 def test_a_single_server_is_not_asked() -> None:
     alone = world(LEAD, quorum=Quorum((RaftServer("x-0", True, True),), 0))
     made = move(alone.with_set(gen.stateful_set().sized(1).made_from("new")), 1)
     assert made.kind == "replace"
-
-
-def test_it_leads_on_while_a_follower_is_ill() -> None:
-    ill = Quorum((*WELL.servers[:2], RaftServer("x-2", True, False)), failure_tolerance=0)
-    made = move(world(*LAST_IS_OLD, quorum=ill))
-    assert made.kind == "hold"
-    assert "x-2" in made.why
-
-
-class TestNewPods:
-    """Nobody goes before it is proven that the leader reaches a pod that was replaced."""
-
-    OLD = gen.pod(1).made_from("old").ready()
-    NEW = NEW_TWO.born(timedelta(seconds=5))
-
-    def test_the_leader_writes_something_for_it_first(self) -> None:
-        made = move(world(LEAD, self.OLD, self.NEW))
-        assert (made.kind, made.pod and made.pod.name) == ("mark", "x-2")
-        assert "x-2 is new" in made.why
-
-    def test_then_the_next_one_goes(self) -> None:
-        made = move(world(LEAD, self.OLD, self.NEW).tried(MarkLog.name, "uid-x-2"))
-        assert (made.kind, made.pod and made.pod.name) == ("replace", "x-1")
-
-    def test_not_before_it_follows(self) -> None:
-        late = Quorum((*WELL.servers[:2], RaftServer("x-2", True, True, follows=False)), 1)
-        made = move(world(LEAD, self.OLD, self.NEW, quorum=late).tried(MarkLog.name, "uid-x-2"))
-        assert (made.kind, made.pod and made.pod.name) == ("hold", "x-1")
-
-    def test_a_leader_steps_down_if_another_can_lead_whatever_the_newest_does(self) -> None:
-        late = Quorum((*WELL.servers[:2], RaftServer("x-2", True, False, follows=False)), 0)
-        made = move(world(LEAD, NEW_ONE, self.NEW, quorum=late))
-        assert (made.kind, made.pod and made.pod.name) == ("step-down", "x-0")
-
-    def test_it_does_not_while_nothing_proves_that_another_can(self) -> None:
-        both = world(LEAD, NEW_ONE.born(timedelta(seconds=30)), self.NEW)
-        made = move(both)
-        assert (made.kind, made.pod and made.pod.name) == ("mark", "x-1")
-        made = move(both.tried(MarkLog.name, "uid-x-1"))
-        assert (made.kind, made.pod and made.pod.name) == ("step-down", "x-0")
-
-    def test_it_does_not_while_the_only_proven_one_is_late(self) -> None:
-        servers = (WELL.servers[0], RaftServer("x-1", True, True, follows=False), WELL.servers[2])
-        late = world(LEAD, NEW_ONE, self.NEW, quorum=Quorum(servers, 1))
-        made = move(late.tried(MarkLog.name, "uid-x-2"))
-        assert (made.kind, made.pod and made.pod.name) == ("hold", "x-0")
-
-    def test_the_former_leader_goes_once_the_newest_follows_the_next(self) -> None:
-        now = (gen.pod(0).made_from("old").ready(), NEW_ONE.saying(active="true"), self.NEW)
-        late = Quorum((*WELL.servers[:2], RaftServer("x-2", True, True, follows=False)), 1)
-        made = move(world(*now, quorum=late).tried(MarkLog.name, "uid-x-2"))
-        assert (made.kind, made.pod and made.pod.name) == ("hold", "x-0")
-
-    def test_one_that_runs_for_a_minute_needs_no_proof(self) -> None:
-        made = move(world(LEAD, self.OLD, NEW_TWO.born(YOUNG)))
-        assert (made.kind, made.pod and made.pod.name) == ("replace", "x-1")
-
-    def test_nothing_can_be_proven_without_a_login(self) -> None:
-        made = move(world(LEAD, self.OLD, self.NEW, quorum=None))
-        assert made.kind == "replace"
-
-
-class TestMixedVersions:
-    """The leader is of another version than a follower, and does not hear of its health."""
-
-    OLD = gen.pod(1).made_from("old").ready()
-    NEW = NEW_TWO.born(timedelta(hours=1))
-    BY_LOG = RaftServer("x-2", True, True, judged_by_log=True)
-    MIXED = Quorum((*WELL.servers[:2], BY_LOG), failure_tolerance=1)
-
-    def world(self, quorum: Quorum = MIXED) -> gen.World:
-        return world(LEAD, self.OLD, self.NEW, quorum=quorum)
-
-    def test_its_log_has_to_prove_lately_that_it_follows(self) -> None:
-        made = move(self.world())
-        assert (made.kind, made.pod and made.pod.name) == ("mark", "x-2")
-        made = move(self.world().tried(MarkLog.name, "uid-x-2", YOUNG))
-        assert (made.kind, made.pod and made.pod.name) == ("mark", "x-2")
-
-    def test_then_the_next_one_goes(self) -> None:
-        made = move(self.world().tried(MarkLog.name, "uid-x-2", timedelta(seconds=5)))
-        assert (made.kind, made.pod and made.pod.name) == ("replace", "x-1")
-
-    def test_not_while_its_log_is_behind(self) -> None:
-        late = replace(self.BY_LOG, healthy=False, follows=False)
-        behind = self.world(replace(self.MIXED, servers=(*WELL.servers[:2], late)))
-        made = move(behind.tried(MarkLog.name, "uid-x-2", timedelta(seconds=5)))
-        assert (made.kind, made.pod and made.pod.name) == ("hold", "x-1")
-        assert "x-2" in made.why
-
-    def test_a_refused_proof_holds_it_and_is_tried_again(self) -> None:
-        made = move(self.world().tried(MarkLog.name, "uid-x-2", timedelta(seconds=5), "403"))
-        assert (made.kind, made.pod and made.pod.name) == ("hold", "x-1")
-        assert "403. The operator tries again every 60 s" in made.why
-        made = move(self.world().tried(MarkLog.name, "uid-x-2", YOUNG, "403"))
-        assert made.kind == "mark"
-
-    def test_a_leader_does_not_step_down_for_one_without_proof(self) -> None:
-        both = tuple(replace(self.BY_LOG, node_id=f"x-{n}") for n in (1, 2))
-        last = world(LEAD, NEW_ONE, self.NEW, quorum=Quorum((WELL.servers[0], *both), 1))
-        assert move(last).kind == "mark"
-        made = move(last.tried(MarkLog.name, "uid-x-2", timedelta(seconds=5)))
-        assert (made.kind, made.pod and made.pod.name) == ("step-down", "x-0")
-
-
-class TestBrokenPods:
-    """A change that broke a pod must not keep the change that repairs it from it."""
-
-    def test_one_that_does_not_run_goes_even_beside_another(self) -> None:
-        down = gen.pod(2).made_from("old").waiting("ImagePullBackOff")
-        made = move(world(LEAD, NEW_ONE.unready(), down))
-        assert (made.kind, made.pod and made.pod.name) == ("replace", "x-2")
-
-    def test_one_that_may_still_vote_stays_beside_another(self) -> None:
-        unready = gen.pod(2).made_from("old").ready().unready()
-        assert move(world(LEAD, NEW_ONE.unready(), unready)).kind == "rest"
-
-    def test_a_new_one_that_does_not_run_stops_the_roll(self) -> None:
-        down = NEW_TWO.unready().waiting("CrashLoopBackOff")
-        assert move(world(LEAD, gen.pod(1).made_from("old").ready(), down)).kind == "rest"
 
 
 @st.composite
@@ -310,10 +291,4 @@ def test_a_pod_that_has_just_started_is_not_told_to_end(age: int, kind: str) -> 
     """It would not hear it, and end with its grace."""
     starting = gen.pod(2).made_from("old").born(timedelta(seconds=age))
     made = move(world(LEAD.made_from("new"), NEW_ONE, starting))
-    assert (made.kind, made.pod and made.pod.name) == (kind, "x-2")
-
-
-def test_one_whose_server_cannot_even_start_goes_at_once() -> None:
-    stuck = gen.pod(2).made_from("old").born(timedelta(seconds=1)).waiting("ImagePullBackOff")
-    made = move(world(LEAD.made_from("new"), NEW_ONE, stuck))
-    assert (made.kind, made.pod and made.pod.name) == ("replace", "x-2")
+    assert shown(made) == f"{kind} x-2"

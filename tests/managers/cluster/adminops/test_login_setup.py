@@ -84,22 +84,17 @@ class Bench:
         return await setup.check(self.servers, "10.0.0.1", cluster.read(), cluster.owner())
 
 
-async def test_it_is_set_up_once_and_never_again() -> None:
+async def test_it_is_set_up_once_the_operators_own_role_last_and_never_again() -> None:
     bench = Bench()
     status = await bench.check()
     assert status.keys == known(ISSUER).keys
     assert status.root_token_secret
     assert bench.api.asked.count(READ) == 1
+    assert bench.servers.written[-1] == "auth/jwt-operator/role/openbao-operator"
+    assert len(bench.servers.written) == 8
     assert await bench.check(status) == status
     assert bench.api.asked == []
     assert "root-abc" not in str(status)
-
-
-async def test_the_operators_own_role_comes_last() -> None:
-    bench = Bench()
-    await bench.check()
-    assert bench.servers.written[-1] == "auth/jwt-operator/role/openbao-operator"
-    assert len(bench.servers.written) == 8
 
 
 async def test_a_role_that_the_spec_names_is_the_users_own() -> None:

@@ -4,6 +4,8 @@ When the servers are asked, with which login, and what is written.
 """
 
 import base64
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -91,7 +93,14 @@ class Bench:
         return part
 
 
-# sentence: (cluster, Secrets)
+Make = Callable[..., Bench]
+
+
+@pytest.fixture
+def make(monkeypatch: pytest.MonkeyPatch) -> Make:
+    return partial(Bench, monkeypatch)
+
+
 SILENT: dict[str, gen.Cluster] = {
     "a cluster without data": gen.cluster(),
     "a paused cluster": OLD.wanting(paused=True),
@@ -102,23 +111,20 @@ SILENT: dict[str, gen.Cluster] = {
 
 
 @pytest.mark.parametrize("cluster", SILENT.values(), ids=SILENT.keys())
-async def test_nobody_is_asked_about(monkeypatch: pytest.MonkeyPatch, cluster: gen.Cluster) -> None:
-    bench = Bench(monkeypatch, cluster, TLS, TOKEN)
+async def test_nobody_is_asked_about(make: Make, cluster: gen.Cluster) -> None:
+    bench = make(cluster, TLS, TOKEN)
     assert await bench.turn() == Done()
-    assert bench.sessions == []
-    assert bench.api.asked == []
+    assert (bench.sessions, bench.api.asked) == ([], [])
 
 
-async def test_a_cluster_that_is_gone_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = Bench(monkeypatch, OLD)
+async def test_a_cluster_that_is_gone_is_done(make: Make) -> None:
+    bench = make(OLD)
     bench.api.objects.clear()
     assert await bench.turn() == Done()
 
 
-async def test_the_leader_is_asked_and_not_a_former_one_that_kept_its_label(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+async def test_the_leader_is_asked_and_not_a_former_one_that_kept_its_label(make: Make) -> None:
+    bench = make(OLD, TLS, TOKEN)
     bench.pods.says(
         gen.pod(0).ready(leading=True).object(), gen.pod(1).ready(leading=True).object()
     )
@@ -128,10 +134,8 @@ async def test_the_leader_is_asked_and_not_a_former_one_that_kept_its_label(
     assert "members 10.0.0.1 t1" not in bench.servers.asked
 
 
-async def test_the_root_token_of_the_first_boot_is_the_login(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+async def test_the_root_token_of_the_first_boot_is_the_login(make: Make) -> None:
+    bench = make(OLD, TLS, TOKEN)
     assert await bench.turn() == Done(QUIET_RECHECK)
     assert bench.servers.asked[-4:] == [
         "members 10.0.0.1 t1",
@@ -149,9 +153,9 @@ def autopilot_of(bench: Bench) -> list[str]:
 
 
 async def test_the_autopilot_is_set_once_and_read_no_more_often_than_the_members(
-    monkeypatch: pytest.MonkeyPatch,
+    make: Make,
 ) -> None:
-    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+    bench = make(OLD, TLS, TOKEN)
     for _ in range(3):
         await bench.turn()
     asked = bench.servers.asked
@@ -161,10 +165,8 @@ async def test_the_autopilot_is_set_once_and_read_no_more_often_than_the_members
     assert bench.written["autopilot"]["applied"] is True
 
 
-async def test_an_autopilot_that_we_may_not_set_is_left_alone_for_a_while(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+async def test_an_autopilot_that_we_may_not_set_is_left_alone_for_a_while(make: Make) -> None:
+    bench = make(OLD, TLS, TOKEN)
     bench.servers.refused = "set autopilot"
     for _ in range(3):
         await bench.turn()
@@ -181,10 +183,8 @@ async def test_an_autopilot_that_we_may_not_set_is_left_alone_for_a_while(
     assert len(autopilot_of(bench)) == 6
 
 
-async def test_a_cluster_that_is_gone_leaves_no_login_behind(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    bench = Bench(monkeypatch, LOGIN, TLS)
+async def test_a_cluster_that_is_gone_leaves_no_login_behind(make: Make) -> None:
+    bench = make(LOGIN, TLS)
     gone = gen.cluster("gone").self_init(login=True)
     bench.logins.of_cluster(gone.read(), gone.owner())
     assert len(bench.logins) == 1
@@ -192,22 +192,14 @@ async def test_a_cluster_that_is_gone_leaves_no_login_behind(
     assert len(bench.logins) == 0
 
 
-async def test_the_same_answer_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+async def test_the_same_answer_is_written_once_and_reads_no_root_token_again(make: Make) -> None:
+    bench = make(OLD, TLS, TOKEN)
     await bench.turn()
     assert WRITE in bench.api.asked
     await bench.turn()
-    assert WRITE not in bench.api.asked
-
-
-async def test_a_login_that_works_reads_no_root_token_and_writes_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
-    await bench.turn()
-    await bench.turn()
-    assert WRITE not in bench.api.asked
-    assert not any("root-token" in line for line in bench.api.asked)
+    asked = bench.api.asked
+    assert WRITE not in asked
+    assert not any("root-token" in line for line in asked)
 
 
 async def test_a_root_token_that_is_gone_before_the_login_was_set_up_is_told(
@@ -272,19 +264,15 @@ async def refused_login(address: str, mount: str, role: str, token: str) -> Logi
     raise Denied("auth/jwt-operator/login answered 403: permission denied", 403)
 
 
-async def test_a_cluster_without_a_login_is_asked_for_its_health_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    bench = Bench(monkeypatch, OLD.self_init(), TLS, TOKEN)
+async def test_a_cluster_without_a_login_is_asked_for_its_health_alone(make: Make) -> None:
+    bench = make(OLD.self_init(), TLS, TOKEN)
     await bench.turn()
     assert bench.servers.asked == ["health 10.0.0.1", "bye"]
     assert not any("root-token" in line for line in bench.api.asked)
 
 
-async def test_an_answer_that_was_not_read_is_told_of_until_all_are(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    bench = Bench(monkeypatch, OLD, TLS, TOKEN)
+async def test_an_answer_that_was_not_read_is_told_of_until_all_are(make: Make) -> None:
+    bench = make(OLD, TLS, TOKEN)
     bench.servers.unusable = "sys/health of 10.0.0.1: the answer is longer than 262144 bytes"
     assert await bench.turn() == Done(QUIET_RECHECK)
     assert bench.written["lastError"]["reason"] == "AnswerUnusable"
@@ -294,8 +282,8 @@ async def test_an_answer_that_was_not_read_is_told_of_until_all_are(
     assert "lastError" not in bench.written
 
 
-async def test_a_token_that_the_api_server_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = Bench(monkeypatch, LOGIN, TLS)
+async def test_a_token_that_the_api_server_refuses_is_told(make: Make) -> None:
+    bench = make(LOGIN, TLS)
     bench.api.refuse("create/token ServiceAccount the-operator", api_error(403))
     await bench.turn()
     assert bench.servers.logins == 0
@@ -322,17 +310,15 @@ def requests(bench: Bench) -> int:
     return bench.api.asked.count("create/token ServiceAccount the-operator")
 
 
-async def test_a_login_is_kept_from_one_look_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = Bench(monkeypatch, LOGIN, TLS)
+async def test_a_login_is_kept_from_one_look_to_the_next(make: Make) -> None:
+    bench = make(LOGIN, TLS)
     await bench.turn()
     await bench.turn()
     assert bench.servers.logins == 1
 
 
-async def test_members_that_are_missing_are_looked_for_soon(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    bench = Bench(monkeypatch, OLD.wanting(replicas=3), TLS, TOKEN)
+async def test_members_that_are_missing_are_looked_for_soon(make: Make) -> None:
+    bench = make(OLD.wanting(replicas=3), TLS, TOKEN)
     bench.pods.says(gen.pod(0).ready(leading=True).object(), gen.pod(1).ready().object())
     bench.servers.raft = (LEADER, Member(node_id="x-1"))
     outcome = await bench.turn()
@@ -351,9 +337,9 @@ UNKNOWN: dict[str, Object | None] = {
 
 @pytest.mark.parametrize("secret", UNKNOWN.values(), ids=UNKNOWN.keys())
 async def test_without_a_known_authority_nobody_is_asked_and_we_look_again(
-    monkeypatch: pytest.MonkeyPatch, secret: Object | None
+    make: Make, secret: Object | None
 ) -> None:
-    bench = Bench(monkeypatch, OLD, *([] if secret is None else [secret]), TOKEN)
+    bench = make(OLD, *([] if secret is None else [secret]), TOKEN)
     assert gen.expect(Wait, await bench.turn()).after == gen.INSTALLATION.secret_recheck
     assert bench.sessions == []
     assert bench.written == OLD.status["adminOps"]

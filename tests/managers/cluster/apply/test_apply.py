@@ -38,25 +38,15 @@ def child(name: str, **metadata: object) -> Object:
     }
 
 
-async def test_everything_is_applied_and_the_pods_last() -> None:
+async def test_everything_is_applied_once_in_its_order_and_the_pods_last() -> None:
     bench = Bench()
     done = await bench.apply()
     assert done.in_place
     assert sorted(bench.written) == sorted(NAMES)
     assert set(bench.written[-2:]) == {"StatefulSet x", "PodDisruptionBudget x-pdb"}
-
-
-async def test_a_binding_comes_after_its_role() -> None:
-    bench = Bench()
-    await bench.apply()
     role = next(i for i in DESIRED.intents if i.resource == ROLE).key.name
     binding = next(i for i in DESIRED.intents if i.resource == ROLE_BINDING).key.name
     assert bench.written.index(f"Role {role}") < bench.written.index(f"RoleBinding {binding}")
-
-
-async def test_a_second_pass_asks_for_nothing() -> None:
-    bench = Bench()
-    await bench.apply()
     bench.api.calls.clear()
     done = await bench.apply()
     assert {applied.verdict for applied in done.objects} == {Verdict.SKIPPED}
@@ -92,10 +82,15 @@ async def test_an_error_holds_back_the_pods_and_is_raised() -> None:
 class TestPruning:
     STALE = ((CONFIG_MAP, child("x-config-init-of-before")),)
 
-    async def test_what_a_complete_plan_does_not_name_goes(self) -> None:
+    async def test_what_a_complete_plan_does_not_name_goes_when_the_pods_need_it_no_longer(
+        self,
+    ) -> None:
         bench = Bench(FakeApi().holding(*self.STALE))
         await bench.apply()
-        assert "delete ConfigMap x-config-init-of-before" in bench.api.asked
+        words = bench.api.asked
+        assert words.index("apply StatefulSet x") < words.index(
+            "delete ConfigMap x-config-init-of-before"
+        )
 
     async def test_a_plan_that_stopped_early_deletes_nothing(self) -> None:
         bench = Bench(FakeApi().holding(*self.STALE))
@@ -107,14 +102,6 @@ class TestPruning:
         bench = Bench(FakeApi().holding(*self.STALE, (CONFIG_MAP, foreign)))
         await bench.apply()
         assert not any(call.verb == "delete" for call in bench.api.calls)
-
-    async def test_it_comes_after_the_pods_no_longer_need_it(self) -> None:
-        bench = Bench(FakeApi().holding(*self.STALE))
-        await bench.apply()
-        words = bench.api.asked
-        assert words.index("apply StatefulSet x") < words.index(
-            "delete ConfigMap x-config-init-of-before"
-        )
 
     def test_volumes_keys_and_the_servers_themselves_are_never_pruned(self) -> None:
         assert not {PVC, SECRET, STATEFUL_SET} & set(PRUNED)

@@ -275,8 +275,7 @@ class Bench:
 async def test_an_executor_is_described() -> None:
     found = gen.expect(JobTemplate, await Bench().having(SERVICE_ACCOUNT, ACCOUNT).of(BACKED_UP))
     assert (found.image, found.account, found.login) == (IMAGE, ACCOUNT, DEFAULT)
-    assert found.audience == "openbao-internal/ns/x"
-    assert found.forbidden == ("10.96.0.1:443",)
+    assert (found.audience, found.forbidden) == ("openbao-internal/ns/x", ("10.96.0.1:443",))
     assert found.server_env().ca_path
 
 

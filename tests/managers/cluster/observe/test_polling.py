@@ -57,12 +57,6 @@ async def test_the_objects_of_the_set_that_serves_and_of_the_second_are_asked_fo
     assert {f"x-{blue}-config", f"x-{green}-config"} <= set(bench.asked_for("ConfigMap"))
 
 
-async def test_it_comes_up_and_what_is_awaited_is_asked_for_each_second() -> None:
-    bench = await booted()
-    assert bench.condition("Ready") == ("True", "AllReplicasReady")
-    assert bench.condition("Available")[0] == "True"
-
-
 async def test_a_server_that_runs_is_looked_at_sooner_until_it_is_ready() -> None:
     bench = PolledBench(gen.cluster(replicas=1))
     await bench.follow(3.0)
@@ -121,6 +115,8 @@ async def test_a_foreign_object_of_a_name_of_ours_is_found_by_the_write_and_left
 
 async def test_a_calm_cluster_asks_its_servers_and_hardly_the_api() -> None:
     bench = await booted()
+    assert bench.condition("Ready") == ("True", "AllReplicasReady")
+    assert bench.condition("Available")[0] == "True"
     before = bench.servers.asked
     asked = await bench.follow(600.0)
     assert bench.servers.asked - before >= 3 * 600 / (PULSE * (1 + JITTER)) * 0.9
@@ -150,16 +146,13 @@ async def test_servers_that_nobody_can_reach_cost_no_more_than_others() -> None:
 
 async def test_a_new_process_looks_once_and_writes_nothing() -> None:
     bench = await booted()
-    before = {
-        str(what): obj["metadata"]["resourceVersion"] for what, obj in bench.api.objects.items()
-    }
+    before = {what: obj["metadata"]["resourceVersion"] for what, obj in bench.api.objects.items()}
     bench.restart()
     asked = await bench.follow(30.0)
     assert {what.split()[0] for what in asked} <= {"get", "peek"}
-    after = {
-        str(what): obj["metadata"]["resourceVersion"] for what, obj in bench.api.objects.items()
-    }
-    assert after == before
+    for what, obj in bench.api.objects.items():
+        assert obj["metadata"]["resourceVersion"] == before.pop(what), what
+    assert not before
 
 
 async def test_a_new_process_finds_what_the_last_one_had_yet_to_remove() -> None:

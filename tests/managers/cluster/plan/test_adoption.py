@@ -73,12 +73,8 @@ def test_nothing_is_planned_for_them_before_somebody_asks() -> None:
     assert not desired.workload
     assert not {(one.resource, one.key) for one in desired.intents} & {*KEPT}
     assert not desired.complete, "nothing may be pruned"
-
-
-def test_an_object_that_is_not_there_finds_the_pods_as_they_are() -> None:
-    observed = facts()
-    adoption = adoption_of(QUIET.read(), observed)
-    desired = merge_plans(gen.resolved(QUIET, gen.running(QUIET)), observed, adoption=adoption)
+    assert STATEFUL_SET not in {one.resource for one in desired.intents}
+    # An object that is not there finds the pods as they are.
     made = {one.key.name: one.body["spec"] for one in desired.intents if one.resource == SERVICE}
     assert made["x-public"]["selector"] == dict(BASE)
     assert made["x-active"]["selector"] == {**dict(BASE), labels.SERVER_ACTIVE: "true"}
@@ -167,10 +163,3 @@ def test_a_certificate_is_not_renewed_for_a_name_while_nobody_asks() -> None:
     held = with_served_names(wanting, adoption, observed)
     assert held.certificate_names == resolved.certificate_names
     assert with_served_names(wanting, OWN, observed) is wanting
-
-
-def test_a_statefulset_is_not_written_over_before_it_is_its_own() -> None:
-    observed = facts()
-    adoption = adoption_of(QUIET.read(), observed)
-    desired = merge_plans(gen.resolved(QUIET, gen.running(QUIET)), observed, adoption=adoption)
-    assert STATEFUL_SET not in {one.resource for one in desired.intents}

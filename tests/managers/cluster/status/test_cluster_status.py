@@ -153,8 +153,7 @@ def test_a_paused_cluster_stays_initialised() -> None:
 def test_a_status_that_is_lost_comes_back_from_what_is_observed() -> None:
     lost = status_of(NEW, FINE)
     assert lost.initialized
-    assert lost.phase == "Running"
-    assert lost.current_version == "2.4.0"
+    assert (lost.phase, lost.current_version) == ("Running", "2.4.0")
 
 
 class TestLastError:

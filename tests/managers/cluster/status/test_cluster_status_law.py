@@ -81,8 +81,7 @@ def check(conditions: Sequence[Condition]) -> None:
         assert state["Stalled"] == "False"
         assert state["Ready"] != "True"
     if state["Ready"] == "True":
-        assert state["Available"] == "True"
-        assert state["Degraded"] == "False"
+        assert (state["Available"], state["Degraded"]) == ("True", "False")
     trio = [found for found in conditions if found.type in ("Ready", "Reconciling", "Stalled")]
     assert len({found.observed_generation for found in trio}) == 1
     for found in conditions:

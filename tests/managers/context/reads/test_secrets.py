@@ -44,43 +44,31 @@ class Bench:
         self.api.holding((SECRET, secret(value)))
 
 
-async def test_the_first_question_reads_the_content() -> None:
+async def test_after_its_age_the_version_is_asked_for_and_a_new_one_is_read_whole() -> None:
     bench = Bench(secret())
     assert await bench.ask() == "one"
     assert bench.api.asked == ["get Secret s"]
-
-
-async def test_within_its_age_nobody_is_asked() -> None:
-    bench = Bench(secret())
-    await bench.ask()
-    bench.api.calls.clear()
-    bench.change("two")
-    await bench.clock.advance(14.9)
-    assert await bench.ask() == "one"
-    assert bench.api.asked == []
-
-
-async def test_after_its_age_only_the_version_is_asked_for() -> None:
-    bench = Bench(secret())
-    await bench.ask()
-    bench.api.calls.clear()
     await bench.clock.advance(15)
     assert await bench.ask() == "one"
     assert bench.api.asked == ["peek Secret s"]
     # The look counts: for another while nobody is asked.
+    bench.change("two")
     await bench.clock.advance(14.9)
-    await bench.ask()
+    assert await bench.ask() == "one"
     assert bench.api.asked == []
+    await bench.clock.advance(0.1)
+    assert await bench.ask() == "two"
+    assert bench.api.asked == ["peek Secret s", "get Secret s"]
 
 
-async def test_a_new_version_is_read_whole() -> None:
+async def test_within_the_age_of_its_content_nobody_is_asked() -> None:
     bench = Bench(secret())
     await bench.ask()
     bench.api.calls.clear()
     bench.change("two")
-    await bench.clock.advance(15)
-    assert await bench.ask() == "two"
-    assert bench.api.asked == ["peek Secret s", "get Secret s"]
+    await bench.clock.advance(14.9)
+    assert await bench.ask() == "one"
+    assert bench.api.asked == []
 
 
 async def test_without_content_no_value_crosses_the_wire() -> None:

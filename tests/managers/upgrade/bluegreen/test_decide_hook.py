@@ -114,8 +114,7 @@ class TestLost:
         world.hooks.clear()
         world.drive(50)
         assert _stage(world) == "Unknown"
-        assert world.hooks == {}
-        assert world.known.phase == "Syncing"
+        assert (world.hooks, world.known.phase) == ({}, "Syncing")
         assert gen.expect(Blocked, world.run().outcome).reason == "BlueGreenHold"
 
     @pytest.mark.parametrize("stage", ["Committed", "Created"])
@@ -176,8 +175,7 @@ class TestEdits:
         world.run()
         world.wish(verification=None)
         world.done()
-        assert world.ran == []
-        assert world.hooks == {}
+        assert (world.ran, world.hooks) == ([], {})
 
     @pytest.mark.parametrize("stage", ["Committed", "Created", "TerminalObserved"])
     def test_afterwards_an_edit_is_for_the_next_upgrade(self, stage: str) -> None:

@@ -1,6 +1,6 @@
 """Blue/green: orders, edits, pauses and the lock, while an upgrade goes on."""
 
-from typing import Any
+from typing import NamedTuple
 
 import pytest
 
@@ -10,98 +10,82 @@ from tests import gen
 from tests.managers.upgrade.two_pools import NEW, OLD, TICK, WHOLE, TwoPools, as_before
 
 LATE = ("Promoting", "DemotingBlue")
-BY_HAND: dict[str, Any] = {"blueGreen": {"autoPromote": False}}
 
 
-class TestApproval:
+class Gate(NamedTuple):
+    """Where an upgrade waits for a user: `order` opens it, unless `automatic` is set."""
+
+    order: str
+    automatic: str
+    phase: str
+    approved: str
+
+    def upgrade(self) -> TwoPools:
+        return TwoPools(upgrade={"blueGreen": {self.automatic: False}})
+
     def held(self) -> TwoPools:
-        world = TwoPools(upgrade=BY_HAND)
+        world = self.upgrade()
         world.drive(100)
-        assert world.known.phase == "Syncing"
-        outcome = world.run().outcome
+        assert world.known.phase == self.phase
         # Somebody asked for it: nothing is wrong, and nothing is degraded.
-        assert gen.expect(Wait, outcome).reason == "BlueGreenHold"
+        outcome = gen.expect(Wait, world.run().outcome)
+        assert outcome.reason == "BlueGreenHold"
+        assert f"spec.upgrade.requests.{self.order}" in outcome.message
         return world
 
-    def test_it_waits(self) -> None:
-        world = self.held()
+
+PROMOTION = Gate("promote", "autoPromote", "Syncing", "BlueGreenPromotionApproved")
+# Cleanup is the point of no return: a user may keep blue until they are sure.
+CLEANUP = Gate("cleanup", "autoCleanup", "DemotingBlue", "BlueGreenCleanupApproved")
+
+
+@pytest.mark.parametrize("gate", [PROMOTION, CLEANUP], ids=["promotion", "cleanup"])
+class TestApproval:
+    def test_it_waits_however_long_it_takes(self, gate: Gate) -> None:
+        world = gate.held()
         writes = world.writes
         world.now += 100_000 * TICK
         world.tick()
         assert not world.jobs
         world.drive(50)
-        assert world.writes == writes
+        assert world.known.phase == gate.phase
+        assert (world.writes, world.status["release"]["version"]) == (writes, OLD)
 
-    def test_a_token_goes_on(self) -> None:
-        world = self.held()
-        world.order(promote="go")
+    def test_a_token_goes_on(self, gate: Gate) -> None:
+        world = gate.held()
+        world.order(**{gate.order: "go"})
         assert world.done().phases == WHOLE
-        assert world.status["upgradeRequests"]["lastHandledPromote"] == "go"
-        assert "BlueGreenPromotionApproved" in world.told
+        assert world.status["upgradeRequests"][f"lastHandled{gate.order.title()}"] == "go"
+        assert gate.approved in world.told
 
-    @pytest.mark.parametrize("phase", ["Idle", "DeployingGreen", "JoiningMesh"])
-    def test_a_token_that_is_too_early_is_ignored_and_acknowledged(self, phase: str) -> None:
-        world = TwoPools(upgrade=BY_HAND).to(phase)
-        world.order(promote="too-early")
-        world.drive(100)
-        assert world.status["upgradeRequests"]["lastHandledPromote"] == "too-early"
-        assert world.known.phase == "Syncing"
-
-    def test_an_edit_of_auto_promote_is_for_the_next_upgrade(self) -> None:
-        world = self.held()
-        world.wish(autoPromote=True)
+    def test_an_edit_of_the_field_is_for_the_next_upgrade(self, gate: Gate) -> None:
+        world = gate.held()
+        world.wish(**{gate.automatic: True})
         world.drive(50)
-        assert world.known.phase == "Syncing"
+        assert world.known.phase == gate.phase
 
 
-class TestCleanupApproval:
-    """Cleanup is the point of no return: a user may keep blue until they are sure."""
+@pytest.mark.parametrize(
+    ("gate", "phase"),
+    [
+        *((PROMOTION, phase) for phase in ("Idle", "DeployingGreen", "JoiningMesh")),
+        *((CLEANUP, phase) for phase in ("Syncing", "Promoting")),
+    ],
+    ids=lambda value: value.order if isinstance(value, Gate) else value,
+)
+def test_a_token_that_is_too_early_is_ignored_and_acknowledged(gate: Gate, phase: str) -> None:
+    world = gate.upgrade().to(phase)
+    world.order(**{gate.order: "too-early"})
+    world.drive(100)
+    assert world.status["upgradeRequests"][f"lastHandled{gate.order.title()}"] == "too-early"
+    assert world.known.phase == gate.phase
 
-    def held(self) -> TwoPools:
-        world = TwoPools(upgrade={"blueGreen": {"autoCleanup": False}})
-        world.drive(100)
-        assert world.known.phase == "DemotingBlue"
-        outcome = gen.expect(Wait, world.run().outcome)
-        assert outcome.reason == "BlueGreenHold"
-        assert "spec.upgrade.requests.cleanup" in outcome.message
-        return world
 
-    def test_blue_is_kept_however_long_it_takes(self) -> None:
-        world = self.held()
-        writes = world.writes
-        world.now += 100_000 * TICK
-        world.tick()
-        world.drive(50)
-        assert world.known.phase == "DemotingBlue"
-        assert world.writes == writes
-        assert world.status["release"]["version"] == OLD
-
-    def test_a_token_removes_blue(self) -> None:
-        world = self.held()
-        world.order(cleanup="go")
-        assert world.done().phases == WHOLE
-        assert world.status["upgradeRequests"]["lastHandledCleanup"] == "go"
-        assert "BlueGreenCleanupApproved" in world.told
-
-    def test_a_rollback_leads_back(self) -> None:
-        world = self.held()
-        world.order(rollback="back")
-        world.drive(100)
-        as_before(world)
-
-    @pytest.mark.parametrize("phase", ["Syncing", "Promoting"])
-    def test_a_token_that_is_too_early_is_ignored_and_acknowledged(self, phase: str) -> None:
-        world = TwoPools(upgrade={"blueGreen": {"autoCleanup": False}}).to(phase)
-        world.order(cleanup="too-early")
-        world.drive(100)
-        assert world.status["upgradeRequests"]["lastHandledCleanup"] == "too-early"
-        assert world.known.phase == "DemotingBlue"
-
-    def test_an_edit_of_auto_cleanup_is_for_the_next_upgrade(self) -> None:
-        world = self.held()
-        world.wish(autoCleanup=True)
-        world.drive(50)
-        assert world.known.phase == "DemotingBlue"
+def test_a_rollback_leads_back_from_before_the_cleanup() -> None:
+    world = CLEANUP.held()
+    world.order(rollback="back")
+    world.drive(100)
+    as_before(world)
 
 
 class TestRollback:

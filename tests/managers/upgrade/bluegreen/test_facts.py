@@ -178,21 +178,19 @@ class TestSets:
             green=pool(green_pod(0), green_pod(1)),
         )
 
-    def test_blue_serves_until_there_is_no_way_back(self) -> None:
-        told = facts(at("DemotingBlue"), self.both())
+    def test_blue_serves_until_there_is_no_way_back_and_green_from_then_on(self) -> None:
+        seen = self.both()
+        told = facts(at("DemotingBlue"), seen)
         assert (told.blue.pods, told.green.pods) == (3, 2)
         assert told.blue.uid != told.green.uid
-
-    def test_green_serves_from_then_on(self) -> None:
-        seen = self.both()
         turned = replace(
             seen,
             stateful_set=seen.green.stateful_set,
             pods=seen.green.pods,
             green=PoolFacts(seen.stateful_set, seen.pods),
         )
-        before, after = facts(at("DemotingBlue"), seen), facts(at("Cleanup"), turned)
-        assert (before.blue, before.green) == (after.blue, after.green)
+        after = facts(at("Cleanup"), turned)
+        assert (told.blue, told.green) == (after.blue, after.green)
 
     def test_nothing_is_seen_of_a_set_that_nobody_looked_at(self) -> None:
         told = facts(RUNNING.wanting(version="2.4.0"), self.both())
@@ -340,10 +338,8 @@ class TestLookedUp:
         assert facts(RUNNING).obstacle is not None
         assert facts(at("Idle")).obstacle is not None
         assert facts(at("Syncing")).obstacle is None
-
-    def test_a_refusal_is_judged_for_what_was_begun(self) -> None:
-        asked = RUNNING.wanting(version="2.3.0")
-        assert facts(asked).refusal is not None
+        # A refusal is judged for what was begun.
+        assert facts(RUNNING.wanting(version="2.3.0")).refusal is not None
         assert facts(at("Idle").wanting(version="2.3.0")).refusal is None
 
 
@@ -363,9 +359,7 @@ class TestReadReplicas:
         assert not self.settled(gen.read_pod(0).ready(version="2.5.0").unready())
         assert not self.settled()
         assert not self.settled(*(gen.read_pod(n).ready(version="2.5.0") for n in range(2)))
-
-    def test_without_any_there_is_nothing_to_wait_for(self) -> None:
-        assert self.settled(wanted=None)
+        assert self.settled(wanted=None), "there is nothing to wait for"
 
 
 def test_the_decision_of_the_pass_is_that_of_the_table() -> None:

@@ -73,8 +73,7 @@ WAITS = [
 @pytest.mark.parametrize(("phase", "done", "more"), WAITS)
 def test_nothing_is_done_before_it_is_safe(phase: str, done: bool, more: dict[str, Any]) -> None:
     course = direct(told(phase, done=done, **more))
-    assert course.state == phase
-    assert course.effects == ()
+    assert (course.state, course.effects) == (phase, ())
     assert gen.expect(Wait, course.outcome).after
 
 

@@ -44,6 +44,7 @@ async def test_the_gate_is_opened_and_told() -> None:
     await ungate_pod(there.context, MEANT, UNGATE)
     assert live(there)["spec"]["schedulingGates"] == []
     assert await there.told() == [("Normal", "PodReleased", "Let x-2 start: it is not fenced")]
+    assert FIELD_MANAGER == "openbao-operator", "the fields that we change are ours by name"
 
 
 async def test_the_gates_of_others_stay() -> None:
@@ -96,9 +97,3 @@ async def test_a_broken_server_ends_the_pass(what: str) -> None:
         there.api.refuse(f"{verb} Pod x-2", api_error(500))
     with pytest.raises(ServerError):
         await EFFECTS[type(ALL[what])](there.context, MEANT, ALL[what])
-
-
-async def test_fields_that_we_change_are_ours_by_name() -> None:
-    there = outside()
-    await ungate_pod(there.context, MEANT, UNGATE)
-    assert FIELD_MANAGER == "openbao-operator"

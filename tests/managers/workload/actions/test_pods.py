@@ -60,6 +60,9 @@ class TestReload:
         ((kind, reason, text),) = await there.told()
         assert (kind, reason) == ("Normal", "PodReloaded")
         assert "x-2" in text
+        there.api.calls.clear()
+        await reload_pod(there.context, MEANT, RELOAD)
+        assert there.api.asked == ["get Pod x-2"], "once, however often the pass is repeated"
 
     async def test_containers_of_others_stay(self) -> None:
         pod = gen.pod(2).reloading("0123456789", 0).object()
@@ -68,13 +71,6 @@ class TestReload:
         (live,) = there.api.of(POD)
         names = [one["name"] for one in live["spec"]["ephemeralContainers"]]
         assert names == ["reload-1-01234567", "reload-1-abcdef01"]
-
-    async def test_it_is_asked_for_once_however_often_the_pass_is_repeated(self) -> None:
-        there = outside()
-        await reload_pod(there.context, MEANT, RELOAD)
-        there.api.calls.clear()
-        await reload_pod(there.context, MEANT, RELOAD)
-        assert there.api.asked == ["get Pod x-2"]
 
     async def test_its_successor_of_the_same_name_is_let_be(self) -> None:
         there = outside()
@@ -140,18 +136,21 @@ class TestServers:
         servers.trouble = Denied("permission denied", 403)
         there = self.there()
         await step_down(there.context, there.logins, MEANT, STEP_DOWN)
-        noted = gen.present(there.context.attempts.last("step-down", "uid-x-0"))
-        assert "permission denied" in noted.refused
+        await mark_log(there.context, there.logins, MEANT, MARK)
+        for effect, uid in (("step-down", "uid-x-0"), ("mark-log", "uid-x-2")):
+            noted = gen.present(there.context.attempts.last(effect, uid))
+            assert "permission denied" in noted.refused
         there.api.calls.clear()
         assert await there.told() == []
 
-    async def test_an_answer_that_is_lost_is_no_refusal_and_is_not_asked_again_at_once(
-        self, servers: Servers
-    ) -> None:
+    async def test_an_answer_that_is_lost_is_no_refusal(self, servers: Servers) -> None:
+        """A leader is not asked again at once; a log that could not be marked is marked later."""
         servers.trouble = BaoError("no answer")
         there = self.there()
         await step_down(there.context, there.logins, MEANT, STEP_DOWN)
         assert gen.present(there.context.attempts.last("step-down", "uid-x-0")).refused == ""
+        await mark_log(there.context, there.logins, MEANT, MARK)
+        assert there.context.attempts.last("mark-log", "uid-x-2") is None
 
     async def test_a_login_that_is_gone_by_now_is_a_refusal(self, servers: Servers) -> None:
         there = self.there()
@@ -166,16 +165,3 @@ class TestServers:
         assert servers.asked == [LOGIN, "autopilot 10.0.0.1 t1", "set autopilot 10.0.0.1 t1", "bye"]
         assert servers.autopilot == {"max_trailing_logs": 7, "min_quorum": 3}
         assert gen.present(there.context.attempts.last("mark-log", "uid-x-2")).refused == ""
-
-    async def test_a_log_that_could_not_be_marked_is_marked_later(self, servers: Servers) -> None:
-        servers.trouble = BaoError("no answer")
-        there = self.there()
-        await mark_log(there.context, there.logins, MEANT, MARK)
-        assert there.context.attempts.last("mark-log", "uid-x-2") is None
-
-    async def test_a_policy_without_the_right_is_remembered(self, servers: Servers) -> None:
-        servers.trouble = Denied("permission denied", 403)
-        there = self.there()
-        await mark_log(there.context, there.logins, MEANT, MARK)
-        noted = gen.present(there.context.attempts.last("mark-log", "uid-x-2"))
-        assert "permission denied" in noted.refused

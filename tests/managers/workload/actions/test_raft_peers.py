@@ -71,17 +71,13 @@ class TestRemovePeer:
         assert servers.asked[1].startswith("remove-peer")
         assert outside.context.attempts.last("remove-peer", "uid-x") is not None
 
-    async def test_who_lost_the_lease_never_reaches_the_leader(self, servers: Servers) -> None:
+    @pytest.mark.parametrize("error", [LeaseLost("gone"), api_error(500)], ids=["lease", "server"])
+    async def test_what_ends_the_pass_never_reaches_the_leader(
+        self, servers: Servers, error: Exception
+    ) -> None:
         outside = there()
-        outside.api.refuse("patch PersistentVolumeClaim data-x-2", LeaseLost("gone"))
-        with pytest.raises(LeaseLost):
-            await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
-        assert servers.asked == []
-
-    async def test_an_api_server_in_trouble_ends_the_pass(self, servers: Servers) -> None:
-        outside = there()
-        outside.api.refuse("patch PersistentVolumeClaim data-x-2", api_error(500))
-        with pytest.raises(ServerError):
+        outside.api.refuse("patch PersistentVolumeClaim data-x-2", error)
+        with pytest.raises(type(error)):
             await remove_peer(outside.context, outside.logins, MEANT, REMOVE)
         assert servers.asked == []
 

@@ -92,8 +92,7 @@ def template(**spec: Any) -> dict[str, Any]:
 
 def test_it_reaches_the_pod_and_names_another_template() -> None:
     spec = template(scheduling={"affinity": GOLD, "priorityClassName": "high"})["spec"]
-    assert spec["affinity"] == GOLD
-    assert spec["priorityClassName"] == "high"
+    assert (spec["affinity"], spec["priorityClassName"]) == (GOLD, "high")
     gold = gen.cluster(scheduling={"affinity": GOLD})
     assert digest_of(gold) != digest_of(gen.cluster())
     assert digest_of(gold.wanting(scheduling=None)) == digest_of(gen.cluster())

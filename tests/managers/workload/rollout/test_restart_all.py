@@ -3,6 +3,8 @@
 All pods go at once, and only those made before the restore.
 """
 
+import pytest
+
 from contracts.records.desired import Plan
 from contracts.records.effects import ReplacePod
 from managers.workload.objects.statefulset import template_digest
@@ -68,49 +70,58 @@ def test_all_go_at_once_each_by_its_uid() -> None:
     assert made.outcome == Wait("RollingOut", f"3 of 3 pods run an older template; {MESSAGE}")
 
 
-def test_the_lock_of_the_very_restore_holds_nobody_back() -> None:
-    assert gone(planned(LOCKED, ALL)) == ["x-0", "x-1", "x-2"]
+EACH = ["x-0", "x-1", "x-2"]
+SERVED = (new(0).ready(leading=True), new(1).ready(), new(2).ready())
+ANEW = SETTLED.wanting(runtime={"restartAt": "now"})
+# sentence: (cluster, world, the pods that go)
+ROWS: dict[str, tuple[gen.Cluster, gen.World, list[str]]] = {
+    "the lock of the very restore holds nobody back": (LOCKED, ALL, EACH),
+    "the lock of another restore does": (ANOTHER, ALL, []),
+    # The one that is new cannot reach the others: it is not ready, and nobody follows.
+    "killed after one was deleted, the others go without any proof": (
+        RESTORED,
+        world(old(0), old(1), new(2).unready()),
+        ["x-0", "x-1"],
+    ),
+    "one that is missing is not waited for": (RESTORED, world(old(0), old(1)), ["x-0", "x-1"]),
+    "nor is one that ends": (RESTORED, world(old(0), old(1), old(2).terminating()), ["x-0", "x-1"]),
+    "those that are not ready go too": (
+        RESTORED,
+        world(old(0).unready(), old(1).unready(), old(2)),
+        EACH,
+    ),
+    "who is new is never touched": (RESTORED, world(new(0).unready(), new(1), new(2)), []),
+    "nor is who is new and ready": (SETTLED, world(*SERVED), []),
+    "nobody goes before the template names the restore": (
+        RESTORED,
+        world(old(0), old(1), old(2), cluster=PLAIN),
+        [],
+    ),
+    "nobody goes before the controller has seen the template": (
+        RESTORED,
+        ALL.with_set(gen.present(ALL.stateful_set).unsettled()),
+        [],
+    ),
+    "the next restore is another restart": (
+        LATER,
+        world(new(0), new(1), new(2), cluster=LATER),
+        EACH,
+    ),
+    "a plain roll after a restore is one by one again": (
+        ANEW,
+        world(*SERVED, cluster=ANEW),
+        ["x-2"],
+    ),
+}
 
 
-def test_the_lock_of_another_restore_does() -> None:
-    assert gone(planned(ANOTHER, ALL)) == []
-
-
-def test_killed_after_one_was_deleted_the_others_go_without_any_proof() -> None:
-    """The one that is new cannot reach the others: it is not ready, and nobody follows."""
-    half = world(old(0), old(1), new(2).unready())
-    assert gone(planned(RESTORED, half)) == ["x-0", "x-1"]
-
-
-def test_one_that_is_missing_or_ends_is_not_waited_for() -> None:
-    assert gone(planned(RESTORED, world(old(0), old(1)))) == ["x-0", "x-1"]
-    assert gone(planned(RESTORED, world(old(0), old(1), old(2).terminating()))) == ["x-0", "x-1"]
-
-
-def test_those_that_are_not_ready_go_too() -> None:
-    ill = world(old(0).unready(), old(1).unready(), old(2))
-    assert gone(planned(RESTORED, ill)) == ["x-0", "x-1", "x-2"]
-
-
-def test_who_is_new_is_never_touched() -> None:
-    started = world(new(0).unready(), new(1), new(2))
-    assert gone(planned(RESTORED, started)) == []
-    served = world(new(0).ready(leading=True), new(1).ready(), new(2).ready())
-    assert gone(planned(SETTLED, served)) == []
-
-
-def test_nobody_goes_before_the_template_names_the_restore() -> None:
-    older = world(old(0), old(1), old(2), cluster=PLAIN)
-    assert gone(planned(RESTORED, older)) == []
-
-
-def test_nobody_goes_before_the_controller_has_seen_the_template() -> None:
-    unseen = ALL.with_set(gen.present(ALL.stateful_set).unsettled())
-    assert gone(planned(RESTORED, unseen)) == []
+@pytest.mark.parametrize(("cluster", "seen", "names"), ROWS.values(), ids=ROWS.keys())
+def test_row(cluster: gen.Cluster, seen: gen.World, names: list[str]) -> None:
+    assert gone(planned(cluster, seen)) == names
 
 
 def test_nobody_waits_for_the_read_replicas() -> None:
-    assert gone(planned(RESTORED, ALL, LATE)) == ["x-0", "x-1", "x-2"]
+    assert gone(planned(RESTORED, ALL, LATE)) == EACH
 
 
 def test_in_maintenance_nobody_goes() -> None:
@@ -118,17 +129,6 @@ def test_in_maintenance_nobody_goes() -> None:
     held = world(old(0), old(1), old(2), cluster=resting)
     made = planned(resting, held)
     assert ReplacePod.name not in [one.name for one in made.effects]
-
-
-def test_the_next_restore_is_another_restart() -> None:
-    seen = world(new(0), new(1), new(2), cluster=LATER)
-    assert gone(planned(LATER, seen)) == ["x-0", "x-1", "x-2"]
-
-
-def test_a_plain_roll_after_a_restore_is_one_by_one_again() -> None:
-    anew = SETTLED.wanting(runtime={"restartAt": "now"})
-    served = (new(0).ready(leading=True), new(1).ready(), new(2).ready())
-    assert gone(planned(anew, world(*served, cluster=anew))) == ["x-2"]
 
 
 def test_the_read_replicas_go_at_once_as_well() -> None:

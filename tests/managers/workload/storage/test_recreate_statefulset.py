@@ -67,9 +67,7 @@ class TestLargerVolumes:
         assert effect == RecreateStatefulSet("x", "uid-sts-x", "1")
         assert gen.expect(Wait, made.outcome).reason == "RecreatingStatefulSet"
         assert made.operation == Operation("Recreating", 0, 1)
-
-    def test_it_is_not_applied_in_the_same_pass(self) -> None:
-        made = planned(LARGER, GROWN)
+        # It is not applied in the same pass.
         assert [intent.resource for intent in made.intents] == [POD_DISRUPTION_BUDGET]
 
     def test_while_they_grow_it_stays_as_it_is(self) -> None:
@@ -77,8 +75,7 @@ class TestLargerVolumes:
         assert not recreated(made)
         assert has_set(made)
         assert gen.expect(Wait, made.outcome).reason == "StorageResizing"
-
-    def test_volumes_that_nobody_has_seen_have_not_grown(self) -> None:
+        # Volumes that nobody has seen have not grown.
         assert not recreated(planned(LARGER, world(grown(0), grown(1))))
 
     @pytest.mark.parametrize("size", ["1Gi", "1024Mi", "1073741824"])
@@ -133,11 +130,10 @@ class TestFieldsOfAnOlderOperator:
         assert not has_set(made)
         assert not recreated(made)
 
-    def test_a_roll_would_wait_for_it_so_it_does_not_wait_for_the_roll(self) -> None:
+    def test_it_waits_neither_for_the_roll_nor_for_volumes_that_cannot_grow(self) -> None:
+        """A roll would wait for it."""
         pods = tuple(one.made_from("before") for one in SMALL.pods)
         assert recreated(planned(OLD, SMALL.with_pods(*pods), other_service))
-
-    def test_volumes_that_cannot_grow_are_no_reason_to_wait(self) -> None:
         assert recreated(planned(LARGER, SMALL, other_service))
 
 
@@ -159,20 +155,15 @@ class TestNotYet:
     ) -> None:
         assert not recreated(planned(LARGER, GROWN.with_pods(*pods), change))
 
-    def test_its_controller_has_to_be_up_to_date(self) -> None:
+    def test_its_controller_has_to_be_up_to_date_and_it_may_not_sleep(self) -> None:
         live = gen.present(GROWN.stateful_set)
-        made = planned(LARGER, GROWN.with_set(live.unsettled()))
-        assert not recreated(made)
+        assert not recreated(planned(LARGER, GROWN.with_set(live.unsettled())))
+        assert not recreated(planned(LARGER, GROWN.with_set(live.sized(0)).with_pods()))
 
     def test_the_set_of_a_first_boot_is_never_made_anew(self) -> None:
         """Its only pod must not be left to a StatefulSet that is told of no data."""
         there = GROWN.with_set(gen.stateful_set().first_boot()).with_pods(GROWN.pods[0])
         assert not recreated(planned(LARGER, there, other_service))
-
-    def test_nor_one_that_sleeps(self) -> None:
-        live = gen.present(GROWN.stateful_set)
-        there = GROWN.with_set(live.sized(0)).with_pods()
-        assert not recreated(planned(LARGER, there))
 
 
 def test_fixed_fields_are_read_alike_from_the_plan_and_from_the_server() -> None:
