@@ -142,7 +142,7 @@ class TestDelete:
         body = bench.api.body_of("delete StatefulSet x")
         assert body == {"uid": "uid-sts-x", "propagation": "Foreground"}
         # No volume goes while a pod could write to it.
-        bench.lose(STATEFUL_SET, "x")
+        bench.sync()
         assert isinstance(await bench.run(policy), Wait)
         assert bench.writes == ["delete StatefulSet x"]
 

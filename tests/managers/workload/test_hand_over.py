@@ -40,7 +40,7 @@ def world(*pods: gen.Pod, quorum: Quorum | None = WELL) -> gen.World:
 
 
 def shown(made: RolloutAction) -> str:
-    return " ".join(filter(None, (made.kind, made.pod and made.pod.name)))
+    return f"{made.kind} {made.pod.name}" if made.pod else made.kind
 
 
 class Row(NamedTuple):
