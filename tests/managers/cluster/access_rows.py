@@ -15,54 +15,54 @@ RECOVERY = {
 }
 
 ACCESS_ROWS = {
-    "a root token is a way in": Row(OLD, FINE, "UserAccessBootstrap True RootTokenStored"),
+    "a root token is a way in": Row(OLD, FINE, "UserAccessBootstrap=True RootTokenStored"),
     "a login of the operator alone is none for people": Row(
-        OLD.self_init(login=True), FINE, "UserAccessBootstrap False NoUserLogin"
+        OLD.self_init(login=True), FINE, "UserAccessBootstrap=False NoUserLogin"
     ),
     "the keys of the operator's login are trusted": Row(
         OLD.self_init(login=True).having(adminOps={"operatorLogin": {"keys": "k"}}),
         FINE,
-        "OperatorLoginReady True OperatorLoginTrusted",
+        "OperatorLoginReady=True OperatorLoginTrusted",
     ),
     "the keys of the operator's login went stale": Row(
         OLD.self_init(login=True).having(
             adminOps={"operatorLogin": {"keys": "k", "problem": "denied"}}
         ),
         FINE,
-        "OperatorLoginReady False OperatorLoginOutdated",
+        "OperatorLoginReady=False OperatorLoginOutdated",
     ),
     "OpenBao does not let the operator in": Row(
         OLD.self_init(login=True).having(
             adminOps={"operatorLogin": {"reason": "OperatorLoginRefused", "problem": "denied"}}
         ),
         FINE,
-        "OperatorLoginReady False OperatorLoginRefused",
+        "OperatorLoginReady=False OperatorLoginRefused",
     ),
     "the API server gives the operator no token": Row(
         OLD.self_init(login=True).having(
             adminOps={"operatorLogin": {"reason": "OperatorLoginMissing", "problem": "403"}}
         ),
         FINE,
-        "OperatorLoginReady False OperatorLoginMissing",
+        "OperatorLoginReady=False OperatorLoginMissing",
     ),
     "a root token is none before the first boot made it": Row(
-        gen.cluster(), gen.world(), "UserAccessBootstrap False NotInitialized"
+        gen.cluster(), gen.world(), "UserAccessBootstrap=False NotInitialized"
     ),
     "a root token that is gone is none": Row(
-        OLD, FINE.without_secrets("x-root-token"), "UserAccessBootstrap Unknown RootTokenMissing"
+        OLD, FINE.without_secrets("x-root-token"), "UserAccessBootstrap=Unknown RootTokenMissing"
     ),
     "recovery keys were stored": Row(
         OLD.self_init(login=True)
         .wanting(recoveryKeys=RECOVERY)
         .having(adminOps={"recoveryKeys": {"stored": True}}),
         FINE,
-        "RecoveryKeysReady True RecoveryKeysStored",
+        "RecoveryKeysReady=True RecoveryKeysStored",
     ),
     "there is no copy of recovery keys": Row(
         OLD.self_init(login=True)
         .wanting(recoveryKeys=RECOVERY)
         .having(adminOps={"recoveryKeys": {"reason": "RecoveryKeysMissing"}}),
         FINE,
-        "RecoveryKeysReady False RecoveryKeysMissing",
+        "RecoveryKeysReady=False RecoveryKeysMissing",
     ),
 }

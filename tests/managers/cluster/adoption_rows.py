@@ -13,12 +13,12 @@ def there(cluster: gen.Cluster, live: gen.StatefulSet) -> gen.World:
 
 ADOPTION_ROWS = {
     "servers of another operator": Row(
-        QUIET, there(QUIET, gen.stateful_set()), "Adopted False AdoptionPending"
+        QUIET, there(QUIET, gen.stateful_set()), "Adopted=False AdoptionPending"
     ),
     "servers of another operator that may go": Row(
-        ASKING, there(ASKING, gen.stateful_set()), "Adopted False Adopting"
+        ASKING, there(ASKING, gen.stateful_set()), "Adopted=False Adopting"
     ),
     "servers of another operator with other addresses": Row(
-        QUIET, there(QUIET, gen.StatefulSet(service="other")), "Adopted False AdoptionRefused"
+        QUIET, there(QUIET, gen.StatefulSet(service="other")), "Adopted=False AdoptionRefused"
     ),
 }

@@ -10,6 +10,6 @@ AUDIT_ROWS = {
     "the volume of audit files is not there": Row(
         OLD.wanting(auditFileStorage={"mode": "ManagedPVC", "size": "1Gi"}),
         FINE,
-        "AuditFileStorageReady False PrerequisitesMissing",
+        "AuditFileStorageReady=False PrerequisitesMissing",
     )
 }

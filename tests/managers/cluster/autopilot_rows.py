@@ -16,15 +16,15 @@ def told(applied: bool, reason: str) -> gen.Cluster:
 
 AUTOPILOT_ROWS = {
     "there is no raft cluster to set": Row(
-        gen.cluster(), gen.world(), "AutopilotConfigured Unknown NotInitialized"
+        gen.cluster(), gen.world(), "AutopilotConfigured=Unknown NotInitialized"
     ),
     "nobody looked at the autopilot": Row(
-        OLD, FINE, "AutopilotConfigured Unknown AutopilotUnknown"
+        OLD, FINE, "AutopilotConfigured=Unknown AutopilotUnknown"
     ),
     "the autopilot is as asked": Row(
-        told(True, "AutopilotApplied"), FINE, "AutopilotConfigured True AutopilotApplied"
+        told(True, "AutopilotApplied"), FINE, "AutopilotConfigured=True AutopilotApplied"
     ),
     "the autopilot may not be set": Row(
-        told(False, "AutopilotRefused"), FINE, "AutopilotConfigured False AutopilotRefused"
+        told(False, "AutopilotRefused"), FINE, "AutopilotConfigured=False AutopilotRefused"
     ),
 }

@@ -24,34 +24,34 @@ def tested(outcome: str, reason: str) -> gen.Cluster:
 
 
 BACKUP_ROWS = {
-    "a snapshot is taken": Row(OLD.having(operationLock=LOCK), FINE, "BackingUp True InProgress"),
-    "no snapshot is taken": Row(OLD, FINE, "BackingUp False Idle"),
-    "no snapshot was tried": Row(OLD, FINE, "BackupHealthy Unknown NoBackupYet"),
+    "a snapshot is taken": Row(OLD.having(operationLock=LOCK), FINE, "BackingUp=True InProgress"),
+    "no snapshot is taken": Row(OLD, FINE, "BackingUp=False Idle"),
+    "no snapshot was tried": Row(OLD, FINE, "BackupHealthy=Unknown NoBackupYet"),
     "the last snapshot was stored": Row(
         known(lastBackupTime="2030-01-01T00:00:00Z", lastBackupName="a.snap"),
         FINE,
-        "BackupHealthy True LastBackupSucceeded",
+        "BackupHealthy=True LastBackupSucceeded",
     ),
     "the last snapshot was not stored": Row(
         known(consecutiveFailures=2, lastFailureReason="StorageFailed"),
         FINE,
-        "BackupHealthy False BackupFailed",
+        "BackupHealthy=False BackupFailed",
     ),
     "a snapshot is overdue": Row(
-        known(overdueSince="2030-01-01T00:00:00Z"), FINE, "BackupHealthy False BackupOverdue"
+        known(overdueSince="2030-01-01T00:00:00Z"), FINE, "BackupHealthy=False BackupOverdue"
     ),
-    "no snapshot was ever restored to see": Row(OLD, FINE, "BackupProven Unknown NeverTested"),
+    "no snapshot was ever restored to see": Row(OLD, FINE, "BackupProven=Unknown NeverTested"),
     "a restored snapshot was good": Row(
-        tested("Passed", "Restored"), FINE, "BackupProven True RestoreTestPassed"
+        tested("Passed", "Restored"), FINE, "BackupProven=True RestoreTestPassed"
     ),
     "a restored snapshot was not good": Row(
-        tested("Failed", "SealDiffers"), FINE, "BackupProven False RestoreTestFailed"
+        tested("Failed", "SealDiffers"), FINE, "BackupProven=False RestoreTestFailed"
     ),
     "a test told nothing": Row(
-        tested("Unknown", "JobGone"), FINE, "BackupProven Unknown RestoreTestInconclusive"
+        tested("Unknown", "JobGone"), FINE, "BackupProven=Unknown RestoreTestInconclusive"
     ),
     "data are put back": Row(
-        OLD.having(operationLock=RESTORES), FINE, "Restoring True RestoreInProgress"
+        OLD.having(operationLock=RESTORES), FINE, "Restoring=True RestoreInProgress"
     ),
-    "data were put back": Row(OLD.having(restore=RESTORED), FINE, "Restoring False NoRestore"),
+    "data were put back": Row(OLD.having(restore=RESTORED), FINE, "Restoring=False NoRestore"),
 }

@@ -8,4 +8,4 @@ OLD = gen.cluster().initialized()
 FINE = gen.running(OLD)
 ASKING = OLD.wanting(imageVerification={"enabled": True, "publicKey": KEY})
 
-IMAGE_ROWS = {"nobody has looked at the image": Row(ASKING, FINE, "ImageVerified Unknown Unknown")}
+IMAGE_ROWS = {"nobody has looked at the image": Row(ASKING, FINE, "ImageVerified=Unknown Unknown")}

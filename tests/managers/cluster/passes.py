@@ -24,7 +24,7 @@ OUTCOMES = st.one_of(
 
 
 class Row(NamedTuple):
-    """What a pass says of one condition: "Ready False NotReady"."""
+    """What a pass says of one condition: "Ready=False NotReady"."""
 
     cluster: gen.Cluster
     world: gen.World

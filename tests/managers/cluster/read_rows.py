@@ -25,71 +25,71 @@ def raft(voters: int, others: int, readers: int | None) -> gen.Cluster:
 
 
 READ_ROWS = {
-    "read replicas wait for data": Row(NEW, gen.world(), "ReadReplicasReady False NotInitialized"),
+    "read replicas wait for data": Row(NEW, gen.world(), "ReadReplicasReady=False NotInitialized"),
     "both read replicas are ready": Row(
-        OLD, readers(*BOTH), "ReadReplicasReady True AllReadReplicasReady"
+        OLD, readers(*BOTH), "ReadReplicasReady=True AllReadReplicasReady"
     ),
     "one read replica is ready": Row(
-        OLD, readers(BOTH[0], gen.read_pod(1)), "ReadReplicasReady False ReadReplicasNotReady"
+        OLD, readers(BOTH[0], gen.read_pod(1)), "ReadReplicasReady=False ReadReplicasNotReady"
     ),
     "no read replica is ready": Row(
-        OLD, readers(gen.read_pod(0)), "ReadReplicasReady False NoReadyReadReplicas"
+        OLD, readers(gen.read_pod(0)), "ReadReplicasReady=False NoReadyReadReplicas"
     ),
     "one read replica more than asked for": Row(
-        OLD, readers(*BOTH, gen.read_pod(2).ready()), "ReadReplicasReady False ReadReplicasNotReady"
+        OLD, readers(*BOTH, gen.read_pod(2).ready()), "ReadReplicasReady=False ReadReplicasNotReady"
     ),
     "read replicas sleep": Row(
-        OLD.wanting(hibernate=True), readers(), "ReadReplicasReady False Hibernated"
+        OLD.wanting(hibernate=True), readers(), "ReadReplicasReady=False Hibernated"
     ),
     "this version forwards reads": Row(
-        OLD, readers(*BOTH), "ReadServingAvailable False StandbyReadsNotServed"
+        OLD, readers(*BOTH), "ReadServingAvailable=False StandbyReadsNotServed"
     ),
     "a newer version answers them": Row(
-        NEWER, readers(*BOTH), "ReadServingAvailable True ReadServingAvailable"
+        NEWER, readers(*BOTH), "ReadServingAvailable=True ReadServingAvailable"
     ),
     "a newer version without a ready read replica": Row(
-        NEWER, readers(gen.read_pod(0)), "ReadServingAvailable False PodsNotServingReads"
+        NEWER, readers(gen.read_pod(0)), "ReadServingAvailable=False PodsNotServingReads"
     ),
     "read replicas are members without a vote": Row(
-        raft(3, 2, 2), readers(*BOTH), "RaftMembershipReady True AllVoters"
+        raft(3, 2, 2), readers(*BOTH), "RaftMembershipReady=True AllVoters"
     ),
     "a read replica has not joined": Row(
-        raft(3, 1, 1), readers(*BOTH), "RaftMembershipReady False ReadReplicasMissing"
+        raft(3, 1, 1), readers(*BOTH), "RaftMembershipReady=False ReadReplicasMissing"
     ),
     "somebody promoted a read replica": Row(
-        raft(4, 1, 1), readers(*BOTH), "RaftMembershipReady False MembersUnexpected"
+        raft(4, 1, 1), readers(*BOTH), "RaftMembershipReady=False MembersUnexpected"
     ),
     "a member without a vote that nobody asked for": Row(
-        raft(3, 3, 2), readers(*BOTH), "RaftMembershipReady False MembersUnexpected"
+        raft(3, 3, 2), readers(*BOTH), "RaftMembershipReady=False MembersUnexpected"
     ),
     "a voter is missing beside read replicas": Row(
-        raft(2, 2, 2), readers(*BOTH), "RaftMembershipReady False VotersMissing"
+        raft(2, 2, 2), readers(*BOTH), "RaftMembershipReady=False VotersMissing"
     ),
     "a sealed read replica is a sealed server": Row(
-        OLD, readers(BOTH[0], BOTH[1].saying(sealed="true")), "OpenBaoSealed True Sealed"
+        OLD, readers(BOTH[0], BOTH[1].saying(sealed="true")), "OpenBaoSealed=True Sealed"
     ),
     "read replicas that leave are progress": Row(
         OLD,
         readers(*BOTH),
-        "Reconciling True ReadReplicasLeaving",
+        "Reconciling=True ReadReplicasLeaving",
         Wait("ReadReplicasLeaving", "one leaves"),
     ),
     "read replicas that are not ready are progress": Row(
         OLD,
         readers(*BOTH),
-        "Reconciling True ReadReplicasNotReady",
+        "Reconciling=True ReadReplicasNotReady",
         Wait("ReadReplicasNotReady", "1 of 2"),
     ),
     "a read replica with a vote waits for a person": Row(
         OLD,
         readers(*BOTH),
-        "Stalled True ReadReplicaVotes",
+        "Stalled=True ReadReplicaVotes",
         Blocked("ReadReplicaVotes", "it votes"),
     ),
     "a removal that is refused waits for a person": Row(
         OLD,
         readers(*BOTH),
-        "Stalled True ReadReplicaRemovalRefused",
+        "Stalled=True ReadReplicaRemovalRefused",
         Blocked("ReadReplicaRemovalRefused", "no right"),
     ),
 }

@@ -9,11 +9,11 @@ CLOUD = {"type": "awskms", "awskms": {"region": "r", "kmsKeyID": "k"}}
 
 SEAL_ROWS = {
     "a seal of a cloud without anything": Row(
-        OLD.wanting(unseal=CLOUD), FINE, "CloudUnsealIdentityReady Unknown AmbientIdentityAssumed"
+        OLD.wanting(unseal=CLOUD), FINE, "CloudUnsealIdentityReady=Unknown AmbientIdentityAssumed"
     ),
     "a seal of a cloud without its Secret": Row(
         OLD.wanting(unseal={**CLOUD, "credentialsSecretRef": {"name": "mine"}}),
         FINE,
-        "CloudUnsealIdentityReady False CredentialsSecretMissing",
+        "CloudUnsealIdentityReady=False CredentialsSecretMissing",
     ),
 }

@@ -18,7 +18,7 @@ def first(**fields: str) -> gen.World:
 
 
 def row(cluster: gen.Cluster, there: gen.World, expected: str) -> Row:
-    return Row(cluster, there, f"StorageConfigured {expected}")
+    return Row(cluster, there, f"StorageConfigured={expected}")
 
 
 STORAGE_ROWS = {
@@ -45,6 +45,6 @@ STORAGE_ROWS = {
         LARGER, first(owner_uid="uid-of-before"), "False ForeignObject"
     ),
     "a size that differs from the volumes is no field without effect": Row(
-        LARGER, replace(GROWN, rolling=None), "ProductionReady False ProfileNotSet"
+        LARGER, replace(GROWN, rolling=None), "ProductionReady=False ProfileNotSet"
     ),
 }

@@ -21,19 +21,19 @@ def upgrading(**told: Any) -> gen.Cluster:
 
 UPGRADE_ROWS = {
     "a pause found an upgrade on its way": Row(
-        upgrading(phase="Rolling").wanting(paused=True), FINE, "Upgrading Unknown Paused"
+        upgrading(phase="Rolling").wanting(paused=True), FINE, "Upgrading=Unknown Paused"
     ),
-    "an upgrade that stopped": Row(upgrading(failure=FAILED), FINE, "Degraded True PodNotReady"),
+    "an upgrade that stopped": Row(upgrading(failure=FAILED), FINE, "Degraded=True PodNotReady"),
     "one that goes on is nothing wrong": Row(
-        upgrading(phase="Rolling"), FINE, "Degraded False Ready"
+        upgrading(phase="Rolling"), FINE, "Degraded=False Ready"
     ),
     "a server that is away for an upgrade": Row(
         upgrading(phase="Rolling"),
         AWAY,
-        "Degraded False Ready",
+        "Degraded=False Ready",
         Wait("UpgradeInProgress", "one of three"),
     ),
     "a server that is away while an upgrade waits": Row(
-        OLD, AWAY, "Degraded True NotReady", Wait("ClusterNotReady", "two of three")
+        OLD, AWAY, "Degraded=True NotReady", Wait("ClusterNotReady", "two of three")
     ),
 }

@@ -17,41 +17,41 @@ WAYS_ROWS = {
     "an account of somebody else is used": Row(
         NAMED,
         FINE.with_account("mine", annotations={"a": "b"}),
-        "ServiceAccountReady True ServiceAccountReused",
+        "ServiceAccountReady=True ServiceAccountReused",
     ),
     "an account of somebody else lacks what the spec asks": Row(
         NAMED,
         FINE.with_account("mine"),
-        "ServiceAccountReady False ServiceAccountAnnotationsMissing",
+        "ServiceAccountReady=False ServiceAccountAnnotationsMissing",
     ),
     "nobody knows where the API server listens": Row(
         OLD,
         FINE.reaching("10.96.0.1"),
-        "APIServerNetworkReady Unknown APIServerEndpointIPsRecommended",
+        "APIServerNetworkReady=Unknown APIServerEndpointIPsRecommended",
     ),
     "nobody knows the API server at all": Row(
         OLD,
         FINE.reaching(endpoints=("192.0.2.1",)),
-        "APIServerNetworkReady False APIServerNetworkConfigurationInvalid",
+        "APIServerNetworkReady=False APIServerNetworkConfigurationInvalid",
     ),
     "the Ingress has an address": Row(
-        ingress().initialized(), THERE, "IngressIntegrationReady True IngressIntegrationReady"
+        ingress().initialized(), THERE, "IngressIntegrationReady=True IngressIntegrationReady"
     ),
     "the Ingress has none": Row(
         ingress().initialized(),
         FINE.with_ways(replace(READY, ingress=IngressFacts(True, ()))),
-        "IngressIntegrationReady False IngressAddressMissing",
+        "IngressIntegrationReady=False IngressAddressMissing",
     ),
     "the Gateway lets clients in": Row(
-        gateway().initialized(), THERE, "GatewayIntegrationReady True GatewayIntegrationReady"
+        gateway().initialized(), THERE, "GatewayIntegrationReady=True GatewayIntegrationReady"
     ),
     "there is no Gateway API": Row(
-        gateway().initialized(), ABSENT, "GatewayIntegrationReady False GatewayAPIMissing"
+        gateway().initialized(), ABSENT, "GatewayIntegrationReady=False GatewayAPIMissing"
     ),
     "the ServiceMonitor is there": Row(
-        monitor().initialized("2.5.0"), THERE, "ServiceMonitorReady True ServiceMonitorReady"
+        monitor().initialized("2.5.0"), THERE, "ServiceMonitorReady=True ServiceMonitorReady"
     ),
     "there is no Prometheus operator": Row(
-        monitor().initialized("2.5.0"), ABSENT, "ServiceMonitorReady False MonitoringAPIMissing"
+        monitor().initialized("2.5.0"), ABSENT, "ServiceMonitorReady=False MonitoringAPIMissing"
     ),
 }

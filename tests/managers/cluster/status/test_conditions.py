@@ -63,117 +63,117 @@ ROWS: dict[str, Row] = {
     **STORAGE_ROWS,
     **UPGRADE_ROWS,
     **WAYS_ROWS,
-    "all are ready": Row(OLD, FINE, "Ready True AllReplicasReady"),
-    "one is not ready": Row(OLD, pods(LEADER, SECOND), "Ready False NotReady"),
+    "all are ready": Row(OLD, FINE, "Ready=True AllReplicasReady"),
+    "one is not ready": Row(OLD, pods(LEADER, SECOND), "Ready=False NotReady"),
     "all are ready and none leads": Row(
-        OLD, pods(LEADER.saying(active="false"), SECOND, THIRD), "Ready False LeaderUnknown"
+        OLD, pods(LEADER.saying(active="false"), SECOND, THIRD), "Ready=False LeaderUnknown"
     ),
-    "a wait is not ready": Row(OLD, FINE, "Ready False RollingOut", ROLLING),
-    "a blocked pass is not ready": Row(OLD, FINE, "Ready False UnsealKeyMissing", BLOCKED),
-    "paused, nobody knows": Row(OLD.wanting(paused=True), FINE, "Ready Unknown Paused"),
-    "a wait is progress": Row(OLD, FINE, "Reconciling True RollingOut", ROLLING),
-    "a blocked pass is no progress": Row(OLD, FINE, "Reconciling False Ready", BLOCKED),
-    "content is no progress": Row(OLD, FINE, "Reconciling False Ready"),
-    "a blocked pass waits for a person": Row(OLD, FINE, "Stalled True UnsealKeyMissing", BLOCKED),
-    "a wait waits for nobody": Row(OLD, FINE, "Stalled False Ready", ROLLING),
+    "a wait is not ready": Row(OLD, FINE, "Ready=False RollingOut", ROLLING),
+    "a blocked pass is not ready": Row(OLD, FINE, "Ready=False UnsealKeyMissing", BLOCKED),
+    "paused, nobody knows": Row(OLD.wanting(paused=True), FINE, "Ready=Unknown Paused"),
+    "a wait is progress": Row(OLD, FINE, "Reconciling=True RollingOut", ROLLING),
+    "a blocked pass is no progress": Row(OLD, FINE, "Reconciling=False Ready", BLOCKED),
+    "content is no progress": Row(OLD, FINE, "Reconciling=False Ready"),
+    "a blocked pass waits for a person": Row(OLD, FINE, "Stalled=True UnsealKeyMissing", BLOCKED),
+    "a wait waits for nobody": Row(OLD, FINE, "Stalled=False Ready", ROLLING),
     "serving is available whatever the pass says": Row(
-        OLD, FINE, "Available True AllReplicasReady", BLOCKED
+        OLD, FINE, "Available=True AllReplicasReady", BLOCKED
     ),
-    "some are ready": Row(OLD, pods(LEADER), "Available False NotReady"),
-    "none is ready": Row(OLD, pods(), "Available False NoReplicasReady"),
-    "paused, nobody looks": Row(OLD.wanting(paused=True), FINE, "Available Unknown Paused"),
-    "nothing is wrong": Row(OLD, FINE, "Degraded False Ready"),
-    "a blocked pass is wrong": Row(OLD, FINE, "Degraded True UnsealKeyMissing", BLOCKED),
+    "some are ready": Row(OLD, pods(LEADER), "Available=False NotReady"),
+    "none is ready": Row(OLD, pods(), "Available=False NoReplicasReady"),
+    "paused, nobody looks": Row(OLD.wanting(paused=True), FINE, "Available=Unknown Paused"),
+    "nothing is wrong": Row(OLD, FINE, "Degraded=False Ready"),
+    "a blocked pass is wrong": Row(OLD, FINE, "Degraded=True UnsealKeyMissing", BLOCKED),
     "a server that is lost is wrong": Row(
-        OLD, pods(LEADER, SECOND), "Degraded True NotReady", Wait("NotReady", "2 of 3")
+        OLD, pods(LEADER, SECOND), "Degraded=True NotReady", Wait("NotReady", "2 of 3")
     ),
     "a server that is replaced is not": Row(
-        OLD, pods(LEADER, SECOND), "Degraded False Ready", ROLLING
+        OLD, pods(LEADER, SECOND), "Degraded=False Ready", ROLLING
     ),
     "a roll that lasts too long is": Row(
-        OLD, pods(LEADER, SECOND), "Degraded True NotReady", Wait("RolloutStuck", "one to go")
+        OLD, pods(LEADER, SECOND), "Degraded=True NotReady", Wait("RolloutStuck", "one to go")
     ),
     "servers that read their files again are none the worse": Row(
-        OLD, FINE, "Degraded False Ready", Wait("Reloading", "three")
+        OLD, FINE, "Degraded=False Ready", Wait("Reloading", "three")
     ),
     "a server that has no vote yet is on its way": Row(
-        raft(2), pods(LEADER, SECOND), "Degraded False Ready", Wait("NotReady", "2 of 3")
+        raft(2), pods(LEADER, SECOND), "Degraded=False Ready", Wait("NotReady", "2 of 3")
     ),
     "a voter that is lost is wrong": Row(
-        raft(3), pods(LEADER, SECOND), "Degraded True NotReady", Wait("NotReady", "2 of 3")
+        raft(3), pods(LEADER, SECOND), "Degraded=True NotReady", Wait("NotReady", "2 of 3")
     ),
     "a cluster that never ran is not": Row(
-        NEW, pods(), "Degraded False Ready", Wait("FirstBoot", "it boots")
+        NEW, pods(), "Degraded=False Ready", Wait("FirstBoot", "it boots")
     ),
     "two leaders are wrong": Row(
-        OLD, pods(LEADER, SECOND.ready(leading=True), THIRD), "Degraded True MultipleLeaders"
+        OLD, pods(LEADER, SECOND.ready(leading=True), THIRD), "Degraded=True MultipleLeaders"
     ),
     "two clusters are wrong": Row(
-        raft(3, lastError=trouble("SplitBrain")), FINE, "Degraded True SplitBrain"
+        raft(3, lastError=trouble("SplitBrain")), FINE, "Degraded=True SplitBrain"
     ),
-    "a certificate is there": Row(OLD, FINE, "TLSReady True Ready"),
+    "a certificate is there": Row(OLD, FINE, "TLSReady=True Ready"),
     "no certificate is there": Row(
-        OLD, FINE.without_secrets("x-tls-server"), "TLSReady False TLSSecretMissing"
+        OLD, FINE.without_secrets("x-tls-server"), "TLSReady=False TLSSecretMissing"
     ),
     "a certificate cannot be read": Row(
         OLD,
         FINE.with_secrets(gen.secret("x-tls-server", problem="garbage")),
-        "TLSReady False TLSSecretInvalid",
+        "TLSReady=False TLSSecretInvalid",
     ),
     "a certificate of somebody else is none of ours": Row(
         OLD,
         FINE.with_secrets(
             gen.secret("x-tls-server", of="Shop s (uid 1)", certificate=gen.certificate())
         ),
-        "TLSReady False ForeignObject",
+        "TLSReady=False ForeignObject",
         Blocked("UnsealKeyMissing", "another trouble comes first"),
     ),
     "the authority is gone": Row(
-        OLD, FINE, "TLSReady False CASecretMissing", Blocked("CASecretMissing", "gone")
+        OLD, FINE, "TLSReady=False CASecretMissing", Blocked("CASecretMissing", "gone")
     ),
-    "data exists": Row(OLD, FINE, "OpenBaoInitialized True Initialized"),
+    "data exists": Row(OLD, FINE, "OpenBaoInitialized=True Initialized"),
     "no data exists": Row(
-        NEW, gen.world(), "OpenBaoInitialized False NotInitialized", Wait("FirstBoot", "it boots")
+        NEW, gen.world(), "OpenBaoInitialized=False NotInitialized", Wait("FirstBoot", "it boots")
     ),
     "the first boot failed": Row(
         NEW,
         FINE.with_set(gen.stateful_set().first_boot()).with_pods(gen.pod().ready().restarted()),
-        "OpenBaoInitialized False SelfInitFailed",
+        "OpenBaoInitialized=False SelfInitFailed",
     ),
-    "nobody is in the way": Row(OLD, FINE, "Conflict False NoConflict"),
+    "nobody is in the way": Row(OLD, FINE, "Conflict=False NoConflict"),
     "somebody is in the way": Row(
-        OLD, FINE, "Conflict True ForeignObject", Blocked("ForeignObject", "Secret x exists")
+        OLD, FINE, "Conflict=True ForeignObject", Blocked("ForeignObject", "Secret x exists")
     ),
-    "it is paused": Row(OLD.wanting(paused=True), FINE, "Paused True Paused"),
+    "it is paused": Row(OLD.wanting(paused=True), FINE, "Paused=True Paused"),
     "a field has no effect": Row(
-        OLD.wanting(reconcilePolicies=True), FINE, "UnsupportedFields True UnsupportedFields"
+        OLD.wanting(reconcilePolicies=True), FINE, "UnsupportedFields=True UnsupportedFields"
     ),
     "the definitions are older": Row(
         OLD,
         replace(FINE, lacking_fields=("OpenBaoCluster.status.unseal",)),
-        "SchemaOutdated True SchemaOutdated",
+        "SchemaOutdated=True SchemaOutdated",
     ),
     "two leaders are not ready": Row(
-        OLD, pods(LEADER, SECOND.ready(leading=True), THIRD), "Ready False MultipleLeaders"
+        OLD, pods(LEADER, SECOND.ready(leading=True), THIRD), "Ready=False MultipleLeaders"
     ),
     "two clusters are not ready": Row(
-        raft(3, lastError=trouble("SplitBrain")), FINE, "Ready False SplitBrain"
+        raft(3, lastError=trouble("SplitBrain")), FINE, "Ready=False SplitBrain"
     ),
     "Development is a risk": Row(
-        OLD.wanting(profile="Development"), FINE, "SecurityRisk True DevelopmentProfile"
+        OLD.wanting(profile="Development"), FINE, "SecurityRisk=True DevelopmentProfile"
     ),
-    "no profile is no advice taken": Row(OLD, FINE, "ProductionReady False ProfileNotSet"),
+    "no profile is no advice taken": Row(OLD, FINE, "ProductionReady=False ProfileNotSet"),
     "Development is not production": Row(
-        OLD.wanting(profile="Development"), FINE, "ProductionReady False DevelopmentProfile"
+        OLD.wanting(profile="Development"), FINE, "ProductionReady=False DevelopmentProfile"
     ),
 }
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
 def test_condition(row: Row) -> None:
-    kind = row.expected.partition(" ")[0]
+    kind = row.expected.partition("=")[0]
     status = status_of(row.cluster, row.world, row.outcome)
-    assert " ".join((kind, *said(status, kind))) == row.expected
+    assert f"{kind}={' '.join(said(status, kind))}" == row.expected
 
 
 @pytest.mark.parametrize("what", UNSTATED)
@@ -183,7 +183,7 @@ def test_what_nobody_asked_for_is_not_stated(what: str) -> None:
 
 
 def test_every_condition_has_rows() -> None:
-    assert {row.expected.partition(" ")[0] for row in ROWS.values()} == {
+    assert {row.expected.partition("=")[0] for row in ROWS.values()} == {
         kind.name for kind in TYPES
     }
 
