@@ -21,10 +21,7 @@ from runtime.metrics.metrics import Metrics
 from runtime.testing.api_server.kinds import Kind, custom
 from runtime.testing.api_server.wire import client_of
 from runtime.testing.simulation import Simulation, simulate
-from tests.managers.datacenter.kubernetes_bench import (
-    Counting,
-    Objects,
-)
+from tests.managers.datacenter.kubernetes_bench import Counting, Objects
 
 SOON = 2.0
 """Seconds within which whatever is woken by an event is done; every timer is longer."""

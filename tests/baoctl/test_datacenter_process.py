@@ -7,12 +7,7 @@ from prometheus_client import generate_latest
 from contracts.datacenter.kinds import DATACENTERS, SERVICE_SETS, WORKLOADS
 from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT
 from tests.baoctl.datacenter_world import World, play
-from tests.managers.datacenter.kubernetes_bench import (
-    NAMESPACE,
-    body,
-    datacenter,
-    service_set,
-)
+from tests.managers.datacenter.kubernetes_bench import NAMESPACE, body, datacenter, service_set
 
 SHIPPER_BODY, DNS = body("shipper"), body("dns", kind="DaemonSet")
 SHOP = body("shop", dependsOn=["dns"])

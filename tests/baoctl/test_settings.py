@@ -62,11 +62,7 @@ ROWS: dict[str, tuple[Mapping[str, str], str, Any]] = {
     "all namespaces are watched": ({}, "namespaces", ()),
     "an empty name is all of them": ({"WATCH_NAMESPACE": ""}, "namespaces", ()),
     "one namespace is watched": ({"WATCH_NAMESPACE": "a"}, "namespaces", ("a",)),
-    "a list of namespaces, each once": (
-        {"WATCH_NAMESPACE": "a, b,a,,"},
-        "namespaces",
-        ("a", "b"),
-    ),
+    "a list of namespaces, each once": ({"WATCH_NAMESPACE": "a, b,a,,"}, "namespaces", ("a", "b")),
     "without a word everything is seen": ({}, "installation.mode", "cluster"),
     "a list is a mode": ({"WATCH_NAMESPACE": "a,b"}, "installation.mode", "namespaces"),
     "so is one": ({"WATCH_NAMESPACE": "a"}, "installation.mode", "namespaces"),
@@ -84,11 +80,7 @@ ROWS: dict[str, tuple[Mapping[str, str], str, Any]] = {
         "installation.admission_recheck",
         5.0,
     ),
-    "a server has its time to come back": (
-        {},
-        "installation.pod_deadline",
-        timedelta(minutes=10),
-    ),
+    "a server has its time to come back": ({}, "installation.pod_deadline", timedelta(minutes=10)),
     "it may have less": (
         {"UPGRADE_POD_DEADLINE_SECONDS": "20"},
         "installation.pod_deadline",

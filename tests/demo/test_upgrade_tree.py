@@ -51,8 +51,7 @@ def test_a_failure_takes_the_place_of_the_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "line"),
-    [("2.4.0", "bao 2.4.0: the lock is held"), ("2.4.1", "bao 2.4.1")],
+    ("version", "line"), [("2.4.0", "bao 2.4.0: the lock is held"), ("2.4.1", "bao 2.4.1")]
 )
 def test_what_keeps_it_from_beginning_is_told_and_forgotten_at_its_end(
     version: str, line: str

@@ -24,10 +24,7 @@ def test_a_value_is_printed_beside_its_budget(capsys: pytest.CaptureFixture[str]
     budget("writes", 36, 35, "writes")
     budget("gap", 0.5, 1.5, "s")
     lines = capsys.readouterr().out.splitlines()
-    assert lines == [
-        f"  writes: 36 writes (budget 35), {OVER}",
-        "  gap: 0.5 s (budget 1.5)",
-    ]
+    assert lines == [f"  writes: 36 writes (budget 35), {OVER}", "  gap: 0.5 s (budget 1.5)"]
 
 
 def test_over_budget_fails_when_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:

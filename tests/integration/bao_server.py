@@ -80,11 +80,7 @@ class BaoServer:
     trust: ssl.SSLContext
 
     async def call(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        token: str = "",
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, token: str = ""
     ) -> tuple[int, Any]:
         """Status and JSON of one answer. Raises aiohttp.ClientError when nobody answers."""
         headers = {"X-Vault-Token": token} if token else {}

@@ -131,10 +131,7 @@ REFUSED: dict[str, tuple[Somebody, Act]] = {
     ),
     "a tenant takes an owner off": (TENANT, WITHOUT_OWNER),
     "a tenant deletes the key": (TENANT, delete(kinds.SECRET, UNSEAL)),
-    "a tenant deletes the authority": (
-        TENANT,
-        delete(kinds.SECRET, names.tls_ca_secret(CLUSTER)),
-    ),
+    "a tenant deletes the authority": (TENANT, delete(kinds.SECRET, names.tls_ca_secret(CLUSTER))),
     "a tenant deletes the StatefulSet": (TENANT, delete(kinds.STATEFUL_SET, SET)),
     "a tenant deletes a volume": (TENANT, delete(kinds.PVC, CLAIM)),
     "a tenant forces a pod away": (TENANT, delete(kinds.POD, POD, gracePeriodSeconds=0)),
@@ -166,10 +163,7 @@ REFUSED: dict[str, tuple[Somebody, Act]] = {
         part("replicaset-controller"),
         create(kinds.POD, _pod_of_a_replica_set),
     ),
-    "a strange StatefulSet makes a server pod": (
-        SETS,
-        create(kinds.POD, _pod_of_a_strange_set),
-    ),
+    "a strange StatefulSet makes a server pod": (SETS, create(kinds.POD, _pod_of_a_strange_set)),
     "a StatefulSet with too few digits of a revision makes a server pod": (
         SETS,
         create(kinds.POD, _pod_of_a_revision("0123456789abcde")),
@@ -189,10 +183,7 @@ REFUSED: dict[str, tuple[Somebody, Act]] = {
         part("some-controller"),
         create(kinds.SECRET, lambda at: locked.secret(at, "c-other")),
     ),
-    "a server says of another one that it leads": (
-        Somebody(""),
-        patch(kinds.POD, POD, FENCE),
-    ),
+    "a server says of another one that it leads": (Somebody(""), patch(kinds.POD, POD, FENCE)),
     "the provisioner edits the configuration": (GRANTING, EDIT),
 }
 
@@ -350,10 +341,7 @@ ALLOWED: dict[str, tuple[Somebody, Act]] = {
         TENANT,
         lambda ask, where: ask.create(
             Resource("", "v1", "Eviction", "pods"),
-            {
-                "apiVersion": "policy/v1",
-                "metadata": {"name": POD, "namespace": where},
-            },
+            {"apiVersion": "policy/v1", "metadata": {"name": POD, "namespace": where}},
             subresource="eviction",
         ),
     ),

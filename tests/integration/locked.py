@@ -238,10 +238,7 @@ def claim(namespace: str, name: str = "", **metadata: object) -> Object:
     """A data claim."""
     return {
         "metadata": meta(namespace, name or names.data_claim(CLUSTER, 0), **metadata),
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": "1Gi"}},
-        },
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
     }
 
 

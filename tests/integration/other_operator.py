@@ -156,11 +156,7 @@ class OtherOperator:
         template = live["spec"]["template"]
         for number in range(live["spec"]["replicas"]):
             await self._claim(live, number)
-            pod = {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                **copy.deepcopy(template),
-            }
+            pod = {"apiVersion": "v1", "kind": "Pod", **copy.deepcopy(template)}
             pod["metadata"] |= {
                 "name": f"{self.name}-{number}",
                 "namespace": self.namespace,

@@ -161,11 +161,7 @@ async def test_an_apply_that_may_only_create_never_merges(
 
 
 async def test_an_object_that_is_handed_over_becomes_ours(bench: Bench) -> None:
-    metadata = {
-        "name": "c",
-        "namespace": bench.namespace,
-        "annotations": {MARKS.adopt: "corner"},
-    }
+    metadata = {"name": "c", "namespace": bench.namespace, "annotations": {MARKS.adopt: "corner"}}
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "b"}}
     await bench.client.create(CONFIG_MAP, body, field_manager="somebody")
     assert (await bench.ensure()).verdict is Verdict.UPDATED

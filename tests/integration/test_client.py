@@ -157,10 +157,7 @@ async def test_immutable_fields_are_invalid(client: Client, namespace: str) -> N
             "spec": {
                 "serviceName": service,
                 "selector": {"matchLabels": labels},
-                "template": {
-                    "metadata": {"labels": labels},
-                    "spec": {"containers": [container]},
-                },
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
             },
         }
 

@@ -88,10 +88,7 @@ SERVER = Server(
             "requests": {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi"},
             "limits": {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi"},
         },
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
     }
 )
 JOBS: dict[str, Object] = {

@@ -41,11 +41,7 @@ POLICIES: tuple[AdmissionPolicy, ...] = (LOCK_PODS, *CONTROLLER_POLICIES)
 CLUSTER = "x"
 BACKUP, RESTORE, ITSELF = (
     Owner(API_VERSION, kind, "ns", name, "00000000-0000-0000-0000-000000000001")
-    for kind, name in (
-        (BACKUP_KIND, "nightly"),
-        (RESTORE_KIND, "monday"),
-        (CLUSTER_KIND, CLUSTER),
-    )
+    for kind, name in ((BACKUP_KIND, "nightly"), (RESTORE_KIND, "monday"), (CLUSTER_KIND, CLUSTER))
 )
 S3 = target(credentialsSecretRef={"name": "store"})
 PVC = target("pvc", pvc={"claimName": "bao-snapshots"})

@@ -128,10 +128,7 @@ def test_who_opens_a_namespace_opens_it_for_servers_too(place: Place, what: str)
     place.ask(OPERATOR).create(kinds.STATEFUL_SET, body)
     with pytest.raises(ApiError, match="must not share network"):
         place.ask(OPERATOR).patch(
-            kinds.STATEFUL_SET,
-            where,
-            SET,
-            {"spec": {"template": {"spec": {"hostNetwork": True}}}},
+            kinds.STATEFUL_SET, where, SET, {"spec": {"template": {"spec": {"hostNetwork": True}}}}
         )
 
 

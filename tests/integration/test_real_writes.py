@@ -45,10 +45,7 @@ Trial = Callable[[Client, Object], Awaitable[object]]
 
 TRIALS: dict[str, Trial] = {
     "create": lambda client, obj: client.create(
-        CONFIG_MAP,
-        config_map(key_of(obj).namespace, "new"),
-        field_manager="itest",
-        dry_run=True,
+        CONFIG_MAP, config_map(key_of(obj).namespace, "new"), field_manager="itest", dry_run=True
     ),
     "apply": lambda client, obj: client.apply(
         CONFIG_MAP,
@@ -61,10 +58,7 @@ TRIALS: dict[str, Trial] = {
         CONFIG_MAP, {**obj, "data": {"a": "2"}}, dry_run=True
     ),
     "patch": lambda client, obj: client.json_patch(
-        CONFIG_MAP,
-        key_of(obj),
-        [{"op": "replace", "path": "/data/a", "value": "2"}],
-        dry_run=True,
+        CONFIG_MAP, key_of(obj), [{"op": "replace", "path": "/data/a", "value": "2"}], dry_run=True
     ),
     "delete": lambda client, obj: client.delete(
         CONFIG_MAP, key_of(obj), uid=uid_of(obj), dry_run=True

@@ -41,9 +41,7 @@ WISHES: dict[str, Callable[[], Wish]] = {
     "uid of none": lambda: of(CONFIG_MAP, "none", uid=NOBODY),
     "unknown field": lambda: of(CONFIG_MAP, "c", content={"spec": {"a": 1}}),
     "duplicate keys": lambda: of(
-        SERVICE,
-        "s",
-        content={"spec": {"ports": [{"name": "a", **PORT}, {"name": "b", **PORT}]}},
+        SERVICE, "s", content={"spec": {"ports": [{"name": "a", **PORT}, {"name": "b", **PORT}]}}
     ),
     "managed fields in the body": lambda: of(CONFIG_MAP, "c", managedFields=[{"manager": "x"}]),
     "too large": lambda: of(CONFIG_MAP, "c", content=file("x" * (4 << 20))),

@@ -225,14 +225,9 @@ def _credentials(folder: Path) -> None:
     make_certificate(creds)
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     pem = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     ).decode()
-    account = {
-        "type": "somebody_else",
-        "project_id": "p",
-    }
+    account = {"type": "somebody_else", "project_id": "p"}
     (creds / "credentials.json").write_text(json.dumps(account))
     (creds / "api.pem").write_text(pem)
     profile = "[DEFAULT]\nuser=ocid1.user.a\nfingerprint=aa:bb\ntenancy=ocid1.tenancy.a\n"

@@ -8,9 +8,7 @@ from e2e.rig.provisioner import attempt
 CLAIM: Object = {"metadata": {"name": "data-0"}}
 
 
-def test_a_refusal_does_not_keep_the_next_claim_waiting(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_refusal_does_not_keep_the_next_claim_waiting(capsys: pytest.CaptureFixture[str]) -> None:
     def refuse(_item: Object) -> None:
         raise ApiError(422, "bad access mode")
 

@@ -34,12 +34,7 @@ def intent(name: str = "c", **data: str) -> Intent:
 class Bench:
     """Owned apply over a server in this process, with caches that are told what is there."""
 
-    def __init__(
-        self,
-        api: FakeApi | None = None,
-        *,
-        legacy: tuple[str, ...] = (),
-    ) -> None:
+    def __init__(self, api: FakeApi | None = None, *, legacy: tuple[str, ...] = ()) -> None:
         self.api = api or FakeApi()
         self.marks = replace(MARKS, legacy_managers=frozenset(legacy))
         self.clock = ManualClock()

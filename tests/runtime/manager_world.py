@@ -70,10 +70,7 @@ class Part:
 
     def runnable(self, *, ready: bool = False, stop: bool = False) -> Runnable:
         return Runnable(
-            self.name,
-            self.run,
-            self.ready if ready else None,
-            self.stopping.set if stop else None,
+            self.name, self.run, self.ready if ready else None, self.stopping.set if stop else None
         )
 
 

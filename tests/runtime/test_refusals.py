@@ -14,12 +14,7 @@ import orjson
 import pytest
 
 from runtime.apply.apply_result import REFUSALS, Refusal, refusal_of
-from runtime.errors import (
-    ApiError,
-    TerminalError,
-    Transient,
-    api_error,
-)
+from runtime.errors import ApiError, TerminalError, Transient, api_error
 from runtime.verdict import Verdict
 from tests.runtime.apply_bench import Bench, intent
 from tests.runtime.refusal_cases import TABLE

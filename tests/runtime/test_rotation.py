@@ -43,9 +43,7 @@ def authority(folder: Path, name: str) -> Authority:
     leaf = certificate("server", keys[1], f"{name} root", keys[0])
     chain = folder / f"{name}.pem"
     private = keys[1].private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     chain.write_bytes(private + leaf.public_bytes(serialization.Encoding.PEM))
     return Authority(root.public_bytes(serialization.Encoding.PEM), chain)

@@ -34,7 +34,7 @@ KINDS = {
         "ServiceAccount",
         "StatefulSet",
         "PodDisruptionBudget",
-    ],
+    ]
 }
 KINDS["first-boot"] = ["ConfigMap", *KINDS["running"]]
 

@@ -5,12 +5,7 @@ from typing import Any
 
 import pytest
 
-from baoctl.controllers.cluster import (
-    cluster_of,
-    part_changed,
-    watch_adminops,
-    watch_workload,
-)
+from baoctl.controllers.cluster import cluster_of, part_changed, watch_adminops, watch_workload
 from contracts.api.group import CLUSTERS
 from contracts.naming import labels
 from contracts.owned_kinds import CHILDREN, CLAIM_FIELDS, OWNED, POD_FIELDS, PRUNED

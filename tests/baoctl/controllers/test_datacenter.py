@@ -106,10 +106,7 @@ async def woken(resource: Resource, before: Object | None, after: Object | None)
 
 RUNNING, PENDING = {"state": "Running"}, {"state": "Pending"}
 SHIPPER = workload("shipper", status=PENDING)
-HELD = {
-    **FRA,
-    "metadata": {**FRA["metadata"], "finalizers": ["openbao.org/datacenter-finalizer"]},
-}
+HELD = {**FRA, "metadata": {**FRA["metadata"], "finalizers": ["openbao.org/datacenter-finalizer"]}}
 LISTEN = {"fra1.waits", "fra1.goes"}
 ALL_WORKLOADS = {"fra1.alone", *LISTEN}
 

@@ -101,10 +101,7 @@ def test_what_is_not_asked_about_is_still_there() -> None:
 
 class TestRestores:
     # The fresh server's own program, as of every cluster; and a container that is never made.
-    NOT_ASKED: ClassVar = {
-        "spec.clusterTemplate.image",
-        "spec.clusterTemplate.initContainer.image",
-    }
+    NOT_ASKED: ClassVar = {"spec.clusterTemplate.image", "spec.clusterTemplate.initContainer.image"}
 
     def test_every_field_of_the_tables_is_one_of_the_api(self) -> None:
         named = {reference.field for reference in RESTORE_REFERENCES}

@@ -71,9 +71,7 @@ CASES: dict[str, Case] = {
         _trusted(ipBlock={"cidr": "0.0.0.0/0"}),
     ),
     "Hardened with the whole other internet as a peer": Case(
-        "hardened-peers",
-        "spec.network.trustedIngressPeers[0]",
-        _trusted(ipBlock={"cidr": "::/0"}),
+        "hardened-peers", "spec.network.trustedIngressPeers[0]", _trusted(ipBlock={"cidr": "::/0"})
     ),
     "Hardened with half of the internet as a peer": Case(
         "hardened-peers",
@@ -122,9 +120,7 @@ CASES: dict[str, Case] = {
         _backup({"endpoint": "http://s3.example.com"}),
     ),
     "Hardened with the node's identity at the store": Case(
-        "hardened-backup-identity",
-        "spec.backup.target",
-        _backup({"credentialsSecretRef": None}),
+        "hardened-backup-identity", "spec.backup.target", _backup({"credentialsSecretRef": None})
     ),
     "Hardened with a store that nobody checks": Case(
         "hardened-backup-check",

@@ -64,9 +64,7 @@ CASES: dict[str, Case] = {
         "operatorImageVerification-trust", "spec.operatorImageVerification", helper_policy()
     ),
     "an issuer without a subject": Case(
-        "imageVerification-identity",
-        "spec.imageVerification",
-        policy(issuer=IDENTITY["issuer"]),
+        "imageVerification-identity", "spec.imageVerification", policy(issuer=IDENTITY["issuer"])
     ),
     "a pattern for the subject alone": Case(
         "imageVerification-identity",

@@ -14,9 +14,7 @@ def monitor(**fields: Any) -> dict[str, Any]:
 
 CASES: dict[str, Case] = {
     "a scrape that may take longer than the time to the next": Case(
-        "scrape-timeout",
-        f"{_MONITOR}.scrapeTimeout",
-        monitor(interval="10s", scrapeTimeout="11s"),
+        "scrape-timeout", f"{_MONITOR}.scrapeTimeout", monitor(interval="10s", scrapeTimeout="11s")
     ),
     "two authorities": Case(
         "scrape-authority",

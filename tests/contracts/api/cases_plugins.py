@@ -54,9 +54,7 @@ CODE_CASES: dict[str, Case] = {
         "plugin-folder", "spec.plugins[0].command", plugins(COMMAND, IMAGE)
     ),
     "a plugin without a checksum": Case(
-        "plugin-pin",
-        "spec.plugins[0].sha256sum",
-        plugins({**COMMAND, "sha256sum": None}),
+        "plugin-pin", "spec.plugins[0].sha256sum", plugins({**COMMAND, "sha256sum": None})
     ),
     "an image without a version on a newer server": Case(
         "plugin-pin",

@@ -26,8 +26,6 @@ CODE_CASES: dict[str, Case] = {
         {"scheduling": {"affinity": {"nodeAffinity": {"x": "a" * (AFFINITY_TEXT_MAX + 1)}}}},
     ),
     "the same of read replicas": Case(
-        "affinity-readers",
-        "spec.readReplicas.template.scheduling.affinity",
-        _readers({"moon": {}}),
+        "affinity-readers", "spec.readReplicas.template.scheduling.affinity", _readers({"moon": {}})
     ),
 }

@@ -11,11 +11,7 @@ _TRANSIT = {
     "type": "transit",
     "transit": {"address": "https://kms.example.com", "keyName": "k", "mountPath": "transit"},
 }
-_WHOLE: dict[str, Any] = {
-    "profile": "Development",
-    "selfInit": with_request(),
-    "unseal": _TRANSIT,
-}
+_WHOLE: dict[str, Any] = {"profile": "Development", "selfInit": with_request(), "unseal": _TRANSIT}
 _FIRST = "spec.recoveryKeys.initial.recipients[0]"
 
 

@@ -8,7 +8,7 @@ from tests.contracts.api.case import Case
 STORE = {"endpoint": "https://s3.example.com", "bucket": "b"}
 # What the outermost part needs beside the map itself.
 AROUND: dict[str, dict[str, Any]] = {
-    "backup": {"schedule": "0 3 * * *", "jwtAuthRole": "backup", "target": STORE},
+    "backup": {"schedule": "0 3 * * *", "jwtAuthRole": "backup", "target": STORE}
 }
 
 

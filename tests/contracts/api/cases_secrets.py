@@ -60,9 +60,7 @@ CASES: dict[str, Case] = {
         monitor(tlsConfig={"caSecret": {"name": "c-tls-ca"}}),
     ),
     "a key as the certificate of the Ingress": Case(
-        "secret-ingress",
-        "spec.ingress.tlsSecretName",
-        {"ingress": {"tlsSecretName": "c-tls-ca"}},
+        "secret-ingress", "spec.ingress.tlsSecretName", {"ingress": {"tlsSecretName": "c-tls-ca"}}
     ),
     "the certificate of another cluster for the Ingress": Case(
         "secret-ingress",

@@ -89,9 +89,7 @@ CASES: dict[str, Case] = {
 # What CEL cannot say: the operator alone checks it.
 CODE_CASES: dict[str, Case] = {
     "a backup job in the role of the operator": Case(
-        "job-roles",
-        "spec.upgrade.jwtAuthRole",
-        {"upgrade": {"jwtAuthRole": "openbao-operator"}},
+        "job-roles", "spec.upgrade.jwtAuthRole", {"upgrade": {"jwtAuthRole": "openbao-operator"}}
     ),
     "two jobs in one role": Case(
         "job-roles",

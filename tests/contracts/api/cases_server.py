@@ -141,8 +141,6 @@ CODE_CASES: dict[str, Case] = {
         metrics(metricsOnlyListener={"enabled": True}),
     ),
     "all nodes of an older server": Case(
-        "metrics-listener-version",
-        f"{METRICS}.scrapeProfile",
-        metrics(scrapeProfile="AllNodes"),
+        "metrics-listener-version", f"{METRICS}.scrapeProfile", metrics(scrapeProfile="AllNodes")
     ),
 }

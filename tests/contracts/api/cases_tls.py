@@ -44,9 +44,7 @@ CASES: dict[str, Case] = {
         "acme-domains", "spec.tls.acme.domain", _acme(domain="a.example.com", domains=["b.c"])
     ),
     "a shared cache that nobody uses": Case(
-        "acme-cache-mode",
-        _CACHE,
-        {"tls": {"acme": _settings(sharedCache={"mode": "ManagedPVC"})}},
+        "acme-cache-mode", _CACHE, {"tls": {"acme": _settings(sharedCache={"mode": "ManagedPVC"})}}
     ),
     "three servers without a shared cache": Case(
         "acme-cache-replicas", _CACHE, {"tls": {"mode": "ACME", "acme": _settings()}}
@@ -89,12 +87,7 @@ CASES: dict[str, Case] = {
     "a certificate in the Secret of a key": Case(
         "external-system-secret",
         "spec.tls.external.serverSecretRef.name",
-        {
-            "tls": {
-                "mode": "External",
-                "external": {"serverSecretRef": {"name": "c-unseal-key"}},
-            }
-        },
+        {"tls": {"mode": "External", "external": {"serverSecretRef": {"name": "c-unseal-key"}}}},
     ),
 }
 

@@ -41,13 +41,7 @@ use every field; each is one that breaks no rule. Read only."""
 
 def with_request(**fields: Any) -> Object:
     """spec.selfInit with one request that is fine, changed by `fields`; None removes one."""
-    request = {
-        "name": "r",
-        "operation": "update",
-        "path": "kv/x",
-        "data": {"a": "b"},
-        **fields,
-    }
+    request = {"name": "r", "operation": "update", "path": "kv/x", "data": {"a": "b"}, **fields}
     return {
         "enabled": True,
         "requests": [{key: value for key, value in request.items() if value is not None}],

@@ -176,10 +176,7 @@ RESTORE_CASES: dict[str, RunCase] = {
     "a fresh cluster of another version": RunCase(
         "restore-template-version",
         "spec.clusterTemplate.version",
-        {
-            **into(version="2.5.0"),
-            "source": {"backup": "b", "expectedVersion": "2.4.0"},
-        },
+        {**into(version="2.5.0"), "source": {"backup": "b", "expectedVersion": "2.4.0"}},
     ),
     "a fresh cluster without the key": RunCase(
         "restore-template-static",
@@ -215,5 +212,5 @@ RESTORE_CODE_CASES: dict[str, RunCase] = {
         "restore-template-plugins",
         "spec.clusterTemplate.plugins[0].type",
         into(plugins=[{"type": "secret", "name": "x"}]),
-    ),
+    )
 }

@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from contracts.api.meta import (
-    Quantity,
-    StorageSize,
-    freeze,
-    thaw,
-)
+from contracts.api.meta import Quantity, StorageSize, freeze, thaw
 from contracts.api.values.duration import counted_duration, parse_duration
 from contracts.rfc3339 import rfc3339
 

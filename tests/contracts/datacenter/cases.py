@@ -212,9 +212,7 @@ def _files() -> dict[str, Case]:
             "path-secrets", "services[0].secrets[0].mountPath", secret("/etc/../root")
         ),
         "a volume that stays without a size": Case(
-            "volume-size",
-            "services[0].volumes[0].size",
-            stateful({**_DATA, "kind": "Persistent"}),
+            "volume-size", "services[0].volumes[0].size", stateful({**_DATA, "kind": "Persistent"})
         ),
         "a volume of nothing": Case(
             "volume-room", "services[0].volumes[0].size", stateful({**_DATA, "size": "0Gi"})

@@ -55,10 +55,7 @@ FINE: dict[str, Object] = {
     "a check by tcp": with_main(healthCheck={"port": 80, "command": []}),
     "a check by command": with_main(healthCheck={"command": ["true"]}),
     "a number for two protocols": with_main(
-        ports=[
-            {"name": "dns", "port": 53},
-            {"name": "dns-udp", "port": 53, "protocol": "UDP"},
-        ]
+        ports=[{"name": "dns", "port": 53}, {"name": "dns-udp", "port": 53, "protocol": "UDP"}]
     ),
     "numbers that change places": service(
         services=[

@@ -73,12 +73,7 @@ def test_all_vaults_are_waited_for_and_each_name_once() -> None:
         cluster("v1", "b"),
         read("b"),
     ]
-    assert dependencies(services) == {
-        "a": ("v2", "v1", "gone"),
-        "v2": (),
-        "v1": ("b",),
-        "b": (),
-    }
+    assert dependencies(services) == {"a": ("v2", "v1", "gone"), "v2": (), "v1": ("b",), "b": ()}
     assert dependencies([read("a", "openbao:ready")]) == {"a": ("openbao:ready",)}
 
 

@@ -28,10 +28,7 @@ UNKNOWN: dict[str, tuple[Object, str]] = {
         with_main(volumes=[{"name": "a", "mountPath": "/a", "nfs": {"path": "/"}}]),
         "services[0].volumes[0].nfs",
     ),
-    "a privilege": (
-        with_main(securityContext={"privileged": True}),
-        "services[0].securityContext",
-    ),
+    "a privilege": (with_main(securityContext={"privileged": True}), "services[0].securityContext"),
     "a namespace": (service(namespace="kube-system"), "namespace"),
     "a namespace of a Secret": (
         with_main(secrets=[{"name": "a", "mountPath": "/a", "namespace": "other"}]),

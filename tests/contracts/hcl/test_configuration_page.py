@@ -46,10 +46,7 @@ SAMPLES: dict[str, tuple[Any, dict[str, Any]]] = {
     "spec.configuration.plugin.filePermissions": ("0700", {}),
     "spec.configuration.plugin.downloadBehavior": ("fail", {}),
     "spec.configuration.acmeCARoot": ("/etc/bao/acme-ca/pki-ca.crt", {"tls": ACME}),
-    "spec.audit": (
-        [{"type": "file", "path": "f", "fileOptions": {"filePath": "stdout"}}],
-        {},
-    ),
+    "spec.audit": ([{"type": "file", "path": "f", "fileOptions": {"filePath": "stdout"}}], {}),
     "spec.plugins": ([PLUGIN, {**PLUGIN, "name": "q"}], {"plugins": [PLUGIN]}),
     "spec.telemetry": ({"metricsPrefix": "x"}, {}),
     "spec.observability.metrics": ({"enabled": True}, {}),

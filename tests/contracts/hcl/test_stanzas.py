@@ -28,8 +28,7 @@ def read(**spec: Any) -> Any:
 def test_b24_every_listener_is_bound_to_both_families() -> None:
     """An IPv4 address alone breaks clusters whose pods have IPv6 addresses."""
     found = read(
-        version="2.5.5",
-        observability={"metrics": {"enabled": True, "scrapeProfile": "AllNodes"}},
+        version="2.5.5", observability={"metrics": {"enabled": True, "scrapeProfile": "AllNodes"}}
     )["listener"]
     addresses = [
         value

@@ -35,9 +35,7 @@ _ACME = {"directoryURL": "https://acme.example.com/directory"}
 def _backup(target: Spec | None = None, **more: Any) -> Spec:
     store = {"endpoint": "https://s3.example.com", "bucket": "b", **(target or {})}
     kept = {key: value for key, value in store.items() if value is not None}
-    return {
-        "backup": {"schedule": _CRON, "jwtAuthRole": "backup", "target": kept, **more},
-    }
+    return {"backup": {"schedule": _CRON, "jwtAuthRole": "backup", "target": kept, **more}}
 
 
 def _into_backup(field: str, target: Spec | None = None, **more: Any) -> Brought:
@@ -224,13 +222,7 @@ USED: tuple[Brought, ...] = (
     ),
     Brought(
         "spec.auditFileStorage.storageClassName",
-        {
-            "auditFileStorage": {
-                "mountPath": "/openbao/audit",
-                **_CACHE,
-                "storageClassName": "x",
-            }
-        },
+        {"auditFileStorage": {"mountPath": "/openbao/audit", **_CACHE, "storageClassName": "x"}},
     ),
     _into_test(
         f"{_TEMPLATE}.storage.storageClassName", storage={"size": "1Gi", "storageClassName": "x"}
@@ -300,12 +292,7 @@ NAMED: tuple[Brought, ...] = (
     Brought("spec.unseal.credentialsSecretRef.name", {"unseal": {"credentialsSecretRef": _MINE}}),
     Brought(
         "spec.tls.acme.caSecretRef.name",
-        {
-            "tls": {
-                "mode": "ACME",
-                "acme": {**_ACME, "sharedCache": _CACHE, "caSecretRef": _MINE},
-            }
-        },
+        {"tls": {"mode": "ACME", "acme": {**_ACME, "sharedCache": _CACHE, "caSecretRef": _MINE}}},
     ),
     Brought(
         "spec.tls.external.serverSecretRef.name",

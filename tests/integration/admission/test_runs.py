@@ -119,9 +119,7 @@ NEEDS = {
     "the identity of the pod": Asked("spec.source.target", _from(), "use-cloud-identities"),
     "a program": Asked("spec.image", {"image": "a.example.com/b:1"}, "use-custom-executables"),
     "a role of a cloud": Asked(
-        "spec.source.target.roleArn",
-        _from(roleArn="arn:aws:iam::1:role/x", **LOGIN),
-        "both",
+        "spec.source.target.roleArn", _from(roleArn="arn:aws:iam::1:role/x", **LOGIN), "both"
     ),
     "an identity of a cloud": Asked(
         "spec.source.target.workloadIdentity.podLabels",
@@ -139,9 +137,7 @@ NEEDS = {
         "use-volume-claims",
     ),
     "credentials": Asked(
-        "spec.source.target.credentialsSecretRef.name",
-        _from(**LOGIN),
-        "use-secrets",
+        "spec.source.target.credentialsSecretRef.name", _from(**LOGIN), "use-secrets"
     ),
     "a token": Asked(
         "spec.tokenSecretRef.name", {"tokenSecretRef": {"name": "token"}}, "use-secrets"

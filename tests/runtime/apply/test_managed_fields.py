@@ -148,11 +148,7 @@ class Kubectl(FakeApi):
 async def test_t27_what_kubectl_made_is_taken_over_once() -> None:
     bench = Bench(Kubectl(), legacy=("kubectl-create",))
     assert (await bench.ensure()).verdict is Verdict.CREATED
-    assert bench.api.asked == [
-        "apply ConfigMap c",
-        "patch ConfigMap c",
-        "apply ConfigMap c",
-    ]
+    assert bench.api.asked == ["apply ConfigMap c", "patch ConfigMap c", "apply ConfigMap c"]
     kept = bench.api.objects[(CONFIG_MAP, KEY)]["metadata"]["managedFields"]
     assert kept == [entry("me", "Apply", "a", "old")]
     assert (await bench.ensure(intent(k="new"))).verdict is Verdict.UPDATED

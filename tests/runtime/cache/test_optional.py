@@ -69,8 +69,7 @@ class Bench:
 
     async def offers(self, offer: KindAvailability) -> None:
         await eventually(
-            lambda: self.kinds.offers[NAME] == offer,
-            say=f"{self.kinds.offers[NAME]} is {offer}",
+            lambda: self.kinds.offers[NAME] == offer, say=f"{self.kinds.offers[NAME]} is {offer}"
         )
 
     def asked(self, resource: Resource) -> int:

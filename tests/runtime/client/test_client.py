@@ -76,13 +76,7 @@ REQUESTS: dict[str, tuple[Verb, str, str, dict[str, str], dict[str, str]]] = {
     ),
     "create": (create, "POST", PATH, {"fieldManager": "me", "fieldValidation": "Strict"}, {}),
     "update": (update, "PUT", f"{PATH}/web", {"fieldValidation": "Strict"}, {}),
-    "patch": (
-        patch,
-        "PATCH",
-        f"{PATH}/web",
-        {},
-        {"Content-Type": "application/json-patch+json"},
-    ),
+    "patch": (patch, "PATCH", f"{PATH}/web", {}, {"Content-Type": "application/json-patch+json"}),
     "delete": (delete, "DELETE", f"{PATH}/web", {}, {"Content-Type": "application/json"}),
     "create as a trial": (
         lambda c: c.create(CONFIG_MAP, config_map("web"), field_manager="me", dry_run=True),

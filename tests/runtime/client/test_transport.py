@@ -29,12 +29,7 @@ NOT_RETRIED: dict[str, tuple[Verb, Answer]] = {
     "429 with a long time": (get, status(429, "TooManyRequests", retryAfterSeconds=10)),
     "a version that the server has waited for": (
         get,
-        status(
-            504,
-            "Timeout",
-            causes=[{"reason": "ResourceVersionTooLarge"}],
-            retryAfterSeconds=1,
-        ),
+        status(504, "Timeout", causes=[{"reason": "ResourceVersionTooLarge"}], retryAfterSeconds=1),
     ),
     "500 without a time": (get, status(500, "InternalError")),
     "a write that met 503": (apply, status(503, "Unavailable", retryAfterSeconds=1)),

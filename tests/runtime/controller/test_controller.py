@@ -69,8 +69,7 @@ async def test_t17_outcome_to_requeue(case: Case, rig: Rig) -> None:
     panicked = isinstance(case.answer, BaseException) and not isinstance(case.answer, Exception)
     assert rig.sample("reconcile_panics_total") == panicked
     by_class = rig.metrics.registry.get_sample_value(
-        "reconcile_error_classes_total",
-        {"controller": "shop", "error": type(case.answer).__name__},
+        "reconcile_error_classes_total", {"controller": "shop", "error": type(case.answer).__name__}
     )
     assert by_class == (1.0 if failed else None)
 

@@ -178,13 +178,7 @@ async def test_t34_the_gauges_say_how_flows_share_the_workers() -> None:
     }
 
 
-SHARING = (
-    "flows",
-    "flows_at_limit",
-    "flow_waiting_max",
-    "flow_seats_max",
-    "longest_wait_seconds",
-)
+SHARING = ("flows", "flows_at_limit", "flow_waiting_max", "flow_seats_max", "longest_wait_seconds")
 
 
 def _seats(held: list[Request]) -> dict[str, int]:

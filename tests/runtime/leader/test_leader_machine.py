@@ -171,9 +171,7 @@ class OneWriter(RuleBasedStateMachine):
     """
 
     @initialize(
-        seed=st.integers(0, 2**32),
-        rates=RATES,
-        write_timeout=st.sampled_from([0.001, 3.0]),
+        seed=st.integers(0, 2**32), rates=RATES, write_timeout=st.sampled_from([0.001, 3.0])
     )
     def begin(self, seed: int, rates: tuple[float, float], write_timeout: float) -> None:
         self.loop = WatchedLoop(random.Random(seed))

@@ -23,11 +23,7 @@ def shrunk() -> Iterator[None]:
 async def test_a_connection_allocates_a_small_buffer(shrunk: None) -> None:
     context, loop = ssl.create_default_context(), asyncio.get_running_loop()
     protocol = sslproto.SSLProtocol(
-        loop,
-        asyncio.Protocol(),
-        context,
-        loop.create_future(),
-        server_hostname="name",
+        loop, asyncio.Protocol(), context, loop.create_future(), server_hostname="name"
     )
     protocol.connection_lost(None)
     assert len(protocol.get_buffer(-1)) == READ_BUFFER

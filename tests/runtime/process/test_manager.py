@@ -82,14 +82,7 @@ async def test_t23_a_stop_during_the_start_starts_nothing_more() -> None:
     world.manager.stop()
     world.cache.becomes_ready.set()
     await task
-    assert world.trace == [
-        *STARTED[:4],
-        "=cache",
-        "-other",
-        "xcache",
-        "xserver",
-        "lease released",
-    ]
+    assert world.trace == [*STARTED[:4], "=cache", "-other", "xcache", "xserver", "lease released"]
 
 
 async def test_t23_work_in_hand_gets_the_grace_less_what_cancelling_needs() -> None:
@@ -302,9 +295,7 @@ async def test_names_are_unique() -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"grace": 4.0}, {"grace": -1.0}, {"cancel_grace": 0.0}, {"hard_cap": 0.0}],
-    ids=str,
+    "options", [{"grace": 4.0}, {"grace": -1.0}, {"cancel_grace": 0.0}, {"hard_cap": 0.0}], ids=str
 )
 def test_a_stop_that_could_not_end_is_refused(options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="end"):

@@ -41,10 +41,7 @@ def test_percentile(values: list[float], percent: float, expected: float | None)
     assert percentile(values, percent) == expected
 
 
-@given(
-    st.lists(st.floats(0.0, 60.0), min_size=1, max_size=200),
-    st.floats(0.01, 100.0),
-)
+@given(st.lists(st.floats(0.0, 60.0), min_size=1, max_size=200), st.floats(0.01, 100.0))
 def test_so_many_percent_do_not_exceed_it_and_less_do_not_exceed_the_one_before(
     values: list[float], percent: float
 ) -> None:

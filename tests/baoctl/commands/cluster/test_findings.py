@@ -11,14 +11,7 @@ from baoctl.commands.cluster.findings import CHECKS, diagnose
 from baoctl.commands.cluster.observed import ClusterObservation, Operator
 from contracts.naming import labels
 from runtime.types import Object
-from tests.baoctl.commands.cluster.looks import (
-    having,
-    healthy,
-    lease,
-    stating,
-    wanting,
-    with_pod,
-)
+from tests.baoctl.commands.cluster.looks import having, healthy, lease, stating, wanting, with_pod
 
 SYSTEM = "openbao-operator-system"
 

@@ -106,11 +106,7 @@ EDITS: dict[str, tuple[dict[str, Any], set[str], list[tuple[str, str]], str]] = 
 
 @pytest.mark.parametrize(("spec", "objects", "pods", "note"), EDITS.values(), ids=EDITS.keys())
 def test_what_an_edit_changes(
-    tmp_path: Path,
-    spec: dict[str, Any],
-    objects: set[str],
-    pods: list[tuple[str, str]],
-    note: str,
+    tmp_path: Path, spec: dict[str, Any], objects: set[str], pods: list[tuple[str, str]], note: str
 ) -> None:
     done = offline(tmp_path, manifest(**spec))
     assert done.exit_code == 0, done.output

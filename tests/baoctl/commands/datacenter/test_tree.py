@@ -12,13 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baoctl.commands.datacenter.status import (
-    UNREADABLE,
-    ServiceView,
-    View,
-    as_json,
-    view_of,
-)
+from baoctl.commands.datacenter.status import UNREADABLE, ServiceView, View, as_json, view_of
 from baoctl.commands.datacenter.tree import as_text, coloured
 from contracts.datacenter.service_spec import OPENBAO_READY
 from contracts.datacenter.workload_records import ServiceProgress

@@ -183,10 +183,7 @@ def test_what_is_no_request_to_a_proxy_gets_no_answer(store: int, line: bytes) -
     with running(EgressEndpoint("127.0.0.1", store)) as egress:
         name, _, at = egress.url.removeprefix("http://").rpartition(":")
         # It may close before it has read all of it.
-        with (
-            suppress(OSError),
-            socket.create_connection((name, int(at)), timeout=10) as proxy,
-        ):
+        with suppress(OSError), socket.create_connection((name, int(at)), timeout=10) as proxy:
             proxy.sendall(line)
             proxy.shutdown(socket.SHUT_WR)
             assert proxy.recv(4096) == b""

@@ -89,10 +89,7 @@ FINE: dict[str, dict[str, Any]] = {
                 "sharedCache": {"mode": "ManagedPVC", "size": "1Gi"},
             },
         },
-        "unseal": {
-            "type": "awskms",
-            "awskms": {"region": "eu-central-1", "kmsKeyID": "alias/bao"},
-        },
+        "unseal": {"type": "awskms", "awskms": {"region": "eu-central-1", "kmsKeyID": "alias/bao"}},
         "selfInit": with_request(),
         "network": {
             "trustedIngressPeers": [

@@ -18,15 +18,9 @@ ROWS: dict[str, tuple[dict[str, str], set[str]]] = {
         {"image": f"r.example.com/aws@sha256:{DIGEST}", "version": "v1"},
         set(),
     ),
-    "with a tag, and a checksum": (
-        {"image": "r.example.com/aws:v1", "sha256sum": DIGEST},
-        set(),
-    ),
+    "with a tag, and a checksum": ({"image": "r.example.com/aws:v1", "sha256sum": DIGEST}, set()),
     "with a version": ({"image": "r.example.com/aws", "version": "v1"}, {"sha256sum"}),
-    "with all pins": (
-        {"image": "r.example.com/aws", "version": "v1", "sha256sum": DIGEST},
-        set(),
-    ),
+    "with all pins": ({"image": "r.example.com/aws", "version": "v1", "sha256sum": DIGEST}, set()),
     "a command": ({"command": "aws"}, {"version"}),
     "a command with a version": ({"command": "aws", "version": "v1"}, set()),
 }

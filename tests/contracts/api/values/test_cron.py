@@ -31,11 +31,7 @@ def test_a_schedule_is_read(
     weekdays: set[int],
 ) -> None:
     found = parse(text)
-    assert (set(found.minutes), set(found.hours), set(found.weekdays)) == (
-        minutes,
-        hours,
-        weekdays,
-    )
+    assert (set(found.minutes), set(found.hours), set(found.weekdays)) == (minutes, hours, weekdays)
     assert days is None or found.days == days
     assert months is None or found.months == months
 
@@ -135,10 +131,7 @@ class TestNextAfter:
         with pytest.raises(ValueError, match="needs a zone"):
             cron.next_after("0 3 * * *", MOMENT.replace(tzinfo=None))
 
-    @given(
-        st.sampled_from([text for text, _ in DUE]),
-        st.integers(0, 10 * 365 * 86400),
-    )
+    @given(st.sampled_from([text for text, _ in DUE]), st.integers(0, 10 * 365 * 86400))
     def test_it_agrees_with_the_fields(self, text: str, seconds: int) -> None:
         """No earlier minute is due: an independent reading of the fields says so."""
         moment = MOMENT + timedelta(seconds=seconds)
