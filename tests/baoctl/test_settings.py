@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -12,98 +12,92 @@ from runtime.leader.shard import Shard
 
 POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "POD_NAME": "op-1", "POD_NAMESPACE": "ops"}
 
-# sentence: (environment, setting with dots into its parts, value)
-ROWS: dict[str, tuple[Mapping[str, str], str, Any]] = {
-    "outside of a pod a kubeconfig is used": (
-        {"KUBECONFIG": "/etc/kubeconfig"},
-        "kubeconfig",
-        "/etc/kubeconfig",
+
+class Row(NamedTuple):
+    """What a setting, with dots into its parts, is in an environment."""
+
+    env: Mapping[str, str]
+    path: str
+    value: Any
+
+
+ROWS: dict[str, Row] = {
+    "outside of a pod a kubeconfig is used": Row(
+        {"KUBECONFIG": "/etc/kubeconfig"}, "kubeconfig", "/etc/kubeconfig"
     ),
-    "in a pod its account is used, whatever KUBECONFIG says": (
-        {**POD, "KUBECONFIG": "/etc/kubeconfig"},
-        "kubeconfig",
-        None,
+    "in a pod its account is used, whatever KUBECONFIG says": Row(
+        {**POD, "KUBECONFIG": "/etc/kubeconfig"}, "kubeconfig", None
     ),
-    "in a pod the API server's address is known": (POD, "api_server_host", "10.96.0.1"),
-    "outside of a pod it is asked for": ({}, "api_server_host", None),
-    "the namespace is the pod's": (POD, "installation.namespace", "ops"),
-    "the namespace has a default": ({}, "installation.namespace", "openbao-operator-system"),
-    "the account may be named": (
-        {"OPERATOR_SERVICE_ACCOUNT_NAME": "me"},
-        "installation.service_account",
-        "me",
+    "in a pod the API server's address is known": Row(POD, "api_server_host", "10.96.0.1"),
+    "outside of a pod it is asked for": Row({}, "api_server_host", None),
+    "the namespace is the pod's": Row(POD, "installation.namespace", "ops"),
+    "the namespace has a default": Row({}, "installation.namespace", "openbao-operator-system"),
+    "the account may be named": Row(
+        {"OPERATOR_SERVICE_ACCOUNT_NAME": "me"}, "installation.service_account", "me"
     ),
-    "the account has a default": (
-        {},
-        "installation.service_account",
-        "openbao-operator-controller",
+    "the account has a default": Row(
+        {}, "installation.service_account", "openbao-operator-controller"
     ),
-    "the audience of logins has a default": ({}, "installation.audience", "openbao-internal"),
-    "an empty audience is none": (
-        {"OPENBAO_JWT_AUDIENCE": ""},
-        "installation.audience",
-        "openbao-internal",
+    "the audience of logins has a default": Row({}, "installation.audience", "openbao-internal"),
+    "an empty audience is none": Row(
+        {"OPENBAO_JWT_AUDIENCE": ""}, "installation.audience", "openbao-internal"
     ),
-    "the audience of logins may be another": (
-        {"OPENBAO_JWT_AUDIENCE": "team-bao"},
-        "installation.audience",
-        "team-bao",
+    "the audience of logins may be another": Row(
+        {"OPENBAO_JWT_AUDIENCE": "team-bao"}, "installation.audience", "team-bao"
     ),
-    "the image has a default without a host": (
-        {},
-        "installation.image_repository",
-        "openbao/openbao",
+    "the image has a default without a host": Row(
+        {}, "installation.image_repository", "openbao/openbao"
     ),
-    "the image may be elsewhere": (
+    "the image may be elsewhere": Row(
         {"RELATED_IMAGE_OPENBAO": "registry.example.com/bao"},
         "installation.image_repository",
         "registry.example.com/bao",
     ),
-    "all namespaces are watched": ({}, "namespaces", ()),
-    "an empty name is all of them": ({"WATCH_NAMESPACE": ""}, "namespaces", ()),
-    "one namespace is watched": ({"WATCH_NAMESPACE": "a"}, "namespaces", ("a",)),
-    "a list of namespaces, each once": ({"WATCH_NAMESPACE": "a, b,a,,"}, "namespaces", ("a", "b")),
-    "without a word everything is seen": ({}, "installation.mode", "cluster"),
-    "a list is a mode": ({"WATCH_NAMESPACE": "a,b"}, "installation.mode", "namespaces"),
-    "so is one": ({"WATCH_NAMESPACE": "a"}, "installation.mode", "namespaces"),
-    "tenants are a mode": ({"TENANCY_MODE": "multi-tenant"}, "installation.mode", "tenants"),
-    "what is no mode of tenants watches": ({"TENANT_READS": "poll"}, "installation.reads", "watch"),
-    "tenants are asked by name": ({"TENANCY_MODE": "multi-tenant"}, "installation.reads", "poll"),
-    "tenants may be watched": (
-        {"TENANCY_MODE": "multi-tenant", "TENANT_READS": "watch"},
-        "installation.reads",
-        "watch",
+    "all namespaces are watched": Row({}, "namespaces", ()),
+    "an empty name is all of them": Row({"WATCH_NAMESPACE": ""}, "namespaces", ()),
+    "one namespace is watched": Row({"WATCH_NAMESPACE": "a"}, "namespaces", ("a",)),
+    "a list of namespaces, each once": Row(
+        {"WATCH_NAMESPACE": "a, b,a,,"}, "namespaces", ("a", "b")
     ),
-    "policies are looked at now and then": ({}, "installation.admission_recheck", 600.0),
-    "they may be looked at more often": (
-        {"ADMISSION_RECHECK_SECONDS": "5"},
-        "installation.admission_recheck",
-        5.0,
+    "without a word everything is seen": Row({}, "installation.mode", "cluster"),
+    "a list is a mode": Row({"WATCH_NAMESPACE": "a,b"}, "installation.mode", "namespaces"),
+    "so is one": Row({"WATCH_NAMESPACE": "a"}, "installation.mode", "namespaces"),
+    "tenants are a mode": Row({"TENANCY_MODE": "multi-tenant"}, "installation.mode", "tenants"),
+    "what is no mode of tenants watches": Row(
+        {"TENANT_READS": "poll"}, "installation.reads", "watch"
     ),
-    "a server has its time to come back": ({}, "installation.pod_deadline", timedelta(minutes=10)),
-    "it may have less": (
-        {"UPGRADE_POD_DEADLINE_SECONDS": "20"},
-        "installation.pod_deadline",
-        timedelta(seconds=20),
+    "tenants are asked by name": Row(
+        {"TENANCY_MODE": "multi-tenant"}, "installation.reads", "poll"
     ),
-    "a lease is taken": ({}, "leader_election", True),
-    "the port has a default": ({}, "port", 8080),
-    "the port may be another": ({"METRICS_PORT": "0"}, "port", 0),
-    "every address is listened on": ({}, "listen", ""),
-    "one address is listened on": ({"LISTEN_ADDRESS": "127.0.0.1"}, "listen", "127.0.0.1"),
-    "what matters is logged": ({}, "log_level", "info"),
-    "more is logged": ({"LOG_LEVEL": "debug"}, "log_level", "debug"),
-    "there are no shards": ({}, "shard", Shard(0, 1)),
-    "an empty shard is all clusters": ({"SHARD": ""}, "shard", Shard(0, 1)),
-    "the second shard of four": ({"SHARD": "1/4"}, "shard", Shard(1, 4)),
-    "there are no datacenters": ({}, "datacenters", False),
-    "an empty word is no datacenters": ({"DATACENTERS": ""}, "datacenters", False),
-    "it may be said that there are none": ({"DATACENTERS": "false"}, "datacenters", False),
-    "there may be datacenters": ({"DATACENTERS": "true"}, "datacenters", True),
-    "there may be none in any mode": (
-        {"DATACENTERS": "false", "TENANCY_MODE": "multi-tenant"},
-        "datacenters",
-        False,
+    "tenants may be watched": Row(
+        {"TENANCY_MODE": "multi-tenant", "TENANT_READS": "watch"}, "installation.reads", "watch"
+    ),
+    "policies are looked at now and then": Row({}, "installation.admission_recheck", 600.0),
+    "they may be looked at more often": Row(
+        {"ADMISSION_RECHECK_SECONDS": "5"}, "installation.admission_recheck", 5.0
+    ),
+    "a server has its time to come back": Row(
+        {}, "installation.pod_deadline", timedelta(minutes=10)
+    ),
+    "it may have less": Row(
+        {"UPGRADE_POD_DEADLINE_SECONDS": "20"}, "installation.pod_deadline", timedelta(seconds=20)
+    ),
+    "a lease is taken": Row({}, "leader_election", True),
+    "the port has a default": Row({}, "port", 8080),
+    "the port may be another": Row({"METRICS_PORT": "0"}, "port", 0),
+    "every address is listened on": Row({}, "listen", ""),
+    "one address is listened on": Row({"LISTEN_ADDRESS": "127.0.0.1"}, "listen", "127.0.0.1"),
+    "what matters is logged": Row({}, "log_level", "info"),
+    "more is logged": Row({"LOG_LEVEL": "debug"}, "log_level", "debug"),
+    "there are no shards": Row({}, "shard", Shard(0, 1)),
+    "an empty shard is all clusters": Row({"SHARD": ""}, "shard", Shard(0, 1)),
+    "the second shard of four": Row({"SHARD": "1/4"}, "shard", Shard(1, 4)),
+    "there are no datacenters": Row({}, "datacenters", False),
+    "an empty word is no datacenters": Row({"DATACENTERS": ""}, "datacenters", False),
+    "it may be said that there are none": Row({"DATACENTERS": "false"}, "datacenters", False),
+    "there may be datacenters": Row({"DATACENTERS": "true"}, "datacenters", True),
+    "there may be none in any mode": Row(
+        {"DATACENTERS": "false", "TENANCY_MODE": "multi-tenant"}, "datacenters", False
     ),
 }
 

@@ -4,7 +4,7 @@ A row is who asks and what they do; the name "" stands for a server's own Servic
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from contracts.naming import labels, names
 from e2e.harness.asking import Asking, Somebody, account
@@ -99,186 +99,175 @@ def _debug(name: str) -> Object:
     return {"spec": {"ephemeralContainers": [one]}}
 
 
-REFUSED: dict[str, tuple[Somebody, Act]] = {
-    "a tenant edits the configuration": (TENANT, EDIT),
-    "cert-manager writes a certificate": (
-        CERT_MANAGER,
-        patch(kinds.SECRET, SERVING, {"data": {"tls.crt": "MDA="}}),
+class Attempt(NamedTuple):
+    who: Somebody
+    act: Act
+
+
+REFUSED: dict[str, Attempt] = {
+    "a tenant edits the configuration": Attempt(TENANT, EDIT),
+    "cert-manager writes a certificate": Attempt(
+        CERT_MANAGER, patch(kinds.SECRET, SERVING, {"data": {"tls.crt": "MDA="}})
     ),
-    "an administrator edits without the mark": (ADMIN, EDIT),
-    "a master edits without the mark": (MASTER, EDIT),
-    "a tenant marks an object": (TENANT, patch(kinds.CONFIG_MAP, CONFIG, MARK)),
-    "an administrator marks and edits in one": (
-        ADMIN,
-        patch(kinds.CONFIG_MAP, CONFIG, {**MARK, "data": {"config.hcl": "ui = true"}}),
+    "an administrator edits without the mark": Attempt(ADMIN, EDIT),
+    "a master edits without the mark": Attempt(MASTER, EDIT),
+    "a tenant marks an object": Attempt(TENANT, patch(kinds.CONFIG_MAP, CONFIG, MARK)),
+    "an administrator marks and edits in one": Attempt(
+        ADMIN, patch(kinds.CONFIG_MAP, CONFIG, {**MARK, "data": {"config.hcl": "ui = true"}})
     ),
-    "a tenant puts our label on": (TENANT, create(kinds.CONFIG_MAP, _theirs_with_our_label)),
-    "a tenant takes our label off": (
-        TENANT,
-        patch(kinds.CONFIG_MAP, CONFIG, _labelled(labels.MANAGED_BY, None)),
+    "a tenant puts our label on": Attempt(TENANT, create(kinds.CONFIG_MAP, _theirs_with_our_label)),
+    "a tenant takes our label off": Attempt(
+        TENANT, patch(kinds.CONFIG_MAP, CONFIG, _labelled(labels.MANAGED_BY, None))
     ),
-    "a tenant moves an object to another cluster": (
-        TENANT,
-        patch(kinds.CONFIG_MAP, CONFIG, _labelled(labels.CLUSTER, "other")),
+    "a tenant moves an object to another cluster": Attempt(
+        TENANT, patch(kinds.CONFIG_MAP, CONFIG, _labelled(labels.CLUSTER, "other"))
     ),
-    "a tenant takes the proof of ownership off": (
-        TENANT,
-        patch(kinds.PVC, CLAIM, noted(labels.OWNER_UID, "1")),
+    "a tenant takes the proof of ownership off": Attempt(
+        TENANT, patch(kinds.PVC, CLAIM, noted(labels.OWNER_UID, "1"))
     ),
-    "a tenant hands an object over": (
-        TENANT,
-        patch(kinds.SECRET, UNSEAL, noted(labels.ADOPT, "other")),
+    "a tenant hands an object over": Attempt(
+        TENANT, patch(kinds.SECRET, UNSEAL, noted(labels.ADOPT, "other"))
     ),
-    "a tenant takes an owner off": (TENANT, WITHOUT_OWNER),
-    "a tenant deletes the key": (TENANT, delete(kinds.SECRET, UNSEAL)),
-    "a tenant deletes the authority": (TENANT, delete(kinds.SECRET, names.tls_ca_secret(CLUSTER))),
-    "a tenant deletes the StatefulSet": (TENANT, delete(kinds.STATEFUL_SET, SET)),
-    "a tenant deletes a volume": (TENANT, delete(kinds.PVC, CLAIM)),
-    "a tenant forces a pod away": (TENANT, delete(kinds.POD, POD, gracePeriodSeconds=0)),
-    "an administrator forces a pod away": (ADMIN, delete(kinds.POD, POD, gracePeriodSeconds=0)),
-    "a tenant lets a volume go under a pod": (
-        TENANT,
-        patch(kinds.PVC, CLAIM, {"metadata": {"finalizers": None}}),
+    "a tenant takes an owner off": Attempt(TENANT, WITHOUT_OWNER),
+    "a tenant deletes the key": Attempt(TENANT, delete(kinds.SECRET, UNSEAL)),
+    "a tenant deletes the authority": Attempt(
+        TENANT, delete(kinds.SECRET, names.tls_ca_secret(CLUSTER))
     ),
-    "a tenant changes the template": (
+    "a tenant deletes the StatefulSet": Attempt(TENANT, delete(kinds.STATEFUL_SET, SET)),
+    "a tenant deletes a volume": Attempt(TENANT, delete(kinds.PVC, CLAIM)),
+    "a tenant forces a pod away": Attempt(TENANT, delete(kinds.POD, POD, gracePeriodSeconds=0)),
+    "an administrator forces a pod away": Attempt(
+        ADMIN, delete(kinds.POD, POD, gracePeriodSeconds=0)
+    ),
+    "a tenant lets a volume go under a pod": Attempt(
+        TENANT, patch(kinds.PVC, CLAIM, {"metadata": {"finalizers": None}})
+    ),
+    "a tenant changes the template": Attempt(
         TENANT,
         patch(kinds.STATEFUL_SET, SET, {"spec": {"template": {"spec": {"hostNetwork": True}}}}),
     ),
-    "a tenant scales the StatefulSet by its spec": (TENANT, SCALE_UP),
-    "a tenant scales the StatefulSet": (
-        TENANT,
-        patch(kinds.STATEFUL_SET, SET, {"spec": {"replicas": 5}}, "scale"),
+    "a tenant scales the StatefulSet by its spec": Attempt(TENANT, SCALE_UP),
+    "a tenant scales the StatefulSet": Attempt(
+        TENANT, patch(kinds.STATEFUL_SET, SET, {"spec": {"replicas": 5}}, "scale")
     ),
-    "an autoscaler scales the StatefulSet": (
+    "an autoscaler scales the StatefulSet": Attempt(
         part("horizontal-pod-autoscaler"),
         patch(kinds.STATEFUL_SET, SET, {"spec": {"replicas": 1}}, "scale"),
     ),
-    "a tenant says of a pod that it leads": (TENANT, patch(kinds.POD, POD, FENCE)),
-    "a tenant runs a program beside the server": (
-        TENANT,
-        patch(kinds.POD, POD, _debug("debug"), "ephemeralcontainers"),
+    "a tenant says of a pod that it leads": Attempt(TENANT, patch(kinds.POD, POD, FENCE)),
+    "a tenant runs a program beside the server": Attempt(
+        TENANT, patch(kinds.POD, POD, _debug("debug"), "ephemeralcontainers")
     ),
-    "a tenant makes a server pod": (TENANT, create(kinds.POD, lambda at: locked.pod(at, "c-7"))),
-    "a ReplicaSet makes a server pod": (
-        part("replicaset-controller"),
-        create(kinds.POD, _pod_of_a_replica_set),
+    "a tenant makes a server pod": Attempt(
+        TENANT, create(kinds.POD, lambda at: locked.pod(at, "c-7"))
     ),
-    "a strange StatefulSet makes a server pod": (SETS, create(kinds.POD, _pod_of_a_strange_set)),
-    "a StatefulSet with too few digits of a revision makes a server pod": (
-        SETS,
-        create(kinds.POD, _pod_of_a_revision("0123456789abcde")),
+    "a ReplicaSet makes a server pod": Attempt(
+        part("replicaset-controller"), create(kinds.POD, _pod_of_a_replica_set)
     ),
-    "a StatefulSet with another word than a revision makes a server pod": (
-        SETS,
-        create(kinds.POD, _pod_of_a_revision("0123456789abcdeg")),
+    "a strange StatefulSet makes a server pod": Attempt(
+        SETS, create(kinds.POD, _pod_of_a_strange_set)
     ),
-    "a Job makes a server pod": (JOBS, create(kinds.POD, _server_pod_of_a_job)),
-    "a ReplicaSet adopts a server pod": (
+    "a StatefulSet with too few digits of a revision makes a server pod": Attempt(
+        SETS, create(kinds.POD, _pod_of_a_revision("0123456789abcde"))
+    ),
+    "a StatefulSet with another word than a revision makes a server pod": Attempt(
+        SETS, create(kinds.POD, _pod_of_a_revision("0123456789abcdeg"))
+    ),
+    "a Job makes a server pod": Attempt(JOBS, create(kinds.POD, _server_pod_of_a_job)),
+    "a ReplicaSet adopts a server pod": Attempt(
         part("replicaset-controller"),
         patch(kinds.POD, POD, {"metadata": {"ownerReferences": [owned_by("ReplicaSet", "x")]}}),
     ),
-    "a controller edits the configuration": (ALL_IN_ONE, EDIT),
-    "a controller changes the template": (SETS, SCALE_UP),
-    "a controller makes a Secret": (
-        part("some-controller"),
-        create(kinds.SECRET, lambda at: locked.secret(at, "c-other")),
+    "a controller edits the configuration": Attempt(ALL_IN_ONE, EDIT),
+    "a controller changes the template": Attempt(SETS, SCALE_UP),
+    "a controller makes a Secret": Attempt(
+        part("some-controller"), create(kinds.SECRET, lambda at: locked.secret(at, "c-other"))
     ),
-    "a server says of another one that it leads": (Somebody(""), patch(kinds.POD, POD, FENCE)),
-    "the provisioner edits the configuration": (GRANTING, EDIT),
+    "a server says of another one that it leads": Attempt(
+        Somebody(""), patch(kinds.POD, POD, FENCE)
+    ),
+    "the provisioner edits the configuration": Attempt(GRANTING, EDIT),
 }
 
 
-ALLOWED: dict[str, tuple[Somebody, Act]] = {
-    "the operator edits": (OPERATOR, EDIT),
-    "the operator lets go of a key": (OPERATOR, WITHOUT_OWNER),
-    "the operator deletes": (OPERATOR, delete(kinds.CONFIG_MAP, CONFIG)),
-    "a tenant deletes a pod": (TENANT, delete(kinds.POD, POD)),
-    "a tenant has a certificate issued anew": (TENANT, delete(kinds.SECRET, SERVING)),
-    "a tenant deletes the root token": (
-        TENANT,
-        delete(kinds.SECRET, names.root_token_secret(CLUSTER)),
+ALLOWED: dict[str, Attempt] = {
+    "the operator edits": Attempt(OPERATOR, EDIT),
+    "the operator lets go of a key": Attempt(OPERATOR, WITHOUT_OWNER),
+    "the operator deletes": Attempt(OPERATOR, delete(kinds.CONFIG_MAP, CONFIG)),
+    "a tenant deletes a pod": Attempt(TENANT, delete(kinds.POD, POD)),
+    "a tenant has a certificate issued anew": Attempt(TENANT, delete(kinds.SECRET, SERVING)),
+    "a tenant deletes the root token": Attempt(
+        TENANT, delete(kinds.SECRET, names.root_token_secret(CLUSTER))
     ),
-    "a tenant writes notes of their own": (
-        TENANT,
-        patch(kinds.SERVICE, CLUSTER, noted("example.org/team", "a")),
+    "a tenant writes notes of their own": Attempt(
+        TENANT, patch(kinds.SERVICE, CLUSTER, noted("example.org/team", "a"))
     ),
-    "a tenant writes labels of their own": (
-        TENANT,
-        patch(kinds.POD, POD, _labelled("example.org/team", "a")),
+    "a tenant writes labels of their own": Attempt(
+        TENANT, patch(kinds.POD, POD, _labelled("example.org/team", "a"))
     ),
-    "a load balancer holds a Service until it is done": (
+    "a load balancer holds a Service until it is done": Attempt(
         account("lb", "lb"),
         patch(kinds.SERVICE, CLUSTER, {"metadata": {"finalizers": ["example.org/lb"]}}),
     ),
-    "a Secret of a user": (
+    "a Secret of a user": Attempt(
         TENANT,
         create(kinds.SECRET, lambda at: {"metadata": {"name": "c-unseal-key2", "namespace": at}}),
     ),
-    "an administrator repairs by hand": (ADMIN, _first_marked(EDIT, kinds.CONFIG_MAP, CONFIG)),
-    "a master repairs by hand": (MASTER, _first_marked(EDIT, kinds.CONFIG_MAP, CONFIG)),
-    "an administrator forces a marked pod away": (
-        ADMIN,
-        _first_marked(delete(kinds.POD, POD, gracePeriodSeconds=0), kinds.POD, POD),
+    "an administrator repairs by hand": Attempt(
+        ADMIN, _first_marked(EDIT, kinds.CONFIG_MAP, CONFIG)
     ),
-    "an administrator deletes a marked volume": (
-        ADMIN,
-        _first_marked(delete(kinds.PVC, CLAIM), kinds.PVC, CLAIM),
+    "a master repairs by hand": Attempt(MASTER, _first_marked(EDIT, kinds.CONFIG_MAP, CONFIG)),
+    "an administrator forces a marked pod away": Attempt(
+        ADMIN, _first_marked(delete(kinds.POD, POD, gracePeriodSeconds=0), kinds.POD, POD)
     ),
-    "an administrator hands an object over": (
-        ADMIN,
-        patch(kinds.PVC, CLAIM, noted(labels.ADOPT, CLUSTER)),
+    "an administrator deletes a marked volume": Attempt(
+        ADMIN, _first_marked(delete(kinds.PVC, CLAIM), kinds.PVC, CLAIM)
     ),
-    "an administrator brings a Secret back": (
-        ADMIN,
-        create(kinds.SECRET, lambda at: locked.secret(at, "c-recovery-shares")),
+    "an administrator hands an object over": Attempt(
+        ADMIN, patch(kinds.PVC, CLAIM, noted(labels.ADOPT, CLUSTER))
     ),
-    "an administrator says that the key was wrapped by hand": (
-        ADMIN,
-        patch(kinds.POD, POD, noted(labels.UNSEAL_REWRAPPED, "2@done")),
+    "an administrator brings a Secret back": Attempt(
+        ADMIN, create(kinds.SECRET, lambda at: locked.secret(at, "c-recovery-shares"))
     ),
-    "the garbage collector deletes": (GC, delete(kinds.CONFIG_MAP, CONFIG)),
-    "the garbage collector takes an owner off": (
-        GC,
-        patch(kinds.POD, POD, {"metadata": {"ownerReferences": None}}),
+    "an administrator says that the key was wrapped by hand": Attempt(
+        ADMIN, patch(kinds.POD, POD, noted(labels.UNSEAL_REWRAPPED, "2@done"))
     ),
-    "the garbage collector lets go": (
-        GC,
-        patch(kinds.STATEFUL_SET, SET, {"metadata": {"finalizers": None}}),
+    "the garbage collector deletes": Attempt(GC, delete(kinds.CONFIG_MAP, CONFIG)),
+    "the garbage collector takes an owner off": Attempt(
+        GC, patch(kinds.POD, POD, {"metadata": {"ownerReferences": None}})
     ),
-    "the namespace controller deletes a key": (NAMESPACES, delete(kinds.SECRET, UNSEAL)),
-    "the StatefulSet controller deletes a pod": (SETS, delete(kinds.POD, POD)),
-    "the StatefulSet controller adopts a pod": (
+    "the garbage collector lets go": Attempt(
+        GC, patch(kinds.STATEFUL_SET, SET, {"metadata": {"finalizers": None}})
+    ),
+    "the namespace controller deletes a key": Attempt(NAMESPACES, delete(kinds.SECRET, UNSEAL)),
+    "the StatefulSet controller deletes a pod": Attempt(SETS, delete(kinds.POD, POD)),
+    "the StatefulSet controller adopts a pod": Attempt(
         SETS,
         patch(kinds.POD, POD, {"metadata": {"ownerReferences": [owned_by("StatefulSet", "c")]}}),
     ),
-    "the StatefulSet controller makes a pod": (
-        SETS,
-        create(kinds.POD, lambda at: locked.pod(at, "c-1")),
+    "the StatefulSet controller makes a pod": Attempt(
+        SETS, create(kinds.POD, lambda at: locked.pod(at, "c-1"))
     ),
-    "the StatefulSet controller makes a pod of a green pool": (
-        SETS,
-        create(kinds.POD, _pod_of_a_revision("0123456789abcdef")),
+    "the StatefulSet controller makes a pod of a green pool": Attempt(
+        SETS, create(kinds.POD, _pod_of_a_revision("0123456789abcdef"))
     ),
-    "the StatefulSet controller makes a volume of a green pool": (
-        SETS,
-        create(kinds.PVC, lambda at: locked.claim(at, f"data-{SET}-0123456789abcdef-0")),
+    "the StatefulSet controller makes a volume of a green pool": Attempt(
+        SETS, create(kinds.PVC, lambda at: locked.claim(at, f"data-{SET}-0123456789abcdef-0"))
     ),
-    "the StatefulSet controller makes a volume of the read replicas": (
-        SETS,
-        create(kinds.PVC, lambda at: locked.claim(at, "data-c-read-0")),
+    "the StatefulSet controller makes a volume of the read replicas": Attempt(
+        SETS, create(kinds.PVC, lambda at: locked.claim(at, "data-c-read-0"))
     ),
-    "the StatefulSet controller keeps a revision": (
+    "the StatefulSet controller keeps a revision": Attempt(
         SETS,
         create(
             CONTROLLER_REVISION,
             lambda at: {"metadata": meta(at, "c-1a"), "revision": 1, "data": {}},
         ),
     ),
-    "one controller for all makes a pod": (
-        ALL_IN_ONE,
-        create(kinds.POD, lambda at: locked.pod(at, "c-1")),
+    "one controller for all makes a pod": Attempt(
+        ALL_IN_ONE, create(kinds.POD, lambda at: locked.pod(at, "c-1"))
     ),
-    "the Job controller makes the pod of a backup": (
+    "the Job controller makes the pod of a backup": Attempt(
         JOBS,
         create(
             kinds.POD,
@@ -290,18 +279,17 @@ ALLOWED: dict[str, tuple[Somebody, Act]] = {
             ),
         ),
     ),
-    "the endpoint controller makes endpoints": (
-        part("endpoint-controller"),
-        create(ENDPOINTS, lambda at: {"metadata": meta(at, "c")}),
+    "the endpoint controller makes endpoints": Attempt(
+        part("endpoint-controller"), create(ENDPOINTS, lambda at: {"metadata": meta(at, "c")})
     ),
-    "the endpoint slice controller makes a slice": (
+    "the endpoint slice controller makes a slice": Attempt(
         part("endpointslice-controller"),
         create(
             kinds.ENDPOINT_SLICE,
             lambda at: {"metadata": meta(at, "c-x"), "addressType": "IPv4", "endpoints": []},
         ),
     ),
-    "the binder binds a volume": (
+    "the binder binds a volume": Attempt(
         part("persistent-volume-binder"),
         patch(
             kinds.PVC,
@@ -312,19 +300,18 @@ ALLOWED: dict[str, tuple[Somebody, Act]] = {
             },
         ),
     ),
-    "the guard of volumes lets go": (
+    "the guard of volumes lets go": Attempt(
         part("pvc-protection-controller"),
         patch(kinds.PVC, CLAIM, {"metadata": {"finalizers": None}}),
     ),
-    "the scheduler chooses a node for a volume": (
-        SCHEDULER,
-        patch(kinds.PVC, CLAIM, noted("volume.kubernetes.io/selected-node", "n1")),
+    "the scheduler chooses a node for a volume": Attempt(
+        SCHEDULER, patch(kinds.PVC, CLAIM, noted("volume.kubernetes.io/selected-node", "n1"))
     ),
-    "a provisioner of volumes forgets the node": (
+    "a provisioner of volumes forgets the node": Attempt(
         account("csi", "provisioner"),
         patch(kinds.PVC, CLAIM, noted("volume.kubernetes.io/selected-node", None)),
     ),
-    "the service controller holds a Service": (
+    "the service controller holds a Service": Attempt(
         part("service-controller"),
         patch(
             kinds.SERVICE,
@@ -332,12 +319,12 @@ ALLOWED: dict[str, tuple[Somebody, Act]] = {
             {"metadata": {"finalizers": ["service.kubernetes.io/load-balancer-cleanup"]}},
         ),
     ),
-    "status is of whoever RBAC lets": (
+    "status is of whoever RBAC lets": Attempt(
         account("gateway", "controller"),
         patch(kinds.POD, POD, {"status": {"phase": "Running"}}, "status"),
     ),
-    "a server says that it leads": (Somebody(""), patch(kinds.POD, POD, FENCE)),
-    "an eviction": (
+    "a server says that it leads": Attempt(Somebody(""), patch(kinds.POD, POD, FENCE)),
+    "an eviction": Attempt(
         TENANT,
         lambda ask, where: ask.create(
             Resource("", "v1", "Eviction", "pods"),

@@ -7,7 +7,7 @@ cluster.
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -148,95 +148,89 @@ def _projects(secret: str) -> Change:
     return _pod(lambda pod: pod["volumes"].append(volume))
 
 
-REFUSED: dict[str, tuple[str, Change, str]] = {
-    "of no run": ("backup", lambda job: job["metadata"].pop("ownerReferences"), "is controlled by"),
-    "of a cluster": (
+class Refused(NamedTuple):
+    """A Job, what is changed in it, and words of the refusal."""
+
+    which: str
+    change: Change
+    words: str
+
+
+REFUSED: dict[str, Refused] = {
+    "of no run": Refused(
+        "backup", lambda job: job["metadata"].pop("ownerReferences"), "is controlled by"
+    ),
+    "of a cluster": Refused(
         "backup",
         lambda job: job["metadata"]["ownerReferences"][0].update(kind="OpenBaoCluster"),
         "is controlled by",
     ),
-    "a step of an upgrade of another cluster": (
+    "a step of an upgrade of another cluster": Refused(
         "step of an upgrade",
         lambda job: job["metadata"]["ownerReferences"][0].update(name="another"),
         "is controlled by",
     ),
-    "a step of an upgrade with the account of a restore": (
+    "a step of an upgrade with the account of a restore": Refused(
         "step of an upgrade",
         _pod(lambda pod: pod.update(serviceAccountName="x-restore-serviceaccount")),
         "of an upgrade <cluster>-upgrade-serviceaccount",
     ),
-    "a backup with the account of an upgrade": (
+    "a backup with the account of an upgrade": Refused(
         "backup",
         _pod(lambda pod: pod.update(serviceAccountName="x-upgrade-serviceaccount")),
         "must be <cluster>-backup-serviceaccount",
     ),
-    "of no cluster": (
-        "backup",
-        lambda job: job["metadata"]["labels"].pop(labels.CLUSTER),
-        "of a cluster only",
+    "of no cluster": Refused(
+        "backup", lambda job: job["metadata"]["labels"].pop(labels.CLUSTER), "of a cluster only"
     ),
-    "twice": ("restore", lambda job: job["spec"].update(backoffLimit=1), "one pod, once"),
-    "side by side": (
-        "restore",
-        lambda job: job["spec"].update(parallelism=2, completions=2),
-        "one pod, once",
+    "twice": Refused("restore", lambda job: job["spec"].update(backoffLimit=1), "one pod, once"),
+    "side by side": Refused(
+        "restore", lambda job: job["spec"].update(parallelism=2, completions=2), "one pod, once"
     ),
-    "again in its pod": (
-        "restore",
-        _pod(lambda pod: pod.update(restartPolicy="OnFailure")),
-        "one pod, once",
+    "again in its pod": Refused(
+        "restore", _pod(lambda pod: pod.update(restartPolicy="OnFailure")), "one pod, once"
     ),
-    "as the operator": (
+    "as the operator": Refused(
         "backup",
         _pod(lambda pod: pod.update(serviceAccountName="openbao-operator-controller")),
         "must be <cluster>-backup-serviceaccount",
     ),
-    "as a server": (
+    "as a server": Refused(
         "backup",
         _pod(lambda pod: pod.update(serviceAccountName=names.service_account(CLUSTER))),
         "must be <cluster>-backup-serviceaccount",
     ),
-    "with a root token": (
-        "backup",
-        _mounts(names.root_token_secret(CLUSTER)),
-        "must not read a root token",
+    "with a root token": Refused(
+        "backup", _mounts(names.root_token_secret(CLUSTER)), "must not read a root token"
     ),
-    "with recovery shares": (
-        "restore",
-        _projects(names.recovery_shares_secret(CLUSTER)),
-        "must not read a root token",
+    "with recovery shares": Refused(
+        "restore", _projects(names.recovery_shares_secret(CLUSTER)), "must not read a root token"
     ),
-    "with the key of the authority": (
-        "backup",
-        _mounts(names.tls_ca_secret(CLUSTER)),
-        "must not read a root token",
+    "with the key of the authority": Refused(
+        "backup", _mounts(names.tls_ca_secret(CLUSTER)), "must not read a root token"
     ),
-    "with the key of a server": (
+    "with the key of a server": Refused(
         "backup",
         _mounts(names.tls_server_secret(CLUSTER), items=[{"key": "tls.key", "path": "k"}]),
         "must not read a root token",
     ),
-    "with the unseal key": (
-        "backup",
-        _mounts(names.unseal_key_secret(CLUSTER)),
-        "must not read a root token",
+    "with the unseal key": Refused(
+        "backup", _mounts(names.unseal_key_secret(CLUSTER)), "must not read a root token"
     ),
-    "with a directory of the node": (
+    "with a directory of the node": Refused(
         "test",
         _pod(lambda pod: pod["volumes"].append({"name": "h", "hostPath": {"path": "/"}})),
         "volumes",
     ),
-    "with a token everywhere": (
-        "backup",
-        _pod(lambda pod: pod.update(automountServiceAccountToken=True)),
-        "automount",
+    "with a token everywhere": Refused(
+        "backup", _pod(lambda pod: pod.update(automountServiceAccountToken=True)), "automount"
     ),
-    "as root": (
+    "as root": Refused(
         "backup",
         _pod(lambda pod: pod["securityContext"].update(runAsUser=0)),
         "must not run as root",
     ),
-    "with a loose server beside it": (
+    "with a loose server beside it": Refused(
         "test",
         _pod(lambda pod: pod["initContainers"][0].pop("securityContext")),
         "must drop all capabilities",

@@ -1,6 +1,6 @@
 """Objects, bookmarks and errors as frames of runtime.cache.watch carry them."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from runtime.cache.watch import (
     INITIAL_EVENTS_END,
@@ -40,8 +40,15 @@ DENIED = api(403, "Forbidden")
 INVALID = api(422, "Invalid")
 SILENT = SilentStreamError("the watch fell silent")
 
-Row = tuple[State, Frame, Phase, str, tuple[Effect, ...]]
-"""A state, a frame, then the phase, the version and the effects that follow."""
+
+class Row(NamedTuple):
+    """A state, a frame, then the phase, the version and the effects that follow."""
+
+    state: State
+    frame: Frame
+    phase: Phase
+    version: str
+    effects: tuple[Effect, ...]
 
 
 def check(row: Row) -> None:

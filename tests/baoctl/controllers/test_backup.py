@@ -1,7 +1,7 @@
 """baoctl.controllers.backup: which change of which object wakes a backup, or those of a cluster."""
 
 import asyncio
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -70,59 +70,50 @@ def having(**status: Any) -> Object:
     return PLAIN.having(**status).object()
 
 
-# sentence: (kind, before, after, are the backups of the cluster woken, is the one that waits)
-WAKES: dict[str, tuple[Resource, Object | None, Object | None, bool, bool]] = {
-    "a new spec": (CLUSTERS, having(), PLAIN.marked(generation=2).object(), True, True),
-    "an annotation": (
-        CLUSTERS,
-        having(),
-        PLAIN.marked(annotations={"a": "b"}).object(),
-        True,
-        False,
+class Wake(NamedTuple):
+    """A change; are the backups of the cluster woken, and is the one that waits."""
+
+    kind: Resource
+    before: Object | None
+    after: Object | None
+    schedule: bool
+    run: bool
+
+
+WAKES: dict[str, Wake] = {
+    "a new spec": Wake(CLUSTERS, having(), PLAIN.marked(generation=2).object(), True, True),
+    "an annotation": Wake(
+        CLUSTERS, having(), PLAIN.marked(annotations={"a": "b"}).object(), True, False
     ),
-    "a lock that is taken": (CLUSTERS, having(), having(operationLock=LOCK), True, True),
-    "a lock that is given back": (CLUSTERS, having(operationLock=LOCK), having(), True, True),
-    "the end of a rolling upgrade": (
-        CLUSTERS,
-        having(upgrade={"targetVersion": "2.7.2"}),
-        having(),
-        False,
-        True,
+    "a lock that is taken": Wake(CLUSTERS, having(), having(operationLock=LOCK), True, True),
+    "a lock that is given back": Wake(CLUSTERS, having(operationLock=LOCK), having(), True, True),
+    "the end of a rolling upgrade": Wake(
+        CLUSTERS, having(upgrade={"targetVersion": "2.7.2"}), having(), False, True
     ),
-    "a phase of a blue/green upgrade": (
+    "a phase of a blue/green upgrade": Wake(
         CLUSTERS,
         having(blueGreen={"phase": "Cleanup"}),
         having(blueGreen={"phase": "Idle"}),
         False,
         True,
     ),
-    "the end of a roll": (CLUSTERS, having(operation={"kind": "Rolling"}), having(), False, False),
-    "a record that somebody edited": (
-        CLUSTERS,
-        having(),
-        having(backup={"schedule": "0 1 * * *"}),
-        True,
-        False,
+    "the end of a roll": Wake(
+        CLUSTERS, having(operation={"kind": "Rolling"}), having(), False, False
     ),
-    "a detail of the status": (CLUSTERS, having(), having(readyReplicas=2), False, False),
-    "a restore that comes": (RESTORES, None, restore(), True, True),
-    "a restore that ends": (RESTORES, restore(), restore(phase="Completed"), False, True),
-    "a restore that is gone": (RESTORES, restore(), None, True, True),
-    "a backup that ends": (
-        BACKUPS,
-        by_hand("third"),
-        {**by_hand("third"), "status": {"phase": "Failed"}},
-        True,
-        False,
+    "a record that somebody edited": Wake(
+        CLUSTERS, having(), having(backup={"schedule": "0 1 * * *"}), True, False
     ),
-    "the waiting one itself": (
-        BACKUPS,
-        WAITING,
-        {**WAITING, "status": {"report": {"outcome": "Failed"}}},
-        False,
-        True,
+    "a detail of the status": Wake(CLUSTERS, having(), having(readyReplicas=2), False, False),
+    "a restore that comes": Wake(RESTORES, None, restore(), True, True),
+    "a restore that ends": Wake(RESTORES, restore(), restore(phase="Completed"), False, True),
+    "a restore that is gone": Wake(RESTORES, restore(), None, True, True),
+    "a backup that ends": Wake(
+        BACKUPS, by_hand("third"), {**by_hand("third"), "status": {"phase": "Failed"}}, True, False
     ),
-    "a backup that is deleted": (BACKUPS, by_hand("third"), None, True, False),
+    "the waiting one itself": Wake(
+        BACKUPS, WAITING, {**WAITING, "status": {"report": {"outcome": "Failed"}}}, False, True
+    ),
+    "a backup that is deleted": Wake(BACKUPS, by_hand("third"), None, True, False),
 }
 
 

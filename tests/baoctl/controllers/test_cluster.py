@@ -1,7 +1,7 @@
 """baoctl.controllers.cluster: which change of which object wakes whom."""
 
 import asyncio
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -115,57 +115,57 @@ CLAIM: Object = {
     "metadata": {"name": "data-x-0", "namespace": gen.NAMESPACE, "labels": labels.base("x")}
 }
 
-# sentence: (resource, states, is the workload reconciler woken, is the adminops reconciler)
-Row = tuple[Resource, tuple[Object | None, ...], bool, bool]
-WAKES: dict[str, Row] = {
-    "a new cluster": (CLUSTERS, (PLAIN,), True, True),
-    "a cluster that is gone": (CLUSTERS, (PLAIN, None), True, True),
-    "a new spec": (CLUSTERS, (PLAIN, OLD.marked(generation=2).object()), True, True),
-    "a finalizer": (CLUSTERS, (PLAIN, OLD.marked(finalizers=["a/b"]).object()), True, False),
-    "an annotation": (CLUSTERS, (PLAIN, OLD.marked(annotations={"a": "b"}).object()), True, False),
-    "a status that somebody changed": (
-        CLUSTERS,
-        (PLAIN, OLD.having(phase="Failed").object()),
-        True,
-        False,
+
+class Wake(NamedTuple):
+    """States of an object; which reconciler the last of them wakes."""
+
+    resource: Resource
+    states: tuple[Object | None, ...]
+    workload: bool
+    adminops: bool
+
+
+WAKES: dict[str, Wake] = {
+    "a new cluster": Wake(CLUSTERS, (PLAIN,), True, True),
+    "a cluster that is gone": Wake(CLUSTERS, (PLAIN, None), True, True),
+    "a new spec": Wake(CLUSTERS, (PLAIN, OLD.marked(generation=2).object()), True, True),
+    "a finalizer": Wake(CLUSTERS, (PLAIN, OLD.marked(finalizers=["a/b"]).object()), True, False),
+    "an annotation": Wake(
+        CLUSTERS, (PLAIN, OLD.marked(annotations={"a": "b"}).object()), True, False
     ),
-    "what the other reconciler wrote": (
-        CLUSTERS,
-        (PLAIN, OLD.having(adminOps={"raft": {"voters": 1}}).object()),
-        True,
-        True,
+    "a status that somebody changed": Wake(
+        CLUSTERS, (PLAIN, OLD.having(phase="Failed").object()), True, False
     ),
-    "the end of the first boot": (
+    "what the other reconciler wrote": Wake(
+        CLUSTERS, (PLAIN, OLD.having(adminOps={"raft": {"voters": 1}}).object()), True, True
+    ),
+    "the end of the first boot": Wake(
         CLUSTERS,
         (gen.cluster().object(), gen.cluster().having(initialized=True).object()),
         True,
         True,
     ),
-    "nothing but a version": (CLUSTERS, (PLAIN, PLAIN), False, False),
-    "a child that somebody changed": (CONFIG_MAP, (MAP, {**MAP, "data": {"a": "b"}}), True, False),
-    "a child that somebody deleted": (CONFIG_MAP, (MAP, None), True, False),
-    "a StatefulSet's status": (
+    "nothing but a version": Wake(CLUSTERS, (PLAIN, PLAIN), False, False),
+    "a child that somebody changed": Wake(
+        CONFIG_MAP, (MAP, {**MAP, "data": {"a": "b"}}), True, False
+    ),
+    "a child that somebody deleted": Wake(CONFIG_MAP, (MAP, None), True, False),
+    "a StatefulSet's status": Wake(
         STATEFUL_SET,
         (gen.stateful_set().unsettled().object(), gen.stateful_set().object()),
         True,
         False,
     ),
-    "a new pod": (POD, (READY.object(),), True, True),
-    "a pod that is gone": (POD, (READY.object(), None), True, True),
-    "a pod that gets ready": (POD, (gen.pod(0).object(), READY.object()), True, True),
-    "a server that says something new": (
-        POD,
-        (READY.object(), READY.saying(active="true").object()),
-        True,
-        True,
+    "a new pod": Wake(POD, (READY.object(),), True, True),
+    "a pod that is gone": Wake(POD, (READY.object(), None), True, True),
+    "a pod that gets ready": Wake(POD, (gen.pod(0).object(), READY.object()), True, True),
+    "a server that says something new": Wake(
+        POD, (READY.object(), READY.saying(active="true").object()), True, True
     ),
-    "a pod whose container restarts": (
-        POD,
-        (READY.object(), READY.restarted().object()),
-        True,
-        False,
+    "a pod whose container restarts": Wake(
+        POD, (READY.object(), READY.restarted().object()), True, False
     ),
-    "a volume": (PVC, (CLAIM,), True, False),
+    "a volume": Wake(PVC, (CLAIM,), True, False),
 }
 
 

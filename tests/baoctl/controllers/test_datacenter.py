@@ -4,7 +4,7 @@ BootstrapWorkload."""
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -110,27 +110,28 @@ HELD = {**FRA, "metadata": {**FRA["metadata"], "finalizers": ["openbao.org/datac
 LISTEN = {"fra1.waits", "fra1.goes"}
 ALL_WORKLOADS = {"fra1.alone", *LISTEN}
 
-# sentence: (kind, before, after, who is woken)
-WAKES: dict[str, tuple[Resource, Object | None, Object | None, set[str]]] = {
-    "a new datacenter": (
-        DATACENTERS,
-        None,
-        {**FRA, "metadata": {"name": "lon1", "generation": 1}},
-        {"lon1"},
+
+class Wake(NamedTuple):
+    kind: Resource
+    before: Object | None
+    after: Object | None
+    whom: set[str]
+
+
+WAKES: dict[str, Wake] = {
+    "a new datacenter": Wake(
+        DATACENTERS, None, {**FRA, "metadata": {"name": "lon1", "generation": 1}}, {"lon1"}
     ),
-    "its spec": (
-        DATACENTERS,
-        FRA,
-        {**FRA, "metadata": {"name": "fra1", "generation": 2}},
-        {"fra1"},
+    "its spec": Wake(
+        DATACENTERS, FRA, {**FRA, "metadata": {"name": "fra1", "generation": 2}}, {"fra1"}
     ),
-    "its state": (
+    "its state": Wake(
         DATACENTERS,
         FRA,
         {"metadata": {"name": "fra1", "generation": 2}, "spec": {"state": "Offline"}},
         {"fra1", *ALL_WORKLOADS},
     ),
-    "what it allows": (
+    "what it allows": Wake(
         DATACENTERS,
         FRA,
         {
@@ -139,31 +140,27 @@ WAKES: dict[str, tuple[Resource, Object | None, Object | None, set[str]]] = {
         },
         {"fra1", *ALL_WORKLOADS},
     ),
-    "its status": (DATACENTERS, FRA, {**FRA, "status": {"running": 1}}, set()),
-    "our finalizer, put on by us": (DATACENTERS, FRA, HELD, set()),
-    "our finalizer, taken off by somebody": (DATACENTERS, HELD, FRA, {"fra1"}),
-    "a finalizer of somebody else": (
-        DATACENTERS,
-        {**FRA, "metadata": {**FRA["metadata"], "finalizers": ["a.b/c"]}},
-        FRA,
-        set(),
+    "its status": Wake(DATACENTERS, FRA, {**FRA, "status": {"running": 1}}, set()),
+    "our finalizer, put on by us": Wake(DATACENTERS, FRA, HELD, set()),
+    "our finalizer, taken off by somebody": Wake(DATACENTERS, HELD, FRA, {"fra1"}),
+    "a finalizer of somebody else": Wake(
+        DATACENTERS, {**FRA, "metadata": {**FRA["metadata"], "finalizers": ["a.b/c"]}}, FRA, set()
     ),
-    "its end": (DATACENTERS, FRA, None, {"fra1", *ALL_WORKLOADS}),
-    "a new workload": (WORKLOADS, None, SHIPPER, {"fra1", "fra1.shipper", *LISTEN}),
-    "the spec of a workload": (
+    "its end": Wake(DATACENTERS, FRA, None, {"fra1", *ALL_WORKLOADS}),
+    "a new workload": Wake(WORKLOADS, None, SHIPPER, {"fra1", "fra1.shipper", *LISTEN}),
+    "the spec of a workload": Wake(
         WORKLOADS,
         SHIPPER,
         {**SHIPPER, "metadata": {**SHIPPER["metadata"], "generation": 2}},
         {"fra1", "fra1.shipper", *LISTEN},
     ),
-    "a workload that runs": (WORKLOADS, SHIPPER, {**SHIPPER, "status": RUNNING}, {"fra1", *LISTEN}),
-    "what else a workload says": (
-        WORKLOADS,
-        SHIPPER,
-        {**SHIPPER, "status": {**PENDING, "message": "waits"}},
-        set(),
+    "a workload that runs": Wake(
+        WORKLOADS, SHIPPER, {**SHIPPER, "status": RUNNING}, {"fra1", *LISTEN}
     ),
-    "labels of a workload": (
+    "what else a workload says": Wake(
+        WORKLOADS, SHIPPER, {**SHIPPER, "status": {**PENDING, "message": "waits"}}, set()
+    ),
+    "labels of a workload": Wake(
         WORKLOADS,
         SHIPPER,
         {
@@ -175,19 +172,13 @@ WAKES: dict[str, tuple[Resource, Object | None, Object | None, set[str]]] = {
         },
         {"fra1.shipper"},
     ),
-    "a workload that is gone": (WORKLOADS, SHIPPER, None, {"fra1", "fra1.shipper", *LISTEN}),
-    "the status of what a workload made": (
-        DEPLOYMENT,
-        child({}),
-        child({"replicas": 1}),
-        {"fra1.shipper"},
+    "a workload that is gone": Wake(WORKLOADS, SHIPPER, None, {"fra1", "fra1.shipper", *LISTEN}),
+    "the status of what a workload made": Wake(
+        DEPLOYMENT, child({}), child({"replicas": 1}), {"fra1.shipper"}
     ),
-    "what a workload made and is gone": (DEPLOYMENT, child({}), None, {"fra1.shipper"}),
-    "what somebody else made": (
-        DEPLOYMENT,
-        child({}, "Other"),
-        child({"replicas": 1}, "Other"),
-        set(),
+    "what a workload made and is gone": Wake(DEPLOYMENT, child({}), None, {"fra1.shipper"}),
+    "what somebody else made": Wake(
+        DEPLOYMENT, child({}, "Other"), child({"replicas": 1}, "Other"), set()
     ),
 }
 

@@ -3,7 +3,7 @@
 import copy
 import random
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -25,74 +25,67 @@ def named(body: Object) -> Object:
     return {**body, "metadata": {"name": "any", **body.get("metadata", {})}}
 
 
-# sentence: (resource, what is written, its form)
-FORMS: dict[str, tuple[Resource, Object, Object]] = {
-    "a null is dropped": (
-        CONFIG_MAP,
-        {"immutable": None, "a": {"b": None, "c": 1}},
-        {"a": {"c": 1}},
+class Form(NamedTuple):
+    resource: Resource
+    written: Object
+    form: Object
+
+
+FORMS: dict[str, Form] = {
+    "a null is dropped": Form(
+        CONFIG_MAP, {"immutable": None, "a": {"b": None, "c": 1}}, {"a": {"c": 1}}
     ),
-    "a null in a list is dropped": (
-        ROLE,
-        {"rules": [None, {"verbs": ["get", None]}]},
-        {"rules": [{"verbs": ["get"]}]},
+    "a null in a list is dropped": Form(
+        ROLE, {"rules": [None, {"verbs": ["get", None]}]}, {"rules": [{"verbs": ["get"]}]}
     ),
-    "an empty map is dropped": (STATEFUL_SET, {"spec": {"updateStrategy": {}}}, {"spec": {}}),
-    "an empty list is dropped": (ROLE, {"rules": []}, {}),
-    "an empty text is dropped": (STATEFUL_SET, {"spec": {"serviceName": ""}}, {"spec": {}}),
-    "so is what becomes empty by that": (
+    "an empty map is dropped": Form(STATEFUL_SET, {"spec": {"updateStrategy": {}}}, {"spec": {}}),
+    "an empty list is dropped": Form(ROLE, {"rules": []}, {}),
+    "an empty text is dropped": Form(STATEFUL_SET, {"spec": {"serviceName": ""}}, {"spec": {}}),
+    "so is what becomes empty by that": Form(
         STATEFUL_SET,
         {"spec": {"template": {"metadata": {"annotations": {}}, "x": [None]}}},
         {"spec": {}},
     ),
-    "false and zero stay": (
+    "false and zero stay": Form(
         STATEFUL_SET,
         {"spec": {"replicas": 0, "paused": False}},
         {"spec": {"replicas": 0, "paused": False}},
     ),
-    "items of lists stay, empty or not": (
+    "items of lists stay, empty or not": Form(
         ROLE,
         {"rules": [{"apiGroups": [""], "verbs": ["get"]}, {}]},
         {"rules": [{"apiGroups": [""], "verbs": ["get"]}, {}]},
     ),
-    "a volume of defaults stays": (
+    "a volume of defaults stays": Form(
         STATEFUL_SET,
         {"spec": {"volumes": [{"name": "tmp", "emptyDir": {}}]}},
         {"spec": {"volumes": [{"name": "tmp", "emptyDir": {}}]}},
     ),
-    "a policy that selects all and lets nothing through stays": (
+    "a policy that selects all and lets nothing through stays": Form(
         NETWORK_POLICY,
         {"spec": {"podSelector": {}, "ingress": [], "egress": []}},
         {"spec": {"podSelector": {}, "ingress": [], "egress": []}},
     ),
-    "a rule that lets everything through stays": (
-        NETWORK_POLICY,
-        {"spec": {"ingress": [{"from": []}]}},
-        {"spec": {"ingress": [{}]}},
+    "a rule that lets everything through stays": Form(
+        NETWORK_POLICY, {"spec": {"ingress": [{"from": []}]}}, {"spec": {"ingress": [{}]}}
     ),
-    "no storage class is not the default one": (
-        PVC,
-        {"spec": {"storageClassName": ""}},
-        {"spec": {"storageClassName": ""}},
+    "no storage class is not the default one": Form(
+        PVC, {"spec": {"storageClassName": ""}}, {"spec": {"storageClassName": ""}}
     ),
-    "an empty file stays": (CONFIG_MAP, {"data": {"a": "", "b": None}}, {"data": {"a": ""}}),
-    "no file at all does not": (CONFIG_MAP, {"data": {}}, {}),
-    "an empty label stays": (
+    "an empty file stays": Form(CONFIG_MAP, {"data": {"a": "", "b": None}}, {"data": {"a": ""}}),
+    "no file at all does not": Form(CONFIG_MAP, {"data": {}}, {}),
+    "an empty label stays": Form(
         CONFIG_MAP,
         {"metadata": {"labels": {"role/x": ""}, "annotations": {"a": ""}}},
         {"metadata": {"labels": {"role/x": ""}, "annotations": {"a": ""}}},
     ),
-    "a tuple is a list, and any mapping a map": (
-        ROLE,
-        {"rules": (MappingProxyType({"verbs": ("get",)}),)},
-        {"rules": [{"verbs": ["get"]}]},
+    "a tuple is a list, and any mapping a map": Form(
+        ROLE, {"rules": (MappingProxyType({"verbs": ("get",)}),)}, {"rules": [{"verbs": ["get"]}]}
     ),
-    "a whole float is an integer": (
-        WIDGET,
-        {"spec": {"a": 1.0, "b": 1.5}},
-        {"spec": {"a": 1, "b": 1.5}},
+    "a whole float is an integer": Form(
+        WIDGET, {"spec": {"a": 1.0, "b": 1.5}}, {"spec": {"a": 1, "b": 1.5}}
     ),
-    "times and durations stay": (
+    "times and durations stay": Form(
         WIDGET,
         {"spec": {"at": "2030-01-01T00:00:00+00:00", "every": "90s", "size": "1000m"}},
         {"spec": {"at": "2030-01-01T00:00:00+00:00", "every": "90s", "size": "1000m"}},
@@ -110,19 +103,18 @@ def container(**resources: Any) -> Object:
     return {"spec": {"template": {"spec": {"containers": [{"resources": resources}]}}}}
 
 
-# sentence: (resource, what is written, its form)
-QUANTITIES: dict[str, tuple[Resource, Object, Object]] = {
-    "requests and limits of a container": (
+QUANTITIES: dict[str, Form] = {
+    "requests and limits of a container": Form(
         STATEFUL_SET,
         container(requests={"cpu": "1000m", "memory": 1024}, limits={"cpu": 0.5}),
         container(requests={"cpu": "1", "memory": "1024"}, limits={"cpu": "500m"}),
     ),
-    "the size of a claim": (
+    "the size of a claim": Form(
         PVC,
         {"spec": {"resources": {"requests": {"storage": "1024Mi"}}}},
         {"spec": {"resources": {"requests": {"storage": "1Gi"}}}},
     ),
-    "the size of a claim in a template": (
+    "the size of a claim in a template": Form(
         STATEFUL_SET,
         {
             "spec": {
@@ -137,40 +129,36 @@ QUANTITIES: dict[str, tuple[Resource, Object, Object]] = {
             }
         },
     ),
-    "the limit of a volume in memory": (
+    "the limit of a volume in memory": Form(
         STATEFUL_SET,
         {"spec": {"volumes": [{"emptyDir": {"medium": "Memory", "sizeLimit": "1024Ki"}}]}},
         {"spec": {"volumes": [{"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}]}},
     ),
-    "the unit of a downward field": (
+    "the unit of a downward field": Form(
         STATEFUL_SET,
         {"valueFrom": {"resourceFieldRef": {"divisor": "1000m", "resource": "limits.cpu"}}},
         {"valueFrom": {"resourceFieldRef": {"divisor": "1", "resource": "limits.cpu"}}},
     ),
-    "a quota": (
-        QUOTA,
-        {"spec": {"hard": {"limits.cpu": "4000m"}}},
-        {"spec": {"hard": {"limits.cpu": "4"}}},
+    "a quota": Form(
+        QUOTA, {"spec": {"hard": {"limits.cpu": "4000m"}}}, {"spec": {"hard": {"limits.cpu": "4"}}}
     ),
-    "a range of limits": (
+    "a range of limits": Form(
         LIMITS,
         {"spec": {"limits": [{"max": {"cpu": "4000m"}, "type": "Pod"}]}},
         {"spec": {"limits": [{"max": {"cpu": "4"}, "type": "Pod"}]}},
     ),
-    "no text in a file, whatever it is called": (
+    "no text in a file, whatever it is called": Form(
         CONFIG_MAP,
         {"data": {"sizeLimit": "1000m", "divisor": "1000m"}},
         {"data": {"sizeLimit": "1000m", "divisor": "1000m"}},
     ),
-    "no label": (
+    "no label": Form(
         CONFIG_MAP,
         {"metadata": {"labels": {"cpu": "1000m"}}},
         {"metadata": {"labels": {"cpu": "1000m"}}},
     ),
-    "nothing in a kind of one's own, where it is a text": (
-        WIDGET,
-        container(requests={"cpu": "1000m"}),
-        container(requests={"cpu": "1000m"}),
+    "nothing in a kind of one's own, where it is a text": Form(
+        WIDGET, container(requests={"cpu": "1000m"}), container(requests={"cpu": "1000m"})
     ),
 }
 

@@ -2,7 +2,7 @@
 
 import random
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -12,83 +12,79 @@ from runtime.apply.intent import Intent, contains, digest
 from runtime.builtin_kinds import CONFIG_MAP, NAMESPACE
 from runtime.types import ObjectKey
 
-# sentence: (live, wanted, is it so)
-CONTAINMENT: dict[str, tuple[Any, Any, bool]] = {
-    "equal values are contained": ({"a": 1}, {"a": 1}, True),
-    "another value is not": ({"a": 1}, {"a": 2}, False),
-    "a missing field is not": ({}, {"a": 1}, False),
-    "a field of somebody else does not count": ({"a": 1, "b": 2}, {"a": 1}, True),
-    "a default deep inside does not count": ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, True),
-    "an empty wish is contained in anything that is a map": ({"a": 1}, {}, True),
-    "a map is not contained in a scalar": ({"a": 1}, {"a": {}}, False),
-    "a list is not contained in a map": ({"a": {}}, {"a": []}, False),
-    "scalars are compared by position": (["a", "b"], ["a", "b"], True),
-    "their order matters": (["b", "a"], ["a", "b"], False),
-    "one scalar more is a difference": (["a", "b"], ["a"], False),
-    "named items are found whatever their place": (
+
+class Comparison(NamedTuple):
+    live: Any
+    wanted: Any
+    so: bool
+
+
+CONTAINMENT: dict[str, Comparison] = {
+    "equal values are contained": Comparison({"a": 1}, {"a": 1}, True),
+    "another value is not": Comparison({"a": 1}, {"a": 2}, False),
+    "a missing field is not": Comparison({}, {"a": 1}, False),
+    "a field of somebody else does not count": Comparison({"a": 1, "b": 2}, {"a": 1}, True),
+    "a default deep inside does not count": Comparison(
+        {"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, True
+    ),
+    "an empty wish is contained in anything that is a map": Comparison({"a": 1}, {}, True),
+    "a map is not contained in a scalar": Comparison({"a": 1}, {"a": {}}, False),
+    "a list is not contained in a map": Comparison({"a": {}}, {"a": []}, False),
+    "scalars are compared by position": Comparison(["a", "b"], ["a", "b"], True),
+    "their order matters": Comparison(["b", "a"], ["a", "b"], False),
+    "one scalar more is a difference": Comparison(["a", "b"], ["a"], False),
+    "named items are found whatever their place": Comparison(
         [{"name": "b"}, {"name": "a", "value": "1", "default": "x"}],
         [{"name": "a", "value": "1"}],
         True,
     ),
-    "a named item of another value is a difference": (
-        [{"name": "a", "value": "2"}],
-        [{"name": "a", "value": "1"}],
-        False,
+    "a named item of another value is a difference": Comparison(
+        [{"name": "a", "value": "2"}], [{"name": "a", "value": "1"}], False
     ),
-    "a named item that is missing is a difference": ([{"name": "b"}], [{"name": "a"}], False),
-    "mounts are told apart by their path, not by their volume": (
+    "a named item that is missing is a difference": Comparison(
+        [{"name": "b"}], [{"name": "a"}], False
+    ),
+    "mounts are told apart by their path, not by their volume": Comparison(
         [{"name": "v", "mountPath": "/b"}, {"name": "v", "mountPath": "/a"}],
         [{"name": "v", "mountPath": "/a"}, {"name": "v", "mountPath": "/b"}],
         True,
     ),
-    "ports of one number are told apart by their protocol": (
+    "ports of one number are told apart by their protocol": Comparison(
         [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}],
         [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}],
         True,
     ),
-    "owners are told apart by uid": (
+    "owners are told apart by uid": Comparison(
         [{"uid": "1", "name": "n"}, {"uid": "2", "name": "n", "controller": True}],
         [{"uid": "2", "name": "n", "controller": True}],
         True,
     ),
-    "items without a merge key are compared by position": (
-        [{"ports": [1]}, {"ports": [2]}],
-        [{"ports": [2]}, {"ports": [1]}],
-        False,
+    "items without a merge key are compared by position": Comparison(
+        [{"ports": [1]}, {"ports": [2]}], [{"ports": [2]}, {"ports": [1]}], False
     ),
-    "items without a merge key may have defaults": (
-        [{"ports": [1], "policy": "x"}],
-        [{"ports": [1]}],
-        True,
+    "items without a merge key may have defaults": Comparison(
+        [{"ports": [1], "policy": "x"}], [{"ports": [1]}], True
     ),
-    "no list at all is an empty one": ({}, {"a": []}, True),
-    "no map at all is not an empty one": ({}, {"a": {}}, False),
-    "no text at all is not an empty one": ({}, {"a": ""}, False),
-    "an empty list is wanted empty": ({"a": [1]}, {"a": []}, False),
-    "an item that was added to a list that is replaced whole is a difference": (
-        {"subjects": [{"name": "a"}, {"name": "intruder"}]},
-        {"subjects": [{"name": "a"}]},
-        False,
+    "no list at all is an empty one": Comparison({}, {"a": []}, True),
+    "no map at all is not an empty one": Comparison({}, {"a": {}}, False),
+    "no text at all is not an empty one": Comparison({}, {"a": ""}, False),
+    "an empty list is wanted empty": Comparison({"a": [1]}, {"a": []}, False),
+    "an item that was added to a list that is replaced whole is a difference": Comparison(
+        {"subjects": [{"name": "a"}, {"name": "intruder"}]}, {"subjects": [{"name": "a"}]}, False
     ),
-    "so is a field deep inside of one": (
+    "so is a field deep inside of one": Comparison(
         {"ingress": [{"ports": [{"port": 1, "protocol": "TCP"}]}]},
         {"ingress": [{"ports": [{"port": 1}]}]},
         False,
     ),
-    "and a label in a selector": (
-        {"selector": {"a": "b", "c": "d"}},
-        {"selector": {"a": "b"}},
-        False,
+    "and a label in a selector": Comparison(
+        {"selector": {"a": "b", "c": "d"}}, {"selector": {"a": "b"}}, False
     ),
-    "what is replaced whole and is the same is contained": (
-        {"rules": [{"verbs": ["get"]}], "more": 1},
-        {"rules": ({"verbs": ("get",)},)},
-        True,
+    "what is replaced whole and is the same is contained": Comparison(
+        {"rules": [{"verbs": ["get"]}], "more": 1}, {"rules": ({"verbs": ("get",)},)}, True
     ),
-    "a quantity in another form is a difference that the caller remembers": (
-        {"cpu": "1"},
-        {"cpu": "1000m"},
-        False,
+    "a quantity in another form is a difference that the caller remembers": Comparison(
+        {"cpu": "1"}, {"cpu": "1000m"}, False
     ),
 }
 

@@ -1,6 +1,6 @@
 """runtime.apply.ownership: whose an object is, by uid and never by name."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -27,60 +27,49 @@ def live(
     }
 
 
-# sentence: (object, whose it is, how a message names its owner)
-CLAIMS: dict[str, tuple[Object, Ownership, str]] = {
-    "our uid as controller is ours": (live(OURS), Ownership.MINE, "Shop corner (uid uid-1)"),
-    "the same name under another uid is not": (
-        live(THEIRS),
-        Ownership.FOREIGN,
-        "Shop corner (uid uid-2)",
+class Claim(NamedTuple):
+    """An object, whose it is, and how a message names its owner."""
+
+    obj: Object
+    claim: Ownership
+    described: str
+
+
+CLAIMS: dict[str, Claim] = {
+    "our uid as controller is ours": Claim(live(OURS), Ownership.MINE, "Shop corner (uid uid-1)"),
+    "the same name under another uid is not": Claim(
+        live(THEIRS), Ownership.FOREIGN, "Shop corner (uid uid-2)"
     ),
-    "a controller outweighs our old mark": (
-        live(THEIRS, owner="uid-1"),
-        Ownership.FOREIGN,
-        "Shop corner (uid uid-2)",
+    "a controller outweighs our old mark": Claim(
+        live(THEIRS, owner="uid-1"), Ownership.FOREIGN, "Shop corner (uid uid-2)"
     ),
-    "a controller outweighs the hand-over": (
-        live(THEIRS, adopt="corner"),
-        Ownership.FOREIGN,
-        "Shop corner (uid uid-2)",
+    "a controller outweighs the hand-over": Claim(
+        live(THEIRS, adopt="corner"), Ownership.FOREIGN, "Shop corner (uid uid-2)"
     ),
-    "an owner that is not the controller proves nothing": (
-        live({**OURS, "controller": False}),
-        Ownership.FOREIGN,
-        "nobody that we know",
+    "an owner that is not the controller proves nothing": Claim(
+        live({**OURS, "controller": False}), Ownership.FOREIGN, "nobody that we know"
     ),
-    "our mark proves a child that outlived its reference": (
-        live(owner="uid-1"),
-        Ownership.MINE,
-        "a former owner (uid uid-1)",
+    "our mark proves a child that outlived its reference": Claim(
+        live(owner="uid-1"), Ownership.MINE, "a former owner (uid uid-1)"
     ),
-    "the mark of a predecessor of our name does not": (
-        live(owner="uid-0"),
-        Ownership.FOREIGN,
-        "a former owner (uid uid-0)",
+    "the mark of a predecessor of our name does not": Claim(
+        live(owner="uid-0"), Ownership.FOREIGN, "a former owner (uid uid-0)"
     ),
-    "what a person hands over by name is adoptable": (
-        live(adopt="corner"),
-        Ownership.ADOPTABLE,
-        "nobody that we know",
+    "what a person hands over by name is adoptable": Claim(
+        live(adopt="corner"), Ownership.ADOPTABLE, "nobody that we know"
     ),
-    "a predecessor's child may be handed over": (
-        live(owner="uid-0", adopt="corner"),
-        Ownership.ADOPTABLE,
-        "a former owner (uid uid-0)",
+    "a predecessor's child may be handed over": Claim(
+        live(owner="uid-0", adopt="corner"), Ownership.ADOPTABLE, "a former owner (uid uid-0)"
     ),
-    "a hand-over to another name is none": (
-        live(adopt="other"),
-        Ownership.FOREIGN,
-        "nobody that we know",
+    "a hand-over to another name is none": Claim(
+        live(adopt="other"), Ownership.FOREIGN, "nobody that we know"
     ),
-    "labels are no proof": (
+    "labels are no proof": Claim(
         live(labels={"app.kubernetes.io/instance": "corner"}),
         Ownership.FOREIGN,
         "nobody that we know",
     ),
-    "an object without metadata is foreign": ({}, Ownership.FOREIGN, "nobody that we know"),
+    "an object without metadata is foreign": Claim({}, Ownership.FOREIGN, "nobody that we know"),
 }
 
 

@@ -48,188 +48,100 @@ AGAIN = State(Phase.OPEN, "107", "100", "107")
 
 
 TABLE: dict[str, Row] = {
-    "the first list fills the store": (
+    "the first list fills the store": Row(
         START,
         Listed([obj("90")], "100"),
         Phase.OPEN,
         "100",
         (Replace([obj("90")], "100", "initial"),),
     ),
-    "an accepted watch starts where the list ended": (
-        LISTED,
-        Opened(50.0),
-        Phase.STREAM,
-        "100",
-        (),
+    "an accepted watch starts where the list ended": Row(
+        LISTED, Opened(50.0), Phase.STREAM, "100", ()
     ),
-    "an added object": (
-        FRESH,
-        WatchEvent("ADDED", obj("101")),
-        Phase.STREAM,
-        "101",
-        (Upsert(obj("101")),),
+    "an added object": Row(
+        FRESH, WatchEvent("ADDED", obj("101")), Phase.STREAM, "101", (Upsert(obj("101")),)
     ),
-    "a changed object": (
-        MOVED,
-        WatchEvent("MODIFIED", obj("108")),
-        Phase.STREAM,
-        "108",
-        (Upsert(obj("108")),),
+    "a changed object": Row(
+        MOVED, WatchEvent("MODIFIED", obj("108")), Phase.STREAM, "108", (Upsert(obj("108")),)
     ),
-    "a deleted object": (
-        MOVED,
-        WatchEvent("DELETED", obj("109")),
-        Phase.STREAM,
-        "109",
-        (Remove(obj("109")),),
+    "a deleted object": Row(
+        MOVED, WatchEvent("DELETED", obj("109")), Phase.STREAM, "109", (Remove(obj("109")),)
     ),
-    "a bookmark moves the version and nothing else": (
-        MOVED,
-        WatchEvent("BOOKMARK", mark("200")),
-        Phase.STREAM,
-        "200",
-        (WatchProgress("200"),),
+    "a bookmark moves the version and nothing else": Row(
+        MOVED, WatchEvent("BOOKMARK", mark("200")), Phase.STREAM, "200", (WatchProgress("200"),)
     ),
-    "an event type of the future is skipped": (
-        MOVED,
-        WatchEvent("PAUSED", obj("108")),
-        Phase.STREAM,
-        "107",
-        (Skip("PAUSED"),),
+    "an event type of the future is skipped": Row(
+        MOVED, WatchEvent("PAUSED", obj("108")), Phase.STREAM, "107", (Skip("PAUSED"),)
     ),
-    "what was told already is not told again": (
-        MOVED,
-        WatchEvent("ADDED", obj("106")),
-        Phase.STREAM,
-        "107",
-        (Skip("ADDED"),),
+    "what was told already is not told again": Row(
+        MOVED, WatchEvent("ADDED", obj("106")), Phase.STREAM, "107", (Skip("ADDED"),)
     ),
-    "nor does a bookmark take us back": (
-        MOVED,
-        WatchEvent("BOOKMARK", mark("99")),
-        Phase.STREAM,
-        "107",
-        (Skip("BOOKMARK"),),
+    "nor does a bookmark take us back": Row(
+        MOVED, WatchEvent("BOOKMARK", mark("99")), Phase.STREAM, "107", (Skip("BOOKMARK"),)
     ),
-    "objects that expire together are deleted at one version": (
-        MOVED,
-        WatchEvent("DELETED", obj("107")),
-        Phase.STREAM,
-        "107",
-        (Remove(obj("107")),),
+    "objects that expire together are deleted at one version": Row(
+        MOVED, WatchEvent("DELETED", obj("107")), Phase.STREAM, "107", (Remove(obj("107")),)
     ),
-    "versions that are no numbers have no order": (
+    "versions that are no numbers have no order": Row(
         State(Phase.STREAM, "b7", "a1", "a1", opened_at=50.0),
         WatchEvent("MODIFIED", obj("a9")),
         Phase.STREAM,
         "a9",
         (Upsert(obj("a9")),),
     ),
-    "an object without a version is skipped": (
-        MOVED,
-        WatchEvent("ADDED", obj("")),
-        Phase.STREAM,
-        "107",
-        (Skip("ADDED"),),
+    "an object without a version is skipped": Row(
+        MOVED, WatchEvent("ADDED", obj("")), Phase.STREAM, "107", (Skip("ADDED"),)
     ),
-    "an object without a name is skipped": (
-        MOVED,
-        WatchEvent("DELETED", obj("108", name="")),
-        Phase.STREAM,
-        "107",
-        (Skip("DELETED"),),
+    "an object without a name is skipped": Row(
+        MOVED, WatchEvent("DELETED", obj("108", name="")), Phase.STREAM, "107", (Skip("DELETED"),)
     ),
-    "a watch that ran its time is opened again at once": (
-        MOVED,
-        Ended(400.0),
-        Phase.OPEN,
-        "107",
-        (),
+    "a watch that ran its time is opened again at once": Row(
+        MOVED, Ended(400.0), Phase.OPEN, "107", ()
     ),
-    "a watch that brought something and ended early is opened again when its second is over": (
-        MOVED,
-        Ended(50.25),
-        Phase.OPEN,
-        "107",
-        (Rest(0.75),),
+    "a watch that brought something and ended early is opened again when its second is over": Row(
+        MOVED, Ended(50.25), Phase.OPEN, "107", (Rest(0.75),)
     ),
-    "a watch that brought something and broke early, likewise": (
-        MOVED,
-        Failed(50.25, RESET),
-        Phase.OPEN,
-        "107",
-        (Rest(0.75),),
+    "a watch that brought something and broke early, likewise": Row(
+        MOVED, Failed(50.25, RESET), Phase.OPEN, "107", (Rest(0.75),)
     ),
-    "a quiet watch that ran its time is opened again at once": (
-        FRESH,
-        Ended(51.0),
-        Phase.OPEN,
-        "100",
-        (),
+    "a quiet watch that ran its time is opened again at once": Row(
+        FRESH, Ended(51.0), Phase.OPEN, "100", ()
     ),
-    "a watch that ended at once and brought nothing backs off": (
-        FRESH,
-        Ended(50.9),
-        Phase.OPEN,
-        "100",
-        (Pause(None),),
+    "a watch that ended at once and brought nothing backs off": Row(
+        FRESH, Ended(50.9), Phase.OPEN, "100", (Pause(None),)
     ),
-    "a stream that broke after a while is opened again at once": (
-        FRESH,
-        Failed(90.0, RESET),
-        Phase.OPEN,
-        "100",
-        (),
+    "a stream that broke after a while is opened again at once": Row(
+        FRESH, Failed(90.0, RESET), Phase.OPEN, "100", ()
     ),
-    "a stream that broke at once backs off": (
-        FRESH,
-        Failed(50.1, RESET),
-        Phase.OPEN,
-        "100",
-        (Pause(RESET),),
+    "a stream that broke at once backs off": Row(
+        FRESH, Failed(50.1, RESET), Phase.OPEN, "100", (Pause(RESET),)
     ),
-    "an unreachable server: the list is asked for again": (
-        START,
-        Failed(1.0, RESET),
-        Phase.LIST,
-        "",
-        (Pause(RESET),),
+    "an unreachable server: the list is asked for again": Row(
+        START, Failed(1.0, RESET), Phase.LIST, "", (Pause(RESET),)
     ),
-    "an unreachable server: the watch is opened again at the same place": (
-        AGAIN,
-        Failed(1.0, RESET),
-        Phase.OPEN,
-        "107",
-        (Pause(RESET),),
+    "an unreachable server: the watch is opened again at the same place": Row(
+        AGAIN, Failed(1.0, RESET), Phase.OPEN, "107", (Pause(RESET),)
     ),
-    "410 as the answer to an opening": (AGAIN, Failed(1.0, EXPIRED), Phase.LIST, "107", ()),
-    "410 as an event of the stream": (
-        MOVED,
-        WatchEvent("ERROR", status_body(410, "Expired")),
-        Phase.LIST,
-        "107",
-        (),
+    "410 as the answer to an opening": Row(AGAIN, Failed(1.0, EXPIRED), Phase.LIST, "107", ()),
+    "410 as an event of the stream": Row(
+        MOVED, WatchEvent("ERROR", status_body(410, "Expired")), Phase.LIST, "107", ()
     ),
-    "410 for the version of the very last list backs off": (
-        LISTED,
-        Failed(1.0, EXPIRED),
-        Phase.LIST,
-        "100",
-        (Pause(EXPIRED),),
+    "410 for the version of the very last list backs off": Row(
+        LISTED, Failed(1.0, EXPIRED), Phase.LIST, "100", (Pause(EXPIRED),)
     ),
-    "410 for a list backs off": (START, Failed(1.0, EXPIRED), Phase.LIST, "", (Pause(EXPIRED),)),
-    "a server whose history went back": (AGAIN, Failed(1.0, TOO_LARGE), Phase.LIST, "107", ()),
-    "a busy server keeps our place": (AGAIN, Failed(1.0, BUSY), Phase.OPEN, "107", (Pause(BUSY),)),
-    "a busy server in a list": (START, Failed(1.0, BUSY), Phase.LIST, "", (Pause(BUSY),)),
-    "a broken server may have lost our place": (
-        AGAIN,
-        Failed(1.0, BROKEN),
-        Phase.LIST,
-        "107",
-        (Pause(BROKEN),),
+    "410 for a list backs off": Row(START, Failed(1.0, EXPIRED), Phase.LIST, "", (Pause(EXPIRED),)),
+    "a server whose history went back": Row(AGAIN, Failed(1.0, TOO_LARGE), Phase.LIST, "107", ()),
+    "a busy server keeps our place": Row(
+        AGAIN, Failed(1.0, BUSY), Phase.OPEN, "107", (Pause(BUSY),)
     ),
-    "lost permissions": (AGAIN, Failed(1.0, DENIED), Phase.LIST, "107", (Pause(DENIED),)),
-    "no permission from the start": (START, Failed(1.0, DENIED), Phase.LIST, "", (Pause(DENIED),)),
+    "a busy server in a list": Row(START, Failed(1.0, BUSY), Phase.LIST, "", (Pause(BUSY),)),
+    "a broken server may have lost our place": Row(
+        AGAIN, Failed(1.0, BROKEN), Phase.LIST, "107", (Pause(BROKEN),)
+    ),
+    "lost permissions": Row(AGAIN, Failed(1.0, DENIED), Phase.LIST, "107", (Pause(DENIED),)),
+    "no permission from the start": Row(
+        START, Failed(1.0, DENIED), Phase.LIST, "", (Pause(DENIED),)
+    ),
 }
 
 

@@ -47,134 +47,82 @@ STREAMED = State(Phase.STREAM, "107", "100", "", opened_at=50.0, streams=True)
 LIST_REFUSED = State(Phase.LIST, "107", "100", streams=True)
 
 TABLE: dict[str, Row] = {
-    "an accepted snapshot": (ASK, Opened(50.0), Phase.COLLECT, "", ()),
-    "an object of a snapshot moves no version": (
-        COLLECTING,
-        WatchEvent("ADDED", obj("101")),
-        Phase.COLLECT,
-        "",
-        (Gather(WEB, obj("101")),),
+    "an accepted snapshot": Row(ASK, Opened(50.0), Phase.COLLECT, "", ()),
+    "an object of a snapshot moves no version": Row(
+        COLLECTING, WatchEvent("ADDED", obj("101")), Phase.COLLECT, "", (Gather(WEB, obj("101")),)
     ),
-    "an object that changes meanwhile": (
+    "an object that changes meanwhile": Row(
         COLLECTING,
         WatchEvent("MODIFIED", obj("108")),
         Phase.COLLECT,
         "",
         (Gather(WEB, obj("108")),),
     ),
-    "an object that vanishes meanwhile": (
-        COLLECTING,
-        WatchEvent("DELETED", obj("108")),
-        Phase.COLLECT,
-        "",
-        (Forget(WEB),),
+    "an object that vanishes meanwhile": Row(
+        COLLECTING, WatchEvent("DELETED", obj("108")), Phase.COLLECT, "", (Forget(WEB),)
     ),
-    "a bookmark in the middle of a snapshot says nothing": (
-        COLLECTING,
-        WatchEvent("BOOKMARK", mark("108")),
-        Phase.COLLECT,
-        "",
-        (),
+    "a bookmark in the middle of a snapshot says nothing": Row(
+        COLLECTING, WatchEvent("BOOKMARK", mark("108")), Phase.COLLECT, "", ()
     ),
-    "a bookmark that says it is not the end": (
-        COLLECTING,
-        WatchEvent("BOOKMARK", mark("108", "false")),
-        Phase.COLLECT,
-        "",
-        (),
+    "a bookmark that says it is not the end": Row(
+        COLLECTING, WatchEvent("BOOKMARK", mark("108", "false")), Phase.COLLECT, "", ()
     ),
-    "the end of a snapshot": (
+    "the end of a snapshot": Row(
         COLLECTING,
         WatchEvent("BOOKMARK", mark("108", "true")),
         Phase.STREAM,
         "108",
         (Complete("108", "initial"),),
     ),
-    "the end of a snapshot without a version is none": (
-        COLLECTING,
-        WatchEvent("BOOKMARK", mark("", "true")),
-        Phase.COLLECT,
-        "",
-        (Skip("BOOKMARK"),),
+    "the end of a snapshot without a version is none": Row(
+        COLLECTING, WatchEvent("BOOKMARK", mark("", "true")), Phase.COLLECT, "", (Skip("BOOKMARK"),)
     ),
-    "the mark of an end in an ordinary watch is a bookmark": (
+    "the mark of an end in an ordinary watch is a bookmark": Row(
         STREAMED,
         WatchEvent("BOOKMARK", mark("108", "true")),
         Phase.STREAM,
         "108",
         (WatchProgress("108"),),
     ),
-    "a watch that ends right after its snapshot has brought something": (
-        STREAMED._replace(resource_version="100"),
-        Ended(50.25),
-        Phase.OPEN,
-        "100",
-        (Rest(0.75),),
+    "a watch that ends right after its snapshot has brought something": Row(
+        STREAMED._replace(resource_version="100"), Ended(50.25), Phase.OPEN, "100", (Rest(0.75),)
     ),
-    "a snapshot that breaks off": (
-        COLLECTING,
-        Failed(90.0, RESET),
-        Phase.SNAPSHOT,
-        "",
-        (Discard(), Pause(RESET)),
+    "a snapshot that breaks off": Row(
+        COLLECTING, Failed(90.0, RESET), Phase.SNAPSHOT, "", (Discard(), Pause(RESET))
     ),
-    "a snapshot that ends before its end": (
-        COLLECTING,
-        Ended(400.0),
-        Phase.SNAPSHOT,
-        "",
-        (Discard(), Pause(None)),
+    "a snapshot that ends before its end": Row(
+        COLLECTING, Ended(400.0), Phase.SNAPSHOT, "", (Discard(), Pause(None))
     ),
-    "a snapshot that broke off too often": (
+    "a snapshot that broke off too often": Row(
         COLLECTING._replace(broken=SNAPSHOT_TRIES - 1),
         Failed(90.0, RESET),
         Phase.LIST,
         "",
         (Discard(), Pause(RESET)),
     ),
-    "a snapshot that falls silent": (
-        COLLECTING,
-        Failed(90.0, SILENT),
-        Phase.LIST,
-        "",
-        (Discard(),),
+    "a snapshot that falls silent": Row(
+        COLLECTING, Failed(90.0, SILENT), Phase.LIST, "", (Discard(),)
     ),
-    "a snapshot that could not be opened too often": (
+    "a snapshot that could not be opened too often": Row(
         ASK._replace(broken=SNAPSHOT_TRIES - 1),
         Failed(1.0, RESET),
         Phase.LIST,
         "",
         (Discard(), Pause(RESET)),
     ),
-    "a silent opening": (ASK, Failed(1.0, RESET), Phase.SNAPSHOT, "", (Discard(), Pause(RESET))),
-    "a busy server and a snapshot": (
-        ASK,
-        Failed(1.0, BUSY),
-        Phase.SNAPSHOT,
-        "",
-        (Discard(), Pause(BUSY)),
+    "a silent opening": Row(ASK, Failed(1.0, RESET), Phase.SNAPSHOT, "", (Discard(), Pause(RESET))),
+    "a busy server and a snapshot": Row(
+        ASK, Failed(1.0, BUSY), Phase.SNAPSHOT, "", (Discard(), Pause(BUSY))
     ),
-    "a server that streams no lists": (ASK, Failed(1.0, INVALID), Phase.LIST, "", (Discard(),)),
-    "a server that denies us a snapshot": (
-        ASK,
-        Failed(1.0, DENIED),
-        Phase.LIST,
-        "",
-        (Discard(), Pause(DENIED)),
+    "a server that streams no lists": Row(ASK, Failed(1.0, INVALID), Phase.LIST, "", (Discard(),)),
+    "a server that denies us a snapshot": Row(
+        ASK, Failed(1.0, DENIED), Phase.LIST, "", (Discard(), Pause(DENIED))
     ),
-    "an expired watch asks for a snapshot again": (
-        STREAMED,
-        Failed(90.0, EXPIRED),
-        Phase.SNAPSHOT,
-        "107",
-        (),
+    "an expired watch asks for a snapshot again": Row(
+        STREAMED, Failed(90.0, EXPIRED), Phase.SNAPSHOT, "107", ()
     ),
-    "a list in place of a snapshot stays a list until it succeeds": (
-        LIST_REFUSED,
-        Failed(90.0, BROKEN),
-        Phase.LIST,
-        "107",
-        (Pause(BROKEN),),
+    "a list in place of a snapshot stays a list until it succeeds": Row(
+        LIST_REFUSED, Failed(90.0, BROKEN), Phase.LIST, "107", (Pause(BROKEN),)
     ),
 }
 

@@ -1,5 +1,7 @@
 """Event handlers: which requests an event stands for."""
 
+from typing import NamedTuple
+
 import pytest
 
 from runtime.controller.event import Event
@@ -23,47 +25,44 @@ def by_label(obj: Object) -> list[Request]:
 
 OWNER = enqueue_owner("Shop", "shop.example")
 
-CASES: dict[str, tuple[Handler, Event, list[str]]] = {
-    "the object itself": (enqueue_object, Event("add", child("a", None)), ["ns/a"]),
-    "the object itself, once, on update": (
-        enqueue_object,
-        Event("update", child("a", None), child("a", None)),
-        ["ns/a"],
+
+class Case(NamedTuple):
+    handler: Handler
+    event: Event
+    expected: list[str]
+
+
+CASES: dict[str, Case] = {
+    "the object itself": Case(enqueue_object, Event("add", child("a", None)), ["ns/a"]),
+    "the object itself, once, on update": Case(
+        enqueue_object, Event("update", child("a", None), child("a", None)), ["ns/a"]
     ),
-    "the owner": (OWNER, Event("delete", child("a", "web")), ["ns/web"]),
-    "the owner in another version of its group": (
-        OWNER,
-        Event("add", child("a", "web", "shop.example/v2beta1")),
-        ["ns/web"],
+    "the owner": Case(OWNER, Event("delete", child("a", "web")), ["ns/web"]),
+    "the owner in another version of its group": Case(
+        OWNER, Event("add", child("a", "web", "shop.example/v2beta1")), ["ns/web"]
     ),
-    "not an owner of the same kind in another group": (
-        OWNER,
-        Event("add", child("a", "web", "other.example/v1")),
-        [],
+    "not an owner of the same kind in another group": Case(
+        OWNER, Event("add", child("a", "web", "other.example/v1")), []
     ),
-    "not an owner of the core group, which has no slash": (
-        OWNER,
-        Event("add", child("a", "web", "v1")),
-        [],
+    "not an owner of the core group, which has no slash": Case(
+        OWNER, Event("add", child("a", "web", "v1")), []
     ),
-    "an owner of the core group when asked for": (
-        enqueue_owner("Shop", ""),
-        Event("add", child("a", "web", "v1")),
-        ["ns/web"],
+    "an owner of the core group when asked for": Case(
+        enqueue_owner("Shop", ""), Event("add", child("a", "web", "v1")), ["ns/web"]
     ),
-    "nobody, without an owner": (OWNER, Event("add", child("a", None)), []),
-    "both owners when it changes hands": (
-        OWNER,
-        Event("update", child("a", "new"), child("a", "old")),
-        ["ns/old", "ns/new"],
+    "nobody, without an owner": Case(OWNER, Event("add", child("a", None)), []),
+    "both owners when it changes hands": Case(
+        OWNER, Event("update", child("a", "new"), child("a", "old")), ["ns/old", "ns/new"]
     ),
-    "one owner once": (OWNER, Event("update", child("a", "web"), child("a", "web")), ["ns/web"]),
-    "an owner that lives in no namespace": (
+    "one owner once": Case(
+        OWNER, Event("update", child("a", "web"), child("a", "web")), ["ns/web"]
+    ),
+    "an owner that lives in no namespace": Case(
         enqueue_owner("Shop", "shop.example", namespaced=False),
         Event("add", child("a", "web")),
         ["web"],
     ),
-    "what a function finds in the old and in the new state": (
+    "what a function finds in the old and in the new state": Case(
         enqueue_mapped(by_label),
         Event(
             "update",
