@@ -5,6 +5,7 @@ for rules that are CEL, too, and CODE_CASES for those that the operator alone ch
 """
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,22 @@ class Case:
     before: dict[str, Any] | None = None
     name: str = "c"
     status: dict[str, Any] | None = None
+
+
+Broken = Mapping[tuple[str, str], Mapping[str, dict[str, Any]]]
+"""A rule and the field that its complaint names: the specs that break it, by sentence."""
+
+
+def cases_of(broken: Broken) -> dict[str, Case]:
+    """A case for each of these specs; ValueError for a sentence that stands under two rules."""
+    made = {
+        sentence: Case(rule, field, spec)
+        for (rule, field), specs in broken.items()
+        for sentence, spec in specs.items()
+    }
+    if len(made) != sum(map(len, broken.values())):
+        raise ValueError("a sentence stands under two rules")
+    return made
 
 
 def hardened(**spec: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.contracts.api.case import TRANSIT, Case, hardened
+from tests.contracts.api.case import TRANSIT, Broken, Case, cases_of, hardened
 
 _SECRET = {"credentialsSecretRef": {"name": "kms-login"}}
 _AWS = {"region": "eu-central-1", "kmsKeyID": "alias/bao"}
@@ -37,65 +37,53 @@ Rl17nQyCCX38CSGU+h8+aHr0froT7C6dJlEvkV+hfbVSgzHVvzIDvKevPw==
 -----END PUBLIC KEY-----
 """
 
-CASES: dict[str, Case] = {
-    "Hardened with two servers": Case("hardened-replicas", "spec.replicas", hardened(replicas=2)),
-    "Hardened with the operator's certificates": Case(
-        "hardened-tls-mode", "spec.tls.mode", hardened(tls=None)
-    ),
-    "Hardened with a static seal": Case("hardened-seal", "spec.unseal.type", hardened(unseal=None)),
-    "Hardened with a root token": Case(
-        "hardened-self-init", "spec.selfInit.enabled", hardened(selfInit=None)
-    ),
-    "Hardened with root tokens for who has no login": Case(
-        "hardened-generate-root",
-        "spec.configuration.listener.unauthenticatedGenerateRoot",
-        hardened(
+_BROKEN: Broken = {
+    ("hardened-replicas", "spec.replicas"): {"Hardened with two servers": hardened(replicas=2)},
+    ("hardened-tls-mode", "spec.tls.mode"): {
+        "Hardened with the operator's certificates": hardened(tls=None)
+    },
+    ("hardened-seal", "spec.unseal.type"): {"Hardened with a static seal": hardened(unseal=None)},
+    ("hardened-self-init", "spec.selfInit.enabled"): {
+        "Hardened with a root token": hardened(selfInit=None)
+    },
+    ("hardened-generate-root", "spec.configuration.listener.unauthenticatedGenerateRoot"): {
+        "Hardened with root tokens for who has no login": hardened(
             version="2.5.3", configuration={"listener": {"unauthenticatedGenerateRoot": True}}
-        ),
-    ),
-    "Hardened with an inline token": Case(
-        "hardened-inline-transit-token",
-        "spec.unseal.transit.token",
-        _seal("transit", "transit", {**TRANSIT, "token": "t"}),
-    ),
-    "Hardened with an inline secret key": Case(
-        "hardened-inline-aws-secret-key",
-        "spec.unseal.awskms.secretKey",
-        _seal("awskms", "awskms", {**_AWS, "secretKey": "s"}),
-    ),
-    "Hardened with an inline session token": Case(
-        "hardened-inline-aws-session-token",
-        "spec.unseal.awskms.sessionToken",
-        _seal("awskms", "awskms", {**_AWS, "sessionToken": "s"}),
-    ),
-    "Hardened with an inline client secret": Case(
-        "hardened-inline-azure-client-secret",
-        "spec.unseal.azureKeyVault.clientSecret",
-        _seal("azurekeyvault", "azureKeyVault", {**_AZURE, "clientSecret": "s"}),
-    ),
-    "Hardened with an inline PIN": Case(
-        "hardened-inline-pkcs11-pin",
-        "spec.unseal.pkcs11.pin",
-        _seal("pkcs11", "pkcs11", {**_PKCS11, "pin": "1234"}),
-    ),
-    "Hardened with settings of a plugin": Case(
-        "hardened-inline-kms-config",
-        "spec.unseal.kms.config",
-        {
+        )
+    },
+    ("hardened-inline-transit-token", "spec.unseal.transit.token"): {
+        "Hardened with an inline token": _seal("transit", "transit", {**TRANSIT, "token": "t"})
+    },
+    ("hardened-inline-aws-secret-key", "spec.unseal.awskms.secretKey"): {
+        "Hardened with an inline secret key": _seal("awskms", "awskms", {**_AWS, "secretKey": "s"})
+    },
+    ("hardened-inline-aws-session-token", "spec.unseal.awskms.sessionToken"): {
+        "Hardened with an inline session token": _seal(
+            "awskms", "awskms", {**_AWS, "sessionToken": "s"}
+        )
+    },
+    ("hardened-inline-azure-client-secret", "spec.unseal.azureKeyVault.clientSecret"): {
+        "Hardened with an inline client secret": _seal(
+            "azurekeyvault", "azureKeyVault", {**_AZURE, "clientSecret": "s"}
+        )
+    },
+    ("hardened-inline-pkcs11-pin", "spec.unseal.pkcs11.pin"): {
+        "Hardened with an inline PIN": _seal("pkcs11", "pkcs11", {**_PKCS11, "pin": "1234"})
+    },
+    ("hardened-inline-kms-config", "spec.unseal.kms.config"): {
+        "Hardened with settings of a plugin": {
             **_seal("kms", "kms", {"pluginName": "x", "config": {"a": "b"}}),
             "version": "2.7.0",
             "plugins": [{"type": "kms", "name": "x", "command": "x", "version": "v1"}],
-        },
-    ),
-    "Hardened with a sealing server that nobody checks": Case(
-        "hardened-transit-check",
-        "spec.unseal.transit.tlsSkipVerify",
-        _seal("transit", "transit", {**TRANSIT, "tlsSkipVerify": True}),
-    ),
-    "Hardened with a KMIP server that nobody checks": Case(
-        "hardened-kmip-check",
-        "spec.unseal.kmip.tlsSkipVerify",
-        _seal(
+        }
+    },
+    ("hardened-transit-check", "spec.unseal.transit.tlsSkipVerify"): {
+        "Hardened with a sealing server that nobody checks": _seal(
+            "transit", "transit", {**TRANSIT, "tlsSkipVerify": True}
+        )
+    },
+    ("hardened-kmip-check", "spec.unseal.kmip.tlsSkipVerify"): {
+        "Hardened with a KMIP server that nobody checks": _seal(
             "kmip",
             "kmip",
             {
@@ -105,8 +93,35 @@ CASES: dict[str, Case] = {
                 "clientKey": "/etc/bao/seal-creds/tls.key",
                 "tlsSkipVerify": True,
             },
-        ),
-    ),
+        )
+    },
+    ("hardened-user", "spec.securityContext.runAsUser"): {
+        "Hardened as root": _context(runAsUser=0)
+    },
+    ("hardened-group", "spec.securityContext.runAsGroup"): {
+        "Hardened in the group of root": _context(runAsGroup=0)
+    },
+    ("hardened-non-root", "spec.securityContext.runAsNonRoot"): {
+        "Hardened and allowed to be root": _context(runAsNonRoot=False)
+    },
+    ("hardened-sysctls", "spec.securityContext.sysctls"): {
+        "Hardened with kernel parameters": _context(
+            sysctls=[{"name": "net.core.somaxconn", "value": "1024"}]
+        )
+    },
+    ("hardened-windows", "spec.securityContext.windowsOptions"): {
+        "Hardened on Windows": _context(windowsOptions={"hostProcess": True})
+    },
+    ("hardened-seccomp", "spec.securityContext.seccompProfile.type"): {
+        "Hardened with every system call": _context(seccompProfile={"type": "Unconfined"})
+    },
+    ("hardened-apparmor", "spec.securityContext.appArmorProfile.type"): {
+        "Hardened without AppArmor": _context(appArmorProfile={"type": "Unconfined"})
+    },
+}
+
+CASES: dict[str, Case] = {
+    **cases_of(_BROKEN),
     "Hardened with deadlock detection": _flag("detectDeadlocks"),
     "Hardened with raw storage": _flag("rawStorageEndpoint"),
     "Hardened with introspection": _flag("introspectionEndpoint"),
@@ -122,34 +137,5 @@ CASES: dict[str, Case] = {
     ),
     "Hardened with a warning about helpers": _image(
         "operatorImageVerification", "policy", "failurePolicy", failurePolicy="Warn"
-    ),
-    "Hardened as root": Case(
-        "hardened-user", "spec.securityContext.runAsUser", _context(runAsUser=0)
-    ),
-    "Hardened in the group of root": Case(
-        "hardened-group", "spec.securityContext.runAsGroup", _context(runAsGroup=0)
-    ),
-    "Hardened and allowed to be root": Case(
-        "hardened-non-root", "spec.securityContext.runAsNonRoot", _context(runAsNonRoot=False)
-    ),
-    "Hardened with kernel parameters": Case(
-        "hardened-sysctls",
-        "spec.securityContext.sysctls",
-        _context(sysctls=[{"name": "net.core.somaxconn", "value": "1024"}]),
-    ),
-    "Hardened on Windows": Case(
-        "hardened-windows",
-        "spec.securityContext.windowsOptions",
-        _context(windowsOptions={"hostProcess": True}),
-    ),
-    "Hardened with every system call": Case(
-        "hardened-seccomp",
-        "spec.securityContext.seccompProfile.type",
-        _context(seccompProfile={"type": "Unconfined"}),
-    ),
-    "Hardened without AppArmor": Case(
-        "hardened-apparmor",
-        "spec.securityContext.appArmorProfile.type",
-        _context(appArmorProfile={"type": "Unconfined"}),
     ),
 }

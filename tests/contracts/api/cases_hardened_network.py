@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.contracts.api.case import Case, hardened
+from tests.contracts.api.case import Broken, cases_of, hardened
 
 _EGRESS = [{"to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}], "ports": [{"port": 443}]}]
 _TARGET = {
@@ -39,116 +39,89 @@ def _egress_to(*ports: dict[str, Any], **peer: Any) -> dict[str, Any]:
     return hardened(network={"egressRules": [rule]})
 
 
-CASES: dict[str, Case] = {
-    "Hardened with ingress from everywhere": Case(
-        "hardened-ingress-rules",
-        "spec.network.ingressRules[0]",
-        hardened(network={"ingressRules": [{"ports": [{"port": 8201}]}]}),
-    ),
-    "Hardened with ingress to every port": Case(
-        "hardened-ingress-rules",
-        "spec.network.ingressRules[0]",
-        hardened(network={"ingressRules": [{"from": [{"podSelector": {}}]}]}),
-    ),
-    "Hardened with ingress from half of the internet": Case(
-        "hardened-peers",
-        "spec.network.ingressRules[0].from[0]",
-        _ingress_from(ipBlock={"cidr": "128.0.0.0/1"}),
-    ),
-    "Hardened with ingress from every namespace": Case(
-        "hardened-peers",
-        "spec.network.ingressRules[0].from[0]",
-        _ingress_from(namespaceSelector={}),
-    ),
-    "Hardened with egress to every port": Case(
-        "hardened-egress-rules",
-        "spec.network.egressRules[0]",
-        hardened(network={"egressRules": [{"to": [{"podSelector": {}}]}]}),
-    ),
-    "Hardened with the whole internet as a peer": Case(
-        "hardened-peers",
-        "spec.network.trustedIngressPeers[0]",
-        _trusted(ipBlock={"cidr": "0.0.0.0/0"}),
-    ),
-    "Hardened with the whole other internet as a peer": Case(
-        "hardened-peers", "spec.network.trustedIngressPeers[0]", _trusted(ipBlock={"cidr": "::/0"})
-    ),
-    "Hardened with half of the internet as a peer": Case(
-        "hardened-peers",
-        "spec.network.trustedIngressPeers[0]",
-        _trusted(ipBlock={"cidr": "128.0.0.0/1"}),
-    ),
-    "Hardened with the node itself as a peer": Case(
-        "hardened-peers",
-        "spec.network.trustedIngressPeers[0]",
-        _trusted(ipBlock={"cidr": "127.0.0.0/8"}),
-    ),
-    "Hardened with the metadata server of the cloud as a destination": Case(
-        "hardened-peers",
-        "spec.network.egressRules[0].to[0]",
-        _egress_to(ipBlock={"cidr": "169.254.169.254/32"}),
-    ),
-    "Hardened with the link of the node as a destination, with bits behind the prefix": Case(
-        "hardened-peers",
-        "spec.network.egressRules[0].to[0]",
-        _egress_to(ipBlock={"cidr": "fe80::1:2/64"}),
-    ),
-    "Hardened with every port of the whole internet": Case(
-        "hardened-wide-egress",
-        "spec.network.egressRules[0].ports[0]",
-        _egress_to({"protocol": "TCP"}, ipBlock={"cidr": "0.0.0.0/0"}),
-    ),
-    "Hardened with a range of ports of the whole other internet": Case(
-        "hardened-wide-egress",
-        "spec.network.egressRules[0].ports[1]",
-        _egress_to({"port": 443}, {"port": 1, "endPort": 65535}, ipBlock={"cidr": "::/0"}),
-    ),
-    "Hardened with every port of a range that is as good as the whole internet": Case(
-        "hardened-wide-egress",
-        "spec.network.egressRules[0].ports[0]",
-        _egress_to({}, ipBlock={"cidr": "128.0.0.0/1"}),
-    ),
-    "Hardened with every namespace as a destination": Case(
-        "hardened-peers", "spec.network.egressRules[0].to[0]", _egress_to(namespaceSelector={})
-    ),
-    "Hardened with a store that nobody may reach": Case(
-        "hardened-backup-egress", "spec.network.egressRules", _backup(network={})
-    ),
-    "Hardened with a store in the clear": Case(
-        "hardened-backup-scheme",
-        "spec.backup.target.endpoint",
-        _backup({"endpoint": "http://s3.example.com"}),
-    ),
-    "Hardened with the node's identity at the store": Case(
-        "hardened-backup-identity", "spec.backup.target", _backup({"credentialsSecretRef": None})
-    ),
-    "Hardened with a store that nobody checks": Case(
-        "hardened-backup-check",
-        "spec.backup.target.insecureSkipVerify",
-        _backup({"insecureSkipVerify": True}),
-    ),
-    "Hardened with a Gateway that checks nothing": Case(
-        "hardened-gateway-backend",
-        "spec.gateway.backendTLS.enabled",
-        hardened(
+_BROKEN: Broken = {
+    ("hardened-ingress-rules", "spec.network.ingressRules[0]"): {
+        "Hardened with ingress from everywhere": hardened(
+            network={"ingressRules": [{"ports": [{"port": 8201}]}]}
+        ),
+        "Hardened with ingress to every port": hardened(
+            network={"ingressRules": [{"from": [{"podSelector": {}}]}]}
+        ),
+    },
+    ("hardened-peers", "spec.network.ingressRules[0].from[0]"): {
+        "Hardened with ingress from half of the internet": _ingress_from(
+            ipBlock={"cidr": "128.0.0.0/1"}
+        ),
+        "Hardened with ingress from every namespace": _ingress_from(namespaceSelector={}),
+    },
+    ("hardened-egress-rules", "spec.network.egressRules[0]"): {
+        "Hardened with egress to every port": hardened(
+            network={"egressRules": [{"to": [{"podSelector": {}}]}]}
+        )
+    },
+    ("hardened-peers", "spec.network.trustedIngressPeers[0]"): {
+        "Hardened with the whole internet as a peer": _trusted(ipBlock={"cidr": "0.0.0.0/0"}),
+        "Hardened with the whole other internet as a peer": _trusted(ipBlock={"cidr": "::/0"}),
+        "Hardened with half of the internet as a peer": _trusted(ipBlock={"cidr": "128.0.0.0/1"}),
+        "Hardened with the node itself as a peer": _trusted(ipBlock={"cidr": "127.0.0.0/8"}),
+    },
+    ("hardened-peers", "spec.network.egressRules[0].to[0]"): {
+        "Hardened with the metadata server of the cloud as a destination": _egress_to(
+            ipBlock={"cidr": "169.254.169.254/32"}
+        ),
+        "Hardened with the node's link as a destination, with bits behind the prefix": _egress_to(
+            ipBlock={"cidr": "fe80::1:2/64"}
+        ),
+        "Hardened with every namespace as a destination": _egress_to(namespaceSelector={}),
+    },
+    ("hardened-wide-egress", "spec.network.egressRules[0].ports[0]"): {
+        "Hardened with every port of the whole internet": _egress_to(
+            {"protocol": "TCP"}, ipBlock={"cidr": "0.0.0.0/0"}
+        ),
+        "Hardened with every port of a range that is as good as the whole internet": _egress_to(
+            {}, ipBlock={"cidr": "128.0.0.0/1"}
+        ),
+    },
+    ("hardened-wide-egress", "spec.network.egressRules[0].ports[1]"): {
+        "Hardened with a range of ports of the whole other internet": _egress_to(
+            {"port": 443}, {"port": 1, "endPort": 65535}, ipBlock={"cidr": "::/0"}
+        )
+    },
+    ("hardened-backup-egress", "spec.network.egressRules"): {
+        "Hardened with a store that nobody may reach": _backup(network={})
+    },
+    ("hardened-backup-scheme", "spec.backup.target.endpoint"): {
+        "Hardened with a store in the clear": _backup({"endpoint": "http://s3.example.com"})
+    },
+    ("hardened-backup-identity", "spec.backup.target"): {
+        "Hardened with the node's identity at the store": _backup({"credentialsSecretRef": None})
+    },
+    ("hardened-backup-check", "spec.backup.target.insecureSkipVerify"): {
+        "Hardened with a store that nobody checks": _backup({"insecureSkipVerify": True})
+    },
+    ("hardened-gateway-backend", "spec.gateway.backendTLS.enabled"): {
+        "Hardened with a Gateway that checks nothing": hardened(
             gateway={
                 "enabled": True,
                 "gatewayRef": {"name": "g"},
                 "hostname": "bao.example.com",
                 "backendTLS": {"enabled": False},
             }
-        ),
-    ),
-    "Hardened with a scrape that checks nothing": Case(
+        )
+    },
+    (
         "hardened-scrape-check",
         "spec.observability.metrics.serviceMonitor.tlsConfig.insecureSkipVerify",
-        hardened(
+    ): {
+        "Hardened with a scrape that checks nothing": hardened(
             observability={
                 "metrics": {
                     "enabled": True,
                     "serviceMonitor": {"enabled": True, "tlsConfig": {"insecureSkipVerify": True}},
                 }
             }
-        ),
-    ),
+        )
+    },
 }
+
+CASES = cases_of(_BROKEN)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.contracts.api.case import Case
+from tests.contracts.api.case import Broken, Case, cases_of
 from tests.contracts.api.cases_reserved import placed
 
 KEY = (
@@ -25,7 +25,59 @@ def helper_policy(**fields: Any) -> dict[str, Any]:
     return {"operatorImageVerification": {"enabled": True, **fields}}
 
 
+_BROKEN: Broken = {
+    (
+        "image-backup.restoreTest.clusterTemplate.image",
+        "spec.backup.restoreTest.clusterTemplate.image",
+    ): {
+        "no image for a test of restores": placed(
+            "spec.backup.restoreTest",
+            {"everySuccessfulBackups": 1, "clusterTemplate": {"image": "A/../b"}},
+        )
+    },
+    ("image-plugins[].image", "spec.plugins[0].image"): {
+        "no image of a plugin": {
+            "version": "2.7.0",
+            "plugins": [{"type": "secret", "name": "p", "image": "a@sha256:0", "version": "v1"}],
+        }
+    },
+    ("imageVerification-trust", "spec.imageVerification"): {
+        "a policy that trusts nobody": policy(),
+        "a policy with an empty key": policy(publicKey=""),
+        "a policy with key and identity": policy(publicKey=KEY, **IDENTITY),
+    },
+    ("operatorImageVerification-trust", "spec.operatorImageVerification"): {
+        "a helper policy that trusts nobody": helper_policy()
+    },
+    ("imageVerification-identity", "spec.imageVerification"): {
+        "an issuer without a subject": policy(issuer=IDENTITY["issuer"]),
+        "a pattern for the subject alone": policy(subjectRegExp=PATTERNS["subjectRegExp"]),
+        "an issuer and patterns": policy(issuer=IDENTITY["issuer"], **PATTERNS),
+    },
+    ("operatorImageVerification-identity", "spec.operatorImageVerification"): {
+        "two ways to name an identity of the helper": helper_policy(**IDENTITY, **PATTERNS)
+    },
+    ("imageVerification-secret", "spec.imageVerification.imagePullSecrets[0].name"): {
+        "the unseal key as a registry login": policy(
+            publicKey=KEY, imagePullSecrets=[{"name": "c-unseal-key"}]
+        )
+    },
+    (
+        "operatorImageVerification-secret",
+        "spec.operatorImageVerification.imagePullSecrets[0].name",
+    ): {
+        "the root token as a registry login for the helper": helper_policy(
+            publicKey=KEY, imagePullSecrets=[{"name": "c-root-token"}]
+        )
+    },
+    ("image-image", "spec.image"): {
+        "an image in capital letters": {"image": "registry.example.com/OpenBao:2.4.0"},
+        "an image with half a digest": {"image": "openbao@sha256:abc"},
+    },
+}
+
 CASES: dict[str, Case] = {
+    **cases_of(_BROKEN),
     **{
         f"no image at {path}": Case(f"image-{path}", f"spec.{path}", placed(f"spec.{path}", "a//b"))
         for path in (
@@ -35,107 +87,37 @@ CASES: dict[str, Case] = {
             "upgrade.blueGreen.verification.prePromotionHook.image",
         )
     },
-    "no image for a test of restores": Case(
-        "image-backup.restoreTest.clusterTemplate.image",
-        "spec.backup.restoreTest.clusterTemplate.image",
-        placed(
-            "spec.backup.restoreTest",
-            {"everySuccessfulBackups": 1, "clusterTemplate": {"image": "A/../b"}},
-        ),
-    ),
-    "no image of a plugin": Case(
-        "image-plugins[].image",
-        "spec.plugins[0].image",
-        {
-            "version": "2.7.0",
-            "plugins": [{"type": "secret", "name": "p", "image": "a@sha256:0", "version": "v1"}],
-        },
-    ),
-    "a policy that trusts nobody": Case(
-        "imageVerification-trust", "spec.imageVerification", policy()
-    ),
-    "a policy with an empty key": Case(
-        "imageVerification-trust", "spec.imageVerification", policy(publicKey="")
-    ),
-    "a policy with key and identity": Case(
-        "imageVerification-trust", "spec.imageVerification", policy(publicKey=KEY, **IDENTITY)
-    ),
-    "a helper policy that trusts nobody": Case(
-        "operatorImageVerification-trust", "spec.operatorImageVerification", helper_policy()
-    ),
-    "an issuer without a subject": Case(
-        "imageVerification-identity", "spec.imageVerification", policy(issuer=IDENTITY["issuer"])
-    ),
-    "a pattern for the subject alone": Case(
-        "imageVerification-identity",
-        "spec.imageVerification",
-        policy(subjectRegExp=PATTERNS["subjectRegExp"]),
-    ),
-    "an issuer and patterns": Case(
-        "imageVerification-identity",
-        "spec.imageVerification",
-        policy(issuer=IDENTITY["issuer"], **PATTERNS),
-    ),
-    "two ways to name an identity of the helper": Case(
-        "operatorImageVerification-identity",
-        "spec.operatorImageVerification",
-        helper_policy(**IDENTITY, **PATTERNS),
-    ),
-    "the unseal key as a registry login": Case(
-        "imageVerification-secret",
-        "spec.imageVerification.imagePullSecrets[0].name",
-        policy(publicKey=KEY, imagePullSecrets=[{"name": "c-unseal-key"}]),
-    ),
-    "the root token as a registry login for the helper": Case(
-        "operatorImageVerification-secret",
-        "spec.operatorImageVerification.imagePullSecrets[0].name",
-        helper_policy(publicKey=KEY, imagePullSecrets=[{"name": "c-root-token"}]),
-    ),
-    "an image in capital letters": Case(
-        "image-image", "spec.image", {"image": "registry.example.com/OpenBao:2.4.0"}
-    ),
-    "an image with half a digest": Case(
-        "image-image", "spec.image", {"image": "openbao@sha256:abc"}
-    ),
 }
 
-CODE_CASES: dict[str, Case] = {
-    "a key that is none": Case(
-        "imageVerification-key",
-        "spec.imageVerification.publicKey",
-        policy(publicKey=KEY.replace("MFkw", "AAAA")),
-    ),
-    "two keys in one": Case(
-        "imageVerification-key", "spec.imageVerification.publicKey", policy(publicKey=KEY * 2)
-    ),
-    "a reference to a key elsewhere": Case(
-        "operatorImageVerification-key",
-        "spec.operatorImageVerification.publicKey",
-        helper_policy(publicKey="k8s://namespace/key"),
-    ),
-    "a pattern that goes back": Case(
-        "imageVerification-pattern",
-        "spec.imageVerification.subjectRegExp",
-        policy(issuerRegExp="^https://issuer$", subjectRegExp="^(a)\\1$"),
-    ),
-    "an identity without a log": Case(
-        "imageVerification-log",
-        "spec.imageVerification.ignoreTlog",
-        policy(**IDENTITY, ignoreTlog=True),
-    ),
-    "patterns without a log": Case(
-        "operatorImageVerification-log",
-        "spec.operatorImageVerification.ignoreTlog",
-        helper_policy(**PATTERNS, ignoreTlog=True),
-    ),
-    "a pattern that Go reads otherwise": Case(
-        "imageVerification-pattern",
-        "spec.imageVerification.issuerRegExp",
-        policy(issuerRegExp="^https://[^a&&b]$", subjectRegExp="x"),
-    ),
-    "a pattern that Go does not know": Case(
-        "operatorImageVerification-pattern",
-        "spec.operatorImageVerification.issuerRegExp",
-        helper_policy(issuerRegExp="(?=https)", subjectRegExp="x"),
-    ),
+_BROKEN_IN_CODE: Broken = {
+    ("imageVerification-key", "spec.imageVerification.publicKey"): {
+        "a key that is none": policy(publicKey=KEY.replace("MFkw", "AAAA")),
+        "two keys in one": policy(publicKey=KEY * 2),
+    },
+    ("operatorImageVerification-key", "spec.operatorImageVerification.publicKey"): {
+        "a reference to a key elsewhere": helper_policy(publicKey="k8s://namespace/key")
+    },
+    ("imageVerification-pattern", "spec.imageVerification.subjectRegExp"): {
+        "a pattern that goes back": policy(
+            issuerRegExp="^https://issuer$", subjectRegExp="^(a)\\1$"
+        )
+    },
+    ("imageVerification-log", "spec.imageVerification.ignoreTlog"): {
+        "an identity without a log": policy(**IDENTITY, ignoreTlog=True)
+    },
+    ("operatorImageVerification-log", "spec.operatorImageVerification.ignoreTlog"): {
+        "patterns without a log": helper_policy(**PATTERNS, ignoreTlog=True)
+    },
+    ("imageVerification-pattern", "spec.imageVerification.issuerRegExp"): {
+        "a pattern that Go reads otherwise": policy(
+            issuerRegExp="^https://[^a&&b]$", subjectRegExp="x"
+        )
+    },
+    ("operatorImageVerification-pattern", "spec.operatorImageVerification.issuerRegExp"): {
+        "a pattern that Go does not know": helper_policy(
+            issuerRegExp="(?=https)", subjectRegExp="x"
+        )
+    },
 }
+
+CODE_CASES = cases_of(_BROKEN_IN_CODE)

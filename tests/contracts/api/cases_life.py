@@ -1,46 +1,36 @@
 """What the rules about the life of a running cluster refuse."""
 
-from tests.contracts.api.case import Case
+from tests.contracts.api.case import Broken, Case, cases_of
 
 _FENCED = "spec.fencedPods"
 _REVISION = "0123456789abcdef"
 _LONG = "c" * 38
 
+_BROKEN: Broken = {
+    ("fenced-pod-name", _FENCED): {
+        "a fence around a pod of another cluster": {"fencedPods": ["other-1"]},
+        "a fence around no number": {"fencedPods": ["c-x"]},
+        "a fence around a number that is not written so": {"fencedPods": ["c-01"]},
+        "a fence around a server that is not asked for": {"fencedPods": ["c-3"]},
+        "a fence around a read replica": {"fencedPods": ["c-read-0"]},
+        "a fence around a revision with too few digits": {"fencedPods": [f"c-{_REVISION[:13]}-1"]},
+        "a fence around what is no revision": {"fencedPods": [f"c-{'x' * 16}-1"]},
+        "a fence around a whole set": {"fencedPods": [f"c-{_REVISION}"]},
+        "a fence around a server of a revision that is not asked for": {
+            "fencedPods": [f"c-{_REVISION}-3"]
+        },
+    },
+    ("fenced-pods-majority", _FENCED): {
+        "a fence around the only server": {"replicas": 1, "fencedPods": ["c-0"]},
+        "fences around half of the servers": {"replicas": 4, "fencedPods": ["c-0", "c-1"]},
+        "fences around most of the servers": {"fencedPods": ["c-0", "c-1"]},
+    },
+}
+
 CASES: dict[str, Case] = {
-    "a fence around a pod of another cluster": Case(
-        "fenced-pod-name", _FENCED, {"fencedPods": ["other-1"]}
-    ),
-    "a fence around no number": Case("fenced-pod-name", _FENCED, {"fencedPods": ["c-x"]}),
-    "a fence around a number that is not written so": Case(
-        "fenced-pod-name", _FENCED, {"fencedPods": ["c-01"]}
-    ),
-    "a fence around a server that is not asked for": Case(
-        "fenced-pod-name", _FENCED, {"fencedPods": ["c-3"]}
-    ),
-    "a fence around a read replica": Case("fenced-pod-name", _FENCED, {"fencedPods": ["c-read-0"]}),
-    "a fence around a revision with too few digits": Case(
-        "fenced-pod-name", _FENCED, {"fencedPods": [f"c-{_REVISION[:13]}-1"]}
-    ),
-    "a fence around what is no revision": Case(
-        "fenced-pod-name", _FENCED, {"fencedPods": [f"c-{'x' * 16}-1"]}
-    ),
-    "a fence around a whole set": Case(
-        "fenced-pod-name", _FENCED, {"fencedPods": [f"c-{_REVISION}"]}
-    ),
-    "a fence around a server of a revision that is not asked for": Case(
-        "fenced-pod-name", _FENCED, {"fencedPods": [f"c-{_REVISION}-3"]}
-    ),
+    **cases_of(_BROKEN),
     "a fence around a whole revision where the name has a part of it": Case(
         "fenced-pod-name", _FENCED, {"fencedPods": [f"{_LONG}-{_REVISION}-1"]}, name=_LONG
-    ),
-    "a fence around the only server": Case(
-        "fenced-pods-majority", _FENCED, {"replicas": 1, "fencedPods": ["c-0"]}
-    ),
-    "fences around half of the servers": Case(
-        "fenced-pods-majority", _FENCED, {"replicas": 4, "fencedPods": ["c-0", "c-1"]}
-    ),
-    "fences around most of the servers": Case(
-        "fenced-pods-majority", _FENCED, {"fencedPods": ["c-0", "c-1"]}
     ),
     "a server taken away while it is fenced": Case(
         "fenced-pod-name",

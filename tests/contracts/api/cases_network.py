@@ -1,53 +1,41 @@
 """What the rules about spec.network refuse."""
 
-from tests.contracts.api.case import Case
+from tests.contracts.api.case import Broken, cases_of
 
-CASES: dict[str, Case] = {
-    "an API server range that is none": Case(
-        "api-server-cidr",
-        "spec.network.apiServerCIDR",
-        {"network": {"apiServerCIDR": "10.0.0.1/33"}},
-    ),
-    "an API server address that is none": Case(
-        "api-server-endpoint-ips",
-        "spec.network.apiServerEndpointIPs[0]",
-        {"network": {"apiServerEndpointIPs": ["10.0.0.256"]}},
-    ),
-    "a DNS address that is none": Case(
-        "dns-endpoint-ips",
-        "spec.network.dnsEndpointIPs[0]",
-        {"network": {"dnsEndpointIPs": ["1.2.3"]}},
-    ),
-    "a trusted range that is none": Case(
-        "ip-block-trustedIngressPeers",
-        "spec.network.trustedIngressPeers[0].ipBlock",
-        {"network": {"trustedIngressPeers": [{"ipBlock": {"cidr": "1.2.3.4/64"}}]}},
-    ),
-    "an egress exception that is none": Case(
-        "ip-block-egressRules",
-        "spec.network.egressRules[0].to[0].ipBlock",
-        {
+_BROKEN: Broken = {
+    ("api-server-cidr", "spec.network.apiServerCIDR"): {
+        "an API server range that is none": {"network": {"apiServerCIDR": "10.0.0.1/33"}}
+    },
+    ("api-server-endpoint-ips", "spec.network.apiServerEndpointIPs[0]"): {
+        "an API server address that is none": {"network": {"apiServerEndpointIPs": ["10.0.0.256"]}}
+    },
+    ("dns-endpoint-ips", "spec.network.dnsEndpointIPs[0]"): {
+        "a DNS address that is none": {"network": {"dnsEndpointIPs": ["1.2.3"]}}
+    },
+    ("ip-block-trustedIngressPeers", "spec.network.trustedIngressPeers[0].ipBlock"): {
+        "a trusted range that is none": {
+            "network": {"trustedIngressPeers": [{"ipBlock": {"cidr": "1.2.3.4/64"}}]}
+        }
+    },
+    ("ip-block-egressRules", "spec.network.egressRules[0].to[0].ipBlock"): {
+        "an egress exception that is none": {
             "network": {
                 "egressRules": [
                     {"to": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.0.0.0/99"]}}]}
                 ]
             }
-        },
-    ),
-    "an ingress range that is none": Case(
-        "ip-block-ingressRules",
-        "spec.network.ingressRules[0].from[0].ipBlock",
-        {"network": {"ingressRules": [{"from": [{"ipBlock": {"cidr": "::1/129"}}]}]}},
-    ),
-    "a trusted peer that is nobody": Case(
-        "peer-trustedIngressPeers",
-        "spec.network.trustedIngressPeers[0]",
-        {"network": {"trustedIngressPeers": [{}]}},
-    ),
-    "a destination that is an address and pods": Case(
-        "peer-egressRules",
-        "spec.network.egressRules[0].to[1]",
-        {
+        }
+    },
+    ("ip-block-ingressRules", "spec.network.ingressRules[0].from[0].ipBlock"): {
+        "an ingress range that is none": {
+            "network": {"ingressRules": [{"from": [{"ipBlock": {"cidr": "::1/129"}}]}]}
+        }
+    },
+    ("peer-trustedIngressPeers", "spec.network.trustedIngressPeers[0]"): {
+        "a trusted peer that is nobody": {"network": {"trustedIngressPeers": [{}]}}
+    },
+    ("peer-egressRules", "spec.network.egressRules[0].to[1]"): {
+        "a destination that is an address and pods": {
             "network": {
                 "egressRules": [
                     {
@@ -58,11 +46,11 @@ CASES: dict[str, Case] = {
                     }
                 ]
             }
-        },
-    ),
-    "a source that is nobody": Case(
-        "peer-ingressRules",
-        "spec.network.ingressRules[0].from[0]",
-        {"network": {"ingressRules": [{"from": [{}]}]}},
-    ),
+        }
+    },
+    ("peer-ingressRules", "spec.network.ingressRules[0].from[0]"): {
+        "a source that is nobody": {"network": {"ingressRules": [{"from": [{}]}]}}
+    },
 }
+
+CASES = cases_of(_BROKEN)

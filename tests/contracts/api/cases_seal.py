@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.contracts.api.case import Case
+from tests.contracts.api.case import Broken, Case, cases_of
 
 _STATIC = {"type": "static"}
 _TRANSIT = {"address": "https://kms.example.com:8200", "keyName": "k", "mountPath": "transit/"}
@@ -28,7 +28,63 @@ def _runtime(**lists: Any) -> dict[str, Any]:
     return pkcs11(runtime=lists)
 
 
+_BROKEN: Broken = {
+    ("static-key-file", "spec.unseal.static.currentKey"): {
+        "a file of a Secret that nobody named": {
+            "unseal": {"static": {"currentKey": "file:///etc/bao/unseal/other"}}
+        }
+    },
+    ("system-secret", "spec.unseal.credentialsSecretRef.name"): {
+        "the operator's own Secret as credentials": {
+            "unseal": {"credentialsSecretRef": {"name": "other-unseal-key"}}
+        },
+        "a later key of the operator as credentials": {
+            "unseal": {"credentialsSecretRef": {"name": "other.2-unseal-key"}}
+        },
+    },
+    ("static-seal-version", "spec.version"): {
+        "a static seal on a server without one": {"version": "2.3.9"}
+    },
+    ("seal-block", "spec.unseal"): {"a seal without its settings": {"unseal": {"type": "awskms"}}},
+    ("seal-other-block", "spec.unseal"): {
+        "the settings of two seals": {
+            "unseal": {"type": "awskms", "awskms": _AWS, "transit": _TRANSIT}
+        },
+        "settings of a seal beside the static one": {"unseal": {"awskms": _AWS}},
+    },
+    ("transit-client", "spec.unseal.transit"): {
+        "a transit certificate without a key": transit(tlsClientCert="/etc/bao/seal-creds/tls.crt")
+    },
+    ("pkcs11-place", "spec.unseal.pkcs11"): {
+        "neither slot nor token": pkcs11(slot=None),
+        "slot and token": pkcs11(tokenLabel="t"),
+    },
+    ("pkcs11-variable", "spec.unseal.pkcs11.runtime.env[0].name"): {
+        "a variable that loads other code": _runtime(env=[{"name": "LD_PRELOAD", "secretKey": "x"}])
+    },
+    ("pkcs11-variable", "spec.unseal.pkcs11.runtime.fileEnv[0].name"): {
+        "a variable of the server": _runtime(fileEnv=[{"name": "BAO_ADDR", "secretKey": "x"}])
+    },
+    ("kms-config", "spec.unseal.kms.config"): {
+        "an attribute that is no name": {
+            "version": "2.6.0",
+            "plugins": [
+                {
+                    "type": "kms",
+                    "name": "mine",
+                    "image": "registry.example.com/mine",
+                    "version": "v1.0.0",
+                    "binaryName": "mine",
+                    "sha256sum": "ab" * 32,
+                }
+            ],
+            "unseal": {"type": "kms", "kms": {"pluginName": "mine", "config": {"a b": "c"}}},
+        }
+    },
+}
+
 CASES: dict[str, Case] = {
+    **cases_of(_BROKEN),
     "another seal": Case("seal-immutable", "spec.unseal.type", transit(), before={}),
     "another key file under the same id": Case(
         "static-key-id",
@@ -36,40 +92,11 @@ CASES: dict[str, Case] = {
         {"unseal": {**_OWN_FILES, "static": {"currentKey": "file:///etc/bao/unseal/other"}}},
         before={"unseal": _OWN_FILES},
     ),
-    "a file of a Secret that nobody named": Case(
-        "static-key-file",
-        "spec.unseal.static.currentKey",
-        {"unseal": {"static": {"currentKey": "file:///etc/bao/unseal/other"}}},
-    ),
     "a Secret for the static key that is set later": Case(
         "static-secret-immutable",
         "spec.unseal.credentialsSecretRef",
         {"unseal": _OWN_FILES},
         before={"unseal": _STATIC},
-    ),
-    "the operator's own Secret as credentials": Case(
-        "system-secret",
-        "spec.unseal.credentialsSecretRef.name",
-        {"unseal": {"credentialsSecretRef": {"name": "other-unseal-key"}}},
-    ),
-    "a later key of the operator as credentials": Case(
-        "system-secret",
-        "spec.unseal.credentialsSecretRef.name",
-        {"unseal": {"credentialsSecretRef": {"name": "other.2-unseal-key"}}},
-    ),
-    "a static seal on a server without one": Case(
-        "static-seal-version", "spec.version", {"version": "2.3.9"}
-    ),
-    "a seal without its settings": Case(
-        "seal-block", "spec.unseal", {"unseal": {"type": "awskms"}}
-    ),
-    "the settings of two seals": Case(
-        "seal-other-block",
-        "spec.unseal",
-        {"unseal": {"type": "awskms", "awskms": _AWS, "transit": _TRANSIT}},
-    ),
-    "settings of a seal beside the static one": Case(
-        "seal-other-block", "spec.unseal", {"unseal": {"awskms": _AWS}}
     ),
     **{
         f"a transit address {what}": Case(
@@ -90,52 +117,16 @@ CASES: dict[str, Case] = {
             "with a zone": "https://[fe80::1%25eth0]:8200",
         }.items()
     },
-    "a transit certificate without a key": Case(
-        "transit-client",
-        "spec.unseal.transit",
-        transit(tlsClientCert="/etc/bao/seal-creds/tls.crt"),
-    ),
-    "neither slot nor token": Case("pkcs11-place", "spec.unseal.pkcs11", pkcs11(slot=None)),
-    "slot and token": Case("pkcs11-place", "spec.unseal.pkcs11", pkcs11(tokenLabel="t")),
-    "a variable that loads other code": Case(
-        "pkcs11-variable",
-        "spec.unseal.pkcs11.runtime.env[0].name",
-        _runtime(env=[{"name": "LD_PRELOAD", "secretKey": "x"}]),
-    ),
-    "a variable of the server": Case(
-        "pkcs11-variable",
-        "spec.unseal.pkcs11.runtime.fileEnv[0].name",
-        _runtime(fileEnv=[{"name": "BAO_ADDR", "secretKey": "x"}]),
-    ),
-    "an attribute that is no name": Case(
-        "kms-config",
-        "spec.unseal.kms.config",
-        {
-            "version": "2.6.0",
-            "plugins": [
-                {
-                    "type": "kms",
-                    "name": "mine",
-                    "image": "registry.example.com/mine",
-                    "version": "v1.0.0",
-                    "binaryName": "mine",
-                    "sha256sum": "ab" * 32,
-                }
-            ],
-            "unseal": {"type": "kms", "kms": {"pluginName": "mine", "config": {"a b": "c"}}},
-        },
-    ),
 }
-CODE_CASES: dict[str, Case] = {
-    "a cloud seal on a server that has it no more": Case(
-        "seal-plugin",
-        "spec.unseal.type",
-        {"version": "2.7.0", "unseal": {"type": "awskms", "awskms": _AWS}},
-    ),
-    "a KMIP seal without a key": Case(
-        "kmip-fields",
-        "spec.unseal.kmip.kmsKeyID",
-        {
+_BROKEN_IN_CODE: Broken = {
+    ("seal-plugin", "spec.unseal.type"): {
+        "a cloud seal on a server that has it no more": {
+            "version": "2.7.0",
+            "unseal": {"type": "awskms", "awskms": _AWS},
+        }
+    },
+    ("kmip-fields", "spec.unseal.kmip.kmsKeyID"): {
+        "a KMIP seal without a key": {
             "unseal": {
                 "type": "kmip",
                 "kmip": {
@@ -144,29 +135,25 @@ CODE_CASES: dict[str, Case] = {
                     "key": "/etc/bao/seal-creds/tls.key",
                 },
             }
-        },
-    ),
-    "a Secret for an OCI login as the instance": Case(
-        "ocikms-login",
-        "spec.unseal.ocikms.authTypeAPIKey",
-        {
+        }
+    },
+    ("ocikms-login", "spec.unseal.ocikms.authTypeAPIKey"): {
+        "a Secret for an OCI login as the instance": {
             "unseal": {
                 "type": "ocikms",
                 "ocikms": {**_OCI, "authType": "instance"},
                 "credentialsSecretRef": {"name": "mine"},
             }
-        },
-    ),
-    "a variable twice": Case(
-        "pkcs11-variable-twice",
-        "spec.unseal.pkcs11.runtime.fileEnv[0].name",
-        _runtime(
+        }
+    },
+    ("pkcs11-variable-twice", "spec.unseal.pkcs11.runtime.fileEnv[0].name"): {
+        "a variable twice": _runtime(
             env=[{"name": "CONF", "secretKey": "a"}], fileEnv=[{"name": "CONF", "secretKey": "b"}]
-        ),
-    ),
-    "a plugin that is not there": Case(
-        "kms-plugin",
-        "spec.unseal.kms.pluginName",
-        {"unseal": {"type": "kms", "kms": {"pluginName": "other"}}},
-    ),
+        )
+    },
+    ("kms-plugin", "spec.unseal.kms.pluginName"): {
+        "a plugin that is not there": {"unseal": {"type": "kms", "kms": {"pluginName": "other"}}}
+    },
 }
+
+CODE_CASES = cases_of(_BROKEN_IN_CODE)

@@ -1,6 +1,6 @@
 """What the rules about references to Secrets refuse."""
 
-from tests.contracts.api.case import Case
+from tests.contracts.api.case import Broken, cases_of
 from tests.contracts.api.cases_backup import backup
 from tests.contracts.api.cases_observability import monitor
 
@@ -13,58 +13,53 @@ def _template(**fields: object) -> dict[str, object]:
     return backup(restoreTest={"everySuccessfulBackups": 1, "clusterTemplate": fields})
 
 
-CASES: dict[str, Case] = {
-    "a key as a pull secret": Case(
-        "secret-imagePullSecrets[]",
-        "spec.imagePullSecrets[1].name",
-        {"imagePullSecrets": [{"name": "mine"}, _OWN]},
-    ),
-    "a key as credentials of the store": Case(
-        "secret-backup.target.credentialsSecretRef",
-        "spec.backup.target.credentialsSecretRef.name",
-        backup({"credentialsSecretRef": _OWN}),
-    ),
-    "a key as a token of backups": Case(
-        "secret-backup.tokenSecretRef",
-        "spec.backup.tokenSecretRef.name",
-        backup(tokenSecretRef={"name": "c-root-token"}),
-    ),
-    "a key as credentials of the restore test": Case(
+_BROKEN: Broken = {
+    ("secret-imagePullSecrets[]", "spec.imagePullSecrets[1].name"): {
+        "a key as a pull secret": {"imagePullSecrets": [{"name": "mine"}, _OWN]}
+    },
+    ("secret-backup.target.credentialsSecretRef", "spec.backup.target.credentialsSecretRef.name"): {
+        "a key as credentials of the store": backup({"credentialsSecretRef": _OWN})
+    },
+    ("secret-backup.tokenSecretRef", "spec.backup.tokenSecretRef.name"): {
+        "a key as a token of backups": backup(tokenSecretRef={"name": "c-root-token"})
+    },
+    (
         "secret-backup.restoreTest.credentialsSecretRef",
         "spec.backup.restoreTest.credentialsSecretRef.name",
-        backup(restoreTest={"everySuccessfulBackups": 1, "credentialsSecretRef": _OWN}),
-    ),
-    "a key as a pull secret of the restore test": Case(
+    ): {
+        "a key as credentials of the restore test": backup(
+            restoreTest={"everySuccessfulBackups": 1, "credentialsSecretRef": _OWN}
+        )
+    },
+    (
         "secret-backup.restoreTest.clusterTemplate.imagePullSecrets[]",
         f"{_TEMPLATE}.imagePullSecrets[0].name",
-        _template(imagePullSecrets=[_OWN]),
-    ),
-    "a key as the seal of the restore test": Case(
+    ): {"a key as a pull secret of the restore test": _template(imagePullSecrets=[_OWN])},
+    (
         "secret-backup.restoreTest.clusterTemplate.unseal.credentialsSecretRef",
         f"{_TEMPLATE}.unseal.credentialsSecretRef.name",
-        _template(unseal={"credentialsSecretRef": _OWN}),
-    ),
-    "a key as a token of upgrades": Case(
-        "secret-upgrade.tokenSecretRef",
-        "spec.upgrade.tokenSecretRef.name",
-        {"upgrade": {"tokenSecretRef": {"name": "c-root-token"}}},
-    ),
-    "a key as a scrape token": Case(
+    ): {"a key as the seal of the restore test": _template(unseal={"credentialsSecretRef": _OWN})},
+    ("secret-upgrade.tokenSecretRef", "spec.upgrade.tokenSecretRef.name"): {
+        "a key as a token of upgrades": {"upgrade": {"tokenSecretRef": {"name": "c-root-token"}}}
+    },
+    (
         "secret-observability.metrics.serviceMonitor.authorization.credentialsSecret",
         f"{_MONITOR}.authorization.credentialsSecret.name",
-        monitor(authorization={"credentialsSecret": {"name": "c-root-token"}}),
-    ),
-    "a key as a scrape authority": Case(
+    ): {
+        "a key as a scrape token": monitor(
+            authorization={"credentialsSecret": {"name": "c-root-token"}}
+        )
+    },
+    (
         "secret-observability.metrics.serviceMonitor.tlsConfig.caSecret",
         f"{_MONITOR}.tlsConfig.caSecret.name",
-        monitor(tlsConfig={"caSecret": {"name": "c-tls-ca"}}),
-    ),
-    "a key as the certificate of the Ingress": Case(
-        "secret-ingress", "spec.ingress.tlsSecretName", {"ingress": {"tlsSecretName": "c-tls-ca"}}
-    ),
-    "the certificate of another cluster for the Ingress": Case(
-        "secret-ingress",
-        "spec.ingress.tlsSecretName",
-        {"ingress": {"tlsSecretName": "other-tls-server"}},
-    ),
+    ): {"a key as a scrape authority": monitor(tlsConfig={"caSecret": {"name": "c-tls-ca"}})},
+    ("secret-ingress", "spec.ingress.tlsSecretName"): {
+        "a key as the certificate of the Ingress": {"ingress": {"tlsSecretName": "c-tls-ca"}},
+        "the certificate of another cluster for the Ingress": {
+            "ingress": {"tlsSecretName": "other-tls-server"}
+        },
+    },
 }
+
+CASES = cases_of(_BROKEN)

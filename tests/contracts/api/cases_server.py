@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.contracts.api.case import Case
+from tests.contracts.api.case import Broken, cases_of
 
 LISTENER = "spec.configuration.listener"
 METRICS = "spec.observability.metrics"
@@ -16,93 +16,73 @@ def metrics(**fields: Any) -> dict[str, Any]:
     return {"observability": {"metrics": {"enabled": True, **fields}}}
 
 
-CASES: dict[str, Case] = {
-    "a lease that is longer than the longest": Case(
-        "lease-ttls",
-        "spec.configuration.maxLeaseTTL",
-        {"configuration": {"defaultLeaseTTL": "2h", "maxLeaseTTL": "119m"}},
-    ),
-    "a listener without TLS": Case(
-        "listener-tls", f"{LISTENER}.tlsDisable", listener(tlsDisable=True)
-    ),
-    "an empty window of TLS versions": Case(
-        "listener-tls-versions",
-        f"{LISTENER}.tlsMaxVersion",
-        listener(tlsMinVersion="tls13", tlsMaxVersion="tls12"),
-    ),
-    "proxies that nobody named": Case(
-        "proxy-addresses",
-        f"{LISTENER}.proxyProtocolAuthorizedAddrs",
-        listener(proxyProtocolBehavior="deny_unauthorized"),
-    ),
-    "the older spelling, without proxies": Case(
-        "proxy-addresses",
-        f"{LISTENER}.proxyProtocolAuthorizedAddrs",
-        listener(proxyProtocolBehavior="allow_any"),
-    ),
-    "a server that is dead after a restart": Case(
-        "dead-server-threshold",
-        "spec.configuration.raft.autopilot.deadServerLastContactThreshold",
-        {"configuration": {"raft": {"autopilot": {"deadServerLastContactThreshold": "59s"}}}},
-    ),
-    "all nodes without a port that they answer on": Case(
-        "metrics-listener-off",
-        f"{METRICS}.metricsOnlyListener.enabled",
-        {
+_BROKEN: Broken = {
+    ("lease-ttls", "spec.configuration.maxLeaseTTL"): {
+        "a lease that is longer than the longest": {
+            "configuration": {"defaultLeaseTTL": "2h", "maxLeaseTTL": "119m"}
+        }
+    },
+    ("listener-tls", f"{LISTENER}.tlsDisable"): {
+        "a listener without TLS": listener(tlsDisable=True)
+    },
+    ("listener-tls-versions", f"{LISTENER}.tlsMaxVersion"): {
+        "an empty window of TLS versions": listener(tlsMinVersion="tls13", tlsMaxVersion="tls12")
+    },
+    ("proxy-addresses", f"{LISTENER}.proxyProtocolAuthorizedAddrs"): {
+        "proxies that nobody named": listener(proxyProtocolBehavior="deny_unauthorized"),
+        "the older spelling, without proxies": listener(proxyProtocolBehavior="allow_any"),
+    },
+    ("dead-server-threshold", "spec.configuration.raft.autopilot.deadServerLastContactThreshold"): {
+        "a server that is dead after a restart": {
+            "configuration": {"raft": {"autopilot": {"deadServerLastContactThreshold": "59s"}}}
+        }
+    },
+    ("metrics-listener-off", f"{METRICS}.metricsOnlyListener.enabled"): {
+        "all nodes without a port that they answer on": {
             "version": "2.5.5",
             **metrics(scrapeProfile="AllNodes", metricsOnlyListener={"enabled": False}),
+        }
+    },
+    ("metrics-listener-port", f"{METRICS}.metricsOnlyListener.port"): {
+        "metrics at the port of the API": {
+            "version": "2.5.5",
+            **metrics(metricsOnlyListener={"port": 8200}),
         },
-    ),
-    "metrics at the port of the API": Case(
-        "metrics-listener-port",
-        f"{METRICS}.metricsOnlyListener.port",
-        {"version": "2.5.5", **metrics(metricsOnlyListener={"port": 8200})},
-    ),
-    "metrics at a port of the system": Case(
-        "metrics-listener-port",
-        f"{METRICS}.metricsOnlyListener.port",
-        {"version": "2.5.5", **metrics(metricsOnlyListener={"port": 443})},
-    ),
-    "a log over the data": Case(
-        "log-place",
-        "spec.configuration.logging.file",
-        {"configuration": {"logging": {"file": "/bao/data/vault.db"}}},
-    ),
-    "a log that climbs": Case(
-        "log-place",
-        "spec.configuration.logging.file",
-        {"configuration": {"logging": {"file": "/openbao/logs/../../bao/data/vault.db"}}},
-    ),
-    "a log beside the logs of the system": Case(
-        "log-place",
-        "spec.configuration.logging.file",
-        {"configuration": {"logging": {"file": "/var/log/openbao2/vault.log"}}},
-    ),
-    "a PID over a certificate": Case(
-        "log-place",
-        "spec.configuration.logging.pidFile",
-        {"configuration": {"logging": {"pidFile": "/etc/bao/tls/tls.key"}}},
-    ),
+        "metrics at a port of the system": {
+            "version": "2.5.5",
+            **metrics(metricsOnlyListener={"port": 443}),
+        },
+    },
+    ("log-place", "spec.configuration.logging.file"): {
+        "a log over the data": {"configuration": {"logging": {"file": "/bao/data/vault.db"}}},
+        "a log that climbs": {
+            "configuration": {"logging": {"file": "/openbao/logs/../../bao/data/vault.db"}}
+        },
+        "a log beside the logs of the system": {
+            "configuration": {"logging": {"file": "/var/log/openbao2/vault.log"}}
+        },
+    },
+    ("log-place", "spec.configuration.logging.pidFile"): {
+        "a PID over a certificate": {
+            "configuration": {"logging": {"pidFile": "/etc/bao/tls/tls.key"}}
+        }
+    },
 }
 
-CODE_CASES: dict[str, Case] = {
-    "a metrics port that would order certificates": Case(
-        "metrics-listener-acme",
-        f"{METRICS}.metricsOnlyListener",
-        {
+CASES = cases_of(_BROKEN)
+
+_BROKEN_IN_CODE: Broken = {
+    ("metrics-listener-acme", f"{METRICS}.metricsOnlyListener"): {
+        "a metrics port that would order certificates": {
             "version": "2.5.5",
             "replicas": 1,
             "tls": {"mode": "ACME", "acme": {"directoryURL": "https://acme.example.com"}},
             **metrics(scrapeProfile="AllNodes"),
-        },
-    ),
-    "text with a NUL": Case(
-        "server-text", "spec.telemetry", {"telemetry": {"metricsPrefix": "\0"}}
-    ),
-    "a server that cannot be booted": Case(
-        "first-boot-version",
-        "spec.version",
-        {
+        }
+    },
+    ("server-text", "spec.telemetry"): {"text with a NUL": {"telemetry": {"metricsPrefix": "\0"}}},
+    ("first-boot-version", "spec.version"): {
+        "a server that cannot be booted": {
             "version": "2.3.2",
             "unseal": {
                 "type": "transit",
@@ -113,34 +93,35 @@ CODE_CASES: dict[str, Case] = {
                 },
                 "credentialsSecretRef": {"name": "token"},
             },
-        },
-    ),
-    "key exchange groups of a newer server": Case(
-        "key-exchange-version",
-        f"{LISTENER}.tlsKeyExchangePreferences",
-        {"version": "2.6.4", **listener(tlsKeyExchangePreferences=["X25519"])},
-    ),
-    "a switch of generate-root that an older server lacks": Case(
-        "generate-root-version",
-        f"{LISTENER}.unauthenticatedGenerateRoot",
-        {"version": "2.5.2", **listener(unauthenticatedGenerateRoot=True)},
-    ),
-    "standby reads of a newer server": Case(
-        "standby-reads-version",
-        "spec.configuration.standbyReads",
-        {"version": "2.4.4", "configuration": {"standbyReads": True}},
-    ),
-    "plugin downloads of a newer server": Case(
-        "plugin-settings-version",
-        "spec.configuration.plugin.autoDownload",
-        {"configuration": {"plugin": {"autoDownload": False}}},
-    ),
-    "a metrics port of a newer server": Case(
-        "metrics-listener-version",
-        f"{METRICS}.metricsOnlyListener",
-        metrics(metricsOnlyListener={"enabled": True}),
-    ),
-    "all nodes of an older server": Case(
-        "metrics-listener-version", f"{METRICS}.scrapeProfile", metrics(scrapeProfile="AllNodes")
-    ),
+        }
+    },
+    ("key-exchange-version", f"{LISTENER}.tlsKeyExchangePreferences"): {
+        "key exchange groups of a newer server": {
+            "version": "2.6.4",
+            **listener(tlsKeyExchangePreferences=["X25519"]),
+        }
+    },
+    ("generate-root-version", f"{LISTENER}.unauthenticatedGenerateRoot"): {
+        "a switch of generate-root that an older server lacks": {
+            "version": "2.5.2",
+            **listener(unauthenticatedGenerateRoot=True),
+        }
+    },
+    ("standby-reads-version", "spec.configuration.standbyReads"): {
+        "standby reads of a newer server": {
+            "version": "2.4.4",
+            "configuration": {"standbyReads": True},
+        }
+    },
+    ("plugin-settings-version", "spec.configuration.plugin.autoDownload"): {
+        "plugin downloads of a newer server": {"configuration": {"plugin": {"autoDownload": False}}}
+    },
+    ("metrics-listener-version", f"{METRICS}.metricsOnlyListener"): {
+        "a metrics port of a newer server": metrics(metricsOnlyListener={"enabled": True})
+    },
+    ("metrics-listener-version", f"{METRICS}.scrapeProfile"): {
+        "all nodes of an older server": metrics(scrapeProfile="AllNodes")
+    },
 }
+
+CODE_CASES = cases_of(_BROKEN_IN_CODE)

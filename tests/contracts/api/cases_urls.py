@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.contracts.api.case import Case
+from tests.contracts.api.case import Broken, cases_of
 from tests.contracts.api.clusters import with_request
 
 OCI = {
@@ -20,55 +20,50 @@ def seal(kind: str, block: dict[str, Any]) -> dict[str, Any]:
     return {"unseal": {"type": kind, kind: block}}
 
 
-CASES: dict[str, Case] = {
-    "an ACME server on the link": Case(
-        "url-tls.acme.directoryURL",
-        "spec.tls.acme.directoryURL",
-        {
+_BROKEN: Broken = {
+    ("url-tls.acme.directoryURL", "spec.tls.acme.directoryURL"): {
+        "an ACME server on the link": {
             "replicas": 1,
             "tls": {"mode": "ACME", "acme": {"directoryURL": "https://169.254.169.254/dir"}},
-        },
-    ),
-    "a KMS in the pod": Case(
-        "url-unseal.awskms.endpoint",
-        "spec.unseal.awskms.endpoint",
-        seal("awskms", {**AWS, "endpoint": "https://127.1"}),
-    ),
-    "a vault in the clear": Case(
-        "url-unseal.ocikms.cryptoEndpoint",
-        "spec.unseal.ocikms.cryptoEndpoint",
-        seal("ocikms", {**OCI, "cryptoEndpoint": "http://kms.example.com"}),
-    ),
-    "a vault with a user": Case(
-        "url-unseal.ocikms.managementEndpoint",
-        "spec.unseal.ocikms.managementEndpoint",
-        seal("ocikms", {**OCI, "managementEndpoint": "https://me@kms.example.com"}),
-    ),
-    "metrics for the metadata service": Case(
-        "url-telemetry.circonusAPIURL",
-        "spec.telemetry.circonusAPIURL",
-        {"telemetry": {"circonusAPIURL": f"https://{METADATA}/v2"}},
-    ),
-    "an audit device that posts to the metadata service": Case(
-        "url-audit[].httpOptions.uri",
-        "spec.audit[0].httpOptions.uri",
-        {
+        }
+    },
+    ("url-unseal.awskms.endpoint", "spec.unseal.awskms.endpoint"): {
+        "a KMS in the pod": seal("awskms", {**AWS, "endpoint": "https://127.1"})
+    },
+    ("url-unseal.ocikms.cryptoEndpoint", "spec.unseal.ocikms.cryptoEndpoint"): {
+        "a vault in the clear": seal("ocikms", {**OCI, "cryptoEndpoint": "http://kms.example.com"})
+    },
+    ("url-unseal.ocikms.managementEndpoint", "spec.unseal.ocikms.managementEndpoint"): {
+        "a vault with a user": seal(
+            "ocikms", {**OCI, "managementEndpoint": "https://me@kms.example.com"}
+        )
+    },
+    ("url-telemetry.circonusAPIURL", "spec.telemetry.circonusAPIURL"): {
+        "metrics for the metadata service": {
+            "telemetry": {"circonusAPIURL": f"https://{METADATA}/v2"}
+        }
+    },
+    ("url-audit[].httpOptions.uri", "spec.audit[0].httpOptions.uri"): {
+        "an audit device that posts to the metadata service": {
             "version": "2.5.0",
             "audit": [
                 {"type": "http", "path": "h", "httpOptions": {"uri": "http://[fd00:ec2::254]/"}}
             ],
-        },
-    ),
-    "an audit device of the first boot that posts to the link": Case(
+        }
+    },
+    (
         "url-selfInit.requests[].auditDevice.httpOptions.uri",
         "spec.selfInit.requests[0].auditDevice.httpOptions.uri",
-        {
+    ): {
+        "an audit device of the first boot that posts to the link": {
             "configuration": {"unsafeAllowAPIAuditCreation": True},
             "selfInit": with_request(
                 path="sys/audit/x",
                 data=None,
                 auditDevice={"type": "http", "httpOptions": {"uri": "http://2852039166/"}},
             ),
-        },
-    ),
+        }
+    },
 }
+
+CASES = cases_of(_BROKEN)
