@@ -99,17 +99,14 @@ def test_what_changes_something_is_sent_once(kube: Kube, server: _Server) -> Non
     assert server.asked == 1
 
 
-def test_calls_share_a_connection(kube: Kube, server: _Server) -> None:
+@pytest.mark.parametrize(("closes", "connections"), [(False, 1), (True, 3)])
+def test_calls_share_a_connection_until_the_server_closes_it(
+    kube: Kube, server: _Server, closes: bool, connections: int
+) -> None:
+    server.closes = closes
     for _ in range(3):
         kube.get("/things")
-    assert server.connections == 1
-
-
-def test_a_connection_that_the_server_closed_is_replaced(kube: Kube, server: _Server) -> None:
-    server.closes = True
-    for _ in range(3):
-        kube.get("/things")
-    assert server.connections == 3
+    assert server.connections == connections
 
 
 def test_no_answer_is_an_os_error() -> None:

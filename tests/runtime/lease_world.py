@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
+import pytest
 
 from runtime.builtin_kinds import LEASE
 from runtime.clock import Clock
@@ -60,6 +61,11 @@ class LeaseServer:
         if body["metadata"]["resourceVersion"] != str(self.version):
             raise Conflict(StatusInfo(409))
         return self.store(body)
+
+    def hand_to(self, holder: str) -> None:
+        """Let somebody write another holder into the lease, or free it."""
+        assert self.lease is not None
+        self.store({**self.lease, "spec": {**self.spec, "holderIdentity": holder}})
 
     def store(self, body: Object) -> Object:
         self.version += 1
@@ -141,11 +147,13 @@ class Candidate:
             raise
 
     def may_write(self) -> bool:
-        try:
-            self.elector.guard()
-        except LeaseLost:
-            return False
-        return True
+        return allows(self.elector.guard)
+
+    async def loses(self) -> None:
+        """Wait for its end, which has to be the loss of the lease."""
+        assert self.task is not None
+        with pytest.raises(LeaseLost):
+            await self.task
 
     def leads(self) -> bool:
         return self.elector.is_leader
@@ -179,6 +187,15 @@ class PausedClock:
     async def sleep(self, seconds: float) -> None:
         await self.base.sleep(seconds / self.rate)
         await self.running.wait()
+
+
+def allows(guard: Callable[[], None]) -> bool:
+    """Whether a write may be sent now."""
+    try:
+        guard()
+    except LeaseLost:
+        return False
+    return True
 
 
 def _copy(lease: Object) -> Object:

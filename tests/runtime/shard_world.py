@@ -5,7 +5,7 @@ import random
 from dataclasses import dataclass, field
 
 from runtime.clock import Clock
-from runtime.errors import LeaseLost, TransportError
+from runtime.errors import TransportError
 from runtime.leader.leader import LeaderElector, LeaseLock
 from runtime.leader.shard import Shard
 from runtime.leader.shard_elector import (
@@ -19,7 +19,7 @@ from runtime.leader.shard_elector import (
 from runtime.metrics.metrics import Metrics
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource
-from tests.runtime.lease_world import LeaseServer, PausedClock
+from tests.runtime.lease_world import LeaseServer, PausedClock, allows
 
 NAME = "operator"
 CHANGE = GROUP_OPTIONS.lease_duration + 2 * 2.2 * GROUP_OPTIONS.retry_period
@@ -110,11 +110,7 @@ class Process:
         await asyncio.Event().wait()
 
     def may_write(self) -> bool:
-        try:
-            self.election.guard()
-        except LeaseLost:
-            return False
-        return True
+        return allows(self.election.guard)
 
     def pause(self) -> None:
         self.clock.running.clear()

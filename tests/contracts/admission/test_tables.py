@@ -84,13 +84,8 @@ def test_every_other_object_that_a_spec_names_is_asked_about() -> None:
     assert names | accounts == USED
 
 
-def test_every_image_is_asked_about_or_has_a_reason() -> None:
-    for path in _ending("image"):
-        assert _covered(path, GATED | NOT_ASKED.keys()), path
-
-
-def test_all_metadata_that_a_cloud_or_a_controller_reads_is_asked_about() -> None:
-    for path in _ending(*_METADATA):
+def test_every_image_and_all_metadata_of_clouds_are_asked_about_or_have_a_reason() -> None:
+    for path in _ending("image", *_METADATA):
         assert _covered(path, GATED | NOT_ASKED.keys()), path
 
 

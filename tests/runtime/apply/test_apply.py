@@ -56,32 +56,35 @@ async def test_the_intent_itself_is_left_as_it_was() -> None:
     assert wanted.body == before
 
 
-async def test_t24_a_second_ensure_costs_nothing() -> None:
+UPDATED, SKIPPED = Verdict.UPDATED, Verdict.SKIPPED
+TAMPERED = {"k": "tampered"}
+# sentence: (what happens after the first ensure, the verdicts of the next ones)
+AFTERWARDS: dict[str, tuple[Callable[[Bench], object], list[Verdict]]] = {
+    "nothing is sent twice": (lambda bench: None, [SKIPPED]),
+    "a new process finds all as it was left": (lambda bench: bench.restart(), [SKIPPED]),
+    "a foreign edit": (lambda bench: bench.edit(data=TAMPERED), [UPDATED, SKIPPED, SKIPPED]),
+    "a foreign edit while no process ran": (
+        lambda bench: (bench.edit(data=TAMPERED), bench.restart()),
+        [UPDATED],
+    ),
+    "a field of somebody else": (
+        lambda bench: bench.edit(data={"k": "v", "theirs": "x"}),
+        [SKIPPED],
+    ),
+}
+
+
+@pytest.mark.parametrize(("happens", "verdicts"), AFTERWARDS.values(), ids=AFTERWARDS)
+async def test_t24_only_what_differs_is_sent_and_once(
+    happens: Callable[[Bench], object], verdicts: list[Verdict]
+) -> None:
     bench = Bench()
     await bench.ensure()
     assert uid_of(bench.caches[CONFIG_MAP].get(KEY) or {}) == "uid-c"
+    happens(bench)
     bench.api.calls.clear()
-    assert (await bench.ensure()).verdict is Verdict.SKIPPED
-    assert bench.api.asked == []
-
-
-async def test_t24_a_new_process_sends_nothing_when_all_is_as_it_was_left() -> None:
-    bench = Bench()
-    await bench.ensure()
-    bench.restart()
-    bench.api.calls.clear()
-    assert (await bench.ensure()).verdict is Verdict.SKIPPED
-    assert bench.api.asked == []
-
-
-async def test_t24_a_new_process_repairs_what_was_changed_while_it_was_away() -> None:
-    bench = Bench()
-    await bench.ensure()
-    bench.edit(data={"k": "tampered"})
-    bench.restart()
-    bench.api.calls.clear()
-    assert (await bench.ensure()).verdict is Verdict.UPDATED
-    assert bench.api.asked == ["apply ConfigMap c"]
+    assert [(await bench.ensure()).verdict for _ in verdicts] == verdicts
+    assert bench.api.asked == ["apply ConfigMap c"] * verdicts.count(UPDATED)
 
 
 async def test_what_is_settled_for_one_owner_is_foreign_to_another() -> None:
@@ -119,34 +122,9 @@ async def test_t24_an_intent_that_lost_a_field_is_sent_once() -> None:
     bench = Bench()
     await bench.ensure(intent(k="v", old="x"))
     bench.api.calls.clear()
-    assert [(await bench.ensure(intent(k="v"))).verdict for _ in range(3)] == [
-        Verdict.UPDATED,
-        Verdict.SKIPPED,
-        Verdict.SKIPPED,
-    ]
+    verdicts = [(await bench.ensure(intent(k="v"))).verdict for _ in range(3)]
+    assert verdicts == [UPDATED, SKIPPED, SKIPPED]
     assert bench.api.asked == ["apply ConfigMap c"]
-
-
-async def test_t24_a_foreign_edit_costs_one_apply() -> None:
-    bench = Bench()
-    await bench.ensure()
-    bench.edit(data={"k": "tampered"})
-    bench.api.calls.clear()
-    assert [(await bench.ensure()).verdict for _ in range(3)] == [
-        Verdict.UPDATED,
-        Verdict.SKIPPED,
-        Verdict.SKIPPED,
-    ]
-    assert bench.api.asked == ["apply ConfigMap c"]
-
-
-async def test_t24_a_field_of_somebody_else_costs_nothing() -> None:
-    bench = Bench()
-    await bench.ensure()
-    bench.edit(data={"k": "v", "theirs": "x"})
-    bench.api.calls.clear()
-    assert (await bench.ensure()).verdict is Verdict.SKIPPED
-    assert bench.api.asked == []
 
 
 class Normalizing(FakeApi):
@@ -156,23 +134,13 @@ class Normalizing(FakeApi):
         return {**obj, "data": {key: value.upper() for key, value in obj["data"].items()}}
 
 
-async def test_t24_a_value_that_the_server_writes_in_another_form_is_sent_once() -> None:
+async def test_t24_a_value_that_the_server_writes_in_another_form_is_sent_once_a_process() -> None:
     bench = Bench(Normalizing())
     await bench.ensure()
     await bench.ensure()
     assert bench.api.asked == ["apply ConfigMap c"]
-
-
-async def test_t24_a_new_process_sends_such_a_value_once_more() -> None:
-    bench = Bench(Normalizing())
-    await bench.ensure()
     bench.restart()
-    bench.api.calls.clear()
-    assert [(await bench.ensure()).verdict for _ in range(3)] == [
-        Verdict.UPDATED,
-        Verdict.SKIPPED,
-        Verdict.SKIPPED,
-    ]
+    assert [(await bench.ensure()).verdict for _ in range(3)] == [UPDATED, SKIPPED, SKIPPED]
     assert bench.api.asked == ["apply ConfigMap c"]
 
 

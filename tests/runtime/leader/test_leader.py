@@ -172,8 +172,7 @@ async def test_t22_a_release_never_overwrites_another_holder(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     candidate = await leader(server, clock)
-    assert server.lease is not None
-    server.store({**server.lease, "spec": {**server.spec, "holderIdentity": "usurper"}})
+    server.hand_to("usurper")
     server.calls.clear()
     candidate.finish.set()
     await clock.settle()

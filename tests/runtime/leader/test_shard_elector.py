@@ -126,10 +126,7 @@ async def test_a_process_whose_shared_lease_is_taken_ends(
     process = Process(leases, clock, Shard(1, 2))
     await clock.advance(2.0)
     assert process.may_write()
-    server = leases[NAME]
-    assert server.lease is not None
-    spec = {**server.spec, "holderIdentity": "somebody"}
-    server.store({**server.lease, "spec": spec})
+    leases[NAME].hand_to("somebody")
     await clock.advance(30.0)
     assert not process.may_write()
     with pytest.raises(LeaseLost):

@@ -23,34 +23,24 @@ def elects(raft: Raft, pod: str, clock: Prompt, after: float) -> None:
     raft.on_step_down = begin
 
 
-async def test_it_ends_when_another_one_leads(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("pod", "words"),
+    [("c-2", "c-0 handed over to c-2"), ("c-0", "c-0 made way, and was elected again")],
+    ids=["another one", "the same once more"],
+)
+async def test_it_ends_with_the_next_election(tmp_path: Path, pod: str, words: str) -> None:
     raft, clock = Raft(), Prompt()
-    elects(raft, "c-2", clock, 2.0)
-    work = raft.work(tmp_path, clock, target="c-0")
-    assert await step_down(work) == "c-0 handed over to c-2"
-    assert raft.asked == ASKED
-
-
-async def test_one_that_is_elected_again_is_not_asked_twice(tmp_path: Path) -> None:
-    raft, clock = Raft(), Prompt()
-    elects(raft, "c-0", clock, 2.0)
-    work = raft.work(tmp_path, clock, target="c-0")
-    assert await step_down(work) == "c-0 made way, and was elected again"
+    elects(raft, pod, clock, 2.0)
+    assert await step_down(raft.work(tmp_path, clock, target="c-0")) == words
     assert raft.asked == ASKED
     assert clock.monotonic() < 10.0
 
 
-async def test_a_standby_is_left_alone(tmp_path: Path) -> None:
-    raft = Raft(leader="c-1")
-    assert await step_down(raft.work(tmp_path, target="c-0")) == (
-        "c-0 does not lead; nothing was done"
-    )
-    assert raft.asked == []
-
-
-async def test_a_silent_pod_does_not_lead_when_another_one_does(tmp_path: Path) -> None:
-    raft = Raft(leader="c-1", silent={"c-0"})
-    assert "nothing was done" in await step_down(raft.work(tmp_path, target="c-0"))
+@pytest.mark.parametrize("silent", [set(), {"c-0"}], ids=["answers", "silent"])
+async def test_one_that_does_not_lead_is_left_alone(tmp_path: Path, silent: set[str]) -> None:
+    raft = Raft(leader="c-1", silent=silent)
+    words = "c-0 does not lead; nothing was done"
+    assert await step_down(raft.work(tmp_path, target="c-0")) == words
     assert raft.asked == []
 
 
@@ -71,29 +61,19 @@ async def test_a_leader_that_goes_on_leading_is_a_failure(tmp_path: Path) -> Non
     assert clock.monotonic() >= 60.0
 
 
-async def test_a_lost_answer_of_a_leader_that_goes_is_not_asked_for_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("goes", [True, False], ids=["the answer", "the question"])
+async def test_only_a_question_that_was_lost_is_asked_again(tmp_path: Path, goes: bool) -> None:
     raft = Raft()
 
     def lose() -> None:
-        raft.leader = "c-1"
-        raise BaoError("cut off")
-
-    raft.on_step_down = lose
-    assert await step_down(raft.work(tmp_path, target="c-0")) == "c-0 handed over to c-1"
-    assert raft.asked == ASKED
-
-
-async def test_a_lost_question_is_asked_again(tmp_path: Path) -> None:
-    raft = Raft()
-
-    def lose() -> None:
+        if goes or len(raft.asked) == 2:
+            raft.leader = "c-1"
         if len(raft.asked) == 1:
             raise BaoError("cut off")
-        raft.leader = "c-1"
 
     raft.on_step_down = lose
     assert await step_down(raft.work(tmp_path, target="c-0")) == "c-0 handed over to c-1"
-    assert raft.asked == ASKED * 2
+    assert raft.asked == (ASKED if goes else ASKED * 2)
 
 
 async def test_a_role_without_the_right_says_so(tmp_path: Path) -> None:
