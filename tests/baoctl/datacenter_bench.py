@@ -5,19 +5,13 @@ The objects are made by what the operator makes them with. Called by the tests o
 
 from __future__ import annotations
 
-import asyncio
-import json
 import random
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-from click.testing import CliRunner, Result
-
-from baoctl.cli import main
 from contracts.api.group import API_VERSION
 from contracts.api.meta import Condition
 from contracts.datacenter.kinds import DATACENTER_KIND, DATACENTERS, SERVICE_SETS, WORKLOADS
@@ -27,12 +21,12 @@ from managers.datacenter.store.workload_object import body_of, record_of, status
 from runtime.client.client import Client
 from runtime.clock import Clock, SystemClock
 from runtime.testing.api_server.faults import Faults
-from runtime.testing.api_server.http import serving
 from runtime.testing.api_server.kinds import custom
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.wire import FakeWire, client_of
 from runtime.testing.api_server.writes import WriteTarget
 from runtime.types import Object, Resource, key_of
+from tests.baoctl.command_line import command_line as command_line_of
 from tests.managers.datacenter.bodies import datacenter
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -123,31 +117,4 @@ def client_at(server: FakeApiServer, faults: Faults | None = None) -> Client:
     return client_of(FakeWire(server, random.Random(1), faults=faults))
 
 
-@dataclass(frozen=True, slots=True)
-class CommandLine:
-    """`baoctl` beside a server on a socket; it runs in a thread, as the server needs the loop."""
-
-    kubeconfig: Path
-
-    async def __call__(self, *arguments: str) -> Result:
-        env = {"KUBECONFIG": str(self.kubeconfig), "KUBERNETES_SERVICE_HOST": None}
-        return await asyncio.to_thread(
-            CliRunner().invoke, main, ["datacenter", *arguments], env=env
-        )
-
-
-@asynccontextmanager
-async def command_line(server: FakeApiServer, folder: Path) -> AsyncIterator[CommandLine]:
-    """Serve until the end of the block."""
-    async with serving(server) as url:
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "c", "cluster": {"server": url}}],
-            "users": [{"name": "u", "user": {"token": "t"}}],
-            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-            "current-context": "x",
-        }
-        kubeconfig = folder / "kubeconfig"
-        kubeconfig.write_text(json.dumps(config), encoding="utf-8")
-        yield CommandLine(kubeconfig)
+command_line = partial(command_line_of, verb=("datacenter",))

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+import pytest
+
 from baoctl.generate.admission import parameters
 from contracts.admission.policy import PARAMETERS, AdmissionPolicy, as_objects
 from contracts.builders.security_context import container_security, pod_security
@@ -170,6 +172,16 @@ def await_refusal(asking: Asking, resource: Resource, body: Object, words: str) 
         return False
 
     until(f"refused with {words!r}", refused, SECONDS)
+
+
+def refusal(act: Callable[[], object]) -> str:
+    """Find that a policy refuses this, and return why."""
+    with pytest.raises(ApiError) as caught:
+        act()
+    said = str(caught.value)
+    assert caught.value.code == 403, said
+    assert "resulted in error" not in said, said
+    return said
 
 
 def await_allowed(act: Callable[[], object]) -> None:

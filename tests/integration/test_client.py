@@ -28,17 +28,9 @@ from runtime.errors import (
     Unauthorized,
 )
 from runtime.types import Object, ObjectKey, Resource, key_of, resource_version_of, uid_of
+from tests.integration.config_maps import config_map
 
 UNKNOWN = Resource("shop.example", "v1", "Shop", "shops")
-
-
-def config_map(namespace: str, name: str = "web", **data: str) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"namespace": namespace, "name": name},
-        "data": data,
-    }
 
 
 def with_uid(obj: Object, uid: str) -> Object:

@@ -23,7 +23,6 @@ from contracts.datacenter.workload_records import (
 from contracts.naming import labels
 from e2e.harness.asking import Asking, Somebody
 from e2e.rig import Rig
-from e2e.rig.kube import ApiError
 from managers.datacenter.provider.kubernetes import owner_of
 from managers.datacenter.provider.objects import render
 from runtime import builtin_kinds as kinds
@@ -37,7 +36,7 @@ from tests.contracts.datacenter.services import (
     workload_object,
 )
 from tests.integration import locked
-from tests.integration.locked import ADMIN, MASTER, NAMESPACE, OPERATOR, TENANT, Place
+from tests.integration.locked import ADMIN, MASTER, NAMESPACE, OPERATOR, TENANT, Place, refusal
 from tests.integration.locked import part as controller
 
 POLICIES = (*DATACENTER_POLICIES, LOCK_MANAGED, LOCK_SCALE, LOCK_PODS, RESTRICT_CUSTOM_RESOURCES)
@@ -119,15 +118,6 @@ def _first(where: str, body: Object, resource: Resource) -> Object:
     return next(made for kind, made in _objects(where, body) if kind == resource)
 
 
-def _refused(act: Callable[[], object]) -> str:
-    with pytest.raises(ApiError) as caught:
-        act()
-    said = str(caught.value)
-    assert caught.value.code == 403, said
-    assert "resulted in error" not in said, said
-    return said
-
-
 # --- datacenters --------------------------------------------------------------------------------
 
 
@@ -136,7 +126,7 @@ def test_no_datacenter_is_in_the_namespace_of_the_operator(
     place: Place, who: Somebody | None
 ) -> None:
     body = datacenter_object(name="own", namespace=NAMESPACE)
-    assert OWN_NAMESPACE_MESSAGE in _refused(lambda: place.ask(who).create(DATACENTERS, body))
+    assert OWN_NAMESPACE_MESSAGE in refusal(lambda: place.ask(who).create(DATACENTERS, body))
 
 
 def test_a_datacenter_elsewhere_is_nobodys_business(place: Place) -> None:
@@ -180,7 +170,7 @@ WRITES: dict[str, Callable[[Asking, str], Any]] = {
 def test_nobody_but_the_operator_writes_a_workload(
     place: Place, workload: str, what: str, who: Somebody
 ) -> None:
-    said = _refused(lambda: WRITES[what](place.ask(who), workload))
+    said = refusal(lambda: WRITES[what](place.ask(who), workload))
     assert "change the services of its Datacenter or of its BootstrapServiceSet instead" in said
 
 
@@ -282,7 +272,7 @@ TOO_FAR: dict[str, tuple[Callable[[str], Object], str]] = {
 def test_not_even_the_operator_runs_such_a_service(place: Place, what: str) -> None:
     made, words = TOO_FAR[what]
     body = made(place.namespace())
-    assert words in _refused(lambda: place.ask(OPERATOR).create(kinds.DEPLOYMENT, body))
+    assert words in refusal(lambda: place.ask(OPERATOR).create(kinds.DEPLOYMENT, body))
 
 
 def test_the_operator_touches_nothing_of_others(place: Place, home: str) -> None:
@@ -297,7 +287,7 @@ def test_the_operator_touches_nothing_of_others(place: Place, home: str) -> None
         lambda: ask.patch(kinds.DEPLOYMENT, home, "theirs", taken),
         lambda: ask.delete(kinds.DEPLOYMENT, home, "theirs"),
     ):
-        assert "only services of datacenters" in _refused(act)
+        assert "only services of datacenters" in refusal(act)
 
 
 def test_the_operator_lets_go_of_what_it_made(place: Place, home: str) -> None:
@@ -316,9 +306,9 @@ def test_a_vault_is_made_and_deleted_for_a_workload_alone(place: Place) -> None:
     bare = {"name": "bare", "namespace": where}
     stray = {**body, "metadata": bare}
     words = "only clusters of restores and datacenters"
-    assert words in _refused(lambda: ask.create(CLUSTERS, stray))
+    assert words in refusal(lambda: ask.create(CLUSTERS, stray))
     place.ask().create(CLUSTERS, stray)
-    assert words in _refused(lambda: ask.delete(CLUSTERS, where, "bare"))
+    assert words in refusal(lambda: ask.delete(CLUSTERS, where, "bare"))
 
 
 # --- what others may do with it -----------------------------------------------------------------
@@ -365,7 +355,7 @@ def test_is_refused(place: Place, home: str, what: str) -> None:
     if "scale" in words or "replicas" in words:
         # As its controller has it: the scale is known by the selector of the pods.
         place.ask(DEPLOYING).patch(kinds.DEPLOYMENT, home, NAME, OBSERVED, subresource="status")
-    said = _refused(lambda: act(place.ask(who), home))
+    said = refusal(lambda: act(place.ask(who), home))
     assert words in said
     if "instead" in words:
         assert f"deployments {NAME} belongs to service shipper of Datacenter fra1" in said

@@ -28,7 +28,6 @@ from contracts.builders.upgrade_job import upgrade_job
 from contracts.jobs.upgrade_actions import STEP_DOWN, Order
 from contracts.naming import labels, names
 from e2e.rig import Rig
-from e2e.rig.kube import ApiError
 from managers.jobs.status import Rights, rights_objects
 from runtime import builtin_kinds as kinds
 from runtime.apply.ownership import Owner
@@ -243,9 +242,7 @@ def test_not_even_the_operator_makes_a_job(place: Place, home: str, what: str) -
     which, change, words = REFUSED[what]
     body = _job(home, which)
     change(body)
-    with pytest.raises(ApiError, match=words) as caught:
-        place.ask(OPERATOR).create(kinds.JOB, body)
-    assert "resulted in error" not in str(caught.value)
+    assert words in locked.refusal(lambda: place.ask(OPERATOR).create(kinds.JOB, body))
 
 
 def test_the_jobs_of_others_are_not_bound(place: Place, home: str) -> None:
@@ -318,9 +315,9 @@ ROLES_REFUSED: dict[str, Change] = {
 def test_no_more_is_given_to_a_job(place: Place, home: str, what: str) -> None:
     role, _ = _rights(home, BACKUP)
     ROLES_REFUSED[what](role)
-    with pytest.raises(ApiError, match="and nothing else") as caught:
-        place.ask(OPERATOR).create(kinds.ROLE, role)
-    assert "resulted in error" not in str(caught.value)
+    assert "and nothing else" in locked.refusal(
+        lambda: place.ask(OPERATOR).create(kinds.ROLE, role)
+    )
 
 
 BINDINGS_REFUSED: dict[str, Change] = {
@@ -345,6 +342,6 @@ BINDINGS_REFUSED: dict[str, Change] = {
 def test_nobody_else_is_given_it(place: Place, home: str, what: str) -> None:
     _, binding = _rights(home, BACKUP)
     BINDINGS_REFUSED[what](binding)
-    with pytest.raises(ApiError, match="must bind one ServiceAccount") as caught:
-        place.ask(OPERATOR).create(kinds.ROLE_BINDING, binding)
-    assert "resulted in error" not in str(caught.value)
+    assert "must bind one ServiceAccount" in locked.refusal(
+        lambda: place.ask(OPERATOR).create(kinds.ROLE_BINDING, binding)
+    )

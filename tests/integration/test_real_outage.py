@@ -23,6 +23,7 @@ from runtime.metrics.metrics import Metrics
 from runtime.testing.wait import eventually
 from runtime.types import Object, key_of, resource_version_of, uid_of
 from tests.integration.candidates import Candidate, keeping, lease_spec, until, watched
+from tests.integration.config_maps import config_map
 from tests.integration.leader_process import OPTIONS
 
 PATIENT = LeaderOptions(lease_duration=90.0, renew_deadline=80.0, retry_period=0.25)
@@ -136,15 +137,6 @@ async def replicating(client: Client, namespace: str) -> AsyncIterator[Replica]:
     finally:
         task.cancel()
         await asyncio.wait([task])
-
-
-def config_map(namespace: str, name: str, **data: str) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"namespace": namespace, "name": name},
-        "data": data,
-    }
 
 
 async def write(client: Client, namespace: str, name: str, **data: str) -> Object:

@@ -24,15 +24,7 @@ from runtime.errors import (
     Unauthorized,
 )
 from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
-
-
-def config_map(namespace: str, name: str = "web", **data: str) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"namespace": namespace, "name": name},
-        "data": data,
-    }
+from tests.integration.config_maps import config_map
 
 
 async def make(client: Client, namespace: str, name: str = "web", **data: str) -> Object:

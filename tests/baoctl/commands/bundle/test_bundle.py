@@ -17,7 +17,8 @@ from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.testing.api_server.kinds import Kind
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.types import Object
-from tests.baoctl.commands.cluster.bench import command_line, keep, world
+from tests.baoctl.command_line import command_line
+from tests.baoctl.commands.cluster.bench import keep, world
 from tests.baoctl.commands.cluster.looks import healthy
 
 LABELS = {"openbao.org/cluster": "first"}

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import random
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable
 
-from click.testing import CliRunner, Result
-
-from baoctl.cli import main
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORES
 from runtime.builtin_kinds import (
     ADMISSION_POLICY,
@@ -25,8 +17,6 @@ from runtime.builtin_kinds import (
     STATEFUL_SET,
 )
 from runtime.clock import SystemClock
-from runtime.testing.api_server.faults import Faults
-from runtime.testing.api_server.http import serving
 from runtime.testing.api_server.kinds import Kind, custom
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.writes import WriteTarget
@@ -69,39 +59,3 @@ def world() -> FakeApiServer:
     """The cluster of `looks`, its pods and the Lease of its operator."""
     seen = healthy()
     return server_of([seen.cluster, *seen.pods, lease()])
-
-
-@dataclass(frozen=True, slots=True)
-class CommandLine:
-    """`baoctl` beside a server on a socket; it runs in a thread, as the server needs the loop."""
-
-    kubeconfig: Path
-
-    async def __call__(self, *arguments: str, typed: str = "", **env: str) -> Result:
-        environ = {"KUBECONFIG": str(self.kubeconfig), "KUBERNETES_SERVICE_HOST": None, **env}
-        return await asyncio.to_thread(
-            CliRunner().invoke, main, list(arguments), input=typed, env=environ
-        )
-
-
-@asynccontextmanager
-async def command_line(
-    server: FakeApiServer, folder: Path, faults: Faults | None = None
-) -> AsyncIterator[CommandLine]:
-    """Serve until the end of the block."""
-    async with serving(server, faults=faults) as url:
-        contexts = {"here": "default", "there": "elsewhere"}
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "c", "cluster": {"server": url}}],
-            "users": [{"name": "u", "user": {"token": "t"}}],
-            "contexts": [
-                {"name": name, "context": {"cluster": "c", "user": "u", "namespace": namespace}}
-                for name, namespace in contexts.items()
-            ],
-            "current-context": "here",
-        }
-        kubeconfig = folder / "kubeconfig"
-        kubeconfig.write_text(json.dumps(config), encoding="utf-8")
-        yield CommandLine(kubeconfig)

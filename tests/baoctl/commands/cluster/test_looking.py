@@ -14,7 +14,8 @@ from contracts.api.group import CLUSTER_KIND
 from runtime.leader.shard import group_identity, lease_of_shard, shard_of
 from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
 from runtime.types import Object, ObjectKey
-from tests.baoctl.commands.cluster.bench import command_line, keep, world
+from tests.baoctl.command_line import command_line
+from tests.baoctl.commands.cluster.bench import keep, world
 from tests.baoctl.commands.cluster.looks import NOW, healthy, lease
 
 

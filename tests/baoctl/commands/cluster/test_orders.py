@@ -16,7 +16,8 @@ from baoctl.exit_codes import VerbError
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import BACKUPS, CLUSTERS
 from runtime.types import Object, ObjectKey
-from tests.baoctl.commands.cluster.bench import command_line, world
+from tests.baoctl.command_line import command_line
+from tests.baoctl.commands.cluster.bench import world
 from tests.baoctl.commands.cluster.looks import having, healthy, wanting
 
 NOW = "2026-11-26T12:00:00Z"

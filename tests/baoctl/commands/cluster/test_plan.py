@@ -19,7 +19,8 @@ from baoctl.commands.cluster.merge import applied
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from runtime.limits.object_size import LAST_APPLIED
 from runtime.types import Object, ObjectKey, resource_version_of
-from tests.baoctl.commands.cluster.bench import command_line, world
+from tests.baoctl.command_line import command_line
+from tests.baoctl.commands.cluster.bench import world
 from tests.baoctl.commands.cluster.looks import healthy
 
 KEY = ObjectKey("default", "first")

@@ -14,7 +14,8 @@ from contracts.api.restore import OpenBaoRestore
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.wait import eventually
 from runtime.types import Object
-from tests.baoctl.commands.cluster.bench import command_line, keep, world
+from tests.baoctl.command_line import command_line
+from tests.baoctl.commands.cluster.bench import keep, world
 
 
 def backup(name: str, started: str = "", *, cluster: str = "first", **status: Any) -> Object:

@@ -24,7 +24,8 @@ from e2e.rig.paths import REPOSITORY
 from runtime.testing.clock import ManualClock
 from runtime.testing.wait import eventually
 from runtime.types import Resource
-from tests.baoctl.commands.cluster.bench import command_line, keep, world
+from tests.baoctl.command_line import command_line
+from tests.baoctl.commands.cluster.bench import keep, world
 from tests.baoctl.commands.cluster.looks import healthy, wanting
 
 WIDTH = 60

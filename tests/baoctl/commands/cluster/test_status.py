@@ -16,7 +16,8 @@ from baoctl.commands.cluster.status import view_of
 from baoctl.commands.cluster.status_screen import screen
 from baoctl.commands.cluster.terminal import emit
 from runtime.testing.api_server.faults import Fault, FaultKind, ScriptedFaults
-from tests.baoctl.commands.cluster.bench import command_line, world
+from tests.baoctl.command_line import command_line
+from tests.baoctl.commands.cluster.bench import world
 from tests.baoctl.commands.cluster.looks import having, healthy, stating, wanting, with_pod
 
 

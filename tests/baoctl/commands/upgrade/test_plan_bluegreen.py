@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from baoctl.cli import main
 from contracts.records.bluegreen import revision_of
 from contracts.records.upgrade import Release
 from tests import gen
-from tests.baoctl.commands.upgrade.dumps import NEW, OLD, PODS, claim
+from tests.baoctl.commands.upgrade.dumps import NEW, OLD, dump
 
 SECOND: dict[str, Any] = {"strategy": "BlueGreen", "jwtAuthRole": "openbao-operator-upgrade"}
 CLUSTER = (
@@ -27,13 +26,6 @@ CLUSTER = (
 GREEN = revision_of(Release(NEW), 3)
 PAGE = Path(__file__).parents[4] / "docs" / "upgrade-bluegreen.md"
 GOING = {"operationID": "0123456789", "greenRevision": GREEN, "greenVersion": NEW}
-
-
-def dump(cluster: gen.Cluster) -> str:
-    items = [cluster.object(), gen.stateful_set().sized(3).object()]
-    items += [{"apiVersion": "v1", "kind": "Pod", **one.object()} for one in PODS]
-    items += [claim(n) for n in range(3)]
-    return yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": items})
 
 
 def printed(cluster: gen.Cluster, *arguments: str) -> str:

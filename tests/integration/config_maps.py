@@ -1,0 +1,12 @@
+"""ConfigMaps as the tests of the runtime write them."""
+
+from runtime.types import Object
+
+
+def config_map(namespace: str, name: str = "web", **data: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"namespace": namespace, "name": name},
+        "data": data,
+    }
