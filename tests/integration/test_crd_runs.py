@@ -19,6 +19,7 @@ from e2e.rig import Rig
 from runtime.client.client import Client
 from runtime.errors import Invalid
 from runtime.types import Object, Resource, key_of
+from tests.contracts.api.case import Case
 from tests.contracts.api.run_objects import (
     BACKUP_CASES,
     BACKUP_FINE,
@@ -26,7 +27,6 @@ from tests.contracts.api.run_objects import (
     RESTORE_CASES,
     RESTORE_CODE_CASES,
     RESTORE_FINE,
-    RunCase,
     Spec,
     backup_object,
     restore_object,
@@ -72,7 +72,7 @@ FINE = [
 
 @pytest.mark.parametrize(("kind", "case"), CASES)
 async def test_it_is_refused_with_field_and_next_step(
-    client: Client, place: str, kind: Resource, case: RunCase
+    client: Client, place: str, kind: Resource, case: Case
 ) -> None:
     if case.before is not None:
         await _apply(client, kind, place, case.before, dry_run=False)

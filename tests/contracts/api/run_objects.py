@@ -1,10 +1,9 @@
 """Backups and restores that are in order, and what their rules refuse of them."""
 
-import dataclasses
-from dataclasses import dataclass
 from typing import Any
 
 from contracts.api.group import API_VERSION, BACKUP_KIND, RESTORE_KIND
+from tests.contracts.api.case import Broken, Case, cases_of
 from tests.contracts.api.cases_backup import CASES as CLUSTER_CASES
 
 Object = dict[str, Any]
@@ -14,16 +13,6 @@ STORE: Spec = {"endpoint": "https://s3.example.com", "bucket": "b"}
 KEY = "prod/team-a/c/2026-01-01T03-00-00Z-0a1b2c3d.snap"
 MOMENT = "2026-01-01T03:00:00Z"
 _SOURCE = "spec.source"
-
-
-@dataclass(frozen=True)
-class RunCase:
-    """One broken rule: the rule, the field that the complaint names, the spec, the former spec."""
-
-    rule: str
-    field: str
-    spec: Spec = dataclasses.field(default_factory=dict)
-    before: Spec | None = None
 
 
 def backup_object(name: str = "b", **spec: Any) -> Object:
@@ -58,12 +47,12 @@ BACKUP_FINE: dict[str, Spec] = {
     "one of the schedule": {"origin": "Scheduled", "scheduledTime": MOMENT},
     "one before an upgrade": {"origin": "PreUpgrade"},
 }
-BACKUP_CASES: dict[str, RunCase] = {
-    "another cluster": RunCase("snapshot-fixed", "spec", {"cluster": "d"}, {}),
-    "a schedule without a time": RunCase(
+BACKUP_CASES: dict[str, Case] = {
+    "another cluster": Case("snapshot-fixed", "spec", {"cluster": "d"}, {}),
+    "a schedule without a time": Case(
         "snapshot-scheduled", "spec.scheduledTime", {"origin": "Scheduled"}
     ),
-    "a time without a schedule": RunCase(
+    "a time without a schedule": Case(
         "snapshot-scheduled", "spec.scheduledTime", {"scheduledTime": MOMENT}
     ),
 }
@@ -107,7 +96,7 @@ RESTORE_FINE: dict[str, Spec] = {
 
 # What the rules about stores refuse of clusters, they refuse of sources as well.
 _OF_STORES = {
-    name: RunCase(
+    name: Case(
         case.rule.replace("backup-", "restore-", 1),
         case.field.replace("spec.backup", _SOURCE),
         {"source": {"target": case.spec["backup"]["target"], "key": KEY}},
@@ -115,76 +104,65 @@ _OF_STORES = {
     for name, case in CLUSTER_CASES.items()
     if case.field.startswith("spec.backup.target")
 }
-RESTORE_CASES: dict[str, RunCase] = {
+_BROKEN: Broken = {
+    ("restore-source", _SOURCE): {
+        "nothing to restore": {"source": {}},
+        "a store without a key": {"source": {"target": STORE}},
+        "a key without a store": {"source": {"key": KEY}},
+        "a backup and a key": {"source": {"backup": "b", "key": KEY}},
+        "a backup and a store": {"source": {"backup": "b", "target": STORE}},
+    },
+    ("restore-endpoint-plain", f"{_SOURCE}.target.endpoint"): {
+        f"plain http to {what}": from_store(endpoint=endpoint)
+        for what, endpoint in {
+            "another network": "http://s3.example.com",
+            "what only looks like a Service": "http://x.svc.example.com",
+            "what only looks private": "http://10.0.0.1.example.com",
+        }.items()
+    },
+    ("restore-key", f"{_SOURCE}.key"): {
+        "a key that climbs": {"source": {"target": STORE, "key": "a/../../b.snap"}}
+    },
+    ("restore-override", "spec.overrideOperationLock"): {
+        "an override without force": {"overrideOperationLock": True}
+    },
+    ("restore-lifecycle", "spec.targetLifecycle"): {
+        "the end of a cluster that is not made": {"targetLifecycle": "Retain"}
+    },
+    ("restore-cleanup", "spec.cleanupAfterSeconds"): {
+        "a look at a cluster that stays": {**into(), "cleanupAfterSeconds": 1}
+    },
+    ("restore-template-login", "spec.clusterTemplate"): {
+        "a fresh cluster that is to know a role": {**into(), "jwtAuthRole": "mine"},
+        "a fresh cluster that is to know a token": {**into(), "tokenSecretRef": {"name": "token"}},
+    },
+    ("restore-template-tls", "spec.clusterTemplate.tls.enabled"): {
+        "a fresh cluster without TLS": into(tls={"enabled": False})
+    },
+    ("restore-template-version", "spec.clusterTemplate.version"): {
+        "a fresh cluster of another version": {
+            **into(version="2.5.0"),
+            "source": {"backup": "b", "expectedVersion": "2.4.0"},
+        }
+    },
+    ("restore-template-static", "spec.clusterTemplate.unseal.credentialsSecretRef"): {
+        "a fresh cluster without the key": into(unseal={"type": "static"})
+    },
+}
+RESTORE_CASES: dict[str, Case] = {
     **_OF_STORES,
-    "another key": RunCase(
+    "another key": Case(
         "restore-fixed", "spec", {"source": {"target": STORE, "key": "other.snap"}}, {}
     ),
-    "another seal of the template": RunCase(
+    "another seal of the template": Case(
         "restore-fixed",
         "spec",
         into(unseal={"type": "transit", "transit": {"address": "https://b.example.com"}}),
         into(unseal={"type": "transit", "transit": {"address": "https://a.example.com"}}),
     ),
-    "nothing to restore": RunCase("restore-source", _SOURCE, {"source": {}}),
-    "a store without a key": RunCase("restore-source", _SOURCE, {"source": {"target": STORE}}),
-    "a key without a store": RunCase("restore-source", _SOURCE, {"source": {"key": KEY}}),
-    "a backup and a key": RunCase(
-        "restore-source", _SOURCE, {"source": {"backup": "b", "key": KEY}}
-    ),
-    "a backup and a store": RunCase(
-        "restore-source", _SOURCE, {"source": {"backup": "b", "target": STORE}}
-    ),
-    "plain http to another network": RunCase(
-        "restore-endpoint-plain",
-        f"{_SOURCE}.target.endpoint",
-        {"source": {"target": {**STORE, "endpoint": "http://s3.example.com"}, "key": KEY}},
-    ),
-    "plain http to what only looks like a Service": RunCase(
-        "restore-endpoint-plain",
-        f"{_SOURCE}.target.endpoint",
-        {"source": {"target": {**STORE, "endpoint": "http://x.svc.example.com"}, "key": KEY}},
-    ),
-    "plain http to what only looks private": RunCase(
-        "restore-endpoint-plain",
-        f"{_SOURCE}.target.endpoint",
-        {"source": {"target": {**STORE, "endpoint": "http://10.0.0.1.example.com"}, "key": KEY}},
-    ),
-    "a key that climbs": RunCase(
-        "restore-key", f"{_SOURCE}.key", {"source": {"target": STORE, "key": "a/../../b.snap"}}
-    ),
-    "an override without force": RunCase(
-        "restore-override", "spec.overrideOperationLock", {"overrideOperationLock": True}
-    ),
-    "the end of a cluster that is not made": RunCase(
-        "restore-lifecycle", "spec.targetLifecycle", {"targetLifecycle": "Retain"}
-    ),
-    "a look at a cluster that stays": RunCase(
-        "restore-cleanup", "spec.cleanupAfterSeconds", {**into(), "cleanupAfterSeconds": 1}
-    ),
-    "a fresh cluster that is to know a role": RunCase(
-        "restore-template-login", "spec.clusterTemplate", {**into(), "jwtAuthRole": "mine"}
-    ),
-    "a fresh cluster that is to know a token": RunCase(
-        "restore-template-login",
-        "spec.clusterTemplate",
-        {**into(), "tokenSecretRef": {"name": "token"}},
-    ),
-    "a fresh cluster without TLS": RunCase(
-        "restore-template-tls", "spec.clusterTemplate.tls.enabled", into(tls={"enabled": False})
-    ),
-    "a fresh cluster of another version": RunCase(
-        "restore-template-version",
-        "spec.clusterTemplate.version",
-        {**into(version="2.5.0"), "source": {"backup": "b", "expectedVersion": "2.4.0"}},
-    ),
-    "a fresh cluster without the key": RunCase(
-        "restore-template-static",
-        "spec.clusterTemplate.unseal.credentialsSecretRef",
-        into(unseal={"type": "static"}),
-    ),
+    **cases_of(_BROKEN),
     **{
-        f"a Secret of the operator in {path}": RunCase(
+        f"a Secret of the operator in {path}": Case(
             f"restore-secret-{path}", f"spec.{place}.name", spec
         )
         for path, place, spec in (
@@ -207,8 +185,8 @@ RESTORE_CASES: dict[str, RunCase] = {
         )
     },
 }
-RESTORE_CODE_CASES: dict[str, RunCase] = {
-    "a plugin that is in the snapshot": RunCase(
+RESTORE_CODE_CASES: dict[str, Case] = {
+    "a plugin that is in the snapshot": Case(
         "restore-template-plugins",
         "spec.clusterTemplate.plugins[0].type",
         into(plugins=[{"type": "secret", "name": "x"}]),

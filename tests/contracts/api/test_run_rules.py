@@ -19,7 +19,7 @@ from contracts.api.rules.restore import (
 from contracts.api.rules.rule import RuleOf
 from contracts.api.rules.snapshot_store import TARGET_RULES
 from contracts.api.violation import Violation
-from tests.contracts.api.case import hardened
+from tests.contracts.api.case import Case, hardened
 from tests.contracts.api.clusters import cluster
 from tests.contracts.api.run_objects import (
     BACKUP_CASES,
@@ -29,7 +29,6 @@ from tests.contracts.api.run_objects import (
     RESTORE_CODE_CASES,
     RESTORE_FINE,
     STORE,
-    RunCase,
     Spec,
     backup_object,
     from_store,
@@ -48,19 +47,17 @@ def restore(**spec: Any) -> OpenBaoRestore:
     return OpenBaoRestore.from_object(restore_object(**spec))
 
 
-def _of_backup(case: RunCase) -> tuple[Violation, ...]:
+def _of_backup(case: Case) -> tuple[Violation, ...]:
     old = None if case.before is None else backup(**case.before)
     return snapshot_violations(backup(**case.spec), old)
 
 
-def _of_restore(case: RunCase) -> tuple[Violation, ...]:
+def _of_restore(case: Case) -> tuple[Violation, ...]:
     old = None if case.before is None else restore(**case.before)
     return restore_violations(restore(**case.spec), old)
 
 
-def _judge(
-    cases: dict[str, RunCase], judged: Callable[[RunCase], tuple[Violation, ...]]
-) -> list[Any]:
+def _judge(cases: dict[str, Case], judged: Callable[[Case], tuple[Violation, ...]]) -> list[Any]:
     return [pytest.param(case, judged, id=name) for name, case in cases.items()]
 
 
@@ -68,7 +65,7 @@ def _judge(
     ("case", "judged"), [*_judge(BACKUP_CASES, _of_backup), *_judge(ALL_RESTORE, _of_restore)]
 )
 def test_it_is_refused_and_nothing_else_with_it(
-    case: RunCase, judged: Callable[[RunCase], tuple[Violation, ...]]
+    case: Case, judged: Callable[[Case], tuple[Violation, ...]]
 ) -> None:
     found = judged(case)
     assert (case.rule, case.field) in {(one.rule, one.field) for one in found}
@@ -81,7 +78,7 @@ def test_it_is_refused_and_nothing_else_with_it(
     ids=["backup", "restore"],
 )
 def test_every_rule_has_a_case_and_an_id_of_its_own(
-    rules: tuple[RuleOf[Any], ...], cases: dict[str, RunCase]
+    rules: tuple[RuleOf[Any], ...], cases: dict[str, Case]
 ) -> None:
     assert {case.rule for case in cases.values()} == {rule.id for rule in rules}
     assert len({rule.id for rule in rules}) == len(rules)
