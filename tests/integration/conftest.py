@@ -29,17 +29,10 @@ from runtime.types import ObjectKey, uid_of
 # By their time, the longest first: autopilot looks every ten seconds. `make test` runs the scenario
 # of e2e/life beside them.
 LONG = (
-    "test_life",
-    "test_upgrade_job_sets",
-    "test_restore_job",
-    "test_upgrade_job",
-    "test_restore_test_server",
-    "test_config_server",
-    "test_real_managers",
-    "test_seal_server",
-    "test_real_outage",
-    "test_first_boot_server",
-)
+    "test_life", "test_upgrade_job_sets", "test_restore_job", "test_upgrade_job",
+    "test_restore_test_server", "test_config_server", "test_real_managers", "test_seal_server",
+    "test_real_outage", "test_first_boot_server",
+)  # fmt: skip
 KINDS = (CLUSTERS, TENANTS, BACKUPS, RESTORES, DATACENTERS, SERVICE_SETS, WORKLOADS)
 
 

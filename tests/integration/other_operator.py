@@ -39,16 +39,10 @@ FOLDER = ROOT / "tests" / "golden" / "other-operator"
 KINDS: Mapping[str, Resource] = {
     kind.kind: kind
     for kind in (
-        CONFIG_MAP,
-        NETWORK_POLICY,
-        POD_DISRUPTION_BUDGET,
-        ROLE,
-        ROLE_BINDING,
-        SERVICE,
-        SERVICE_ACCOUNT,
-        STATEFUL_SET,
+        CONFIG_MAP, NETWORK_POLICY, POD_DISRUPTION_BUDGET, ROLE, ROLE_BINDING, SERVICE,
+        SERVICE_ACCOUNT, STATEFUL_SET,
     )
-}
+}  # fmt: skip
 EVERY_KIND = (*KINDS.values(), POD, PVC, SECRET)
 MANAGER = "openbao-operator"
 """The field manager of the public Go operator; it is this operator's, too."""

@@ -139,17 +139,9 @@ async def test_the_columns_show_what_was_observed(
     await client.apply(CLUSTERS, body, field_manager=MANAGER, force=True, subresource="status")
     header, row = installed.kubectl("get", "baoc", "-n", namespace, "-o", "wide").splitlines()
     assert header.split() == [
-        "NAME",
-        "READY",
-        "VERSION",
-        "LEADER",
-        "SEALED",
-        "OPERATION",
-        "BACKUP-AGE",
-        "AGE",
-        "REASON",
-        "PHASE",
-    ]
+        "NAME", "READY", "VERSION", "LEADER", "SEALED", "OPERATION", "BACKUP-AGE", "AGE",
+        "REASON", "PHASE",
+    ]  # fmt: skip
     columns = row.split()
     assert columns[:6] == ["c", "2/3", "2.4.0", "c-1", "false", "Rolling-2/3"]
     assert columns[8:] == ["Reconciling", "Initializing"]

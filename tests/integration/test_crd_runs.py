@@ -118,17 +118,9 @@ async def test_the_columns_tell_the_life_of_a_backup(
     await _observe(client, BACKUPS, live, status)
     header, row = installed.kubectl("get", "obackup", "-n", place, "-o", "wide").splitlines()
     assert header.split() == [
-        "NAME",
-        "CLUSTER",
-        "ORIGIN",
-        "PHASE",
-        "SIZE",
-        "PROOF",
-        "AGE",
-        "REASON",
-        "VERSION",
+        "NAME", "CLUSTER", "ORIGIN", "PHASE", "SIZE", "PROOF", "AGE", "REASON", "VERSION",
         "KEY",
-    ]
+    ]  # fmt: skip
     columns = row.split()
     assert columns[:6] == ["b", "c", "Manual", "Completed", "4711", "Passed"]
     assert columns[7:] == ["Stored", "2.4.0", KEY]

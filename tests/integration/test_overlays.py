@@ -26,14 +26,9 @@ ELSEWHERE = "elsewhere"
 MOVED = "bao-ops"
 DEFINITION = "CustomResourceDefinition"
 KINDS = (
-    "bootstrapservicesets",
-    "bootstrapworkloads",
-    "datacenters",
-    "openbaobackups",
-    "openbaoclusters",
-    "openbaorestores",
-    "openbaotenants",
-)
+    "bootstrapservicesets", "bootstrapworkloads", "datacenters", "openbaobackups",
+    "openbaoclusters", "openbaorestores", "openbaotenants",
+)  # fmt: skip
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 

@@ -22,20 +22,11 @@ PHASES = get_args(Phase)
 
 KINDS = {
     "running": [
-        "ConfigMap",
-        "Service",
-        "Service",
-        "Service",
-        "NetworkPolicy",
-        "NetworkPolicy",
-        "ServiceAccount",
-        "Role",
-        "RoleBinding",
-        "ServiceAccount",
-        "StatefulSet",
+        "ConfigMap", "Service", "Service", "Service", "NetworkPolicy", "NetworkPolicy",
+        "ServiceAccount", "Role", "RoleBinding", "ServiceAccount", "StatefulSet",
         "PodDisruptionBudget",
     ]
-}
+}  # fmt: skip
 KINDS["first-boot"] = ["ConfigMap", *KINDS["running"]]
 
 

@@ -149,15 +149,8 @@ class TestPeople:
     def test_the_usual_roles_hold_no_delegated_verb(self) -> None:
         held = {verb for rule in _rules(USUAL) for verb in rule["verbs"]}
         assert held == {
-            "get",
-            "list",
-            "watch",
-            "create",
-            "update",
-            "patch",
-            "delete",
-            "deletecollection",
-        }
+            "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection",
+        }  # fmt: skip
 
     def test_each_verb_has_one_role_that_joins_none(self) -> None:
         for verb in VERBS:

@@ -19,26 +19,10 @@ from tests.contracts.api.clusters import cluster, with_request
 from tests.contracts.hcl.parse_back import parse
 
 RESERVED = (
-    "api_addr",
-    "audit",
-    "cluster_addr",
-    "cluster_name",
-    "disable_clustering",
-    "ha_storage",
-    "initialize",
-    "listener",
-    "node_id",
-    "path",
-    "plugin",
-    "plugin_directory",
-    "retry_join",
-    "seal",
-    "service_registration",
-    "storage",
-    "tls_disable",
-    "type",
-    "ui",
-)
+    "api_addr", "audit", "cluster_addr", "cluster_name", "disable_clustering", "ha_storage",
+    "initialize", "listener", "node_id", "path", "plugin", "plugin_directory", "retry_join",
+    "seal", "service_registration", "storage", "tls_disable", "type", "ui",
+)  # fmt: skip
 PLAIN = parse(render_config(ConfigInput.of(cluster(), None)))
 
 

@@ -58,15 +58,19 @@ async def test_the_intent_itself_is_left_as_it_was() -> None:
 
 UPDATED, SKIPPED = Verdict.UPDATED, Verdict.SKIPPED
 TAMPERED = {"k": "tampered"}
+
+
+def edited_while_away(bench: Bench) -> None:
+    bench.edit(data=TAMPERED)
+    bench.restart()
+
+
 # sentence: (what happens after the first ensure, the verdicts of the next ones)
 AFTERWARDS: dict[str, tuple[Callable[[Bench], object], list[Verdict]]] = {
     "nothing is sent twice": (lambda bench: None, [SKIPPED]),
     "a new process finds all as it was left": (lambda bench: bench.restart(), [SKIPPED]),
     "a foreign edit": (lambda bench: bench.edit(data=TAMPERED), [UPDATED, SKIPPED, SKIPPED]),
-    "a foreign edit while no process ran": (
-        lambda bench: (bench.edit(data=TAMPERED), bench.restart()),
-        [UPDATED],
-    ),
+    "a foreign edit while no process ran": (edited_while_away, [UPDATED]),
     "a field of somebody else": (
         lambda bench: bench.edit(data={"k": "v", "theirs": "x"}),
         [SKIPPED],

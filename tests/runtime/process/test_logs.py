@@ -130,18 +130,10 @@ def test_what_nests_for_ever_ends(lines: Lines) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "token",
-        "rootToken",
-        "root_token",
-        "unseal_tokens",
-        "PASSWORD",
-        "client-secret",
-        "Authorization",
-        "private_key",
-        "stringData",
-        "old_signing_key",
+        "token", "rootToken", "root_token", "unseal_tokens", "PASSWORD", "client-secret",
+        "Authorization", "private_key", "stringData", "old_signing_key",
     ],
-)
+)  # fmt: skip
 def test_a_name_that_promises_a_secret_shows_none(name: str, lines: Lines) -> None:
     structlog.get_logger().info("x", **{name: "s3cr3t"}, nested=[{name: {"deep": "s3cr3t"}}])
     (line,) = lines()
