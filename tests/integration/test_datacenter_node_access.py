@@ -170,14 +170,10 @@ def test_a_namespace_that_is_opened_takes_an_agent(place: Place) -> None:
 _CLOSED = "in a DaemonSet of a datacenter, if an administrator labelled the namespace"
 BEYOND: dict[str, tuple[dict[str, Any], Callable[[Object], object], str]] = {
     "a directory of the node": (
-        {},
-        lambda pod: pod["securityContext"].update(runAsNonRoot=True, runAsUser=1),
-        _CLOSED,
+        {}, lambda pod: pod["securityContext"].update(runAsNonRoot=True, runAsUser=1), _CLOSED,
     ),
     "a folder where root alone is open": (
-        {"labels": {LEVEL: "baseline"}},
-        lambda pod: None,
-        _CLOSED,
+        {"labels": {LEVEL: "baseline"}}, lambda pod: None, _CLOSED,
     ),
     "root": ({}, _without_folders, "must not run as root"),
     "a folder for writing": (
@@ -191,11 +187,9 @@ BEYOND: dict[str, tuple[dict[str, Any], Callable[[Object], object], str]] = {
         "must not gain privileges",
     ),
     "the processes of the node": (
-        OPENED,
-        lambda pod: pod.update(hostPID=True),
-        "must not share network",
+        OPENED, lambda pod: pod.update(hostPID=True), "must not share network",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", BEYOND)

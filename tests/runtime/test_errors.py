@@ -59,10 +59,7 @@ CASES: dict[str, tuple[int, str, dict[str, Any], type[ApiError]]] = {
     "an expired token": (401, "Unauthorized", {}, Unauthorized),
     "no permission": (403, "Forbidden", {}, Forbidden),
     "a namespace on its way out": (
-        403,
-        "Forbidden",
-        cause("NamespaceTerminating"),
-        NamespaceTerminating,
+        403, "Forbidden", cause("NamespaceTerminating"), NamespaceTerminating,
     ),
     "no such object": (404, "NotFound", {}, NotFound),
     "a stale resourceVersion": (409, "Conflict", {}, Conflict),
@@ -80,14 +77,11 @@ CASES: dict[str, tuple[int, str, dict[str, Any], type[ApiError]]] = {
     "a failed webhook": (500, "InternalError", {}, ServerError),
     "a server that starts": (503, "ServiceUnavailable", {}, ServerError),
     "a version of the future": (
-        504,
-        "Timeout",
-        cause("ResourceVersionTooLarge"),
-        ResourceVersionTooLarge,
+        504, "Timeout", cause("ResourceVersionTooLarge"), ResourceVersionTooLarge,
     ),
     "a plain timeout": (504, "Timeout", {}, ServerError),
     "a code without a class of its own": (405, "MethodNotAllowed", {}, ApiError),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("code", "reason", "details", "kind"), CASES.values(), ids=CASES.keys())

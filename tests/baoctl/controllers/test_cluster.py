@@ -35,25 +35,19 @@ def at(*path: str, value: Any) -> Object:
 PARTS: dict[str, tuple[Object | None, Object, bool]] = {
     "an add passes": (None, {}, True),
     "another value passes": (
-        at("status", "phase", value="A"),
-        at("status", "phase", value="B"),
-        True,
+        at("status", "phase", value="A"), at("status", "phase", value="B"), True,
     ),
     "the same value does not": (
-        at("status", "phase", value="A"),
-        at("status", "phase", value="A"),
-        False,
+        at("status", "phase", value="A"), at("status", "phase", value="A"), False,
     ),
     "another part does not": (
-        {"status": {"phase": "A", "ready": 1}},
-        {"status": {"phase": "A", "ready": 2}},
-        False,
+        {"status": {"phase": "A", "ready": 1}}, {"status": {"phase": "A", "ready": 2}}, False,
     ),
     "a part that comes passes": ({}, at("status", "phase", value="A"), True),
     "a part that goes passes": (at("status", "phase", value="A"), {"status": {}}, True),
     "no part at all is no change": ({"spec": 1}, {"spec": 2}, False),
     "a part of another shape is none": (at("status", value="text"), {}, False),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("old", "new", "passes"), PARTS.values(), ids=PARTS.keys())

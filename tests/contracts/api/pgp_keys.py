@@ -139,32 +139,22 @@ TWO_USER_IDS = (
 # Fingerprint, and id of the part that go-crypto 1.3.0 and 1.4.1 encrypt to at MADE.
 GOOD: dict[str, tuple[str, str, str]] = {
     "one RSA key for everything": (
-        LONE_RSA,
-        "060fc2ef8482b6d5fd00cb4c54f4b90faf00dca1",
-        "54F4B90FAF00DCA1",
+        LONE_RSA, "060fc2ef8482b6d5fd00cb4c54f4b90faf00dca1", "54F4B90FAF00DCA1",
     ),
     "a subkey that expires": (
-        EXPIRING_SUBKEY,
-        "828454d4b965d1edb2dc0f5960fa54a1d58de161",
-        "2D0BDC3804F5463D",
+        EXPIRING_SUBKEY, "828454d4b965d1edb2dc0f5960fa54a1d58de161", "2D0BDC3804F5463D",
     ),
     "a key that expires": (
-        EXPIRING_KEY,
-        "5d6a777ff370785fd9b6a1c5afc545d1f018c7fc",
-        "6810CA0AA661E549",
+        EXPIRING_KEY, "5d6a777ff370785fd9b6a1c5afc545d1f018c7fc", "6810CA0AA661E549",
     ),
     "curves of NIST": (NIST, "594dd288a6c1f777d30dc03d405775591421385e", "0B03E24EDCA5E9E4"),
     "DSA and Elgamal": (
-        DSA_ELGAMAL,
-        "187e3253eb03aa5345fe24cefb4e5b73a255d91c",
-        "09C4DC7859701565",
+        DSA_ELGAMAL, "187e3253eb03aa5345fe24cefb4e5b73a255d91c", "09C4DC7859701565",
     ),
     "two user IDs, each signed by somebody else, too": (
-        TWO_USER_IDS,
-        "aaaa40a2d67eb8fb2b3584a359a9650791d1bcd9",
-        "BD917C3070D5E1FE",
+        TWO_USER_IDS, "aaaa40a2d67eb8fb2b3584a359a9650791d1bcd9", "BD917C3070D5E1FE",
     ),
-}
+}  # fmt: skip
 # The words of the refusal; go-crypto says of each that it has no valid encryption key.
 BAD: dict[str, tuple[str, str]] = {
     "an RSA subkey that may only sign": (

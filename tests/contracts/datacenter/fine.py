@@ -102,9 +102,7 @@ FINE: dict[str, Object] = {
 VAULT_CASES: dict[str, tuple[Object, str, str]] = {
     "no version": ({"storage": {"size": "1Gi"}}, "schema", "openbao.version"),
     "a volume of nothing": (
-        {**VAULT_SPEC, "storage": {"size": "0Gi"}},
-        "storage-size",
-        "openbao.storage.size",
+        {**VAULT_SPEC, "storage": {"size": "0Gi"}}, "storage-size", "openbao.storage.size",
     ),
     "a field of another kind": ({**VAULT_SPEC, "hostPath": "/"}, "schema", "openbao.hostPath"),
     "a field in depth": (
@@ -118,9 +116,7 @@ VAULT_CASES: dict[str, tuple[Object, str, str]] = {
         "openbao.imagePullSecrets[0].name",
     ),
     "a pod of another cluster": (
-        {**VAULT_SPEC, "fencedPods": ["other-0"]},
-        "fenced-pod-name",
-        "openbao.fencedPods",
+        {**VAULT_SPEC, "fencedPods": ["other-0"]}, "fenced-pod-name", "openbao.fencedPods",
     ),
-}
+}  # fmt: skip
 """Specs of a vault, the rule that each breaks, and the field."""

@@ -18,15 +18,11 @@ STORES: dict[str, tuple[str, dict[str, Any], Provider | None]] = {
     "gcs asks Google": ("gcs", {}, "gcs"),
     "also by another name": ("gcs", {"endpoint": "https://gcs.example.com"}, "gcs"),
     "an account of Google is known by its pod": (
-        "gcs",
-        {"workloadIdentity": {"serviceAccountAnnotations": {"iam.gke.io/x": "y"}}},
-        "gcs",
+        "gcs", {"workloadIdentity": {"serviceAccountAnnotations": {"iam.gke.io/x": "y"}}}, "gcs",
     ),
     "azure asks Azure": ("azure", {}, "azure"),
     "labels of a mesh change nothing": (
-        "azure",
-        {"workloadIdentity": {"podLabels": {"sidecar.istio.io/inject": "true"}}},
-        "azure",
+        "azure", {"workloadIdentity": {"podLabels": {"sidecar.istio.io/inject": "true"}}}, "azure",
     ),
     "a Secret is a login": ("s3", SECRET, None),
     "for gcs too": ("gcs", SECRET, None),
@@ -38,13 +34,11 @@ STORES: dict[str, tuple[str, dict[str, Any], Provider | None]] = {
         None,
     ),
     "a token of the webhook of Azure": (
-        "azure",
-        {"workloadIdentity": {"podLabels": {"azure.workload.identity/use": "true"}}},
-        None,
+        "azure", {"workloadIdentity": {"podLabels": {"azure.workload.identity/use": "true"}}}, None,
     ),
     "an emulator of Google knows nobody": ("gcs", {"endpoint": "HTTP://gcs:4443"}, None),
     "a volume needs no login": ("pvc", {"pvc": {"claimName": "v"}}, None),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("provider", "fields", "asked"), STORES.values(), ids=STORES.keys())

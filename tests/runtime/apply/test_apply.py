@@ -152,9 +152,7 @@ async def test_t24_a_value_that_the_server_writes_in_another_form_is_sent_once_a
 STANDING: dict[str, tuple[Object, Verdict, list[str]]] = {
     "another owner's object is left alone": (owned(OTHER), Verdict.FOREIGN, []),
     "an object that is being deleted is waited for": (
-        owned(deletionTimestamp="2030-01-01T00:00:00Z"),
-        Verdict.TERMINATING,
-        [],
+        owned(deletionTimestamp="2030-01-01T00:00:00Z"), Verdict.TERMINATING, [],
     ),
     "nobody's object is left alone": (owned(ownerReferences=[]), Verdict.FOREIGN, []),
     "an object that was handed over is taken": (
@@ -163,11 +161,9 @@ STANDING: dict[str, tuple[Object, Verdict, list[str]]] = {
         ["apply ConfigMap c"],
     ),
     "our object from before a crash is completed": (
-        owned(),
-        Verdict.UPDATED,
-        ["apply ConfigMap c"],
+        owned(), Verdict.UPDATED, ["apply ConfigMap c"],
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("there", "verdict", "asked"), STANDING.values(), ids=STANDING.keys())
@@ -250,23 +246,17 @@ async def test_an_answer_that_is_no_verdict(answer: Exception, raised: type[Exce
 # sentence: (what happens after the refusal, is the server asked again)
 AFTER_A_REFUSAL: dict[str, tuple[Callable[[Bench], object], Intent, bool]] = {
     "the same wish for the same object is not sent again": (
-        lambda bench: bench.sync(),
-        intent(k="bad"),
-        False,
+        lambda bench: bench.sync(), intent(k="bad"), False,
     ),
     "another wish is sent": (lambda bench: bench.sync(), intent(k="good"), True),
     "the same wish for a changed object is sent": (
-        lambda bench: bench.edit(data={"k": "tampered"}),
-        intent(k="bad"),
-        True,
+        lambda bench: bench.edit(data={"k": "tampered"}), intent(k="bad"), True,
     ),
     "a new process asks once": (lambda bench: bench.restart(), intent(k="bad"), True),
     "it is asked for again after an hour": (
-        lambda bench: bench.clock.advance(LONGEST_LIFE),
-        intent(k="bad"),
-        True,
+        lambda bench: bench.clock.advance(LONGEST_LIFE), intent(k="bad"), True,
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -124,9 +124,7 @@ async def test_t24_what_no_cache_holds_is_not_remembered() -> None:
 # sentence: (a change of the object, is it news to an owner of its spec)
 PRINTS: dict[str, tuple[Object, Object, bool]] = {
     "a status of a kind with generations is no news": (
-        {"generation": 1, "resourceVersion": "1"},
-        {"generation": 1, "resourceVersion": "2"},
-        False,
+        {"generation": 1, "resourceVersion": "1"}, {"generation": 1, "resourceVersion": "2"}, False,
     ),
     "a generation is": ({"generation": 1}, {"generation": 2}, True),
     "a label is": ({"generation": 1}, {"generation": 1, "labels": {"a": "b"}}, True),
@@ -136,11 +134,9 @@ PRINTS: dict[str, tuple[Object, Object, bool]] = {
     "a finalizer is": ({"generation": 1}, {"generation": 1, "finalizers": ["a/b"]}, True),
     "a successor is": ({"generation": 1, "uid": "1"}, {"generation": 1, "uid": "2"}, True),
     "any version of a kind without generations is": (
-        {"resourceVersion": "1"},
-        {"resourceVersion": "2"},
-        True,
+        {"resourceVersion": "1"}, {"resourceVersion": "2"}, True,
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("before", "after", "news"), PRINTS.values(), ids=PRINTS.keys())

@@ -73,16 +73,12 @@ UPDATES: dict[str, tuple[Predicate, Object, bool]] = {
     "a deletion under way passes": (terminating, thing(deletionTimestamp="2030-01-01"), True),
     "a living object is dropped": (terminating, thing(resourceVersion="8"), False),
     "one of several is enough": (
-        any_of(generation_changed, finalizers_changed),
-        thing(finalizers=["a/b"]),
-        True,
+        any_of(generation_changed, finalizers_changed), thing(finalizers=["a/b"]), True,
     ),
     "none of several is too little": (
-        any_of(generation_changed, finalizers_changed),
-        thing(labels={"a": "b"}),
-        False,
+        any_of(generation_changed, finalizers_changed), thing(labels={"a": "b"}), False,
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("predicate", "new", "passes"), UPDATES.values(), ids=UPDATES.keys())

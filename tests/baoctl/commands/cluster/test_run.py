@@ -45,10 +45,7 @@ STEPS: dict[str, tuple[Resource, Mapping[str, Any], str, int]] = {
     "nothing is decided": (RESTORES, {}, "Validation", 0),
     "it is checked": (RESTORES, {"phase": "Validating"}, "Validation", 0),
     "the lock is taken": (
-        RESTORES,
-        {"phase": "Running", "execution": {"stage": "Committed"}},
-        "Reservation",
-        1,
+        RESTORES, {"phase": "Running", "execution": {"stage": "Committed"}}, "Reservation", 1,
     ),
     "its Job runs": (RESTORES, CREATED, "Job", 2),
     "its Job sends": (RESTORES, {**CREATED, "submissionClaim": {"size": 1}}, "Submission", 3),
@@ -65,14 +62,11 @@ STEPS: dict[str, tuple[Resource, Mapping[str, Any], str, int]] = {
         3,
     ),
     "a newer operator has more stages": (
-        RESTORES,
-        {"phase": "Running", "execution": {"stage": "Polishing"}},
-        "Validation",
-        0,
+        RESTORES, {"phase": "Running", "execution": {"stage": "Polishing"}}, "Validation", 0,
     ),
     "the data are back": (RESTORES, {"phase": "Completed"}, "Completed", 5),
     "what is no status": (BACKUPS, {"phase": 1, "key": [], "report": "x"}, "Preconditions", 0),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "status", "step", "done"), STEPS.values(), ids=STEPS.keys())
