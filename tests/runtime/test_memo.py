@@ -31,17 +31,12 @@ class Counting:
         return [text, str(number)]
 
 
-def test_the_same_question_is_answered_once() -> None:
+def test_the_same_question_is_answered_once_and_every_argument_is_part_of_it() -> None:
     made, thing = Counting(), Thing()
     first = made.ask(thing, "a")
     assert made.ask(thing, "a") is first
     assert first == ["a", "0"]
     assert len(made.asked) == 1
-
-
-def test_every_argument_is_part_of_the_question() -> None:
-    made, thing = Counting(), Thing()
-    assert made.ask(thing, "a") == ["a", "0"]
     assert made.ask(thing, "b") == ["b", "0"]
     assert made.ask(thing, "b", number=1) == ["b", "1"]
     assert made.ask(thing, "a") == ["a", "0"]

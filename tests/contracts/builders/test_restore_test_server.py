@@ -64,8 +64,9 @@ def folders(sidecar: Sidecar) -> dict[str, Any]:
     }
 
 
-def test_it_runs_the_image_of_the_servers_beside_the_job() -> None:
+def test_it_runs_the_image_of_the_servers_with_the_configuration_in_the_pod() -> None:
     sidecar = restore_test_sidecar(servers(), CONFIG)
+    assert sidecar.annotations[CONFIG_ANNOTATION] == restore_test_config(CONFIG)
     assert sidecar.container["image"] == "registry.example.com/openbao@sha256:1"
     assert sidecar.container["restartPolicy"] == "Always"
     assert sidecar.pull_secrets == ("login",)
@@ -80,11 +81,6 @@ def test_it_has_the_keys_and_no_other_secret_and_no_volume_of_the_servers() -> N
     del found[RESOLVER]
     # Empty folders, where it writes: also where audit devices of the snapshot write.
     assert found == {mount_paths.DATA: {}, mount_paths.TMP: {}, "/openbao/audit": {}}
-
-
-def test_it_reads_its_configuration_from_the_pod() -> None:
-    sidecar = restore_test_sidecar(servers(), CONFIG)
-    assert sidecar.annotations[CONFIG_ANNOTATION] == restore_test_config(CONFIG)
 
 
 def test_it_is_told_of_the_seal_and_not_of_its_place() -> None:

@@ -45,14 +45,10 @@ def test_the_job_is_told_whom_to_ask() -> None:
     assert (env.action, env.run_id, env.target) == (STEP_DOWN, "1a2b-uid-0", "x-0")
     assert env.server.pods == ("x-0", "x-1", "x-2")
     assert env.server.role == "openbao-operator-upgrade"
-
-
-def test_the_servers_of_both_sets_may_lead() -> None:
+    # The servers of both sets may lead.
     env = _env(CASES["upgrade-promote"])
     assert (env.blue, env.green, env.server.pods) == (BLUE, GREEN, (*BLUE, *GREEN))
-
-
-def test_a_pod_that_is_asked_is_known_even_beyond_the_wanted_ones() -> None:
+    # A pod that is asked is known even beyond the wanted ones.
     env = _env(upgrade_job(upgrader(servers=("x-0",)), Order(STEP_DOWN, "r", "x-4")))
     assert env.server.pods == ("x-0", "x-4")
 

@@ -35,10 +35,8 @@ def test_it_is_made_suspended_and_runs_at_most_once() -> None:
     assert spec["podReplacementPolicy"] == "Failed"
     assert spec["activeDeadlineSeconds"] == 60
     assert pod_of(JOB)["restartPolicy"] == "Never"
-
-
-def test_it_is_kept_as_the_proof_of_what_it_said() -> None:
-    assert "ttlSecondsAfterFinished" not in JOB["spec"]
+    # It is kept as the proof of what it said.
+    assert "ttlSecondsAfterFinished" not in spec
 
 
 def test_it_has_no_account_and_no_rights() -> None:

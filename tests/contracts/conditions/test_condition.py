@@ -83,16 +83,13 @@ class TestCondition:
 
 
 class TestMerge:
-    def test_the_time_stays_while_the_status_stays(self) -> None:
+    def test_the_time_stays_until_the_status_flips(self) -> None:
         stored = merge([], [down("NoReplicasReady")], NOON)
         (again,) = merge(stored, [down()], LATER)
         assert again.last_transition_time == NOON
         assert again.reason == "NotReady"
-
-    def test_the_time_moves_when_the_status_flips(self) -> None:
-        stored = merge([], [down()], NOON)
-        (again,) = merge(stored, [up()], LATER)
-        assert again.last_transition_time == LATER
+        (flipped,) = merge([again], [up()], LATER)
+        assert flipped.last_transition_time == LATER
 
     def test_a_stored_condition_without_a_time_gets_one(self) -> None:
         (again,) = merge([up()], [up()], LATER)

@@ -8,12 +8,9 @@ LONG = "a" * names.CLUSTER_NAME_MAX
 REVISION = "0123456789abcdef"
 
 
-def test_a_set_without_a_revision_is_the_one_that_was_always_there() -> None:
+def test_a_set_carries_its_revision_and_the_one_that_was_always_there_has_none() -> None:
     assert revisions.server_stateful_set("bao") == names.stateful_set("bao")
     assert revisions.server_pod("bao", "", 2) == names.pod("bao", 2)
-
-
-def test_a_set_carries_its_revision() -> None:
     assert revisions.server_stateful_set("bao", REVISION) == f"bao-{REVISION}"
     assert revisions.server_pod("bao", REVISION, 2) == f"bao-{REVISION}-2"
 

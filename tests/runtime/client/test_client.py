@@ -285,8 +285,6 @@ class TestWatch:
         for then in ("end", "cut"):
             with pytest.raises(TransportError, match="stream"):
                 await self.lines(stream(bookmark("101"), b'{"type":"ADD', then=then))
-
-    async def test_a_cut_connection_is_an_error(self) -> None:
         with pytest.raises(TransportError, match="stream broke"):
             await self.lines(stream(bookmark("101"), then="cut"))
 

@@ -40,14 +40,10 @@ async def asked(
         yield response, server
 
 
-async def test_a_body_is_read_up_to_its_bound() -> None:
-    async with asked(answer(b"x" * MOST)) as (response, _):
-        assert await read_body(response, MOST) == b"x" * MOST
-
-
-async def test_a_body_of_nothing_is_nothing() -> None:
-    async with asked(answer(b"")) as (response, _):
-        assert await read_body(response, MOST) == b""
+@pytest.mark.parametrize("body", [b"", b"x" * MOST], ids=["nothing", "as much as may be"])
+async def test_a_body_is_read_up_to_its_bound(body: bytes) -> None:
+    async with asked(answer(body)) as (response, _):
+        assert await read_body(response, MOST) == body
 
 
 async def test_a_body_is_read_as_it_came() -> None:
