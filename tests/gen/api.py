@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
@@ -25,15 +25,20 @@ from runtime.cache.informer import Informer
 from runtime.cache.selection import Selection
 from runtime.cache.watch import Replace
 from runtime.client.client import ApplyResult, Client
-from runtime.errors import ApiError, Invalid, PatchFailed, status_error
+from runtime.errors import ApiError, PatchFailed, StatusInfo, status_error
 from runtime.events import EventRecorder, Reporter
 from runtime.metrics.metrics import Metrics
+from runtime.testing.api_server.fields import Path, leaves, merged, tree_of, without
+from runtime.testing.api_server.patching import Impossible, json_patched
+from runtime.testing.api_server.schema import Schema
 from runtime.testing.clock import ManualClock
 from runtime.types import Object, ObjectKey, Resource, key_of, resource_version_of, uid_of
 from tests.gen.worlds import INSTALLATION
 
 Where = tuple[Resource, ObjectKey]
-Steps = tuple[str, ...]
+VERSION = "/metadata/resourceVersion"
+PLAIN = Schema()
+"""Every list is replaced whole."""
 READS = frozenset({"get", "peek"})
 """Verbs of calls that write nothing."""
 Arguments = ParamSpec("Arguments")
@@ -91,7 +96,7 @@ class FakeApi(Client):
         self._versions = itertools.count(10)
         self._tokens = 0
         self._refusals: dict[str, Exception] = {}
-        self._applied: dict[tuple[Resource, ObjectKey, str], frozenset[Steps]] = {}
+        self._applied: dict[tuple[Resource, ObjectKey, str], frozenset[Path]] = {}
 
     def holding(self, *objects: tuple[Resource, Object]) -> FakeApi:
         """Put objects there, as if they had always been."""
@@ -178,25 +183,22 @@ class FakeApi(Client):
         left = live
         if subresource == "status":
             left = self._without_former(live, (resource, key, field_manager), body)
-        merged = self.admitted(_merged(_copy(left or {}), body))
-        if merged == live:
+        after = self.admitted(_copy(merged(left or {}, body, PLAIN)))
+        if after == live:
             # Nothing new: the version stays, as it does on a real server.
             return ApplyResult(_copy(live), created=False)
-        return ApplyResult(self._store(resource, merged), created=live is None)
+        return ApplyResult(self._store(resource, after), created=live is None)
 
     def _without_former(
         self, live: Object | None, who: tuple[Resource, ObjectKey, str], body: Object
     ) -> Object | None:
         """Take away what this manager applied to the status before and does not any more."""
         former = self._applied.get(who, frozenset())
-        present = self._applied[who] = frozenset(_leaves(body["status"]))
+        present = self._applied[who] = frozenset(path for path, _ in leaves(body["status"], PLAIN))
         gone = former - present
         if live is None or not gone:
             return live
-        status = _copy(live["status"])
-        for steps in gone:
-            _drop(status, steps)
-        return {**live, "status": status}
+        return {**live, "status": without(live["status"], tree_of(gone), PLAIN) or {}}
 
     async def answering(self, call: Call) -> None:
         """What happens after the work of a call and before its answer; nothing by itself."""
@@ -219,11 +221,14 @@ class FakeApi(Client):
         self._note(Call("patch", resource.kind, key.name, list(ops)))
         live = _copy(self._find(resource, key))
         try:
-            for op in ops:
-                _patch(live, op)
-        except Invalid as error:
+            for op in _copy(list(ops)):
+                replaced = op["path"] if op["op"] == "replace" else ""
+                if replaced == VERSION and op["value"] != resource_version_of(live):
+                    _fail(409, "Conflict", "the object has been modified")
+                live = json_patched(live, [op])
+        except Impossible as error:
             # As the real client says it.
-            raise PatchFailed(error.info) from error
+            raise PatchFailed(StatusInfo(422, "Invalid", str(error))) from error
         return self._store(resource, live)
 
     @_answering
@@ -288,69 +293,9 @@ def _fail(code: int, reason: str, message: str) -> NoReturn:
     raise status_error({"code": code, "reason": reason, "message": message})
 
 
-def _leaves(value: Object, above: Steps = ()) -> Iterator[Steps]:
-    """The paths of all values that are no maps; empty maps count as values."""
-    for field, inner in value.items():
-        if isinstance(inner, dict) and inner:
-            yield from _leaves(inner, (*above, field))
-        else:
-            yield (*above, field)
-
-
-def _drop(value: Object, steps: Steps) -> None:
-    """Remove what is at a path, and the maps that are empty then."""
-    first, *rest = steps
-    inner = value.get(first)
-    if rest and isinstance(inner, dict):
-        _drop(inner, tuple(rest))
-    if not rest or inner == {}:
-        value.pop(first, None)
-
-
 def _copy(value: Any) -> Any:
     # Objects are JSON, and this is ten times faster than copy.deepcopy.
     return orjson.loads(orjson.dumps(value))
-
-
-def _merged(live: Object, wanted: Object) -> Object:
-    merged = {**live}
-    for field, value in wanted.items():
-        both = isinstance(value, dict) and isinstance(merged.get(field), dict)
-        merged[field] = _merged(merged[field], value) if both else _copy(value)
-    return merged
-
-
-def _patch(live: Object, op: Mapping[str, Any]) -> None:
-    steps = op["path"].strip("/").split("/")
-    *parents, last = (step.replace("~1", "/").replace("~0", "~") for step in steps)
-    target: Any = live
-    for step in parents:
-        target = target[int(step)] if isinstance(target, list) else target[step]
-    if isinstance(target, list):
-        at = len(target) if last == "-" else int(last)
-        _patch_list(target, at, op)
-        return
-    match op["op"]:
-        case "test":
-            if target.get(last) != op["value"]:
-                _fail(422, "Invalid", f"test of {op['path']} failed")
-        case "replace" if op["path"] == "/metadata/resourceVersion":
-            if resource_version_of(live) != op["value"]:
-                _fail(409, "Conflict", "the object has been modified")
-        case "remove":
-            del target[last]
-        case _:
-            target[last] = op["value"]
-
-
-def _patch_list(target: list[Any], at: int, op: Mapping[str, Any]) -> None:
-    if op["op"] == "test":
-        if target[at] != op["value"]:
-            _fail(422, "Invalid", f"test of {op['path']} failed")
-    elif op["op"] == "remove":
-        del target[at]
-    else:
-        target.insert(at, op["value"])
 
 
 class StillInformer(Informer):
