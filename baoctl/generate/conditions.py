@@ -29,7 +29,7 @@ def _types() -> Iterator[str]:
     yield "| --- | --- | --- | --- |"
     summary = _summary_reasons()
     for kind in TYPES:
-        reasons = "all below that a pass may end with"
+        reasons = "every reason below that a reconcile can end with"
         if not summary <= frozenset(kind.reasons):
             reasons = ", ".join(kind.reasons)
         yield f"| {kind.name} | {kind.polarity} | {kind.meaning} | {reasons} |"

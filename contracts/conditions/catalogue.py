@@ -40,9 +40,7 @@ TYPES: tuple[ConditionType, ...] = (
             "Unknown",
         ),
     ),
-    ConditionType(
-        "Degraded", "bad", "A component that was healthy is not healthy any more.", SUMMARY
-    ),
+    ConditionType("Degraded", "bad", "A component that was healthy is no longer healthy.", SUMMARY),
     ConditionType(
         "TLSReady",
         "good",
@@ -107,7 +105,8 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "RaftMembershipReady",
         "good",
-        "Every replica is a voter, every read replica a non-voter, and there are no other members.",
+        "Every replica is a voter, every read replica is a non-voter, and there are no other "
+        "members.",
         (
             "AllVoters",
             "VotersMissing",
@@ -174,7 +173,7 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "UserAccessBootstrap",
         "good",
-        "Users can log in after initialization, as far as the self-init requests show.",
+        "According to the self-init requests, users can log in after initialization.",
         (
             "UserLoginFound",
             "RootTokenStored",
@@ -187,7 +186,7 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "OperatorLoginReady",
         "good",
-        "The operator and its jobs can log in to OpenBao.",
+        "The operator and its Jobs can log in to OpenBao.",
         (
             "OperatorLoginTrusted",
             "OperatorLoginOutdated",
@@ -216,7 +215,7 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "ServiceAccountReady",
         "good",
-        "The servers use a ServiceAccount of another owner.",
+        "The servers use a ServiceAccount that has another owner.",
         ("ServiceAccountReused", "ServiceAccountAnnotationsMissing"),
     ),
     ConditionType(
@@ -270,7 +269,7 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "Adopted",
         "good",
-        "The servers that another operator made are this operator's own.",
+        "This operator has adopted the servers that another operator created.",
         ("AdoptionPending", "Adopting", "AdoptionRefused"),
     ),
     ConditionType(
@@ -291,7 +290,7 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "Maintenance",
         "neutral",
-        "spec.maintenance.enabled is true: the operator defers what can wait.",
+        "spec.maintenance.enabled is true: the operator replaces no pods and removes no servers.",
         ("Maintenance",),
     ),
     ConditionType(
@@ -309,7 +308,7 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "ImageVerified",
         "good",
-        "The image of new pods was verified by its signature.",
+        "The signature of the image of new pods was verified.",
         ("ImageVerified", "ImageVerificationFailed", "ImageRegistryUnavailable", "Unknown"),
     ),
     ConditionType(
@@ -323,7 +322,7 @@ TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "ProductionReady",
         "good",
-        "No known blocker for production use.",
+        "The operator knows of no blocker for production use.",
         (
             "ProductionReady",
             "ProfileNotSet",

@@ -19,39 +19,39 @@ _REASONS = (
     Reason("Initialized", "The cluster has been initialized.", NOTHING),
     Reason("LeaderFound", "Exactly one server reports that it is the active node.", NOTHING),
     Reason("NoConflict", "No object of another owner has a name that the cluster needs.", NOTHING),
-    Reason("ProductionReady", "No known blocker for production use.", NOTHING),
+    Reason("ProductionReady", "The operator knows of no blocker for production use.", NOTHING),
     Reason("Unsealed", "The servers are unsealed.", NOTHING),
     Reason("ImageVerified", "The image has a signature that satisfies the spec.", NOTHING),
     # --- on the way
     Reason(
         "Reconciling",
         "The operator is bringing the cluster to the desired state.",
-        "Wait; status.operation shows the progress. After ten minutes read the conditions that "
-        "are not as they should be.",
+        "Wait; status.operation shows the progress. If it takes more than ten minutes, read the "
+        "other conditions.",
     ),
     Reason(
         "NotReady",
         "Some replicas are not ready.",
-        "Wait; a server becomes ready within a minute of its start. Then read the events and the "
-        "log of its pod.",
+        "Wait; a server becomes ready within a minute of its start. If not, read the events and "
+        "the log of its pod.",
     ),
     Reason(
         "NoReplicasReady",
         "No replica is ready.",
-        "Wait; the first server becomes ready within a minute of its start. Then read the events "
-        "and the log of its pod.",
+        "Wait; the first server becomes ready within a minute of its start. If not, read the "
+        "events and log of its pod.",
     ),
     Reason(
         "FirstBoot",
         "The first server starts alone to initialize the cluster.",
-        "Wait; initialization takes about ten seconds once the image is pulled. Then read the log"
-        " of the first pod.",
+        "Wait; initialization takes about ten seconds after the image pull. If it takes longer, "
+        "read the log of the first pod.",
     ),
     Reason(
         "NotInitialized",
         "The cluster is not initialized yet.",
-        "Wait; initialization takes about ten seconds once the image is pulled. Then read the log"
-        " of the first pod.",
+        "Wait; initialization takes about ten seconds after the image pull. If it takes longer, "
+        "read the log of the first pod.",
     ),
     Reason(
         "RollingOut",
@@ -61,70 +61,73 @@ _REASONS = (
     Reason(
         "Reloading",
         "Servers reload changed files, without a restart.",
-        "Wait; a server that has not reloaded after five minutes is replaced.",
+        "Wait; the operator replaces a server that has not reloaded after five minutes.",
     ),
     Reason(
         "RolloutStuck",
-        "A rollout takes longer than five minutes, and not all pods are ready.",
-        "Read the message and the log of the pod that it names; the rollout continues when the "
-        "spec is corrected.",
+        "A rollout has taken more than five minutes, and not all pods are ready.",
+        "Read the message and the log of the pod that it names. The rollout continues when you "
+        "correct the spec.",
     ),
     Reason(
         "LeaderUnknown",
         "No server reports that it is the active node.",
-        "Wait; an election takes a few seconds. Then check the network between the pods, and the "
-        "logs for lost quorum.",
+        "Wait; an election takes a few seconds. If it takes longer, check the pod network, and "
+        "the logs for lost quorum.",
     ),
     Reason(
         "VotersMissing",
         "Some replicas are not voters of the raft cluster yet.",
-        "Wait; a server becomes a voter about ten seconds after it has joined. Then read its log.",
+        "Wait; a server becomes a voter about ten seconds after it has joined. If not, read its "
+        "log.",
     ),
     Reason(
         "MembershipUnknown",
-        "The raft membership could not be read.",
-        "Wait; it is read again within a minute. Then check OperatorLoginReady and OpenBaoLeader.",
+        "The operator could not read the raft membership.",
+        "Wait; the operator retries within a minute. If it persists, check OperatorLoginReady and "
+        "OpenBaoLeader.",
     ),
     Reason(
         "AnswerUnusable",
-        "The response of a server exceeds a limit or does not have the form of OpenBao; it was "
-        "discarded.",
+        "A server sent a response that exceeds a limit or is not a valid OpenBao response; the "
+        "operator discarded it.",
         "Read the message, and check the image of the server whose address it names.",
     ),
     Reason(
         "AutopilotUnknown",
-        "The settings of the raft autopilot have not been read from a leader yet.",
-        "Wait; they are read once a leader is known. Then check OperatorLoginReady.",
+        "The operator has not read the settings of the raft autopilot from a leader yet.",
+        "Wait; the operator reads them once a leader is known. If it persists, check "
+        "OperatorLoginReady.",
     ),
     Reason(
         "AutopilotRefused",
         "OpenBao does not allow the operator to read or write the settings of the autopilot.",
-        "Follow the message; the servers keep their present settings.",
+        "Follow the message; the servers keep their current settings.",
     ),
     Reason(
         "Deleting",
         "The cluster is being deleted.",
-        "Wait; pods end within two minutes. The message names what is left.",
+        "Wait; pods terminate within two minutes. The message names the remaining objects.",
     ),
     Reason(
         "Unknown",
-        "The facts that decide this could not be read.",
-        "Wait; they are read again within a minute. Then read the log of the operator for this "
-        "cluster.",
+        "The operator could not read the state that determines this condition.",
+        "Wait; the operator retries within a minute. If it persists, read the operator log for "
+        "this cluster.",
     ),
     Reason(
         "RotatingUnsealKey",
-        "The servers move to another unseal key, step by step.",
-        "Wait; each step replaces the pods once. Then follow the message.",
+        "The operator is rotating the unseal key of the servers, in several steps.",
+        "Wait; each step replaces the pods once. If it persists, follow the message.",
     ),
     Reason(
         "WorkloadIdentityConfigured",
-        "The servers reach the key service with the identity of their ServiceAccount.",
+        "The servers authenticate to the key service with the identity of their ServiceAccount.",
         NOTHING,
     ),
     Reason(
         "CredentialsSecretConfigured",
-        "The Secret has the credentials for the key service.",
+        "The Secret contains the credentials for the key service.",
         NOTHING,
     ),
     Reason(
@@ -134,32 +137,35 @@ _REASONS = (
     ),
     Reason(
         "AmbientIdentityAssumed",
-        "The spec has no credentials for the key service; the operator assumes an identity of the"
-        " node.",
+        "The spec has no credentials for the key service; the operator assumes that the node "
+        "provides an identity.",
         "Annotate the ServiceAccount, or name a Secret in spec.unseal.credentialsSecretRef.",
     ),
     Reason(
         "SecretAccessPending",
         "The provisioner has not granted access to the Secrets of this cluster yet.",
-        "Wait a minute; then check the OpenBaoTenant of the namespace and the provisioner.",
+        "Wait a minute. If it persists, check the OpenBaoTenant of the namespace and the "
+        "provisioner.",
     ),
     Reason(
         "TransientError",
-        "A request to the API server or to a server failed and is retried.",
-        "Wait; retries back off to a minute. Then read the log of the operator for this cluster.",
+        "A request to the API server or to a server failed; the operator retries it.",
+        "Wait; the operator retries at least once a minute. If it persists, read the operator log "
+        "for this cluster.",
     ),
     Reason(
         "ImageRegistryUnavailable",
-        "The registry of an image or its signature could not be reached.",
-        "Wait; then check the registry and the network path from the operator to it.",
+        "The operator could not reach the registry of an image or of its signature.",
+        "Wait; the operator retries. If it persists, check the registry and the network path from "
+        "the operator to it.",
     ),
-    # --- a person paused or switched off something
+    # --- a user paused the cluster
     Reason(
         "Paused",
         "spec.paused is true: the operator changes nothing.",
         "Set spec.paused to false to resume.",
     ),
-    # --- a person must act
+    # --- a user must act
     Reason(
         "InvalidSpec",
         "The spec violates a rule; nothing was changed.",
@@ -178,7 +184,7 @@ _REASONS = (
     Reason(
         "ForeignObject",
         "An object with a name that the cluster needs has another owner.",
-        "Delete or rename the object, or adopt it with the annotation openbao.org/adopt.",
+        "Delete the object, or let the operator adopt it with the annotation openbao.org/adopt.",
     ),
     Reason(
         "Rejected",
@@ -193,7 +199,7 @@ _REASONS = (
     Reason(
         "TLSSecretMissing",
         "The Secret with the server certificate does not exist.",
-        "Wait for the operator to write it, or create it when tls.mode is External.",
+        "Wait until the operator writes it. If tls.mode is External, create it.",
     ),
     Reason(
         "TLSSecretInvalid",
@@ -203,27 +209,28 @@ _REASONS = (
     Reason(
         "CertificateNotServed",
         "Some servers do not serve the newest certificate yet.",
-        "Wait; a server that has not reloaded it within five minutes is replaced.",
+        "Wait; the operator replaces a server that has not reloaded it within five minutes.",
     ),
     Reason(
         "ACMECacheInvalid",
         "The PVC that the servers share in mode ACME cannot be used.",
-        "Read the message: it names the PVC and the requirement.",
+        "Read the message: it names the PVC and the requirement that it does not meet.",
     ),
     Reason(
         "AuditFileStorageInvalid",
         "The PVC for the files of audit devices cannot be used.",
-        "Read the message: it names the PVC and the requirement.",
+        "Read the message: it names the PVC and the requirement that it does not meet.",
     ),
     Reason(
         "CASecretMissing",
         "The Secret with the CA certificate does not exist.",
-        "Restore it from a backup; with a new CA every client has to trust a new certificate.",
+        "Restore it from a backup; with a new CA, every client must trust a new certificate.",
     ),
     Reason(
         "UnsealKeyChanged",
         "The content of the Secret with the unseal key differs from the key of the servers.",
-        "Restore the former content; a new key needs an id and a file of its own.",
+        "Restore the former content. To change the key, add the new key as a separate entry with "
+        "its own ID.",
     ),
     Reason(
         "UnsealKeyRotationRefused",
@@ -238,18 +245,18 @@ _REASONS = (
     Reason(
         "RootTokenMissing",
         "The Secret with the root token does not exist, and the operator needs it.",
-        "Restore the Secret, or put a token there that may write auth methods and policies.",
+        "Restore the Secret, or create it with a token that may write auth methods and policies.",
     ),
     Reason(
         "SelfInitFailed",
         "A self-init request failed, so the first server did not become usable.",
-        "Read the log that the message names, correct the request, and delete the objects that it"
-        " names.",
+        "Read the log that the message names, correct the request, and delete the objects that "
+        "the message names.",
     ),
     Reason(
         "ImageVersionMismatch",
         "The tag of spec.image differs from spec.version.",
-        "Correct one of the two, or name the image by its digest alone.",
+        "Correct one of the two, or reference the image by its digest only.",
     ),
     Reason(
         "ImageVerificationFailed",
@@ -269,7 +276,7 @@ _REASONS = (
     Reason(
         "MultipleLeaders",
         "More than one server reports that it is the active node.",
-        "Wait one minute; then check the network between the pods.",
+        "Wait a minute. If it persists, check the network between the pods.",
     ),
     Reason(
         "Sealed",
@@ -305,7 +312,7 @@ _REASONS = (
     Reason(
         "AdmissionPoliciesMissing",
         "Admission policies of this operator are missing, or differ from those of its release.",
-        "Apply the overlay of this release again; deploy/admission has the policies.",
+        "Apply the overlay of this release again; deploy/admission contains the policies.",
     ),
     # --- who can get in
     Reason("OperatorLoginTrusted", "OpenBao trusts the operator's tokens.", NOTHING),
@@ -323,7 +330,7 @@ _REASONS = (
     Reason("UserLoginFound", "The self-init requests set up a login for users.", NOTHING),
     Reason(
         "RecoveryKeysOnly",
-        "Users have no login besides the recovery keys.",
+        "Users have no login other than the recovery keys.",
         "Keep the shares safe, or set up a login for users in spec.selfInit.requests.",
     ),
     Reason(
@@ -339,17 +346,17 @@ _REASONS = (
     ),
     Reason(
         "OperatorLoginRefused",
-        "OpenBao knows the operator and denies it a required request.",
+        "OpenBao recognizes the operator but denies it a required request.",
         "Follow the message.",
     ),
     Reason(
         "OperatorLoginOutdated",
         "The API server signs tokens with keys that OpenBao does not trust.",
-        "Write the new keys to auth/jwt-operator/config; docs/first-boot.md says how.",
+        "Write the new keys to auth/jwt-operator/config; docs/first-boot.md describes how.",
     ),
     Reason(
         "OIDCBootstrapConfigurationInvalid",
-        "The login of the operator cannot work as the spec configures it.",
+        "The spec configures a login for the operator that cannot work.",
         "Correct the field that the message names.",
     ),
 )

@@ -15,10 +15,11 @@ COMPLETED: Final = "Completed"
 """The condition of an OpenBaoBackup: True once there is a snapshot; False says why there is none
 yet, or why there never will be; Unknown when the result is unknown."""
 
-_SEE_BACKUPS = "Read status.message of the newest OpenBaoBackup and do what it says."
+_SEE_BACKUPS = "Read status.message of the newest OpenBaoBackup, and follow it."
 
 _TEST = (
-    "Set spec.backup.restoreTest, or `kubectl annotate obackup <name> openbao.org/test-restore=1`."
+    "Set spec.backup.restoreTest, or run `kubectl annotate obackup <name> "
+    "openbao.org/test-restore=1`."
 )
 
 BACKUP_REASONS: tuple[Reason, ...] = (
@@ -31,44 +32,53 @@ BACKUP_REASONS: tuple[Reason, ...] = (
         "Wait; the OpenBaoRestore that the message names shows the progress.",
     ),
     Reason("LastBackupSucceeded", "The last snapshot was stored.", NOTHING),
-    Reason("NoBackupYet", "No snapshot was attempted yet.", NOTHING),
+    Reason("NoBackupYet", "No snapshot has been attempted yet.", NOTHING),
     Reason("BackupFailed", "The last snapshot was not stored.", _SEE_BACKUPS),
     Reason(
         "BackupOverdue",
         "A scheduled snapshot has been waiting for longer than one period of the schedule.",
         _SEE_BACKUPS,
     ),
-    # --- whether a snapshot was restored to see that it can be (BackupProven)
+    # --- restore tests (BackupProven)
     Reason(
         "RestoreTestPassed", "A snapshot was restored into a test server and verified.", NOTHING
     ),
     Reason("NeverTested", "No snapshot of the cluster has been tested.", _TEST),
     Reason(
         "RestoreTestRunning",
-        "A snapshot is being tested for the first time.",
+        "The first restore test of the cluster is running.",
         "Wait; a test takes a few minutes. status.backup.restoreTest shows the progress.",
     ),
     Reason(
         "RestoreTestFailed",
-        "The snapshot that was tested last cannot be restored.",
-        "Look up the reason of the message in docs/restore-test.md; take a new snapshot.",
+        "The last restore test failed: the snapshot is not reliable.",
+        "Look up the reason that the message names in docs/restore-test.md, and take a new "
+        "snapshot.",
     ),
     Reason(
         "RestoreTestInconclusive",
-        "The last test could not be completed, and says nothing about the snapshot.",
-        "Look up the reason of the message in docs/restore-test.md, and request the test again.",
+        "The last restore test did not complete, so it is unknown whether the snapshot can be "
+        "restored.",
+        "Look up the reason that the message names in docs/restore-test.md, and request the test "
+        "again.",
     ),
     Reason(
         "RestoreTestStale",
-        "The last successful test is older than the spec allows, or of another version.",
+        "The last successful restore test is older than the spec allows, or used another OpenBao "
+        "version.",
         _TEST,
     ),
 )
 
-_ANOTHER = "Correct what the message says; the next snapshot is tried at its time, or ask for one."
+_ANOTHER = (
+    "Correct the cause that the message names. Then run `kubectl bao backup <cluster>`, or wait "
+    "for the next scheduled backup."
+)
 _RUN_REASONS = (
     # --- on the way
-    Reason("ClusterMissing", "The cluster does not exist, or is being deleted.", "Create it."),
+    Reason(
+        "ClusterMissing", "The cluster does not exist, or is being deleted.", "Create the cluster."
+    ),
     Reason("Paused", "The cluster is paused.", "Set its spec.paused to false."),
     Reason("BackupNotConfigured", "The cluster has no spec.backup.", "Set spec.backup."),
     Reason(
@@ -77,17 +87,17 @@ _RUN_REASONS = (
     Reason("Hibernated", "The cluster is hibernated.", "Set its spec.hibernate to false."),
     Reason(
         "RestorePending",
-        "A restore of the cluster comes first.",
+        "A restore of the cluster takes precedence.",
         "Wait until it ends; status.operationLock of the cluster names it.",
     ),
     Reason(
         "UpgradePending",
-        "An upgrade of the cluster comes first.",
+        "An upgrade of the cluster takes precedence.",
         "Wait until it ends; the condition Upgrading of the cluster shows the progress.",
     ),
     Reason(
         "UpgradeLockMissing",
-        "The backup belongs to an upgrade, which has not begun.",
+        "The backup belongs to an upgrade that has not begun.",
         "Wait for the upgrade, or delete the backup.",
     ),
     Reason(
@@ -98,13 +108,13 @@ _RUN_REASONS = (
     Reason("ExecutorNotReady", "The Job cannot be created yet.", "Follow the message."),
     Reason(
         "BackupPrepared",
-        "The key of the snapshot is recorded; the Job is created next.",
+        "The key of the snapshot is recorded; the operator creates the Job next.",
         "Wait a few seconds.",
     ),
     Reason(
         "TargetChanged",
         "The store of the cluster changed before the Job was created.",
-        "Wait a few seconds; a new key is recorded.",
+        "Wait a few seconds; the operator records a new key.",
     ),
     Reason(
         "BackupRunning", "A Job takes the snapshot.", "Wait; the log of the Job shows the progress."
@@ -121,11 +131,15 @@ _RUN_REASONS = (
     Reason("JobNotStarted", "No pod of the Job started.", _ANOTHER),
     Reason("JobRefused", "The API server rejects the Job.", _ANOTHER),
     Reason("ForeignObject", "An object with the name of the Job has another owner.", _ANOTHER),
-    Reason("InvalidSpec", "The spec cannot be executed.", "Create another OpenBaoBackup."),
+    Reason(
+        "InvalidSpec",
+        "The spec is invalid.",
+        "Create another OpenBaoBackup with a valid spec; the spec is immutable.",
+    ),
     Reason(
         "OutcomeUnknown",
-        "The Job was deleted without a report: the snapshot may exist or not.",
-        "Check the store; a snapshot without a manifest is incomplete.",
+        "The Job succeeded without a report, or was deleted: the snapshot may or may not exist.",
+        "Check the store: a snapshot without a manifest is incomplete.",
     ),
 )
 RUN_REASONS: Final[Mapping[str, Reason]] = {reason.name: reason for reason in _RUN_REASONS}
@@ -139,4 +153,4 @@ FAILURES: Final[Mapping[FailureClass | None, str]] = {
     "Verification": "VerificationFailed",
     None: "JobFailed",
 }
-"""The reason for what a job says that failed."""
+"""The reason of each failure class that a Job reports."""

@@ -1,4 +1,4 @@
-"""Reasons about the ways to the servers and from them. Uses contracts.conditions.reason."""
+"""Reasons about connections to and from the servers. Uses contracts.conditions.reason."""
 
 from contracts.conditions.reason import NOTHING, Reason
 
@@ -11,7 +11,7 @@ NETWORKING_REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         "ServiceAccountAnnotationsMissing",
-        "The ServiceAccount has another owner, and lacks annotations of the spec.",
+        "The ServiceAccount has another owner and lacks annotations of the spec.",
         "Set the annotations on the ServiceAccount, or remove them from the spec.",
     ),
     Reason(
@@ -29,29 +29,30 @@ NETWORKING_REASONS: tuple[Reason, ...] = (
         "The NetworkPolicies do not name each address behind the Service of the API server.",
         "Set spec.network.apiServerEndpointIPs to the addresses of the API server.",
     ),
-    Reason("IngressIntegrationReady", "The Ingress is as ready as the spec asks.", NOTHING),
+    Reason("IngressIntegrationReady", "The Ingress meets spec.ingress.readinessMode.", NOTHING),
     Reason(
         "IngressAddressMissing",
         "No ingress controller has published an address for the Ingress.",
-        "Check the ingress controller of its class; see spec.ingress.className.",
+        "Check the ingress controller of the class in spec.ingress.className.",
     ),
     Reason("GatewayIntegrationReady", "The Gateway accepts the route.", NOTHING),
     Reason(
         "GatewayAPIMissing",
         "The API server does not serve the Gateway API, or lacks a required kind of it.",
-        "Install the CustomResourceDefinitions of the Gateway API; the operator notices them at "
-        "once.",
+        "Install the CustomResourceDefinitions of the Gateway API. The operator requires no "
+        "restart.",
     ),
     Reason(
         "GatewayVersionUnsupported",
-        "The installed Gateway API serves no version that the operator, or the controller of the "
-        "GatewayClass, knows.",
-        "Install a release of the Gateway API that both know.",
+        "The operator or the gateway controller does not support the installed version of the "
+        "Gateway API.",
+        "Install a release of the Gateway API that both support.",
     ),
     Reason(
         "GatewayReferenceMissing",
-        "The Gateway does not exist, or does not admit routes of this namespace.",
-        "Create it, have its owner set allowedRoutes, or correct spec.gateway.gatewayRef.",
+        "The Gateway does not exist, or does not allow routes from this namespace.",
+        "Create the Gateway, ask its owner to set allowedRoutes, or correct "
+        "spec.gateway.gatewayRef.",
     ),
     Reason(
         "GatewayClassMissing",
@@ -61,11 +62,11 @@ NETWORKING_REASONS: tuple[Reason, ...] = (
     Reason(
         "GatewayClassPending",
         "No controller has accepted the GatewayClass yet.",
-        "Wait a minute; then check that the gateway controller runs.",
+        "Wait a minute. If it persists, check that the gateway controller is running.",
     ),
     Reason(
         "GatewayClassNotAccepted",
-        "The controller of the GatewayClass refuses it.",
+        "The gateway controller rejects the GatewayClass.",
         "Read the message and correct the GatewayClass.",
     ),
     Reason(
@@ -75,23 +76,24 @@ NETWORKING_REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         "GatewayNotProgrammed",
-        "The controller of the Gateway could not set it up.",
+        "The gateway controller could not configure the Gateway.",
         "Read the message and the status of the Gateway.",
     ),
     Reason(
         "GatewayProgrammingPending",
-        "The controller of the Gateway has not reported a status yet.",
-        "Wait a minute; then check that the gateway controller runs.",
+        "The gateway controller has not reported a status yet.",
+        "Wait a minute. If it persists, check that the gateway controller is running.",
     ),
     Reason(
         "GatewayRouteRefused",
-        "The Gateway rejects the route, or the policy for its connection to the servers.",
-        "Read the message of the Gateway.",
+        "The gateway controller rejects the route, or the BackendTLSPolicy for the connection to "
+        "the servers.",
+        "Read the message: it contains the reason of the gateway controller.",
     ),
     Reason("ServiceMonitorReady", "The ServiceMonitor exists.", NOTHING),
     Reason(
         "MonitoringAPIMissing",
         "The API server does not serve ServiceMonitors.",
-        "Install the Prometheus operator; the operator notices it at once.",
+        "Install the Prometheus operator. This operator requires no restart.",
     ),
 )

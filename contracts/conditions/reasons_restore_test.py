@@ -1,7 +1,7 @@
-"""How a restore test may end: reason by reason, what it means and what a person does about it.
+"""The results of a restore test: what each reason means and what a user does about it.
 
 Uses the standard library. The job of a test and managers.restore_test name no other reason; the
-table in docs/restore-test.md is made of this one.
+table in docs/restore-test.md is this one.
 """
 
 from collections.abc import Mapping
@@ -23,109 +23,128 @@ class ProofReason:
     next_step: str
 
 
-_ANEW = "Take a new snapshot and test that one; find out what changed this one."
-_AGAIN = "Mend what the message names, and ask for the test again."
+_ANEW = "Take a new snapshot and test it. Find out what changed the old one."
+_AGAIN = "Correct the cause that the message names, and request the test again."
 
 _REASONS = (
     ProofReason(
         "Restored",
         "Passed",
-        "A server took the snapshot, opened it, and showed what was in it when it was taken.",
+        "A test server restored the snapshot, unsealed itself, and returned the expected data.",
         "Nothing to do.",
     ),
     ProofReason(
         "SnapshotMissing",
         "Failed",
-        "The store has no such snapshot, or no manifest beside it.",
-        "Find out who deleted it (retention keeps what is newest); take a new snapshot.",
+        "The store does not contain the snapshot or its manifest.",
+        "Find out who deleted it (retention keeps the newest snapshot), and take a new snapshot.",
     ),
     ProofReason(
         "SnapshotIncomplete",
         "Failed",
-        "The store holds less than was written, or the archive ends in the middle.",
+        "The snapshot in the store is smaller than the one that was written, or its archive is "
+        "truncated.",
         _ANEW,
     ),
     ProofReason(
         "SnapshotCorrupt",
         "Failed",
-        "The bytes in the store, or the manifest beside them, are not those that were written.",
+        "The snapshot in the store, or its manifest, differs from the one that was written.",
         _ANEW,
     ),
     ProofReason(
         "SealDiffers",
         "Failed",
-        "The key that opens the servers today does not open the snapshot.",
-        "Keep the former key for as long as its snapshots, or take a snapshot with the new key.",
+        "The current seal of the servers cannot decrypt the snapshot.",
+        "Keep the former key as long as you keep its snapshots, or take a snapshot with the new "
+        "key.",
     ),
     ProofReason(
         "VersionDiffers",
         "Failed",
-        "Another version of OpenBao took the snapshot than the servers run today.",
-        "Take a new snapshot after each upgrade; restore an old one with a server of its version.",
+        "The snapshot was taken with an OpenBao version other than the current version of the "
+        "servers.",
+        "Take a new snapshot after each upgrade. Restore an old snapshot with servers of its "
+        "version.",
     ),
     ProofReason(
         "StaysSealed",
         "Failed",
-        "The server took the snapshot and could not open it, or did not come back with its data.",
-        "Read the log of the server in the pod of the test: an audit device whose folder the "
-        "server cannot write keeps it sealed, too.",
+        "The test server accepted the snapshot, but did not unseal itself with the restored data "
+        "in time.",
+        "Read the log of the server in the pod of the test. A server also stays sealed if it "
+        "cannot write to the directory of an audit device.",
     ),
-    ProofReason("ClusterIDDiffers", "Failed", "The data are those of another cluster.", _ANEW),
     ProofReason(
-        "IndexTooLow", "Failed", "The restored data end before the snapshot was taken.", _ANEW
+        "ClusterIDDiffers", "Failed", "The restored data belongs to another cluster.", _ANEW
+    ),
+    ProofReason(
+        "IndexTooLow",
+        "Failed",
+        "The raft log of the restored data ends before the index of the snapshot.",
+        _ANEW,
     ),
     ProofReason(
         "LoginRefused",
         "Failed",
-        "The login of backups does not work with the restored data.",
-        "Compare the role and the policy of backups with docs/first-boot.md, and take a new "
-        "snapshot.",
+        "The backup role cannot log in with the restored data.",
+        "Compare the backup role and its policy with docs/first-boot.md, and take a new snapshot.",
     ),
     ProofReason(
         "MountsDiffer",
         "Failed",
-        "The restored server has other secret engines than there were when it was taken.",
+        "The restored server does not have the same secret engines as the cluster had at the time "
+        "of the snapshot.",
         _ANEW,
     ),
     ProofReason(
         "CanaryDiffers",
         "Failed",
-        "The restored server shows another content at the path of the canary.",
+        "The restored server returns other content for the canary path.",
         _ANEW,
     ),
     ProofReason(
-        "StoreUnavailable", "Unknown", "The snapshot could not be fetched from its store.", _AGAIN
+        "StoreUnavailable",
+        "Unknown",
+        "The Job could not download the snapshot from its store.",
+        _AGAIN,
     ),
     ProofReason(
         "ServerUnavailable",
         "Unknown",
-        "The server of the test did not start, or did not answer before there was anything in it.",
-        "Read the log of the server in the pod of the test, and ask for the test again.",
+        "The test server did not start or did not respond.",
+        "Read the log of the server in the pod of the test, and request the test again.",
     ),
-    ProofReason("PreparationFailed", "Unknown", "The test could not be prepared.", _AGAIN),
+    ProofReason(
+        "PreparationFailed",
+        "Unknown",
+        "The operator or the Job could not prepare the test.",
+        _AGAIN,
+    ),
     ProofReason(
         "NothingToTest",
         "Unknown",
-        "A test was asked for where there is no snapshot.",
-        "Ask at an OpenBaoBackup of this cluster whose phase is Completed.",
+        "A test was requested on an OpenBaoBackup that has no snapshot to test.",
+        "Request the test on an OpenBaoBackup of this cluster whose phase is Completed.",
     ),
     ProofReason(
         "JobFailed",
         "Unknown",
-        "The job of the test ended without a word: it was evicted, or ran out of time or memory.",
-        "Read the events of the job, and ask for the test again.",
+        "The Job of the test ended without a report: it was evicted, or ran out of time or memory.",
+        "Read the events of the Job, and request the test again.",
     ),
     ProofReason(
         "JobNotStarted",
         "Unknown",
         "The pod of the test did not start.",
-        "Read the events of the pod: an image, a volume or a quota; then ask for the test again.",
+        "Read the events of the pod for a problem with an image, a volume or a quota, and request "
+        "the test again.",
     ),
     ProofReason(
         "JobGone",
         "Unknown",
-        "The job of the test was deleted before it said anything.",
-        "Ask for the test again.",
+        "The Job of the test was deleted before it reported a result.",
+        "Request the test again.",
     ),
 )
 

@@ -12,55 +12,59 @@ PROVISIONED: Final = "Provisioned"
 """The one condition type of a tenant."""
 
 _REASONS = (
-    Reason("Provisioned", "Clusters of the namespace are served.", NOTHING),
+    Reason("Provisioned", "The operator manages the clusters of the namespace.", NOTHING),
     Reason(
         "Provisioning",
-        "Rights and bounds are being written into the namespace, or its quota is being counted.",
-        "Wait; if it lasts more than a minute, read the log of the provisioner.",
+        "The provisioner is writing Roles and limits into the namespace, or Kubernetes is "
+        "calculating its quota.",
+        "Wait. If it takes more than a minute, read the log of the provisioner.",
     ),
     Reason(
         "Deleting",
-        "The tenant is being deleted and its namespace still has clusters, which go on until they "
-        "are gone.",
-        "Delete the clusters that the message names, or wait for them.",
+        "The tenant is being deleted, and its namespace still contains clusters. The operator "
+        "manages them until they are deleted.",
+        "Delete the clusters that the message names, or wait for their deletion.",
     ),
     Reason(
         "SecurityViolation",
-        "The tenant asks for a namespace that it may not ask for; nothing was written there.",
-        "Delete it. A tenant for your own namespace belongs into that namespace; one for another "
-        "namespace into the operator's, where an administrator puts it.",
+        "The tenant requests a namespace that it is not allowed to request; nothing was written "
+        "there.",
+        "Delete the tenant. Create a tenant for your own namespace in that namespace. A tenant "
+        "for another namespace must be created in the namespace of the operator, by an "
+        "administrator.",
     ),
     Reason(
         "Conflict",
-        "An older OpenBaoTenant targets the same namespace, and it alone counts.",
+        "An older OpenBaoTenant targets the same namespace and takes precedence.",
         "Delete one of the two.",
     ),
     Reason(
         "InvalidSpec",
-        "The spec cannot be read.",
+        "The spec is invalid.",
         "Correct the field that the message names.",
     ),
     Reason(
         "NamespaceNotFound",
         "The namespace does not exist.",
-        "Create it; the tenant notices within a minute.",
+        "Create the namespace; the provisioner detects it within a minute.",
     ),
     Reason(
         "NamespaceTerminating",
-        "The namespace is being deleted, and nothing can be created in it.",
-        "Wait until it is gone, or delete the tenant.",
+        "The namespace is being deleted, so nothing can be created in it.",
+        "Wait until the namespace is deleted, or delete the tenant.",
     ),
     Reason(
         "ForeignObject",
-        "An object of the name that the tenant needs belongs to somebody else, and stays as it is.",
-        "Delete the object that the message names, or hand it over: annotate it with "
+        "An object with a name that the tenant needs has another owner; the provisioner does not "
+        "change it.",
+        "Delete the object that the message names, or let the tenant adopt it: annotate it with "
         "openbao.org/adopt=<name of the tenant>.",
     ),
     Reason(
         "RejectedByServer",
-        "The API server refuses an object of the tenant.",
-        "Do what the message says: a right that the delegate lacks, a policy, or a bound in "
-        "spec.quota or spec.limitRange that cannot be.",
+        "The API server rejects an object of the tenant.",
+        "Correct the cause that the message names: a right that the delegate lacks, a policy, or "
+        "an invalid limit in spec.quota or spec.limitRange.",
     ),
 )
 TENANT_REASONS: Final = {reason.name: reason for reason in _REASONS}

@@ -1,4 +1,4 @@
-"""Reasons about changes of the version, and the condition that tells of them.
+"""Reasons about changes of the version, and the condition that reports them.
 
 Uses contracts.conditions.reason and contracts.conditions.condition_type. Part of
 contracts.conditions.reasons and of contracts.conditions.catalogue; docs/upgrade.md says what to do
@@ -12,8 +12,8 @@ from contracts.conditions.reason import Reason
 from contracts.conditions.reasons_workload import QUESTION_REFUSED
 
 _RETRY = (
-    "Do what the message says, then set spec.upgrade.requests.retry to a new text, or ask for "
-    "another version."
+    "Follow the message. Then set spec.upgrade.requests.retry to a new value, or change "
+    "spec.version."
 )
 
 UPGRADE_REASONS: tuple[Reason, ...] = (
@@ -35,19 +35,20 @@ UPGRADE_REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         "ClusterNotReady",
-        "An upgrade does not begin while a preflight check fails.",
+        "The upgrade has not begun, because a preflight check fails.",
         "Read the message; the upgrade begins once the check passes.",
     ),
     Reason(
         "QuorumLost",
-        "So few servers are healthy that the loss of one more would stop all writes.",
+        "Too few servers are healthy: if one more fails, the cluster loses its quorum and stops "
+        "all writes.",
         "Repair the servers that the message names; the upgrade then continues.",
     ),
     # --- it may not begin
     Reason(
         "InvalidVersion",
         "spec.version is not a semantic version.",
-        "Write MAJOR.MINOR.PATCH.",
+        "Set spec.version to a version of the form MAJOR.MINOR.PATCH.",
     ),
     Reason(
         "VersionPairRefused",
@@ -60,7 +61,7 @@ UPGRADE_REASONS: tuple[Reason, ...] = (
     Reason("PodNotReady", "A server of the new version did not become ready in time.", _RETRY),
     Reason(
         "HealthCheckFailed",
-        "The servers are ready, and the leader did not report them as healthy in time.",
+        "The servers are ready, but the leader did not report them as healthy in time.",
         _RETRY,
     ),
     Reason(
@@ -73,17 +74,18 @@ UPGRADE_REASONS: tuple[Reason, ...] = (
     Reason(
         "BlueGreenHold",
         "A blue/green upgrade waits for a user.",
-        "Read the message; then set promote, retry or rollback of spec.upgrade.requests to a new "
-        "text.",
+        "Read the message; then set promote, retry or rollback in spec.upgrade.requests to a new "
+        "value.",
     ),
     Reason(
         "UpgradeRollback",
-        "A blue/green upgrade is rolled back, or was and does not begin again automatically.",
+        "A blue/green upgrade is being rolled back, or was rolled back and does not restart "
+        "automatically.",
         _RETRY,
     ),
     Reason(
         "BreakGlassRequired",
-        "A rollback failed; the operator does not change the servers until a user has decided.",
+        "A rollback failed; the operator does not change the servers until a user acknowledges it.",
         "Follow status.breakGlass.steps, then set spec.breakGlassAck to status.breakGlass.nonce.",
     ),
 )
@@ -138,7 +140,7 @@ UPGRADE_TYPES: tuple[ConditionType, ...] = (
     ConditionType(
         "Upgrading",
         "neutral",
-        "An upgrade is in progress; absent before the first one.",
+        "An upgrade is in progress; absent before the first upgrade.",
         ("InProgress", "Idle", "Paused", *UPGRADE_PROGRESS, *UPGRADE_TROUBLE, *_OBSTACLES),
     ),
 )

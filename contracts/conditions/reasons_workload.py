@@ -20,33 +20,33 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     Reason(
         "Hibernating",
         "The servers are stopping, because spec.hibernate is true.",
-        "Wait; the servers end within two minutes. Then read the events of the pods that are left.",
+        "Wait; the servers stop within two minutes. If not, read the events of the remaining pods.",
     ),
     Reason(
         "Waking",
         "The servers resume from hibernation.",
-        "Wait; a server becomes ready within a minute of its start. Then read the events and the "
-        "log of its pod.",
+        "Wait; a server becomes ready within a minute of its start. If not, read the events and "
+        "the log of its pod.",
     ),
     Reason(
         "Fencing",
-        "A server of spec.fencedPods is being stopped.",
-        "Wait; the server ends within two minutes. Then read the events of its pod.",
+        "A server in spec.fencedPods is being stopped.",
+        "Wait; the server stops within two minutes. If not, read the events of its pod.",
     ),
     Reason(
         "PodsFenced",
-        "Servers of spec.fencedPods are stopped.",
-        "Remove a pod from the list to start its server again.",
+        "Servers in spec.fencedPods are stopped.",
+        "Remove a pod from spec.fencedPods to start its server again.",
     ),
     Reason(
         "FencingRefused",
-        "A server of spec.fencedPods is not stopped: the quorum needs it, or no server has that "
-        "name.",
-        "Repair the other servers, or remove the pod that the message names from the list.",
+        "A server in spec.fencedPods is not stopped: the quorum requires it, or no server has "
+        "that name.",
+        "Repair the other servers, or remove the pod that the message names from spec.fencedPods.",
     ),
     Reason(
         "Maintenance",
-        "spec.maintenance.enabled is true: the operator defers what can wait.",
+        "spec.maintenance.enabled is true: the operator replaces no pods and removes no servers.",
         "Set spec.maintenance.enabled to false when the maintenance is over.",
     ),
     # --- the data volumes (StorageConfigured)
@@ -61,22 +61,22 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     Reason(
         "StorageClassPending",
         "Some PVCs are not bound yet.",
-        "Wait; then check that the StorageClass exists, and read the events of the PVC.",
+        "Wait. If it persists, check that the StorageClass exists, and read the events of the PVC.",
     ),
     Reason(
         "StorageResizing",
         "The data volumes are being resized.",
-        "Wait; then read the events of the PVCs, and the log of the storage driver.",
+        "Wait. If it persists, read the events of the PVCs, and the log of the storage driver.",
     ),
     Reason(
         "StorageResizeNotSupported",
-        "The API server lets a volume claim not grow; the servers go on with what they have.",
-        "Let the StorageClass expand volumes (allowVolumeExpansion), or move to a new cluster.",
+        "The API server does not allow a PVC to grow; the servers keep the size that they have.",
+        "Set allowVolumeExpansion of the StorageClass to true, or move the data to a new cluster.",
     ),
     Reason(
         "StorageResizeFailed",
-        "The storage driver could not resize a volume, and retries.",
-        "Fix the cause that the message names, in the storage or its quota.",
+        "The storage driver could not resize a volume; it retries.",
+        "Correct the cause that the message names, in the storage system or its quota.",
     ),
     Reason(
         "StorageShrinkNotSupported",
@@ -85,18 +85,20 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         "StorageClassChangeNotSupported",
-        "A volume has another StorageClass than the spec asks for, and that cannot change.",
-        "Restore the former class, or move the data to a new cluster.",
+        "The StorageClass of a volume differs from the spec, and the class of a volume cannot be "
+        "changed.",
+        "Restore the former class in the spec, or move the data to a new cluster.",
     ),
     Reason(
         "VolumeLost",
-        "The volume of a server is lost, or goes as soon as its pod ends.",
-        "Do what the message says while all other servers are ready.",
+        "The volume of a server is lost, or will be deleted when its pod ends.",
+        "Follow the message while all other servers are ready.",
     ),
     Reason(
         "RecreatingStatefulSet",
-        "The StatefulSet is recreated around its running pods.",
-        "Wait; no pod is restarted. If it lasts, the message names what it waits for.",
+        "The operator is recreating the StatefulSet; its pods keep running.",
+        "Wait; no pod is restarted. If it persists, the message names what the operator is "
+        "waiting for.",
     ),
     Reason(
         "StatefulSetImmutable",
@@ -106,24 +108,27 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     # --- servers that another operator made (Adopted)
     Reason(
         "AdoptionPending",
-        "Another operator made the servers; they run on, and nothing of them is changed.",
-        "Set spec.runtime.restartAt when the servers may be replaced, one after the other.",
+        "Another operator created the servers. They keep running, and this operator does not "
+        "change them.",
+        "Set spec.runtime.restartAt when the servers may be replaced, one at a time.",
     ),
     Reason(
         "Adopting",
-        "The servers that another operator made become this operator's own.",
-        "Wait; pods are labelled and the StatefulSet is made anew, and no server ends for it.",
+        "This operator is adopting the servers that another operator created.",
+        "Wait; the operator labels the pods and recreates the StatefulSet. No server is stopped.",
     ),
     Reason(
         "AdoptionRefused",
-        "Servers that another operator made cannot be taken over; nothing was changed.",
-        "Do what the message says, or go on with the operator that made them; see docs/migrate.md.",
+        "This operator cannot adopt the servers that another operator created; nothing was "
+        "changed.",
+        "Follow the message, or keep using the operator that created them; see docs/migrate.md.",
     ),
     # --- the number of servers
     Reason(
         "Scaling",
         "Servers are being added, or removed one at a time.",
-        "Wait; removing a server takes about half a minute. The message names what it waits for.",
+        "Wait; removing a server takes about half a minute. The message names what the operator "
+        "is waiting for.",
     ),
     Reason(
         "ScaleDownBlocked",
@@ -138,29 +143,29 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         BUDGET_CLOSED,
-        "A PodDisruptionBudget does not allow the next eviction: a node is drained, or a server "
-        "is away.",
-        "Wait for the drain; remove a budget of another owner over the servers, which the message"
-        " names.",
+        "A PodDisruptionBudget does not allow the next eviction: a node is being drained, or a "
+        "server is not ready.",
+        "Wait for the drain to end. If the message names a PodDisruptionBudget of another owner, "
+        "remove it.",
     ),
     Reason(
         "StaleVolume",
-        "A volume with the data of an earlier server keeps a new one from starting.",
-        "Delete the PVC that the message names, if its data is not needed.",
+        "A volume contains the data of an earlier server, so the new server cannot start.",
+        "Delete the PVC that the message names, if you do not need its data.",
     ),
     Reason(
         "PodStuckTerminating",
         "A pod has been terminating for too long, and its node has not confirmed the termination.",
-        "Bring the node back; or make sure that it is off, and follow the message.",
+        "Recover the node; or make sure that it is off, and follow the message.",
     ),
     Reason(
         "ServerOutsideRaft",
         "A running server is not a member of the raft cluster, so its data is outdated.",
-        "Follow the message: with an empty volume the server joins again.",
+        "Follow the message: with an empty volume the server joins the raft cluster again.",
     ),
     Reason(
         "EvenReplicas",
-        "An even number of servers tolerates no more failures than one server less.",
+        "An even number of servers tolerates no more failures than one server fewer.",
         "Set spec.replicas to an odd number.",
     ),
     # --- the read replicas
@@ -168,48 +173,55 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     Reason(
         "ReadReplicasNotReady",
         "Some read replicas are not ready.",
-        "Wait a few minutes; then read the events and the logs of the pods that the message names.",
+        "Wait a few minutes. If it persists, read the events and the logs of the pods that the "
+        "message names.",
     ),
     Reason(
         "NoReadyReadReplicas",
         "No read replica is ready.",
-        "Wait a few minutes; then read the events and the logs of the pods that the message names.",
+        "Wait a few minutes. If it persists, read the events and the logs of the pods that the "
+        "message names.",
     ),
     Reason(
         "ReadReplicasLeaving",
         "Read replicas are being removed from the raft cluster, one at a time.",
-        "Wait; each takes about half a minute. The message names what it waits for.",
+        "Wait; each takes about half a minute. The message names what the operator is waiting for.",
     ),
     Reason(
         "ReadReplicasMissing",
         "Some read replicas have not joined the raft cluster yet.",
-        "Wait a minute; then read the logs of their pods.",
+        "Wait a minute. If it persists, read the logs of their pods.",
     ),
     Reason(
         "MembersUnexpected",
-        "The raft cluster has members that the spec does not contain.",
+        "The raft cluster has members that are not in the spec.",
         "Compare `bao operator raft list-peers` with the spec; remove or demote the surplus "
         "members.",
     ),
     Reason(
         "ReadReplicaVotes",
-        "A read replica is a voter, so it is neither replaced nor removed.",
-        "Demote it as the message says.",
+        "A read replica is a voter, so the operator does not replace or remove it.",
+        "Demote it as the message describes.",
     ),
     Reason(
         "ReadReplicaRemovalRefused",
         "OpenBao does not allow the operator to remove a read replica from the raft cluster.",
         "Follow the message.",
     ),
-    Reason("ReadServingAvailable", "Read replicas serve reads themselves.", NOTHING),
+    Reason(
+        "ReadServingAvailable",
+        "Read replicas serve reads, instead of forwarding them to the leader.",
+        NOTHING,
+    ),
     Reason(
         "StandbyReadsNotServed",
-        "This version of OpenBao forwards every read to the leader, from read replicas too.",
-        "Nothing to do; OpenBao 2.5.0 and later serve reads from them.",
+        "In this version of OpenBao, read replicas forward every read to the leader.",
+        "Nothing to do; in OpenBao 2.5.0 and later, read replicas serve reads.",
     ),
     Reason(
         "PodsNotServingReads",
         "No read replica is ready to serve reads.",
-        "Wait a few minutes; then read the events and the logs of the pods that the message names.",
+        "Wait a few minutes. If it persists, read the events and the logs of the pods that the "
+        "message names.",
     ),
 )

@@ -25,7 +25,7 @@ BAD = {
 
 # what status.backup says, status and reason of BackupHealthy, a part of its message
 HEALTHY: tuple[tuple[dict[str, Any], str, str, str], ...] = (
-    ({}, "Unknown", "NoBackupYet", "No snapshot was attempted yet"),
+    ({}, "Unknown", "NoBackupYet", "No snapshot has been attempted yet"),
     (
         {"nextScheduledBackup": "2030-01-02T03:00:00Z"},
         "Unknown",

@@ -86,7 +86,7 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
         stating(healthy(), "StorageConfigured", "False", "StorageClassPending", "data-first-1"),
         (
             "Conditions not met", "StorageConfigured  StorageClassPending", "data-first-1",
-            "Next: Wait; then check that the StorageClass exists",
+            "Next: Wait. If it persists, check that the StorageClass exists",
         ),
     ),
     "a pause": (
