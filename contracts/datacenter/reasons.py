@@ -20,22 +20,24 @@ _REASONS = (
     Reason(
         "ServicesNotRunning",
         "Services are being created, updated or deleted, or wait for their dependencies.",
-        "Wait; if it persists, `baoctl datacenter status <name>` shows what each one waits for.",
+        "Wait. If it persists, run `baoctl datacenter status <name>`: it shows what each service "
+        "waits for.",
     ),
     Reason(
         "ServicesFailed",
         "The last attempt to provision a service failed. It is retried, unless the spec or the "
         "environment has to change first.",
-        "`baoctl datacenter status <name>` shows the error of each service and the next attempt.",
+        "Run `baoctl datacenter status <name>`: it shows the error of each service and the next "
+        "attempt.",
     ),
     Reason(
         "InvalidSpec",
-        "The spec cannot be parsed or breaks a rule; existing services are not changed.",
+        "The spec cannot be parsed or violates a rule; existing services are not changed.",
         "Correct the field that the message names.",
     ),
     Reason(
         "Maintenance",
-        "spec.state is Maintenance: services are observed, and not changed.",
+        "spec.state is Maintenance: services are observed but not changed.",
         "Set spec.state to Active when the maintenance is over.",
     ),
     Reason(
@@ -46,20 +48,21 @@ _REASONS = (
     Reason(
         "Deleting",
         "The datacenter is being deleted; its services are deleted first.",
-        "Wait; if it persists, the message names the remaining services. In state Maintenance or "
-        "Offline set spec.state to Draining.",
+        "Wait. If it persists, the message names the remaining services. In state Maintenance or "
+        "Offline, set spec.state to Draining.",
     ),
     Reason("AllAnswer", "Every source of services returned a valid list.", NOTHING),
     Reason(
         "SourceDegraded",
-        "A source failed or returned services that break a rule; its last valid services are kept.",
+        "A source failed or returned services that violate a rule; its last valid services are "
+        "kept.",
         "Read status.sources: it names each source and its error.",
     ),
     Reason("NoConflict", "No two sources declare a service of the same name.", NOTHING),
     Reason(
         "Conflict",
         "Two sources declare a service of the same name; the one of higher precedence is used.",
-        "Remove or rename one of the two that the message names.",
+        "Remove or rename one of the two services that the message names.",
     ),
 )
 DATACENTER_REASONS: Final = {reason.name: reason for reason in _REASONS}
