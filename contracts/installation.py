@@ -73,27 +73,27 @@ OWN_NAMESPACE = RbacManifest(
             "openbao-operator-leader-election",
             CONTROLLER,
             "own namespace",
-            "One of several replicas leads.",
+            "Leader election between the replicas.",
             LEASES,
         ),
         Held(
             "openbao-operator-tokens",
             CONTROLLER,
             "own namespace",
-            "The login of the operator in OpenBao.",
+            "Login of the operator to OpenBao.",
             OWN_TOKENS,
         ),
     ),
 )
 CLUSTER_WIDE = RbacManifest(
     "cluster-wide",
-    "Clusters of every namespace.",
+    "Manages clusters in all namespaces.",
     (
         Held(
             "openbao-operator",
             CONTROLLER,
             "everywhere",
-            "All that the controller does with clusters of every namespace.",
+            "Management of clusters in all namespaces.",
             (
                 *OWN_KINDS,
                 *OWN_WRITES,
@@ -112,25 +112,26 @@ _OWN_POD = Held(
     "openbao-operator-own-pod",
     CONTROLLER,
     "own namespace",
-    "What rights in every namespace would cover.",
+    "The operator's own pod, events, and the parameters of the admission policies.",
     (*OWN_POD, *PARAMETERS_SEEN),
 )
 NAMESPACES = RbacManifest(
     "namespaces",
-    "Clusters of the namespaces that somebody names.",
+    "Manages clusters in selected namespaces.",
     (
         Held(
             "openbao-operator-namespace",
             CONTROLLER,
             "bound elsewhere",
-            "All that the controller does in one namespace: bind it in each of WATCH_NAMESPACE.",
+            "Management of clusters in one namespace. Bind it in each namespace of "
+            "WATCH_NAMESPACE.",
             (*OWN_KINDS, *OWN_WRITES, *OBJECTS, *SECRETS),
         ),
         Held(
             "openbao-operator",
             CONTROLLER,
             "everywhere",
-            "What lies outside of every namespace; nothing of it can be written.",
+            "Read access to objects outside of these namespaces.",
             (DEFINITIONS_WATCHED, *SURROUNDINGS, *ADMISSION_SEEN, API_ENDPOINTS),
         ),
         _OWN_POD,
@@ -138,13 +139,14 @@ NAMESPACES = RbacManifest(
 )
 MULTI_TENANT = RbacManifest(
     "multi-tenant",
-    "Clusters of the namespaces that the provisioner opens: everything else is in its Roles.",
+    "Manages clusters in the namespaces of tenants. The Roles of the provisioner grant all other "
+    "rights.",
     (
         Held(
             "openbao-operator",
             CONTROLLER,
             "everywhere",
-            "Clusters and tenants are seen everywhere; nothing of them can be written.",
+            "Read access to clusters and tenants in all namespaces.",
             (
                 *OWN_KINDS,
                 *TENANTS_SEEN,
@@ -159,80 +161,81 @@ MULTI_TENANT = RbacManifest(
 )
 PROVISIONING = RbacManifest(
     "provisioner",
-    "Opens namespaces for tenants: may grant, and may use nothing of it.",
+    "Prepares the namespaces of tenants. The provisioner can grant rights but cannot use them.",
     (
         Held(
             "openbao-operator-provisioner",
             PROVISIONER,
             "everywhere",
-            "Tenants, clusters and namespaces, and nothing in them.",
+            "Tenants, clusters and namespaces, but no objects in the namespaces.",
             TENANTS,
         ),
         Held(
             "openbao-operator-provisioner",
             PROVISIONER,
             "own namespace",
-            "As whom it writes, and one of several replicas leads.",
+            "Impersonation of the delegate, and leader election between the replicas.",
             AS_DELEGATE,
         ),
         Held(
             "openbao-operator-provisioner-delegate",
             DELEGATE,
             "everywhere",
-            "What may be granted, since nobody may grant what they do not hold. No process runs "
-            "with this account.",
+            "The rights that the provisioner can grant: the account that grants a right must hold "
+            "it. No process runs with this account.",
             (*as_read(OWN_WRITES + OBJECTS, "poll"), *SECRETS, *BOUNDS),
         ),
     ),
 )
 TENANT_WATCH = RbacManifest(
     "tenant-watch",
-    "What the delegate needs besides, where TENANT_READS is watch.",
+    "Additional rights of the delegate if TENANT_READS is watch.",
     (
         Held(
             "openbao-operator-provisioner-delegate-watch",
             DELEGATE,
             "everywhere",
-            "Lists and watches that may be granted within a namespace; never of Secrets.",
+            "The verbs list and watch that can be granted in a namespace, never for Secrets.",
             as_mirrored(OWN_WRITES + OBJECTS),
         ),
     ),
 )
 OWNER_REFERENCES = RbacManifest(
     "owner-references",
-    "In addition, where the API server runs OwnerReferencesPermissionEnforcement, as OpenShift.",
+    "Required in addition if the API server runs OwnerReferencesPermissionEnforcement, as "
+    "OpenShift does.",
     (
         Held(
             "openbao-operator-owner-references",
             CONTROLLER,
             "everywhere",
-            "Without it a cluster with deletionPolicy Retain cannot be deleted there.",
+            "Deletion of clusters with deletionPolicy Retain.",
             OWNERS_CHANGED,
         ),
     ),
 )
 SHARDS = RbacManifest(
     "shards",
-    "In addition, where the clusters are divided into shards.",
+    "Required in addition if the clusters are divided into shards.",
     (
         Held(
             "openbao-operator-shards",
             CONTROLLER,
             "own namespace",
-            "Each shard has a leader of its own.",
+            "Leader election of each shard.",
             LEASES_OF_SHARDS,
         ),
     ),
 )
 DATACENTERS = RbacManifest(
     "datacenters",
-    "In addition to cluster-wide, where the operator looks after datacenters.",
+    "Required in addition to cluster-wide if the operator manages datacenters.",
     (
         Held(
             "openbao-operator-datacenters",
             CONTROLLER,
             "everywhere",
-            "The shared services of datacenters, in the namespaces that these name.",
+            "The shared services of datacenters, in the namespaces that the datacenters name.",
             FOR_DATACENTERS,
         ),
     ),

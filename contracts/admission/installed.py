@@ -18,7 +18,7 @@ NAMES: Final = tuple(sorted(policy.full_name() for policy in POLICIES))
 
 ADMISSION_SEEN: Final = (
     Right(
-        "Whether the admission policies stand as this operator knows them: read by name.",
+        "The operator checks that the admission policies match its release. It reads them by name.",
         ADMISSION_POLICY.group,
         (ADMISSION_POLICY.plural, ADMISSION_BINDING.plural),
         ("get",),
@@ -27,7 +27,8 @@ ADMISSION_SEEN: Final = (
 )
 PARAMETERS_SEEN: Final = (
     Right(
-        "Whether the admission policies know who the operator is: read by name.",
+        "The operator checks that the admission policies know its identity. It reads their "
+        "parameters by name.",
         CORE,
         (SERVICE_ACCOUNT.plural,),
         ("get",),

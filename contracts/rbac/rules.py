@@ -52,7 +52,7 @@ class Right:
 
 OWN_KINDS: tuple[Right, ...] = (
     Right(
-        "Clusters, backups and restores are watched, in every mode.",
+        "The operator watches clusters, backups and restores in every mode.",
         GROUP,
         ("openbaobackups", "openbaoclusters", "openbaorestores"),
         ("list", "watch"),
@@ -62,26 +62,27 @@ OWN_KINDS: tuple[Right, ...] = (
 
 OWN_WRITES: tuple[Right, ...] = (
     Right(
-        "A fresh look before what must not happen twice; a job looks at its own run as well.",
+        "The operator reads the current object before an action that must not happen twice. A Job "
+        "reads its own backup or restore.",
         GROUP,
         ("openbaobackups", "openbaoclusters", "openbaorestores"),
         ("get",),
     ),
     Right(
-        "Finalizers, and orders by annotation that were carried out.",
+        "The operator sets finalizers, and updates the annotations of completed requests.",
         GROUP,
         ("openbaoclusters", "openbaorestores"),
         ("patch",),
     ),
     Right(
-        "What the operator says of a cluster, a backup or a restore.",
+        "The operator writes the status of clusters, backups and restores.",
         GROUP,
         ("openbaobackups/status", "openbaoclusters/status", "openbaorestores/status"),
         ("patch",),
     ),
     Right(
-        "A job reads and writes the status of its own backup or restore, and nobody may grant what "
-        "they do not hold.",
+        "A Job reads and writes the status of its own backup or restore. The operator must hold "
+        "the rights that it grants to Jobs.",
         GROUP,
         ("openbaobackups/status", "openbaorestores/status"),
         ("get",),
@@ -93,13 +94,13 @@ OWN_WRITES: tuple[Right, ...] = (
         ("update",),
     ),
     Right(
-        "A backup for each time of the schedule; what it made itself goes when there are many.",
+        "The operator creates scheduled backups, and deletes old backups that it created.",
         GROUP,
         ("openbaobackups",),
         ("create", "delete"),
     ),
     Right(
-        "A restore with a clusterTemplate makes its cluster, and deletes it when it is Disposable.",
+        "A restore with a clusterTemplate creates its cluster, and deletes it if it is Disposable.",
         GROUP,
         ("openbaoclusters",),
         ("create", "delete"),
@@ -109,56 +110,59 @@ OWN_WRITES: tuple[Right, ...] = (
 
 OBJECTS: tuple[Right, ...] = (
     Right(
-        "Children, by owned apply: create, patch, delete by prune.",
+        "The operator applies the objects of a cluster, and deletes obsolete objects.",
         CORE,
         ("configmaps", "services", "serviceaccounts"),
         OWNED_VERBS,
     ),
-    Right("The servers.", APPS, ("statefulsets",), OWNED_VERBS),
-    Right("Who may call the servers.", NETWORKING, ("ingresses", "networkpolicies"), OWNED_VERBS),
+    Right("The StatefulSets of the servers.", APPS, ("statefulsets",), OWNED_VERBS),
+    Right("Access to the servers.", NETWORKING, ("ingresses", "networkpolicies"), OWNED_VERBS),
     Right("The quorum while nodes are drained.", POLICY, ("poddisruptionbudgets",), OWNED_VERBS),
-    Right("What the servers themselves may do.", RBAC, ("roles", "rolebindings"), OWNED_VERBS),
+    Right("The rights of the servers.", RBAC, ("roles", "rolebindings"), OWNED_VERBS),
     Right(
-        "Pods are replaced one at a time; the servers' own Role may not exceed these verbs.",
+        "The operator replaces pods one at a time. It must hold the verbs that it grants to the "
+        "servers in their Role.",
         CORE,
         ("pods",),
         ("get", "list", "watch", "patch", "update", "delete"),
     ),
     Right(
-        "A ready server is taken away through the disruption budget, as a drain does it.",
+        "The operator evicts ready servers, so that the PodDisruptionBudget applies.",
         CORE,
         ("pods/eviction",),
         ("create",),
     ),
     Right(
-        "A running server is told to read changed files again by a container beside it.",
+        "An ephemeral container makes a running server reload changed files.",
         CORE,
         ("pods/ephemeralcontainers",),
         ("patch",),
     ),
     Right(
-        "Volumes go only with deletionPolicy DeletePVCs or DeleteAll; those that servers share are "
-        "made and read by name; a volume grows, and one of a removed server is marked.",
+        "The operator creates the PVCs that servers share, resizes PVCs, and marks the PVCs of "
+        "removed servers. It deletes PVCs only with deletionPolicy DeletePVCs or DeleteAll.",
         CORE,
         ("persistentvolumeclaims",),
         OWNED_VERBS,
     ),
     Right(
-        "Backups, restores, their tests and the steps of upgrades run in Jobs, each looked at by "
-        "its name; one that never starts is taken back.",
+        "Backups, restores, restore tests and steps of upgrades run in Jobs. The operator reads "
+        "each Job by name, and deletes a Job that does not start.",
         BATCH,
         ("jobs",),
         ("get", "create", "patch", "delete"),
     ),
-    Right("What happened, told to people.", EVENTS, ("events",), ("create",)),
+    Right("The operator records events.", EVENTS, ("events",), ("create",)),
     Right(
-        "Ways in through a Gateway, always in the namespace of the cluster.",
+        "The operator creates routes and TLS policies for a Gateway, always in the namespace of "
+        "the cluster.",
         GATEWAY_API,
         ("backendtlspolicies", "httproutes", "tlsroutes"),
         OWNED_VERBS,
     ),
     Right(
-        "Whether the Gateway that a cluster names fits: read by name, never written.",
+        "The operator checks the Gateway that a cluster references. It reads the Gateway by name "
+        "and never changes it.",
         GATEWAY_API,
         ("gateways",),
         ("get",),
@@ -169,7 +173,7 @@ OBJECTS: tuple[Right, ...] = (
 
 SECRETS: tuple[Right, ...] = (
     Right(
-        "Secrets are read and written by name, never listed and never watched.",
+        "The operator reads and writes Secrets by name, and never lists or watches them.",
         CORE,
         ("secrets",),
         ("get", "create", "patch"),
@@ -178,7 +182,7 @@ SECRETS: tuple[Right, ...] = (
 """Within a namespace, where no tenant Role names each Secret."""
 
 DEFINITIONS_WATCHED = Right(
-    "Kinds that need not be there: their definitions are watched, each by its name alone.",
+    "The operator watches the definitions of optional kinds, each by name.",
     "apiextensions.k8s.io",
     ("customresourcedefinitions",),
     ("list", "watch"),
@@ -191,14 +195,15 @@ DEFINITIONS_WATCHED = Right(
 )
 DEFINITIONS_POLLED = replace(
     DEFINITIONS_WATCHED,
-    why="Kinds that need not be there: their definitions are read now and then, each by its name.",
+    why="The operator periodically reads the definitions of optional kinds, each by name.",
     verbs=("get",),
 )
 """In multi-tenant mode, where nothing but our own kinds is watched everywhere."""
 
 SURROUNDINGS: tuple[Right, ...] = (
     Right(
-        "Whether the class of a Gateway is accepted: read by name.",
+        "The operator checks whether the GatewayClass is accepted. It reads the GatewayClass by "
+        "name.",
         GATEWAY_API,
         ("gatewayclasses",),
         ("get",),
@@ -207,8 +212,8 @@ SURROUNDINGS: tuple[Right, ...] = (
 """Outside of every namespace, or the same for all."""
 
 API_ENDPOINTS = Right(
-    "Where the API server listens behind its Service, for the NetworkPolicies: the one object of "
-    "this name that the API server writes, never a list.",
+    "The NetworkPolicies contain the addresses behind the Service of the API server. The operator "
+    "reads the one object that the API server writes, by name, and never lists.",
     "discovery.k8s.io",
     ("endpointslices",),
     ("get",),
@@ -217,9 +222,10 @@ API_ENDPOINTS = Right(
 
 OWNERS_CHANGED: tuple[Right, ...] = (
     Right(
-        "Keys that a deleted cluster leaves behind lose their owner, and the next cluster of its "
-        "name becomes their owner. Where the API server runs OwnerReferencesPermissionEnforcement "
-        "(OpenShift does) that takes the right to delete the Secret; none is ever deleted.",
+        "Key Secrets that are kept after the deletion of a cluster lose their owner, and the next "
+        "cluster of that name becomes their owner. If the API server runs the admission plugin "
+        "OwnerReferencesPermissionEnforcement (as OpenShift does), this change requires the right "
+        "to delete the Secret. The operator does not delete these Secrets.",
         CORE,
         ("secrets",),
         ("delete",),
@@ -229,7 +235,8 @@ OWNERS_CHANGED: tuple[Right, ...] = (
 
 TENANTS_SEEN: tuple[Right, ...] = (
     Right(
-        "Which namespaces are open, and for which Secrets: watched, never written.",
+        "Tenants determine in which namespaces the operator may work, and with which Secrets. The "
+        "operator watches tenants and never writes them.",
         GROUP,
         ("openbaotenants",),
         ("list", "watch"),
@@ -238,9 +245,9 @@ TENANTS_SEEN: tuple[Right, ...] = (
 """Everywhere, in multi-tenant mode."""
 
 LEASES: tuple[Right, ...] = (
-    Right("The first to start makes the lease.", COORDINATION, ("leases",), ("create",)),
+    Right("The first replica creates the Lease.", COORDINATION, ("leases",), ("create",)),
     Right(
-        "Who leads, and until when.",
+        "The replicas use the Lease for leader election.",
         COORDINATION,
         ("leases",),
         ("get", "update"),
@@ -251,7 +258,7 @@ LEASES: tuple[Right, ...] = (
 
 LEASES_OF_SHARDS: tuple[Right, ...] = (
     Right(
-        "Who leads a shard, and until when.",
+        "The replicas use the Lease of each shard for leader election.",
         COORDINATION,
         ("leases",),
         ("get", "update"),
@@ -262,8 +269,8 @@ LEASES_OF_SHARDS: tuple[Right, ...] = (
 
 OWN_TOKENS: tuple[Right, ...] = (
     Right(
-        "Tokens of the operator's own ServiceAccount, each for the servers of one cluster alone: "
-        "with them it logs in to OpenBao. Nothing is stored.",
+        "The operator logs in to OpenBao with tokens of its own ServiceAccount. Each token is "
+        "valid for the servers of one cluster only, and no token is stored.",
         CORE,
         ("serviceaccounts/token",),
         ("create",),
@@ -273,28 +280,34 @@ OWN_TOKENS: tuple[Right, ...] = (
 """In the operator's own namespace."""
 
 OWN_POD: tuple[Right, ...] = (
-    Right("From which image this process runs.", CORE, ("pods",), ("get",)),
-    Right("Who leads from now on, told to people.", EVENTS, ("events",), ("create",)),
+    Right("The operator reads the image that it runs from its own pod.", CORE, ("pods",), ("get",)),
+    Right("Events about changes of the leader.", EVENTS, ("events",), ("create",)),
 )
 """In the operator's own namespace, where no rights in all namespaces cover it."""
 
 
 TENANTS: tuple[Right, ...] = (
     Right(
-        "Which namespaces are to be opened; the finalizer of a tenant.",
+        "The provisioner watches tenants and sets their finalizer.",
         GROUP,
         ("openbaotenants",),
         ("list", "watch", "patch"),
     ),
-    Right("What is said of a tenant.", GROUP, ("openbaotenants/status",), ("patch",)),
     Right(
-        "Which Secrets a cluster names, so that the controller may use these and no others.",
+        "The provisioner writes the status of tenants.",
+        GROUP,
+        ("openbaotenants/status",),
+        ("patch",),
+    ),
+    Right(
+        "The controller gets access only to the Secrets that clusters reference.",
         GROUP,
         ("openbaoclusters",),
         ("list", "watch"),
     ),
     Right(
-        "Whether the namespace of a tenant is there, and its Pod Security labels.",
+        "The provisioner checks that the namespace of a tenant exists, and sets its Pod Security "
+        "labels.",
         CORE,
         ("namespaces",),
         ("get", "patch"),
@@ -304,41 +317,43 @@ TENANTS: tuple[Right, ...] = (
 
 AS_DELEGATE: tuple[Right, ...] = (
     Right(
-        "Roles and bounds are written as the delegate, so that the API server itself checks that "
-        "no more is granted than the delegate holds.",
+        "The provisioner writes Roles and limits as the delegate, so that the API server checks "
+        "that it grants no rights that the delegate does not hold.",
         CORE,
         ("serviceaccounts",),
         ("impersonate",),
         names=("openbao-operator-provisioner-delegate",),
     ),
     Right(
-        "Whether the accounts of the controller and of the delegate are there.",
+        "The provisioner checks that the ServiceAccounts of the controller and of the delegate "
+        "exist.",
         CORE,
         ("serviceaccounts",),
         ("get",),
     ),
-    Right("The first to start makes the lease.", COORDINATION, ("leases",), ("create",)),
+    Right("The first replica creates the Lease.", COORDINATION, ("leases",), ("create",)),
     Right(
-        "Who leads, and until when.",
+        "The replicas use the Lease for leader election.",
         COORDINATION,
         ("leases",),
         ("get", "update"),
         names=("openbao-operator-provisioner",),
     ),
-    Right("Who leads from now on, told to people.", EVENTS, ("events",), ("create",)),
+    Right("Events about changes of the leader.", EVENTS, ("events",), ("create",)),
 )
 """Of the provisioner, in the operator's own namespace."""
 
 BOUNDS: tuple[Right, ...] = (
     Right(
-        "The bounds of a tenant's namespace.",
+        "The provisioner writes the ResourceQuota of a tenant's namespace.",
         CORE,
         ("resourcequotas",),
         ("get", "create", "patch", "delete"),
         names=("openbao-operator-tenant-quota",),
     ),
     Right(
-        "The defaults of containers in a tenant's namespace.",
+        "The provisioner writes the LimitRange of a tenant's namespace, with defaults for "
+        "containers.",
         CORE,
         ("limitranges",),
         ("get", "create", "patch", "delete"),

@@ -12,20 +12,20 @@ from contracts.rbac.rules import APPS, OWNED_VERBS, Right
 
 DATACENTERS: Final[tuple[Right, ...]] = (
     Right(
-        "Which datacenters there are, and which services their kind gets.",
+        "The operator watches datacenters and the service sets that apply to them.",
         GROUP,
         ("bootstrapservicesets", "datacenters"),
         ("list", "watch"),
     ),
-    Right("The finalizer of a datacenter.", GROUP, ("datacenters",), ("patch",)),
+    Right("The operator sets the finalizer of datacenters.", GROUP, ("datacenters",), ("patch",)),
     Right(
-        "One for each service of each datacenter.",
+        "The operator creates a BootstrapWorkload for each service of a datacenter.",
         GROUP,
         ("bootstrapworkloads",),
         OWNED_VERBS,
     ),
     Right(
-        "What is said of a datacenter and of its services.",
+        "The operator writes the status of datacenters and of their services.",
         GROUP,
         ("bootstrapworkloads/status", "datacenters/status"),
         ("patch",),
@@ -36,6 +36,11 @@ DATACENTERS: Final[tuple[Right, ...]] = (
         ("bootstrapworkloads/finalizers", "datacenters/finalizers"),
         ("update",),
     ),
-    Right("What runs the services.", APPS, ("daemonsets", "deployments"), OWNED_VERBS),
+    Right(
+        "The services run in DaemonSets and Deployments.",
+        APPS,
+        ("daemonsets", "deployments"),
+        OWNED_VERBS,
+    ),
 )
 """In addition to those of the controller for clusters of every namespace, which cover the rest."""
