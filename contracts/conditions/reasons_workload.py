@@ -70,7 +70,7 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         "StorageResizeNotSupported",
-        "The API server does not allow a PVC to grow; the servers keep the size that they have.",
+        "The API server does not allow a PVC to grow; the volumes keep their current size.",
         "Set allowVolumeExpansion of the StorageClass to true, or move the data to a new cluster.",
     ),
     Reason(
@@ -156,7 +156,7 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     Reason(
         "PodStuckTerminating",
         "A pod has been terminating for too long, and its node has not confirmed the termination.",
-        "Recover the node; or make sure that it is off, and follow the message.",
+        "Recover the node, or make sure that it is off and follow the message.",
     ),
     Reason(
         "ServerOutsideRaft",
