@@ -4,6 +4,7 @@ Times are ordered by what the API server stored first, and tell seconds by the a
 timestamps in objects have whole seconds only.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -79,16 +80,20 @@ class History:
         return [name for _, name in sorted(ended)]
 
     def leaders(self) -> list[str]:
-        """Return the leaders in order; a name twice means that it became leader again."""
+        """Return the pods that led, in order; a name twice means two pods of that name.
+
+        A server that loses its leadership and regains it counts once: raft elects again when the
+        leader gets no processor time, and no other server led meanwhile.
+        """
         leads = {uid_of(pod): _leads(pod) for pod in self.before}
-        found = [name_of(pod) for pod in self.before if _leads(pod)]
+        elected = [(uid_of(pod), name_of(pod)) for pod in self.before if _leads(pod)]
         for entry in self._pods():
-            uid, now = uid_of(entry.object), _leads(entry.object)
+            pod, now = (uid_of(entry.object), name_of(entry.object)), _leads(entry.object)
             # A label that stays behind on a pod that ends is no news.
-            if now and not leads.get(uid) and entry.change != "DELETED":
-                found.append(name_of(entry.object))
-            leads[uid] = now
-        return found
+            if now and not leads.get(pod[0]) and entry.change != "DELETED":
+                elected.append(pod)
+            leads[pod[0]] = now
+        return [name for (_, name), _ in itertools.groupby(elected)]
 
     def step_downs(self) -> list[StepDown]:
         """Return the step-down Jobs in the order of their creation."""

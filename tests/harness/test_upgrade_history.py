@@ -96,9 +96,13 @@ def test_the_order_the_leaders_and_the_jobs() -> None:
     assert history.first_touch() == at(1.0)
 
 
-def test_a_lead_that_comes_back_counts_again() -> None:
+def test_a_leader_that_is_elected_again_counts_once_and_its_next_pod_again() -> None:
     lost = [entry(1.0, server(0, "a0")), entry(2.0, server(0, "a0", leads=True))]
-    assert History(CLUSTER, BEFORE, lost).leaders() == ["bao-0", "bao-0"]
+    assert History(CLUSTER, BEFORE, lost).leaders() == ["bao-0"]
+    elsewhere = [lost[0], entry(1.5, server(1, "a1", leads=True)), lost[1]]
+    assert History(CLUSTER, BEFORE, elsewhere).leaders() == ["bao-0", "bao-1", "bao-0"]
+    replaced = [lost[0], entry(3.0, server(0, "b0", NEW, leads=True))]
+    assert History(CLUSTER, BEFORE, replaced).leaders() == ["bao-0", "bao-0"]
 
 
 def test_a_pod_that_vanishes_unannounced_is_touched_and_leads_no_more() -> None:
