@@ -126,6 +126,8 @@ def become(request: StartRequest) -> None:
     os.environ.clear()
     os.environ.update(request.environment)
     time.tzset()
+    # Behind the working directory, where the interpreter has them; scenarios bring packages so.
+    sys.path[1:1] = filter(None, request.environment.get("PYTHONPATH", "").split(os.pathsep))
     sys.stdout.reconfigure(write_through=True)  # type: ignore[union-attr]  # a TextIOWrapper
     sys.argv[1:] = request.arguments
     runpy.run_module(request.module, run_name="__main__", alter_sys=True)

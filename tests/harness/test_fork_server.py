@@ -57,6 +57,15 @@ def test_an_exception_is_logged_and_ends_with_one(forks: ForkedProcesses) -> Non
     assert printed(forks)[-1] == "ValueError: broken"
 
 
+def test_it_finds_the_packages_of_its_python_path(forks: ForkedProcesses) -> None:
+    package = forks.folder / "packages"
+    package.mkdir()
+    (package / "brought.py").write_text("import sys; sys.exit(4)")
+    log = forks.folder / "log"
+    assert forks.start(("brought",), {"PYTHONPATH": str(package)}, log).wait(30.0) == 4
+    assert forks.start(("brought",), {}, log).wait(30.0) == 1
+
+
 def test_signals_reach_the_process_and_not_the_server(forks: ForkedProcesses) -> None:
     process, other = run(forks, "sleep"), run(forks, "sleep", log="other")
     assert process.poll() is None
