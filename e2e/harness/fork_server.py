@@ -9,8 +9,9 @@ as JSON, with the log file and a status socket as descriptors. The status socket
 pidfd, and the exit status when the process has ended. The server exits when the control socket is
 closed, and the kernel kills its operators with it (PR_SET_PDEATHSIG).
 
-The environment reaches the code of the operator, not the C library: a scenario that measures
-memory starts an own interpreter instead. Called by e2e.harness.forked_process.
+What an interpreter or the C library reads at its start, such as MALLOC_ARENA_MAX, has no effect on
+a fork: a scenario that measures memory starts its own interpreter. Called by
+e2e.harness.forked_process.
 """
 
 import ctypes
