@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+import structlog
 from hypothesis import settings
 
 from tests.runtime.mutations import watched_stores
@@ -11,6 +12,17 @@ from tests.semantics import table
 # How fast an example runs is a matter of the machine and of what else it does (make bench).
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")
+
+# The default of structlog draws each traceback with its local variables and highlighted source, at
+# 40 ms each. Tests log thousands of them.
+structlog.configure(
+    processors=[
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.format_exc_info,
+        structlog.processors.KeyValueRenderer(key_order=["level", "event"]),
+    ]
+)
 
 
 @pytest.fixture(autouse=True)

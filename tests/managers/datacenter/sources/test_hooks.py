@@ -340,7 +340,7 @@ async def test_a_function_that_hangs_holds_neither_the_loop_nor_further_datacent
 async def test_calls_of_a_function_one_after_the_other_do_not_use_up_its_threads() -> None:
     hook = FunctionHook("network", lambda ctx, info: [])
     broken = FunctionHook("network", raising(ValueError("x")))
-    for _ in range(THREADS * 3):
+    for _ in range(THREADS + 1):
         assert await names_of(hook) == SourceResult(SOURCE, ())
         assert await names_of(broken) == SourceResult(SOURCE, None, "ValueError: x")
 
