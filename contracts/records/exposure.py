@@ -70,7 +70,7 @@ class ExposureSpec:
     ingress: IngressSettings | None = None
     gateway: GatewaySettings | None = None
     monitor: MonitorSettings | None = None
-    authority_wanted: bool = False
+    needs_authority: bool = False
     """A Gateway reads the CA of the servers from a ConfigMap."""
 
     @property

@@ -1,7 +1,7 @@
 """Condition APIServerNetworkReady: network access of the servers to the API server. Pure.
 
-A server reports through the API server whether it is the leader and whether it is sealed; it uses
-that access for nothing else. Called by `managers.cluster.status.conditions`.
+A server needs this access only to report on its pod whether it is the leader and whether it is
+sealed. Called by `managers.cluster.status.conditions`.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ def api_server_network(spec: ClusterSpec, observed: Observed) -> ConditionUpdate
     endpoint_ips = network.api_server_endpoint_ips or observed.api_endpoints.addresses
     if not endpoint_ips:
         message = (
-            "The addresses behind the API server's Service cannot be read: a network plugin that "
-            "checks after address translation lets no server through; if yours does, set "
-            "spec.network.apiServerEndpointIPs"
+            "The operator cannot read the endpoints of the API server's Service. A network plugin "
+            "that evaluates policies after address translation then blocks the servers: if yours "
+            "does, set spec.network.apiServerEndpointIPs"
         )
         return ConditionUpdate(KIND, "Unknown", RECOMMENDED, message)
     missing = _missing(network.api_server_endpoint_ips, observed.api_endpoints.addresses)
     if missing:
         message = (
-            f"spec.network.apiServerEndpointIPs does not name {', '.join(missing)}, where the API "
-            "server listens as well: add them, or remove the field to have them found"
+            f"spec.network.apiServerEndpointIPs omits {', '.join(missing)}, endpoints of the API "
+            "server: add them, or remove the field, and the operator discovers the endpoints"
         )
         return ConditionUpdate(KIND, "Unknown", RECOMMENDED, message)
     if not network.api_server_cidr and not network.api_server_endpoint_ips:
@@ -53,24 +53,24 @@ def _invalid(cidr: str | None, observed: Observed) -> str:
         if hosts:
             return ""
         return (
-            "The address of the API server is not known, so no server can say whether it leads: "
-            "set spec.network.apiServerCIDR"
+            "The address of the API server is not known, so no server can report whether it is the "
+            "leader: set spec.network.apiServerCIDR"
         )
     outside = [host for host in hosts if not _within(host, cidr)]
     if not outside or len(outside) < len(hosts):
         return ""
     return (
-        f"spec.network.apiServerCIDR: {cidr} does not hold {', '.join(outside)}, at which pods "
-        "look for the API server; correct or remove it"
+        f"spec.network.apiServerCIDR: {cidr} does not contain {', '.join(outside)}, which pods "
+        "use as address of the API server; correct or remove it"
     )
 
 
 def _within(host: str, cidr: str) -> bool:
-    # The rules of the API reject other text; the status of such a spec is computed all the same.
+    # The validation rules reject other text, but the status of such a spec is computed too.
     return is_cidr(cidr) and ipaddress.ip_address(host) in ipaddress.ip_network(cidr, strict=False)
 
 
 def _missing(configured: tuple[str, ...], discovered: tuple[str, ...]) -> list[str]:
     if not configured:
         return []
-    return [one for one in discovered if one not in configured]
+    return [address for address in discovered if address not in configured]

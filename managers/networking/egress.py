@@ -1,8 +1,8 @@
-"""The egress rules of a user as NetworkPolicies have them. Pure.
+"""Converts the egress rules of a user to NetworkPolicy rules. Pure.
 
-Called by `managers.cluster.resolve.resolve`. In profile Hardened a range of addresses never
-includes the link of the node, nor where a cloud serves the metadata of machines outside of it: the
-rule of a user for the internet must not open the credentials of the node.
+Called by `managers.cluster.resolve.resolve`. In profile Hardened every CIDR excludes link-local
+addresses and the metadata servers of clouds at other addresses: a rule for the internet must not
+give access to the credentials of the node.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CLOSED: tuple[Network, ...] = (*LINK_LOCAL, *METADATA)
 
 
 def egress_rules(spec: ClusterSpec) -> tuple[Mapping[str, Any], ...]:
-    """Return the rules of `spec.network.egressRules`, with what profile Hardened leaves out."""
+    """Return the rules of `spec.network.egressRules`, with the exceptions of profile Hardened."""
     rules = spec.network.egress_rules
     if spec.profile == "Hardened":
         rules = tuple(map(_without_metadata, rules))
@@ -42,16 +42,16 @@ def _narrowed(peer: NetworkPolicyPeer) -> NetworkPolicyPeer:
 
 
 def _missing(block: IpBlock) -> Iterator[Network]:
-    """What is closed within the block, and not left out of it yet.
+    """Yield the closed ranges within the block that it does not except yet.
 
-    An exception must be smaller than its block, so a metadata server stays open to a rule that
-    names its very range.
+    An exception must be smaller than its block, so a rule that names exactly the range of a
+    metadata server still opens it.
     """
     outer = _network(block.cidr)
-    present = [_network(text) for text in block.except_ or ()]
+    exceptions = [_network(text) for text in block.except_ or ()]
     for inner in CLOSED:
-        left_out = any(_is_within(inner, one) for one in present)
-        if inner != outer and _is_within(inner, outer) and not left_out:
+        excepted = any(_is_within(inner, exception) for exception in exceptions)
+        if inner != outer and _is_within(inner, outer) and not excepted:
             yield inner
 
 

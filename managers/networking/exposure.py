@@ -1,7 +1,7 @@
 """Exposure objects of a cluster, for the optional kinds that the API server serves. Pure.
 
-No pod needs them: they are applied last, and a problem with them is reported in a condition and
-blocks nothing.
+No pod needs them: they are applied last, and a problem with them sets a condition and blocks
+nothing.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from managers.networking.service_monitor import metrics_service, service_monitor
 from runtime.apply.intent import Intent
 from runtime.outcome import Done, Outcome
 
-# For these the watch of the CRDs wakes the reconciler, and no poll is needed.
+# The watch of the CRDs triggers the next reconcile for these, so no poll is needed.
 ASLEEP = frozenset({"GatewayAPIMissing", "Reconciling"})
 GATEWAY_RECHECK = 60.0
-"""Seconds between two reads of a Gateway that is ready: it is not watched."""
+"""Seconds between two reads of a ready Gateway, which is not watched."""
 GATEWAY_PENDING = 10.0
-"""Seconds between two reads of one that is not."""
+"""Seconds between two reads of a Gateway that is not ready."""
 
 
 def exposure_intents(resolved: Resolved, observed: Observed) -> tuple[Intent, ...]:
@@ -38,7 +38,7 @@ def exposure_intents(resolved: Resolved, observed: Observed) -> tuple[Intent, ..
     intents: list[Intent] = []
     if spec.ingress is not None:
         intents.append(ingress(resolved, spec.ingress))
-    authority = authority_of(resolved, observed) if spec.authority_wanted else ""
+    authority = authority_of(resolved, observed) if spec.needs_authority else ""
     if authority:
         intents.append(authority_config_map(resolved, authority))
     if spec.gateway is not None:
@@ -75,8 +75,7 @@ def authority_of(resolved: Resolved, observed: Observed) -> str:
 def gateway_outcome(resolved: Resolved, observed: Observed) -> Outcome:
     """Requeue for the next read of the Gateway, since it is not watched.
 
-    Always Done: a missing exposure is reported in its condition, and does not make the servers not
-    ready.
+    Always Done: a condition reports a missing exposure object, and the cluster stays ready.
     """
     condition = gateway_ready(resolved.exposure.gateway, observed.exposure)
     if condition is None or condition.reason in ASLEEP:

@@ -1,4 +1,4 @@
-"""Facts from exposure objects: Gateways, classes, and the status of our routes and Ingress. Pure.
+"""Reads exposure objects: Gateways, classes, and the status of our routes and Ingress. Pure.
 
 Source of the fields: Gateway API v1 (Gateway, GatewayClass, RouteParentStatus, PolicyStatus),
 networking.k8s.io/v1 (Ingress).
@@ -30,20 +30,20 @@ def _dict(value: Any) -> Part:
 
 
 def _dicts(value: Any) -> list[Part]:
-    return [one for one in value or () if isinstance(one, Mapping)]
+    return [item for item in value or () if isinstance(item, Mapping)]
 
 
 def verdict(conditions: Any, kind: str, generation: int) -> ListenerCondition:
-    """Return a condition; one of an older generation counts as missing."""
-    for one in _dicts(conditions):
-        if one.get("type") == kind:
-            observed_generation = one.get("observedGeneration")
+    """Return a condition; a condition of an older generation counts as missing."""
+    for condition in _dicts(conditions):
+        if condition.get("type") == kind:
+            observed_generation = condition.get("observedGeneration")
             if observed_generation is not None and observed_generation < generation:
                 return ListenerCondition()
             return ListenerCondition(
-                str(one.get("status") or ""),
-                str(one.get("reason") or ""),
-                str(one.get("message") or ""),
+                str(condition.get("status") or ""),
+                str(condition.get("reason") or ""),
+                str(condition.get("message") or ""),
             )
     return ListenerCondition()
 
@@ -63,13 +63,13 @@ def gateway_facts(live: Object) -> GatewayFacts:
     )
 
 
-def _listener(one: Part) -> ListenerFacts:
-    allowed = _dict(one.get("allowedRoutes"))
+def _listener(listener: Part) -> ListenerFacts:
+    allowed = _dict(listener.get("allowedRoutes"))
     return ListenerFacts(
-        name=str(one.get("name") or ""),
-        protocol=str(one.get("protocol") or ""),
-        hostname=str(one.get("hostname") or ""),
-        passthrough=_dict(one.get("tls")).get("mode") == "Passthrough",
+        name=str(listener.get("name") or ""),
+        protocol=str(listener.get("protocol") or ""),
+        hostname=str(listener.get("hostname") or ""),
+        passthrough=_dict(listener.get("tls")).get("mode") == "Passthrough",
         namespaces=str(_dict(allowed.get("namespaces")).get("from") or "Same"),
         kinds=tuple(str(kind.get("kind") or "") for kind in _dicts(allowed.get("kinds"))),
     )
@@ -87,42 +87,42 @@ def class_facts(live: Object) -> ClassFacts:
 
 @memoize
 def route_facts(live: Object, owned: bool, spec: GatewaySettings) -> RouteFacts:
-    """Read the status of our route: of several parents that match ours the worst counts."""
+    """Read the status of our route: the worst of all parents that are our Gateway."""
     parents = [
         parent
         for parent in _dicts(_dict(live.get("status")).get("parents"))
         if _is_our_gateway(_dict(parent.get("parentRef")), spec)
     ]
-    return _judged(live, owned, parents)
+    return _status_facts(live, owned, parents)
 
 
 @memoize
 def policy_facts(live: Object, owned: bool, spec: GatewaySettings) -> RouteFacts:
     """Read the status of our BackendTLSPolicy."""
     ancestors = [
-        one
-        for one in _dicts(_dict(live.get("status")).get("ancestors"))
-        if _is_our_gateway(_dict(one.get("ancestorRef")), spec)
+        ancestor
+        for ancestor in _dicts(_dict(live.get("status")).get("ancestors"))
+        if _is_our_gateway(_dict(ancestor.get("ancestorRef")), spec)
     ]
-    return _judged(live, owned, ancestors)
+    return _status_facts(live, owned, ancestors)
 
 
-def _judged(live: Object, owned: bool, answers: Iterable[Part]) -> RouteFacts:
-    generation, conditions = _generation(live), [one.get("conditions") for one in answers]
+def _status_facts(live: Object, owned: bool, entries: Iterable[Part]) -> RouteFacts:
+    generation, conditions = _generation(live), [entry.get("conditions") for entry in entries]
     return RouteFacts(
         owned,
-        accepted=_worst(verdict(one, "Accepted", generation) for one in conditions),
-        resolved=_worst(verdict(one, "ResolvedRefs", generation) for one in conditions),
+        accepted=_worst(verdict(listed, "Accepted", generation) for listed in conditions),
+        resolved=_worst(verdict(listed, "ResolvedRefs", generation) for listed in conditions),
     )
 
 
 def _worst(verdicts: Iterable[ListenerCondition]) -> ListenerCondition:
     order = {"False": 0, "Unknown": 1, "": 2, "True": 3}
-    return min(verdicts, key=lambda one: order.get(one.status, 1), default=ListenerCondition())
+    return min(verdicts, key=lambda item: order.get(item.status, 1), default=ListenerCondition())
 
 
 def _is_our_gateway(reference: Part, spec: GatewaySettings) -> bool:
-    """Return whether a reference names our Gateway; another kind of parent may have its name."""
+    """Return whether a reference names our Gateway; a parent of another kind may share the name."""
     return (
         reference.get("name") == spec.gateway
         and (reference.get("kind") or "Gateway") == "Gateway"
@@ -132,8 +132,8 @@ def _is_our_gateway(reference: Part, spec: GatewaySettings) -> bool:
 
 @memoize
 def ingress_facts(live: Object, owned: bool) -> IngressFacts:
-    """Read the addresses that the controller of our Ingress published."""
+    """Read the addresses that the ingress controller published."""
     balancer = _dict(_dict(live.get("status")).get("loadBalancer"))
-    published = _dicts(balancer.get("ingress"))
-    addresses = (str(one.get("ip") or one.get("hostname") or "") for one in published)
+    points = _dicts(balancer.get("ingress"))
+    addresses = (str(point.get("ip") or point.get("hostname") or "") for point in points)
     return IngressFacts(owned, tuple(filter(None, addresses)))

@@ -21,7 +21,7 @@ from contracts.records.exposure import (
 )
 
 AUTHORITY_KEY = "ca.crt"
-# Object stores of clouds, and their token services.
+# Port of the object stores of clouds, and of their token services.
 CLOUD_PORT = 443
 _PORTS = {"http": 80}
 
@@ -29,8 +29,9 @@ _PORTS = {"http": 80}
 def store_ports(spec: ClusterSpec) -> tuple[int, ...]:
     """Return the ports of the snapshot store that the operator opens for jobs.
 
-    A policy cannot name a host, so by default the first backup works without further rules; with
-    egress rules of the user, or the profile Hardened, the operator opens none.
+    A NetworkPolicy cannot name a host. So the operator opens these ports to all addresses, and the
+    first backup needs no further rule. With egress rules of the user, or in profile Hardened, it
+    opens none.
     """
     backup = spec.backup
     if backup is None or spec.profile == "Hardened" or spec.network.egress_rules:
@@ -39,10 +40,10 @@ def store_ports(spec: ClusterSpec) -> tuple[int, ...]:
         return ()
     try:
         url = urlsplit(backup.target.endpoint or "")
-        named = url.port or _PORTS.get(url.scheme, CLOUD_PORT)
+        port = url.port or _PORTS.get(url.scheme, CLOUD_PORT)
     except ValueError:
-        named = CLOUD_PORT
-    return tuple(sorted({CLOUD_PORT, named}))
+        port = CLOUD_PORT
+    return tuple(sorted({CLOUD_PORT, port}))
 
 
 def exposure_spec(cluster: OpenBaoCluster) -> ExposureSpec:
@@ -56,7 +57,7 @@ def exposure_spec(cluster: OpenBaoCluster) -> ExposureSpec:
         gateway=gateway,
         monitor=monitor,
         # In mode ACME the operator does not know the CA.
-        authority_wanted=cluster.spec.tls.mode != "ACME" and (ends_tls or scrapes),
+        needs_authority=cluster.spec.tls.mode != "ACME" and (ends_tls or scrapes),
     )
 
 
@@ -87,7 +88,7 @@ def _gateway(cluster: OpenBaoCluster) -> GatewaySettings | None:
     backend = gateway.backend_tls
     checked = not gateway.tls_passthrough and (backend is None or backend.enabled)
     hostname = backend.hostname if backend else None
-    # The Service of the route: a policy for another one would have no effect.
+    # The Service of the route: a policy for another Service would have no effect.
     service = names.public_service(cluster.metadata.name)
     return GatewaySettings(
         namespace=namespace,

@@ -1,6 +1,6 @@
-"""Permitted network flows, as one table: NetworkPolicies are built from it, and the docs show it.
+"""One table of the permitted network flows: NetworkPolicies are built from it, the docs show it.
 
-All other traffic is denied. A permission without peers in a cluster is left out of its policy.
+All other traffic is denied. A policy omits the permissions that have no peers in its cluster.
 Semantics: Kubernetes API reference, NetworkPolicySpec.
 """
 
@@ -43,7 +43,7 @@ class FlowContext:
 
 @dataclass(frozen=True, slots=True)
 class FlowPeer:
-    """The peer of a permission, as a label and as peers of a rule; no peers: no rule."""
+    """The peer of a permission: its label in the docs, and the peers of the rule."""
 
     label: str
     peers: Callable[[FlowContext], Peers]
@@ -51,7 +51,7 @@ class FlowPeer:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The ports of a permission, as a label and as ports of a rule."""
+    """The ports of a permission: their label in the docs, and the ports of the rule."""
 
     label: str
     ports: Callable[[FlowContext], list[PolicyPort]]
@@ -59,7 +59,10 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """One permission: `peer` may call pods of `guarded` at `ports`, or the reverse; and why."""
+    """One permission: `peer` may call pods of `guarded` at `ports`, or the reverse.
+
+    `why` is the purpose.
+    """
 
     guarded: tuple[Guarded, ...]
     direction: Direction
@@ -123,7 +126,7 @@ def _dns(context: FlowContext) -> Peers:
 
 def _api_server(context: FlowContext) -> Peers:
     cidrs = context.settings.api_server_cidrs
-    # Host bits after the prefix have no meaning, and the API server warns of them.
+    # The API server warns of host bits after the prefix.
     ranges = tuple(str(ipaddress.ip_network(cidr, strict=False)) for cidr in cidrs)
     return _blocks(ranges) if cidrs else _hosts(context.api_server_hosts)
 
@@ -140,7 +143,7 @@ def _endpoint_ports(context: FlowContext) -> list[PolicyPort]:
 
 
 def _stores(context: FlowContext) -> Peers:
-    """Return all addresses but loopback and link-local: the address of a store is not known."""
+    """Return all addresses except loopback and link-local: the store's address is not known."""
     if not context.settings.store_ports:
         return []
     return [
@@ -202,7 +205,7 @@ PERMISSIONS: tuple[Permission, ...] = (
     Permission(("servers",), "out", SERVERS, RAFT_PORTS, "raft, joining, request forwarding"),
     Permission(("jobs",), "out", SERVERS, API_PORT, "snapshots and restores"),
     Permission(("jobs",), "out", STORES, STORE_PORTS, "the store of `spec.backup`"),
-    Permission(BOTH, "out", API_SERVER, HTTPS_PORT, "labels of the own pod, reports of Jobs"),
+    Permission(BOTH, "out", API_SERVER, HTTPS_PORT, "the labels of server pods, reports of Jobs"),
     Permission(
         BOTH,
         "out",
@@ -221,7 +224,7 @@ def rules(context: FlowContext, guarded: Guarded, direction: Direction) -> list[
         if guarded not in permission.guarded or permission.direction != direction:
             continue
         peers = permission.peer.peers(context)
-        # An empty list of peers would match all.
+        # An empty list of peers would match all peers.
         if peers:
             entries.append(
                 {side: peers, "ports": [dict(port) for port in permission.ports.ports(context)]}

@@ -1,9 +1,9 @@
-"""Objects of the Gateway API: a route to the public Service, and how the gateway checks it.
+"""Objects of the Gateway API: a route to the public Service, and the TLS policy of this backend.
 
-All objects are in the namespace of the cluster. A Gateway in another one admits routes of this
-namespace by its own `allowedRoutes`; the operator never writes there.
+All objects are in the namespace of the cluster. A Gateway in another namespace admits routes of
+this namespace with its `allowedRoutes`; the operator never writes there.
 
-Every default of the API server is set explicitly, and so is the empty group that means "core": it
+Every default of the API server is set explicitly, also the empty group for "core": an apply
 replaces `rules` as a whole, and a comparison would always differ.
 """
 
@@ -28,7 +28,7 @@ _GROUP = frozenset({"group"})
 
 @memoize
 def http_route(resolved: Resolved, spec: GatewaySettings, resource: Resource) -> Intent:
-    """Build the HTTPRoute: the gateway ends TLS and opens a connection of its own."""
+    """Build the HTTPRoute: the gateway terminates TLS and opens its own connection."""
     path = {"type": "PathPrefix", "value": spec.path}
     rule = {"matches": [{"path": path}], "backendRefs": [_backend(resolved)]}
     return _route(resolved, spec, resource, names.http_route(resolved.name), rule)
@@ -36,7 +36,7 @@ def http_route(resolved: Resolved, spec: GatewaySettings, resource: Resource) ->
 
 @memoize
 def tls_route(resolved: Resolved, spec: GatewaySettings, resource: Resource) -> Intent:
-    """Build the TLSRoute: TLS is handed through, so nothing but the name decides."""
+    """Build the TLSRoute: the gateway passes TLS through and routes by host name only."""
     rule = {"backendRefs": [_backend(resolved)]}
     return _route(resolved, spec, resource, names.tls_route(resolved.name), rule)
 

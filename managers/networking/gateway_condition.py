@@ -1,8 +1,8 @@
-"""Condition GatewayIntegrationReady: an ordered list of checks, of which the first result counts.
+"""Condition GatewayIntegrationReady: an ordered list of checks, whose first result is reported.
 
-Pure. The status of our route counts most, but it is empty while no controller handles it; so the
-Gateway and its class are checked too, to name the cause. Called by
-`managers.cluster.status.conditions` and `managers.networking.exposure`.
+Pure. The status of our route is empty while no controller handles the route, so the Gateway and its
+class are checked too, to name the cause. Called by `managers.cluster.status.conditions` and
+`managers.networking.exposure`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KIND = "GatewayIntegrationReady"
 _HTTP = ("HTTP", "HTTPS")
 _MISSING = (
     "install the CustomResourceDefinitions of the Gateway API (standard channel), or set "
-    "spec.gateway.enabled to false; the servers are not touched by this"
+    "spec.gateway.enabled to false; the servers are not affected"
 )
 
 
@@ -42,7 +42,7 @@ class GatewayInput:
 
     @property
     def kinds(self) -> tuple[OptionalKind, ...]:
-        """All kinds that are needed."""
+        """All kinds that the spec needs."""
         checked = self.spec.backend_hostname is not None
         return (self.route, BACKEND_TLS_POLICY) if checked else (self.route,)
 
@@ -53,23 +53,23 @@ class GatewayInput:
 
 
 def gateway_ready(spec: GatewaySettings | None, facts: ExposureFacts) -> ConditionUpdate | None:
-    """Check the exposure through a Gateway; None when none is requested."""
+    """Check the exposure through a Gateway; None without a Gateway in the spec."""
     if spec is None:
         return None
     inputs = GatewayInput(spec, facts)
-    answers = (question(inputs) for question in QUESTIONS)
-    return next((answer for answer in answers if answer is not None), _ready(inputs))
+    results = (check(inputs) for check in CHECKS)
+    return next((result for result in results if result is not None), _ready(inputs))
 
 
-def _say(status: Status, reason: str, message: str) -> ConditionUpdate:
+def _update(status: Status, reason: str, message: str) -> ConditionUpdate:
     return ConditionUpdate(KIND, status, reason, message)
 
 
 def _unknown(inputs: GatewayInput) -> ConditionUpdate | None:
     for kind in inputs.kinds:
         if not inputs.facts.offer(kind).known:
-            message = f"Whether there are {kind.plural}.{kind.group} is being looked up"
-            return _say("Unknown", "Reconciling", message)
+            message = f"The operator has not read the definition {kind.definition} yet"
+            return _update("Unknown", "Reconciling", message)
     return None
 
 
@@ -79,12 +79,12 @@ def _api(inputs: GatewayInput) -> ConditionUpdate | None:
         if offer.resource is not None:
             continue
         if not offer.versions:
-            message = f"The API server has no {kind.definition}: {_MISSING}"
-            return _say("False", "GatewayAPIMissing", message)
-        return _say(
+            message = f"The API server does not serve {kind.definition}: {_MISSING}"
+            return _update("False", "GatewayAPIMissing", message)
+        return _update(
             "False",
             "GatewayVersionUnsupported",
-            f"The API server serves {kind.definition} as {', '.join(offer.versions)} alone, and "
+            f"The API server serves {kind.definition} only as {', '.join(offer.versions)}, and "
             f"the operator writes {', '.join(kind.versions)}: install a release of the Gateway API "
             "that serves one of these",
         )
@@ -92,9 +92,9 @@ def _api(inputs: GatewayInput) -> ConditionUpdate | None:
 
 
 def _reference(inputs: GatewayInput) -> ConditionUpdate | None:
-    """Report a Gateway of another namespace that does not admit our namespace as missing.
+    """Report a Gateway as missing if it is in another namespace and does not admit ours.
 
-    Any other answer would show the author of a cluster what exists in other namespaces.
+    Any other message would show the author of a cluster which objects other namespaces have.
     """
     facts = inputs.facts
     if not facts.gateway_readable:
@@ -107,11 +107,11 @@ def _reference(inputs: GatewayInput) -> ConditionUpdate | None:
         if elsewhere
         else ""
     )
-    return _say(
+    return _update(
         "False",
         "GatewayReferenceMissing",
-        f"spec.gateway.gatewayRef: {inputs.gateway} does not exist{hint}; create it, have its "
-        "owner set allowedRoutes, or name another one",
+        f"spec.gateway.gatewayRef: {inputs.gateway} does not exist{hint}; create it, ask its owner "
+        "to set allowedRoutes, or name another Gateway",
     )
 
 
@@ -122,32 +122,32 @@ def _class(inputs: GatewayInput) -> ConditionUpdate | None:
     name = f"GatewayClass {facts.gateway.class_name}"
     if facts.gateway_class is None:
         message = f"{name} of {inputs.gateway} does not exist: install its controller"
-        return _say("False", "GatewayClassMissing", message)
+        return _update("False", "GatewayClassMissing", message)
     accepted, supported = facts.gateway_class.accepted, facts.gateway_class.supported
     if supported.status == "False":
         message = f"{name} does not support the installed Gateway API: {_reason(supported)}"
-        return _say("False", "GatewayVersionUnsupported", message)
+        return _update("False", "GatewayVersionUnsupported", message)
     if accepted.status == "False":
         message = f"No controller accepts {name}: {_reason(accepted)}"
-        return _say("False", "GatewayClassNotAccepted", message)
+        return _update("False", "GatewayClassNotAccepted", message)
     if accepted.status != "True":
         message = f"No controller has accepted {name} yet: is it running?"
-        return _say("Unknown", "GatewayClassPending", message)
+        return _update("Unknown", "GatewayClassPending", message)
     return None
 
 
 def _listener(inputs: GatewayInput) -> ConditionUpdate | None:
     gateway, name = inputs.facts.gateway, inputs.spec.listener
-    if gateway is None or any(_fits(one, inputs) for one in gateway.listeners):
+    if gateway is None or any(_fits(listener, inputs) for listener in gateway.listeners):
         return None
-    which = f"has no listener {name} that" if name else "has no listener that"
+    listener_name = f"listener {name}" if name else "listener"
     protocols = "TLS with mode Passthrough" if inputs.spec.passthrough else "HTTP or HTTPS"
-    return _say(
+    return _update(
         "False",
         "GatewayListenerIncompatible",
-        f"{inputs.gateway} {which} takes {protocols}, host {inputs.spec.hostname} and a "
-        f"{inputs.route.kind} of namespace {inputs.spec.namespace}: change the Gateway, "
-        "spec.gateway.listenerName or spec.gateway.hostname",
+        f"{inputs.gateway} has no {listener_name} that accepts {protocols}, host "
+        f"{inputs.spec.hostname} and a {inputs.route.kind} of namespace {inputs.spec.namespace}: "
+        "change the Gateway, spec.gateway.listenerName or spec.gateway.hostname",
     )
 
 
@@ -158,9 +158,9 @@ def _programmed(inputs: GatewayInput) -> ConditionUpdate | None:
     verdict = gateway.programmed
     if verdict.status == "False" and verdict.reason != "Pending":
         message = f"{inputs.gateway} is not programmed: {_reason(verdict)}"
-        return _say("False", "GatewayNotProgrammed", message)
-    message = f"{inputs.gateway} has not been programmed yet by its controller"
-    return _say("Unknown", "GatewayProgrammingPending", message)
+        return _update("False", "GatewayNotProgrammed", message)
+    message = f"The controller of {inputs.gateway} has not programmed it yet"
+    return _update("Unknown", "GatewayProgrammingPending", message)
 
 
 def _written(inputs: GatewayInput) -> ConditionUpdate | None:
@@ -170,23 +170,24 @@ def _written(inputs: GatewayInput) -> ConditionUpdate | None:
         objects.append((BACKEND_TLS_POLICY.kind, policy))
     missing = [kind for kind, live in objects if live is None]
     if missing:
-        return _say("Unknown", "Reconciling", f"Not written yet: {', '.join(missing)}")
-    if any(one is not None and not one.mine for one in (route, policy)):
-        return _say("False", "ForeignObject", "The route belongs to somebody else; see Conflict")
+        return _update("Unknown", "Reconciling", f"These do not exist yet: {', '.join(missing)}")
+    if any(facts is not None and not facts.mine for facts in (route, policy)):
+        message = "An object of the name of the route or its policy has another owner; see Conflict"
+        return _update("False", "ForeignObject", message)
     return None
 
 
-def _answered(inputs: GatewayInput) -> ConditionUpdate | None:
+def _accepted(inputs: GatewayInput) -> ConditionUpdate | None:
     route = inputs.facts.route
     if route is None:
         return None
     for verdict in (route.accepted, route.resolved):
         if verdict.status == "False":
             message = f"{inputs.gateway} refuses the {inputs.route.kind}: {_reason(verdict)}"
-            return _say("False", "GatewayRouteRefused", message)
+            return _update("False", "GatewayRouteRefused", message)
     if route.accepted.status != "True":
-        message = f"{inputs.gateway} has not answered to the {inputs.route.kind} yet"
-        return _say("Unknown", "GatewayProgrammingPending", message)
+        message = f"{inputs.gateway} has not accepted the {inputs.route.kind} yet"
+        return _update("Unknown", "GatewayProgrammingPending", message)
     return None
 
 
@@ -197,16 +198,16 @@ def _backend(inputs: GatewayInput) -> ConditionUpdate | None:
     for verdict in (policy.accepted, policy.resolved):
         if verdict.status == "False":
             message = f"{inputs.gateway} refuses the BackendTLSPolicy: {_reason(verdict)}"
-            return _say("False", "GatewayRouteRefused", message)
+            return _update("False", "GatewayRouteRefused", message)
     return None
 
 
 def _ready(inputs: GatewayInput) -> ConditionUpdate:
-    message = f"{inputs.gateway} lets clients in at {inputs.spec.hostname}"
-    return _say("True", "GatewayIntegrationReady", message)
+    message = f"Clients can connect through {inputs.gateway} at {inputs.spec.hostname}"
+    return _update("True", "GatewayIntegrationReady", message)
 
 
-QUESTIONS: tuple[Callable[[GatewayInput], ConditionUpdate | None], ...] = (
+CHECKS: tuple[Callable[[GatewayInput], ConditionUpdate | None], ...] = (
     _unknown,
     _api,
     _reference,
@@ -214,19 +215,21 @@ QUESTIONS: tuple[Callable[[GatewayInput], ConditionUpdate | None], ...] = (
     _listener,
     _programmed,
     _written,
-    _answered,
-    # Many gateways do not report on it, so a missing status counts as accepted.
+    _accepted,
+    # Many gateways report no status for a policy, so a missing status counts as accepted.
     _backend,
 )
 
 
 def _admitted(inputs: GatewayInput) -> bool:
-    """Return whether some listener may admit routes of our namespace.
+    """Return whether a listener may admit routes of our namespace.
 
-    Only the controller of the Gateway evaluates a selector: we may not read namespace labels.
+    A selector counts as admission: the operator may not read the labels of namespaces.
     """
     gateway = inputs.facts.gateway
-    return gateway is not None and any(_admits(one, inputs.spec) for one in gateway.listeners)
+    return gateway is not None and any(
+        _admits(listener, inputs.spec) for listener in gateway.listeners
+    )
 
 
 def _admits(listener: ListenerFacts, spec: GatewaySettings) -> bool:
@@ -239,13 +242,13 @@ def _fits(listener: ListenerFacts, inputs: GatewayInput) -> bool:
     spec = inputs.spec
     if spec.listener is not None and listener.name != spec.listener:
         return False
-    spoken = (
+    protocol = (
         listener.protocol == "TLS" and listener.passthrough
         if spec.passthrough
         else listener.protocol in _HTTP
     )
-    kinds = not listener.kinds or inputs.route.kind in listener.kinds
-    return spoken and kinds and _admits(listener, spec) and meets(listener.hostname, spec.hostname)
+    kind = not listener.kinds or inputs.route.kind in listener.kinds
+    return protocol and kind and _admits(listener, spec) and meets(listener.hostname, spec.hostname)
 
 
 def meets(listener: str, host: str) -> bool:

@@ -22,7 +22,7 @@ from managers.networking.services import (
 def plan(resolved: Resolved, observed: Observed) -> Plan:
     """Plan the Services and the NetworkPolicies of the pods.
 
-    The policies are applied with the foundation, so that no pod ever runs without them.
+    The policies are applied before any pod is created, so no pod ever runs without them.
     """
     read = resolved.read
     return Plan(

@@ -1,4 +1,4 @@
-"""The NetworkPolicies of the servers and of jobs: all is refused but what the table allows."""
+"""The NetworkPolicies of the servers and of jobs: they deny all flows that the table omits."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def network_policy(resolved: Resolved, observed: Observed) -> Intent:
 def jobs_network_policy(resolved: Resolved, observed: Observed) -> Intent:
     """Build the policy of jobs: no ingress, and egress to the servers and the API server.
 
-    It exists before any job. Egress that the user allows for the servers is allowed for jobs too:
-    both use a store of snapshots.
+    It exists before any job. Jobs get the egress rules that the user sets for the servers, because
+    both use the snapshot store.
     """
     return _jobs(resolved, observed.api_server_hosts, observed.api_endpoints)
 
@@ -56,8 +56,8 @@ def _jobs(resolved: Resolved, hosts: tuple[str, ...], endpoints: ApiEndpoints) -
         {
             "spec": {
                 "podSelector": job_selector(resolved.name),
-                # No ingress to a job: the type without a rule denies all. An empty list of rules
-                # would be written by every apply, because the server stores none.
+                # The type Ingress without a rule denies all ingress. The API server does not store
+                # an empty list of rules, so every apply would write it again.
                 "policyTypes": ["Ingress", "Egress"],
                 "egress": [
                     *rules(context, "jobs", "out"),

@@ -37,8 +37,8 @@ def headless_service(resolved: Resolved) -> Intent:
 def public_service(resolved: Resolved) -> Intent:
     """Give clients one stable address: every ready server of either pool.
 
-    A standby answers what it can and forwards the rest; so does a read replica. While the green
-    pool takes over, the Service selects one of the two pools only.
+    A standby or a read replica answers the reads that it can, and forwards other requests to the
+    leader. While the green pool takes over, the Service selects one of the two pools only.
     """
     return cluster_object(
         resolved,
@@ -56,10 +56,11 @@ def public_service(resolved: Resolved) -> Intent:
 
 
 def _clients_of(resolved: Resolved) -> labels.Labels:
-    """Select the servers that clients are sent to.
+    """Select the servers that receive the requests of clients.
 
-    The template of the first pool names no revision, and must not change for this: its pods are
-    labelled one by one while there is another pool (managers.workload.objects.annotations).
+    The template of the first pool has no revision label, and a new label would restart its pods.
+    The operator labels these pods one by one while another pool exists
+    (managers.workload.objects.annotations).
     """
     intents = labels.of_revision(labels.servers(resolved.name), resolved.traffic)
     if resolved.traffic_first:
@@ -71,9 +72,9 @@ def _clients_of(resolved: Resolved) -> labels.Labels:
 def active_service(resolved: Resolved) -> Intent:
     """Give clients the leader, for writes and reads that no standby has to forward.
 
-    It follows the label that a server writes on its own pod. While the green pool takes over it
-    still selects both pools: clients would otherwise have no server between the moment at which
-    they are sent to green and the one at which green leads.
+    It selects the label that a server sets on its own pod. While the green pool takes over it still
+    selects both pools: otherwise clients would have no server between the switch of the traffic to
+    green and the election of a green leader.
     """
     return cluster_object(
         resolved,
@@ -85,7 +86,7 @@ def active_service(resolved: Resolved) -> Intent:
 
 @memoize
 def read_service(resolved: Resolved, read: ReadPoolSpec) -> Intent:
-    """Give clients the ready read replicas alone."""
+    """Give clients the ready read replicas only."""
     return cluster_object(
         resolved,
         SERVICE,
@@ -103,9 +104,9 @@ def read_service(resolved: Resolved, read: ReadPoolSpec) -> Intent:
 
 @memoize
 def acme_service(resolved: Resolved) -> Intent:
-    """Give the ACME server the ports at which it checks names, ready or not.
+    """Give the ACME server the ports of its challenges, on servers that are ready or not.
 
-    A server has no certificate before it is checked, and is not ready before it has one.
+    A server gets its certificate after the challenge, and is ready only with a certificate.
     """
     return cluster_object(
         resolved,

@@ -22,7 +22,7 @@ ROWS: dict[str, tuple[gen.World, Mapping[str, Any], Told, str]] = {
         FOUND,
         {"apiServerCIDR": "198.51.100.0/24"},
         ("False", INVALID),
-        "does not hold 10.96.0.1",
+        "does not contain 10.96.0.1",
     ),
     "a range that holds it": (FOUND, {"apiServerCIDR": "10.96.0.0/12"}, ("True", KIND), "may call"),
     "a range where nothing was found": (
