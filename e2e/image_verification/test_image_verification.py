@@ -190,7 +190,7 @@ def test_an_identity_proves_what_it_signed(place: Place, namespace: str) -> None
     place.registry.attach(found, place.signer.bundle(found))
     other = place.create("other", named, {**exact, "subject": f"{SUBJECT}0"})
     condition = other.await_condition("Stalled", reason="ImageVerificationFailed", seconds=60.0)
-    assert "its signer is another one" in condition["message"]
+    assert "its certificate names another subject" in condition["message"]
     assert place.api.find(STATEFUL_SET, place.namespace, "other") is None
     pattern = {"enabled": True, "issuerRegExp": f"^{ISSUER}$", "subjectRegExp": "@refs/tags/v"}
     for name, policy in {"exact": exact, "pattern": pattern}.items():

@@ -1,8 +1,8 @@
-"""Verification of cosign signatures of an image. Pure: bytes in, nothing or an error out.
+"""Verifies the cosign signatures of an image. Pure: a check returns the signed bytes or raises.
 
 Two schemes: the older one signs a small document ("simple signing"), the newer one an in-toto
-statement in a DSSE envelope inside a Sigstore bundle v0.3. Both name the digest of the image; the
-older one names its repository too, and each is valid only for what it names.
+statement in a DSSE envelope inside a Sigstore bundle v0.3. Both name the digest of the image, and
+the older one also its repository. A signature is valid only for the image that it names.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ _CLAIM = "cosign container image signature"
 _STATEMENT_TYPES = ("https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1")
 _MOST = 32
 _VALUES_MAX = 100_000
-# Hash by size of the curve; cosign signs with SHA-256 in the older scheme whatever the curve.
+# Hash by size of the curve; in the older scheme cosign signs with SHA-256 for every curve.
 _NATURAL: Mapping[int, hashes.HashAlgorithm] = {384: hashes.SHA384(), 521: hashes.SHA512()}
 
 
 class NotProvenError(ValueError):
-    """A signature does not prove the image. The text is ours, and safe to show."""
+    """A signature does not prove the image. The operator wrote the text: it is safe to show."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A document whose signature was checked, as a transparency log would know it."""
+    """A document with a verified signature, as a transparency log records it."""
 
     content: bytes
-    """What was signed: the document, or the payload of the envelope."""
+    """The signed document, or the payload of the envelope."""
     signature: bytes
     log_entries: tuple[Mapping[str, Any], ...] = ()
-    """What the signer brought of a log: cosign's own form, or tlogEntries of a bundle."""
+    """The log entries of the signature, in cosign's own format or as tlogEntries of a bundle."""
 
 
 def simple_signing_layers(manifest: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -64,17 +64,17 @@ def check_simple_signing(
 ) -> Signed:
     """Check one signature of the older scheme. `payload` is the blob that the layer names.
 
-    `reference` is the image as it is used. Raises NotProvenError.
+    `reference` is the image of the pod. Raises NotProvenError.
     """
-    notes = as_dict(layer.get("annotations"))
-    signature = unbase64(notes.get(SIGNATURE))
+    annotations = as_dict(layer.get("annotations"))
+    signature = unbase64(annotations.get(SIGNATURE))
     verify(key, signature, payload)
     critical = as_dict(as_dict(read_json(payload)).get("critical"))
     if critical.get("type") != _CLAIM:
-        raise NotProvenError("what was signed is no claim about a container image")
+        raise NotProvenError("the signed document is not a claim about a container image")
     _same_digest(as_dict(critical.get("image")).get("docker-manifest-digest"), digest)
     _same_repository(as_dict(critical.get("identity")).get("docker-reference"), reference)
-    bundle = notes.get(LOG_BUNDLE)
+    bundle = annotations.get(LOG_BUNDLE)
     entries = (as_dict(read_json(bundle.encode())),) if isinstance(bundle, str) else ()
     return Signed(payload, signature, entries)
 
@@ -85,11 +85,11 @@ def check_bundle(bundle: bytes, key: PublicKey, digest: str) -> Signed:
     envelope = as_dict(whole.get("dsseEnvelope"))
     kind = envelope.get("payloadType")
     if kind != STATEMENT:
-        raise NotProvenError("the bundle holds no in-toto statement")
+        raise NotProvenError("the bundle contains no in-toto statement")
     payload = unbase64(envelope.get("payload"))
     signatures = as_list(envelope.get("signatures"))
     if len(signatures) != 1:
-        raise NotProvenError("the bundle does not hold exactly one signature")
+        raise NotProvenError("the bundle does not contain exactly one signature")
     signature = unbase64(as_dict(signatures[0]).get("sig"))
     verify(key, signature, pre_authentication(STATEMENT, payload))
     check_statement(payload, digest)
@@ -102,25 +102,25 @@ def check_statement(payload: bytes, digest: str) -> None:
     """Check that a verified payload approves the image. Raises NotProvenError."""
     statement = as_dict(read_json(payload))
     if statement.get("_type") not in _STATEMENT_TYPES:
-        raise NotProvenError("what was signed is no in-toto statement")
+        raise NotProvenError("the signed document is not an in-toto statement")
     if statement.get("predicateType") != SIGN_PREDICATE:
-        # An attestation (a list of parts, a report of errors) is no approval of the image.
-        raise NotProvenError("the statement is not a signature but says something else")
-    subjects = [as_dict(as_dict(one).get("digest")) for one in as_list(statement.get("subject"))]
+        # An attestation, such as an SBOM or a scan report, does not approve the image.
+        raise NotProvenError("the statement is not a signature: it has another predicate type")
+    subjects = [as_dict(as_dict(item).get("digest")) for item in as_list(statement.get("subject"))]
     if len(subjects) != 1:
         raise NotProvenError("the statement is not about exactly one image")
     _same_digest(f"sha256:{subjects[0].get('sha256')}", digest)
 
 
 def pre_authentication(kind: str, payload: bytes) -> bytes:
-    """Encode what a DSSE signature is made over (DSSE v1, "PAE")."""
+    """Encode the bytes that a DSSE signature signs (DSSE v1, "PAE")."""
     name = kind.encode()
     return b"DSSEv1 %d %s %d %s" % (len(name), name, len(payload), payload)
 
 
 def verify(key: PublicKey, signature: bytes, content: bytes) -> None:
     """Check a signature over bytes with one key. Raises NotProvenError."""
-    if not any(_holds(key, signature, content, used) for used in _hashes(key)):
+    if not any(_is_valid(key, signature, content, algorithm) for algorithm in _hashes(key)):
         raise NotProvenError("it was not made with the key of the policy")
 
 
@@ -130,12 +130,14 @@ def _hashes(key: PublicKey) -> tuple[hashes.HashAlgorithm, ...]:
     return (hashes.SHA256(),)
 
 
-def _holds(key: PublicKey, signature: bytes, content: bytes, used: hashes.HashAlgorithm) -> bool:
+def _is_valid(
+    key: PublicKey, signature: bytes, content: bytes, algorithm: hashes.HashAlgorithm
+) -> bool:
     try:
         if isinstance(key, ec.EllipticCurvePublicKey):
-            key.verify(signature, content, ec.ECDSA(used))
+            key.verify(signature, content, ec.ECDSA(algorithm))
         else:
-            key.verify(signature, content, padding.PKCS1v15(), used)
+            key.verify(signature, content, padding.PKCS1v15(), algorithm)
     except InvalidSignature:
         return False
     return True
@@ -148,10 +150,10 @@ def _same_digest(signed: Any, digest: str) -> None:
 
 def _same_repository(signed: Any, reference: str) -> None:
     try:
-        named = image_reference.parse(signed if isinstance(signed, str) else "")
+        signed_reference = image_reference.parse(signed if isinstance(signed, str) else "")
     except ValueError:
-        raise NotProvenError("it does not name the repository that it is about") from None
-    if named.identity != image_reference.parse(reference).identity:
+        raise NotProvenError("it does not name the repository of the image") from None
+    if signed_reference.identity != image_reference.parse(reference).identity:
         raise NotProvenError(
             "it is about an image of another repository; sign the copy in its own repository"
         )
@@ -162,16 +164,16 @@ def read_json(content: bytes) -> Any:
     try:
         return shallow_json(content, values=_VALUES_MAX)
     except UnreadableError:
-        raise NotProvenError("what was signed cannot be read as JSON") from None
+        raise NotProvenError("the signed document is not valid JSON") from None
 
 
 def as_dict(value: Any) -> Mapping[str, Any]:
-    """Take a value for an object; anything else is an empty one."""
+    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """Take a value for a list; anything else is an empty one."""
+    """Return the value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 

@@ -1,4 +1,4 @@
-"""Logins for registries from pull secrets. Pure; nothing here is stored or printed.
+"""Registry logins from pull secrets. Pure; nothing here is stored or printed.
 
 Formats: Kubernetes Secrets of type kubernetes.io/dockerconfigjson and kubernetes.io/dockercfg.
 """
@@ -19,20 +19,20 @@ from runtime.types import Object, key_of
 
 _CONFIG_JSON = ".dockerconfigjson"
 _CONFIG = ".dockercfg"
-# Each entry is compared with the registry, which blocks the event loop: compiling its pattern takes
-# time in proportion to its length. A host has up to 253 characters, and a user writes one star.
+# The comparison of an entry with the registry blocks the event loop, and its time grows with the
+# length of the pattern. A host has up to 253 characters, and a pattern usually has one star.
 LOGINS_MAX = 256
 HOST_CHARACTERS_MAX = 260
 STARS_MAX = 4
 
 
 class PullSecretError(ValueError):
-    """A pull secret is beyond a limit. The operator wrote the text: it is safe to show."""
+    """A pull secret exceeds a limit. The operator wrote the text: it is safe to show."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryLogin:
-    """A user of a registry. Not printed by repr."""
+    """User and password for a registry. Not printed by repr."""
 
     user: str = field(repr=False)
     password: str = field(repr=False)
@@ -43,9 +43,9 @@ class RegistryLogin:
 
 
 def login_for(reference: ImageReference, secrets: Iterable[Object]) -> RegistryLogin | None:
-    """Pick the login for an image: the first Secret that has one, longest path first.
+    """Return the login for an image from the first Secret with one; the longest path wins.
 
-    A Secret that cannot be read counts as one without logins. Raises PullSecretError.
+    A Secret with unreadable content has no logins. Raises PullSecretError.
     """
     for secret in secrets:
         entries = sorted(_entries(secret).items(), key=lambda item: -len(item[0]))
@@ -70,8 +70,8 @@ def _entries(secret: Object) -> Mapping[str, Any]:
         return {}
     if len(entries) > LOGINS_MAX:
         raise PullSecretError(
-            f"Secret {key_of(secret)}: it holds {len(entries)} logins, and up to {LOGINS_MAX} are "
-            "read: leave in it only those that are needed"
+            f"Secret {key_of(secret)}: it has {len(entries)} logins, and the operator reads up to "
+            f"{LOGINS_MAX}: keep only the logins that are needed"
         )
     return entries
 

@@ -1,9 +1,9 @@
-"""Verification of keyless signatures: who signed is in a certificate of ten minutes.
+"""Verifies keyless signatures: a certificate that is valid for ten minutes names the signer.
 
 The package `sigstore` verifies certificate chain, certificate log, transparency log, times and
-signature with the operator's trusted_root.json; nothing here calls a server. Ours are the identity
-and what the statement says. Called by managers.images.signatures in a thread: the first call
-imports for half a second.
+signature with the operator's trusted_root.json; nothing here calls a server. This module checks the
+identity and the content of the statement. Called by managers.images.signatures in a thread: the
+imports of the first call take half a second.
 """
 
 from __future__ import annotations
@@ -55,56 +55,57 @@ _BAD_ROOT = (
     "the operator's trusted_root.json cannot verify identities: it must name certificate "
     "authorities, certificate logs and transparency logs; replace the file"
 )
-_UNTRUSTED = "it does not hold against the operator's trusted_root.json"
-# What the library says: the first text that is part of it decides. Its own texts quote the bundle.
+_UNTRUSTED = "it cannot be verified with the operator's trusted_root.json"
+# Part of an error message of the library -> our message; the first match is used. The messages of
+# the library are not shown, because they quote the bundle.
 _REASONS = (
     ("keys not found", _BAD_ROOT),
     ("Did not find any", _BAD_ROOT),
     ("not valid at validation time", "its certificate was not valid when it was made"),
     ("expired at time of signing", "its certificate was not valid when it was made"),
-    ("certificate chain", "its certificate is of no authority that the operator trusts"),
+    ("certificate chain", "its certificate is from no authority that the operator trusts"),
     ("SCT", "its certificate is in no certificate log that the operator trusts"),
     ("certificate timestamp", "its certificate is in no certificate log that the operator trusts"),
     ("log entry payload", "its log entry is about another signature"),
     ("log entry signatures", "its log entry is about another signature"),
     ("log entry is inconsistent", "its log entry is about another signature"),
-    ("DSSE log entry", "its log entry is of a kind that is not understood"),
-    ("time only supported for", "its log entry is of a kind that is not understood"),
+    ("DSSE log entry", "its log entry is of a kind that the operator does not support"),
+    ("time only supported for", "its log entry is of a kind that the operator does not support"),
     ("invalid log entry", "its log entry is in no transparency log that the operator trusts"),
-    ("verified time", "nothing that the operator trusts says when it was made"),
-    ("imestamp", "nothing that the operator trusts says when it was made"),
+    ("verified time", "no source that the operator trusts states when it was made"),
+    ("imestamp", "no source that the operator trusts states when it was made"),
     ("DSSE: invalid signature", "it was not made with the key of its certificate"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SignerIdentity:
-    """Who must have signed: the `VerificationPolicy` that the library asks for."""
+    """The required signer, as a `VerificationPolicy` of the library."""
 
     issuer: Callable[[str], bool]
     subject: Callable[[str], bool]
 
     @classmethod
     def of(cls, policy: ImageVerification) -> SignerIdentity:
-        """Read a policy. Raises ValueError when it names no identity or a pattern is none."""
+        """Read a policy. Raises ValueError for an incomplete identity or an invalid pattern."""
         if policy.issuer and policy.subject:
             return cls(policy.issuer.__eq__, policy.subject.__eq__)
         if policy.issuer_reg_exp and policy.subject_reg_exp:
             issuer = IdentityPattern(policy.issuer_reg_exp)
             return cls(issuer.found_in, IdentityPattern(policy.subject_reg_exp).found_in)
-        raise ValueError("it names no whole identity")
+        raise ValueError("it names no complete identity")
 
     def verify(self, cert: Certificate) -> None:
-        """Compare a certificate that was already verified. Raises NotProvenError."""
+        """Compare the identity of a verified certificate. Raises NotProvenError."""
         if not self.issuer(_issuer_of(cert)):
-            raise NotProvenError("its signer is known to another issuer than that of the policy")
+            raise NotProvenError("its certificate names another issuer than the policy")
         if not self.subject(_subject_of(cert)):
-            raise NotProvenError("its signer is another one than that of the policy")
+            raise NotProvenError("its certificate names another subject than the policy")
 
 
 def _issuer_of(cert: Certificate) -> str:
-    """Return the issuer. Certificates carry it in an old and in a new form, which must agree."""
-    found = set()
+    """Return the issuer. A certificate has it in an old and a new form, which must agree."""
+    issuers = set()
     for oid in (_ISSUER, _ISSUER_DER):
         try:
             value = cert.extensions.get_extension_for_oid(oid).value
@@ -112,14 +113,14 @@ def _issuer_of(cert: Certificate) -> str:
             continue
         if isinstance(value, UnrecognizedExtension):
             text = value.value
-            found.add(asn1.decode_der(str, text) if oid == _ISSUER_DER else text.decode())
-    if len(found) != 1:
+            issuers.add(asn1.decode_der(str, text) if oid == _ISSUER_DER else text.decode())
+    if len(issuers) != 1:
         raise NotProvenError("its certificate does not name exactly one issuer of the identity")
-    return found.pop()
+    return issuers.pop()
 
 
 def _subject_of(cert: Certificate) -> str:
-    """Return the one identity: a URI, an e-mail address or a user name."""
+    """Return the identity: a URI, an e-mail address or a user name."""
     names = list(cert.extensions.get_extension_for_class(SubjectAlternativeName).value)
     if len(names) == 1:
         (name,) = names
@@ -131,23 +132,23 @@ def _subject_of(cert: Certificate) -> str:
 
 
 def verifier_of(root: TrustRoot) -> Verifier:
-    """Return the verifier of a trust root, made once. Raises NotProvenError."""
+    """Return the cached verifier of a trust root. Raises NotProvenError."""
     if not root.content:
         raise NotProvenError(_NO_ROOT)
     try:
         return _verifier(root.content)
-    except Exception:  # noqa: BLE001 - whatever is wrong with the file, it verifies nothing
+    except Exception:  # noqa: BLE001 - the library raises any error for an invalid file
         raise NotProvenError(_BAD_ROOT) from None
 
 
 @lru_cache(maxsize=1)
 def _verifier(content: bytes) -> Verifier:
-    # Half a second and 13 MB: only in operators whose users ask for an identity.
+    # The import takes half a second and 13 MB: only operators that verify an identity pay for it.
     from sigstore.models import TrustedRoot
     from sigstore.verify import Verifier
     from sigstore_models.trustroot.v1 import TrustedRoot as Content
 
-    # Not from the file again: verdicts are recorded for the content that was read at the start.
+    # From the content that was read at the start, because verdicts are recorded for it.
     return Verifier(trusted_root=TrustedRoot(Content.from_json(content)))
 
 
@@ -158,37 +159,37 @@ def check_keyless_bundle(
     whole = as_dict(read_json(bundle))
     material = as_dict(whole.get("verificationMaterial"))
     if as_dict(whole.get("dsseEnvelope")).get("payloadType") != STATEMENT:
-        raise NotProvenError("the bundle holds no in-toto statement")
+        raise NotProvenError("the bundle contains no in-toto statement")
     if "certificate" not in material:
-        raise NotProvenError("it was made with a key, and the policy asks for an identity")
+        raise NotProvenError("it was made with a key, and the policy requires an identity")
     entries = [as_dict(entry) for entry in as_list(material.get("tlogEntries"))]
     if not entries:
         raise NotProvenError("it is in no transparency log, which a keyless signature needs")
     if not all(entry.get("inclusionProof") for entry in entries):
-        raise NotProvenError("its log entry holds no inclusion proof; sign again with cosign 3")
+        raise NotProvenError("its log entry has no inclusion proof; sign again with cosign 3")
     payload, signature = _verified(bundle, signer, root)
     check_statement(payload, digest)
     promised = tuple(entry for entry in entries if entry.get("inclusionPromise"))
     if promised:
-        # The library takes a key of a log for entries of any time.
+        # The library ignores the validity period of the log's key.
         check_logged(Signed(payload, signature, promised), root)
 
 
 def _verified(bundle: bytes, signer: SignerIdentity, root: TrustRoot) -> tuple[bytes, bytes]:
-    """Return what was signed, and the signature."""
+    """Return the signed payload, and the signature."""
     verifier = verifier_of(root)
     from sigstore.models import Bundle
 
     try:
-        read = Bundle.from_json(bundle)
-        kind, payload = verifier.verify_dsse(read, signer)
+        parsed = Bundle.from_json(bundle)
+        kind, payload = verifier.verify_dsse(parsed, signer)
     except NotProvenError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever the bytes did to the library, they prove nothing
+    except Exception as error:  # noqa: BLE001 - the library raises any error for invalid bytes
         text = str(error)
         reason = next((reason for part, reason in _REASONS if part in text), _UNTRUSTED)
         raise NotProvenError(reason) from None
-    # Read by another parser than ours.
+    # The parser of the library may read another type than ours.
     if kind != STATEMENT:
-        raise NotProvenError("the bundle holds no in-toto statement")
-    return payload, read.signature
+        raise NotProvenError("the bundle contains no in-toto statement")
+    return payload, parsed.signature

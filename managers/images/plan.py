@@ -1,7 +1,7 @@
 """Plan of the images: which pods may start, by the verdicts about their images. Pure.
 
-Unverified and policy Block: the step gates, so that no pod is created, changed or replaced; running
-pods go on, and the rest of the cluster is still reconciled.
+With an unverified image and policy Block the step gates: no pod is created, changed or replaced.
+Running pods continue, and the operator still reconciles the rest of the cluster.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _NOT_YET = 1.0
 
 
 def images_of(spec: ClusterSpec, installation: Installation, observed: Observed) -> ImageChoice:
-    """Choose the references that are written into pods: the very ones that were proven."""
+    """Choose the references for the pods: verified images by their verified digest."""
     reference = server_image(spec, installation.image_repository)
     policy = spec.image_verification
     verdict = observed.images.get(reference)
-    asked = policy is not None and policy.enabled
+    enabled = policy is not None and policy.enabled
     records = {}
-    if asked and verdict is not None and verdict.record:
+    if enabled and verdict is not None and verdict.record:
         records[labels.IMAGE_VERIFICATION] = verdict.record
     own = "" if offers(spec.version, "crash-on-reload") else installation.operator_image
     helper = _helper(spec.operator_image_verification, own, observed)
@@ -38,9 +38,9 @@ def images_of(spec: ClusterSpec, installation: Installation, observed: Observed)
         text = observed.images[installation.operator_image].record
         records[labels.OPERATOR_IMAGE_VERIFICATION] = text
     return ImageChoice(
-        server=verdict.pinned if asked and verdict and verdict.pinned else reference,
+        server=verdict.pinned if enabled and verdict and verdict.pinned else reference,
         helper=helper,
-        outcome=_image_outcome(policy, reference, verdict) if policy and asked else Done(),
+        outcome=_image_outcome(policy, reference, verdict) if policy and enabled else Done(),
         records=tuple(sorted(records.items())),
     )
 
@@ -54,14 +54,14 @@ def _image_outcome(
     if policy.failure_policy == "Warn":
         return Done(verdict.retry_after if verdict else None)
     if verdict is None:
-        return Wait(UNAVAILABLE, f"image {reference}: nobody has looked at it yet", _NOT_YET)
+        return Wait(UNAVAILABLE, f"image {reference}: it has not been verified yet", _NOT_YET)
     if verdict.problem == "unreachable":
         return Wait(UNAVAILABLE, verdict.message, verdict.retry_after)
     return Blocked(FAILED, verdict.message, verdict.retry_after)
 
 
 def _helper(policy: ImageVerification | None, reference: str, observed: Observed) -> str:
-    """Return the operator's image for use inside of server pods; "" when it may not be used."""
+    """Return the operator's image for server pods; "" when it may not be used."""
     if not reference or policy is None or not policy.enabled:
         return reference
     verdict = observed.images.get(reference)
@@ -71,7 +71,7 @@ def _helper(policy: ImageVerification | None, reference: str, observed: Observed
 
 
 def version_mismatch(spec: ClusterSpec) -> Blocked | None:
-    """Compare the tag of an image of the user's own choice with the version; None when it fits."""
+    """Compare the tag of spec.image with spec.version; None when they match."""
     message = image_reference.mismatch(spec.image, spec.version)
     return Blocked("ImageVersionMismatch", message) if message else None
 

@@ -1,8 +1,8 @@
 """Verification requests for images, the cache key of a verdict, and its record as an annotation.
 
-Pure. The cache key is a hash of all inputs of the verdict: the whole reference, the whole key, the
-identity, whether a transparency log is required, and the trust root. Pull secrets are not in it:
-they decide whether we can read, never whether a signature is valid.
+Pure. The cache key is a hash of all inputs of the verdict: reference, key, identity, whether a
+transparency log is required, and the trust root. Pull secrets are not part of it: they decide
+whether the operator can read the registry, not whether a signature is valid.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ class VerificationRequest:
 def server_image(spec: ClusterSpec, repository: str) -> str:
     """Return the reference of the server image, before its verification.
 
-    An image without tag and digest gets the version as its tag: a runtime would use `latest`,
-    which may be any version.
+    An image without tag and digest gets the version as its tag: a container runtime would use
+    `latest`, which may be any version.
     """
     return image_named(spec.version, spec.image or "", repository)
 
 
 def image_named(version: str, image: str, repository: str) -> str:
-    """Return the same for a version and an image, "" for the default one."""
+    """Return the reference for a version and an image; "" is the default image."""
     tag = version.removeprefix("v").replace("+", "_")
     if not image:
         return f"{repository}:{tag}"
     try:
-        named = image_reference.parse(image)
+        reference = image_reference.parse(image)
     except ValueError:
         return image
-    return f"{image}:{tag}" if (named.tag or named.digest) is None else image
+    return f"{image}:{tag}" if (reference.tag or reference.digest) is None else image
 
 
 def server_question(
     spec: ClusterSpec, namespace: str, repository: str
 ) -> VerificationRequest | None:
     """Return the request for the server image; None when it needs no verification."""
-    return _question(spec, spec.image_verification, namespace, server_image(spec, repository))
+    return _request(spec, spec.image_verification, namespace, server_image(spec, repository))
 
 
 def helper_question(
@@ -65,25 +65,25 @@ def helper_question(
     """Return the request for the operator's own image, which runs in server pods to reload them."""
     if not operator_image:
         return None
-    return _question(spec, spec.operator_image_verification, namespace, operator_image)
+    return _request(spec, spec.operator_image_verification, namespace, operator_image)
 
 
-def _question(
+def _request(
     spec: ClusterSpec, policy: ImageVerification | None, namespace: str, reference: str
 ) -> VerificationRequest | None:
     if policy is None or not policy.enabled:
         return None
-    named = (*policy.image_pull_secrets, *spec.image_pull_secrets)
-    secrets = tuple(dict.fromkeys(secret.name for secret in named))
+    references = (*policy.image_pull_secrets, *spec.image_pull_secrets)
+    secrets = tuple(dict.fromkeys(secret.name for secret in references))
     return VerificationRequest(namespace, reference, policy, secrets)
 
 
-def answer_key(question: VerificationRequest, trust_root: str) -> str:
+def cache_key(request: VerificationRequest, trust_root: str) -> str:
     """Return the cache key of a request: 64 hexadecimal digits. `trust_root` is a hash itself."""
-    policy = question.policy
+    policy = request.policy
     parts = (
         _SCHEME,
-        question.reference,
+        request.reference,
         policy.public_key,
         policy.issuer,
         policy.subject,
@@ -96,17 +96,17 @@ def answer_key(question: VerificationRequest, trust_root: str) -> str:
 
 
 def record(key: str, pinned: str) -> str:
-    """Return a verdict as the annotation of a StatefulSet."""
+    """Return a verdict as an annotation of a StatefulSet."""
     return f"{key} {pinned}"
 
 
-def recorded(question: VerificationRequest, key: str, text: str) -> ImageVerdict | None:
-    """Read an annotation; None when it is for another request, or not ours."""
+def recorded(request: VerificationRequest, key: str, text: str) -> ImageVerdict | None:
+    """Read an annotation; None when it is for another request, or has another format."""
     recorded_key, _, pinned = text.partition(" ")
     if recorded_key != key:
         return None
     try:
-        requested = image_reference.parse(question.reference)
+        requested = image_reference.parse(request.reference)
         image = image_reference.parse(pinned)
     except ValueError:
         return None
@@ -114,4 +114,4 @@ def recorded(question: VerificationRequest, key: str, text: str) -> ImageVerdict
         return None
     if requested.digest is not None and requested.digest != image.digest:
         return None
-    return ImageVerdict(question.reference, pinned=pinned, record=text)
+    return ImageVerdict(request.reference, pinned=pinned, record=text)

@@ -1,10 +1,10 @@
-"""A container registry over HTTPS: manifests, small blobs and referrers, and nothing else.
+"""Reads manifests, small blobs and referrers from a container registry over HTTPS.
 
 Protocol: OCI distribution specification 1.1; token login as the distribution project describes it.
-The address comes from the spec of a tenant, so: only GET, only https (except registries
-that the operator's own settings name), no link-local and no loopback address, no redirect but for
-blobs, no login to other hosts than the registry and its token service, no answer beyond
-its bounds (runtime.limits.http_client), and no text of an answer in any error.
+The address comes from the spec of a tenant, so these rules apply: only GET, only https (except for
+registries in the operator's own settings), no link-local or loopback address, redirects only for
+blobs, no login to other hosts than the registry and its token service, limits for every answer
+(runtime.limits.http_client), and no text of an answer in any error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from runtime.limits.nesting import UnreadableError, read_json
 
 MANIFEST_MAX = 4 * 1024 * 1024
 VALUES_MAX = 100_000
-"""Of one manifest: some thousand entries of a list of referrers."""
+"""JSON values of one manifest: some thousand entries of a list of referrers."""
 BLOB_MAX = 1024 * 1024
 _TOKEN_MAX = 64 * 1024
 _TIMEOUT = aiohttp.ClientTimeout(total=5.0, connect=2.0)
@@ -46,7 +46,7 @@ _MANIFESTS = (
     "application/vnd.docker.distribution.manifest.v2+json",
 )
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
-# Matched at word boundaries only: else a long word costs the square of its length.
+# Matched at word boundaries only: otherwise the time for a long word is quadratic in its length.
 _PARAMETER = re.compile(r'(?<![a-zA-Z_])([a-zA-Z_]+)="([^"]*)"')
 
 
@@ -75,12 +75,12 @@ class RegistryContent:
         except UnreadableError:
             manifest = None
         if not isinstance(manifest, dict):
-            raise RegistryError("the registry's answer is no manifest", lasting=True)
+            raise RegistryError("the registry's answer is not a manifest", lasting=True)
         return manifest
 
 
 class PublicResolver(AbstractResolver):
-    """Resolves names, without addresses that a registry may not have."""
+    """Resolves names, and drops addresses that a registry may not have."""
 
     def __init__(self, *, loopback: bool) -> None:
         self._inner = aiohttp.ThreadedResolver()
@@ -90,24 +90,28 @@ class PublicResolver(AbstractResolver):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         addresses = await self._inner.resolve(host, port, family)
-        usable = [one for one in addresses if may_be_asked(one["host"], loopback=self._loopback)]
-        if not usable:
-            raise OSError("no address that may be asked")
-        return usable
+        allowed = [
+            result
+            for result in addresses
+            if is_allowed_address(result["host"], loopback=self._loopback)
+        ]
+        if not allowed:
+            raise OSError("the name has no allowed address")
+        return allowed
 
     async def close(self) -> None:
         await self._inner.close()
 
 
-def may_be_asked(address: str, *, loopback: bool) -> bool:
-    """Return whether an address may be a registry: private ones may, those of the node may not.
+def is_allowed_address(address: str, *, loopback: bool) -> bool:
+    """Return whether a registry may have an address: a private one, but none of the node.
 
-    Link-local addresses hold the metadata services of clouds, with credentials in them; some
-    clouds have theirs at other addresses.
+    The metadata services of clouds, which give out credentials, have link-local addresses, and in
+    some clouds others.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
-        # Routers and translators map these to the IPv4 address that they contain.
+        # Routers and NAT64 map these to the IPv4 address that they contain.
         if ip.teredo is not None or ip in _TRANSLATED:
             return False
         ip = ip.ipv4_mapped or ip.sixtofour or ip
@@ -145,9 +149,9 @@ class RegistrySession:
         await self._session.close()
 
     async def manifest(self, reference: str) -> RegistryContent | None:
-        """Read a manifest by tag or digest; None when there is none. Raises RegistryError.
+        """Read a manifest by tag or digest; None when it does not exist. Raises RegistryError.
 
-        Content that is requested by digest has that digest, or is an error.
+        Also when content that is requested by digest has another digest.
         """
         path = f"/v2/{self._repository}/manifests/{reference}"
         content = await self._get(path, ", ".join(_MANIFESTS), MANIFEST_MAX)
@@ -159,7 +163,7 @@ class RegistrySession:
         return await self._get(path, INDEX, MANIFEST_MAX)
 
     async def blob(self, digest: str) -> RegistryContent | None:
-        """Read a small blob; None when there is none. Raises RegistryError."""
+        """Read a small blob; None when it does not exist. Raises RegistryError."""
         path = f"/v2/{self._repository}/blobs/{digest}"
         content = await self._get(path, "*/*", BLOB_MAX, redirects=_REDIRECTS)
         return None if content is None else _checked(content, digest)
@@ -176,13 +180,13 @@ class RegistrySession:
             if status not in _MOVED:
                 break
             url = _moved(url, headers.get("Location", ""))
-            # A presigned URL of the store behind the registry: it needs no login and gets none.
+            # A presigned URL of the store behind the registry needs no login, so it gets none.
             status, headers, body = await self._request(url, accept, most, "")
         if status == 404:
             return None
         if status in (401, 403):
             raise RegistryError(
-                f"the registry refuses to be read (HTTP {status}); name a pull secret with a login",
+                f"the registry denies access (HTTP {status}); name a pull secret with a login",
                 lasting=True,
             )
         if status != 200:
@@ -190,14 +194,14 @@ class RegistrySession:
         return RegistryContent(body, f"sha256:{hashlib.sha256(body).hexdigest()}")
 
     async def _authorize(self, challenge: str) -> str:
-        """Answer a challenge (RFC 9110, 11.6.1) with a header; "" when it cannot."""
+        """Return the Authorization header for a challenge (RFC 9110, 11.6.1); "" without one."""
         scheme, _, rest = challenge.partition(" ")
         if scheme.lower() == "basic":
             return self._login.basic() if self._login else ""
         if scheme.lower() != "bearer":
             return ""
         parameters = dict(_PARAMETER.findall(rest))
-        # We choose the scope: this repository, read only.
+        # The operator chooses the scope: this repository, read-only.
         query = {"scope": f"repository:{self._repository}:pull"}
         if parameters.get("service"):
             query["service"] = parameters["service"]
@@ -215,8 +219,8 @@ class RegistrySession:
             answer = read_json(body) if status == 200 else None
         except UnreadableError:
             answer = None
-        named = answer if isinstance(answer, dict) else {}
-        token = named.get("token") or named.get("access_token")
+        fields = answer if isinstance(answer, dict) else {}
+        token = fields.get("token") or fields.get("access_token")
         if not isinstance(token, str) or not re.fullmatch(r"[\x21-\x7e]+", token):
             raise RegistryError("the registry's token service gave no token")
         return f"Bearer {token}"
@@ -236,7 +240,7 @@ class RegistrySession:
                 return response.status, dict(response.headers), body
         except UnreadableError:
             raise RegistryError(
-                f"the registry's answer is longer than it may be ({most} bytes)", lasting=True
+                f"the registry's answer is longer than the limit of {most} bytes", lasting=True
             ) from None
         except aiohttp.ClientError as error:
             bound = broken_bound(error)
@@ -247,24 +251,24 @@ class RegistrySession:
             raise _unreachable(error) from error
 
     def _check_address(self, url: str) -> None:
-        """Refuse an address that neither the registry nor the spec may use."""
+        """Check a URL of the spec or of the registry. Raises RegistryError if it is not allowed."""
         try:
             parts = urlsplit(url)
             host = parts.hostname or ""
             plain = parts.scheme == "http" and self._insecure
         except ValueError:
-            raise RegistryError("the registry sends us to no address") from None
+            raise RegistryError("the registry refers to an invalid URL") from None
         if (parts.scheme != "https" and not plain) or not host or parts.username:
-            raise RegistryError("the registry sends us to an address without https", lasting=True)
+            raise RegistryError("the registry refers to a URL without https", lasting=True)
         try:
-            fine = may_be_asked(host, loopback=self._insecure)
+            allowed = is_allowed_address(host, loopback=self._insecure)
         except ValueError:
             # A name: the resolver checks the addresses.
             return
-        if not fine:
+        if not allowed:
             raise RegistryError(
-                "the registry's address is one of this machine or of its network "
-                "link, which is never asked",
+                "the registry's address is not allowed: it is a loopback, link-local, metadata or "
+                "reserved address",
                 lasting=True,
             )
 
@@ -273,12 +277,12 @@ def _moved(url: str, location: str) -> str:
     try:
         return str(URL(url).join(URL(location)))
     except ValueError:
-        raise RegistryError("the registry sends us to no address") from None
+        raise RegistryError("the registry refers to an invalid URL") from None
 
 
 def _unreachable(error: Exception) -> RegistryError:
-    # The class is enough; the text of some of these errors has the whole request.
-    return RegistryError(f"the registry cannot be asked: {type(error).__name__}")
+    # Only the class, because the text of some of these errors contains the whole request.
+    return RegistryError(f"the registry cannot be reached: {type(error).__name__}")
 
 
 @lru_cache(maxsize=1)
@@ -291,5 +295,5 @@ def _tls() -> ssl.SSLContext:
 
 def _checked(content: RegistryContent, reference: str) -> RegistryContent:
     if reference.startswith("sha256:") and content.digest != reference:
-        raise RegistryError("the registry's answer does not have the digest that was asked for")
+        raise RegistryError("the registry's answer does not have the requested digest")
     return content

@@ -30,35 +30,35 @@ from managers.images.registry import RegistrySession
 from managers.images.tlog import check_logged
 from managers.images.trust import TrustRoot
 
-# Every user with push rights may add signatures: only so many are read.
+# A limit, because every user with push rights may add signatures.
 _MOST = 16
 _OLDER = (
-    "signatures of the tag sha256-....sig prove no identity, for they hold no inclusion proof; "
-    "sign again with cosign 3"
+    "signatures of the tag sha256-....sig cannot prove an identity, because they have no inclusion "
+    "proof; sign again with cosign 3"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class _ByKey:
-    """Signatures by the key of the policy."""
+    """Checks signatures with the key of the policy."""
 
     key: PublicKey
     root: TrustRoot | None
-    """None where no transparency log is required."""
+    """None when the policy requires no transparency log."""
 
     async def check_bundle(self, bundle: bytes, digest: str) -> None:
         """Check one bundle. Raises NotProvenError."""
         self.check_log(check_bundle(bundle, self.key, digest))
 
     def check_log(self, signed: Signed) -> None:
-        """Check the promise of a log if one is required. Raises NotProvenError."""
+        """Check the promise of a log if the policy requires a log. Raises NotProvenError."""
         if self.root is not None:
             check_logged(signed, self.root)
 
 
 @dataclass(frozen=True, slots=True)
 class _ByIdentity:
-    """Signatures by a certificate for the identity of the policy."""
+    """Checks signatures with a certificate for the identity of the policy."""
 
     signer: SignerIdentity
     root: TrustRoot
@@ -71,21 +71,21 @@ class _ByIdentity:
 async def prove(
     registry: RegistrySession,
     reference: ImageReference,
-    question: VerificationRequest,
+    request: VerificationRequest,
     root: TrustRoot,
 ) -> str:
     """Return the verified digest. Raises NotProvenError, RegistryError."""
-    required = await _required(question.policy, root)
+    required = await _required(request.policy, root)
     digest = reference.digest or await _digest_of(registry, reference)
     reasons: list[str] = []
-    async for refusal in _attempts(registry, question.reference, digest, required):
+    async for refusal in _attempts(registry, request.reference, digest, required):
         if refusal is None:
             return digest
         reasons.append(str(refusal))
     if not reasons:
         raise NotProvenError("it carries no signature; sign it with cosign")
     summary = "; ".join(dict.fromkeys(reasons))
-    raise NotProvenError(f"none of its {len(reasons)} signatures counts: {summary}")
+    raise NotProvenError(f"none of its {len(reasons)} signatures is valid: {summary}")
 
 
 async def _required(policy: ImageVerification, root: TrustRoot) -> _ByKey | _ByIdentity:
@@ -94,7 +94,7 @@ async def _required(policy: ImageVerification, root: TrustRoot) -> _ByKey | _ByI
         key = read_public_key(policy.public_key or "")
         return _ByKey(key, None if policy.ignore_tlog else root)
     signer = SignerIdentity.of(policy)
-    # Here and not at the first signature: what the operator lacks is worth saying without one.
+    # Before the first signature, so that an image without one reports a bad trust root too.
     await asyncio.to_thread(verifier_of, root)
     return _ByIdentity(signer, root)
 
@@ -102,14 +102,14 @@ async def _required(policy: ImageVerification, root: TrustRoot) -> _ByKey | _ByI
 async def _digest_of(registry: RegistrySession, reference: ImageReference) -> str:
     manifest = await registry.manifest(reference.tag or "")
     if manifest is None:
-        raise NotProvenError("the registry has no image of this name and tag")
+        raise NotProvenError("the registry has no image with this name and tag")
     return manifest.digest
 
 
 async def _attempts(
     registry: RegistrySession, reference: str, digest: str, required: _ByKey | _ByIdentity
 ) -> AsyncIterator[NotProvenError | None]:
-    """Check one signature after the other: None for one that counts."""
+    """Check the signatures in turn; yield None for a valid one."""
     async for bundle in _bundles(registry, digest):
         try:
             await required.check_bundle(bundle, digest)
@@ -142,9 +142,9 @@ async def _bundles(registry: RegistrySession, digest: str) -> AsyncIterator[byte
         listed = await registry.manifest(digest.replace(":", "-"))
     if listed is None:
         return
-    children = [as_dict(one) for one in as_list(listed.json().get("manifests"))]
+    children = [as_dict(child) for child in as_list(listed.json().get("manifests"))]
     # A registry may ignore the filter, or not copy the type into the list.
-    bundles = [one for one in children if one.get("artifactType") in (BUNDLE, None, "")]
+    bundles = [child for child in children if child.get("artifactType") in (BUNDLE, None, "")]
     for child in bundles[:_MOST]:
         manifest = await registry.manifest(_digest(child)) if _digest(child) else None
         if manifest is None:
@@ -163,9 +163,9 @@ async def _blob(registry: RegistrySession, layer: Mapping[str, Any]) -> bytes | 
 
 def _digest(descriptor: Mapping[str, Any]) -> str:
     digest = descriptor.get("digest")
-    # Never use an arbitrary path in one of our requests.
+    # It becomes part of a URL, so it must be a digest and nothing else.
     if not isinstance(digest, str):
         return ""
     algorithm, _, value = digest.partition(":")
-    fine = algorithm == "sha256" and len(value) == 64 and set(value) <= set("0123456789abcdef")
-    return digest if fine else ""
+    valid = algorithm == "sha256" and len(value) == 64 and set(value) <= set("0123456789abcdef")
+    return digest if valid else ""

@@ -1,8 +1,8 @@
-"""Whether a transparency log promised to publish a signature. Pure.
+"""Checks that a transparency log promised to publish a signature. Pure.
 
 Log: Rekor v1, by its signed entry timestamp, checked offline with the keys of a Sigstore trusted
-root (trusted_root.json, media type application/vnd.dev.sigstore.trustedroot+json). An entry that
-brings only an inclusion proof (Rekor v2) is not understood and proves nothing here.
+root (trusted_root.json, media type application/vnd.dev.sigstore.trustedroot+json). An entry with
+only an inclusion proof (Rekor v2) is not supported and proves nothing here.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ def read_trust_root(content: bytes) -> TrustRoot:
     for entry in entries:
         log, key = as_dict(entry), as_dict(as_dict(entry).get("publicKey"))
         if key.get("keyDetails") == "PKIX_ED25519":
-            # Of Rekor v2, whose entries hold no promise.
+            # A key of Rekor v2, whose entries have no promise.
             continue
-        name = unbase64(as_dict(log.get("logId")).get("keyId")).hex()
+        log_id = unbase64(as_dict(log.get("logId")).get("keyId")).hex()
         lines = base64.encodebytes(unbase64(key.get("rawBytes"))).decode()
         pem = f"-----BEGIN PUBLIC KEY-----\n{lines}-----END PUBLIC KEY-----\n"
         valid = as_dict(key.get("validFor"))
         start = _moment(valid.get("start")) or datetime.min.replace(tzinfo=UTC)
         end = _moment(valid.get("end")) or datetime.max.replace(tzinfo=UTC)
-        logs[name] = LogKey(read_public_key(pem), start, end)
+        logs[log_id] = LogKey(read_public_key(pem), start, end)
     if not entries:
         raise ValueError("it names no transparency log")
     return TrustRoot(logs, hashlib.sha256(content).hexdigest(), content)
@@ -57,7 +57,7 @@ def _moment(text: Any) -> datetime | None:
 
 
 def check_logged(signed: Signed, root: TrustRoot) -> None:
-    """Check that one entry promises this very signature. Raises NotProvenError."""
+    """Check that an entry promises this signature. Raises NotProvenError."""
     if not signed.log_entries:
         raise NotProvenError(
             "it is in no transparency log; sign with one, or set ignoreTlog to true"
@@ -88,7 +88,7 @@ class _Promise:
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> _Promise:
-        """Read cosign's own form, or a tlogEntry of a bundle."""
+        """Read an entry in cosign's own format, or a tlogEntry of a bundle."""
         own = as_dict(entry.get("Payload"))
         try:
             if own:
@@ -102,7 +102,7 @@ class _Promise:
                 )
             promise = as_dict(entry.get("inclusionPromise"))
             if not promise:
-                raise NotProvenError("its log entry holds no signed timestamp (Rekor v1)")
+                raise NotProvenError("its log entry has no signed timestamp (Rekor v1)")
             return cls(
                 _text(entry["canonicalizedBody"]),
                 int(entry["integratedTime"]),
@@ -116,9 +116,10 @@ class _Promise:
             raise NotProvenError(_UNREADABLE) from None
 
     def signed_text(self) -> bytes:
-        """Return what the log signs: canonical JSON (RFC 8785), which these values make simple.
+        """Return the bytes that the log signs: canonical JSON (RFC 8785).
 
-        Raises NotProvenError for numbers of more than 64 bits, which no log writes.
+        For these values sorted keys suffice. Raises NotProvenError for numbers of more than 64
+        bits, which no log writes.
         """
         try:
             return orjson.dumps(
@@ -135,39 +136,39 @@ class _Promise:
 
 
 def _text(value: Any) -> str:
-    """Return a text; another value could be nested to any depth."""
+    """Return a string, and "" for another value, which could be nested to any depth."""
     return value if isinstance(value, str) else ""
 
 
 def _check(promise: _Promise, signed: Signed, root: TrustRoot) -> None:
     log = root.logs.get(promise.log)
     if log is None:
-        raise NotProvenError("its log entry is of a log that the operator does not trust")
+        raise NotProvenError("its log entry is from a log that the operator does not trust")
     try:
         when = datetime.fromtimestamp(promise.time, UTC)
     except (OverflowError, OSError, ValueError):
         raise NotProvenError("its log entry has no time") from None
     if not log.start <= when <= log.end:
-        raise NotProvenError("its log entry was made outside of the time of the log's key")
+        raise NotProvenError("its log entry was made outside the validity period of the log's key")
     text = promise.signed_text()
     try:
         verify(log.key, promise.signature, text)
     except NotProvenError:
         raise NotProvenError("its log entry was not signed by the log") from None
-    _about(as_dict(read_json(unbase64(promise.body))), signed)
+    _check_subject(as_dict(read_json(unbase64(promise.body))), signed)
 
 
-def _about(body: Mapping[str, Any], signed: Signed) -> None:
+def _check_subject(body: Mapping[str, Any], signed: Signed) -> None:
     spec = as_dict(body.get("spec"))
     if body.get("kind") == "hashedrekord":
         digest = as_dict(as_dict(spec.get("data")).get("hash"))
         signatures = [as_dict(spec.get("signature")).get("content")]
     elif body.get("kind") == "dsse":
         digest = as_dict(spec.get("payloadHash"))
-        signatures = [as_dict(one).get("signature") for one in as_list(spec.get("signatures"))]
+        signatures = [as_dict(item).get("signature") for item in as_list(spec.get("signatures"))]
     else:
-        raise NotProvenError("its log entry is of a kind that is not understood")
-    right = digest.get("algorithm") == "sha256"
-    right = right and digest.get("value") == hashlib.sha256(signed.content).hexdigest()
-    if not right or base64.b64encode(signed.signature).decode() not in signatures:
+        raise NotProvenError("its log entry is of a kind that the operator does not support")
+    matches = digest.get("algorithm") == "sha256"
+    matches = matches and digest.get("value") == hashlib.sha256(signed.content).hexdigest()
+    if not matches or base64.b64encode(signed.signature).decode() not in signatures:
         raise NotProvenError("its log entry is about another signature")

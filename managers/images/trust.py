@@ -1,6 +1,6 @@
-"""What an installation believes about images: registries without TLS, and logs. Values alone.
+"""Trust settings of an installation: registries without TLS, and transparency logs. Values only.
 
-Imports nothing that reads a key: the settings of every verb of `baoctl` hold it.
+Imports nothing that reads a key, because the settings of every verb of `baoctl` contain it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LogKey:
-    """A key of a log, and when entries may have been signed with it."""
+    """A key of a log, and the period in which it may sign entries."""
 
     key: PublicKey
     start: datetime
@@ -25,14 +25,14 @@ class LogKey:
 
 @dataclass(frozen=True, slots=True)
 class TrustRoot:
-    """The logs that are believed. The empty root believes none."""
+    """The trusted logs. The empty root trusts no log."""
 
     logs: Mapping[str, LogKey]
     """By the id of the log in hexadecimal digits."""
     digest: str = ""
-    """Hash of the file that this was read from; "" without one."""
+    """Hash of the file; "" without a file."""
     content: bytes = field(default=b"", repr=False)
-    """The file: what verifies identities is made from it."""
+    """The file, from which managers.images.keyless builds its verifier."""
 
 
 NOTHING = TrustRoot({})

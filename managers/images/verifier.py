@@ -1,8 +1,8 @@
-"""Verdicts about images, with a cache: the registry is read only for unknown ones.
+"""Verifies images, and caches the verdicts.
 
-First the annotation of the live StatefulSet, then the cache of this process, then the registry,
-within five seconds. A verified image that runs is never verified again, so neither a registry that
-is down nor a moved tag affects a running cluster.
+A verdict comes from the annotation of the live StatefulSet, else from the cache of this process,
+else from the registry, within five seconds. A verified image that runs is never verified again, so
+neither a registry that is down nor a moved tag affects a running cluster.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contracts.image_reference import ImageReference
 from contracts.records.observed import ImageVerdict
 from managers.images.cosign import NotProvenError
 from managers.images.credentials import PullSecretError, RegistryLogin, login_for
-from managers.images.policy import VerificationRequest, answer_key, record, recorded
+from managers.images.policy import VerificationRequest, cache_key, record, recorded
 from managers.images.registry import RegistryError, RegistrySession
 from managers.images.signatures import prove
 from managers.images.trust import Trust
@@ -26,13 +26,13 @@ from runtime.errors import Forbidden, NotFound
 from runtime.types import Object, ObjectKey
 
 BUDGET = 5.0
-# How long a verdict is valid that no StatefulSet has recorded yet.
+# Seconds for which a verdict is cached until a StatefulSet records it.
 PROVEN_FOR = 300.0
 REFUSED_FOR = 30.0
 UNREACHABLE_FOR = 15.0
 _MOST = 256
-# A registry that does not answer blocks a worker for the whole budget: never all of them, and
-# never more than one for the clusters of one namespace.
+# A registry that does not answer blocks a worker for the whole budget. The limits keep workers
+# free: this many verifications in a process, and one in a namespace.
 _AT_ONCE = 2
 _BUSY_FOR = 1.0
 
@@ -44,96 +44,96 @@ class ImageVerifier:
         self._client = client
         self._clock = clock
         self._trust = trust or Trust()
-        # The namespace is part of the key: a verdict is not shared with another namespace.
-        self._answers: TtlCache[tuple[str, str], ImageVerdict] = TtlCache(clock, _MOST)
+        # The namespace is part of the key, so namespaces do not share verdicts.
+        self._verdicts: TtlCache[tuple[str, str], ImageVerdict] = TtlCache(clock, _MOST)
         self._running: list[str] = []
 
     async def verdicts(
-        self, questions: Iterable[VerificationRequest | None], records: Iterable[str]
+        self, requests: Iterable[VerificationRequest | None], records: Iterable[str]
     ) -> Mapping[str, ImageVerdict]:
         """Return verdicts by reference. `records` are the annotations of the live StatefulSet."""
         texts = tuple(text for text in records if text)
-        answers = {}
-        for question in questions:
-            if question is not None:
-                answers[question.reference] = await self.verdict(question, texts)
-        return answers
+        verdicts = {}
+        for request in requests:
+            if request is not None:
+                verdicts[request.reference] = await self.verdict(request, texts)
+        return verdicts
 
     async def verdict(
-        self, question: VerificationRequest, records: Iterable[str] = ()
+        self, request: VerificationRequest, records: Iterable[str] = ()
     ) -> ImageVerdict:
-        """Return one verdict. Raises errors of the API server when a pull secret is read."""
-        key = answer_key(question, self._trust.root.digest)
+        """Return one verdict. Raises errors of the API server from the read of a pull secret."""
+        key = cache_key(request, self._trust.root.digest)
         for text in records:
-            stored = recorded(question, key, text)
+            stored = recorded(request, key, text)
             if stored is not None:
                 return stored
-        slot = (question.namespace, key)
-        kept = self._answers.get(slot)
-        if kept is not None:
-            return kept
-        if len(self._running) >= _AT_ONCE or question.namespace in self._running:
+        slot = (request.namespace, key)
+        cached = self._verdicts.get(slot)
+        if cached is not None:
+            return cached
+        if len(self._running) >= _AT_ONCE or request.namespace in self._running:
             return ImageVerdict(
-                question.reference,
+                request.reference,
                 problem="unreachable",
-                message=f"image {question.reference}: waits its turn to be verified",
+                message=f"image {request.reference}: waits until another verification ends",
                 retry_after=_BUSY_FOR,
             )
-        verdict = await self._verify(question, key)
+        verdict = await self._verify(request, key)
         seconds = verdict.retry_after or PROVEN_FOR
-        self._answers.put(slot, verdict, self._clock.monotonic() + seconds)
+        self._verdicts.put(slot, verdict, self._clock.monotonic() + seconds)
         return verdict
 
-    async def _verify(self, question: VerificationRequest, key: str) -> ImageVerdict:
-        self._running.append(question.namespace)
+    async def _verify(self, request: VerificationRequest, key: str) -> ImageVerdict:
+        self._running.append(request.namespace)
         try:
-            reference = image_reference.parse(question.reference)
-            login = await self._login(question, reference)
+            reference = image_reference.parse(request.reference)
+            login = await self._login(request, reference)
             async with Deadline(self._clock, BUDGET):
-                pinned = reference.pinned(await self._prove(reference, question, login))
+                pinned = reference.pinned(await self._prove(reference, request, login))
         except (NotProvenError, PullSecretError) as error:
-            return _problem(question, "unproven", str(error))
+            return _problem(request, "unproven", str(error))
         except ValueError as error:
-            return _problem(question, "unproven", f"the policy cannot be used: {error}")
+            return _problem(request, "unproven", f"the policy cannot be used: {error}")
         except RegistryError as error:
-            return _problem(question, "unproven" if error.lasting else "unreachable", str(error))
+            return _problem(request, "unproven" if error.lasting else "unreachable", str(error))
         except TimeoutError:
             return _problem(
-                question, "unreachable", f"the registry took more than {BUDGET:.0f} seconds"
+                request, "unreachable", f"the registry took more than {BUDGET:.0f} seconds"
             )
         finally:
-            self._running.remove(question.namespace)
-        return ImageVerdict(question.reference, pinned=pinned, record=record(key, pinned))
+            self._running.remove(request.namespace)
+        return ImageVerdict(request.reference, pinned=pinned, record=record(key, pinned))
 
     async def _prove(
-        self, reference: ImageReference, question: VerificationRequest, login: RegistryLogin | None
+        self, reference: ImageReference, request: VerificationRequest, login: RegistryLogin | None
     ) -> str:
         insecure = reference.registry in self._trust.insecure_registries
         async with RegistrySession(
             reference.host, reference.repository, login, insecure=insecure
         ) as registry:
-            return await prove(registry, reference, question, self._trust.root)
+            return await prove(registry, reference, request, self._trust.root)
 
     async def _login(
-        self, question: VerificationRequest, reference: ImageReference
+        self, request: VerificationRequest, reference: ImageReference
     ) -> RegistryLogin | None:
-        """Read the pull secrets by name, and return one login."""
+        """Read the pull secrets by name, and return the login for the image."""
         secrets: list[Object] = []
-        for name in question.pull_secrets:
+        for name in request.pull_secrets:
             try:
-                secret = await self._client.get(SECRET, ObjectKey(question.namespace, name))
+                secret = await self._client.get(SECRET, ObjectKey(request.namespace, name))
             except (NotFound, Forbidden):
-                # A public registry needs none of the missing Secrets.
+                # A public registry needs no pull secret.
                 continue
             secrets.append(secret)
         return login_for(reference, secrets)
 
 
-def _problem(question: VerificationRequest, problem: str, text: str) -> ImageVerdict:
+def _problem(request: VerificationRequest, problem: str, text: str) -> ImageVerdict:
     unreachable = problem == "unreachable"
     return ImageVerdict(
-        question.reference,
+        request.reference,
         problem="unreachable" if unreachable else "unproven",
-        message=f"image {question.reference}: {text}",
+        message=f"image {request.reference}: {text}",
         retry_after=UNREACHABLE_FOR if unreachable else REFUSED_FOR,
     )

@@ -11,7 +11,7 @@ from contracts.records.exposure import ExposureFacts, IngressSettings, MonitorSe
 def ingress_ready(
     spec: ClusterSpec, ingress_spec: IngressSettings | None, facts: ExposureFacts
 ) -> ConditionUpdate | None:
-    """Return the condition of the Ingress by spec.ingress.readinessMode; None without an Ingress."""
+    """Return the condition of the Ingress by spec.ingress.readinessMode; None without one."""
     if ingress_spec is None or spec.ingress is None:
         return None
     kind, live = "IngressIntegrationReady", facts.ingress

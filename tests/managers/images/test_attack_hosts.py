@@ -15,7 +15,7 @@ import pytest
 from contracts.image_reference import parse
 from e2e.attacks.payloads import HOSTS
 from managers.images.credentials import RegistryLogin
-from managers.images.registry import RegistryError, RegistrySession, may_be_asked
+from managers.images.registry import RegistryError, RegistrySession, is_allowed_address
 
 REPOSITORY = "team/openbao"
 METADATA = (
@@ -87,7 +87,7 @@ async def test_attack_t09_no_host_of_the_table_is_connected_to(
     except ValueError:
         return
     assert await asked(host)
-    assert [one for one in connections if not may_be_asked(one[0], loopback=False)] == []
+    assert [one for one in connections if not is_allowed_address(one[0], loopback=False)] == []
 
 
 @pytest.mark.parametrize("address", METADATA)
@@ -95,7 +95,7 @@ async def test_attack_t09_a_name_that_leads_to_a_metadata_service_is_not_followe
     address: str, connections: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As DNS rebinding does: what is looked at is the address that would be connected to."""
-    assert not may_be_asked(address, loopback=False)
+    assert not is_allowed_address(address, loopback=False)
     resolving_to(monkeypatch, address)
     assert await asked("registry.example.com")
     assert connections == []

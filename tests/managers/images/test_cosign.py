@@ -94,7 +94,7 @@ def test_the_ways_to_write_one_repository_are_one(signed: str, used: str) -> Non
 
 
 OLDER_LIES: dict[str, tuple[dict[str, object], str]] = {
-    "it is no claim about an image": ({"type": "atomic container signature"}, "no claim"),
+    "it is no claim about an image": ({"type": "atomic container signature"}, "not a claim"),
     "no digest": ({"image": {}}, "digests differ"),
     "a digest that is none": ({"image": {"docker-manifest-digest": 7}}, "digests differ"),
     "no repository": ({"identity": {}}, "does not name the repository"),
@@ -114,8 +114,8 @@ def test_a_signed_document_that_says_less_proves_nothing(
 
 SUBJECT = {"digest": {"sha256": "a" * 64}}
 STATEMENT_LIES: dict[str, tuple[dict[str, object], str]] = {
-    "an attestation": ({"predicateType": "https://spdx.dev/Document"}, "says something else"),
-    "another type": ({"_type": "https://example.com"}, "no in-toto statement"),
+    "an attestation": ({"predicateType": "https://spdx.dev/Document"}, "another predicate type"),
+    "another type": ({"_type": "https://example.com"}, "not an in-toto statement"),
     "two images": ({"subject": [SUBJECT, SUBJECT]}, "exactly one image"),
     "no image": ({"subject": []}, "exactly one image"),
     "an image without digest": ({"subject": [{"name": "x"}]}, "digests differ"),

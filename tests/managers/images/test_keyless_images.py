@@ -60,7 +60,8 @@ async def test_an_image_signed_with_an_identity_is_pinned(lists: bool) -> None:
         here.bench.server.signed(here.bench.signer, digest)
         refused = await here.ask()
         assert refused.problem == "unproven"
-        assert "none of its 2 signatures counts: its certificate is of no auth" in refused.message
+        assert "none of its 2 signatures is valid" in refused.message
+        assert "its certificate is from no authority" in refused.message
         assert "made with a key" in refused.message
         here.attach(digest)
         assert (await here.ask()).pinned.endswith(f"@{digest}")
@@ -68,7 +69,7 @@ async def test_an_image_signed_with_an_identity_is_pinned(lists: bool) -> None:
         assert (await here.ask(**pattern)).pinned.endswith(f"@{digest}")
         other = await here.ask(subject="somebody")
         assert (other.problem, other.pinned) == ("unproven", "")
-        assert "its signer is another one" in other.message
+        assert "its certificate names another subject" in other.message
         assert SUBJECT not in other.message
 
 

@@ -13,7 +13,7 @@ from contracts.records.observed import ImageVerdict, Observed
 from contracts.records.resolved import ImageChoice
 from managers.images.plan import images_of, version_mismatch
 from managers.images.policy import (
-    answer_key,
+    cache_key,
     helper_question,
     record,
     recorded,
@@ -185,7 +185,7 @@ def test_a_record_is_read_back_and_nothing_else_is() -> None:
     question = gen.present(
         server_question(spec(imageVerification=POLICY), "shop", HERE.image_repository)
     )
-    key = answer_key(question, "")
+    key = cache_key(question, "")
     text = record(key, PINNED)
     assert recorded(question, key, text) == ImageVerdict(IMAGE, pinned=PINNED, record=text)
     for junk in (

@@ -4,7 +4,7 @@ import pytest
 from aiohttp import web
 
 from managers.images.credentials import RegistryLogin
-from managers.images.registry import BLOB_MAX, RegistryError, RegistrySession, may_be_asked
+from managers.images.registry import BLOB_MAX, RegistryError, RegistrySession, is_allowed_address
 from tests import gen
 from tests.managers.images.registry_server import (
     BASIC,
@@ -174,7 +174,7 @@ ADDRESSES = {
 
 @pytest.mark.parametrize(("address", "fine"), ADDRESSES.items())
 def test_which_addresses_may_be_a_registry(address: str, fine: bool) -> None:
-    assert may_be_asked(address, loopback=False) is fine
+    assert is_allowed_address(address, loopback=False) is fine
 
 
 @pytest.mark.parametrize("host", ["169.254.169.254", "127.0.0.1:1", "localhost:1", "[::1]:1"])

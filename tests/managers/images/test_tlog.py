@@ -137,8 +137,8 @@ LIES: dict[str, tuple[dict[str, Any], str]] = {
     "another document": (LOG.promise(hashed(OTHER)), "another signature"),
     "another document in an envelope": (LOG.promise(dsse(OTHER)), "another signature"),
     "another signature of it": (LOG.promise(hashed(RESIGNED)), "another signature"),
-    "a kind that nobody knows": (LOG.promise({"kind": "rpm", "spec": {}}), "not understood"),
-    "no kind": (LOG.promise({}), "not understood"),
+    "a kind that nobody knows": (LOG.promise({"kind": "rpm", "spec": {}}), "not support"),
+    "no kind": (LOG.promise({}), "not support"),
     "no promise": ({"canonicalizedBody": "x", "inclusionProof": {}}, "no signed timestamp"),
     "nothing": ({}, "no signed timestamp"),
     "no numbers": (changed(integratedTime="soon"), "cannot be read"),
@@ -180,7 +180,7 @@ def test_a_key_of_a_log_counts_in_its_time(valid: dict[str, str], fine: bool) ->
     if fine:
         check_logged(signed, root)
     else:
-        with pytest.raises(NotProvenError, match="outside of the time"):
+        with pytest.raises(NotProvenError, match="outside the validity period"):
             check_logged(signed, root)
 
 

@@ -30,7 +30,7 @@ def asking(address: str) -> RegistrySession:
 
 async def test_a_manifest_without_end_is_cut_off() -> None:
     async with pouring(ENDLESS, CHUNK) as server, asking(f"127.0.0.1:{server.port}") as registry:
-        with pytest.raises(RegistryError, match=f"longer than it may be.*{MANIFEST_MAX}"):
+        with pytest.raises(RegistryError, match=f"longer than the limit of {MANIFEST_MAX}"):
             await registry.manifest("x")
         await asyncio.wait_for(server.cut.wait(), 10)
         assert server.sent < 2 * MANIFEST_MAX
@@ -56,7 +56,7 @@ async def test_what_is_packed_is_not_unpacked() -> None:
         found = await registry.manifest("x")
     assert found is not None
     assert len(found.body) < 1 << 20
-    with pytest.raises(RegistryError, match="no manifest"):
+    with pytest.raises(RegistryError, match="not a manifest"):
         found.json()
 
 
@@ -74,7 +74,7 @@ async def test_a_list_that_nobody_can_use_is_no_manifest(body: bytes) -> None:
     async with pouring(answer(body)) as server, asking(f"127.0.0.1:{server.port}") as registry:
         found = await registry.referrers("sha256:" + "a" * 64, "x")
         assert found is not None
-        with pytest.raises(RegistryError, match="no manifest"):
+        with pytest.raises(RegistryError, match="not a manifest"):
             found.json()
 
 
@@ -109,7 +109,7 @@ async def test_a_blob_that_is_at_no_address_is_an_error_of_the_registry(location
         return web.Response(status=307, headers={"Location": location})
 
     async with registry_server(fault=moved) as server, asking(server.address) as registry:
-        with pytest.raises(RegistryError, match="sends us to no address"):
+        with pytest.raises(RegistryError, match="refers to an invalid URL"):
             await registry.blob("sha256:" + "a" * 64)
 
 

@@ -12,7 +12,7 @@ from aiohttp import web
 from contracts import image_reference
 from contracts.api.cluster.image_verification import ImageVerification
 from managers.images.credentials import LOGINS_MAX
-from managers.images.policy import VerificationRequest, answer_key
+from managers.images.policy import VerificationRequest, cache_key
 from managers.images.registry import RegistrySession
 from managers.images.signatures import prove
 from managers.images.trust import NOTHING
@@ -186,16 +186,16 @@ async def test_b14_the_name_of_an_answer_covers(change: dict[str, object]) -> No
     async with bench() as here:
         asked = here.question()
         other = replace(asked, policy=asked.policy.model_copy(update=change))
-        assert answer_key(asked, "") != answer_key(other, "")
+        assert cache_key(asked, "") != cache_key(other, "")
 
 
 async def test_b14_the_name_of_an_answer_covers_reference_and_trust_root() -> None:
     async with bench() as here:
         asked = here.question()
-        assert answer_key(asked, "") != answer_key(asked, "root")
-        assert answer_key(asked, "") != answer_key(here.question("2.5.0"), "")
+        assert cache_key(asked, "") != cache_key(asked, "root")
+        assert cache_key(asked, "") != cache_key(here.question("2.5.0"), "")
         warned = replace(asked, policy=asked.policy.model_copy(update={"failure_policy": "Warn"}))
-        assert answer_key(asked, "") == answer_key(warned, "")
+        assert cache_key(asked, "") == cache_key(warned, "")
 
 
 async def test_what_one_namespace_may_read_is_not_told_to_another() -> None:
@@ -244,7 +244,7 @@ async def test_a_pull_secret_beyond_a_limit_is_named_and_the_registry_is_not_ask
         here.api.holding((SECRET, live))
         verdict = await here.verifier.verdict(replace(here.question(), pull_secrets=("login",)))
         assert verdict.problem == "unproven"
-        assert f"Secret shop/login: it holds {LOGINS_MAX + 1} logins" in verdict.message
+        assert f"Secret shop/login: it has {LOGINS_MAX + 1} logins" in verdict.message
         assert here.server.requests == 0
 
 
