@@ -1,7 +1,7 @@
-"""Parsing of the answers of a server: a value, a refusal, or an error. No I/O.
+"""Parses the answers of a server: a value, a refusal, or an error. No I/O.
 
-The owner of the cluster chooses the program that answers (spec.image), so an answer is bounded in
-size, depth and number of values before it is used. Its texts go into messages as one short line.
+The owner of the cluster chooses the program that answers (spec.image), so the size, depth and
+number of values of an answer are limited. Its texts become one short line of a message.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from runtime.limits.nesting import VALUES_MAX, UnreadableError, read_json
 
 Answer = TypeVar("Answer", bound=BaseModel)
 LEVELS_MAX = 64
-"""As deep as a spec; answers of OpenBao about itself have less than ten levels."""
+"""The limit of a spec; answers of OpenBao about itself have less than ten levels."""
 REASONS_MAX = 8
-"""Errors of one refusal that are read; OpenBao gives one, sometimes two."""
+"""Errors of one refusal that the operator reads; OpenBao returns one, sometimes two."""
 REASON_MAX = 200
 SETTING_MAX = 256
 _PATH_MAX = 60
@@ -30,7 +30,7 @@ _PATH_MAX = 60
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """How much of an answer is read."""
+    """The limits of an answer, and its decoder."""
 
     size: int
     """Bytes."""
@@ -40,14 +40,14 @@ class Bound:
 
 
 OWN = Bound(256 * 1024)
-"""Answers about the server and its cluster. The longest is the state of the autopilot, with some
-400 bytes for each member."""
+"""For answers about the server and its cluster. The longest is the autopilot state, with about 400
+bytes for each member."""
 SHARES = Bound(1024 * 1024)
-"""255 shares for keys of 4096 bits, each in hexadecimal digits and in base64, have 600 KiB."""
-# sys/mounts lists each of up to 14,000 secret engines twice. Integers keep all of their digits, as
-# in the digests of older snapshots.
+"""255 shares for keys of 4096 bits, each in hexadecimal digits and in base64, take 600 KiB."""
+# sys/mounts lists each of up to 14,000 secret engines twice. json.loads keeps all digits of an
+# integer, as the digests of older snapshots do.
 CONTENT = Bound(16 * 1024 * 1024, values=1_000_000, decode=json.loads)
-"""Content of the server; only jobs read it, in their own pods."""
+"""For the data of the server, which only jobs read, in their own pods."""
 
 
 class BaoError(Transient):
@@ -55,11 +55,11 @@ class BaoError(Transient):
 
 
 class NotSentError(BaoError):
-    """There was no connection, so the server cannot have read a byte of the request."""
+    """The connection failed, so the server cannot have read any byte of the request."""
 
 
-class Denied(TerminalError):  # noqa: N818  named after what happened
-    """The server refuses: the token expired, or a role or a policy is missing.
+class Denied(TerminalError):  # noqa: N818  named after the answer of the server
+    """The server denied the request: the token expired, or a role or a policy is missing.
 
     `code` is that of its answer (400, 403, 404); 0 when there was no token.
     """
@@ -70,7 +70,7 @@ class Denied(TerminalError):  # noqa: N818  named after what happened
 
 
 def as_object(text: bytes, bound: Bound) -> Mapping[str, Any]:
-    """Read the body of an answer; an empty one for none, and for JSON that is no object.
+    """Read the body of an answer; empty for an empty body and for JSON that is not an object.
 
     Raises UnreadableError.
     """
@@ -81,7 +81,7 @@ def as_object(text: bytes, bound: Bound) -> Mapping[str, Any]:
 
 
 def granted(code: int, body: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-    """Return the body of an answer that is no refusal. Raises Denied, BaoError."""
+    """Return the body of a successful answer. Raises Denied, BaoError."""
     if code in (400, 403, 404):
         raise Denied(f"{path} answered {code}: {reason(body)}", code)
     if code not in (200, 204):
@@ -90,13 +90,13 @@ def granted(code: int, body: Mapping[str, Any], path: str) -> Mapping[str, Any]:
 
 
 def data_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return `data` of an answer; nothing when it has none."""
+    """Return `data` of an answer; empty without it."""
     data = body.get("data")
     return data if isinstance(data, dict) else {}
 
 
 def settings_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the settings in `data` of an answer; without those that are no short value."""
+    """Return the settings in `data` of an answer, without lists, objects and long texts."""
     return {
         name: value
         for name, value in data_of(body).items()
@@ -106,8 +106,8 @@ def settings_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def reason(body: Mapping[str, Any]) -> str:
-    """Return the reason that the server gives for a refusal, as one short line."""
-    text = "; ".join(one[:REASON_MAX] for one in errors_of(body))
+    """Return the reason of the server for a refusal, as one short line."""
+    text = "; ".join(error[:REASON_MAX] for error in errors_of(body))
     return clean_message(" ".join(text.split()))[:REASON_MAX] or "no reason given"
 
 
@@ -115,7 +115,7 @@ def errors_of(body: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the first texts among the errors of an answer."""
     listed = body.get("errors")
     texts = listed[:REASONS_MAX] if isinstance(listed, list) else ()
-    return tuple(one for one in texts if isinstance(one, str))
+    return tuple(text for text in texts if isinstance(text, str))
 
 
 def as_model(model: type[Answer], body: Mapping[str, Any]) -> Answer:
@@ -124,7 +124,7 @@ def as_model(model: type[Answer], body: Mapping[str, Any]) -> Answer:
         return model.model_validate(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        # A location may hold a key of the answer.
+        # A location may contain a key of the answer.
         path = clean_message(".".join(str(part)[:_PATH_MAX] for part in first["loc"]))
         message = f"no {model.__name__}: {path[:_PATH_MAX]}: {first['msg']}"
         raise UnreadableError(message) from None

@@ -1,15 +1,16 @@
 """Circuit breakers: a server that does not answer gets no requests for a while.
 
-No I/O: it counts the results of requests and decides whether another one may be sent. One per
+No I/O: it counts the results of requests and decides whether the next one may be sent. One per
 process, created by baoctl.process.wiring and called by managers.bao.timeouts.
 
-- Only timeouts count: a request that was given up after SILENCE seconds or more. A server that
-  starts or has ended refuses the connection, which takes no time and closes the breaker.
-- After SILENCES of them in a row, each begun when the previous one was over, the server gets no
-  requests for FIRST seconds, then for twice as long, up to MOST. After each period one is allowed.
-- Any answer closes it, and so does a change of the pod: a new pod, a restarted container, another
-  readiness or label. With constant label changes it never opens; the share of the namespace in the
-  workers (runtime.controller.flows) bounds the cost of that.
+- Only timeouts count: requests that were cancelled after SILENCE seconds or more. A server that is
+  starting or has stopped refuses the connection immediately, which closes the breaker.
+- After SILENCES timeouts in a row, of requests that did not overlap, the breaker opens: the server
+  gets no requests for FIRST seconds, then for twice as long each time, up to MOST. After each
+  period one request is allowed.
+- Any answer closes the breaker, and so does a change of the pod: a new pod, a restarted container,
+  another readiness or label. With constant label changes it never opens; the share of the namespace
+  in the workers (runtime.controller.flows) limits the cost of that.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ if TYPE_CHECKING:
     from runtime.metrics.metrics import Metrics
 
 SILENCE = 1.9
-"""Seconds; a little less than the shortest limit, that of a connection."""
+"""Seconds; slightly less than the shortest timeout, that of a connection."""
 SILENCES = 2
 FIRST = 5.0
 MOST = 60.0
 PROBE = 5.0
 """Seconds that an allowed request may take before the next one is allowed."""
 FORGOTTEN = 600.0
-"""Seconds after which a server without further requests is dropped."""
+"""Seconds after which the breaker of a server without further requests is dropped."""
 
 Life = Callable[[], Hashable]
-"""State of the pod of a server now; None when no pod has that address."""
+"""Returns the current state of the pod of a server; None when no pod has its address."""
 
 
 class UnansweredError(BaoError):
@@ -63,7 +64,7 @@ class _Silence:
     life: Hashable
     since: datetime
     last: float
-    """When the last request was given up."""
+    """Time of the last timeout."""
     times: int = 1
     until: float = 0.0
 
@@ -73,7 +74,7 @@ class _Silence:
 
 
 class Breakers:
-    """The servers that do not answer."""
+    """The breakers of all servers of this process."""
 
     def __init__(self, clock: Clock, metrics: Metrics) -> None:
         self._clock = clock
@@ -81,11 +82,11 @@ class Breakers:
         self._silent: OrderedDict[Server, _Silence] = OrderedDict()
         self._opened = metrics.counter(
             "openbao_operator_breakers_opened_total",
-            "Times that a server was no longer asked because it did not answer.",
+            "Times that the breaker of a server opened, because the server did not answer.",
         )
         metrics.gauge(
             "openbao_operator_breakers_open",
-            "Servers that are not asked for a while because they do not answer.",
+            "Servers that get no requests for a while, because they do not answer.",
         ).set_function(self._count)
 
     def check(self, server: Server, what: str, life: Life) -> None:
@@ -104,24 +105,24 @@ class Breakers:
         silence.until = now + PROBE
 
     def answered(self, server: Server) -> None:
-        """Record an answer, of any content, or a refused connection."""
+        """Record an answer with any content, or a refused connection."""
         self._silent.pop(server, None)
 
-    def unanswered(self, server: Server, what: str, life: Life, begun: float) -> None:
-        """Record a request that began at `begun` and was given up now.
+    def unanswered(self, server: Server, what: str, life: Life, start: float) -> None:
+        """Record a request that was sent at `start` and timed out now.
 
-        Raises SilentError, always with the same text, when the breaker is open: a status with that
-        text does not change.
+        Raises SilentError when the breaker is open, always with the same text, so that a status
+        with that text does not change.
         """
         now = self._clock.monotonic()
-        if now - begun < SILENCE:
+        if now - start < SILENCE:
             return
-        silence, alive = self._silent.get(server), life()
-        if silence is None or silence.life != alive:
-            self._silent[server] = _Silence(alive, self._clock.now(), now)
+        silence, state = self._silent.get(server), life()
+        if silence is None or silence.life != state:
+            self._silent[server] = _Silence(state, self._clock.now(), now)
             self._forget(now)
             return
-        if begun >= silence.last:
+        if start >= silence.last:
             # Concurrent requests count as one timeout.
             silence.last = now
             silence.times += 1
@@ -136,8 +137,8 @@ class Breakers:
     def _refusal(self, server: Server, what: str, silence: _Silence) -> SilentError:
         since = silence.since.strftime("%Y-%m-%dT%H:%M:%SZ")
         return SilentError(
-            f"{what} of {server.address}: the server has not answered since {since}; it is asked "
-            f"again within {MOST:g} s, and at once when its pod changes"
+            f"{what} of {server.address}: the server has not answered since {since}; the operator "
+            f"retries within {MOST:g} s, or when its pod changes"
         )
 
     def _forget(self, now: float) -> None:
@@ -147,5 +148,5 @@ class Breakers:
 
     def _count(self) -> int:
         now = self._clock.monotonic()
-        # A server of a deleted cluster gets no further requests, and is not counted for long.
-        return sum(one.is_open and now < one.until + MOST for one in self._silent.values())
+        # The time limit drops servers of deleted clusters, which get no further requests.
+        return sum(entry.is_open and now < entry.until + MOST for entry in self._silent.values())

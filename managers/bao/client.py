@@ -1,7 +1,7 @@
 """Client of the servers of one cluster over HTTPS, by pod IP and the TLS name of the cluster.
 
-It uses no DNS, and accepts only certificates of the cluster's own CA. API:
-OpenBao 2.4.0 (sys/health, auth/jwt, sys/storage/raft).
+It uses no DNS, and accepts only certificates of the cluster's own CA.
+API: OpenBao 2.4.0 (sys/health, auth/jwt, sys/storage/raft).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ REMOVE_PEER = "sys/storage/raft/remove-peer"
 PROMOTE = "sys/storage/raft/promote"
 DEMOTE = "sys/storage/raft/demote"
 OPERATOR_MOUNT = "jwt-operator"
-"""Where the accounts of the operator and of its jobs log in."""
+"""Mount of the login for the ServiceAccounts of the operator and of its jobs."""
 LOGIN_SETTINGS = f"auth/{OPERATOR_MOUNT}/config"
 REMOVAL = 60.0
 MOUNTED = "path is already in use"
@@ -74,7 +74,7 @@ class JoinOrder:
     leader: str
     """URL, as the leader reports it."""
     authority: str = ""
-    """PEM; without it the name below is ignored."""
+    """PEM; without it `server_name` is ignored."""
     server_name: str = ""
     non_voter: bool = True
 
@@ -102,17 +102,17 @@ class Bao:
         guard: Guard,
         plain: bool = False,
     ) -> None:
-        """`guard` is called before a write and when its bytes leave.
+        """`guard` is called before a write and when its bytes are sent.
 
-        Sessions of the operator come from managers.bao.login, with the guard of its client; a
+        managers.bao.login opens the sessions of the operator, with the guard of its client; a
         process without a lease passes `unguarded`. `plain`: without TLS, for a server in the same
-        pod that listens on loopback only.
+        pod that listens only on loopback.
         """
         self._exchange = Exchange(authority, server_name, port, guard=guard, plain=plain)
 
     @property
     def unusable(self) -> str:
-        """An answer that was rejected, because it breaks a bound or has another format, and why."""
+        """Why an answer was rejected: it exceeds a limit or has another format; "" if none was."""
         return self._exchange.unusable
 
     async def __aenter__(self) -> Self:
@@ -163,7 +163,7 @@ class Bao:
         return settings_of(granted(code, body, AUTOPILOT_SETTINGS))
 
     async def set_autopilot(self, address: str, token: str, settings: Mapping[str, Any]) -> None:
-        """Write settings of the autopilot; others stay. Raises Denied, BaoError."""
+        """Write settings of the autopilot and keep the others. Raises Denied, BaoError."""
         path = AUTOPILOT_SETTINGS
         code, body = await self._call("POST", address, path, token=token, payload=settings)
         granted(code, body, path)
@@ -175,7 +175,7 @@ class Bao:
         """
         path = "sys/rotate/recovery/backup"
         code, body = await self._call("GET", address, path, token=token, bound=SHARES)
-        if code == 400 and any(NO_SHARES in one for one in errors_of(body)):
+        if code == 400 and any(NO_SHARES in error for error in errors_of(body)):
             return None
         data = data_of(granted(code, body, path))
         return self._exchange.read(RecoveryShares, data, path, address)
@@ -188,16 +188,19 @@ class Bao:
     async def set_login_settings(
         self, address: str, token: str, settings: Mapping[str, Any]
     ) -> None:
-        """Replace them; omitted settings are removed. Raises Denied, BaoError."""
+        """Replace the settings of the JWT login; omitted ones are removed.
+
+        Raises Denied, BaoError.
+        """
         path = LOGIN_SETTINGS
         code, body = await self._call("POST", address, path, token=token, payload=settings)
         granted(code, body, path)
 
     async def enable_login(self, address: str, token: str) -> None:
-        """Enable the JWT login, unless something is mounted there. Raises Denied, BaoError."""
+        """Enable the JWT login, unless its path is in use. Raises Denied, BaoError."""
         path = f"sys/auth/{OPERATOR_MOUNT}"
         code, body = await self._call("POST", address, path, token=token, payload={"type": "jwt"})
-        if code == 400 and any(MOUNTED in one for one in errors_of(body)):
+        if code == 400 and any(MOUNTED in error for error in errors_of(body)):
             return
         granted(code, body, path)
 
@@ -207,9 +210,9 @@ class Bao:
         granted(code, body, path)
 
     async def delete(self, address: str, token: str, path: str) -> None:
-        """Delete what is at any path; nothing there is no error. Raises Denied, BaoError.
+        """Delete any path; a path without content is not an error. Raises Denied, BaoError.
 
-        An engine is deleted with all that it keeps, which may take REMOVAL seconds.
+        An engine is deleted with all its data, which may take REMOVAL seconds.
         """
         request = ServerRequest("DELETE", address, path, token, None, OWN)
         code, body = await self._exchange.send(request, REMOVAL)
@@ -218,7 +221,7 @@ class Bao:
     async def capabilities(
         self, address: str, token: str, paths: Sequence[str]
     ) -> Mapping[str, Any]:
-        """Read what a token may do, by path. Raises Denied, BaoError."""
+        """Read the capabilities of a token, by path. Raises Denied, BaoError."""
         path, payload = "sys/capabilities-self", {"paths": list(paths)}
         code, body = await self._call("POST", address, path, token=token, payload=payload)
         return data_of(granted(code, body, path))
@@ -238,7 +241,7 @@ class Bao:
         return (await self._leader(address)).raft_committed_index
 
     async def leader_address(self, address: str) -> str:
-        """Read the leader address that a server reports, "" for none; needs no token.
+        """Read the leader address that a server reports, "" without a leader; needs no token.
 
         Raises BaoError, and Denied for an answer that is a refusal.
         """
@@ -250,7 +253,7 @@ class Bao:
         return self._exchange.read(LeaderAnswer, granted(code, body, path), path, address)
 
     async def rotate_root_key(self, address: str, token: str) -> None:
-        """Have the leader generate a new root key and wrap it with the current key of its seal.
+        """Make the leader generate a new root key and wrap it with the current key of its seal.
 
         Raises Denied, BaoError.
         """
@@ -261,8 +264,8 @@ class Bao:
     async def initialize(self, address: str) -> str:
         """Initialize a cluster on a server without data and return its root token.
 
-        For ephemeral servers only: there are no recovery shares, so once the token is lost nothing
-        gives root access again. Raises Denied, BaoError.
+        For ephemeral servers only: without recovery shares, a lost root token cannot be replaced.
+        Raises Denied, BaoError.
         """
         path = "sys/init"
         payload = {"recovery_shares": 0, "recovery_threshold": 0}
@@ -275,34 +278,34 @@ class Bao:
     async def step_down(self, address: str, token: str) -> None:
         """Ask the leader to step down. Raises Denied, BaoError.
 
-        The answer arrives before another server leads.
+        The answer arrives before another server becomes leader.
         """
         code, body = await self._call("PUT", address, "sys/step-down", token=token)
         granted(code, body, "sys/step-down")
 
     async def remove_peer(self, address: str, token: str, node_id: str) -> None:
-        """Have the leader remove a raft peer. Raises Denied, BaoError.
+        """Make the leader remove a raft peer. Raises Denied, BaoError.
 
-        A server that is no member is no error in OpenBao 2.4.0. A removed server keeps its data and
-        is not notified: the caller also has to stop it.
+        In OpenBao 2.4.0 the removal of a server that is not a member succeeds. A removed server
+        keeps its data and is not notified: the caller must also stop it.
         """
         await self._to_peer(REMOVE_PEER, address, token, node_id)
 
     async def join(self, address: str, order: JoinOrder) -> bool:
-        """Have a server without data join; needs no token. False: it has data already.
+        """Make a server without data join; needs no token. False: it already has data.
 
-        Raises Denied, BaoError. The server is a member some time after this.
+        Raises Denied, BaoError. The server becomes a member some time later.
         """
         code, body = await self._call("PUT", address, JOIN, payload=order.payload())
         answer = granted(code, body, JOIN)
         return self._exchange.read(JoinAnswer, data_of(answer) or answer, JOIN, address).joined
 
     async def promote(self, address: str, token: str, node_id: str) -> None:
-        """Have the leader give a member a vote. Raises Denied, BaoError."""
+        """Make the leader give a member a vote. Raises Denied, BaoError."""
         await self._to_peer(PROMOTE, address, token, node_id)
 
     async def demote(self, address: str, token: str, node_id: str) -> None:
-        """Have the leader take the vote of a member away, permanently. Raises Denied, BaoError."""
+        """Make the leader remove the vote of a member permanently. Raises Denied, BaoError."""
         await self._to_peer(DEMOTE, address, token, node_id)
 
     async def _to_peer(self, path: str, address: str, token: str, node_id: str) -> None:
@@ -319,8 +322,8 @@ class Bao:
     async def snapshot(self, address: str, token: str) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open the stream of a snapshot, in pieces of up to TRANSFER_BUFFER bytes.
 
-        Opening raises Denied and BaoError, and so does the stream when it breaks. It may end
-        without an error: only the snapshot itself shows whether it is complete.
+        Opening raises Denied and BaoError, and so does the stream when it breaks. An incomplete
+        stream may end without an error: only the snapshot itself shows whether it is complete.
         """
         async with self._exchange.download(address, SNAPSHOT, token) as pieces:
             yield pieces
@@ -330,14 +333,15 @@ class Bao:
     ) -> None:
         """Send a snapshot that replaces all data. Raises Denied, BaoError.
 
-        Without force the server refuses one that its own seal cannot open. Denied and NotSentError
-        mean that it was not accepted; after another BaoError the result is unknown: the answer may
-        be lost. A return means that it was accepted, not that it is applied. Never retried here.
+        Without force the server refuses a snapshot that its own seal cannot open. After Denied or
+        NotSentError the snapshot was not accepted; after another BaoError the result is unknown,
+        because the answer may be lost. A return means that the server accepted the snapshot, not
+        that it has applied it. Never retried here.
         """
         path = SNAPSHOT_FORCE if force else SNAPSHOT
         code, answer = await self._exchange.upload(address, path, token, body)
         if code == 500:
-            # For a broken snapshot the reason is in the errors.
+            # For a broken snapshot the errors of the answer contain the reason.
             raise BaoError(f"{path} answered 500: {reason(answer)}")
         granted(code, answer, path)
 

@@ -4,8 +4,8 @@ May use aiohttp. Called by managers.bao.client, which knows the API; managers.ba
 how long a request may take. The owner of the cluster chooses the program that answers, so
 runtime.limits.http_client limits how much of an answer is read.
 
-Every method but GET is a write, and calls the guard twice as a write to the API server does: before
-it gets a connection, and when its bytes leave (runtime.client.write_guard). It is sent at most
+Every method except GET is a write. Like a write to the API server, it calls the guard twice: before
+it gets a connection, and when its bytes are sent (runtime.client.write_guard). It is sent at most
 once.
 """
 
@@ -46,7 +46,7 @@ from runtime.limits.nesting import UnreadableError
 Answer = TypeVar("Answer", bound=BaseModel)
 Reply = tuple[int, Mapping[str, Any]]
 """Code and body of an answer."""
-# For writes too: one that the guard of an elector allowed ends before another may lead.
+# For writes too: a write that the guard allowed ends before another process may become leader.
 _QUESTION, _CONNECT = 5.0, 2.0
 TIMEOUT = aiohttp.ClientTimeout(total=_QUESTION, connect=_CONNECT)
 # A snapshot has no total limit, but its stream never pauses for so long.
@@ -99,14 +99,14 @@ class Exchange:
         payload: Mapping[str, Any] | None,
         bound: Bound,
     ) -> Reply:
-        """Send a request once. Raises BaoError, and what the guard raises."""
+        """Send a request once. Raises BaoError and the errors of the guard."""
         with question(address, path, _QUESTION) as seconds:
             return await self.send(
                 ServerRequest(method, address, path, token, payload, bound), seconds
             )
 
     async def send(self, request: ServerRequest, seconds: float) -> Reply:
-        """Send a request that may take `seconds`. Raises BaoError, and what the guard raises."""
+        """Send a request that may take `seconds`. Raises BaoError and the errors of the guard."""
         url = self._url(request.address, request.path)
         writes = request.method != "GET"
         guard_check = LastLook(self._guard)
@@ -157,9 +157,9 @@ class Exchange:
     async def upload(
         self, address: str, path: str, token: str, body: AsyncIterable[bytes]
     ) -> Reply:
-        """Send a stream once. Raises NotSentError when nothing was sent, and BaoError.
+        """Send a stream once.
 
-        It also raises what the guard raises.
+        Raises NotSentError when nothing was sent, BaoError, and the errors of the guard.
         """
         guard_check = LastLook(self._guard)
         guard_check()
@@ -201,10 +201,10 @@ class Exchange:
         broken = broken_bound(error) if isinstance(error, aiohttp.ClientError) else error
         if isinstance(broken, UnreadableError):
             message = f"{path} of {address}: the answer is {broken}"
-            # Always the same one of several, so that a status does not change.
+            # The first in alphabetical order, so that a status does not change.
             self.unusable = min(self.unusable or message, message)
             return BaoError(message)
-        # The class is enough; the text of some of these errors has the whole request.
+        # Only the class, because the text of some of these errors contains the whole request.
         error_type = UnansweredError if isinstance(error, TimeoutError) else BaoError
         return error_type(f"{path} of {address}: {type(error).__name__}")
 
@@ -216,13 +216,13 @@ def _body(payload: Mapping[str, Any] | None, guard_check: LastLook) -> GuardedBo
 
 async def _text(response: aiohttp.ClientResponse, bound: Bound) -> bytes:
     refuse_packed(response)
-    # Nothing else limits the time for the answer after a transfer.
+    # No other timeout limits the answer after a transfer.
     async with asyncio.timeout(TIMEOUT.total):
         return await read_body(response, bound.size)
 
 
 async def _reasons(response: aiohttp.ClientResponse) -> Mapping[str, Any]:
-    """Return the body of an answer with an error code; nothing when it is no JSON."""
+    """Return the body of an answer with an error code; empty when it is not JSON."""
     text = await _text(response, OWN)
     try:
         return as_object(text, OWN)

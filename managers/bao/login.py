@@ -1,8 +1,9 @@
 """Login of the operator at the servers.
 
 The operator logs in with a token of its own ServiceAccount that is valid for this cluster only.
-`Logins` keeps one login per cluster, for all reconcilers of the process. The root token of a first
-boot without self-init is read by managers.cluster.adminops alone, to set that login up.
+`Logins` caches one login per cluster, for all reconcilers of the process. Only
+managers.cluster.adminops reads the root token of a first boot without self-init, to set up that
+login.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from runtime.types import Object, ObjectKey, resource_version_of, uid_of
 
 Answer = TypeVar("Answer")
 OPERATOR_ROLE = "openbao-operator"
-# A token is used for at most this long; far below the hour that its role grants.
+# The operator uses a token for at most this long; its role grants an hour.
 TOKEN_SECONDS = 600.0
 TOKEN_CHARACTERS_MAX = 4096
 _TOKEN = "token"  # noqa: S105  the name of an entry
@@ -37,39 +38,39 @@ _TOKEN_TEXT = re.compile("[!-~]+")
 
 
 class NoToken(Denied):
-    """The API server gives the operator no token: a right is missing."""
+    """The API server issues no token to the operator: RBAC is missing."""
 
 
 class TokenSource(Protocol):
     """Source of tokens for the servers."""
 
     async def token(self, bao: Bao, address: str) -> str:
-        """Return a token for the servers; raises Denied (NoToken among them), BaoError."""
+        """Return a token for the servers; raises Denied (also NoToken), BaoError."""
         ...
 
     def forget(self) -> bool:
-        """Drop a token that a server refused; return whether there may be another one."""
+        """Drop a token that a server refused; return whether another token may be available."""
         ...
 
 
 @dataclass(slots=True)
 class ServiceAccountLogin:
-    """Logs in with a token of the operator's own ServiceAccount, and caches the answer."""
+    """Logs in with a token of the operator's own ServiceAccount, and caches the OpenBao token."""
 
     tokens: AccountTokens
     clock: Clock
     shared_tokens: AccountTokens | None = None
-    """For the audience of the installation; None: no server gets one."""
+    """For the audience of the installation; None: the operator sends no such token."""
     is_shared: bool = False
     """The servers accepted the audience of the installation, and not that of their cluster."""
     _token: str = field(default="", repr=False)
     _until: float = 0.0
     _ends: float = 0.0
-    _one: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
     async def token(self, bao: Bao, address: str) -> str:
-        # Two reconcilers that need a token at the same time cost one login.
-        async with self._one:
+        # Reconcilers that need a token at the same time share one login.
+        async with self._lock:
             now = self.clock.monotonic()
             if self._token and now < self._until:
                 return self._token
@@ -77,8 +78,8 @@ class ServiceAccountLogin:
                 login = await self._login(bao, address)
             except (Denied, BaoError):
                 if self._token and now < self._ends:
-                    # The API server is down, or signs with other keys than OpenBao trusts: while
-                    # the last token is valid, managers.jwt_auth can still write the new keys.
+                    # The API server is down, or signs with keys that OpenBao does not trust yet.
+                    # With the last valid token, managers.jwt_auth can still write the new keys.
                     return self._token
                 raise
             self._token = login.client_token
@@ -97,7 +98,7 @@ class ServiceAccountLogin:
             try:
                 answer = await _login_with(self.shared_tokens, bao, address)
             except Denied:
-                # The first refusal names the audience that the roles ought to have.
+                # The first refusal names the audience that the roles should have.
                 raise refusal from None
             self.is_shared = True
             return answer
@@ -114,7 +115,7 @@ async def _login_with(tokens: AccountTokens, bao: Bao, address: str) -> LoginTok
     try:
         own = await tokens.get()
     except Transient as error:
-        raise BaoError(f"the API server gave the operator no token: {error}") from error
+        raise BaoError(f"the API server issued no token to the operator: {error}") from error
     except ApiError as error:
         raise NoToken(_no_token(tokens, error)) from error
     try:
@@ -126,7 +127,7 @@ async def _login_with(tokens: AccountTokens, bao: Bao, address: str) -> LoginTok
 
 def _no_token(tokens: AccountTokens, error: ApiError) -> str:
     return (
-        f"the API server gives the operator no token of ServiceAccount {tokens.account} for "
+        f"the API server issues no token of ServiceAccount {tokens.account} to the operator for "
         f"audience {tokens.audience}: {error}"
     )
 
@@ -141,13 +142,13 @@ class StoredToken:
         return self.value
 
     def forget(self) -> bool:
-        """There is only one token."""
+        """Return False: there is only one token."""
         return False
 
 
 @dataclass(frozen=True, slots=True)
 class UnusableToken:
-    """A Secret for the root token without a valid token. Each use raises Denied."""
+    """The Secret of the root token contains no valid token. Each use raises Denied."""
 
     problem: str
 
@@ -155,12 +156,12 @@ class UnusableToken:
         raise Denied(self.problem)
 
     def forget(self) -> bool:
-        """There is no other token."""
+        """Return False: there is no other token."""
         return False
 
 
 def root_token_key(owner: Owner) -> ObjectKey:
-    """Name the Secret with the root token of the first boot."""
+    """Return the key of the Secret with the root token of the first boot."""
     return ObjectKey(owner.namespace, names.root_token_secret(owner.name))
 
 
@@ -174,11 +175,11 @@ def stored_token(key: ObjectKey, encoded: str) -> TokenSource:
         text = base64.b64decode(encoded).decode("ascii")
     except ValueError:
         text = ""
-    # It is sent as a header.
+    # The token is sent as a header.
     if not _TOKEN_TEXT.fullmatch(text) or len(text) > TOKEN_CHARACTERS_MAX:
         return UnusableToken(
-            f"Secret {key}, key {_TOKEN}: it is not 1 to {TOKEN_CHARACTERS_MAX} printable ASCII "
-            "characters without a space or line end: put the token there again"
+            f"Secret {key}, key {_TOKEN}: it must be 1 to {TOKEN_CHARACTERS_MAX} printable ASCII "
+            "characters without spaces and line ends: put the token there again"
         )
     return StoredToken(text)
 
@@ -189,10 +190,10 @@ async def as_known(
     login: TokenSource,
     request: Callable[[str, str], Awaitable[Answer]],
 ) -> Answer:
-    """Send a request with a token, and retry with a new one if the server refuses the first.
+    """Send a request with a token, and retry with a new token if the server denies the request.
 
-    A token may be revoked early: by a restore of the storage, or by an administrator. Raises Denied
-    when there is no other token or that one is refused too, and BaoError.
+    A restore of the storage or an administrator may revoke a token early. Raises Denied when there
+    is no other token or the server denies that one too, and BaoError.
     """
     try:
         return await request(address, await login.token(bao, address))
@@ -212,28 +213,28 @@ class Logins:
     client: Client
     clock: Clock
     installation: Installation
-    _kept: dict[ObjectKey, tuple[str, ServiceAccountLogin]] = field(default_factory=dict)
+    _cache: dict[ObjectKey, tuple[str, ServiceAccountLogin]] = field(default_factory=dict)
 
     def session(self, authority: str, server_name: str) -> Bao:
-        """Open a session with the servers of one cluster, under the guard of the API client.
+        """Open a session with the servers of one cluster, with the write guard of the API client.
 
-        So a process that may not write to the API server cannot write to a server either.
+        A process that may not write to the API server cannot write to a server either.
         """
         return Bao(authority, server_name, guard=self.client.guard)
 
     def of(self, owner: Owner) -> ServiceAccountLogin:
-        """Return the operator's own login at a cluster, whether or not OpenBao knows it."""
-        uid, login = self._kept.get(owner.key, ("", None))
+        """Return the operator's own login at a cluster, even if OpenBao has no role for it."""
+        uid, login = self._cache.get(owner.key, ("", None))
         if login is None or uid != owner.uid:
-            here = self.installation
+            account, audience = self.installation.account, self.installation.audience
             tokens = AccountTokens(
-                self.client, self.clock, here.account, here.audience_of(owner.key)
+                self.client, self.clock, account, self.installation.audience_of(owner.key)
             )
             shared = None
-            if here.shared_audience:
-                shared = AccountTokens(self.client, self.clock, here.account, here.audience)
+            if self.installation.shared_audience:
+                shared = AccountTokens(self.client, self.clock, account, audience)
             login = ServiceAccountLogin(tokens, self.clock, shared)
-            self._kept[owner.key] = (owner.uid, login)
+            self._cache[owner.key] = (owner.uid, login)
         return login
 
     def of_cluster(self, cluster: OpenBaoCluster, owner: Owner) -> ServiceAccountLogin | None:
@@ -265,7 +266,7 @@ class Logins:
 
     def forget(self, key: ObjectKey) -> None:
         """Drop the login of a deleted cluster."""
-        self._kept.pop(key, None)
+        self._cache.pop(key, None)
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._cache)

@@ -1,6 +1,6 @@
-"""Answers of the OpenBao API, as far as the operator reads them. No I/O. OpenBao 2.4.0.
+"""The fields of OpenBao API answers that the operator reads. No I/O. OpenBao 2.4.0.
 
-Texts that become part of a status, a message or a request have the lengths of the status.
+Texts that become part of a status, a message or a request have the length limits of the status.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Member(BaseModel):
 
 
 class RaftConfig(BaseModel):
-    """The raft configuration; no servers at all is an empty one."""
+    """The raft configuration; `servers` may be null."""
 
     servers: tuple[Member, ...] | None = None
 
@@ -64,15 +64,15 @@ class RaftAnswer(BaseModel):
 
 
 class ServerState(BaseModel):
-    """One server, as the autopilot of the leader sees it."""
+    """One server, as the autopilot of the leader reports it."""
 
     healthy: bool = False
     status: Word = ""
     """leader, voter or non-voter."""
     node_type: Word = ""
-    """voter or non-voter: what the autopilot is to make of it."""
+    """voter or non-voter: the role that the autopilot gives it in the end."""
     last_index: Count = 0
-    """Last entry of its log that the leader knows of."""
+    """Index of the last entry of its log that the leader knows."""
 
 
 class AutopilotState(BaseModel):
@@ -86,17 +86,17 @@ class AutopilotState(BaseModel):
 
 
 class LeaderAnswer(BaseModel):
-    """`GET sys/leader`: what a server says of its leader, and of its own copy of the data."""
+    """`GET sys/leader`: the leader that a server knows, and the indexes of its raft log."""
 
     leader_address: Annotated[str, Field(max_length=1024)] = ""
-    """Where it sends what only a leader can answer; "" while it knows of none."""
+    """The address to which it forwards requests; "" while it knows no leader."""
     raft_applied_index: Count = 0
     raft_committed_index: Count = 0
-    """In spite of its name the last index of the server's log (physical/raft, LastIndex)."""
+    """The last index of the server's log, despite its name (physical/raft, LastIndex)."""
 
 
 class JoinAnswer(BaseModel):
-    """`PUT sys/storage/raft/join`: false for a server that has data already."""
+    """`PUT sys/storage/raft/join`: false for a server that already has data."""
 
     joined: bool = False
 
@@ -109,7 +109,7 @@ class RecoveryShares(BaseModel):
 
 
 class LoginToken(BaseModel):
-    """A token and how long it lives, in seconds."""
+    """A token and its lifetime in seconds."""
 
     client_token: str = Field(repr=False, pattern=r"^[\x21-\x7e]+$", max_length=4096)
     lease_duration: Annotated[int, Field(ge=0, lt=2**53)] = 0

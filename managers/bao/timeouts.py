@@ -1,8 +1,8 @@
 """Time budget of a reconcile for requests to servers, and the use of the breakers.
 
-`Patient` runs each reconcile of a reconciler that calls servers, with one budget for all of its
-requests; every request of managers.bao.exchange, and every handshake of managers.certs.probe, runs
-inside of `question`. Outside of such a reconcile, as in jobs, a request has only its own timeout.
+`Patient` gives each reconcile of a reconciler one budget for all of its requests to servers. Every
+request of managers.bao.exchange and every handshake of managers.certs.probe runs in a `question`
+block. Outside of such a reconcile, as in jobs, a request has only its own timeout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runtime.types import Request
 
 BUDGET = 10.0
-"""Seconds: twice the timeout of a request, so that one silent server leaves time for others."""
+"""Seconds: twice the timeout of a request, so that one silent server leaves time for the others."""
 API = "api"
 TLS = "tls"
 
@@ -35,7 +35,7 @@ class OutOfTimeError(BaoError):
 
 
 class Patience:
-    """Time budget of one reconcile. Time counts while at least one request is open."""
+    """Time budget of one reconcile. It runs down while at least one request is open."""
 
     def __init__(self, clock: Clock, breakers: Breakers, namespace: str, lives: Lives) -> None:
         self._clock = clock
@@ -48,25 +48,25 @@ class Patience:
 
     @contextmanager
     def question(self, address: str, what: str, most: float, line: str) -> Iterator[float]:
-        """Run a request inside of this; yields the seconds that it may take. Raises BaoError."""
+        """Yield the seconds that the request in the block may take. Raises BaoError."""
         server = Server(self._namespace, address, line)
 
         def life() -> Hashable:
             return self._lives(self._namespace).get(address)
 
-        begun = self._clock.monotonic()
-        left = self._left - (begun - self._since if self._open else 0.0)
+        start = self._clock.monotonic()
+        left = self._left - (start - self._since if self._open else 0.0)
         if left <= 0:
             raise OutOfTimeError(
-                f"{what} of {address} was not asked: this pass waited {BUDGET:g} s for servers; "
-                "the next one asks again"
+                f"{what} of {address} was not sent: this reconcile has waited {BUDGET:g} s for "
+                "servers; the next reconcile retries"
             )
         self._breakers.check(server, what, life)
-        self._begin(begun)
+        self._begin(start)
         try:
             yield min(most, left)
         except UnansweredError:
-            self._breakers.unanswered(server, what, life, begun)
+            self._breakers.unanswered(server, what, life, start)
             raise
         except Exception:
             # A refused connection counts as an answer, and so does an invalid answer.
@@ -93,7 +93,7 @@ _PATIENCE: Final[ContextVar[Patience | None]] = ContextVar("patience", default=N
 
 @contextmanager
 def question(address: str, what: str, most: float, line: str = API) -> Iterator[float]:
-    """Run a request inside of this: yields the seconds that it may take, at most `most`.
+    """Yield the seconds that the request in the block may take, at most `most`.
 
     An UnansweredError that leaves the block counts as a timeout, everything else as an answer.
     Raises BaoError when no request may be sent now.
@@ -116,7 +116,7 @@ class Patient:
         self._lives = lives
 
     async def __call__(self, request: Request, /) -> Outcome:
-        """Run a reconcile. Raises what it raises."""
+        """Run a reconcile. Raises the errors of the reconciler."""
         patience = Patience(self._clock, self._breakers, request.namespace, self._lives)
         before = _PATIENCE.set(patience)
         try:
@@ -126,15 +126,17 @@ class Patient:
 
 
 def lives_of(pods: Iterable[Mapping[str, Any]]) -> Mapping[str, Hashable]:
-    """Return a key of the state of each pod, by address; it changes when the pod does. Pure."""
+    """Return the state of each pod as a comparable value, by address. Pure."""
     return {ip: _life(pod) for pod in pods if (ip := (pod.get("status") or {}).get("podIP"))}
 
 
 def _life(pod: Mapping[str, Any]) -> Hashable:
     metadata, status = pod["metadata"], pod["status"]
     ready = [
-        one.get("status") for one in status.get("conditions") or () if one.get("type") == "Ready"
+        condition.get("status")
+        for condition in status.get("conditions") or ()
+        if condition.get("type") == "Ready"
     ]
-    restarts = [one.get("restartCount", 0) for one in status.get("containerStatuses") or ()]
+    restarts = [item.get("restartCount", 0) for item in status.get("containerStatuses") or ()]
     labels = sorted((metadata.get("labels") or {}).items())
     return metadata.get("uid"), *ready, *restarts, *labels

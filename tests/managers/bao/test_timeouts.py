@@ -79,7 +79,7 @@ async def test_after_two_silences_a_server_is_not_asked_and_the_error_says_why()
     world = await opened()
     assert await world.pass_of("answers") == (
         "SilentError: sys/health of 10.0.0.1: the server has not answered since "
-        "2030-01-01T00:00:05Z; it is asked again within 60 s, and at once when its pod changes"
+        "2030-01-01T00:00:05Z; the operator retries within 60 s, or when its pod changes"
     )
     assert world.reached == []
     assert (world.gauge("open"), world.gauge("opened_total")) == (1, 1)
@@ -176,7 +176,7 @@ async def test_a_pass_waits_for_all_of_its_servers_together_as_long_as_for_one()
     await world.clock.advance(5.0)
     await asyncio.wait([rest])
     assert world.clock.monotonic() == BUDGET
-    with pytest.raises(OutOfTimeError, match="this pass waited 10 s for servers; the next one"):
+    with pytest.raises(OutOfTimeError, match="this reconcile has waited 10 s for servers"):
         await world.ask(patience, "answers", "10.0.0.4")
     assert await world.ask(world.begin(), "answers", "10.0.0.4") == 5.0
 
