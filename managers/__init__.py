@@ -1,6 +1,6 @@
 """What the operator knows about OpenBao on Kubernetes, one package per concern.
 
-`cluster` is the spine and binds the others; features stand side by side and never import each other
-(shared shapes live in `contracts`, shared facts in `contracts.records.observed`); `bao` at the
-bottom speaks to OpenBao. In a feature, `plan.py` is pure and `run.py` acts.
+`cluster` calls the feature packages, which never import each other. Shared types are in
+`contracts`, and shared facts in `contracts.records.observed`. `bao` is the client of OpenBao. In a
+feature package, `plan.py` is pure and `actions.py` has the side effects.
 """

@@ -1,1 +1,1 @@
-"""Tenants: namespaces that the provisioner opened for clusters of the operator."""
+"""Tenants: namespaces in which the provisioner lets the operator manage clusters."""

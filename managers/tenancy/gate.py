@@ -1,7 +1,8 @@
-"""Gates reconciles of clusters: multi-tenant mode starts no pass before its RBAC is granted.
+"""Gates reconciles of clusters: in multi-tenant mode none starts before its RBAC is granted.
 
-The provisioner grants RBAC first and then records it in the status of the OpenBaoTenant, which is
-read here. No request is made; a pass that started too early would be refused.
+The provisioner grants RBAC first and then records it in the status of the OpenBaoTenant. The gate
+reads that status from the cache and sends no request. Without the gate the API server would deny
+the requests of a reconcile that starts too early.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ ACCESS_PENDING = "SecretAccessPending"
 READING = "NamespaceNotRead"
 
 Gate = Callable[[Object], Wait | None]
-"""Takes a live cluster; returns what it has to wait for, None if it may be reconciled."""
+"""Takes a live cluster; returns the reason to wait, None if it may be reconciled."""
 
 digest_of = memoize(lambda live: access_of(live).digest)
 
@@ -75,7 +76,8 @@ class TenantGate:
 
     def _grants(self, namespace: str) -> dict[str, tuple[str, ...]] | None:
         """Return the granted digests by name of the cluster; None without a provisioned tenant."""
-        ready = [one for one in self._tenants.by_index(TARGET_INDEX, namespace) if _is_ready(one)]
+        tenants = self._tenants.by_index(TARGET_INDEX, namespace)
+        ready = [tenant for tenant in tenants if _is_ready(tenant)]
         if not ready:
             return None
         granted: dict[str, tuple[str, ...]] = {}
@@ -96,21 +98,21 @@ class ReadGate:
         namespace = key_of(live).namespace
         if self._is_ready(namespace):
             return None
-        return Wait(READING, f"the objects of namespace {namespace} are being read")
+        return Wait(READING, f"the caches have not read the objects of namespace {namespace} yet")
 
 
 def all_of(*gates: Gate) -> Gate:
-    """Combine gates; the first one that holds a cluster back decides."""
+    """Combine gates; the result is that of the first gate that makes a cluster wait."""
 
-    def judge(live: Object) -> Wait | None:
+    def combined(live: Object) -> Wait | None:
         return next((wait for gate in gates if (wait := gate(live)) is not None), None)
 
-    return judge
+    return combined
 
 
 def _is_ready(tenant: Object) -> bool:
     return _status(tenant).get("provisioned") is True and not (
-        # Its RBAC is removed once no cluster needs it: see the finalizer of a tenant.
+        # Its finalizer removes the RBAC when no cluster is left.
         is_terminating(tenant) and not _status(tenant).get("grants")
     )
 

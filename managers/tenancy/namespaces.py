@@ -1,6 +1,6 @@
 """The namespaces of tenants: their existence and their Pod Security labels.
 
-Namespaces are read by name, never listed or watched. Called by managers.tenancy.reconcile.
+Namespaces are read by name, and never listed or watched. Called by managers.tenancy.reconcile.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MISSING_MOST = 60.0
 
 @dataclass(frozen=True, slots=True)
 class NamespaceState:
-    """A namespace, as last observed."""
+    """The last observed state of a namespace."""
 
     exists: bool
     leaving: bool = False
@@ -47,7 +47,7 @@ class Spaces:
         self._cache: dict[str, _CachedNamespace] = {}
 
     async def observe(self, name: str, *, refresh: bool = False) -> NamespaceState:
-        """Return the state of a namespace; correct its labels when it is read.
+        """Return the state of a namespace; a read also corrects its labels.
 
         `refresh`: read it even if it is cached.
         """

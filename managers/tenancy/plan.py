@@ -33,12 +33,12 @@ POD_SECURITY: Final[Mapping[str, str]] = {
     f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")
 }
 POD_SECURITY_OWNER: Final = "openbao.org/pod-security"
-"""On a Namespace: `external` if another controller manages its Pod Security level."""
+"""Annotation of a Namespace: `external` if another controller manages its Pod Security level."""
 
 
 @dataclass(frozen=True, slots=True)
 class TenantInstallation:
-    """The installation: its namespace, the ServiceAccount that gets RBAC, and how it reads."""
+    """The installation: its namespace, the ServiceAccount that gets RBAC, and its read verbs."""
 
     namespace: str
     controller: str
@@ -49,7 +49,7 @@ class TenantInstallation:
 class NamespaceObjects:
     """The objects of a namespace, in the order of their creation.
 
-    `absent` lists those that should not exist now: bindings, then their Roles.
+    `absent` lists the objects that should not exist now: bindings, then their Roles.
     """
 
     roles: tuple[Intent, ...]
@@ -79,15 +79,17 @@ def violation(tenant: Object, installation: TenantInstallation) -> Blocked | Non
 def elder(
     tenant: Object, others: Iterable[Object], installation: TenantInstallation
 ) -> Object | None:
-    """Return the tenant that precedes this one for the namespace; None if this one owns it.
+    """Return the tenant that owns the namespace instead of this one; None if this one owns it.
 
-    The oldest tenant owns it. A tenant that may not request it does not count, or any user could
-    lock others out; nor does one that is being deleted and has a successor.
+    The oldest tenant owns it. Tenants that may not request the namespace do not count, or any user
+    could lock others out. Tenants that are being deleted do not count either.
     """
     contenders = [
-        one
-        for one in others
-        if not is_terminating(one) and violation(one, installation) is None and one is not tenant
+        rival
+        for rival in others
+        if not is_terminating(rival)
+        and violation(rival, installation) is None
+        and rival is not tenant
     ]
     first = min((*contenders, tenant), key=_age)
     return None if uid_of(first) == uid_of(tenant) else first
@@ -97,27 +99,25 @@ def successor(
     tenant: Object, others: Iterable[Object], installation: TenantInstallation
 ) -> Object | None:
     """Return the tenant that takes over the namespace when this one is deleted."""
-    left = [
-        one
-        for one in others
-        if uid_of(one) != uid_of(tenant)
-        and not is_terminating(one)
-        and violation(one, installation) is None
+    rivals = [
+        rival
+        for rival in others
+        if uid_of(rival) != uid_of(tenant)
+        and not is_terminating(rival)
+        and violation(rival, installation) is None
     ]
-    return min(left, key=_age, default=None)
+    return min(rivals, key=_age, default=None)
 
 
 def predecessors(
     tenant: Object, others: Iterable[Object], installation: TenantInstallation
 ) -> frozenset[str]:
-    """Return the owner UIDs whose objects this tenant may adopt: its own, and deleted tenants'.
-
-    Only of tenants that were allowed to have the namespace.
-    """
+    """Return the owner UIDs whose objects this tenant may adopt: its own and those of tenants that
+    are being deleted, if they were allowed to have the namespace."""
     leaving = (
-        uid_of(one)
-        for one in others
-        if is_terminating(one) and violation(one, installation) is None
+        uid_of(rival)
+        for rival in others
+        if is_terminating(rival) and violation(rival, installation) is None
     )
     return frozenset((uid_of(tenant), *leaving))
 
@@ -126,8 +126,8 @@ def conflict(first: Object) -> Blocked:
     """Return the refusal for a tenant that is not the oldest."""
     return Blocked(
         CONFLICT,
-        f"OpenBaoTenant {key_of(first)} is older and has namespace {target_of(first)}: delete one "
-        "of the two",
+        f"OpenBaoTenant {key_of(first)} is older and owns namespace {target_of(first)}: delete one "
+        "of the two tenants",
     )
 
 
@@ -135,14 +135,14 @@ def _age(tenant: Object) -> tuple[str, str]:
     return str(tenant["metadata"].get("creationTimestamp") or ""), uid_of(tenant)
 
 
-# --- objects of the namespace--------------------------------------------------------------------
+# --- objects of the namespace -------------------------------------------------------------------
 
 
 def union(accesses: Iterable[SecretAccess]) -> SecretAccess:
     """Return the Secret access of all clusters of a namespace."""
     items = tuple(accesses)
-    writers: frozenset[str] = frozenset().union(*(one.writers for one in items))
-    readers: frozenset[str] = frozenset().union(*(one.readers for one in items))
+    writers: frozenset[str] = frozenset().union(*(item.writers for item in items))
+    readers: frozenset[str] = frozenset().union(*(item.readers for item in items))
     return SecretAccess(readers - writers, writers)
 
 
@@ -153,7 +153,7 @@ def desired_objects(
     held: bool,
     installation: TenantInstallation,
 ) -> NamespaceObjects:
-    """Build every object of a namespace. `held`: RBAC must survive until its clusters are gone."""
+    """Build every object of a namespace. `held`: RBAC must exist until the clusters are deleted."""
     builder = _ObjectBuilder(namespace, held, installation)
     roles = [
         builder.role(tenancy.TENANT_ROLE, rules(as_read(OWN_WRITES + OBJECTS, installation.reads)))
@@ -177,7 +177,7 @@ def uncounted(quota: Object) -> str:
     """Return why objects of our kinds cannot be created yet despite the quota; "" if they can.
 
     The API server refuses resources of a quota that are not counted yet ("status unknown for
-    quota"); the controller manager counts objects of a new kind half a minute after it came.
+    quota"). The controller manager starts to count a new kind half a minute after its creation.
     """
     used = (quota.get("status") or {}).get("used") or {}
     waiting = sorted(
@@ -186,8 +186,8 @@ def uncounted(quota: Object) -> str:
     if not waiting:
         return ""
     return (
-        f"ResourceQuota {key_of(quota).name} was written, and kube-controller-manager has not "
-        f"counted {', '.join(waiting)} yet: until then the API server refuses new ones"
+        f"kube-controller-manager has not counted {', '.join(waiting)} for ResourceQuota "
+        f"{key_of(quota).name} yet; until then the API server refuses new objects of these kinds"
     )
 
 
@@ -197,7 +197,7 @@ EVERYTHING: Final[tuple[tuple[Resource, str], ...]] = (
     (QUOTA, tenancy.QUOTA),
     (LIMIT_RANGE, tenancy.LIMITS),
 )
-"""All objects of a tenant, in the order of their removal: no binding without a Role."""
+"""All objects of a tenant, in the order of their removal: bindings before their Roles."""
 
 
 def _reader(names: frozenset[str]) -> list[dict[str, Any]]:
@@ -285,7 +285,7 @@ class _ObjectBuilder:
 
 
 def pod_security_missing(namespace: Object) -> bool:
-    """Return whether the Pod Security labels are not the strictest, and are ours to write."""
+    """Return whether the operator manages the Pod Security labels and has to correct them."""
     metadata = namespace["metadata"]
     if (metadata.get("annotations") or {}).get(POD_SECURITY_OWNER) == "external":
         return False

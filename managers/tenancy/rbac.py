@@ -1,10 +1,10 @@
-"""Writes the objects of tenants' namespaces, as the delegate, and caches their state.
+"""Writes the objects in the namespaces of tenants, as the delegate, and caches their state.
 
 The provisioner may not list or watch Roles, so it reads each by name: before a write, and again
-after a period, since no event reports a change. In between it makes no request.
+after a period, because no event reports a change. Between two reads it sends no request.
 
-Writes are rate-limited: RBAC changes seldom. Reads are not: each object is read periodically
-anyway, and after a start rate-limited reads of many tenants would delay new clusters.
+Writes are rate-limited, because RBAC changes seldom. Reads are not: each object is read
+periodically anyway, and rate-limited reads of many tenants after a start would delay new clusters.
 
 Called by managers.tenancy.reconcile.
 """
@@ -43,8 +43,8 @@ class NamespaceOwnership:
     """The owner of written objects, and the owner UIDs whose objects count as the tenant's own.
 
     `leaving`: the namespace is being deleted. `opening`: the tenant is not provisioned yet, so the
-    reconciler waits for what clusters need. `replaceable` holds UIDs of objects that were deleted
-    without their namespace, so that they may be replaced.
+    reconciler waits until clusters can be created. `replaceable` contains the UIDs of objects that
+    were deleted without their namespace, so the operator may replace them.
     """
 
     owner: Owner
@@ -68,11 +68,11 @@ class _CacheEntry:
 
 
 class Grants:
-    """The objects of all tenants' namespaces.
+    """The objects in the namespaces of all tenants.
 
-    Guarantees: an object that is not the tenant's is never changed or removed; a write and a
-    deletion apply only to the object that was read, by UID; a verified object costs no request
-    for `period` seconds, plus or minus a fifth. `pace` is the rate limiter of writes.
+    Guarantees: it never changes or removes an object of another owner; writes and deletions apply
+    only to the object that was read, by UID; a verified object costs no request for `period`
+    seconds, plus or minus a fifth. `pace` is the rate limiter of writes.
     """
 
     def __init__(
@@ -89,11 +89,11 @@ class Grants:
         self._rng = rng
         self._period = period
         self._cache: dict[Slot, _CacheEntry] = {}
-        # Our objects that are terminating and held by our finalizer, by namespace.
+        # UIDs of our terminating objects that have our finalizer, by namespace.
         self._doomed: dict[str, set[str]] = {}
 
     def doomed(self, namespace: str) -> frozenset[str]:
-        """Return the UIDs of terminating objects that our finalizer holds."""
+        """Return the UIDs of terminating objects that have our finalizer."""
         return frozenset(self._doomed.get(namespace, ()))
 
     def recheck_after(self, namespace: str) -> float | None:
@@ -117,7 +117,7 @@ class Grants:
             return None
 
     async def ensure(self, ownership: NamespaceOwnership, intent: Intent) -> Outcome | None:
-        """Create or update one object; None if it is as intended, else why not.
+        """Create or update one object; None if it matches the intent, else the reason why not.
 
         Raises Transient, and transient errors of the API server.
         """
@@ -154,8 +154,9 @@ class Grants:
     ) -> Outcome | None:
         """Handle an object of ours that is terminating; None if it stays in use, or was released.
 
-        With its namespace it goes last, after the clusters. Otherwise it is recreated, but only
-        after the namespace was observed alive later than the deletion of the object.
+        In a terminating namespace it is deleted last, after the clusters. Otherwise it is
+        recreated, but only after a read that shows the namespace alive after the deletion of the
+        object.
         """
         needs_finalizer = tenancy.GRANT_FINALIZER in (
             intent.body["metadata"].get("finalizers") or ()
@@ -172,10 +173,10 @@ class Grants:
             await self._release(intent.resource, intent.key, live)
         else:
             doomed.add(uid_of(live))
-        return Wait("Provisioning", f"{intent} was deleted and is made anew", AGAIN_AFTER)
+        return Wait("Provisioning", f"{intent} was deleted and is being recreated", AGAIN_AFTER)
 
     async def remove(self, resource: Resource, key: ObjectKey, accepted: frozenset[str]) -> bool:
-        """Remove an object of a tenant; return whether another owner's object has its name."""
+        """Remove an object of a tenant; return True if an object of another owner has its name."""
         slot = (resource, key)
         entry = self._fresh(slot)
         if entry is not None and not entry.digest:
@@ -233,11 +234,12 @@ class Grants:
         except NotFound:
             return
         except PatchFailed as error:
-            raise Transient(f"{resource.kind} {key} changed while it was let go of") from error
+            message = f"{resource.kind} {key} changed while its finalizer was removed"
+            raise Transient(message) from error
 
     async def _throttle(self) -> None:
-        """Wait until the rate limiter allows one more write. The object may change meanwhile, as
-        at any time: each write has a precondition on its UID, or creates."""
+        """Wait until the rate limiter allows one more write. The object may change in the meantime:
+        each write has a precondition on its UID, or only creates."""
         delay = self._pace.when(None)
         if delay > 0:
             await self._clock.sleep(delay)
@@ -252,7 +254,7 @@ class Grants:
 
 
 def foreign(resource: Resource, live: Object) -> Blocked:
-    """Return the refusal for an object that is not the tenant's."""
+    """Return the refusal for an object of another owner."""
     name = live["metadata"]["name"]
     message = f"{resource.kind} {name} exists and belongs to {describe_owner(live, MARKS)}"
     return Blocked("ForeignObject", message, REFUSED_FOR)

@@ -1,9 +1,9 @@
-"""The reconciler of tenants: opens a namespace for clusters, keeps it open, and closes it.
+"""The reconciler of tenants: grants the operator a namespace, and revokes that access at the end.
 
     tenant + clusters -> ownership -> namespace -> Roles, then bindings -> status
 
-The status is written last: the controller starts a cluster when its grant is recorded, so RBAC
-must exist before. Composed by `baoctl.process.provisioner`; called by
+The status is written last: the controller reconciles a cluster when its grant is recorded, so the
+RBAC must exist before. Composed by `baoctl.process.provisioner`; called by
 `runtime.controller.controller`.
 """
 
@@ -46,7 +46,7 @@ access = memoize(access_of)
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
-    """One pass over a tenant that owns its namespace."""
+    """One reconcile of a tenant that owns its namespace."""
 
     live: Object
     spec: TenantSpec
@@ -57,7 +57,7 @@ class _Pass:
 
 @dataclass(frozen=True, slots=True)
 class TenantDependencies:
-    """Clients of a pass: own identity, that of the delegate, and own identity for namespaces."""
+    """`client` and `spaces` use the identity of the provisioner, `grants` that of the delegate."""
 
     client: Client
     grants: Grants
@@ -67,7 +67,7 @@ class TenantDependencies:
 class TenantReconciler:
     """Reconciles one namespace with its tenant.
 
-    Guarantees: nothing is written into a namespace that the tenant may not have; Roles exist before
+    Guarantees: it writes nothing into a namespace that the tenant may not have; Roles exist before
     bindings, and both before the status that lists them; an unchanged tenant costs no request.
     """
 
@@ -91,7 +91,7 @@ class TenantReconciler:
         self._finalizer = Finalizer(dependencies.client, TENANTS, FINALIZER, FIELD_MANAGER)
 
     async def __call__(self, request: Request) -> Outcome:
-        """Run one pass. Raises transient errors, which the controller retries with backoff."""
+        """Reconcile a tenant. Raises transient errors, which the controller retries."""
         live = self._tenants.get(request)
         if live is None:
             return Done()
@@ -141,7 +141,8 @@ class TenantReconciler:
             opening=not (live.get("status") or {}).get("provisioned"),
             replaceable=frozenset() if space.leaving else doomed,
         )
-        secrets = self._revocation_delay.keep(namespace, plan.union(one for _, one in accesses))
+        requested = plan.union(secrets for _, secrets in accesses)
+        secrets = self._revocation_delay.keep(namespace, requested)
         outcome = await self._write(this, ownership, secrets)
         return await self._conclude(this, outcome, accesses)
 
@@ -160,7 +161,7 @@ class TenantReconciler:
     async def _write(
         self, this: _Pass, ownership: NamespaceOwnership, secrets: SecretAccess
     ) -> Outcome | None:
-        """Ensure every object; return the first refusal, or None."""
+        """Ensure every object; return the first Wait or Blocked, or None."""
         desired = plan.desired_objects(
             this.namespace, this.spec, secrets, bool(this.clusters), self._installation
         )
@@ -169,7 +170,7 @@ class TenantReconciler:
             refused = await self._all(ownership, desired.bindings)
         if refused is not None:
             return refused
-        # In a terminating namespace quota and limits cannot be recreated.
+        # Nothing can be recreated in a terminating namespace, also no quota and limits.
         bounds = None if this.space.leaving else await self._all(ownership, desired.bounds)
         for resource, name in desired.absent:
             key = ObjectKey(this.namespace, name)
@@ -180,13 +181,13 @@ class TenantReconciler:
         self, ownership: NamespaceOwnership, intents: Iterable[Intent]
     ) -> Outcome | None:
         """Ensure objects concurrently; a verified object does not yield to the event loop."""
-        answers = await asyncio.gather(
+        results = await asyncio.gather(
             *(self._grants.ensure(ownership, intent) for intent in intents), return_exceptions=True
         )
-        for answer in answers:
-            if isinstance(answer, BaseException):
-                raise answer
-        refused = [answer for answer in answers if isinstance(answer, Wait | Blocked)]
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        refused = [result for result in results if isinstance(result, Wait | Blocked)]
         return combine(*refused) if refused else None
 
     async def _conclude(
@@ -196,10 +197,12 @@ class TenantReconciler:
             return await self._report(this.live, outcome)
         finding = ProvisionedCondition(True, "Provisioned", self._provisioned_message(this))
         if is_terminating(this.live):
-            finding = ProvisionedCondition(True, "Deleting", _waits_for(this))
+            finding = ProvisionedCondition(True, "Deleting", _waiting_message(this))
         elif this.space.leaving:
             finding = ProvisionedCondition(
-                True, "NamespaceTerminating", f"The namespace goes. {_waits_for(this)}"
+                True,
+                "NamespaceTerminating",
+                f"The namespace is being deleted. {_waiting_message(this)}",
             )
         status = compute(
             this.live, finding, self._clock.now(), self._installation.reads, grants_of(accesses)
@@ -209,7 +212,7 @@ class TenantReconciler:
 
     def _provisioned_message(self, this: _Pass) -> str:
         count = len(this.clusters)
-        return f"Namespace {this.namespace} is open for clusters ({count} there)"
+        return f"The operator can manage clusters in namespace {this.namespace}, now {count}"
 
     def _recheck_after(self, namespace: str) -> float | None:
         timers = (
@@ -242,7 +245,7 @@ class TenantReconciler:
             outcome = await self._serve(live)
             if not isinstance(outcome, Done):
                 return outcome
-            message = f"{len(clusters)} OpenBaoClusters are left in namespace {namespace}"
+            message = f"namespace {namespace} still has {len(clusters)} OpenBaoClusters"
             return Wait("Deleting", message, outcome.recheck_after)
         await self._remove_all(live, namespace)
         self._spaces.forget(namespace)
@@ -258,22 +261,22 @@ class TenantReconciler:
         self._revocation_delay.forget(namespace)
 
     async def _hand_over(self, live: Object, namespace: str) -> Outcome:
-        """Wait until no object has this tenant as owner: another one takes the namespace over."""
+        """Wait until another tenant of the namespace owns all objects of this tenant."""
         for resource, name in plan.EVERYTHING:
             obj = await self._grants.get(resource, ObjectKey(namespace, name))
             if obj and annotations_of(obj).get(MARKS.owner_uid) == uid_of(live):
-                message = f"{resource.kind} {name} is being handed over to another OpenBaoTenant"
+                message = f"another OpenBaoTenant has not taken over {resource.kind} {name} yet"
                 return Wait("Deleting", message, HEIR_RECHECK)
         return Done()
 
 
-def _waits_for(this: _Pass) -> str:
+def _waiting_message(this: _Pass) -> str:
     shown = [key_of(cluster).name for cluster in this.clusters[:CLUSTERS_SHOWN]]
     more = len(this.clusters) - len(shown)
     rest = f" and {more} more" if more > 0 else ""
     return (
-        f"Waits until these OpenBaoClusters of namespace {this.namespace} are gone: "
-        f"{', '.join(shown)}{rest}. They are served until then"
+        f"Waits for the deletion of these OpenBaoClusters in namespace {this.namespace}: "
+        f"{', '.join(shown)}{rest}. The operator manages them until then"
     )
 
 

@@ -1,7 +1,7 @@
 """Delays the revocation of access to Secrets.
 
-A pass of the controller that began before a reference was removed may still read the Secret: it has
-to complete without an error. Called by managers.tenancy.reconcile.
+A reconcile of the controller that started before a reference was removed may still read the Secret,
+and must not fail. Called by managers.tenancy.reconcile.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from contracts.tenancy import SecretAccess
 from runtime.clock import Clock
 
 SECONDS = 10.0
-"""Longer than a pass takes between reading the spec and its last read of a Secret."""
+"""Longer than the time between the read of the spec and the last read of a Secret."""
 
 
 class RevocationDelay:
-    """Tracks the Secrets of each namespace that stay granted without a reference."""
+    """Tracks the Secrets of each namespace that stay granted after their last reference."""
 
     def __init__(self, clock: Clock, seconds: float = SECONDS) -> None:
         self._clock = clock
@@ -23,9 +23,9 @@ class RevocationDelay:
         self._until: dict[str, dict[str, float]] = {}
 
     def keep(self, namespace: str, requested: SecretAccess) -> SecretAccess:
-        """Return the access to grant now: the requested one and what was requested until recently.
+        """Return the access to grant now: the requested access and that of recent requests.
 
-        Without any request there is no cluster, and everything is revoked at once.
+        Without any request there is no cluster, and all access is revoked immediately.
         """
         if not requested.readers and not requested.writers:
             self.forget(namespace)

@@ -1,7 +1,7 @@
 """Verifies once, before the provisioner starts, that its ServiceAccounts exist.
 
-The API server accepts a RoleBinding to a missing account, so a wrong name would not show: tenants
-would be Provisioned, and the controller would have no RBAC. Composed by
+The API server accepts a RoleBinding to a missing account, so a wrong name would cause no error:
+tenants would be Provisioned, and the controller would have no RBAC. Composed by
 `baoctl.process.provisioner`.
 """
 
@@ -28,7 +28,7 @@ class AccountMissingError(Exception):
 
 
 class Accounts:
-    """Reads each account until the API server answers; a missing one ends the process."""
+    """Reads each account until the API server answers; a missing account ends the process."""
 
     def __init__(
         self, client: Client, clock: Clock, namespace: str, names_by_role: Mapping[str, str]
@@ -59,10 +59,10 @@ class Accounts:
                 )
             except NotFound:
                 raise AccountMissingError(
-                    f"ServiceAccount {self._namespace}/{name} does not exist: it is to be {role}"
+                    f"ServiceAccount {self._namespace}/{name} does not exist: it must be {role}"
                 ) from None
             except (ApiError, Transient) as error:
-                log.warning("service account could not be looked at", name=name, error=str(error))
+                log.warning("cannot read a service account", name=name, error=str(error))
                 await self._clock.sleep(AGAIN)
             else:
                 return

@@ -31,7 +31,7 @@ class ProvisionedCondition:
 
     def __post_init__(self) -> None:
         if self.reason not in TENANT_REASONS:
-            raise ValueError(f"{self.reason!r} is no reason of a tenant")
+            raise ValueError(f"{self.reason!r} is not a reason of a tenant")
 
 
 def grants_of(accesses: Iterable[tuple[str, SecretAccess]]) -> tuple[Grant, ...]:
@@ -53,12 +53,12 @@ def compute(
     reads: Reads,
     grants: tuple[Grant, ...] = (),
 ) -> TenantStatus:
-    """Compute the status of a tenant; a condition keeps its time while its status stays."""
+    """Compute the status of a tenant; the transition time changes only with the status."""
     generation = int(live["metadata"].get("generation") or 0)
     status: Literal["True", "False"] = "True" if finding.provisioned else "False"
     before = TenantStatus.lenient(live.get("status"))
-    same = next((one for one in before.conditions if one.type == PROVISIONED), None)
-    since = same.last_transition_time if same is not None and same.status == status else None
+    stored = next((item for item in before.conditions if item.type == PROVISIONED), None)
+    since = stored.last_transition_time if stored is not None and stored.status == status else None
     message = clean_message(finding.message or TENANT_REASONS[finding.reason].meaning)
     return TenantStatus(
         observed_generation=generation,
