@@ -1,5 +1,5 @@
-"""The vocabulary that every layer above shares: API types, names, labels, conditions, config.hcl.
+"""Types and names that the layers above share: API types, labels, conditions, config.hcl.
 
-May use runtime (types only), pydantic and jinja2. No I/O, no clock, no randomness, no asyncio: it
-holds values and pure functions. Called by managers and baoctl.
+May use runtime (types only), pydantic and jinja2. No I/O, no clock, no randomness, no asyncio: only
+values and pure functions. Called by managers and baoctl.
 """

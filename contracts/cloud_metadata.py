@@ -1,9 +1,9 @@
-"""Where clouds serve the metadata of a machine, which hold its credentials. Pure.
+"""Addresses of the metadata servers of clouds, which give out the credentials of a machine. Pure.
 
-Called by whatever connects to an address that a user names, and by the NetworkPolicy of profile
-Hardened. Most clouds use a link-local address; METADATA has the others. Sources: the documentation
-of AWS (IMDS, EKS Pod Identity), Google (metadata server over IPv6), Azure (168.63.129.16), Alibaba,
-Akamai and Scaleway (data sources of cloud-init), and the SDK of Oracle.
+Called by all code that connects to an address from a user, and by the NetworkPolicy of profile
+Hardened. Most clouds use a link-local address; METADATA contains the others. Sources: the
+documentation of AWS (IMDS, EKS Pod Identity), Google (metadata server over IPv6), Azure
+(168.63.129.16), Alibaba, Akamai and Scaleway (data sources of cloud-init), and the SDK of Oracle.
 """
 
 from __future__ import annotations
@@ -36,5 +36,5 @@ METADATA: Final = _networks(
 
 
 def is_metadata(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Return whether a cloud serves metadata at an address that is not link-local."""
+    """Return whether an address is that of a metadata server in METADATA."""
     return any(address.version == network.version and address in network for network in METADATA)

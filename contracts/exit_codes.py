@@ -1,6 +1,6 @@
-"""How a job may fail, and the exit status of each failure. Uses the standard library alone.
+"""The failure classes of jobs, and the exit code of each. Uses only the standard library.
 
-A job that is in the path of an outage reads this and not the models of reports.
+The step-down job runs during an outage, so it imports this module and not the models of reports.
 """
 
 from typing import Final, Literal
@@ -8,7 +8,7 @@ from typing import Final, Literal
 FailureClass = Literal[
     "Config", "Authentication", "LeaderDiscovery", "Snapshot", "Storage", "Verification"
 ]
-"""What every job may fail at; the reports of backups and restores name it."""
+"""Failure classes of all jobs; the reports of backups and restores name them."""
 EXIT_CODES: Final[dict[FailureClass, int]] = {
     "Config": 1,
     "Authentication": 2,
@@ -17,9 +17,9 @@ EXIT_CODES: Final[dict[FailureClass, int]] = {
     "Storage": 5,
     "Verification": 6,
 }
-"""Exit status of a job by what failed; 0 is success."""
+"""Exit code of a job by failure class; 0 is success."""
 
 StepClass = Literal["StepDown", "Membership", "Sync"]
-"""What a job of an upgrade may fail at besides: a leader that goes on leading, a server that is not
-the member that it must be, a server that lags behind."""
+"""Additional failure classes of upgrade jobs: the leader does not step down, a server is not the
+raft member that it must be, a server does not catch up."""
 STEP_EXIT_CODES: Final[dict[StepClass, int]] = {"StepDown": 7, "Membership": 8, "Sync": 9}

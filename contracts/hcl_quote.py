@@ -1,13 +1,14 @@
-"""How a value is written so that the server reads back exactly that value.
+"""Writes values as HCL, so that the server reads back exactly the same value.
 
 Uses nothing. Called by contracts.hcl.environment for every value of a template, and by
-contracts.api.rules.cluster, which first checks whether a value can be written at all.
+contracts.api.rules.cluster, which first checks whether HCL can represent a value.
 
-The server parses HCL 1 (hashicorp/hcl v1). Four of its properties shape this module:
+The server parses HCL 1 (hashicorp/hcl v1). Four of its properties matter here:
 - inside of a string, `${` starts a scan for the matching brace that swallows quotes, so the dollar
-  of a literal `${` is written as an escape (and the percent of `%{`, which HCL 2 treats alike);
-- it refuses some raw characters (NUL, U+E123), so everything beyond printable ASCII is an escape;
-- null has no spelling, and whole numbers beyond 2**53 lose digits, so those are written as text;
+  of a literal `${` is escaped (and the percent of `%{`, which HCL 2 treats alike);
+- it refuses some raw characters (NUL, U+E123), so only printable ASCII is not escaped;
+- it has no null, so nulls are omitted; whole numbers beyond 2**53 lose digits, so they are written
+  as strings;
 - an object becomes a list of objects, which self-init folds back into an object, except below a
   list: there it would reach the API as a list.
 """
@@ -19,7 +20,7 @@ from typing import Any
 
 DEPTH_MAX = 16
 _TOO_DEEP = f"nested deeper than {DEPTH_MAX} levels"
-# Numbers pass through a float on their way into storage; a longer one would come back changed.
+# The server stores numbers as floats; a larger number would lose digits.
 _INT_MAX = 2**53
 
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t", '"': r"\"", "\\": r"\\"}
@@ -28,11 +29,11 @@ _UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class UnwritableError(ValueError):
-    """A value that HCL 1 cannot carry; the text says which and why."""
+    """HCL 1 cannot represent a value; the message contains the reason."""
 
 
 def quote(text: str) -> str:
-    """The text as a string literal, quotes included; raises UnwritableError."""
+    """Return the text as a string literal with quotes; raises UnwritableError."""
     refusal = problem(text)
     if refusal:
         raise UnwritableError(refusal)
@@ -49,7 +50,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def literal(value: Any, indent: int = 0) -> str:
-    """A JSON value as an HCL expression: keys sorted, nulls left out, nested parts indented.
+    """Return a JSON value as an HCL expression: sorted keys, no nulls, indented nested parts.
 
     `indent` is the number of spaces in front of the line on which the value starts. Raises
     UnwritableError.
@@ -72,7 +73,7 @@ def _literal(value: Any, indent: int, depth: int) -> str:
 
 
 def problem(value: Any) -> str:
-    """Why `literal` would refuse a value; "" when it would not. Builds no text."""
+    """Return why `literal` would refuse a value; "" if it would not. Builds no text."""
     return _problem(value, DEPTH_MAX)
 
 

@@ -1,4 +1,4 @@
-"""Image references, taken apart as container runtimes do. Pure; uses the standard library.
+"""Parses image references as container runtimes do. Pure; uses the standard library.
 
 The grammar is that of the OCI distribution project (registry/repository:tag@digest) with its
 defaults: no registry means Docker Hub, and a single word there means `library/<word>`.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 DOCKER_HUB = "docker.io"
 # The host that serves the registry protocol of Docker Hub.
 DOCKER_HUB_HOST = "registry-1.docker.io"
-# What Docker Hub is called in logins and in signatures.
+# Names of Docker Hub in logins and in signatures.
 DOCKER_HUB_ALIASES = ("docker.io", "index.docker.io", "registry-1.docker.io")
 
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
@@ -21,23 +21,23 @@ _WORD = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _PATH = re.compile(rf"{_WORD}(?:/{_WORD})*")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-# Registry and repository together, as the distribution project bounds them.
+# Limit of the distribution project for registry and repository together.
 _NAME_MAX = 255
 _NO_DOT = r"[a-z0-9]+(?:(?:_|__|-+)[a-z0-9]+)*"
 _REST = rf"(?::{_TAG.pattern})?(?:@{_DIGEST.pattern})?$"
 GRAMMAR = rf"^(?:(?:{_HOST.pattern}|{_NO_DOT})/{_PATH.pattern}|{_WORD}){_REST}"
-"""What `parse` reads, as one pattern of the RE2 syntax, without the bound of its name."""
+"""The grammar of `parse` as one pattern of the RE2 syntax, without the length limit of the name."""
 LENGTH = rf"^[^@]{{1,{_NAME_MAX}}}(?::{_TAG.pattern})?(?:@.*)?$"
-"""That bound, as a pattern."""
+"""The length limit of the name, as a pattern."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageReference:
-    """One reference; `name` is the part before tag and digest as it was written."""
+    """One reference; `name` is the original part before tag and digest."""
 
     name: str
     registry: str
-    """Host, and port where one is written; `docker.io` where none is."""
+    """Host and optional port; `docker.io` for a reference without a registry."""
     repository: str
     tag: str | None
     digest: str | None
@@ -50,18 +50,18 @@ class ImageReference:
 
     @property
     def identity(self) -> str:
-        """Registry and repository as one text that is equal for every way to write them."""
+        """Registry and repository, equal for all spellings of the same repository."""
         return f"{self.registry}/{self.repository}"
 
     def pinned(self, digest: str) -> str:
-        """Return the reference of exactly one content, which no registry can move."""
+        """Return the reference by digest, whose content a registry cannot change."""
         return f"{self.name}@{digest}"
 
 
 def parse(text: str) -> ImageReference:
-    """Read a reference. Raises ValueError that names the part in error; the text may be hostile.
+    """Parse a reference. Raises ValueError, which names the invalid part; the text may be hostile.
 
-    Without tag and digest both are None: nothing here invents `latest`.
+    Without tag and digest both are None: `latest` is not a default here.
     """
     name, at, digest = text.partition("@")
     if at and not _DIGEST.fullmatch(digest):
@@ -95,9 +95,9 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def tag_fits(reference: ImageReference, version: str) -> bool:
-    """Whether a tag, if there is one, is that of a version; a leading v is ignored.
+    """Return whether the tag matches a version; also True without a tag. A leading v is ignored.
 
-    A tag cannot hold the plus sign of build metadata: an underscore or a dash replaces it.
+    A tag cannot contain the plus sign of build metadata: an underscore or a dash replaces it.
     """
     if reference.tag is None:
         return True
@@ -110,10 +110,10 @@ def tag_fits(reference: ImageReference, version: str) -> bool:
 
 
 def mismatch(image: str | None, version: str) -> str:
-    """The message that the tag of a user's image is not that of a version; "" if it is.
+    """Return the message for a user's image whose tag does not match a version; "" if it does.
 
-    Upgrades are decided by the version: an image that runs another one would skip every check. A
-    text that is no reference is judged elsewhere.
+    Upgrade checks use the version: an image with another version would skip them. The rules of the
+    API check the syntax of the reference.
     """
     if not image:
         return ""
@@ -125,6 +125,6 @@ def mismatch(image: str | None, version: str) -> str:
         return ""
     expected = version.removeprefix("v")
     return (
-        f"spec.image: the tag of {image} is not that of spec.version {expected}; change one of "
-        "them, or name the image by its digest alone"
+        f"spec.image: the tag of {image} does not match spec.version {expected}; change one of "
+        "them, or use the image by its digest without a tag"
     )

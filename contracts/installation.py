@@ -1,8 +1,8 @@
-"""Which ServiceAccount holds which rights in which mode: the manifests of deploy/rbac are these
-tables, and so is the table of docs/security.md. Pure.
+"""The rights of each ServiceAccount in each mode. Pure.
 
-Uses contracts.rbac.rules. Called by baoctl.generate.rbac, which writes the files. Semantics:
-Kubernetes API reference, rbac.authorization.k8s.io/v1.
+The manifests of deploy/rbac and the table of docs/security.md are generated from these tables. Uses
+contracts.rbac.rules. Called by baoctl.generate.rbac, which writes the files. Semantics: Kubernetes
+API reference, rbac.authorization.k8s.io/v1.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ PROVISIONER = "openbao-operator-provisioner"
 DELEGATE = "openbao-operator-provisioner-delegate"
 
 Reach = Literal["everywhere", "own namespace", "bound elsewhere"]
-"""Where a role holds: in the whole cluster, in the operator's namespace, or in each namespace with
-a binding."""
+"""Scope of a role: the whole Kubernetes cluster, the operator's namespace, or each namespace with a
+binding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A Role or ClusterRole: its name, who holds it, where, and what for."""
+    """A Role or ClusterRole: its name, its ServiceAccount, its scope and its purpose."""
 
     name: str
     account: str
@@ -58,7 +58,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class RbacManifest:
-    """A folder of deploy/rbac: what an installation of this kind takes."""
+    """A folder of deploy/rbac: the roles of one part of an installation."""
 
     name: str
     purpose: str
@@ -107,7 +107,7 @@ CLUSTER_WIDE = RbacManifest(
         ),
     ),
 )
-# What the modes without cluster-wide rights need in the operator's namespace besides the lease.
+# Rights in the operator's namespace, besides the lease, for the modes without cluster-wide rights.
 _OWN_POD = Held(
     "openbao-operator-own-pod",
     CONTROLLER,

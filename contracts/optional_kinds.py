@@ -1,8 +1,8 @@
-"""Kinds that the operator uses where they are there: of the Gateway API and of Prometheus.
+"""Kinds of the Gateway API and of Prometheus, which the operator uses if the API server has them.
 
-Pure data. Versions are those whose fields the builders of managers.networking fill; the Gateway API
-moved TLSRoute and BackendTLSPolicy to v1 without changing what is used here (Gateway API releases
-1.1 to 1.6).
+Pure data. The versions are those that the builders of managers.networking support; the Gateway API
+moved TLSRoute and BackendTLSPolicy to v1 without a change to the fields used here (Gateway API
+releases 1.1 to 1.6).
 """
 
 from runtime.cache.optional_kind import OptionalKind
@@ -21,6 +21,6 @@ SERVICE_MONITOR = OptionalKind(
 
 OPTIONAL_KINDS = (HTTP_ROUTE, TLS_ROUTE, BACKEND_TLS_POLICY, SERVICE_MONITOR)
 
-# Read by name, and only while a route of a cluster names them.
+# Read by name, and only while a cluster has a route to them.
 GATEWAY = Resource(GATEWAY_API, "v1", "Gateway", "gateways")
 GATEWAY_CLASS = Resource(GATEWAY_API, "v1", "GatewayClass", "gatewayclasses", namespaced=False)

@@ -1,6 +1,6 @@
 """The kinds of a cluster's objects: which are pruned, which are owned, which are watched.
 
-Pure data, light to import: a process that waits for the lease reads it, too.
+Pure data with few imports, because a process that waits for the lease imports it too.
 """
 
 from typing import Final
@@ -33,7 +33,7 @@ PRUNED: Final[tuple[Resource, ...]] = (
     SERVICE_ACCOUNT,
 )
 OWNED: Final[tuple[Resource, ...]] = (*PRUNED, STATEFUL_SET)
-# What is read of a volume claim in addition to its metadata.
+# Fields of a PVC that the operator reads, besides its metadata.
 CLAIM_FIELDS: Final = (
     "spec.accessModes",
     "spec.resources",
@@ -42,7 +42,7 @@ CLAIM_FIELDS: Final = (
     "status.conditions",
     "status.phase",
 )
-# What is read of a pod in addition to its metadata.
+# Fields of a pod that the operator reads, besides its metadata.
 POD_FIELDS: Final = (
     "spec.containers",
     "spec.ephemeralContainers",
@@ -52,7 +52,7 @@ POD_FIELDS: Final = (
     "spec.volumes",
     "status",
 )
-# What is watched by our label, and which fields of it are kept; none named: all.
+# Kinds that are watched by our label, and the fields that the cache keeps; empty: all fields.
 CHILDREN: Final[tuple[tuple[Resource, tuple[str, ...]], ...]] = (
     *((resource, ()) for resource in OWNED),
     (POD, POD_FIELDS),

@@ -1,4 +1,4 @@
-"""What a pause means for time: a period from a stored moment does not elapse during a pause.
+"""Timeouts and pauses: a period that starts at a stored time restarts after a pause.
 
 Pure. Used by every feature with a timeout.
 """
@@ -16,20 +16,20 @@ PAUSED = "Paused"
 
 @memoize
 def is_paused(status: ClusterStatus) -> bool:
-    """Whether the status says that the cluster is paused."""
-    return any(one.type == PAUSED and one.status == "True" for one in status.conditions)
+    """Return whether the status reports the cluster as paused."""
+    return any(item.type == PAUSED and item.status == "True" for item in status.conditions)
 
 
 def pause_acknowledged(cluster: OpenBaoCluster) -> bool:
-    """Whether the status says so of the spec as it is, so that nothing is left to write."""
+    """Return whether the status reports the pause of the present spec: nothing is left to write."""
     status = cluster.status
     return is_paused(status) and status.observed_generation == cluster.metadata.generation
 
 
 def resumed_at(cluster: OpenBaoCluster | None, now: datetime) -> datetime | None:
-    """Return when the last pause ended; `now` while one lasts, None if there never was one.
+    """Return when the last pause ended; `now` during a pause, None without any pause so far.
 
-    A pause ends with the status that says so. Before that, it ends at `now`.
+    A pause ends when the status reports its end.
     """
     if cluster is None:
         return None
@@ -39,5 +39,5 @@ def resumed_at(cluster: OpenBaoCluster | None, now: datetime) -> datetime | None
 
 
 def counted_from(moment: datetime, resumed: datetime | None) -> datetime:
-    """The start of a period that began at a stored moment: it restarts after a pause."""
+    """Return the start of a period from a stored time; the period restarts after a pause."""
     return moment if resumed is None else max(moment, resumed)

@@ -1,11 +1,11 @@
-"""Times as text. Imports nothing of the API: verbs of `baoctl` start without its models."""
+"""Times as text. Imports no API models, so that the verbs of `baoctl` start without them."""
 
 from datetime import UTC, datetime
 from functools import lru_cache
 
 
-# The moments of a quiet cluster's conditions are written in every pass.
+# Every reconcile writes the times of all conditions again.
 @lru_cache(maxsize=4096)
 def rfc3339(moment: datetime) -> str:
-    """The time as metav1.Time writes it: UTC, whole seconds, Z."""
+    """Return the time as metav1.Time writes it: UTC, whole seconds, Z."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,8 +1,8 @@
 """The features of OpenBao versions: one table for rules and rendering.
 
-Uses semver. Called by contracts.api.rules.server and its neighbours, and by the features that
-depend on a version. A field that the desired version cannot honour is refused by name; it is never
-silently omitted. Sources: the release notes of OpenBao, and for 2.4.0 its source, against which
+Uses semver. Called by the rules in contracts.api.rules, and by the features that depend on a
+version. The rules reject a field that the desired version does not support; the operator never
+omits it silently. Sources: the release notes of OpenBao, and for 2.4.0 its source code, with which
 the integration tests run.
 """
 
@@ -16,13 +16,13 @@ import semver
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """Something that servers can do from version `since` on, and before version `until` if set."""
+    """A feature of servers from version `since` on, and before version `until` if set."""
 
     since: str
     source: str
     until: str | None = None
     setting: str = ""
-    """What it concerns, in Markdown: the fields of the spec that need it, or what servers do."""
+    """In Markdown: the fields of the spec that need it, or its effect on the operator."""
 
 
 FEATURES: Mapping[str, Feature] = MappingProxyType(
@@ -42,14 +42,14 @@ FEATURES: Mapping[str, Feature] = MappingProxyType(
             "release notes 2.5.0; internalshared/configutil/listener.go of 2.4.0 lacks it",
             setting="`spec.observability.metrics.metricsOnlyListener`",
         ),
-        # Such a server is replaced where another one would reload.
+        # The operator replaces such a server instead of reloading it.
         "crash-on-reload": Feature(
             "2.5.0",
-            "release notes 2.5.5: SIGHUP ended standbys that had led before",
+            "release notes 2.5.5: SIGHUP terminated standbys that had been leader",
             "2.5.5",
-            setting="none: the operator replaces such a server where another one would reload",
+            setting="none: the operator replaces such a server instead of reloading it",
         ),
-        # A server that does not lead forwards every request before that.
+        # Older standbys forward every request.
         "standby-reads": Feature(
             "2.5.0",
             "release notes 2.5.0; not in the source of 2.4.0",
@@ -83,19 +83,19 @@ FEATURES: Mapping[str, Feature] = MappingProxyType(
         "plugin-pin-optional": Feature(
             "2.7.0",
             "release notes 2.7.0",
-            setting="`spec.plugins[]` with the pins in the reference of the image",
+            setting="`spec.plugins[]` with the pins in the image reference",
         ),
         # gRPC service between standbys and the leader: forwarding.RequestForwarding, no longer
         # vault.RequestForwarding.
         "forwarding-package": Feature(
             "2.6.0",
             "github.com/openbao/openbao issue 3899",
-            setting="none: forwarding service with its present name",
+            setting="none: the present name of the forwarding service",
         ),
         # A standby falls back to the former service; a leader serves only the new one.
         "forwarding-fallback": Feature(
             "2.6.3",
-            "github.com/openbao/openbao pull requests 3900 and 3922; 2.7.0 has it, too",
+            "github.com/openbao/openbao pull requests 3900 and 3922; 2.7.0 has it too",
             setting="none: a standby falls back to the former forwarding service",
         ),
         "tls-key-exchange": Feature(
@@ -105,7 +105,7 @@ FEATURES: Mapping[str, Feature] = MappingProxyType(
         ),
         "built-in-cloud-kms": Feature(
             "2.0.0",
-            "release notes 2.7.0: plugins from then on",
+            "release notes 2.7.0: later versions need plugins",
             "2.7.0",
             setting="`spec.unseal.type` of a cloud or pkcs11, without a plugin",
         ),
@@ -114,10 +114,10 @@ FEATURES: Mapping[str, Feature] = MappingProxyType(
 
 
 def offers(version: str, feature: str) -> bool:
-    """Whether an OpenBao version ("v" in front or not) has a feature of the table.
+    """Return whether an OpenBao version (with or without "v") has a feature of the table.
 
-    A pre-release counts as the release that it leads to. A text that is no version offers nothing.
-    Raises KeyError for a feature that is not in the table.
+    A pre-release counts as its release. An invalid version has no feature. Raises KeyError for a
+    feature that is not in the table.
     """
     feature_range = FEATURES[feature]
     release = _release(version)
@@ -129,11 +129,10 @@ def offers(version: str, feature: str) -> bool:
 
 
 def reports_health(follower: str, leader: str) -> bool:
-    """Whether a leader hears from a follower, so that its autopilot knows the follower's health.
+    """Return whether the autopilot of a leader gets the health of a follower.
 
     Both are versions. A follower reports over the forwarding service, which was renamed in 2.6.0;
-    raft itself works between all versions. True if one of them is no version: nothing is known
-    against it.
+    raft itself works between all versions. True if one of them is not a valid version.
     """
     if _release(follower) is None or _release(leader) is None:
         return True
@@ -142,14 +141,14 @@ def reports_health(follower: str, leader: str) -> bool:
 
 
 def since(feature: str) -> str:
-    """The first version with a feature; raises KeyError for one that is not in the table."""
+    """Return the first version with a feature; raises KeyError if the table does not have it."""
     return FEATURES[feature].since
 
 
 def is_older(version: str, than: str) -> bool:
-    """Whether a version is older than another, by their releases; False if one is none."""
-    one, other = _release(version), _release(than)
-    return one is not None and other is not None and one < other
+    """Return whether a version is older, by the releases of both; False if one is invalid."""
+    release, reference = _release(version), _release(than)
+    return release is not None and reference is not None and release < reference
 
 
 @lru_cache(maxsize=256)

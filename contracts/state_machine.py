@@ -1,7 +1,7 @@
 """State machines as tables of transitions: the interpreter, and the diagram of the docs.
 
 No I/O. The tables are in managers.backup, managers.datacenter, managers.restore,
-managers.restore_test and managers.upgrade; each shows all that can happen.
+managers.restore_test and managers.upgrade; each lists all transitions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Facts = TypeVar("Facts")
 
 @dataclass(frozen=True, slots=True)
 class GuardReason:
-    """The message of a guard, with a reason that takes the place of the reason of its row."""
+    """The message of a guard, with a reason that replaces the reason of its transition."""
 
     reason: str
     message: str
@@ -27,10 +27,10 @@ Guard = Callable[[Facts], GuardReason | str | None]
 
 @dataclass(frozen=True, slots=True)
 class Transition(Generic[Facts]):
-    """One line of a table: in a state, when its guard applies, what is done.
+    """One line of a table: state, guard, action and next state.
 
-    Without `to` the state stays. `action` is done before the next state is written. `after` in
-    seconds; None: an event is certain to wake the controller.
+    Without `to` the state stays. The action runs before the next state is written. `after` is the
+    time until the next reconcile in seconds; None: an event triggers it.
     """
 
     at: str
@@ -44,8 +44,8 @@ class Transition(Generic[Facts]):
     blocked: bool = False
     """A user must act."""
     status_first: bool = False
-    """The status is written before the action and not after it: a crash between the two loses the
-    action, which is decided again, and not its report."""
+    """The status is written before the action: a crash between the two loses the action, which the
+    next reconcile decides again, but not the report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def decide(
 ) -> TransitionDecision[Facts]:
     """Return the first transition of a state whose guard applies.
 
-    Raises ValueError without one: the last transition of each state always applies.
+    Raises ValueError if none applies: the last transition of each state must always apply.
     """
     for transition in transitions:
         result = transition.when(facts) if transition.at == state else None
@@ -75,7 +75,7 @@ def decide(
             return TransitionDecision(transition, result.reason, result.message)
         if result is not None:
             return TransitionDecision(transition, transition.reason, result)
-    raise ValueError(f"no row of the table applies at {state}")
+    raise ValueError(f"no transition of the table applies in state {state}")
 
 
 def always(_: object) -> str:

@@ -1,9 +1,8 @@
-"""The objects in the namespace of a tenant: the names of its objects, and which Secrets a cluster
-needs.
+"""The names of the objects in the namespace of a tenant, and the Secrets that a cluster needs.
 
-Uses contracts.tls_names and the API model. Called by the provisioner, which grants, and by the
-controller, which waits for the grant: both call the same function for the same object, so that a
-right exists before it is used. Pure.
+Uses contracts.tls_names and the API model. Called by the provisioner, which grants the access, and
+by the controller, which waits for the grant: both call the same function for the same object, so
+that a right exists before it is used. Pure.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ BINDINGS: Final = (TENANT_BINDING, READER_BINDING, WRITER_BINDING)
 
 FINALIZER: Final = "openbao.org/openbaotenant-finalizer"
 GRANT_FINALIZER: Final = "openbao.org/tenant-grant"
-"""On Roles and bindings: a deleted namespace loses its Roles first, and no controller would
-have the right to finalize its clusters, which would then keep it forever."""
+"""On Roles and bindings. Without it the Roles of a deleted namespace would go first, no controller
+would have the right to finalize its clusters, and the namespace would never be removed."""
 
 DIGEST = 16
-# How many unseal keys beyond the newest of the status are granted: the next one, the one after it
-# that a deletion looks for, and one more for a status that is a write behind.
+# Number of unseal keys after the newest of the status that are granted: the next one, the one after
+# it that a deletion reads, and one more for a status that is one write behind.
 KEYS_AHEAD = 3
-# A status is only text: a user may have written any number into it.
+# A limit, because a user may write any number into the status.
 KEYS_MAX = 512
 
 
@@ -50,7 +49,7 @@ KEYS_MAX = 512
 class SecretAccess:
     """The Secrets of one cluster by name: those that are only read, and those that are written.
 
-    The right to write one includes the right to read it, so no name is in both.
+    Write access includes read access, so no name is in both.
     """
 
     readers: frozenset[str]
@@ -58,7 +57,7 @@ class SecretAccess:
 
     @property
     def digest(self) -> str:
-        """Short name of exactly this access; an order of names, and no secret."""
+        """Hash of exactly this access. It contains nothing secret."""
         lines = (
             *(f"read {name}\n" for name in sorted(self.readers)),
             *(f"write {name}\n" for name in sorted(self.writers)),
@@ -66,15 +65,15 @@ class SecretAccess:
         return hashlib.sha256("".join(lines).encode()).hexdigest()[:DIGEST]
 
     def allows(self, name: str) -> bool:
-        """Whether the Secret may be read."""
+        """Return whether the Secret may be read."""
         return name in self.readers or name in self.writers
 
 
 def access_of(live: Object) -> SecretAccess:
-    """The access of a cluster as the API server holds it.
+    """Return the access of a cluster, from its object at the API server.
 
-    A cluster whose spec cannot be read may still be deleted, and keeps its keys then: it needs the
-    Secrets that only the operator makes, and none that a spec could name.
+    A cluster with an unreadable spec can still be deleted, and then keeps its keys. So it gets
+    access to the Secrets that only the operator creates, and to none that a spec can name.
     """
     try:
         return secret_access(OpenBaoCluster.from_object(live))
@@ -86,15 +85,15 @@ def access_of(live: Object) -> SecretAccess:
 
 
 def secret_access(cluster: OpenBaoCluster) -> SecretAccess:
-    """Every Secret that the operator ever asks for on behalf of a cluster; of its spec and status.
+    """Return every Secret that the operator reads or writes for a cluster, by its spec and status.
 
-    Not those that pods alone mount: the kubelet reads them with rights of its own.
+    Not those that only pods mount: the kubelet reads them with its own rights.
     """
     name = cluster.metadata.name
     if not names.is_cluster_name(name):
         return SecretAccess(frozenset(), frozenset())
     writers = frozenset(_written(cluster))
-    # Servers serve from it until they are replaced, also when the spec has moved on.
+    # Servers use it until they are replaced, also after a change of the spec.
     readers = {names.tls_server_secret(name), *_certificates(cluster), *_pull_secrets(cluster)}
     if cluster.spec.unseal.secret_name is not None:
         readers.add(cluster.spec.unseal.secret_name)
@@ -102,9 +101,9 @@ def secret_access(cluster: OpenBaoCluster) -> SecretAccess:
 
 
 def kept_secrets(cluster: OpenBaoCluster | None, name: str) -> tuple[str, ...]:
-    """The Secrets that outlive the cluster with deletionPolicy Retain, whether they exist or not.
+    """Return the Secrets that deletionPolicy Retain keeps, whether they exist or not.
 
-    None stands for a cluster whose spec cannot be read.
+    `cluster` is None if its spec cannot be read.
     """
     return tuple(_own_keys(name, "")) if cluster is None else _kept(cluster)
 
@@ -129,10 +128,10 @@ def _kept(cluster: OpenBaoCluster) -> tuple[str, ...]:
     kept: list[str] = []
     if spec.unseal.type == "static" and spec.unseal.secret_name is None:
         kept += _unseal_keys(name, status.unseal.keys if status.unseal else "")
-    # selfInit may be switched on later: the token of the first boot is there all the same.
+    # A user may enable selfInit later: the token of the first boot still exists.
     if not spec.self_initializes or (status.initialized and not status.self_initialized):
         kept.append(names.root_token_secret(name))
-    # Encrypted to users; they may exist though the spec no longer requests them.
+    # The shares are encrypted for users; they may exist although the spec no longer requests them.
     return (*kept, names.recovery_shares_secret(name))
 
 
@@ -144,12 +143,12 @@ def _own_keys(name: str, ring: str) -> Iterable[str]:
     )
 
 
-# Asked for in every pass; a rotation is rare.
+# Every reconcile calls it, and a rotation is rare.
 @lru_cache(maxsize=1024)
 def _unseal_keys(name: str, ring: str) -> tuple[str, ...]:
     key_ring = KeyRing.parse(ring)
-    # The first is granted before a status names it: what is granted must not change on its account.
-    # Without a status every one that may be there is needed, to see which key opens the data.
+    # The first key is granted before a status names it, so that this status changes no grant.
+    # Without a status the operator needs every key that may exist, to find the one of the data.
     newest = key_ring.newest if key_ring else 1
     last = min(max(newest + KEYS_AHEAD, KEYS_SOUGHT), KEYS_MAX)
     return tuple(names.unseal_key_secret(name, generation) for generation in range(1, last + 1))
@@ -167,7 +166,7 @@ def _certificates(cluster: OpenBaoCluster) -> Iterator[str]:
 
 
 def _pull_secrets(cluster: OpenBaoCluster) -> Iterator[str]:
-    """Only for a proof of images; to pull them is the kubelet's part."""
+    """Yield the pull secrets for image verification; the kubelet reads those for the pulls."""
     spec = cluster.spec
     for policy in (spec.image_verification, spec.operator_image_verification):
         if policy is not None and policy.enabled:

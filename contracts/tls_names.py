@@ -1,23 +1,23 @@
-"""The TLS names of servers, and the Secrets of their certificates: one answer for all callers.
+"""The TLS names of servers, and the Secrets of their certificates.
 
 Uses contracts.naming.names, contracts.naming.mount_paths and the API model. Called by
 contracts.hcl.tls (joins), managers.cluster.resolve (probes, certificates) and
-managers.cluster.observe (the operator's own client), so that no two can differ.
+managers.cluster.observe (the operator's own client), so that all use the same names.
 """
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.naming import mount_paths, names
 
 ISSUER_FILE = "pki-ca.crt"
-"""The authority that signs the certificates of an ACME server, besides that of its directory."""
+"""File with the CA that signs the certificates of an ACME server; not the CA of its directory."""
 CA_FILE = "ca.crt"
 
 
 def server_name(cluster: OpenBaoCluster) -> str:
-    """The TLS name that peers, probes and the operator ask for, whatever address they dial.
+    """Return the TLS name that peers, probes and the operator request, for every address.
 
-    In mode ACME no certificate carries the cluster's own name, and a server refuses a handshake
-    for a name that is none of its domains; so one of these it must be.
+    In mode ACME no certificate contains the cluster's own name, and a server refuses a handshake
+    for a name that is not one of its domains. So it is one of these domains.
     """
     if cluster.spec.tls.mode != "ACME":
         return names.raft_server_name(cluster.metadata.name)
@@ -26,7 +26,7 @@ def server_name(cluster: OpenBaoCluster) -> str:
 
 
 def acme_domains(cluster: OpenBaoCluster) -> tuple[str, ...]:
-    """The names that servers ask certificates for in mode ACME, each once, in the user's order."""
+    """Return the names of the certificates in mode ACME, each once, in the user's order."""
     acme = cluster.spec.tls.acme
     configured = (acme.domains or (acme.domain,) if acme else ()) or ()
     domains = tuple(dict.fromkeys(domain.lower() for domain in configured if domain))
@@ -35,7 +35,7 @@ def acme_domains(cluster: OpenBaoCluster) -> tuple[str, ...]:
 
 
 def acme_directory_ca(cluster: OpenBaoCluster) -> str | None:
-    """The file with the authority of the ACME directory; None: those of the image."""
+    """Return the file with the CA of the ACME directory; None: the CAs of the image."""
     spec = cluster.spec
     if spec.configuration.acme_ca_root is not None:
         return spec.configuration.acme_ca_root
@@ -45,16 +45,16 @@ def acme_directory_ca(cluster: OpenBaoCluster) -> str | None:
 
 
 def acme_issuer_ca(cluster: OpenBaoCluster) -> str | None:
-    """The file with the authority that signs the servers' certificates; None: those of the image.
+    """Return the file with the CA that signs the servers' certificates; None: the CAs of the image.
 
-    It is next to that of the directory, which may be another one.
+    It is in the same folder as the CA of the directory, which may be another CA.
     """
     directory = acme_directory_ca(cluster)
     return None if directory is None else f"{directory.rpartition('/')[0]}/{ISSUER_FILE}"
 
 
 def acme_issuer_secret(cluster: OpenBaoCluster) -> str | None:
-    """The Secret that `acme_issuer_ca` comes from; None: those of the host are trusted."""
+    """Return the Secret with the file of `acme_issuer_ca`; None: the host's CAs are trusted."""
     file = acme_issuer_ca(cluster)
     if file is None:
         return None
@@ -65,7 +65,7 @@ def acme_issuer_secret(cluster: OpenBaoCluster) -> str | None:
 
 
 def acme_ca_secret(cluster: OpenBaoCluster) -> str | None:
-    """The Secret that is mounted for the ACME client; None when there is none."""
+    """Return the Secret that is mounted for the ACME client; None without one."""
     tls = cluster.spec.tls
     if tls.mode != "ACME" or tls.acme is None or tls.acme.ca_secret_ref is None:
         return None
@@ -73,7 +73,7 @@ def acme_ca_secret(cluster: OpenBaoCluster) -> str | None:
 
 
 def server_secret(cluster: OpenBaoCluster) -> str | None:
-    """The Secret that is mounted as certificate and key; None in mode ACME."""
+    """Return the Secret that is mounted as certificate and key; None in mode ACME."""
     name, tls = cluster.metadata.name, cluster.spec.tls
     if tls.mode == "ACME":
         return None
@@ -83,7 +83,7 @@ def server_secret(cluster: OpenBaoCluster) -> str | None:
 
 
 def authority_secret(cluster: OpenBaoCluster) -> str | None:
-    """The Secret with the authority that clients trust; None in mode ACME."""
+    """Return the Secret with the CA that clients trust; None in mode ACME."""
     name, tls = cluster.metadata.name, cluster.spec.tls
     if tls.mode == "ACME":
         return None

@@ -1,9 +1,9 @@
-"""The keys of the static seal that a server knows, as one value that a pod template can carry.
+"""The static seal keys of a server, as one value for an annotation of the pod template.
 
 Uses contracts.api.cluster.seal and contracts.naming.mount_paths. Made by
 managers.bootstrap.seal.rotation, rendered by contracts.hcl.seals, mounted by
-managers.bootstrap.seal.pod_part. Never holds a byte of a key: an id, a file name, and for a key
-that the user brought a fingerprint, which cannot be reversed.
+managers.bootstrap.seal.pod_part. Never contains a byte of a key: only an id, a file name, and for a
+key of the user a fingerprint, which cannot be reversed.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from runtime.outcome import Blocked
 _KEY = re.compile(r"(?P<id>[^=@,]+)=(?P<file>[^=@,]+)(?:@(?P<fingerprint>[0-9a-f]+))?")
 _RECOVERED = "recovered"
 _TEXT_MAX = 8192
-"""Characters: two ids and two names of files have far fewer."""
+"""Characters: two ids and two file names have far fewer."""
 KEYS_SOUGHT = 32
-"""Generations of keys that are searched for when the one of the servers is unknown. Each is a
-Secret that is read by its name, since Secrets are never listed."""
-# A user who may edit a pod template may write any number, and every older key is read. A longer
-# number is in the name of a file that a user chose, a date for example.
+"""Generations of keys that the operator searches if it does not know the key of the servers. Each
+is a Secret that it reads by name, because it never lists Secrets."""
+# The digits are limited: a user who may edit a pod template may write any number, and the operator
+# reads every older key. A longer number is part of a file name of the user, such as a date.
 _GENERATION = re.compile(rf"{KEY_FILE}-([1-9][0-9]{{0,2}})")
 
 
 @dataclass(frozen=True, slots=True)
 class UnsealKey:
-    """One key: its permanent id, and the file in the folder of the keys.
+    """One key: its permanent id, and its file in the folder of the keys.
 
-    `fingerprint` tells bytes apart that the user brought; "" for a key that the operator drew into
-    an immutable Secret.
+    `fingerprint` identifies the content of a key of the user; "" for a key that the operator
+    generated in an immutable Secret.
     """
 
     id: str
@@ -44,12 +44,12 @@ class UnsealKey:
 
     @property
     def uri(self) -> str:
-        """Where the server reads it."""
+        """The URI from which the server reads it."""
         return f"file://{UNSEAL}/{self.file}"
 
     @property
     def generation(self) -> int:
-        """Which key of the operator's own it is, from 1; the file tells."""
+        """The number of a key that the operator generated, from 1, as in the name of its file."""
         match = _GENERATION.fullmatch(self.file)
         return int(match[1]) if match else 1
 
@@ -60,11 +60,11 @@ class UnsealKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """The keys of a server: the one that it encrypts with, and another one that it can read.
+    """The keys of a server: the current one, with which it encrypts, and another for decryption.
 
-    The server knows no more than two (OpenBao 2.4.0, go-kms-wrapping static). `recovered`: the keys
-    of the servers were unknown, so these are the two newest. The other one is
-    only read, and never becomes the current one again.
+    A server supports at most two (OpenBao 2.4.0, go-kms-wrapping static). `recovered`: the keys of
+    the servers were unknown, so these are the two newest. The other key only decrypts, and never
+    becomes the current one again.
     """
 
     current: UnsealKey
@@ -73,7 +73,7 @@ class KeyRing:
 
     @property
     def keys(self) -> tuple[UnsealKey, ...]:
-        """All of them, the current one first."""
+        """All keys, the current one first."""
         return (self.current,) if self.other is None else (self.current, self.other)
 
     @property
@@ -86,7 +86,7 @@ class KeyRing:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Read what `str` wrote; None for anything else, such as no text at all."""
+        """Parse the result of `str`; None for any other text, also an empty one."""
         parts = _parsed(text) if len(text) <= _TEXT_MAX else None
         return None if parts is None else cls(*parts)
 
@@ -104,20 +104,20 @@ def _parsed(text: str) -> tuple[UnsealKey, UnsealKey | None, bool] | None:
 
 
 def generated_file(generation: int) -> str:
-    """The file of a key that the operator drew; `generation` counts from 1."""
+    """Return the file of a key that the operator generated; `generation` counts from 1."""
     return KEY_FILE if generation == 1 else f"{KEY_FILE}-{generation}"
 
 
 FIRST = KeyRing(UnsealKey(KEY_ID, KEY_FILE))
-"""What a cluster starts with when its spec says nothing."""
+"""The keys of a new cluster whose spec names no key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """What the pods are to know now, and why it is not yet what the spec asks for.
+    """The desired keys of the pods now, and the step on the way to the key of the spec.
 
-    `draw` names the Secret into which a new key is to be drawn; `refusal` says why the key of the
-    spec cannot be had: the servers then keep the keys that they have.
+    `draw` names the Secret in which the operator must generate a new key; `refusal` is the reason
+    why the key of the spec cannot be used: the servers then keep their keys.
     """
 
     ring: KeyRing

@@ -23,5 +23,5 @@ def test_the_first_row_that_applies_decides(
 
 
 def test_a_state_without_a_row_is_a_mistake() -> None:
-    with pytest.raises(ValueError, match="no row of the table applies at Running"):
+    with pytest.raises(ValueError, match="no transition of the table applies in state Running"):
         decide(ROWS, "Running", 1)
