@@ -1,4 +1,4 @@
-"""The records that go from step to step of a reconcile: observed, resolved, desired.
+"""The records that the steps of a reconcile pass on: observed, resolved, desired.
 
-Frozen, and without a decision. May use everything in contracts; filled and read by managers.
+Frozen, without decisions. May use everything in contracts; created and read by managers.
 """

@@ -1,7 +1,7 @@
 """The input of the decision about a blue/green upgrade in one reconcile. No I/O.
 
-Blue is the former pool of servers, green the one that takes over. The pool of a cluster that was
-never upgraded in this way has no revision: "".
+Blue is the former pool of servers, green the pool that takes over. The pool of a cluster before its
+first blue/green upgrade has no revision: "".
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ ACTIONS: Final[Mapping[str, str]] = {
     ROLLING_BACK: upgrade_actions.REPAIR,
     ROLLBACK_CLEANUP: upgrade_actions.REMOVE_GREEN,
 }
-"""What the Job of each phase does; the other phases have none."""
+"""The action of the Job of each phase; the other phases have no Job."""
 
 ON_GREEN: Final = (DEMOTING, CLEANUP)
-"""Phases in which clients are sent to green; in the one after these, green is called blue."""
+"""Phases in which the public Service selects green; in the phase after them green becomes blue."""
 
 _REVISION = 16
 
@@ -57,7 +57,7 @@ _REVISION = 16
 def revision_of(release: Release, replicas: int, blue: str = "") -> str:
     """Return the revision of a pool: 16 hexadecimal digits, different from those of blue.
 
-    Blue may have been created for the same release, and run another one by now.
+    Blue may have been created for the same release, and may run another release now.
     """
     text = "\n".join((release.version, release.image, str(replicas)))
     revision = hashlib.sha256(text.encode()).hexdigest()[:_REVISION]
@@ -67,7 +67,7 @@ def revision_of(release: Release, replicas: int, blue: str = "") -> str:
 
 
 def next_revision(cluster: OpenBaoCluster) -> str:
-    """Return the revision of a pool that would be created for the present spec."""
+    """Return the revision of a new pool for the present spec."""
     status = cluster.status.blue_green
     blue = (status.blue_revision if status else None) or ""
     return revision_of(Release.requested(cluster), cluster.spec.replicas, blue)
@@ -83,22 +83,22 @@ class ClaimSeen:
 
 @dataclass(frozen=True, slots=True)
 class PoolObservation:
-    """One of the two pools at one moment."""
+    """The observed state of one of the two pools."""
 
     uid: str = ""
-    """Of its StatefulSet, if that is ours; "" when there is none."""
+    """Of its StatefulSet, if this cluster owns it; "" without one."""
     replicas: int = 0
-    """What its StatefulSet asks for."""
+    """spec.replicas of its StatefulSet."""
     pods: int = 0
-    """All that are there, those that are ending included."""
+    """Number of all pods, including terminating ones."""
     ready: int = 0
-    """Those that are Ready, unsealed, of the version of their pool, and not ending."""
+    """Number of pods that are Ready, unsealed, of the version of the pool, and not terminating."""
     trouble: str = ""
-    """Why one cannot run (CrashLoopBackOff, ErrImagePull, ...), for a person; "" when all can."""
+    """Why a pod cannot run (CrashLoopBackOff, ErrImagePull, ...), for a message; "" if all can."""
     claims: tuple[ClaimSeen, ...] = ()
-    """Of this cluster."""
+    """PVCs of this cluster."""
     foreign: tuple[str, ...] = ()
-    """Volumes of that name that an earlier cluster left."""
+    """PVCs with a name of this pool that an earlier cluster left."""
 
 
 NO_POOL: Final = PoolObservation()
@@ -109,49 +109,49 @@ class Membership:
     """The raft configuration as the leader reports it, counted by pool."""
 
     leader: Colour | None = None
-    """None: a server of neither pool leads."""
+    """None: the leader is in neither pool."""
     blue_voters: int = 0
     blue_peers: int = 0
-    """With and without a vote."""
+    """Members with and without a vote."""
     green_voters: int = 0
     green_peers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class BlueGreenFacts:
-    """The input of one reconcile. `cluster` is the CR as its user wrote it; `now` is UTC."""
+    """The input of one reconcile. `cluster` is the unresolved CR; `now` is UTC."""
 
     cluster: OpenBaoCluster
     now: datetime
     accepted: Release
-    """What blue runs (`status.release`)."""
+    """The release of blue (`status.release`)."""
     blue: PoolObservation = NO_POOL
     green: PoolObservation = NO_POOL
-    """Of `green_revision`: that of the status, or the one which the spec would have."""
+    """The pool of `green_revision`: the revision of the status, else that of the present spec."""
     membership: Membership | None = None
-    """None: no server could be asked, or none leads."""
+    """None: no server answered, or there is no leader."""
     job: JobStatus | None = None
-    """The Job of `job_name`; None: there is none."""
+    """The Job of `job_name`; None: it does not exist."""
     former_job: str = ""
-    """Another Job of an upgrade of this cluster that has not ended; "" when there is none."""
+    """Another upgrade Job of this cluster that still runs; "" without one."""
     job_refused: str = ""
-    """Why the API server did not take that Job; "" when it did, or was not asked."""
+    """Why the API server refused that Job; "" if it accepted it, or before the first attempt."""
     hook_refused: str = ""
-    """Why there can be no Job for the hook; "" when there can, or before the first try."""
+    """Why the hook Job cannot be created; "" if it can, or before the first attempt."""
     offers_again: bool = False
-    """What was refused is worth another try."""
+    """The refused creation may be retried."""
     hook: HookSeen | None = None
-    """The Job of managers.upgrade.bluegreen.validation_hook.job_name; None: there is none."""
+    """The Job of managers.upgrade.bluegreen.validation_hook.job_name; None: it does not exist."""
     snapshot: SnapshotSeen | None = None
     """The OpenBaoBackup of `status.blueGreen.preUpgradeSnapshotJobName`."""
     traffic: str | None = None
-    """Revision that the public Service selects, as last read; None: not known."""
+    """Revision that the public Service last selected; None: not known."""
     refusal: Blocked | None = None
-    """Why what the spec asks for can never come (managers.upgrade.preflight.checks)."""
+    """Why the requested upgrade is not possible (managers.upgrade.preflight.checks)."""
     obstacle: Wait | None = None
-    """What is in its way just now."""
+    """Why the requested upgrade has to wait now."""
     reads_settled: bool = True
-    """Every read replica has the new release; True without any."""
+    """Every read replica has the new release; also True without read replicas."""
     nonce: str = ""
     """Sixteen random bytes in hexadecimal, new in each reconcile; for a new break glass."""
 
@@ -168,7 +168,7 @@ class BlueGreenFacts:
 
     @property
     def by_itself(self) -> AutoRollback:
-        """When it rolls back automatically."""
+        """The settings for automatic rollbacks."""
         return self.settings.auto_rollback or AutoRollback()
 
     @property
@@ -183,74 +183,74 @@ class BlueGreenFacts:
 
     @property
     def target(self) -> Release:
-        """What green runs, as it was when the upgrade began."""
+        """The release of green, from the start of the upgrade."""
         return Release(self.status.green_version or "", self.status.green_image or "")
 
     @property
     def begun(self) -> bool:
-        """Whether an upgrade was begun and has not ended."""
+        """Return whether an upgrade has started and not ended."""
         return bool(self.status.operation_id and self.status.green_revision)
 
     @property
     def blue_revision(self) -> str:
-        """Revision of blue; "" for a pool without one."""
+        """Revision of blue; "" for the pool without a revision."""
         return self.status.blue_revision or ""
 
     @property
     def green_revision(self) -> str:
-        """Revision of green: of the upgrade that goes on, or of the one that might begin."""
+        """Revision of green: of the present upgrade, or of one that could start."""
         return self.status.green_revision or self.next_revision
 
     @property
     def next_revision(self) -> str:
-        """Revision of what the spec asks for."""
+        """Revision of a new pool for the present spec."""
         return next_revision(self.cluster)
 
     @property
     def green_replicas(self) -> int:
-        """How many servers green has, as it was when the upgrade began."""
+        """Number of servers of green, from the start of the upgrade."""
         return self.status.green_replicas or self.cluster.spec.replicas
 
     @property
     def blue_replicas(self) -> int:
-        """How many servers blue has, as it was when the upgrade began."""
+        """Number of servers of blue, from the start of the upgrade."""
         return self.status.blue_replicas or self.cluster.spec.replicas
 
     @property
     def keeps_volumes(self) -> bool:
-        """Whether the volumes of removed servers are kept."""
+        """Return whether the operator keeps the volumes of removed servers."""
         return self.cluster.spec.deletion_policy == "Retain"
 
     @property
     def lock(self) -> OperationLock | None:
-        """The operation lock as last written."""
+        """The stored operation lock."""
         return self.cluster.status.operation_lock
 
     @property
     def job_name(self) -> str:
-        """Name of the Job of this phase and try; "" where there is none."""
+        """Name of the Job of this phase and attempt; "" for a phase without a Job."""
         return job_name(self.cluster)
 
     @property
     def waited(self) -> timedelta:
-        """How long this phase, or what comes after its Job, has lasted since the last pause."""
-        began = self.status.start_time
-        if began is None:
+        """How long this phase, or its part after the Job, has lasted since the last pause."""
+        start = self.status.start_time
+        if start is None:
             return timedelta()
-        return self.now - counted_from(began, resumed_at(self.cluster, self.now))
+        return self.now - counted_from(start, resumed_at(self.cluster, self.now))
 
     def pending(self, order: UpgradeRequest) -> str:
-        """Return the order of spec.upgrade.requests that was not handled yet; "" for none."""
+        """Return the token of a pending request of spec.upgrade.requests; "" without one."""
         return self.cluster.pending_upgrade_requests.get(order, "")
 
 
 def offered(effect: str, job: str) -> str:
-    """Name the try to make a Job, by which a refusal is remembered."""
+    """Return the key under which a refused creation of a Job is recorded."""
     return f"{effect} {job}"
 
 
 def run_of(status: BlueGreenStatus) -> str:
-    """Name one try of the Job of a phase: no other upgrade and no other try has it."""
+    """Return a unique id for one attempt of the Job of a phase."""
     words = [status.operation_id or ""]
     if status.phase in (ROLLING_BACK, ROLLBACK_CLEANUP):
         words.append("rollback")
@@ -262,7 +262,7 @@ def run_of(status: BlueGreenStatus) -> str:
 
 
 def job_name(cluster: OpenBaoCluster) -> str:
-    """Name the Job of the phase that a cluster is in; "" where there is none."""
+    """Return the name of the Job of the present phase; "" for a phase without a Job."""
     status = cluster.status.blue_green
     if status is None or status.phase not in ACTIONS:
         return ""

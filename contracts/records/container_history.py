@@ -1,4 +1,4 @@
-"""What happened to the containers of a server pod. Frozen facts; read with `PodFacts`. No I/O."""
+"""History of the containers of a server pod, part of `PodFacts`. Frozen facts, no I/O."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class ContainerExit:
-    """How the server container ended the last time it ended."""
+    """The last termination of the server container."""
 
     code: int
     reason: str
     """One word of the kubelet, such as Error or OOMKilled."""
     message: str = ""
-    """The end of the log, of at most some kilobytes, in a first boot only."""
+    """The last few kilobytes of the log, only during a first boot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """One attempt to make a running server read its files again: an ephemeral container."""
+    """One attempt to reload the files of a running server, with an ephemeral container."""
 
     number: int
-    """1 for the first attempt in this pod, whatever it was for."""
+    """1 for the first attempt in this pod, for any files."""
     digest: str
-    """First characters of the hash of what was to be read."""
+    """First characters of the hash of the files to read."""
     exit_code: int | None
-    """None while it has not ended."""
+    """None while the container runs."""
     requested_at: datetime | None = None
-    """From the arguments of the container, which we wrote."""
+    """From the arguments of the container, which the operator wrote."""

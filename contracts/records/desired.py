@@ -1,7 +1,7 @@
-"""The desired objects of a reconcile, and the applied ones: two types, so that status cannot be
-computed from objects that were merely built.
+"""The desired objects of a reconcile, and the applied ones.
 
-`Desired` is made by the plan step, `AppliedObjects` by the apply step. No I/O.
+They have two types, so that the status cannot be computed from objects that were built but not
+applied. `Desired` is made by the plan step, `AppliedObjects` by the apply step. No I/O.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Named = tuple[Resource, ObjectKey]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Something larger that is being done to the cluster, for `status.operation`.
+    """A long operation on the cluster, for `status.operation`.
 
-    `done` of `total` steps are behind it; the order of kinds when several go on is that of the
-    steps of the plan.
+    `done` of `total` steps are complete. The first plan step with an operation decides which one
+    the status shows.
     """
 
     kind: OperationKind
@@ -36,61 +36,61 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class RolloutProgress:
-    """How far the voters are on the way to the newest template."""
+    """Progress of the rollout of the newest template to the voters."""
 
     renewed: tuple[int, ...] = ()
-    """Ordinals of those that are ready and from the newest template."""
+    """Ordinals of the voters that are ready and have the newest template."""
     complete: bool = False
-    """All are, and none is on its way."""
+    """All voters are renewed, and none is being replaced."""
     pod: str = ""
-    """The one that is about to go, or is not back yet; "" when none is."""
+    """The pod that is about to be replaced, or is not ready again yet; "" if none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The desired objects of one step of the plan.
 
-    After a `Wait` or `Blocked` the other steps continue; only with `gate` does it hold back the
-    objects that start or stop pods.
+    After a `Wait` or `Blocked` the other steps continue; only with `gate` it blocks the objects
+    that start or stop pods.
     """
 
     intents: tuple[Intent, ...] = ()
     effects: tuple[Effect, ...] = ()
     outcome: Outcome = CONTENT
     gate: bool = False
-    """The pods may not be touched until this step is content."""
+    """The pods may not be changed until this step is Done."""
     operation: Operation | None = None
-    """What is being done to the pods, if it takes several passes."""
+    """The operation on the pods, if it takes several reconciles."""
     rolled: RolloutProgress | None = None
-    """None: this step knows nothing of pods."""
+    """None: this step does not handle pods."""
     spared: tuple[Named, ...] = ()
-    """Objects that are no longer wanted and must stay for now; they are not touched."""
+    """Objects that are no longer desired but must not be changed or pruned yet."""
     optional: tuple[Intent, ...] = ()
-    """Objects that no pod needs: applied last, and whatever is wrong with them stops nothing."""
+    """Objects that no pod needs: applied last, and a problem with them blocks nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """The whole plan of one reconcile, in the order in which it is applied."""
+    """The whole plan of one reconcile, in the order of the apply."""
 
     foundation: tuple[Intent, ...]
-    """Objects that a pod needs before it starts, or that guard it; independent of each other."""
+    """Objects that a pod needs before it starts, or that protect it; independent of each other."""
     workload: tuple[Intent, ...]
-    """Objects that start or stop pods; only after the foundation is in place."""
+    """Objects that start or stop pods; applied only after the whole foundation."""
     effects: tuple[Effect, ...]
     outcomes: tuple[Outcome, ...]
     complete: bool
-    """Every step had its say: what is not named here is not wanted and may be pruned."""
+    """Every step has planned its objects, so objects that are not listed here may be pruned."""
     operation: Operation | None = None
     rolled: RolloutProgress | None = None
     """None: the pods were not read."""
     spared: tuple[Named, ...] = ()
-    """What is not named in `intents` and may not be pruned either."""
+    """Objects that are not in `intents` but must not be pruned."""
 
     optional: tuple[Intent, ...] = ()
-    """Objects that no pod needs, after all others."""
+    """Objects that no pod needs, applied after all others."""
     optional_kinds: tuple[Resource, ...] = ()
-    """Kinds of others that are there, of which objects that are not named here may be pruned."""
+    """Optional kinds that the API server serves: objects that are not listed may be pruned."""
 
     @property
     def intents(self) -> tuple[Intent, ...]:
@@ -100,26 +100,26 @@ class Desired:
 
 @dataclass(frozen=True, slots=True)
 class AppliedObjects:
-    """What became of a `Desired`."""
+    """The result of the apply of a `Desired`."""
 
     desired: Desired
     objects: tuple[Applied, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     optional: tuple[Applied, ...] = ()
-    """What became of the objects that no pod needs."""
+    """The results for the objects that no pod needs."""
 
     @property
     def in_place(self) -> bool:
-        """Every object that pods need is now as planned."""
+        """Return whether every object that pods need is as planned."""
         return all(applied.in_place for applied in self.objects)
 
     def of(self, *verdicts: Verdict) -> tuple[Applied, ...]:
-        """Return the answers with one of the given verdicts."""
+        """Return the results with one of these verdicts."""
         return tuple(
             applied for applied in (*self.objects, *self.optional) if applied.verdict in verdicts
         )
 
     @property
     def conflicts(self) -> tuple[str, ...]:
-        """One sentence for each object that is not ours and blocks an apply."""
+        """One message for each object of another owner that blocks an apply."""
         return tuple(applied.message for applied in self.of(Verdict.FOREIGN))

@@ -1,4 +1,4 @@
-"""Effects: what a reconcile does besides the apply of objects, each with its own arguments.
+"""Effects: the actions of a reconcile besides the apply of objects, each with its arguments.
 
 A plan or an upgrade decision returns them; `managers.cluster.apply.actions` dispatches them by
 type. Each is safe to repeat. No I/O.
@@ -20,7 +20,7 @@ class Effect:
     """An action on one object, or the creation of one; the base of all effects."""
 
     name: ClassVar[str]
-    """Names the effect in diagrams, and in what is remembered of attempts."""
+    """Name of the effect in diagrams and in the log of attempts."""
 
     target: str
     """Name of the object."""
@@ -28,21 +28,21 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class EffectByUid(Effect):
-    """An effect on an object as it was observed; another one of that name is left alone."""
+    """An effect on the observed object; another object of the same name is not changed."""
 
     uid: str
-    """Of the object; for effects of an upgrade that create something, of the cluster."""
+    """UID of the object; for upgrade effects that create an object, UID of the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerEndpoint:
-    """Where and how a request to one server is sent."""
+    """Address and TLS settings for requests to one server."""
 
     address: str
     authority: str
-    """PEM of the trusted CAs; "" for those of the operator's own host."""
+    """PEM of the trusted CAs; "" for the system CAs of the operator."""
     server_name: str
-    """TLS name, whatever address is dialled."""
+    """TLS name, independent of the address."""
 
 
 # Secrets and certificates.
@@ -92,7 +92,7 @@ class PromoteAuthority(EffectByUid):
 
 @dataclass(frozen=True, slots=True)
 class DropAuthority(EffectByUid):
-    """Trust the former CA no more."""
+    """Stop trusting the former CA."""
 
     name = "drop-authority"
 
@@ -143,11 +143,11 @@ class DeleteClaim(EffectByUid):
 
 @dataclass(frozen=True, slots=True)
 class ReplacePod(EffectByUid):
-    """Have the StatefulSet create a pod again from its newest template."""
+    """Remove a pod, so that the StatefulSet creates it again from its newest template."""
 
     name = "replace-pod"
     evict: bool = False
-    """Evict it, so that its disruption budget is respected; else it is deleted."""
+    """Evict it, which respects its PodDisruptionBudget; otherwise delete it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +159,11 @@ class ReplaceUnstarted(EffectByUid):
 
 @dataclass(frozen=True, slots=True)
 class ReloadPod(EffectByUid):
-    """Make a server read its files again."""
+    """Make a server reload its files."""
 
     name = "reload-pod"
     container: Mapping[str, Any] = field(hash=False)
-    """The ephemeral container that is added."""
+    """The ephemeral container to add."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,21 +197,21 @@ class MarkFirst(EffectByUid):
 
 @dataclass(frozen=True, slots=True)
 class LabelPod(EffectByUid):
-    """Add the labels by which the operator finds a pod to one that another operator made."""
+    """Add the labels of this operator to a pod that another operator created."""
 
     name = "label-pod"
     controller: str
-    """UID of the StatefulSet that it has to belong to."""
+    """UID of the StatefulSet that must own the pod."""
     labels: Pairs
 
 
 @dataclass(frozen=True, slots=True)
 class RecreateStatefulSet(EffectByUid):
-    """Delete a StatefulSet without its pods, to have it created again around them."""
+    """Delete a StatefulSet without its pods, so that it can be recreated with them."""
 
     name = "recreate-stateful-set"
     version: str
-    """Its resourceVersion as observed."""
+    """Its observed resourceVersion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ class StepDown(EffectByUid):
 
 @dataclass(frozen=True, slots=True)
 class MarkLog(EffectByUid):
-    """Have the leader add an entry to the raft log, to see whether `target` follows."""
+    """Make the leader add an entry to the raft log, to see whether `target` follows."""
 
     name = "mark-log"
     endpoint: ServerEndpoint
@@ -240,13 +240,13 @@ class MarkLog(EffectByUid):
 
 @dataclass(frozen=True, slots=True)
 class RemovePeer(EffectByUid):
-    """Have the leader remove the raft peer `target`; `uid` of its pod, "" when it has none."""
+    """Make the leader remove the raft peer `target`; `uid` is that of its pod, "" without a pod."""
 
     name = "remove-peer"
     endpoint: ServerEndpoint
     """Of the leader."""
     claim: str = ""
-    """The data volume that is annotated first; "" for none."""
+    """The data PVC to annotate first; "" for none."""
     claim_uid: str = ""
 
 
@@ -274,7 +274,7 @@ class MakeSnapshot(EffectByUid):
 
     name = "make-upgrade-snapshot"
     attempt: str
-    """Text that no other attempt of this cluster has."""
+    """Unique id of the attempt in this cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +325,7 @@ class DropHook(EffectByUid):
 
 @dataclass(frozen=True, slots=True)
 class DeleteStatefulSet(EffectByUid):
-    """Delete the StatefulSet of a pool with its servers; their volumes stay."""
+    """Delete the StatefulSet of a pool with its servers, but not their volumes."""
 
     name = "delete-server-set"
 

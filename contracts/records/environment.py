@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class AccountFacts:
-    """The ServiceAccount that `spec.serviceAccount.name` names, as it exists."""
+    """The existing ServiceAccount that `spec.serviceAccount.name` names."""
 
     name: str
     free: bool
-    """It has no controller, and was not created for a cluster: a user created it on purpose."""
+    """It has no controller and was not created for a cluster, so a user created it."""
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ApiEndpoints:
-    """Where the API server itself listens, behind its Service; no addresses when not known."""
+    """The endpoints of the API server behind its Service; no addresses while unknown."""
 
     addresses: tuple[str, ...] = ()
     """Sorted."""
@@ -42,5 +42,5 @@ class AdmissionFacts:
 
     @property
     def lacking(self) -> int:
-        """How many are not known to be installed."""
+        """Number of policies that are missing, different or unreadable."""
         return len(self.missing) + len(self.different) + len(self.unreadable)

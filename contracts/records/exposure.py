@@ -23,7 +23,7 @@ class IngressSettings:
     class_name: str | None
     annotations: Mapping[str, str]
     tls_secret: str | None
-    """Secret with the certificate that the Ingress shows; None: its controller's default."""
+    """Secret with the certificate of the Ingress; None: the default of its controller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class GatewaySettings:
     """A route of the Gateway API to the public Service."""
 
     namespace: str
-    """Of the cluster, and so of the route."""
+    """Namespace of the cluster and of the route."""
     gateway: str
     gateway_namespace: str
     listener: str | None
@@ -40,8 +40,8 @@ class GatewaySettings:
     annotations: Mapping[str, str]
     passthrough: bool
     backend_hostname: str | None
-    """Name that the Gateway checks on the servers; None: it checks nothing that the spec
-    requests."""
+    """Name that the Gateway verifies in the certificate of the servers; None: the spec requests no
+    verification."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class MonitorSettings:
 
     every_node: bool
     port: int | None
-    """The port that answers metrics alone; None: that of the API."""
+    """The separate port for metrics; None: the API port."""
     interval: str
     scrape_timeout: str
     labels: Mapping[str, str]
@@ -60,22 +60,22 @@ class MonitorSettings:
     server_name: str
     skip_verify: bool
     authority: Mapping[str, object] | None
-    """The `tlsConfig.ca` of a scrape; None where the authorities of the host are trusted."""
+    """The `tlsConfig.ca` of a scrape; None: the CAs of the host are trusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExposureSpec:
-    """What is asked for; None: not asked for."""
+    """The requested exposure; None: the spec does not request it."""
 
     ingress: IngressSettings | None = None
     gateway: GatewaySettings | None = None
     monitor: MonitorSettings | None = None
     needs_authority: bool = False
-    """A Gateway reads the CA of the servers from a ConfigMap."""
+    """A Gateway or Prometheus reads the CA of the servers from a ConfigMap."""
 
     @property
     def hostnames(self) -> tuple[str, ...]:
-        """Names by which clients and gateways ask the servers for a certificate."""
+        """Names that clients and gateways verify in the certificate of the servers."""
         hosts = (
             self.ingress.host if self.ingress else None,
             self.gateway.hostname if self.gateway else None,
@@ -86,7 +86,7 @@ class ExposureSpec:
 
 @dataclass(frozen=True, slots=True)
 class ListenerCondition:
-    """One condition in the status of an object that is not ours; "" as status: not stated."""
+    """One condition in the status of an exposure object; status "": it does not exist."""
 
     status: str = ""
     reason: str = ""
@@ -95,7 +95,7 @@ class ListenerCondition:
 
 @dataclass(frozen=True, slots=True)
 class ListenerFacts:
-    """One listener of a Gateway, as far as it decides whether our route may attach."""
+    """The fields of a listener that decide whether our route may attach."""
 
     name: str
     protocol: str
@@ -105,7 +105,7 @@ class ListenerFacts:
     namespaces: str
     """allowedRoutes.namespaces.from: All, Same, Selector or None."""
     kinds: tuple[str, ...]
-    """allowedRoutes.kinds; empty: those that fit its protocol."""
+    """allowedRoutes.kinds; empty: all kinds for its protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class ClassFacts:
 
 @dataclass(frozen=True, slots=True)
 class RouteFacts:
-    """Our own route, or its policy, and its status from a gateway."""
+    """The status of our route or its policy, from a gateway."""
 
     mine: bool
     accepted: ListenerCondition = ListenerCondition()
@@ -136,7 +136,7 @@ class RouteFacts:
 
 @dataclass(frozen=True, slots=True)
 class IngressFacts:
-    """Our own Ingress."""
+    """The status of our Ingress."""
 
     mine: bool
     addresses: tuple[str, ...] = ()
@@ -144,20 +144,20 @@ class IngressFacts:
 
 @dataclass(frozen=True, slots=True)
 class ExposureFacts:
-    """What is observed of the ways in."""
+    """The observed exposure objects, and the kinds that the API server serves."""
 
     offers: Mapping[str, KindAvailability] = field(default_factory=dict)
-    """By name of the definition."""
+    """By name of the CustomResourceDefinition."""
     gateway: GatewayFacts | None = None
     gateway_class: ClassFacts | None = None
     gateway_readable: bool = True
-    """False: the operator may not read Gateways, so that nothing follows from not seeing one."""
+    """False: the operator may not read Gateways, so `gateway` None does not mean missing."""
     class_readable: bool = True
     route: RouteFacts | None = None
     policy: RouteFacts | None = None
     ingress: IngressFacts | None = None
     monitor: bool = False
-    """Our own ServiceMonitor is there."""
+    """Our ServiceMonitor exists."""
 
     def offer(self, kind: OptionalKind) -> KindAvailability:
         """Return the availability of a kind at the API server."""
@@ -165,8 +165,9 @@ class ExposureFacts:
 
     @property
     def usable(self) -> tuple[Resource, ...]:
-        """Every optional kind that is there, in the version to use."""
-        return tuple(one.resource for one in self.offers.values() if one.resource is not None)
+        """Every optional kind that the operator can use, in the version to use."""
+        resources = (offer.resource for offer in self.offers.values())
+        return tuple(resource for resource in resources if resource is not None)
 
 
 NO_EXPOSURE = ExposureSpec()

@@ -1,6 +1,7 @@
-"""What is known of a StatefulSet that another operator, or an old release of this one, made.
+"""Facts about a StatefulSet that another operator, or an old release of this one, created.
 
-Read by `managers.cluster.observe.from_objects`; judged by `managers.cluster.plan.adoption`. No I/O.
+Read by `managers.cluster.observe.from_objects`; `managers.cluster.plan.adoption` decides about its
+adoption. No I/O.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ Pairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class ForeignStatefulSet:
-    """As much of it as decides whether and how its pods are taken over."""
+    """The fields that decide whether and how the operator adopts its pods."""
 
     selector: Pairs
     """Its matchLabels."""
     expressions: bool
-    """Its selector has matchExpressions, too."""
+    """Its selector also has matchExpressions."""
     service: str
     """Name of its governing Service."""
     claims: tuple[str, ...]
     """Names of its claim templates."""
     data_path: str
-    """Where the server mounts the claim `data`; "" when it does not."""
+    """Mount path of the claim `data` in the server; "" if it is not mounted."""
     policy: str
     """Its podManagementPolicy."""
     restart_at: str
-    """The last restart that its template knows of (annotation, "" if absent)."""
+    """The last restart in its template (annotation, "" if absent)."""
     rolling: bool
     """Its controller is replacing pods."""

@@ -1,4 +1,4 @@
-"""Facts about one cluster, read at the start of a reconcile; frozen, without any judgement.
+"""Facts about one cluster, read at the start of a reconcile; frozen, without decisions.
 
 Made by `managers.cluster.observe.observer`; read by resolve, plan and status. No I/O.
 """
@@ -31,50 +31,50 @@ class PodFacts:
     ready: bool
     terminating: bool
     template: str
-    """Digest of the pod template that this pod was made from (annotation, "" if absent)."""
+    """Digest of the pod template of this pod (annotation, "" if absent)."""
     restarts: int
     last_exit: ContainerExit | None
     waiting: str
-    """Why the container does not run, in the kubelet's words; "" when it runs."""
+    """Reason of the kubelet why the container does not run; "" while it runs."""
     registration: Registration
-    """What the server says of itself in its pod's labels: a hint, never a proof."""
+    """State that the server reports in the labels of its pod: a hint, which may be wrong."""
     tls_secret: str = ""
     """The Secret that it mounts as certificate and key, "" for none."""
     serves: str | None = None
-    """Fingerprint of the certificate that it served last; "" when it did not answer, None when it
-    was not asked."""
+    """Fingerprint of the certificate that it last served; "" if it did not answer, None if it was
+    not probed."""
     reload_hash: str = ""
-    """Hash of the reloadable files when the pod was made (annotation, "" if absent)."""
+    """Hash of the reloadable files at the creation of the pod (annotation, "" if absent)."""
     reloads: tuple[Reload, ...] = ()
-    """Every attempt to reload, in the order in which they were asked for."""
+    """All reload attempts, in the order of their requests."""
     unseal: str = ""
-    """Keys of the static seal that its server knows (annotation, "" if absent)."""
+    """Static seal keys of its server (annotation, "" if absent)."""
     rewrapped: str = ""
-    """Key with which it rewrapped the root key when it led (annotation, "" if absent)."""
+    """Key with which it rewrapped the root key as leader (annotation, "" if absent)."""
     gated: bool = False
     """The scheduler must not place it yet: its spec has a scheduling gate."""
     node: str = ""
-    """Node that it runs on; "" while it has none."""
+    """Its node; "" before it is scheduled."""
     leaves_at: datetime | None = None
-    """When its time to end is over, if it is terminating (metadata.deletionTimestamp)."""
+    """End of its grace period, if it is terminating (metadata.deletionTimestamp)."""
     maintenance: bool = False
-    """It carries the mark of spec.maintenance."""
+    """It has the annotation of spec.maintenance."""
     made: datetime | None = None
-    """When it was made (metadata.creationTimestamp)."""
+    """metadata.creationTimestamp."""
     service_account: str = ""
-    """The ServiceAccount that it runs under."""
+    """Its ServiceAccount."""
     restored: str = ""
-    """UID of the last restore when it was made (annotation, "" if absent)."""
+    """UID of the last restore at its creation (annotation, "" if absent)."""
     fence_gate: bool = False
-    """Our own scheduling gate is among those in its spec: its server cannot start."""
+    """Its spec has our own scheduling gate: its server cannot start."""
     first_set: bool = False
-    """Clients find it by the label of the pool without a revision."""
+    """It has the label by which clients find the pool without a revision."""
     image: str = ""
-    """Image of its server, as its spec names it."""
+    """Image of its server in its spec."""
     labels: Pairs = ()
-    """Those by which objects of the operator find it."""
+    """The labels that the operator selects by."""
     controller: str = ""
-    """UID of its StatefulSet; "" while it has none."""
+    """UID of its StatefulSet; "" without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,62 +87,62 @@ class StatefulSetFacts:
     template: str
     """Digest annotation of the pod template."""
     reload_hash: str
-    """Hash annotation of the files that new pods read, and that older ones may read again."""
+    """Hash annotation of the files that new pods read, and that older pods can reload."""
     first_boot: bool
-    """Its template still carries the `initialize` document."""
+    """Its template still has the `initialize` document."""
     settled: bool
-    """The StatefulSet controller has seen the newest spec."""
+    """The StatefulSet controller has observed the newest spec."""
     claim_size: str
     claim_class: str | None
-    """Size and class in the claim template, which can never be changed in place."""
+    """Size and class in the claim template, which is immutable."""
     unseal: str = ""
-    """Keys of the static seal that its pods know (annotation of the template, "" if absent)."""
+    """Static seal keys of its pods (annotation of the template, "" if absent)."""
     image_records: tuple[str, ...] = ()
-    """What was proven of images (annotations of the StatefulSet itself)."""
+    """Records of verified images (annotations of the StatefulSet itself)."""
     version: str = ""
     fixed: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """What can never be changed in place, as text by name; without size and class of volumes."""
+    """Immutable fields as text by name, except size and class of volumes."""
     service_account: str = ""
-    """The ServiceAccount under which new pods run."""
+    """The ServiceAccount of new pods."""
     fence_gate: bool = False
-    """Its pods are made with our scheduling gate."""
+    """New pods have our scheduling gate."""
     image: str = ""
-    """Image of the servers that are made now."""
+    """Image of new servers."""
     restored: str = ""
-    """UID of the last restore that its template knows of (annotation, "" if absent)."""
+    """UID of the last restore in its template (annotation, "" if absent)."""
     foreign: ForeignStatefulSet | None = None
-    """None: this operator wrote it. Else what another one made, and what of it counts."""
+    """None: this operator wrote it. Otherwise facts about the StatefulSet of another operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class PvcFacts:
-    """One data volume claim."""
+    """One data PVC."""
 
     name: str
     uid: str
     owner_uid: str
     terminating: bool
     requested: str = ""
-    """Size that it asks for, a quantity."""
+    """Requested size, a quantity."""
     capacity: str = ""
-    """Size that its volume has, a quantity; "" while it has none."""
+    """Size of its volume, a quantity; "" without a volume."""
     storage_class: str = ""
     phase: str = ""
     """Pending, Bound or Lost."""
     resizing: str = ""
-    """Type of its condition about growth that is True, if any: Resizing,
-    FileSystemResizePending, ControllerResizeError, NodeResizeError."""
+    """Type of its resize condition that is True, if any: Resizing, FileSystemResizePending,
+    ControllerResizeError, NodeResizeError."""
     resize_message: str = ""
     resizing_since: datetime | None = None
     adopt: str = ""
-    """Name of the cluster that a person hands it over to (annotation)."""
+    """Name of the cluster to which a user hands it over (annotation)."""
     removed_peer: str = ""
-    """Raft node id that was removed for good while this was its volume (annotation)."""
+    """Node id of the permanently removed raft peer of this volume (annotation)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolFacts:
-    """The servers other than the serving voters: their StatefulSet, pods and data volumes."""
+    """One pool of servers: its StatefulSet, pods and data PVCs."""
 
     stateful_set: StatefulSetFacts | None = None
     pods: tuple[PodFacts, ...] = ()
@@ -151,7 +151,7 @@ class PoolFacts:
 
 @dataclass(frozen=True, slots=True)
 class NamedPvcFacts:
-    """One volume claim that several servers mount."""
+    """One PVC that several servers mount."""
 
     name: str
     owner_uid: str
@@ -161,21 +161,21 @@ class NamedPvcFacts:
 
 @dataclass(frozen=True, slots=True)
 class ServerClientConfig:
-    """How the operator reaches the servers."""
+    """TLS settings of the operator for requests to the servers."""
 
     authority: str
-    """PEM of whom to trust; "" for the authorities of the operator's own host."""
+    """PEM of the trusted CAs; "" for the system CAs of the operator."""
     server_name: str
-    """The TLS name to ask for, whatever address is dialled."""
+    """The TLS name to request, independent of the address."""
 
 
 def leaders_of(servers: Iterable[PodFacts]) -> tuple[PodFacts, ...]:
-    """Return the pods that say they are the active server, without those that terminate."""
+    """Return the pods that report that they are the active node, except terminating ones."""
     return tuple([pod for pod in servers if pod.registration.active and not pod.terminating])
 
 
 def is_leader_in_doubt(servers: Sequence[PodFacts]) -> bool:
-    """Report whether several servers run and not exactly one of them says that it leads.
+    """Report whether several servers run and not exactly one of them reports that it is the leader.
 
     `servers`: the pods of all pools. A former leader of one pool may keep its label while a server
     of another pool leads.
@@ -186,79 +186,79 @@ def is_leader_in_doubt(servers: Sequence[PodFacts]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RaftServer:
-    """One member of the raft cluster, as the leader sees it."""
+    """One member of the raft cluster, as the leader reports it."""
 
     node_id: str
     voter: bool
     healthy: bool
-    """In contact and caught up, by the autopilot's own thresholds: some seconds late."""
+    """In contact and caught up, by the thresholds of the autopilot; some seconds late."""
     follows: bool = True
-    """Its log holds what the leader had a moment before."""
+    """Its log contains the last entry that the leader had a moment before."""
     leader: bool = False
     """The raft configuration names it as the leader."""
     judged_by_log: bool = False
-    """The leader's autopilot knows nothing of its health: `healthy` equals `follows`."""
+    """The autopilot of the leader does not know its health: `healthy` equals `follows`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quorum:
-    """What the leader says of its followers; read only while pods are being replaced."""
+    """The leader's report about its followers; read only while pods are being replaced."""
 
     servers: tuple[RaftServer, ...] = ()
     failure_tolerance: int = 0
-    """How many voters may be lost before nothing can be written any more."""
+    """Number of voters that may fail before writes are no longer possible."""
     trouble: str = ""
-    """Why the leader could not be asked now, for a person; "" when it could."""
+    """Why the leader did not answer, for a message; "" if it answered."""
     refused: str = ""
-    """The path that the operator may not use, "" when none was refused: a person has to act, and
-    `trouble` says how."""
+    """The path that the operator may not use, "" if none was refused: a user must act, as `trouble`
+    explains."""
 
     @property
     def unanswered(self) -> str:
         """Return why the state of the followers is unknown; "" when the leader reported it."""
         why = self.trouble
-        return f"the leader could not be asked for its followers: {why}" if why else ""
+        return f"the leader did not report its followers: {why}" if why else ""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageVerdict:
-    """What is known of the signature of one image that a policy asks about."""
+    """The result of the verification of one image."""
 
     reference: str
-    """The image as the spec or the installation names it."""
+    """The image in the spec or in the settings of the installation."""
     pinned: str = ""
-    """`repository@sha256:...` that was proven and is to be used; "" when nothing was proven."""
+    """The verified reference for pods, `repository@sha256:...`; "" if verification failed."""
     record: str = ""
-    """The annotation by which a StatefulSet remembers the proof."""
+    """The annotation of a StatefulSet that records this verdict."""
     problem: Literal["", "unproven", "unreachable"] = ""
-    """unproven: a user must act. unreachable: no server could be asked, or not yet."""
+    """unproven: a user must act. unreachable: the registry did not answer, or was not read yet."""
     message: str = ""
     retry_after: float = 0.0
-    """Seconds after which it is worth asking again."""
+    """Seconds until the next attempt."""
 
 
 EVICT: Final = "evict"
-"""The effect that takes a ready pod away through its budget."""
+"""The effect that removes a ready pod by an eviction, which its PodDisruptionBudget may refuse."""
 
 
 @dataclass(frozen=True, slots=True)
 class EffectAttempt:
-    """An effect that this process tried, while it remembers: lost with the process."""
+    """An attempt of an effect by this process. A restart of the process loses it."""
 
     effect: str
     uid: str
     at: datetime
     refused: str = ""
-    """What the other side said; "" when it accepted."""
+    """The message of a refusal; "" if the request was accepted."""
 
     def keeps(self, pod: PodFacts) -> str:
-        """Record for a pod that its budget refused this eviction."""
-        return f"{pod.name} is not taken away: {self.refused}"
+        """Return the message that the budget of a pod refused this eviction."""
+        return f"{pod.name} is not evicted: {self.refused}"
 
 
 @dataclass(frozen=True, slots=True)
 class TokenIssuer:
-    """Who signs this cluster's ServiceAccount tokens: OIDC discovery of the API server."""
+    """The issuer of ServiceAccount tokens, from the OIDC discovery of the API server."""
 
     issuer: str
     public_keys: tuple[str, ...]
@@ -277,77 +277,76 @@ class Observed:
     green: PoolFacts = PoolFacts()
     """The other pool of voters, if there is one."""
     unknown_pools: tuple[str, ...] = ()
-    """Names of StatefulSets of voters that no status names, and of which there are pods or volumes;
-    only searched for while the pool that should serve has no StatefulSet."""
+    """Names of voter StatefulSets that have pods or volumes, but are in no status; read only while
+    the pool that should serve has no StatefulSet."""
     rivals: tuple[str, ...] = ()
-    """Those of them that have a StatefulSet of this cluster: one of them may be what serves."""
+    """Names among them with an existing StatefulSet of this cluster, which may serve clients."""
     secrets: Mapping[str, SecretFacts] = field(default_factory=dict)
     client_config: ServerClientConfig | None = None
-    """None: it is not known whom to trust."""
+    """None: the CA of the servers is not known."""
     acme_claim: NamedPvcFacts | None = None
-    """The claim that servers share in mode ACME; None when it is not there or not wanted."""
+    """The PVC that servers share in mode ACME; None if it does not exist or is not requested."""
     audit_claim: NamedPvcFacts | None = None
-    """The claim for the files of audit devices; None when it is not there or not wanted."""
+    """The PVC for the files of audit devices; None if it does not exist or is not requested."""
     token_issuer: TokenIssuer | None = None
     members: int | None = None
-    """How many raft members but read replicas the last status tells of, if it does."""
+    """Number of raft members except read replicas, from the last status."""
     rolling_since: datetime | None = None
-    """Since when, by the last status, pods are being replaced; None when they are not."""
+    """Start of the present rollout, from the last status; None without a rollout."""
     resumed_at: datetime | None = None
     """When the last pause ended; None if there was none."""
     waking_since: datetime | None = None
-    """Since when, by the last status, the servers come back from hibernation, if they do."""
+    """Start of the present wake-up from hibernation, from the last status; None without one."""
     quorum: Quorum | None = None
-    """None: not asked, because no pod is to be replaced, or because no login of the operator ever
-    succeeded."""
+    """None: not read, because no pod is to be replaced, or the operator never had a login."""
     attempts: tuple[EffectAttempt, ...] = ()
     images: Mapping[str, ImageVerdict] = field(default_factory=dict)
-    """By reference; only images that a policy asks about."""
+    """By reference; only images with a verification policy."""
     exposure: ExposureFacts = NO_FACTS
-    """What is observed of the ways in from outside."""
+    """The observed exposure objects."""
     api_server_hosts: tuple[str, ...] = ()
-    """Addresses under which pods reach the API server, without port."""
+    """Addresses at which pods reach the API server, without port."""
     api_endpoints: ApiEndpoints = NO_ENDPOINTS
     account: AccountFacts | None = None
-    """The ServiceAccount that the spec names; None when it names none or there is none yet."""
+    """The ServiceAccount that the spec names; None if it names none or it does not exist yet."""
     admission: AdmissionFacts | None = None
     """Whether the admission policies are installed; None: not checked yet."""
     lacking_fields: tuple[str, ...] = ()
-    """Fields of this operator's API that the API server lacks, each with its kind in front."""
+    """Fields of this operator's API that the API server lacks, each prefixed with its kind."""
     upgrade: UpgradeFacts = NO_UPGRADE
     foreign_objects: tuple[ForeignObject, ...] = ()
     """Objects of this cluster that another operator wrote last; read only while its StatefulSet is
     one of them."""
 
     def pod(self, ordinal: int) -> PodFacts | None:
-        """Return the pod of an ordinal, if there is one."""
+        """Return the pod of an ordinal, if it exists."""
         return next((pod for pod in self.pods if pod.ordinal == ordinal), None)
 
     def of_pool(self, pool: PoolFacts) -> Observed:
-        """Return the same with another pool in the place of the voters that serve.
+        """Return a copy with another pool instead of the serving voters.
 
-        What a leader says of its followers is about the voters, and left out.
+        The copy has no quorum, because the quorum is about the voters.
         """
         return replace(
             self, stateful_set=pool.stateful_set, pods=pool.pods, claims=pool.claims, quorum=None
         )
 
     def attempted(self, effect: str, uid: str) -> EffectAttempt | None:
-        """Return the last attempt of an effect on an object, if it is remembered."""
-        attempts = [one for one in self.attempts if (one.effect, one.uid) == (effect, uid)]
+        """Return the last recorded attempt of an effect on an object, if any."""
+        attempts = [item for item in self.attempts if (item.effect, item.uid) == (effect, uid)]
         return attempts[-1] if attempts else None
 
     def refused_eviction(self, within: timedelta) -> str:
-        """Name a ready pod that its disruption budget kept a moment ago, "" for none."""
+        """Return the message about a recently refused eviction of a ready pod, "" for none."""
         for pod in self.servers:
-            tried = self.attempted(EVICT, pod.uid)
-            if pod.ready and tried and tried.refused and self.now - tried.at < within:
-                return tried.keeps(pod)
+            attempt = self.attempted(EVICT, pod.uid)
+            if pod.ready and attempt and attempt.refused and self.now - attempt.at < within:
+                return attempt.keeps(pod)
         return ""
 
     @property
     def voters(self) -> PoolFacts:
-        """The pool of voters that serves."""
+        """The serving pool of voters."""
         return PoolFacts(self.stateful_set, self.pods, self.claims)
 
     @property
@@ -357,16 +356,16 @@ class Observed:
 
     @property
     def leaders(self) -> tuple[PodFacts, ...]:
-        """Pods that say they lead; a person may have given a read replica a vote."""
+        """Pods that report to be the leader; a user may have given a read replica a vote."""
         return leaders_of(self.servers)
 
     @property
     def leader_in_doubt(self) -> bool:
-        """Whether several servers run and not exactly one of them says that it leads."""
+        """Return whether several servers run and not exactly one reports that it is the leader."""
         return is_leader_in_doubt(self.servers)
 
     def with_servers(self, servers: Iterable[PodFacts]) -> Observed:
-        """Return the same with these facts in the place of those of the pods with their names."""
+        """Return a copy in which these facts replace those of the pods with the same names."""
         by_name = {pod.name: pod for pod in servers}
 
         def updated(pods: tuple[PodFacts, ...]) -> tuple[PodFacts, ...]:
@@ -381,5 +380,5 @@ class Observed:
 
     @property
     def holds_data(self) -> bool:
-        """Whether a volume may hold the data; that of a read replica is a whole copy."""
+        """Return whether a volume may contain the data; a read replica has a complete copy."""
         return bool(self.claims or self.read.claims)

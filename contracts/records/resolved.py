@@ -1,6 +1,6 @@
-"""The cluster as it was meant: every default, merge and choice made, once per pass.
+"""The spec of a cluster with all defaults and choices, computed once per reconcile.
 
-Made by `managers.cluster.resolve.resolve`; every builder takes this and never the CR. No I/O.
+Made by `managers.cluster.resolve.resolve`; every builder uses this and never the CR. No I/O.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PROVEN: Final = Done()
 
 @dataclass(frozen=True, slots=True)
 class NetworkSettings:
-    """What `spec.network` requests, in addition to the rules that always exist."""
+    """The settings of `spec.network`, in addition to the rules that always exist."""
 
     operator_namespace: str
     dns_namespace: str
@@ -38,17 +38,17 @@ class NetworkSettings:
     ingress_rules: tuple[Mapping[str, Any], ...]
     egress_rules: tuple[Mapping[str, Any], ...]
     metrics_port: int | None = None
-    """The port that answers metrics alone, if there is one: open to clients like the API."""
+    """The separate port for metrics, if there is one: open to clients like the API."""
     store_ports: tuple[int, ...] = ()
-    """Ports at which jobs may connect to a snapshot store at any address; none in profile Hardened,
-    nor with rules of the user."""
+    """Ports at which jobs may connect to a snapshot store at any address; none in profile Hardened
+    or with egress rules of the user."""
     open_to_namespace: bool = True
-    """Every pod of the cluster's own namespace is a client; in profile Hardened none is by that."""
+    """All pods of the cluster's namespace may be clients; False in profile Hardened."""
 
 
 @dataclass(frozen=True, slots=True)
 class AcmeVolume:
-    """The claim that servers share in mode ACME; `size` and `storage_class` if it is ours."""
+    """The PVC that servers share in mode ACME; `size` and `storage_class` if it is ours."""
 
     claim: str
     managed: bool
@@ -58,7 +58,7 @@ class AcmeVolume:
 
 @dataclass(frozen=True, slots=True)
 class AuditVolume:
-    """The claim for the files of audit devices; `size` and `storage_class` if it is ours."""
+    """The PVC for the files of audit devices; `size` and `storage_class` if it is ours."""
 
     claim: str
     managed: bool
@@ -69,11 +69,11 @@ class AuditVolume:
 
 @dataclass(frozen=True, slots=True)
 class TlsSettings:
-    """Where certificates come from, and by which name servers are known.
+    """The source of the certificates, and the TLS name of the servers.
 
     `server_secret` and `authority_secret` are None in mode ACME; `acme_ca_secret` is mounted for
-    the servers and `issuer_secret` names the authority that signs their certificates (None: those
-    of the host are trusted).
+    the servers, and `issuer_secret` contains the CA that signs their certificates (None: the CAs of
+    the host are trusted).
     """
 
     mode: TlsMode
@@ -81,7 +81,7 @@ class TlsSettings:
     server_secret: str | None
     authority_secret: str | None
     ca_request: str = ""
-    """A new authority is asked for whenever this text changes."""
+    """A change of this text requests a new CA."""
     ca_overlap: timedelta = timedelta(days=1)
     acme_ca_secret: str | None = None
     issuer_secret: str | None = None
@@ -90,35 +90,35 @@ class TlsSettings:
 
 @dataclass(frozen=True, slots=True)
 class ImageChoice:
-    """The images of a server pod, as far as their signatures are proven."""
+    """The images of a server pod, and the outcome of their verification."""
 
     server: str
-    """The reference that is written: pinned to the content that was proven, if a policy asks."""
+    """The reference for the pod: with the verified digest if a policy requires verification."""
     helper: str = ""
-    """The operator's own image for use inside of server pods; "" when it may not be used."""
+    """The operator's own image for server pods; "" if it may not be used."""
     outcome: Outcome = _PROVEN
-    """Other than Done: no pod may be made, changed or replaced."""
+    """Not Done: no pod may be created, changed or replaced."""
     records: tuple[tuple[str, str], ...] = ()
-    """Annotations by which the StatefulSet remembers what was proven."""
+    """Annotations of the StatefulSet that record the verified images."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolSpec:
-    """One of the two pools of an upgrade, as it is rendered. `revision` "": the one without."""
+    """One of the two pools of an upgrade. `revision` "": the pool without a revision."""
 
     revision: str
     release: Release
     replicas: int
-    """As it was when the upgrade began."""
+    """Number of servers at the start of the upgrade."""
     applied: bool = True
-    """False: the pool stays as it is; nothing of it is written, recreated or pruned."""
+    """False: none of its objects is written, recreated or pruned."""
     images: ImageChoice = field(default_factory=lambda: ImageChoice(""))
-    """Of green; resolved for it alone."""
+    """Resolved only for green."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobAccount:
-    """A ServiceAccount under which jobs run; `annotations` make a cloud know it."""
+    """A ServiceAccount of jobs; `annotations` are for the workload identity of a cloud."""
 
     name: str
     annotations: Mapping[str, str] = field(default_factory=dict)
@@ -126,14 +126,14 @@ class JobAccount:
 
 @dataclass(frozen=True, slots=True)
 class SealSettings:
-    """What opens the servers."""
+    """The seal of the servers."""
 
     spec: Unseal
     secrets: tuple[str, ...]
-    """The Secrets without which no pod starts: of the keys of a static seal in the order in which
-    the servers get them, else the one of the user."""
+    """The Secrets that a pod needs to start: those of the keys of a static seal in the order of
+    their use, else the Secret of the user."""
     rotation: Rotation | None
-    """Which keys servers know, for a static seal."""
+    """The keys of the servers, for a static seal."""
 
     @property
     def ring(self) -> KeyRing | None:
@@ -143,7 +143,7 @@ class SealSettings:
 
 @dataclass(frozen=True, slots=True)
 class PodSettings:
-    """What the spec asks of a server pod."""
+    """The settings of the spec for a server pod."""
 
     image: str
     pull_secrets: tuple[str, ...]
@@ -154,25 +154,25 @@ class PodSettings:
     security: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the pod's security context that replace our own."""
     parts: tuple[PodPart, ...] = ()
-    """What features add to the pod, in this order."""
+    """The parts of the pod that features add, in this order."""
     scheduling: Scheduling | None = None
-    """Where the voters run; None: spread over nodes and zones."""
+    """Scheduling of the voters; None: spread over nodes and zones."""
     fixed_ids: bool = True
-    """User and group are ours to choose; not on OpenShift, where each namespace has a range."""
+    """The operator sets user and group; False on OpenShift, where each namespace has a range."""
     operator_image: str = ""
-    """Image of the operator, for its containers in server pods; "" when it is not known."""
+    """Image of the operator, for its containers in server pods; "" if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPoolSpec:
-    """The read replicas, as `spec.readReplicas` asks for them; defaults are those of the voters."""
+    """The read replicas of `spec.readReplicas`; defaults are those of the voters."""
 
     replicas: int
-    """The desired number; 0 while the remaining ones are removed."""
+    """The desired number; 0 while the last replicas are removed."""
     config_text: str
     """config.hcl of a server that joins without a vote."""
     restart_text: str
-    """The same without what a running server reads again on SIGHUP."""
+    """`config_text` without the settings that a server reloads on SIGHUP."""
     pod: PodSettings
     storage_size: str
     storage_class: str | None
@@ -189,24 +189,24 @@ class Resolved:
     owner: Owner
     version: str
     replicas: int
-    """How many servers the spec asks for."""
+    """The desired number of voters."""
     initialized: bool
-    """Data exists: nothing that would make a second cluster may happen any more."""
+    """Data exists, so the operator must not initialize another cluster."""
     members: int | None
-    """How many members the raft cluster had when it was last asked; None: it could not be asked."""
+    """Number of raft members, when last read; None: it could not be read."""
     voters: int | None
-    """How many of them had a vote."""
+    """Number of raft members with a vote."""
     self_init: bool
-    """The user's own requests initialise the server; else we leave a root token."""
+    """The user's own requests initialize the server; otherwise the operator keeps a root token."""
     wants_operator_login: bool
-    """`spec.selfInit.oidc.enabled`: the first boot sets up a login for the operator itself."""
+    """`spec.selfInit.oidc.enabled`: the first boot sets up a login for the operator."""
     has_operator_login: bool
-    """The operator may ask the servers with a login of its own."""
+    """The operator can use its own login at the servers."""
     config: ConfigInput
     config_text: str
-    """config.hcl, rendered once: two steps need it."""
+    """config.hcl, rendered once, because two steps need it."""
     restart_text: str
-    """config.hcl without what a running server reads again on SIGHUP."""
+    """config.hcl without the settings that a server reloads on SIGHUP."""
     unseal: SealSettings
     pod: PodSettings
     service_account: str
@@ -219,46 +219,46 @@ class Resolved:
     certificate_names: tuple[str, ...]
     certificate_addresses: tuple[str, ...]
     rotate_before: timedelta
-    """A certificate is renewed when it has less than this to live."""
+    """A certificate is renewed if it expires within this time."""
     tls: TlsSettings
     images: ImageChoice = field(default_factory=lambda: ImageChoice(""))
     keeps_volumes: bool = True
     """`spec.deletionPolicy` is Retain: the volume of a removed server is kept."""
     exposure: ExposureSpec = NO_EXPOSURE
-    """Ways in from outside that are asked for."""
+    """The requested exposure outside of the namespace."""
     audit_volume: AuditVolume | None = None
-    """The volume for the files of audit devices, if one is asked for."""
+    """The volume for the files of audit devices, if requested."""
     hibernate: bool = False
-    """No server is to run."""
+    """No server runs."""
     fenced: tuple[str, ...] = ()
-    """Pods of voters that are not to run."""
+    """Voter pods that must not run."""
     maintenance: bool = False
-    """Disruptions that can wait are held back: no pod is replaced, no server removed."""
+    """The operator postpones disruptions: it replaces no pod and removes no server."""
     job_accounts: tuple[JobAccount, ...] = ()
-    """Accounts of the jobs that are asked for, or that run."""
+    """ServiceAccounts of requested or running jobs."""
     restoring: str = ""
-    """The restore whose job may replace the data now: until it says so, no pod is disturbed."""
+    """The restore whose job may replace the data now: until it ends, no pod may be disrupted."""
     restored: str = ""
-    """UID of the last restore, since which every server has to be restarted."""
+    """UID of the last restore, after which every server must restart."""
     reuses_account: bool = False
-    """The ServiceAccount is a person's own: never changed and never deleted."""
+    """The ServiceAccount belongs to a user: the operator never changes or deletes it."""
     read: ReadPoolSpec | None = None
-    """The read replicas; None when none are asked for and none are left."""
+    """The read replicas; None if none are requested and none are left."""
     config_named: str = ""
-    """config.hcl as it would be without green, which identifies it for running servers: they do not
-    read the join settings again. "": its own text identifies it."""
+    """config.hcl as it would be without green. Its hash identifies the configuration, because
+    running servers do not reload the join settings. "": `config_text` identifies it."""
     revision: str = ""
-    """Which set of voters is meant; "" for the one without a revision."""
+    """Revision of the voters in this record; "" for the pool without a revision."""
     reads: bool = False
-    """The read replicas are meant instead of voters."""
+    """This record is about the read replicas instead of voters."""
     green: PoolSpec | None = None
-    """The green pool that is to take over."""
+    """The green pool that takes over."""
     other: ServerPool | None = None
-    """Another set of voters than the one that is meant, kept up or on its way out."""
+    """The other pool of voters, which is kept or being removed."""
     traffic: str = ""
-    """Revision of the servers that clients are sent to; "" for all servers of either pool."""
+    """Revision of the servers that the public Service selects; "" for all servers of all pools."""
     traffic_first: bool = False
-    """Clients are sent to the servers of the pool without a revision alone."""
+    """The public Service selects only the servers of the pool without a revision."""
 
     @property
     def voter_pool(self) -> ServerPool:
@@ -267,17 +267,17 @@ class Resolved:
 
     @property
     def pool(self) -> ServerPool:
-        """The names and labels of the servers that are meant."""
+        """The names and labels of the servers of this record."""
         return ServerPool(self.owner.name, reads=True) if self.reads else self.voter_pool
 
     @property
     def servers(self) -> int:
-        """How many servers of either pool the spec asks for."""
+        """The desired number of servers: voters and read replicas."""
         return self.replicas + (self.read.replicas if self.read else 0)
 
     @property
     def unseal_secret(self) -> str:
-        """The Secret of the seal; "" when it has none."""
+        """The first Secret of the seal; "" without one."""
         return next(iter(self.unseal.secrets), "")
 
     @property
@@ -287,5 +287,5 @@ class Resolved:
 
     @property
     def namespace(self) -> str:
-        """Namespace of the cluster and of everything that it owns."""
+        """Namespace of the cluster and of all objects that it owns."""
         return self.owner.namespace

@@ -1,4 +1,4 @@
-"""Facts about Secrets: what they hold, as far as a decision needs it, and never a key. No I/O.
+"""Facts about the content of Secrets that decisions need, never a key. No I/O.
 
 Part of contracts.records.observed; made by managers.certs, managers.bootstrap and managers.cluster.
 """
@@ -12,7 +12,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class CertificateFacts:
-    """A certificate found in a Secret."""
+    """A certificate in a Secret."""
 
     fingerprint: str
     not_before: datetime
@@ -21,9 +21,9 @@ class CertificateFacts:
     ip_addresses: frozenset[str]
     key_matches: bool
     issuer_fingerprint: str
-    """Fingerprint of the CA that signed it; "" when the CA at hand did not."""
+    """Fingerprint of the CA that signed it; "" if the known CA did not."""
     serial: str = ""
-    """Serial number in hexadecimal, as `openssl x509 -serial` prints it in other case."""
+    """Serial number in hexadecimal, as `openssl x509 -serial` prints it, but in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,14 @@ class OciProfile:
     """The profile DEFAULT of an OCI configuration file."""
 
     missing: tuple[str, ...]
-    """Entries that a login with an API key needs and that are not there."""
+    """Missing entries that a login with an API key needs."""
     key_file: str
-    """Where it says that the API key lies."""
+    """The path of the API key in the profile."""
 
 
 @dataclass(frozen=True, slots=True)
 class CredentialFacts:
-    """One key of a Secret for a seal: what it could be, and nothing of what it is."""
+    """One key of a Secret for a seal: the properties of its content, not the content."""
 
     size: int
     blank: bool
@@ -46,51 +46,51 @@ class CredentialFacts:
     unseal_key: bool = False
     """The static seal can use it: 32 bytes, raw, in hexadecimal digits or in base64."""
     fingerprint: str = ""
-    """Tells two unseal keys apart; "" for anything else."""
+    """Identifies an unseal key; "" for other content."""
     certificate: bool = False
     public_key: str = ""
-    """Digest of the public key of a certificate or of a private key; "" for anything else."""
+    """Digest of the public key of a certificate or of a private key; "" for other content."""
     json_object: bool = False
     oci: OciProfile | None = None
     problem: str = ""
-    """The limit that it is beyond, for a person: then nothing else is known of it; "" for none."""
+    """The limit that it exceeds, for a message: the other fields are not set; "" if none."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecretFacts:
-    """A Secret of a name that we use; `None` in its place means that it does not exist.
+    """A Secret with a name that the operator uses; `None` in its place: it does not exist.
 
-    `mine` is by owner UID. Content appears only where a decision needs it, and never a key.
+    `mine` is by owner UID. Only the content that a decision needs is here, and never a key.
     """
 
     name: str
     uid: str
     mine: bool
     owner: str
-    """The present owner in words, for a message; "" when it is us."""
+    """The owner for a message; "" if it is this cluster."""
     terminating: bool
     certificate: CertificateFacts | None = None
     authority: str = ""
-    """PEM of the authority that the Secret names, which is public."""
+    """PEM of the CA in the Secret, which is public."""
     problem: str = ""
-    """Why the content cannot be used; "" when it can, or when it was not read."""
+    """Why the content cannot be used; "" if it can, or if it was not read."""
     trusted: tuple[str, ...] = ()
     """Fingerprints of the certificates in `authority`, in their order."""
     chain_problem: str = ""
     """Why the certificate does not lead to one of `trusted`; "" when it does."""
     chain_until: datetime | None = None
-    """When the first link of that chain ends."""
+    """When the first certificate of that chain expires."""
     chain_root: str = ""
-    """Fingerprint of the authority that the chain ends at."""
+    """Fingerprint of the CA at the end of the chain."""
     entries: frozenset[str] = frozenset()
-    """Names of what it holds; empty when it was not read."""
+    """Names of its keys; empty if it was not read."""
     upcoming: CertificateFacts | None = None
-    """A CA that is trusted already and signs later; only together with a signing CA."""
+    """A CA that is already trusted and signs later; only together with a signing CA."""
     former: CertificateFacts | None = None
-    """An authority that signed before and is still trusted."""
+    """A CA that signed before and is still trusted."""
     answered: str = ""
-    """The last request for a new authority that was heard."""
+    """The last request for a new CA that the operator handled."""
     key_id: str = ""
-    """Id of the unseal key that was drawn into it (annotation, "" if absent)."""
+    """Id of the unseal key that was generated in it (annotation, "" if absent)."""
     keys: Mapping[str, CredentialFacts] = field(default_factory=dict)
     """The properties of its keys, if its content was read for a seal."""

@@ -1,4 +1,4 @@
-"""The input of decisions about upgrades: releases, and what is read during an upgrade.
+"""The input of decisions about upgrades: releases, and the facts that are read for an upgrade.
 
 `UpgradeFacts` is part of contracts.records.observed; the decision is
 contracts.records.upgrade_decision. No I/O.
@@ -21,14 +21,14 @@ from contracts.jobs.upgrade_actions import STEP_DOWN
 from contracts.naming import names
 
 SNAPSHOT_TRIES: Final = 3
-"""Snapshots before an upgrade that may fail before it is given up."""
+"""Number of failed snapshots before an upgrade after which the upgrade fails."""
 
 JobState = Literal["Active", "Succeeded", "Failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What servers run: a version, and the image as the spec names it ("" for the usual one)."""
+    """The release of servers: a version, and the image of the spec ("" for the default image)."""
 
     version: str
     image: str = ""
@@ -40,7 +40,7 @@ class Release:
 
     @staticmethod
     def accepted(cluster: OpenBaoCluster) -> Release | None:
-        """Return the release that was accepted last; None before the first."""
+        """Return the last accepted release; None before the first one."""
         release = cluster.status.release
         return None if release is None else Release(release.version, release.image or "")
 
@@ -50,31 +50,31 @@ class Release:
         return Release(cluster.status.current_version.removeprefix("v"))
 
     def status(self) -> ReleaseStatus:
-        """Show it in `status.release`."""
+        """Return the release for `status.release`."""
         return ReleaseStatus(version=self.version, image=self.image or None)
 
     def __str__(self) -> str:
-        """Name it for a message."""
+        """Return the release for a message."""
         return f"{self.version} ({self.image})" if self.image else self.version
 
 
 def blue_green_under_way(status: BlueGreenStatus | None) -> bool:
-    """Report whether a blue/green upgrade is under way, a rollback and break glass included."""
+    """Report whether a blue/green upgrade is under way, including rollback and break glass."""
     return status is not None and (status.phase != "Idle" or bool(status.green_revision))
 
 
 def upgrade_under_way(status: ClusterStatus) -> bool:
     """Report whether an upgrade of either strategy is under way.
 
-    Only the recorded upgrades count: a version that is requested and refused changes no server.
-    A rolling upgrade that failed is not under way; it waits for a user without the operation lock.
+    Only recorded upgrades count: a requested version that was refused changes no server. A failed
+    rolling upgrade is not under way; it waits for a user without the operation lock.
     """
     rolling = status.upgrade is not None and status.upgrade.failure is None
     return rolling or blue_green_under_way(status.blue_green)
 
 
 def upgrade_unfinished(status: ClusterStatus) -> bool:
-    """Report the same, and also an upgrade that failed: servers of two versions may run."""
+    """Report whether an upgrade is under way or has failed: servers of two versions may run."""
     return status.upgrade is not None or blue_green_under_way(status.blue_green)
 
 
@@ -83,7 +83,7 @@ def acknowledged_requests(
 ) -> UpgradeRequestsStatus | None:
     """Return status.upgradeRequests after a reconcile that handled, refused or ignored them all.
 
-    `except_retry`: a retry that waits stays pending. The same object when nothing changes.
+    `except_retry`: a waiting retry stays pending. Returns the same object if nothing changes.
     """
     before = cluster.status.upgrade_requests
     changes = {
@@ -96,7 +96,7 @@ def acknowledged_requests(
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """A Job of an upgrade at one moment; `message` is that of Kubernetes or of the job."""
+    """The observed state of an upgrade Job; `message` is from Kubernetes or from the job."""
 
     name: str
     state: JobState
@@ -107,83 +107,83 @@ class JobStatus:
 
 @dataclass(frozen=True, slots=True)
 class StepDownJob:
-    """How Jobs ask the leaders of one cluster to step down during one upgrade."""
+    """The Jobs that ask the leaders of one cluster to step down during one upgrade."""
 
     cluster: str
     id: str
-    """Of the attempt to upgrade: each has Jobs of its own."""
+    """Of the upgrade attempt: each attempt has its own Jobs."""
     turn: int = 1
-    """Number of the Job that is there, or comes next: a leader may come back and be asked again."""
+    """Number of the present or next Job: a server may become leader again and get another Job."""
 
     def run(self, pod_uid: str) -> str:
-        """Name what the Job for one leader does."""
+        """Return the id of the run of the Job for one leader."""
         return f"{self.id}-{pod_uid}-{self.turn}"
 
     def job(self, pod_uid: str) -> str:
-        """Name the Job for one leader."""
+        """Return the name of the Job for one leader."""
         return names.upgrade_job(self.cluster, STEP_DOWN, self.run(pod_uid))
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotSeen:
-    """The OpenBaoBackup that was made before an upgrade, at one moment."""
+    """The observed state of the OpenBaoBackup before an upgrade."""
 
     name: str
     phase: str
     """As in its status; "" before its first reconcile."""
     message: str = ""
     foreign: bool = False
-    """It was not made by this upgrade."""
+    """This upgrade did not create it."""
 
     @property
     def failed(self) -> bool:
-        """Whether it will never be what the upgrade waits for."""
+        """Return whether it can no longer become the backup that the upgrade needs."""
         return self.foreign or self.phase in ("Failed", "Unknown")
 
 
 @dataclass(frozen=True, slots=True)
 class HookSeen:
-    """The Job that judges green, at one moment."""
+    """The observed state of the validation hook Job."""
 
     uid: str
     state: JobState
     suspended: bool = False
-    """spec.suspend: none of its pods was ever made."""
+    """spec.suspend: none of its pods was ever created."""
     foreign: bool = False
-    """Another's, or its annotations name another operation, revision or hook."""
+    """It has another owner, or its annotations name another operation, revision or hook."""
     terminating: bool = False
     message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class BlueGreenObservation:
-    """What is read during a blue/green upgrade, or before one begins."""
+    """Facts that are read during a blue/green upgrade, or before it starts."""
 
     job: JobStatus | None = None
-    """The Job of the phase and try; None: there is none, or it was written down that it is done."""
+    """The Job of the phase and attempt; None: it does not exist, or the status records its end."""
     former_job: str = ""
-    """The Job of the phase before the way back, as long as it works; "" when none does."""
+    """The Job of the phase before the rollback, while it runs; "" if none runs."""
     hook: HookSeen | None = None
-    """The Job that judges green; None: there is none."""
+    """The validation hook Job; None: it does not exist."""
     snapshot: SnapshotSeen | None = None
     traffic: str | None = None
-    """Revision that the public Service selects; None: not read, or there is no Service."""
+    """Revision that the public Service selects; None: not read, or no Service exists."""
     nonce: str = ""
-    """Sixteen random bytes in hexadecimal, new each time."""
+    """Sixteen random bytes in hexadecimal, new in each reconcile."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpgradeFacts:
-    """What is read only while the spec and the accepted release differ, or pods change."""
+    """Facts that are read only while the spec and the accepted release differ, or pods change."""
 
     asks_quorum: bool = False
-    """The leader has to be asked for its followers, though no pod is about to go."""
+    """The quorum must be read from the leader, although no pod is about to be replaced."""
     job: JobStatus | None = None
-    """The Job that `status.upgrade.stepDownJob` names; None: it names none, or it is gone."""
+    """The Job that `status.upgrade.stepDownJob` names; None: no name, or no such Job."""
     handed_over_at: datetime | None = None
-    """When a Job was last made that asks a leader to step down."""
+    """When the last step-down Job was created."""
     snapshot: SnapshotSeen | None = None
-    """The backup that `status.upgrade.snapshot` names; None: it names none, or it is gone."""
+    """The backup that `status.upgrade.snapshot` names; None: no name, or no such backup."""
     blue_green: BlueGreenObservation | None = None
     """None: the upgrade is not blue/green."""
 

@@ -1,4 +1,4 @@
-"""The decision of a reconcile about releases: made before resolve, read by resolve, plan, status.
+"""The decision of a reconcile about upgrades: made before resolve, read by resolve, plan, status.
 
 Made by managers.upgrade.decide. No I/O.
 """
@@ -24,40 +24,40 @@ from runtime.outcome import Outcome
 
 @dataclass(frozen=True, slots=True)
 class UpgradeDecision:
-    """What one reconcile does about releases, decided before anything else."""
+    """The decision of one reconcile about upgrades, made before all others."""
 
     release: Release
-    """What servers are rendered with in this reconcile."""
+    """The release with which this reconcile renders the servers."""
     halt: str = ""
-    """Why no pod may be touched at all; "" when nothing speaks against it."""
+    """Why no pod may be changed; "" if pods may be changed."""
     hand_over: StepDownJob | None = None
     """None: no Job asks a leader to step down; it steps down when its pod is stopped."""
     outcome: Outcome = CONTENT
     effects: tuple[Effect, ...] = ()
-    """Done before the status is written; each may be repeated."""
+    """Run before the status is written; each may be repeated."""
     state: str = ""
-    """The state of the machine after this reconcile."""
+    """The state of the state machine after this reconcile."""
     upgrade: UpgradeStatus | None = None
-    """`status.upgrade` after this reconcile, without what only pods can tell."""
+    """`status.upgrade` after this reconcile, without the fields that depend on pods."""
     requests: UpgradeRequestsStatus | None = None
     accepted: Release | None = None
     """`status.release` after this reconcile."""
     finding: ConditionUpdate | None = None
-    """The condition Upgrading; None while nothing was ever upgraded."""
+    """The condition Upgrading; None before the first upgrade."""
     hold_reads: bool = False
-    """No read replica is replaced either; its turn comes later."""
+    """Read replicas are not replaced yet."""
     blue: PoolSpec | None = None
     """The pool that serves at first; None: the blue/green table did not decide."""
     green: PoolSpec | None = None
-    """None: there is none yet, or none any more."""
+    """None: it does not exist yet, or no longer."""
     traffic: str = ""
-    """Revision that the public Service selects; "" for the pool without one."""
+    """Revision that the public Service selects; "" for the pool without a revision."""
     blue_green: BlueGreenStatus | None = None
-    """`status.blueGreen` after this reconcile, where the blue/green table decided."""
+    """`status.blueGreen` after this reconcile, if the blue/green table decided."""
     break_glass: BreakGlass | None = None
-    """`status.breakGlass` after this reconcile, where the blue/green table decided."""
+    """`status.breakGlass` after this reconcile, if the blue/green table decided."""
     announcements: tuple[EventRecord, ...] = ()
-    """Events that are recorded once, after the status of this reconcile was written."""
+    """Events to record once, after the status of this reconcile was written."""
 
     @property
     def is_blue_green(self) -> bool:
@@ -65,13 +65,13 @@ class UpgradeDecision:
         return self.blue is not None
 
     def pool_of(self, revision: str) -> PoolSpec | None:
-        """Return the pool of a revision, as it is rendered; None if it is not rendered."""
-        return next((one for one in self._pools if one.revision == revision), None)
+        """Return the pool of a revision; None if this reconcile does not render it."""
+        return next((pool for pool in self._pools if pool.revision == revision), None)
 
     def other_than(self, revision: str) -> PoolSpec | None:
-        """Return the other pool than that of a revision; None for none."""
-        return next((one for one in self._pools if one.revision != revision), None)
+        """Return the pool with another revision; None without one."""
+        return next((pool for pool in self._pools if pool.revision != revision), None)
 
     @property
     def _pools(self) -> tuple[PoolSpec, ...]:
-        return tuple(one for one in (self.blue, self.green) if one is not None)
+        return tuple(pool for pool in (self.blue, self.green) if pool is not None)

@@ -98,7 +98,7 @@ def test_a_budget_that_somebody_else_closed_is_no_failure_of_a_server() -> None:
     course = seen(ALL_WELL, gen.running(CLUSTER).tried(EVICT, "uid-x-1", timedelta(), WORDS))
     assert isinstance(course.outcome, Wait)
     assert course.outcome.reason == "DisruptionBudgetClosed"
-    assert course.outcome.message == f"x-1 is not taken away: {WORDS}"
+    assert course.outcome.message == f"x-1 is not evicted: {WORDS}"
     assert course.upgrade is not None
     assert course.upgrade.failure is None
     assert course.upgrade.step_started_at is None

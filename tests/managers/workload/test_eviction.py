@@ -64,7 +64,7 @@ class TestPlan:
         assert tuple(one for one in made.effects if one.name == ReplacePod.name) == effects
         assert isinstance(made.outcome, Wait)
         assert (made.outcome.reason, made.outcome.after) == (reason, 1.0)
-        assert f"x-2 is not taken away: {WORDS}" in made.outcome.message
+        assert f"x-2 is not evicted: {WORDS}" in made.outcome.message
         assert made.operation is not None
 
     def test_what_was_refused_while_it_was_ready_holds_no_repair(self) -> None:
