@@ -1,4 +1,4 @@
-"""The folder of a ServiceAccount, as a volume for the one container that calls the API server."""
+"""The ServiceAccount folder as a volume, for the only container that calls the API server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TOKEN_SECONDS = 3600
 
 
 def api_token_volume(name: str) -> dict[str, Any]:
-    """Build a volume with token, authority and namespace; mount it at `paths.API_TOKEN`."""
+    """Build a volume with token, CA and namespace; mount it at `mount_paths.API_TOKEN`."""
     namespace = {"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}
     sources: list[dict[str, Any]] = [
         {"serviceAccountToken": {"path": "token", "expirationSeconds": TOKEN_SECONDS}},

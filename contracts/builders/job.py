@@ -1,8 +1,9 @@
-"""The Jobs that run the operator's own image: backup, restore, and the test of a backup. Pure.
+"""The Jobs that run the operator's own image: backup, restore, and restore test. Pure.
 
 Called by managers.backup, managers.restore and managers.restore_test; managers.jobs adds the owner
-reference. A Job runs its program once, in one pod that is never restarted: the effect of a second
-start on data is unknown. Semantics: Kubernetes API reference, batch/v1 JobSpec and core/v1 PodSpec.
+reference. A Job runs its program once, in one pod that never restarts, because the effect of a
+second run on the data is unknown. Semantics: Kubernetes API reference, batch/v1 JobSpec and core/v1
+PodSpec.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ from runtime.builtin_kinds import JOB
 from runtime.types import Object
 
 Mode = Literal["backup", "restore", "restore-test"]
-"""The argument of `baoctl job`, and what the Job is a part of (`labels.JOBS`)."""
+"""The argument of `baoctl job`, and the component label of the Job (`labels.JOBS`)."""
 
 # A snapshot of the largest size at 3 MiB/s, and the start of the pod.
 BACKUP_SECONDS = 3600
 TEST_SECONDS = 3600
-# Half an hour to prepare, ten minutes for the server to take it.
+# Half an hour for the preparation, ten minutes for the upload to the server.
 RESTORE_SECONDS = 2400
 
 SCRATCH_VOLUME = "scratch"
 
 
 class ServerSidecar(Protocol):
-    """The server that a test restores into: a native sidecar, which ends with the pod."""
+    """The server for a restore test: a native sidecar, which ends with the pod."""
 
     @property
     def container(self) -> Mapping[str, Any]:
@@ -55,17 +56,17 @@ class ServerSidecar(Protocol):
 
     @property
     def volumes(self) -> Sequence[Mapping[str, Any]]:
-        """Its volumes, of names that no executor has."""
+        """Its volumes, with names that differ from those of the job container."""
         ...
 
     @property
     def annotations(self) -> Mapping[str, str]:
-        """Of the pod."""
+        """Annotations of the pod."""
         ...
 
     @property
     def pull_secrets(self) -> Sequence[str]:
-        """Names of Secrets for its image."""
+        """Names of the pull secrets for its image."""
         ...
 
 
@@ -75,7 +76,7 @@ def backup_job(
     env: BackupEnv,
     more_labels: Mapping[str, str] | None = None,
 ) -> Object:
-    """Build the Job of one backup; `more_labels` are labels of the Job besides our own."""
+    """Build the Job of one backup; `more_labels` are additional labels of the Job."""
     parts = (job_pod_part(template, env), store_part(target, read_only=False))
     shape = _Shape("backup", names.run_job("backup", env.run.name), BACKUP_SECONDS, env.key)
     job = _job(template, target, shape, parts, job_resources(target))
@@ -84,7 +85,7 @@ def backup_job(
 
 
 def restore_job(template: JobTemplate, target: BackupTarget, env: RestoreEnv) -> Object:
-    """Build the Job of one restore: the whole snapshot is fetched and checked before it is sent."""
+    """Build the Job of one restore, which verifies the whole snapshot before it sends it."""
     shape = _Shape("restore", names.run_job("restore", env.run.name), RESTORE_SECONDS, env.key)
     room = scratch_mib(env.expected_size)
     parts = (
@@ -99,9 +100,9 @@ def restore_job(template: JobTemplate, target: BackupTarget, env: RestoreEnv) ->
 def restore_test_job(
     template: JobTemplate, target: BackupTarget, env: TestEnv, server: ServerSidecar
 ) -> Object:
-    """Build the Job that restores a snapshot into a server of its own, within its pod.
+    """Build the Job that restores a snapshot into its own server, within its pod.
 
-    The container trusts no CA: it connects to that server over the loopback of the pod.
+    The container needs no CA: it connects to that server over the loopback of the pod.
     """
     shape = _Shape("restore-test", names.run_job("test", env.run.name), TEST_SECONDS, env.key)
     secrets = tuple(dict.fromkeys((*template.pull_secrets, *server.pull_secrets)))
@@ -122,20 +123,20 @@ def restore_test_job(
 
 
 def scratch_mib(size: int) -> int:
-    """MiB that a snapshot of `size` bytes takes on a disk; that of the largest one, if 0."""
+    """Return the MiB of disk for a snapshot of `size` bytes; 0: for the largest snapshot."""
     return (size or SNAPSHOT_MAX) * 11 // 10 // MIB + 64
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What tells one Job from another."""
+    """The differences between the kinds of Jobs."""
 
     mode: Mode
     name: str
     seconds: int
-    """After which Kubernetes ends it."""
+    """activeDeadlineSeconds."""
     key: str
-    """Of the snapshot."""
+    """Key of the snapshot."""
 
 
 def _job(
@@ -146,7 +147,7 @@ def _job(
     resources: Mapping[str, Any],
 ) -> Object:
     own = labels.component(template.cluster, shape.mode)
-    notes = {labels.BACKUP_KEY: shape.key}
+    annotations = {labels.BACKUP_KEY: shape.key}
     whole = PodPart.merged(parts)
     container = job_container(template.image, shape.mode, whole, resources)
     return {
@@ -156,19 +157,19 @@ def _job(
             "name": shape.name,
             "namespace": template.namespace,
             "labels": own,
-            "annotations": notes,
+            "annotations": annotations,
         },
         "spec": {
             "activeDeadlineSeconds": shape.seconds,
             "backoffLimit": 0,
             "completions": 1,
             "parallelism": 1,
-            # No second pod while the first one may still work.
+            # No second pod while the first one may still run.
             "podReplacementPolicy": "Failed",
             "template": {
                 "metadata": {
                     "labels": {**pod_labels(target), **own},
-                    "annotations": {**MESH_ANNOTATIONS, **STAY_ANNOTATIONS, **notes},
+                    "annotations": {**MESH_ANNOTATIONS, **STAY_ANNOTATIONS, **annotations},
                 },
                 "spec": pod_spec(template, container, whole.volumes),
             },

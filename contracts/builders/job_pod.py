@@ -1,8 +1,8 @@
-"""The pod of a job: one container of the operator's own image, and what it may read. Pure.
+"""The pod of a job: one container of the operator's own image, and its volumes. Pure.
 
-Called by contracts.builders.job. Every limit is set, because quotas require it; nothing is
-written outside of volumes that end with the pod; the container gets its input as variables and its
-secrets as files.
+Called by contracts.builders.job. Every limit is set, because quotas require it. The container
+writes only to volumes that end with the pod. It gets its input as variables and its secrets as
+files.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from contracts.naming import labels, mount_paths
 CONTAINER: Final = "executor"
 PROGRAM: Final = ("python3", "-m", "baoctl", "job")
 JOB_UID_LABEL = "batch.kubernetes.io/controller-uid"
-# A partial upload is taken back in this time.
+# Time to remove a partial upload.
 GRACE_SECONDS = 30
 
 MIB = 1024 * 1024
-# Parts in flight that the usual memory has room for.
+# Upload buffers that fit into the default memory.
 _BUFFERS_MIB = 32
 _MEMORY_REQUEST_MIB = 128
 _MEMORY_LIMIT_MIB = 512
 _CPU_REQUEST = "100m"
-# Reading, hashing and TLS keep two cores busy at most.
+# Reading, hashing and TLS use at most two cores.
 _CPU_LIMIT = "2"
 _TMP_MIB = 64
 _LOGS_MIB = 64
@@ -42,8 +42,8 @@ LOGIN_VOLUME = "login-token"
 TOKEN_VOLUME = "token"  # noqa: S105  the name of a volume
 API_VOLUME = "api-token"
 
-# A sidecar proxy of a job never ends, and breaks the TLS to the servers. A user who needs one
-# requests it in workloadIdentity.podLabels.
+# A sidecar proxy in the pod of a job never ends, and breaks the TLS to the servers. A user who
+# needs a proxy requests it in workloadIdentity.podLabels.
 MESH_LABELS: Mapping[str, str] = {"sidecar.istio.io/inject": "false"}
 MESH_ANNOTATIONS: Mapping[str, str] = {
     "consul.hashicorp.com/connect-inject": "false",
@@ -58,7 +58,7 @@ STAY_ANNOTATIONS: Mapping[str, str] = {
 
 
 def pod_labels(target: BackupTarget) -> Mapping[str, str]:
-    """The labels of the pod: those of the spec, for the identity at a cloud, and our own."""
+    """Return the labels of the pod: those of the spec for workload identity, and our own."""
     identity = target.workload_identity
     requested = (identity.pod_labels if identity else None) or {}
     return {**MESH_LABELS, **labels.users_own(requested)}
@@ -67,7 +67,7 @@ def pod_labels(target: BackupTarget) -> Mapping[str, str]:
 def pod_spec(
     template: JobTemplate, container: Mapping[str, Any], volumes: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Build the pod around its container; it is never started a second time."""
+    """Build the pod of a container; the pod never restarts."""
     security = pod_security(fixed_ids=template.fixed_ids)
     if template.confined:
         security["appArmorProfile"] = {"type": "RuntimeDefault"}
@@ -99,21 +99,21 @@ def job_container(
         "env": [*map(dict, whole.env)],
         "resources": dict(resources),
         "securityContext": container_security(),
-        # The report counts; this is for users, and shows something even after a crash.
+        # The operator uses the report of the job; this shows users the log after a crash.
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [*map(dict, whole.mounts)],
     }
 
 
 def job_pod_part(template: JobTemplate, env: Env, *, reports: bool = True) -> PodPart:
-    """What every job has: variables, a login, and a folder to write.
+    """Build the part that every job has: variables, a login, and a writable folder.
 
-    `reports`: and its own account at the API, to report its result in a status.
+    `reports`: also the token of its ServiceAccount, with which it writes its result to a status.
     """
     parts = [_api_server()] if reports else []
     parts.append(_scratch(TMP_VOLUME, mount_paths.TMP, _TMP_MIB))
     if template.authority is not None:
-        # The Secret of the CA may also hold its key: mount one entry, and no other.
+        # The Secret of the CA may also contain its private key, so mount only one entry.
         name, key = template.authority.secret, template.authority.key
         parts.append(_entry(AUTHORITY_VOLUME, name, key, CA_PATH))
     if template.login.role:
@@ -126,7 +126,7 @@ def job_pod_part(template: JobTemplate, env: Env, *, reports: bool = True) -> Po
 
 
 def scratch_part(volume: str, path: str, mib: int) -> PodPart:
-    """A folder on the node that goes with the pod, and never holds more than `mib` MiB."""
+    """Build an emptyDir with a limit of `mib` MiB."""
     return _scratch(volume, path, mib)
 
 
@@ -164,7 +164,7 @@ def _environment(env: Env) -> list[Mapping[str, Any]]:
         _downward(POD_UID, "metadata.uid"),
         _downward(JOB_UID, f"metadata.labels['{JOB_UID_LABEL}']"),
     ]
-    # The kubelet replaces $(NAME) in a value, and takes two dollars for one.
+    # The kubelet replaces $(NAME) in a value, and $$ by one dollar.
     variables += [
         {"name": name, "value": value.replace("$", "$$")}
         for name, value in sorted(env.to_environment().items())
@@ -189,7 +189,7 @@ def _scratch(volume: str, path: str, mib: int) -> PodPart:
 
 
 def _entry(volume: str, secret: str, key: str, path: str) -> PodPart:
-    """One entry of a Secret as one file."""
+    """Build the mount of one entry of a Secret as one file."""
     items = [{"key": key, "path": _file(path)}]
     source = {"secretName": secret, "items": items, "defaultMode": SECRET_MODE}
     return _files({"name": volume, "secret": source}, path)

@@ -1,7 +1,7 @@
-"""The store of snapshots as a job sees it: variables, files and volumes. Pure.
+"""The access of a job to the snapshot store: variables, files and volumes. Pure.
 
-Called by managers.backup, managers.restore, managers.restore_test and contracts.builders.job. Every
-reference to a Secret or a volume claim is in the namespace of the job.
+Called by managers.backup, managers.restore, managers.restore_test and contracts.builders.job. All
+referenced Secrets and PVCs are in the namespace of the job.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from contracts.builders.pod_part import PodPart
 from contracts.jobs.env import CREDENTIALS_PATH, VOLUME_PATH, WEB_IDENTITY_PATH, StoreEnv
 from contracts.jobs.template import JobTemplate
 
-# What the token service of AWS expects (IAM: OIDC providers for workloads).
+# Audience of the token service of AWS (IAM: OIDC providers for workloads).
 CLOUD_AUDIENCE = "sts.amazonaws.com"
 TOKEN_SECONDS = 3600
-# The group is that of the pod (fsGroup); the user of the container is not the owner of the file.
+# Readable for the group of the pod (fsGroup): the user of the container does not own the file.
 SECRET_MODE = 0o440
 CREDENTIALS_VOLUME = "store-credentials"
 SNAPSHOTS_VOLUME = "snapshots"
@@ -48,7 +48,7 @@ def store_env(target: BackupTarget, template: JobTemplate) -> StoreEnv:
 
 
 def store_part(target: BackupTarget, *, read_only: bool) -> PodPart:
-    """Mount what the store needs; `read_only` for jobs that write no snapshot."""
+    """Build the volumes and mounts of the store; `read_only` for jobs that write no snapshot."""
     mounts: list[Mapping[str, Any]] = []
     volumes: list[Mapping[str, Any]] = []
     if target.credentials_secret_ref is not None:
@@ -63,7 +63,7 @@ def store_part(target: BackupTarget, *, read_only: bool) -> PodPart:
         claim = {"claimName": target.pvc.claim_name}
         volumes.append({"name": SNAPSHOTS_VOLUME, "persistentVolumeClaim": claim})
         mount = {"name": SNAPSHOTS_VOLUME, "mountPath": VOLUME_PATH}
-        # Not the claim: some drivers refuse a volume that is attached for reading and for writing.
+        # The mount, not the volume: some drivers cannot attach it read-only and writable.
         mounts.append({**mount, "readOnly": True} if read_only else mount)
     return PodPart(mounts=tuple(mounts), volumes=tuple(volumes))
 

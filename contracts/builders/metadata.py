@@ -1,4 +1,4 @@
-"""The metadata that every object of a cluster carries."""
+"""The metadata of every object of a cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runtime.types import Object, Resource
 
 
 class ClusterIdentity(Protocol):
-    """A cluster, as much of it as an object of it has to show."""
+    """The name and namespace of a cluster."""
 
     @property
     def name(self) -> str:
@@ -35,7 +35,7 @@ def cluster_object(
 ) -> Intent:
     """Build the intent for one object of the cluster, in its namespace and with its labels.
 
-    `content` holds everything except `apiVersion`, `kind` and `metadata`; `keep` names fields
+    `content` contains all fields except `apiVersion`, `kind` and `metadata`; `keep` names fields
     that are empty on purpose.
     """
     metadata: Object = {

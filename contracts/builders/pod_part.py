@@ -1,9 +1,8 @@
-"""What one feature adds to the pod of a server. Pure data; merged by
-`managers.workload.objects.pod`.
+"""The part of a server pod that one feature adds. Pure data.
 
 Each feature that needs a file, a variable or a port in the pod (a seal, TLS, an audit volume, a
-plugin folder) builds one of these from the spec alone; `managers.cluster.resolve.resolve` lists
-them in `PodWishes.parts`.
+plugin folder) builds a part from the spec. `managers.cluster.resolve.resolve` lists them in
+`PodSettings.parts`, and `managers.workload.objects.pod` merges them.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ Items = tuple[Mapping[str, Any], ...]
 
 @dataclass(frozen=True, slots=True)
 class PodPart:
-    """Additions to the pod, in the form in which Kubernetes has them.
+    """Additions to the pod, as fields of a PodSpec.
 
     `env`, `mounts` (volumeMounts) and `ports` belong to the server's container, `volumes` to the
-    pod. Each item has a `name`, and no two items of one list of a pod may share it; mounts may
-    share a volume, but no path.
+    pod. Each item has a `name`, which is unique within a list of the pod; mounts may share a
+    volume, but no path.
     """
 
     env: Items = ()
@@ -31,7 +30,7 @@ class PodPart:
 
     @classmethod
     def merged(cls, parts: Iterable[Self]) -> Self:
-        """Put parts behind each other, in their order; raises ValueError for a name used twice."""
+        """Concatenate parts in their order; raises ValueError for a duplicate name."""
         everything = tuple(parts)
         whole = cls(
             **{
@@ -46,7 +45,7 @@ class PodPart:
             ("ports", "name"),
         ):
             keys = [item[key] for item in getattr(whole, kind)]
-            twice = sorted({value for value in keys if keys.count(value) > 1})
-            if twice:
-                raise ValueError(f"two parts of a pod both bring {kind} {', '.join(twice)}")
+            duplicates = sorted({value for value in keys if keys.count(value) > 1})
+            if duplicates:
+                raise ValueError(f"two parts of a pod both have {kind} {', '.join(duplicates)}")
         return whole

@@ -1,7 +1,7 @@
 """The server of a restore test: a sidecar of the job's pod that only this pod can reach. Pure.
 
-Made from the StatefulSet of the cluster as it runs: the image whose signature was verified, and
-every key and variable of its seal. Called by managers.restore_test.
+Built from the live StatefulSet of the cluster: it has the verified image, and every key and
+variable of the seal. Called by managers.restore_test.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ SERVER = "openbao"
 CONFIG_ANNOTATION = "openbao.org/restore-test-config"
 RESOLVER_ANNOTATION = "openbao.org/restore-test-resolver"
 NO_NAMES = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
-"""A resolver that does not exist: a restored server revokes expired leases and rotates what is due,
-and must not find the databases and clouds that its data name."""
+"""A resolver that does not exist: a restored server revokes expired leases and rotates credentials
+that are due, and must not reach the databases and clouds in its data."""
 RESOLVER = "/etc/resolv.conf"
 
 RESOURCES: Mapping[str, Any] = {
     "requests": {"cpu": "100m", "memory": "256Mi"},
     "limits": {"cpu": "2", "memory": "2Gi"},
 }
-"""Where the servers have none of their own; a quota refuses a pod without."""
+"""For servers without resources in the spec; a quota rejects a pod without resources."""
 
 _CONFIG_VOLUME = "throw-away-config"
 _KEPT = frozenset({mount_paths.UNSEAL, mount_paths.SEAL_CREDENTIALS})
@@ -42,7 +42,7 @@ _DROPPED = frozenset(
         mount_paths.API_TOKEN,
     }
 )
-# Variables that describe the server of a cluster itself.
+# Variables that identify a server of the cluster.
 _OWN = frozenset(
     {
         "BAO_K8S_POD_NAME",
@@ -56,10 +56,10 @@ _OWN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Sidecar:
-    """What a pod needs to run the server.
+    """The parts of a pod that run the server.
 
-    `container` is a native sidecar (Kubernetes >= 1.29): it runs next to the containers and ends
-    after them. `annotations` belong to the pod.
+    `container` is a native sidecar (Kubernetes >= 1.29): it runs with the containers and ends after
+    them. `annotations` are those of the pod.
     """
 
     container: Mapping[str, Any]
@@ -71,10 +71,11 @@ class Sidecar:
 def restore_test_sidecar(stateful_set: Object, config: str) -> Sidecar:
     """Build the sidecar; `config` is config.hcl of the cluster.
 
-    Raises ValueError when the StatefulSet has no server, or the file no seal.
+    Raises ValueError if the StatefulSet has no server container, or the file has no seal.
     """
     pod: Mapping[str, Any] = stateful_set["spec"]["template"]["spec"]
-    server = next((one for one in pod["containers"] if one["name"] == SERVER), None)
+    containers = pod["containers"]
+    server = next((container for container in containers if container["name"] == SERVER), None)
     if server is None:
         raise ValueError(f"StatefulSet {stateful_set['metadata']['name']} has no server")
     sources = {volume["name"]: volume for volume in pod.get("volumes") or ()}
@@ -98,18 +99,20 @@ def restore_test_sidecar(stateful_set: Object, config: str) -> Sidecar:
         "volumeMounts": mounts,
         "resources": server.get("resources") or RESOURCES,
     }
-    secrets = tuple(one["name"] for one in pod.get("imagePullSecrets") or ())
+    secrets = tuple(secret["name"] for secret in pod.get("imagePullSecrets") or ())
     return Sidecar(container, tuple(volumes), annotations, secrets)
 
 
 def _folders(
     server: Mapping[str, Any], sources: Mapping[str, Mapping[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[Mapping[str, Any]]]:
-    """The keys of the seal as they are, and an empty folder wherever a server writes: audit files
-    among them, because a device that cannot be opened keeps a restored server sealed."""
+    """Build the mounts of the seal keys, and an emptyDir for each folder that a server writes.
+
+    Folders of audit files too: a restored server stays sealed if it cannot open an audit device.
+    """
     mounts: list[dict[str, Any]] = []
     volumes: dict[str, Mapping[str, Any]] = {}
-    # Volumes of claim templates are named in mounts alone.
+    # The volumes of claim templates are only in the mounts.
     for mount in server.get("volumeMounts") or ():
         path, name = mount["mountPath"], mount["name"]
         if path in _DROPPED:
@@ -124,7 +127,7 @@ def _folders(
 
 
 def _environment(server: Mapping[str, Any]) -> list[dict[str, Any]]:
-    kept = [dict(one) for one in server.get("env") or () if one["name"] not in _OWN]
+    kept = [dict(item) for item in server.get("env") or () if item["name"] not in _OWN]
     own = {"BAO_RAFT_NODE_ID": NODE_ID, "KUBERNETES_SERVICE_HOST": ""}
     return [*kept, *({"name": name, "value": value} for name, value in own.items())]
 

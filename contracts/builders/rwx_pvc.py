@@ -1,4 +1,4 @@
-"""A volume claim that all servers of a cluster mount."""
+"""A PVC that all servers of a cluster mount."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ SHARED_MODE = "ReadWriteMany"
 
 
 def rwx_pvc(owner: Owner, name: str, size: str, storage_class: str | None) -> Object:
-    """Build a claim that all servers of a cluster mount, and that outlives it.
+    """Build a PVC that all servers of a cluster mount, and that outlives the cluster.
 
-    It has no owner reference; its annotation proves whose it is.
+    It has no owner reference; an annotation contains the UID of its owner.
     """
     spec: Object = {"accessModes": [SHARED_MODE], "resources": {"requests": {"storage": size}}}
     if storage_class is not None:

@@ -1,9 +1,9 @@
-"""The Job of one step of an upgrade: it asks servers to step down, to join, to vote or to leave.
+"""The Job of one step of an upgrade: step-down, join, promotion, demotion or removal of servers.
 
-Pure. Called by managers.upgrade; managers.jobs adds the owner reference. Its outcome is the
-condition of the Job and nothing else: it has no access to the API server. Every action may be
-repeated, so an evicted pod is recreated, while one that failed itself ends the Job at once.
-Semantics: Kubernetes API reference, batch/v1 JobSpec and PodFailurePolicy (stable since 1.31).
+Pure. Called by managers.upgrade; managers.jobs adds the owner reference. The Job has no access to
+the API server, so its condition is its only result. Every action may be repeated: an evicted pod is
+recreated, while a failed pod fails the Job immediately. Semantics: Kubernetes API reference,
+batch/v1 JobSpec and PodFailurePolicy (stable since 1.31).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from runtime.builtin_kinds import JOB
 from runtime.types import Object
 
 MODE: Final = "upgrade"
-"""The argument of `baoctl job`, and what the Job is a part of (`labels.JOBS`)."""
+"""The argument of `baoctl job`, and the component label of the Job (`labels.JOBS`)."""
 KEPT_SECONDS: Final = 3600
-"""How long the Job and its log can be read after its end."""
+"""ttlSecondsAfterFinished: how long a user can read the Job and its log after its end."""
 
 _FAILURE_POLICY: Final[Mapping[str, Any]] = {
     "rules": [
@@ -49,14 +49,14 @@ _FAILURE_POLICY: Final[Mapping[str, Any]] = {
 
 
 def upgrade_job(template: JobTemplate, order: Order) -> Object:
-    """Build the Job of an order. Raises ValueError for an order that has a problem."""
+    """Build the Job of an order. Raises ValueError for an invalid order."""
     problem = order.problem()
     if problem:
         raise ValueError(problem)
     env = upgrade_env(template, order)
     part = job_pod_part(template, env, reports=False)
     own = labels.component(template.cluster, MODE)
-    notes = {labels.UPGRADE_ACTION: order.action, labels.UPGRADE_RUN_ID: order.run}
+    annotations = {labels.UPGRADE_ACTION: order.action, labels.UPGRADE_RUN_ID: order.run}
     container = job_container(template.image, MODE, part, plain_resources())
     return {
         "apiVersion": JOB.api_version,
@@ -65,7 +65,7 @@ def upgrade_job(template: JobTemplate, order: Order) -> Object:
             "name": names.upgrade_job(template.cluster, order.action, order.run),
             "namespace": template.namespace,
             "labels": own,
-            "annotations": notes,
+            "annotations": annotations,
         },
         "spec": {
             "activeDeadlineSeconds": ACTIONS[order.action].deadline,
@@ -73,13 +73,13 @@ def upgrade_job(template: JobTemplate, order: Order) -> Object:
             "completions": 1,
             "parallelism": 1,
             "podFailurePolicy": _FAILURE_POLICY,
-            # No second pod while the first one may still work.
+            # No second pod while the first one may still run.
             "podReplacementPolicy": "Failed",
             "ttlSecondsAfterFinished": KEPT_SECONDS,
             "template": {
                 "metadata": {
                     "labels": {**MESH_LABELS, **own},
-                    "annotations": {**MESH_ANNOTATIONS, **STAY_ANNOTATIONS, **notes},
+                    "annotations": {**MESH_ANNOTATIONS, **STAY_ANNOTATIONS, **annotations},
                 },
                 "spec": pod_spec(template, container, part.volumes),
             },
@@ -88,7 +88,7 @@ def upgrade_job(template: JobTemplate, order: Order) -> Object:
 
 
 def upgrade_env(template: JobTemplate, order: Order) -> UpgradeEnv:
-    """Return the variables: pods that may lead are those of the order or of the template."""
+    """Return the variables. Possible leaders are the pods of the order, else of the template."""
     pods = (*order.blue, *order.green) or (*template.servers, *filter(None, [order.target]))
     server = dataclasses.replace(template.server_env(), pods=tuple(dict.fromkeys(pods)))
     return UpgradeEnv(

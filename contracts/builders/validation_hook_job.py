@@ -1,10 +1,10 @@
-"""The Job that validates green before its promotion: a user's own image. Pure.
+"""The Job that validates green before its promotion, with an image of the user. Pure.
 
-It knows nothing of the cluster but its name, has no account at the API server and no login, and
-writes only to a small /tmp. It is created suspended and resumed once its UID is recorded, so that
-no crash of the operator runs it twice. It is kept after its end, as the evidence of its result.
-Semantics: Kubernetes API reference, batch/v1 JobSpec (`suspend`: no pod is made, and the deadline
-counts from its resumption).
+It has no token for the API server, no login to OpenBao and no data of the cluster except its name.
+It writes only to a small /tmp. It is created suspended and resumed after its UID is recorded, so
+that a crash of the operator never runs it twice. It is kept after its end as evidence of its
+result. Semantics: Kubernetes API reference, batch/v1 JobSpec (`suspend`: no pod is created, and the
+deadline starts at the resumption).
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ _RESOURCES: Final[Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class HookRun:
-    """One run of a hook: the receipt that it belongs to, and where it runs."""
+    """One run of a hook: the receipt that identifies it, and the settings of its pod."""
 
     cluster: str
     namespace: str
     name: str
-    """Of the Job."""
+    """Name of the Job."""
     operation_id: str
     green_revision: str
     spec_hash: str
     image: str
-    """Reference that is written into the pod: pinned to what was proven, if a policy asks."""
+    """Reference for the pod: with the verified digest if a policy requires verification."""
     pull_secrets: tuple[str, ...] = ()
     fixed_ids: bool = True
-    """User and group are ours to choose; not on OpenShift."""
+    """The operator sets user and group; False on OpenShift."""
     nodes: Mapping[str, Any] = field(default_factory=dict)
-    """nodeSelector and tolerations, as a PodSpec has them."""
+    """nodeSelector and tolerations, as in a PodSpec."""
 
 
 class Receipt(Protocol):
-    """What tells one run from every other one: a HookRun, or what the status says of it."""
+    """The fields that identify one run: those of a HookRun, or of the status."""
 
     @property
     def operation_id(self) -> str:
@@ -63,14 +63,14 @@ class Receipt(Protocol):
 
     @property
     def green_revision(self) -> str:
-        """Revision that it judges."""
+        """Revision that it validates."""
 
     @property
     def spec_hash(self) -> str:
         """Hash of the hook."""
 
 
-def _notes(run: Receipt) -> Mapping[str, str]:
+def _annotations(run: Receipt) -> Mapping[str, str]:
     return {
         OPERATION_ID: run.operation_id,
         GREEN_REVISION: run.green_revision,
@@ -79,8 +79,8 @@ def _notes(run: Receipt) -> Mapping[str, str]:
 
 
 def hook_job(run: HookRun, hook: PrePromotionHook) -> Object:
-    """Build the Job of one run, suspended; the owner reference is added by managers.jobs."""
-    own, notes = labels.component(run.cluster, _PART), _notes(run)
+    """Build the suspended Job of one run; managers.jobs adds the owner reference."""
+    own, annotations = labels.component(run.cluster, _PART), _annotations(run)
     return {
         "apiVersion": JOB.api_version,
         "kind": JOB.kind,
@@ -88,7 +88,7 @@ def hook_job(run: HookRun, hook: PrePromotionHook) -> Object:
             "name": run.name,
             "namespace": run.namespace,
             "labels": own,
-            "annotations": dict(notes),
+            "annotations": dict(annotations),
         },
         "spec": {
             "suspend": True,
@@ -96,12 +96,12 @@ def hook_job(run: HookRun, hook: PrePromotionHook) -> Object:
             "backoffLimit": 0,
             "completions": 1,
             "parallelism": 1,
-            # No second pod while the first one may still work.
+            # No second pod while the first one may still run.
             "podReplacementPolicy": "Failed",
             "template": {
                 "metadata": {
                     "labels": {**MESH_LABELS, **own},
-                    "annotations": {**MESH_ANNOTATIONS, **STAY_ANNOTATIONS, **notes},
+                    "annotations": {**MESH_ANNOTATIONS, **STAY_ANNOTATIONS, **annotations},
                 },
                 "spec": _pod(run, hook),
             },
@@ -110,9 +110,9 @@ def hook_job(run: HookRun, hook: PrePromotionHook) -> Object:
 
 
 def belongs(job: Object, run: Receipt) -> bool:
-    """Whether a Job that was read back is that of this run, by its annotations."""
+    """Return whether a live Job is that of this run, by its annotations."""
     annotations = job["metadata"].get("annotations") or {}
-    return all(annotations.get(key) == value for key, value in _notes(run).items())
+    return all(annotations.get(key) == value for key, value in _annotations(run).items())
 
 
 def _pod(run: HookRun, hook: PrePromotionHook) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _pod(run: HookRun, hook: PrePromotionHook) -> dict[str, Any]:
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [{"name": "tmp", "mountPath": mount_paths.TMP}],
     }
-    # The kubelet replaces $(NAME), and takes two dollars for one: a user's text stays as it is.
+    # The kubelet replaces $(NAME), and $$ by one dollar: escape dollars to keep the user's text.
     if hook.command:
         container["command"] = [argument.replace("$", "$$") for argument in hook.command]
     if hook.args:

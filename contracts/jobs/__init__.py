@@ -1,4 +1,4 @@
-"""What a Job of the operator is started with: image, account, environment, action, manifest.
+"""The inputs of the operator's Jobs: image, account, environment, action, manifest.
 
-Pure. Shared by the managers that make Jobs and by `baoctl.jobs`, which runs in them.
+Pure. Shared by the managers that create Jobs and by `baoctl.jobs`, which runs in them.
 """

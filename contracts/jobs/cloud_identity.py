@@ -1,8 +1,8 @@
-"""Which addresses of a cloud a Job asks for the identity of its pod. Pure.
+"""Addresses of the metadata servers from which a Job gets the workload identity of its pod. Pure.
 
-Called by the reconcilers of runs, which open these addresses to the pod of one Job and to no other.
-Sources: AWS (IMDS, credentials of containers, EKS Pod Identity), Google (network policies and
-Workload Identity Federation for GKE), Azure (IMDS). What the library of stores asks is in
+Called by the reconcilers of runs, which open these addresses only to the pod of that Job. Sources:
+AWS (IMDS, credentials of containers, EKS Pod Identity), Google (network policies and Workload
+Identity Federation for GKE), Azure (IMDS). The requests of the store library are in
 baoctl.jobs.store.settings.
 """
 
@@ -17,7 +17,7 @@ from contracts.api.cluster.snapshot_store import BackupTarget, Provider, Workloa
 
 @dataclass(frozen=True, slots=True)
 class MetadataAddress:
-    """An address at which a cloud hands out credentials, and its TCP ports."""
+    """An address from which a cloud gives out credentials, and its TCP ports."""
 
     address: str
     ports: tuple[int, ...] = (80,)
@@ -27,15 +27,15 @@ ADDRESSES: Final[Mapping[Provider, tuple[MetadataAddress, ...]]] = {
     "s3": (
         MetadataAddress("169.254.169.254"),
         MetadataAddress("fd00:ec2::254"),
-        # Credentials of containers: ECS, and the agent of EKS Pod Identity.
+        # Container credentials: ECS, and the agent of EKS Pod Identity.
         MetadataAddress("169.254.170.2"),
         MetadataAddress("169.254.170.23"),
         MetadataAddress("fd00:ec2::23"),
     ),
     "gcs": (
-        # The second port is that of Dataplane V2, which looks at a packet after its redirection.
+        # The second port is for Dataplane V2, which evaluates policies after the redirection.
         MetadataAddress("169.254.169.254", (80, 8080)),
-        # Without Dataplane V2 packets are redirected here before a policy sees them.
+        # Without Dataplane V2, packets are redirected here before policies are evaluated.
         MetadataAddress("169.254.169.252", (987, 988)),
     ),
     "azure": (MetadataAddress("169.254.169.254"),),
@@ -47,9 +47,9 @@ AZURE_USE: Final = "azure.workload.identity/use"
 
 
 def metadata_addresses(target: BackupTarget) -> tuple[MetadataAddress, ...]:
-    """Return what the Jobs of a store ask for an identity; nothing when they have a login.
+    """Return the metadata addresses that the Jobs of a store need; none if they have credentials.
 
-    A Secret, a role of AWS and a token for Azure are used without the metadata of the machine.
+    A Secret, an AWS role and an Azure token need no metadata server.
     """
     if target.credentials_secret_ref is not None or target.role_arn is not None:
         return ()
@@ -59,7 +59,7 @@ def metadata_addresses(target: BackupTarget) -> tuple[MetadataAddress, ...]:
 
 
 def _has_token(identity: WorkloadIdentity | None) -> bool:
-    """Whether the webhook of a cloud mounts a token, which a public token service takes."""
+    """Return whether the webhook of a cloud mounts a token for its public token service."""
     if identity is None:
         return False
     annotations = identity.service_account_annotations or {}
@@ -68,5 +68,5 @@ def _has_token(identity: WorkloadIdentity | None) -> bool:
 
 
 def _is_emulator(target: BackupTarget) -> bool:
-    """Whether the store is one that asks for no login: Google speaks https alone."""
+    """Return whether the store is an emulator without a login: Google itself only uses https."""
     return target.provider == "gcs" and (target.endpoint or "").lower().startswith("http://")

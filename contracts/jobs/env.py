@@ -1,8 +1,8 @@
 """The environment variables of a job of the operator's image, as frozen records.
 
-Uses the standard library. Written by contracts.builders.job, read by baoctl.jobs; both sides
-use only the records, so a variable has one name and one spelling. No secret is among the values:
-credentials and tokens are files, and the variables hold paths.
+Uses the standard library. Written by contracts.builders.job, read by baoctl.jobs; both use only the
+records, so each variable is named only here. No value is secret: credentials and tokens are files,
+and the variables contain their paths.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ RunResource = Literal["openbaobackups", "openbaorestores"]
 
 
 class JobEnvError(ValueError):
-    """A variable that is missing, or whose value is not of its kind; the message names it."""
+    """A variable is missing or has an invalid value; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """How values of one kind are written and read; `read` raises ValueError."""
+    """Writes and reads the values of one kind; `read` raises ValueError."""
 
     write: Callable[[Any], str]
     read: Callable[[str], Any]
@@ -63,7 +63,7 @@ def _moment(text: str) -> str:
     except ValueError:
         moment = None
     if text and (moment is None or moment.tzinfo is None):
-        raise ValueError("must be a moment with its zone, as in 2026-01-01T00:00:00Z")
+        raise ValueError("must be a time with a time zone, such as 2026-01-01T00:00:00Z")
     return text
 
 
@@ -107,42 +107,42 @@ def _downward(name: str) -> Any:
 
 
 class Env:
-    """A record whose fields are variables, or such records themselves."""
+    """A record whose fields are variables or other records of variables."""
 
     __slots__ = ()
     _parts: ClassVar[Mapping[str, type[Env]]] = {}
 
     def to_environment(self) -> dict[str, str]:
-        """The variables, without defaults and without those that the downward API fills in.
+        """Return the variables, without defaults and without those of the downward API.
 
-        A default is left out because webhooks of clouds add AWS_ROLE_ARN and its like only to a
-        container that does not have it, not even empty.
+        Defaults are omitted, because the webhooks of clouds add variables such as AWS_ROLE_ARN only
+        if the container does not have them, even empty.
         """
         variables: dict[str, str] = {}
-        for one in dataclasses.fields(cast(Any, self)):
-            value = getattr(self, one.name)
+        for item in dataclasses.fields(cast(Any, self)):
+            value = getattr(self, item.name)
             if isinstance(value, Env):
                 variables |= value.to_environment()
-            elif not one.metadata.get("downward") and value != one.default:
-                variables[one.metadata["variable"]] = one.metadata["kind"].write(value)
+            elif not item.metadata.get("downward") and value != item.default:
+                variables[item.metadata["variable"]] = item.metadata["kind"].write(value)
         return variables
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Self:
-        """Read the record; raises JobEnvError for the first variable that is missing or wrong."""
+        """Read the record; raises JobEnvError for the first missing or invalid variable."""
         values: dict[str, Any] = {}
-        for one in dataclasses.fields(cast(Any, cls)):
-            part = cls._parts.get(one.name)
+        for item in dataclasses.fields(cast(Any, cls)):
+            part = cls._parts.get(item.name)
             if part is not None:
-                values[one.name] = part.from_environment(environ)
+                values[item.name] = part.from_environment(environ)
                 continue
-            name = one.metadata["variable"]
+            name = item.metadata["variable"]
             text = environ.get(name)
-            if text is None and one.default is dataclasses.MISSING:
+            if text is None and item.default is dataclasses.MISSING:
                 raise JobEnvError(f"{name} is not set")
             if text is not None:
                 try:
-                    values[one.name] = one.metadata["kind"].read(text)
+                    values[item.name] = item.metadata["kind"].read(text)
                 except ValueError as error:
                     raise JobEnvError(f"{name}={text[:80]!r}: {error}") from None
         return cls(**values)
@@ -150,7 +150,7 @@ class Env:
 
 @dataclass(frozen=True, slots=True)
 class StoreEnv(Env):
-    """The object store, or the volume that is used as one."""
+    """The snapshot store: an object store or a volume."""
 
     provider: Literal["s3", "gcs", "azure", "pvc"] = _variable("BACKUP_PROVIDER", _PROVIDER)
     bucket: str = _variable("BACKUP_BUCKET")
@@ -168,25 +168,25 @@ class StoreEnv(Env):
     web_identity_path: str = _variable(WEB_IDENTITY_TOKEN, default="")
     """Set with role_arn."""
     credentials_path: str = _variable("BACKUP_CREDENTIALS_PATH", default="")
-    """Folder of the mounted Secret; "" leaves the identity of the pod."""
+    """Folder of the mounted Secret; "": the job uses the identity of the pod."""
     volume_path: str = _variable("BACKUP_VOLUME_PATH", default="")
-    """Where the volume of provider pvc is mounted."""
+    """Mount path of the volume of provider pvc."""
     forbidden: tuple[str, ...] = _variable("BACKUP_FORBIDDEN_ADDRESSES", _LIST, default=())
-    """ADDRESS:PORT of the API server as the operator knows it; no store is there."""
+    """ADDRESS:PORT of the API server, which the job never uses as a store."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerEnv(Env):
-    """The servers of the cluster, and how to log in to them."""
+    """The servers of the cluster, and the login to them."""
 
     namespace: str = _variable("CLUSTER_NAMESPACE")
     cluster: str = _variable("CLUSTER_NAME")
     pods: tuple[str, ...] = _variable("CLUSTER_PODS", _LIST)
-    """Names of the pods that may lead; each is reached through the headless Service."""
+    """Names of the pods that may be leader; the job connects through the headless Service."""
     server_name: str = _variable("TLS_SERVER_NAME", default="")
-    """Name that the certificate must carry; "" for the host that is dialled."""
+    """Name that the certificate must contain; "": the host of the connection."""
     ca_path: str = _variable("TLS_CA_PATH", default="")
-    """PEM file with the authorities; "" for those of the system."""
+    """PEM file with the CAs; "" for the CAs of the system."""
     auth: Auth = _variable("BACKUP_AUTH_METHOD", _AUTH, default="jwt")  # noqa: RUF009  a field()
     role: str = _variable("BACKUP_JWT_AUTH_ROLE", default="")
     """Role at auth/jwt-operator."""
@@ -205,7 +205,7 @@ class ServerEnv(Env):
 
 @dataclass(frozen=True, slots=True)
 class RunEnv(Env):
-    """The object that the job works for and reports to, and the job itself."""
+    """The object of the run, to which the job reports, and the job itself."""
 
     resource: RunResource = _variable("RUN_RESOURCE", _RESOURCE)  # noqa: RUF009  a field()
     namespace: str = _variable("RUN_NAMESPACE")
@@ -218,15 +218,16 @@ class RunEnv(Env):
 
 @dataclass(frozen=True, slots=True)
 class RetentionEnv(Env):
-    """Which snapshots go."""
+    """The settings that decide which snapshots are deleted."""
 
     max_count: int = _variable("BACKUP_RETENTION_MAX_COUNT", _NUMBER, default=0)
-    """0 keeps all."""
+    """0: no limit."""
     max_age_seconds: int = _variable("BACKUP_RETENTION_MAX_AGE_SECONDS", _NUMBER, default=0)
-    """0: none goes by age."""
+    """0: no limit."""
     dry_run: bool = _variable("BACKUP_RETENTION_DRY_RUN", _SWITCH, default=False)
     protected: tuple[str, ...] = _variable("BACKUP_RETENTION_PROTECTED_KEYS", _LIST, default=())
-    """Keys that stay whatever the rules say: the newest known, the newest proven, those in use."""
+    """Keys that are never deleted: the newest, the newest with a passed restore test, those in
+    use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,9 +247,9 @@ class BackupEnv(Env):
     backup_name: str = _variable("BACKUP_NAME")
     cluster_uid: str = _variable("CLUSTER_UID")
     seal: str = _variable("BACKUP_SEAL_FINGERPRINT", default="")
-    """What the snapshot can be opened with, as status says it; no secret."""
+    """Identity of the seal of the snapshot (contracts.hcl.seal_identity); not secret."""
     canary_path: str = _variable("BACKUP_CANARY_PATH", default="")
-    """Path whose content the manifest remembers by its digest; "" for none."""
+    """Path whose content digest is stored in the manifest; "" for none."""
     retention: RetentionEnv = field(default_factory=RetentionEnv)
 
 
@@ -266,23 +267,23 @@ class RestoreEnv(Env):
     server: ServerEnv
     key: str = _variable("RESTORE_KEY")
     expected_cluster_id: str = _variable("RESTORE_EXPECTED_CLUSTER_ID", default="")
-    """What the snapshot has to be, from the spec, or else from the OpenBaoBackup."""
+    """Required cluster id of the snapshot, from the spec, or else from the OpenBaoBackup."""
     named_cluster_id: str = _variable("RESTORE_NAMED_CLUSTER_ID", default="")
-    """What a person named in spec.source.expectedClusterID, and nothing else: the cluster whose
-    data may replace those of another one."""
+    """Only the value of spec.source.expectedClusterID: the cluster whose data may replace the data
+    of another cluster."""
     any_cluster_id: bool = _variable("RESTORE_ANY_CLUSTER_ID", _SWITCH, default=False)
     """The servers may have another id than the snapshot although no user named it: the operator
-    detected that they may have been recreated since."""
+    detected that they may have been recreated since the snapshot."""
     expected_version: str = _variable("RESTORE_EXPECTED_VERSION", default="")
     expected_digest: str = _variable("RESTORE_EXPECTED_DIGEST", default="")
     """sha256:HEX."""
     expected_size: int = _variable("RESTORE_EXPECTED_SIZE", _NUMBER, default=0)
     """Bytes; 0: not known."""
     expected_seal: str = _variable("RESTORE_EXPECTED_SEAL", default="")
-    """Fingerprint of the seal of the cluster that is restored into; "" checks nothing."""
+    """Identity of the seal of the target cluster; "": not checked."""
     force: bool = _variable("RESTORE_FORCE", _SWITCH, default=False)
     deadline: str = _variable("RESTORE_PREPARATION_DEADLINE", _MOMENT, default="")
-    """RFC 3339; nothing is sent after it. "": no deadline."""
+    """RFC 3339; the job does not send the snapshot after it. "": no deadline."""
     scratch_path: str = _variable("RESTORE_SCRATCH_PATH", default=SCRATCH_PATH)
 
 
@@ -290,7 +291,7 @@ class RestoreEnv(Env):
 class TestEnv(Env):
     """`baoctl job restore-test`. The server runs in the same pod, at `address`."""
 
-    # pytest takes a class of this name for tests.
+    # pytest would collect a class of this name as tests.
     __test__: ClassVar[bool] = False
     _parts: ClassVar[Mapping[str, type[Env]]] = {
         "run": RunEnv,
@@ -300,7 +301,7 @@ class TestEnv(Env):
     run: RunEnv
     store: StoreEnv
     server: ServerEnv
-    """Name, authority and login; its pods are not asked."""
+    """Name, CA and login; its pods are not used."""
     key: str = _variable("TEST_KEY")
     address: str = _variable("TEST_SERVER_ADDRESS", _ADDRESS, default="127.0.0.1:8200")
     expected_cluster_id: str = _variable("TEST_EXPECTED_CLUSTER_ID", default="")
@@ -316,19 +317,19 @@ class TestEnv(Env):
 
 @dataclass(frozen=True, slots=True)
 class UpgradeEnv(Env):
-    """`baoctl job upgrade`. What an action needs is in contracts.jobs.upgrade_actions."""
+    """`baoctl job upgrade`. contracts.jobs.upgrade_actions lists the arguments of each action."""
 
     _parts: ClassVar[Mapping[str, type[Env]]] = {"server": ServerEnv}
     server: ServerEnv
-    """All pods that may lead, whichever pool they belong to."""
+    """All pods of all pools that may be leader."""
     action: str = _variable("UPGRADE_ACTION")
     run_id: str = _variable("UPGRADE_RUN_ID")
     target: str = _variable("UPGRADE_TARGET_POD", default="")
-    """Pod that must no longer lead."""
+    """Pod that must no longer be leader."""
     blue: tuple[str, ...] = _variable("UPGRADE_BLUE_PODS", _LIST, default=())
     green: tuple[str, ...] = _variable("UPGRADE_GREEN_PODS", _LIST, default=())
     """Names of all pods of a pool, which are the ids of its raft nodes."""
     sync_threshold: int = _variable("UPGRADE_SYNC_THRESHOLD", _NUMBER, default=100)
-    """Entries of the raft log that a server of green may be behind the leader."""
+    """Raft log entries that a server of green may be behind the leader."""
     timeout: int = _variable("UPGRADE_TIMEOUT", _NUMBER, default=0)
-    """Seconds for the work; 0: what the action has."""
+    """Seconds for the work; 0: the time of the action."""

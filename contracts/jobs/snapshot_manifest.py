@@ -1,7 +1,7 @@
 """The manifest of a snapshot in the store: a JSON object at the key of the snapshot + `.json`.
 
-Uses the standard library. Written last by the job of a backup, so that a snapshot without one was
-never finished; read by restores, tests and retention. Pure. Holds no secret.
+Uses the standard library. The backup job writes it last, so a snapshot without a manifest is
+incomplete; restores, restore tests and retention read it. Pure. Contains no secret.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from typing import Any, Final
 
 FORMAT: Final = "openbao.org/snapshot/v1"
 MANIFEST_MAX: Final = 64 * 1024
-"""Bytes; a longer one is not ours."""
+"""Bytes; a manifest of the operator is shorter."""
 
 
-def may_open(one: str, other: str) -> bool:
-    """Whether two seal identities (contracts.hcl.seal_identity) may be of the same key.
+def may_open(seal: str, snapshot: str) -> bool:
+    """Return whether two seal identities (contracts.hcl.seal_identity) may have the same key.
 
-    One without the fingerprint behind its @ contradicts no other, nor does "": the server decides.
+    True if one is "" or has no fingerprint after its @: then only the server can decide.
     """
-    if not one or not other:
+    if not seal or not snapshot:
         return True
-    (key, _, mark), (its_key, _, its_mark) = one.partition("@"), other.partition("@")
+    (key, _, mark), (its_key, _, its_mark) = seal.partition("@"), snapshot.partition("@")
     return key == its_key and (not mark or not its_mark or mark == its_mark)
 
 
 class ManifestError(ValueError):
-    """The bytes are no manifest of a format that this version reads."""
+    """The bytes are not a manifest in a format that this version supports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a snapshot is known by."""
+    """The properties of a snapshot."""
 
     key: str
     size: int
@@ -42,11 +42,11 @@ class Manifest:
     digest: str
     """Of the object, sha256:HEX."""
     cluster_id: str
-    """Id that OpenBao gave to the cluster; "" when it did not say."""
+    """Id of the cluster in OpenBao; "" if it was not reported."""
     version: str
-    """OpenBao version of the server that made it."""
+    """OpenBao version of the server of the snapshot."""
     index: int
-    """Of the raft log that it holds."""
+    """Index of the last raft log entry in the snapshot."""
     term: int
     namespace: str
     cluster: str
@@ -54,13 +54,13 @@ class Manifest:
     backup: str
     """Name of the OpenBaoBackup."""
     taken_at: str
-    """RFC 3339, when its stream began."""
+    """RFC 3339, start of its stream."""
     seal: str = ""
-    """What it can be opened with: type of the seal and id of the key."""
+    """The seal that can open it: type of the seal and id of the key."""
     mounts: str = ""
-    """Digest of the secret engines (contracts.snapshot_digest); "" when they were not read."""
+    """Digest of the secret engines (contracts.snapshot_digest); "" if they were not read."""
     canary: str = ""
-    """Digest of what was at canary_path; "" when it was not read."""
+    """Digest of the content at canary_path; "" if it was not read."""
     canary_path: str = ""
 
     def to_bytes(self) -> bytes:
@@ -106,7 +106,7 @@ def read_manifest(content: bytes) -> Manifest:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):
-        raise ManifestError("not JSON, or nested without end") from None
+        raise ManifestError("not JSON, or nested too deep") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ManifestError(f"not a document of format {FORMAT}")
     values = {name: _value(document, name) for name in _NAMES}
@@ -114,9 +114,9 @@ def read_manifest(content: bytes) -> Manifest:
         manifest = Manifest(**values)
         moment = manifest.taken
     except ValueError:
-        raise ManifestError("takenAt is no time of RFC 3339") from None
+        raise ManifestError("takenAt is not an RFC 3339 time") from None
     if moment.tzinfo is None:
-        raise ManifestError("takenAt has no zone")
+        raise ManifestError("takenAt has no time zone")
     return manifest
 
 
@@ -126,7 +126,7 @@ def _value(document: Mapping[str, Any], name: str) -> Any:
     if name in _NUMBERS:
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             return value
-        raise ManifestError(f"{field} is missing, or is no number from 0")
+        raise ManifestError(f"{field} is missing, or is not a non-negative integer")
     if not isinstance(value, str):
-        raise ManifestError(f"{field} is missing, or is no text")
+        raise ManifestError(f"{field} is missing, or is not a string")
     return value

@@ -1,7 +1,7 @@
-"""What all jobs of one cluster have in common: image, account, login, and whom they may believe.
+"""The common settings of all jobs of one cluster: image, account, login and trusted CA.
 
-Made by managers.cluster.jobs.template_source, once per job; shown as a pod by
-contracts.builders.job. No I/O.
+Made by managers.cluster.jobs.template_source, once per job; contracts.builders.job builds the pod
+from it. No I/O.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from runtime.outcome import Blocked, Wait
 
 @dataclass(frozen=True, slots=True)
 class AuthorityFile:
-    """The one key of a Secret with the authorities that signed the servers' certificates."""
+    """The key of a Secret with the CAs that signed the servers' certificates."""
 
     secret: str
     key: str
@@ -27,7 +27,7 @@ class AuthorityFile:
 
 @dataclass(frozen=True, slots=True)
 class JobLogin:
-    """How a job logs in: by a role of jwt-operator, or with a token that a person made.
+    """The login of a job: a role of jwt-operator, or a token from a user.
 
     Exactly one of them is set.
     """
@@ -38,14 +38,14 @@ class JobLogin:
 
 @dataclass(frozen=True, slots=True)
 class JobOverrides:
-    """What one backup or restore says itself, before its cluster is asked; "" says nothing."""
+    """Settings of one backup or restore that override those of its cluster; "": no override."""
 
     image: str = ""
     role: str = ""
     token_secret: str = ""
     claim: str | None = None
-    """PersistentVolumeClaim that snapshots are kept on, "" for a store in the network; None: as
-    spec.backup says."""
+    """PersistentVolumeClaim of the snapshots, "" for a store in the network; None: that of
+    spec.backup."""
 
 
 NOTHING_ASKED = JobOverrides()
@@ -53,35 +53,35 @@ NOTHING_ASKED = JobOverrides()
 
 @dataclass(frozen=True, slots=True)
 class JobTemplate:
-    """One cluster as its jobs see it."""
+    """The settings of one cluster for its jobs."""
 
     cluster: str
     namespace: str
     image: str
-    """Reference that is written into the pod: pinned to what was proven, if a policy asks."""
+    """Reference for the pod: with the verified digest if a policy requires verification."""
     account: str
     """ServiceAccount of the pod."""
     audience: str
-    """Of the token for the login."""
+    """Audience of the token for the login."""
     login: JobLogin
     authority: AuthorityFile | None
-    """None: those of the system are trusted."""
+    """None: the job trusts the CAs of its system."""
     server_name: str
-    """Name that the certificates of the servers carry."""
+    """Name in the certificates of the servers."""
     servers: tuple[str, ...]
-    """Names of the pods that may lead."""
+    """Names of the pods that may be leader."""
     forbidden: tuple[str, ...] = ()
-    """ADDRESS:PORT of the API server; no store is there."""
+    """ADDRESS:PORT of the API server, which a job never uses as a store."""
     pull_secrets: tuple[str, ...] = ()
     fixed_ids: bool = True
-    """User and group are ours to choose; not on OpenShift."""
+    """The operator sets user and group; False on OpenShift."""
     confined: bool = False
     """`spec.workloadHardening.appArmorEnabled`."""
     nodes: Mapping[str, Any] = field(default_factory=dict)
-    """nodeSelector and tolerations of the cluster, as a PodSpec has them."""
+    """nodeSelector and tolerations of the cluster, as in a PodSpec."""
 
     def server_env(self) -> ServerEnv:
-        """The servers and the login, as the job reads them."""
+        """Return the variables for the servers and the login."""
         env = ServerEnv(
             namespace=self.namespace,
             cluster=self.cluster,
@@ -100,8 +100,8 @@ class JobTemplateSource(Protocol):
     async def of(
         self, cluster: OpenBaoCluster, job: Job, overrides: JobOverrides = NOTHING_ASKED
     ) -> JobTemplate | Wait | Blocked:
-        """Return the template of a job, or the reason why there is none.
+        """Return the template of a job, or why it is not available.
 
-        May ask a registry, for at most some seconds. Raises the errors of the API server.
+        May read a registry, for at most some seconds. Raises the errors of the API server.
         """
         ...

@@ -1,8 +1,8 @@
-"""The actions of the Jobs of an upgrade, as data: eight, with their arguments and durations.
+"""The actions of upgrade Jobs as data, with their arguments and durations.
 
-Uses the standard library. Read by contracts.builders.upgrade_job on the one side and by
-baoctl.jobs.upgrade.main on the other. Blue is the former pool of servers, green the one that takes
-over; a rolling upgrade has one pool and needs neither.
+Uses the standard library. Read by contracts.builders.upgrade_job and by baoctl.jobs.upgrade.main.
+Blue is the former pool of servers, green the pool that takes over; a rolling upgrade has one pool
+and uses neither.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ class Action:
 
     @property
     def deadline(self) -> int:
-        """Seconds after which Kubernetes ends the Job: the start of its pod is in them."""
+        """activeDeadlineSeconds of the Job, including the start of its pod."""
         return self.seconds + START_SECONDS
 
 
 START_SECONDS: Final = 20
-"""A pod is placed, gets its image, which the node usually has, and starts."""
+"""Time until a pod is scheduled and started; the node usually has the image."""
 
 ACTIONS: Final[Mapping[str, Action]] = {
-    # Together a minute, after which managers.upgrade takes the leader for one that does not go.
+    # With START_SECONDS one minute, after which managers.upgrade reports that the leader stays.
     STEP_DOWN: Action(40, target=True),
     JOIN: Action(240, pools=True),
-    # A new server fetches all data first.
+    # A new server first copies all data.
     WAIT: Action(1200, pools=True),
     PROMOTE: Action(120, pools=True),
     DEMOTE: Action(180, pools=True),
@@ -56,26 +56,26 @@ ACTIONS: Final[Mapping[str, Action]] = {
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The arguments of one Job. Two orders of a cluster with the same action and run are equal."""
+    """The arguments of one Job. Orders of a cluster with the same action and run are equal."""
 
     action: str
     """A key of ACTIONS."""
     run: str
-    """Any word that no other run of this action has."""
+    """Id that is unique among the runs of this action."""
     target: str = ""
-    """Pod that must no longer lead."""
+    """Pod that must no longer be leader."""
     blue: tuple[str, ...] = ()
     green: tuple[str, ...] = ()
     """Names of all pods of a pool, which are the ids of its raft nodes."""
 
     def problem(self) -> str:
-        """Return what is wrong with it, or "": unknown, incomplete, or a pod in both pools."""
+        """Return why the order is invalid: unknown, incomplete, or a pod in both pools; else ""."""
         action = ACTIONS.get(self.action)
         if action is None:
-            return f"{self.action!r} is no action of an upgrade"
+            return f"{self.action!r} is not an action of an upgrade"
         if action.target and not self.target:
             return f"{self.action} needs the name of a pod"
         if action.pools and not (self.blue and self.green):
             return f"{self.action} needs the names of all pods of blue and of green"
         both = sorted({*self.blue} & {*self.green})
-        return f"{both[0]} cannot be in blue and in green" if both else ""
+        return f"{both[0]} cannot be in both blue and green" if both else ""

@@ -1,4 +1,4 @@
-"""Which objects belong to which pool of servers: blue, green, and the read replicas.
+"""The pools of servers and the names of their objects: blue, green, and the read replicas.
 
 Pure. May use `contracts.naming` and `contracts.api`.
 """

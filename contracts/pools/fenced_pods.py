@@ -1,8 +1,8 @@
-"""Which names of spec.fencedPods are respected: those of servers of the serving pool.
+"""The effective names of spec.fencedPods: those of servers of the serving pool.
 
 Uses contracts.pools.voter_pool. A blue/green upgrade changes the names of the servers, and a fence
-of a former server must neither block a rollout nor count as an absent server. During such an
-upgrade no fence begins.
+of a former server must not block a rollout or count as an absent server. During such an upgrade no
+pod is fenced.
 """
 
 from contracts.api.cluster.spec import OpenBaoCluster
@@ -10,7 +10,7 @@ from contracts.pools.voter_pool import serving_pool, takes_over
 
 
 def of_servers(cluster: OpenBaoCluster) -> tuple[str, ...]:
-    """Return the names of servers of the pool that serves, in their order."""
+    """Return the names of servers of the serving pool, in their order."""
     fenced = cluster.spec.fenced_pods
     if not fenced:
         return ()
@@ -19,12 +19,12 @@ def of_servers(cluster: OpenBaoCluster) -> tuple[str, ...]:
 
 
 def heeded(cluster: OpenBaoCluster) -> tuple[str, ...]:
-    """Return the names that are acted upon now."""
+    """Return the names of the pods to fence now."""
     return () if takes_over(cluster) else of_servers(cluster)
 
 
 def with_effective_fences(cluster: OpenBaoCluster) -> OpenBaoCluster:
-    """Return the cluster with those names alone in its spec; itself if there are no others."""
+    """Return the cluster with only these names in its spec; the same object if nothing changes."""
     kept = heeded(cluster)
     if kept == cluster.spec.fenced_pods:
         return cluster

@@ -1,8 +1,8 @@
-"""Every name that an object of a cluster can have: for modes that may get by name and not list.
+"""Every name that an object of a cluster can have, for modes without the verb list.
 
-Pure; built on contracts.naming.names and contracts.pools.voter_pool. Servers and their volumes
-have as many names as there are ordinals: those are read one after the other, up to BEYOND the last
-one that exists.
+Pure; uses contracts.naming.names and contracts.pools.voter_pool. Servers and their volumes have one
+name per ordinal: the operator reads them in order, up to BEYOND ordinals after the last existing
+one.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from runtime.cache.optional_kind import OptionalKind
 from runtime.types import Resource
 
 BEYOND = 2
-"""Ordinals after the last existing one that are read: one in a series of volumes may be missing."""
+"""Number of ordinals to read after the last existing one: a volume in between may be missing."""
 
 ORDINALS_MAX = 64
-"""Ordinals of one pool that are read, whatever an object or a status says. More than a spec may
-request, to observe servers of a replica count that a user wrote into a StatefulSet."""
+"""Limit of the ordinals of one pool, independent of objects and status. It exceeds the replicas of
+any spec, to observe the servers of a StatefulSet that a user scaled."""
 
 RUN_JOBS: tuple[names.Job, ...] = ("backup", "restore", "upgrade")
-"""Jobs that have an account of their own."""
+"""Jobs that have their own ServiceAccount."""
 
 ACCOUNT_MAX = names.SERVICE_ACCOUNT_NAME_MAX
 
@@ -51,16 +51,16 @@ COMMON_CLAIMS = (names.audit_claim, names.acme_cache_claim)
 def owned_names(
     cluster: str, pools: Iterable[ServerPool], accounts: Iterable[str]
 ) -> Mapping[Resource, tuple[str, ...]]:
-    """Name all objects that a plan may create and a prune may remove, except StatefulSets.
+    """Return the names of all objects that a plan may create and a prune may remove.
 
-    `pools`: possible pools of voters. `accounts`: present and former ServiceAccounts of its pods,
-    besides the default one.
+    Without StatefulSets. `pools`: possible pools of voters. `accounts`: present and former
+    ServiceAccounts of its pods, besides the default one.
     """
-    users = [one for one in accounts if one and len(one) <= ACCOUNT_MAX]
+    users = [account for account in accounts if account and len(account) <= ACCOUNT_MAX]
     all_accounts = tuple(dict.fromkeys((names.service_account(cluster), *users)))
     return {
         CONFIG_MAP: (
-            *(one.config_map for one in pools),
+            *(pool.config_map for pool in pools),
             names.read_config_map(cluster),
             names.gateway_ca_config_map(cluster),
             names.self_init_config_map(cluster),

@@ -1,14 +1,12 @@
-"""The pools of servers: the names and labels that distinguish one StatefulSet from another.
+"""The pools of servers: the names and labels of each StatefulSet.
 
-Uses contracts.naming.names, contracts.naming.revisions and contracts.naming.labels. Called by
-all code that names a server, its volume or their StatefulSet, so that no other line decides which
-pool serves.
+Uses contracts.naming.names, contracts.naming.revisions and contracts.naming.labels. Called by all
+code that names a server, its volume or its StatefulSet. Only this module decides which pool serves.
 
-A cluster starts with a pool without a revision: StatefulSet `<cluster>`, pods `<cluster>-<n>`. A
-blue/green upgrade leaves it with a pool that has one: `<cluster>-<revision>`, and its pods carry
-the label openbao.org/revision. The read replicas are one pool, whichever voters they follow. No
-name of one is a name of another, nor of another cluster's
-(docs/adr/20261122-sets-of-voters.md).
+A cluster starts with a pool without a revision: StatefulSet `<cluster>`, pods `<cluster>-<n>`.
+After a blue/green upgrade its pool has a revision: StatefulSet `<cluster>-<revision>`, and its pods
+have the label openbao.org/revision. The read replicas are one pool, independent of the voters.
+The names of all pools of all clusters are unique (docs/adr/20261122-sets-of-voters.md).
 """
 
 from __future__ import annotations
@@ -33,8 +31,9 @@ _REVISION = re.compile(f"[0-9a-f]{{{REVISION_DIGITS}}}")
 class ServerPool:
     """One StatefulSet of servers of a cluster.
 
-    `revision` is "" for the voters without one and for read replicas, else 16 hexadecimal digits;
-    anything else raises ValueError, as every name here does when that of the cluster is none.
+    `revision` is "" for voters without a revision and for read replicas, else 16 hexadecimal
+    digits. Raises ValueError for another revision; every name here raises it for an invalid name of
+    a cluster.
     """
 
     cluster: str
@@ -43,13 +42,13 @@ class ServerPool:
     """Its servers are the read replicas."""
 
     def __post_init__(self) -> None:
-        """Refuse a revision that no name can be made of."""
+        """Validate the revision."""
         if self.revision and _REVISION.fullmatch(self.revision) is None:
             raise ValueError(f"not a revision: {self.revision[:80]!r}")
 
     @property
     def size_max(self) -> int:
-        """As many servers as a spec may ask for."""
+        """The maximum number of servers in a spec."""
         return READ_REPLICAS_MAX if self.reads else VOTERS_MAX
 
     @property
@@ -79,24 +78,24 @@ class ServerPool:
         return names.claim_of_pod(self.pod(ordinal))
 
     def pod_dns(self, namespace: str, ordinal: int) -> str:
-        """The DNS name of a pod, through the one headless Service of the cluster."""
+        """The DNS name of a pod, by the headless Service of the cluster."""
         service = names.headless_service(self.cluster)
         return f"{self.pod(ordinal)}.{names.service_dns(service, namespace)}"
 
     def ordinal_of(self, pod_name: str) -> int | None:
-        """The ordinal in a pod's name; None when the pod is not one of this pool."""
+        """The ordinal in the name of a pod; None if the pod is not in this pool."""
         return names.ordinal_in(self.stateful_set, pod_name)
 
     def claim_ordinal_of(self, claim_name: str) -> int | None:
-        """The ordinal in a data claim's name; None when the claim is not one of this pool."""
+        """The ordinal in the name of a data PVC; None if the PVC is not in this pool."""
         return names.claim_ordinal_in(self.stateful_set, claim_name)
 
     @property
     def selector(self) -> labels.Labels:
         """The selector of the pods.
 
-        That of the pool without a revision takes in the voters of any: a StatefulSet keeps to the
-        pods that it made, and its selector can never be changed.
+        The selector of the pool without a revision matches the voters of all pools: it is
+        immutable, and a StatefulSet only manages the pods that it created.
         """
         if self.reads:
             return labels.read_replicas(self.cluster)
@@ -111,21 +110,21 @@ class ServerPool:
 
 
 def takes_over(cluster: OpenBaoCluster) -> bool:
-    """Whether the status names a green pool, created already or not."""
+    """Return whether the status names a green pool, even if it does not exist yet."""
     status = cluster.status.blue_green
     return status is not None and bool(status.green_revision)
 
 
 def serving_pool(cluster: OpenBaoCluster) -> ServerPool:
-    """Return the pool that counts as the cluster; if the status names none, the first one.
+    """Return the serving pool; if the status names none, the pool without a revision.
 
-    During a blue/green upgrade this is blue, as long as a rollback to it is possible.
+    During a blue/green upgrade this is blue while a rollback to blue is possible.
     """
     return voter_pools(cluster)[0]
 
 
 def voter_pools(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
-    """Return every pool that a cluster may have now: the one that serves, then the other one."""
+    """Return the pools that a cluster may have now: the serving pool, then the other one."""
     status = cluster.status.blue_green
     if status is None:
         return _first_alone(cluster.metadata.name)
@@ -137,13 +136,13 @@ def voter_pools(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
     return (green, blue) if status.phase == NO_WAY_BACK else (blue, green)
 
 
-# A pass asks many times, and hardly any cluster has another answer.
+# A reconcile calls it many times, and most clusters have only this pool.
 @lru_cache(maxsize=32)
 def _first_alone(cluster: str) -> tuple[ServerPool, ...]:
     return (ServerPool(cluster),)
 
 
 def _named(cluster: OpenBaoCluster, revision: str | None) -> ServerPool:
-    """The status is untrusted: what is no revision names no pool."""
+    """Return the pool of a revision of the untrusted status; an invalid one counts as none."""
     is_revision = revision is not None and _REVISION.fullmatch(revision) is not None
     return ServerPool(cluster.metadata.name, revision if is_revision and revision else "")

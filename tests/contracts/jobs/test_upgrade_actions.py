@@ -8,7 +8,7 @@ from managers.upgrade.rolling.facts import STEP_DOWN_DEADLINE
 
 SETS = {"blue": ("c-0",), "green": ("c-g-0",)}
 WRONG: dict[str, tuple[Order, str]] = {
-    "unknown": (Order("reboot", "r"), "'reboot' is no action of an upgrade"),
+    "unknown": (Order("reboot", "r"), "'reboot' is not an action of an upgrade"),
     "nobody to ask": (Order(STEP_DOWN, "r"), f"{STEP_DOWN} needs the name of a pod"),
     "no pools": (Order(JOIN, "r"), f"{JOIN} needs the names of all pods of blue and of green"),
     "half of the pools": (
@@ -17,7 +17,7 @@ WRONG: dict[str, tuple[Order, str]] = {
     ),
     "a pod in both": (
         Order(DEMOTE, "r", blue=("c-0", "c-1"), green=("c-1",)),
-        "c-1 cannot be in blue and in green",
+        "c-1 cannot be in both blue and green",
     ),
 }
 
