@@ -1,4 +1,4 @@
-"""Label and annotation keys, the selectors made of them, and the labels that a server writes.
+"""Label and annotation keys, selectors, and the labels that a server writes.
 
 Uses the standard library. Called by managers.
 """
@@ -13,13 +13,13 @@ CLUSTER = "openbao.org/cluster"
 COMPONENT = "openbao.org/component"
 WORKLOAD_POOL = "openbao.org/workload-pool"
 REVISION = "openbao.org/revision"
-# On a pod of the pool without a revision while another pool is there, for the Service of clients.
+# On a pod of the pool without a revision while another pool exists, for the public Service.
 FIRST_SET = "openbao.org/first-set"
 
 APP = "openbao"
 OPERATOR = "openbao-operator"
 SERVER = "openbaocluster"
-# What the pods of jobs are a part of (OpenBao's servers are never one of these).
+# Values of COMPONENT for the pods of jobs; servers have the value SERVER.
 JOBS = ("backup", "restore", "restore-test", "upgrade", "upgrade-snapshot")
 VOTER = "voter"
 READ_REPLICA = "read-replica"
@@ -36,34 +36,34 @@ ADOPT = "openbao.org/adopt"
 MAINTENANCE = "openbao.org/maintenance"
 # Name of the scheduling gate that keeps a fenced pod from starting.
 FENCE_GATE = "openbao.org/fence"
-# On a data claim: the raft node whose copy of the data it held, after that node was removed.
+# On a data PVC: the id of the raft node of its data, after the removal of that node.
 REMOVED_PEER = "openbao.org/removed-peer"
-# On a StatefulSet: which question about an image was answered, and with which content.
+# On a StatefulSet: the record of a verified image, as managers.images.policy writes it.
 IMAGE_VERIFICATION = "openbao.org/image-verification"
 OPERATOR_IMAGE_VERIFICATION = "openbao.org/operator-image-verification"
-# On a cluster: UID of the OpenBaoRestore that made it. On a pod (template): UID of the last restore
-# of the cluster, since which this server was started. On an OpenBaoRestore: what a person decides.
+# On a cluster: UID of the OpenBaoRestore that created it. On a pod (template): UID of the last
+# restore before the start of this server. On an OpenBaoRestore: the decision of a user.
 RESTORE_ORIGIN = "openbao.org/restore-origin"
 RESTORE_REVISION = "openbao.org/restore-revision"
 RESTORE_ACKNOWLEDGE = "openbao.org/restore-acknowledge"
-# The keys of the static seal: on a pod (template) those that its server knows, on a Secret the id
-# of the key in it, on a pod that led the key with which it rewrapped the root key.
+# The keys of the static seal: on a pod (template) the keys of its server, on a Secret the id of its
+# key, on the pod of a former leader the key with which it rewrapped the root key.
 UNSEAL_KEYS = "openbao.org/unseal-keys"
 UNSEAL_KEY_ID = "openbao.org/unseal-key-id"
 UNSEAL_REWRAPPED = "openbao.org/unseal-rewrapped"
 
 # On a Job and its pod: the key of the snapshot that it writes or reads.
 BACKUP_KEY = "openbao.org/backup-key"
-# On an OpenBaoBackup and its Job: who asked for it.
+# On an OpenBaoBackup and its Job: its origin.
 BACKUP_TYPE = "openbao.org/backup-type"
-# On a Job of an upgrade and its pod: what it does, and for which run of that.
+# On a Job of an upgrade and its pod: the action, and the id of its run.
 UPGRADE_ACTION = "openbao.org/upgrade-action"
 UPGRADE_RUN_ID = "openbao.org/upgrade-run-id"
-# On a cluster: a user who requests a backup sets the first, to any value; the operator takes it
-# away and writes the second, the name of the OpenBaoBackup that it made for it.
+# On a cluster: a user requests a backup with any value of the first; the operator removes it, and
+# sets the second to the name of the OpenBaoBackup that it created.
 TRIGGER_BACKUP = "openbao.org/trigger-backup"
 BACKUP_TRIGGERED = "openbao.org/backup-triggered"
-# On an OpenBaoBackup: the value of the annotation that asked for it.
+# On an OpenBaoBackup: the value of the annotation that requested it.
 BACKUP_TRIGGER = "openbao.org/backup-trigger"
 
 # Written by the server's own service registration on its own pod.
@@ -73,26 +73,26 @@ SERVER_SEALED = "openbao-sealed"
 SERVER_VERSION = "openbao-version"
 
 RESERVED = ("openbao-", "openbao.org/")
-"""How keys begin that only servers and the operator may write."""
+"""Prefixes of keys that only servers and the operator may write."""
 
 Labels = dict[str, str]
 
 
 def base(cluster: str) -> Labels:
-    """What every object of a cluster carries."""
+    """The labels of every object of a cluster."""
     return {NAME: APP, INSTANCE: cluster, MANAGED_BY: OPERATOR, CLUSTER: cluster}
 
 
 def component(cluster: str, kind: str) -> Labels:
-    """The base labels, and what the object is a part of: `SERVER`, or the kind of a Job."""
+    """The base labels, and the component of the object: `SERVER`, or the kind of a Job."""
     return {**base(cluster), COMPONENT: kind}
 
 
 def voters(cluster: str) -> Labels:
     """The selector of the voting server pods.
 
-    The pool is in it from the first day: a Job's pod carries the base labels as well and must not
-    become an endpoint, and a StatefulSet's selector can never be changed.
+    It contains the pool, because the pods of Jobs have the base labels too and must not become
+    endpoints. The selector of a StatefulSet is immutable.
     """
     return {**base(cluster), WORKLOAD_POOL: VOTER}
 
@@ -103,7 +103,7 @@ def read_replicas(cluster: str) -> Labels:
 
 
 def servers(cluster: str) -> Labels:
-    """The selector of all server pods, of whatever pool, and of no Job."""
+    """The selector of all server pods of all pools, without the pods of Jobs."""
     return component(cluster, SERVER)
 
 
@@ -118,34 +118,34 @@ def read_pod(cluster: str) -> Labels:
 
 
 def of_revision(base: Labels, revision: str) -> Labels:
-    """The labels, and the revision of the pool of the pod; "" for the pool without one."""
+    """The labels with the revision of the pool; "" for the pool without a revision."""
     return {**base, REVISION: revision} if revision else base
 
 
 def leader(cluster: str) -> Labels:
-    """The selector of the pod that says of itself that it leads, in whichever pool."""
+    """The selector of the pod, of any pool, whose server reports that it is the leader."""
     return {**servers(cluster), SERVER_ACTIVE: "true"}
 
 
 def users_own(keys: Mapping[str, str]) -> Labels:
-    """The labels or annotations without those of the servers and of the operator.
+    """Return the labels or annotations without those of the servers and of the operator.
 
-    The servers write `openbao-*` about themselves, and the operator writes everything under
-    `openbao.org/`: both are trusted from any writer.
+    The servers write `openbao-*` and the operator writes `openbao.org/*`, and the operator trusts
+    these keys without a check of their writer.
     """
     return {key: value for key, value in keys.items() if not key.startswith(RESERVED)}
 
 
 def selector_text(labels: Mapping[str, str]) -> str:
-    """The labels as a list or watch takes them: sorted, `key=value`, joined by commas."""
+    """Return the label selector for a list or watch: sorted, `key=value`, joined by commas."""
     return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What a server says of itself in the labels of its pod; None is "not known".
+    """The state that a server reports in the labels of its pod; None is "not known".
 
-    A hint and no proof: a killed server leaves its last labels behind.
+    It may be outdated: the labels of a killed server do not change.
     """
 
     active: bool | None = None
@@ -155,7 +155,7 @@ class Registration:
 
 
 def registration(labels: Mapping[str, str]) -> Registration:
-    """Read the labels that a server wrote. Text other than true or false counts as not known."""
+    """Read the labels of a server. A value other than true or false counts as not known."""
     return Registration(
         active=_truth(labels.get(SERVER_ACTIVE)),
         initialized=_truth(labels.get(SERVER_INITIALIZED)),

@@ -12,7 +12,7 @@ DATA = "/bao/data"
 PLUGINS = "/openbao/plugins"
 AUDIT = "/openbao/audit"
 LOGS = "/openbao/logs"
-# The same volume, where manifests for the public Go operator log to.
+# Second mount of the same volume: the log folder in manifests for the public Go operator.
 SYSTEM_LOGS = "/var/log/openbao"
 TMP = "/tmp"  # noqa: S108  an emptyDir of the pod
 API_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105  a folder

@@ -1,10 +1,10 @@
-"""One function per name of an object of the operator, so that no other line builds a name.
+"""One function per name of an object of the operator. No other module builds a name.
 
-Uses nothing. Called by managers, by config.hcl rendering and by the CRD
-generator, which takes the rule for a cluster's own name from here.
+Uses nothing. Called by managers, by config.hcl rendering and by the CRD generator, which uses the
+rule for the name of a cluster.
 
-Every function takes the name of the OpenBaoCluster and raises ValueError when that name breaks
-CLUSTER_NAME: a name that passed admission must not result in a part of the objects.
+Every function takes the name of the OpenBaoCluster and raises ValueError for an invalid one: the
+operator must not create only a part of the objects of a cluster.
 """
 
 import hashlib
@@ -20,11 +20,11 @@ FINALIZER = "openbao.org/openbaocluster-finalizer"
 CLUSTER_NAME_MAX = 40
 CLUSTER_NAME_RULE = "1 to 40 of a-z, 0-9 and -, from a letter to a letter or digit, no reserved end"
 CLUSTER_NAME_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
-# A cluster called "a-public" would want the Service that cluster "a" already owns.
+# A cluster with the name "a-public" would need the Service that cluster "a" already owns.
 RESERVED_SUFFIXES = ("-acme", "-active", "-metrics", "-public", "-read")
 # "a-0123456789abcdef" may be the green pool of cluster "a" (contracts.pools.voter_pool).
 REVISION_SUFFIX = r"-[0-9a-f]{16}$"
-# Objects of these names hold keys of the operator; no reference in a spec may point at one.
+# Secrets with these names contain keys of the operator; no reference in a spec may name them.
 SYSTEM_SECRET_SUFFIXES = (
     "-recovery-shares",
     "-root-token",
@@ -49,7 +49,7 @@ CLUSTER_DOMAIN = "cluster.local"
 
 _CLUSTER_NAME = re.compile(CLUSTER_NAME_PATTERN)
 _REVISION_SUFFIX = re.compile(REVISION_SUFFIX)
-# What the pods of a Job carry as a label, and what a Role may be called.
+# Valid for the label of a Job's pods, and for the name of a Role.
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LABEL_MAX = 63
 _RUN_DIGEST = 8
@@ -57,10 +57,10 @@ _UPGRADE_DIGEST = 10
 _OBJECT_NAME_MAX = 253
 
 
-# Every name of an object asks, many times in a pass.
+# Every function of a name calls it, many times in a reconcile.
 @lru_cache(maxsize=4096)
 def is_cluster_name(name: str) -> bool:
-    """Whether an OpenBaoCluster may carry this name."""
+    """Return whether an OpenBaoCluster may have this name."""
     return (
         len(name) <= CLUSTER_NAME_MAX
         and _CLUSTER_NAME.fullmatch(name) is not None
@@ -86,7 +86,7 @@ def read_stateful_set(cluster: str) -> str:
 
 
 def headless_service(cluster: str) -> str:
-    """The Service that gives each pod a name of its own, ready or not."""
+    """The Service that gives each pod its own DNS name, ready or not."""
     return _of(cluster)
 
 
@@ -96,12 +96,12 @@ def public_service(cluster: str) -> str:
 
 
 def active_service(cluster: str) -> str:
-    """The Service of the leader alone."""
+    """The Service of the leader."""
     return _of(cluster, "-active")
 
 
 def read_service(cluster: str) -> str:
-    """The Service of the read replicas alone."""
+    """The Service of the read replicas."""
     return _of(cluster, "-read")
 
 
@@ -111,7 +111,7 @@ def metrics_service(cluster: str) -> str:
 
 
 def acme_service(cluster: str) -> str:
-    """The Service at which an ACME server checks names, ready or not."""
+    """The Service for the challenges of an ACME server, ready or not."""
     return _of(cluster, "-acme")
 
 
@@ -136,19 +136,19 @@ def read_config_map(cluster: str) -> str:
 
 
 def gateway_ca_config_map(cluster: str) -> str:
-    """The ConfigMap with the authority of the servers, for gateways; named as its Secret is."""
+    """The ConfigMap with the CA of the servers, for gateways; it has the name of the CA Secret."""
     return _of(cluster, "-tls-ca")
 
 
 def self_init_config_map(cluster: str) -> str:
-    """The ConfigMap with the self-init document, which pod 0 alone may ever mount."""
+    """The ConfigMap with the self-init document, which only pod 0 may mount."""
     return _of(cluster, "-config-init")
 
 
 def unseal_key_secret(cluster: str, generation: int = 1) -> str:
-    """The Secret with the static unseal key; each rotation makes one of the next generation.
+    """The Secret with the static unseal key; each rotation creates one of the next generation.
 
-    With a dot, which the name of a cluster cannot have, and with a suffix that no spec may name.
+    The name has a dot, which a cluster name cannot have, and a suffix that no spec may name.
     """
     if generation < 1:
         raise ValueError(f"generation {generation}")
@@ -156,12 +156,12 @@ def unseal_key_secret(cluster: str, generation: int = 1) -> str:
 
 
 def root_token_secret(cluster: str) -> str:
-    """The Secret with the root token, kept only when self-init is off."""
+    """The Secret with the root token, which exists only without self-init."""
     return _of(cluster, "-root-token")
 
 
 def recovery_shares_secret(cluster: str) -> str:
-    """The Secret with the recovery shares, each encrypted to the key of its recipient."""
+    """The Secret with the recovery shares, each encrypted for its recipient."""
     return _of(cluster, "-recovery-shares")
 
 
@@ -176,9 +176,9 @@ def tls_server_secret(cluster: str) -> str:
 
 
 def service_account(cluster: str, chosen: str | None = None) -> str:
-    """The ServiceAccount of the pods: the one named in the spec, or our own.
+    """The ServiceAccount of the pods: that of the spec, or our own.
 
-    Raises ValueError when the chosen name is longer than SERVICE_ACCOUNT_NAME_MAX.
+    Raises ValueError if the chosen name is longer than SERVICE_ACCOUNT_NAME_MAX.
     """
     if not chosen:
         return _of(cluster, "-serviceaccount")
@@ -193,10 +193,10 @@ def job_service_account(cluster: str, job: Job) -> str:
 
 
 def run_job(run: Run, name: str) -> str:
-    """The Job of a backup, of a restore, or of the test of a backup, and the rights of its pod.
+    """The Job of a backup, restore or restore test, and the Role of its pod.
 
-    `name` is that of the OpenBaoBackup or OpenBaoRestore. Too long for a label, or with dots in
-    it, it is shortened, and a part of its hash tells it from the others.
+    `name` is that of the OpenBaoBackup or OpenBaoRestore. A name that is too long for a label or
+    contains dots is shortened, and gets a part of its hash as suffix.
     """
     whole = f"{run}-{name}"
     if len(whole) <= _LABEL_MAX and _LABEL.fullmatch(whole):
@@ -207,30 +207,30 @@ def run_job(run: Run, name: str) -> str:
 
 
 def scheduled_backup(cluster: str, scheduled: datetime) -> str:
-    """The OpenBaoBackup for one time of the schedule (aware): never two for the same one."""
+    """The OpenBaoBackup for one time of the schedule (aware): one name per time."""
     return _of(cluster, f"-{scheduled.astimezone(UTC):%Y%m%d-%H%M%S}")
 
 
 def triggered_backup(cluster: str, uid: str, trigger: str, before: str) -> str:
-    """The OpenBaoBackup for one annotation of the cluster with this UID.
+    """The OpenBaoBackup for a trigger annotation of the cluster with this UID.
 
-    `before` is the name that the last one got: the same value asks again once it was taken away.
+    `before` is the name of the last triggered backup, so that the same value can be used again.
     """
     return _of(cluster, f"-manual-{_digest(uid, trigger, before)}")
 
 
 def pre_upgrade_backup(cluster: str, uid: str, upgrade: str) -> str:
-    """The OpenBaoBackup before one upgrade, which is known by any word that no other one has."""
+    """The OpenBaoBackup before one upgrade; `upgrade` is a unique id of the upgrade."""
     return _of(cluster, f"-pre-upgrade-{_digest(uid, upgrade)}")
 
 
 def restore_test_job(backup: str, run: str) -> str:
-    """The Job of one test of an OpenBaoBackup; `run` is the id of that test."""
+    """The Job of one restore test of an OpenBaoBackup; `run` is the id of the test."""
     return run_job("test", f"{backup}-{run}")
 
 
 def upgrade_job(cluster: str, action: str, run: str) -> str:
-    """The Job of one step of an upgrade; `run` is any word that no other one has."""
+    """The Job of one step of an upgrade; `run` is a unique id of the run."""
     digest = hashlib.sha256(f"{cluster}|{action}|{run}".encode()).hexdigest()[:_UPGRADE_DIGEST]
     start = f"upgrade-{_of(cluster)}-{action}"[: _LABEL_MAX - _UPGRADE_DIGEST - 1].rstrip("-")
     return f"{start}-{digest}"
@@ -306,7 +306,7 @@ def data_claim(cluster: str, ordinal: int) -> str:
 
 
 def claim_of_pod(pod_name: str) -> str:
-    """The PersistentVolumeClaim of a server pod of whatever pool (StatefulSet: template-pod)."""
+    """The PersistentVolumeClaim of a server pod of any pool (StatefulSet: template-pod)."""
     return f"{DATA_VOLUME}-{pod_name}"
 
 
@@ -323,17 +323,17 @@ def read_data_claim(cluster: str, ordinal: int) -> str:
 
 
 def ordinal_of(cluster: str, pod_name: str) -> int | None:
-    """The ordinal in a pod's name; None when the pod is not of the pool without a revision."""
+    """The ordinal in a pod's name; None if the pod is not in the pool without a revision."""
     return ordinal_in(stateful_set(cluster), pod_name)
 
 
 def read_ordinal_of(cluster: str, pod_name: str) -> int | None:
-    """The ordinal in the name of a read replica; None when the pod is none of this cluster."""
+    """The ordinal in the name of a read replica; None for any other pod."""
     return ordinal_in(read_stateful_set(cluster), pod_name)
 
 
 def ordinal_in(stateful_set_name: str, pod_name: str) -> int | None:
-    """The ordinal in the name of a pod; None when the pod is not one of that StatefulSet."""
+    """The ordinal in the name of a pod; None if the pod is not of that StatefulSet."""
     prefix, _, number = pod_name.rpartition("-")
     if prefix != stateful_set_name or not number.isascii() or not number.isdigit():
         return None
@@ -342,7 +342,7 @@ def ordinal_in(stateful_set_name: str, pod_name: str) -> int | None:
 
 
 def claim_ordinal_in(stateful_set_name: str, claim_name: str) -> int | None:
-    """The ordinal in a data claim's name; None when the claim is not one of that StatefulSet."""
+    """The ordinal in the name of a data PVC; None if the PVC is not of that StatefulSet."""
     prefix = f"{DATA_VOLUME}-"
     if not claim_name.startswith(prefix):
         return None
@@ -350,22 +350,22 @@ def claim_ordinal_in(stateful_set_name: str, claim_name: str) -> int | None:
 
 
 def read_claim_ordinal_of(cluster: str, claim_name: str) -> int | None:
-    """The ordinal in the name of a read replica's data claim; None when it is no such claim."""
+    """The ordinal in the name of a read replica's data PVC; None for any other PVC."""
     return claim_ordinal_in(read_stateful_set(cluster), claim_name)
 
 
 def raft_server_name(cluster: str) -> str:
-    """The name in every server certificate that peers check, whatever address they dial."""
+    """The name in every server certificate that peers verify, for every address."""
     return f"openbao-cluster-{_of(cluster)}.local"
 
 
 def service_dns(service: str, namespace: str) -> str:
-    """The DNS name of a Service that is short and still tells the namespace."""
+    """The short DNS name of a Service with its namespace."""
     return f"{service}.{namespace}.svc"
 
 
 def service_dns_names(service: str, namespace: str) -> tuple[str, ...]:
-    """Every spelling by which a pod of this Kubernetes cluster may dial the Service."""
+    """All DNS names of a Service that pods of this Kubernetes cluster may use."""
     short = service_dns(service, namespace)
     return (service, f"{service}.{namespace}", short, f"{short}.{CLUSTER_DOMAIN}")
 
@@ -373,7 +373,7 @@ def service_dns_names(service: str, namespace: str) -> tuple[str, ...]:
 def server_dns_names(cluster: str, namespace: str) -> tuple[str, ...]:
     """The DNS names of the server certificate, sorted.
 
-    A wildcard covers the pods, so that a change of `replicas` needs no new certificate.
+    A wildcard covers the pods, so a change of `replicas` needs no new certificate.
     """
     headless = headless_service(cluster)
     services = (headless, public_service(cluster), active_service(cluster))
@@ -389,9 +389,9 @@ def server_dns_names(cluster: str, namespace: str) -> tuple[str, ...]:
 
 
 def reload_container(number: int, digest: str) -> str:
-    """The ephemeral container that tells a server to reload: the how manieth of its pod, for what.
+    """The ephemeral container of reload `number` of a pod.
 
-    `digest` is the hash of what is to be read; its first RELOAD_DIGEST characters are used.
+    `digest` is the hash of the files to read; the name has its first RELOAD_DIGEST characters.
     """
     return f"{RELOAD_PREFIX}{number}-{digest[:RELOAD_DIGEST]}"
 

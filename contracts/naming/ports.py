@@ -1,4 +1,4 @@
-"""The two ports of a server; fixed, because certificates, policies and clients agree on them."""
+"""The two ports of a server; fixed, because policies and clients depend on them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Port:
     number: int
 
     def service_port(self) -> dict[str, Any]:
-        """As an entry of a Service. The protocol is spelled out: it is part of the merge key."""
+        """Return an entry of a Service. The protocol is explicit: it is part of the merge key."""
         return {
             "name": self.name,
             "port": self.number,
@@ -23,11 +23,11 @@ class Port:
         }
 
     def container_port(self) -> dict[str, Any]:
-        """As an entry of a container."""
+        """Return an entry of a container."""
         return {"name": self.name, "containerPort": self.number, "protocol": "TCP"}
 
     def policy_port(self) -> dict[str, Any]:
-        """As an entry of a NetworkPolicy rule."""
+        """Return an entry of a NetworkPolicy rule."""
         return {"port": self.number, "protocol": "TCP"}
 
 

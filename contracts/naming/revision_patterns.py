@@ -1,8 +1,8 @@
-"""The form of the names of servers of any revision, in Python and in CEL.
+"""The patterns of the names of servers of any revision, in Python and in CEL.
 
-Uses contracts.naming.names and contracts.naming.revisions, which make those names. Called by the
+Uses contracts.naming.names and contracts.naming.revisions, which build those names. Called by the
 rules of spec.fencedPods, by contracts.admission, and by managers.cluster.observe, which searches
-for pools that no status names.
+for pools that are in no status.
 """
 
 import re
@@ -17,19 +17,19 @@ _CUT: Final = len(revisions.server_stateful_set("c" * names.CLUSTER_NAME_MAX, _R
 _FEWEST: Final = _CUT - names.CLUSTER_NAME_MAX - len("-")
 
 IS_REVISION: Final = f"[0-9a-f]{{{_FEWEST},{_DIGITS}}}"
-"""Pattern for what is in a name of a revision: for a long name of a cluster only a part of it."""
+"""Pattern of the revision in a name; the name of a long cluster name has only a part of it."""
 
 
 def length(cluster: str) -> str:
-    """CEL: how long the name of a StatefulSet is; `cluster` is CEL for the name of the cluster."""
+    """Return CEL for the length of a StatefulSet name; `cluster` is CEL for the cluster name."""
     return f"(size({cluster}) > {_CUT - _WHOLE} ? {_CUT} : size({cluster}) + {_WHOLE})"
 
 
 def stateful_set_of(cluster: str, pod: str) -> str | None:
-    """Return the StatefulSet of a voter, of whatever revision; None for any other pod.
+    """Return the StatefulSet of a voter of any revision; None for any other pod.
 
-    For pods that carry the label of this cluster: decided by the form of the name alone. Raises
-    ValueError when no cluster may have that name.
+    For pods with the label of this cluster: only the form of the name decides. Raises ValueError
+    for an invalid name of a cluster.
     """
     name, _, _ = pod.rpartition("-")
     if names.ordinal_in(name, pod) is None:
@@ -44,15 +44,15 @@ def stateful_set_of(cluster: str, pod: str) -> str | None:
 
 
 def server_ordinal(cluster: str, pod: str) -> int | None:
-    """Return the ordinal in the name of a voter of whatever revision; None when it is none.
+    """Return the ordinal in the name of a voter of any revision; None for any other pod.
 
-    Raises ValueError when no cluster may have that name.
+    Raises ValueError for an invalid name of a cluster.
     """
     stateful_set = stateful_set_of(cluster, pod)
     return None if stateful_set is None else names.ordinal_in(stateful_set, pod)
 
 
 def pod_of_claim(claim: str) -> str:
-    """Return the pod that uses a data volume; "" for a volume of any other use."""
+    """Return the pod of a data PVC; "" for any other PVC."""
     volume, _, pod = claim.partition("-")
     return pod if volume == names.DATA_VOLUME else ""

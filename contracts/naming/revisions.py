@@ -1,7 +1,7 @@
 """Names of the objects that a blue/green upgrade adds to a cluster.
 
-Uses contracts.naming.names, whose rules hold here too: every function takes the name of the
-OpenBaoCluster and raises ValueError when that name breaks CLUSTER_NAME.
+Uses contracts.naming.names, whose rules apply here too: every function takes the name of the
+OpenBaoCluster and raises ValueError for an invalid one.
 """
 
 import hashlib
@@ -12,12 +12,12 @@ from contracts.naming.names import stateful_set
 
 _HOOK_DIGEST: Final = 12
 _LABEL_MAX: Final = 63
-# Of a label, without the hash that Kubernetes adds to the name of a StatefulSet.
+# Limit of a label without the hash that Kubernetes adds to the name of a StatefulSet.
 _SET_MAX: Final = _LABEL_MAX - 11
 
 
 def hook_job(cluster: str, identity: str) -> str:
-    """The Job that validates green in one upgrade; `identity` is any string for both."""
+    """The Job that validates green in one upgrade; `identity` is a unique string for both."""
     digest = hashlib.sha256(identity.encode()).hexdigest()[:_HOOK_DIGEST]
     start = f"upgrade-{stateful_set(cluster)}-validation-hook"[
         : _LABEL_MAX - _HOOK_DIGEST - 1
@@ -27,10 +27,10 @@ def hook_job(cluster: str, identity: str) -> str:
 
 @lru_cache(maxsize=4096)
 def server_stateful_set(cluster: str, revision: str = "") -> str:
-    """The StatefulSet of the voters of one revision; "" is the one without.
+    """The StatefulSet of the voters of one revision; "" is the pool without a revision.
 
-    Kubernetes puts the name and 11 characters more into a label of the pods, so for a long name of
-    a cluster only a part of the revision is in it.
+    Kubernetes writes the name and 11 more characters into a label of the pods, so the name of a
+    cluster with a long name contains only a part of the revision.
     """
     if not revision:
         return stateful_set(cluster)

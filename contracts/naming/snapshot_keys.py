@@ -1,9 +1,9 @@
-"""Object keys of snapshots: how one is made, and which of a store's keys are ours.
+"""Object keys of snapshots: builds them, and recognizes the operator's keys in a store.
 
 Uses the standard library. Called by managers.backup, which chooses a key, and by the jobs, which
-list, keep and remove by it. Shape: `[PREFIX/]NAMESPACE/CLUSTER/[TAG-]TIME-ID.snap`, with TIME like
-2026-01-15T03-00-00Z (RFC 3339 in UTC, dashes for colons) and ID of 8 lower-case hex digits. The
-manifest of a snapshot has the same key with `.json` behind it.
+list, keep and delete snapshots by key. Format: `[PREFIX/]NAMESPACE/CLUSTER/[TAG-]TIME-ID.snap`,
+with TIME like 2026-01-15T03-00-00Z (RFC 3339 in UTC, dashes for colons) and ID of 8 lower-case hex
+digits. The manifest of a snapshot has the same key with the suffix `.json`.
 """
 
 import re
@@ -14,9 +14,9 @@ from typing import Final
 SUFFIX: Final = ".snap"
 MANIFEST_SUFFIX: Final = ".json"
 KEY_MAX = 1024
-"""What S3, GCS and Azure take in bytes; parts are ASCII."""
+"""Limit of S3, GCS and Azure in bytes; all parts except the prefix are ASCII."""
 PRE_UPGRADE: Final = "pre-upgrade"
-"""Tag of a snapshot that was taken because an upgrade was to begin; retention leaves it alone."""
+"""Tag of a snapshot that was taken before an upgrade; retention never deletes it."""
 
 _TIME = "%Y-%m-%dT%H-%M-%SZ"
 _ID = re.compile(r"[0-9a-f]{8}")
@@ -54,24 +54,24 @@ class BackupKey:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """What all snapshots of one cluster in one target share: prefix, namespace and cluster."""
+        """Prefix, namespace and cluster: the same for all snapshots of a cluster in a target."""
         return self.prefix, self.namespace, self.cluster
 
     def may_go_with(self, stored: "BackupKey") -> bool:
-        """Whether the retention of the job that stored that key considers this one at all.
+        """Return whether the retention of the job that stored a key may delete this one.
 
-        It does so in its own place, and leaves alone what has a tag.
+        It only deletes keys of its own place, and none with a tag.
         """
         return not self.tag and self.place == stored.place
 
 
 def make(prefix: str, namespace: str, cluster: str, at: datetime, id8: str, tag: str = "") -> str:
-    """Return the key of a snapshot that is taken at a moment (aware, of whatever zone).
+    """Return the key of a snapshot that is taken at a time (aware, any time zone).
 
-    Raises ValueError for parts that `parse` would not read back, and for a key over KEY_MAX.
+    Raises ValueError for parts that `parse` would not accept, and for a key longer than KEY_MAX.
     """
     if at.tzinfo is None:
-        raise ValueError("the time of a backup key needs a zone")
+        raise ValueError("the time of a backup key needs a time zone")
     if not _NAME.fullmatch(namespace) or not _NAME.fullmatch(cluster):
         raise ValueError(f"not a namespace and a cluster: {namespace[:80]!r}, {cluster[:80]!r}")
     if not _ID.fullmatch(id8) or (tag and not _TAG.fullmatch(tag)):
@@ -79,12 +79,12 @@ def make(prefix: str, namespace: str, cluster: str, at: datetime, id8: str, tag:
     moment = at.astimezone(UTC).replace(microsecond=0, fold=0)
     key = BackupKey(prefix.strip("/"), namespace, cluster, moment, id8, tag).text
     if len(key.encode()) > KEY_MAX:
-        raise ValueError(f"a backup key of {len(key.encode())} bytes; at most {KEY_MAX} are stored")
+        raise ValueError(f"a backup key of {len(key.encode())} bytes; the limit is {KEY_MAX}")
     return key
 
 
 def parse(key: str) -> BackupKey | None:
-    """Read a key from its right; None for one that is not of this shape."""
+    """Parse a key from its end; None for a key in another format."""
     *rest, namespace, cluster, file = ["", "", *key.split("/")]
     parts = _FILE.fullmatch(file)
     if parts is None or not _NAME.fullmatch(namespace) or not _NAME.fullmatch(cluster):
@@ -98,7 +98,7 @@ def parse(key: str) -> BackupKey | None:
 
 
 def list_prefix(prefix: str, namespace: str, cluster: str) -> str:
-    """Return what every key of a cluster starts with; ends in a slash, so that "a" is not "ab"."""
+    """Return the prefix of all keys of a cluster, with a final slash, so that "a" is not "ab"."""
     trimmed = prefix.strip("/")
     return f"{trimmed}/{namespace}/{cluster}/" if trimmed else f"{namespace}/{cluster}/"
 
@@ -109,7 +109,7 @@ def manifest_key(key: str) -> str:
 
 
 def snapshot_key(manifest: str) -> str | None:
-    """Return the key of the snapshot that a manifest speaks of; None for any other key."""
+    """Return the key of the snapshot of a manifest; None for any other key."""
     if not manifest.endswith(SUFFIX + MANIFEST_SUFFIX):
         return None
     return manifest.removesuffix(MANIFEST_SUFFIX)

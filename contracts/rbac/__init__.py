@@ -1,4 +1,4 @@
-"""What the operator and its provisioner may do at the API server, as tables.
+"""The rights of the operator and its provisioner at the API server, as tables.
 
-The manifests, the admission policies and the docs are made of them. Pure.
+The manifests, the admission policies and the docs are generated from them. Pure.
 """

@@ -1,9 +1,9 @@
-"""What the operator and its provisioner may do at the API server, as tables: the manifests, the
-Role of a tenant's namespace and docs/security.md are made of them. Pure.
+"""The rights of the operator and its provisioner at the API server, as tables. Pure.
 
+The manifests, the Roles in the namespaces of tenants and docs/security.md are generated from them.
 Called by `baoctl.generate` and by managers.tenancy. Semantics: Kubernetes API reference,
-rbac.authorization.k8s.io/v1 PolicyRule. A right that no scenario needs is a bug, and so is one
-that a scenario lacks (e2e/rbac_minimal).
+rbac.authorization.k8s.io/v1 PolicyRule. e2e/rbac_minimal fails for a right that no scenario needs,
+and for a missing right.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contracts.optional_kinds import GATEWAY_API
 from runtime.leader.shard import SHARDS_MAX, lease_of_shard
 
 Reads = Literal["watch", "poll"]
-"""How objects of a namespace are read: mirrored by list and watch, or one by one, by name."""
+"""How the operator reads the objects of a namespace: with list and watch, or each by name."""
 
 CORE = ""
 APPS = "apps"
@@ -34,7 +34,7 @@ OWNED_VERBS = ("get", "list", "watch", "create", "patch", "delete")
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """One rule, and why it is there."""
+    """One rule, and the reason for it."""
 
     why: str
     group: str
@@ -43,7 +43,7 @@ class Right:
     names: tuple[str, ...] = ()
 
     def rule(self) -> dict[str, Any]:
-        """The right as a PolicyRule."""
+        """Return the right as a PolicyRule."""
         body: dict[str, Any] = {"apiGroups": [self.group], "resources": list(self.resources)}
         if self.names:
             body["resourceNames"] = list(self.names)
@@ -169,7 +169,7 @@ OBJECTS: tuple[Right, ...] = (
     ),
     Right("Metrics for Prometheus.", "monitoring.coreos.com", ("servicemonitors",), OWNED_VERBS),
 )
-"""Within a namespace; `as_read` narrows them to what polling needs."""
+"""Within a namespace; `as_read` narrows them for polling."""
 
 SECRETS: tuple[Right, ...] = (
     Right(
@@ -179,7 +179,7 @@ SECRETS: tuple[Right, ...] = (
         ("get", "create", "patch"),
     ),
 )
-"""Within a namespace, where no tenant Role names each Secret."""
+"""Within a namespace without the Roles of a tenant, which name each Secret."""
 
 DEFINITIONS_WATCHED = Right(
     "The operator watches the definitions of optional kinds, each by name.",
@@ -198,7 +198,7 @@ DEFINITIONS_POLLED = replace(
     why="The operator periodically reads the definitions of optional kinds, each by name.",
     verbs=("get",),
 )
-"""In multi-tenant mode, where nothing but our own kinds is watched everywhere."""
+"""In multi-tenant mode, which watches only our own kinds in all namespaces."""
 
 SURROUNDINGS: tuple[Right, ...] = (
     Right(
@@ -209,7 +209,7 @@ SURROUNDINGS: tuple[Right, ...] = (
         ("get",),
     ),
 )
-"""Outside of every namespace, or the same for all."""
+"""For cluster-scoped objects."""
 
 API_ENDPOINTS = Right(
     "The NetworkPolicies contain the addresses behind the Service of the API server. The operator "
@@ -231,7 +231,7 @@ OWNERS_CHANGED: tuple[Right, ...] = (
         ("delete",),
     ),
 )
-"""Only where the API server asks for it: see tests/integration/test_owner_references.py."""
+"""Only if the API server requires it: see tests/integration/test_owner_references.py."""
 
 TENANTS_SEEN: tuple[Right, ...] = (
     Right(
@@ -265,7 +265,7 @@ LEASES_OF_SHARDS: tuple[Right, ...] = (
         names=tuple(lease_of_shard("openbao-operator", index) for index in range(SHARDS_MAX)),
     ),
 )
-"""In the operator's own namespace, where the clusters are divided into shards."""
+"""In the operator's own namespace, if the clusters are divided into shards."""
 
 OWN_TOKENS: tuple[Right, ...] = (
     Right(
@@ -283,7 +283,7 @@ OWN_POD: tuple[Right, ...] = (
     Right("The operator reads the image that it runs from its own pod.", CORE, ("pods",), ("get",)),
     Right("Events about changes of the leader.", EVENTS, ("events",), ("create",)),
 )
-"""In the operator's own namespace, where no rights in all namespaces cover it."""
+"""In the operator's own namespace, for modes without these rights in all namespaces."""
 
 
 TENANTS: tuple[Right, ...] = (
@@ -360,11 +360,11 @@ BOUNDS: tuple[Right, ...] = (
         names=("openbao-operator-tenant-limits",),
     ),
 )
-"""Of the delegate, everywhere: what it writes besides Roles, for which it holds their rights."""
+"""Of the delegate, everywhere: objects besides Roles. To write a Role it holds the same rights."""
 
 
 def as_mirrored(rights: Iterable[Right]) -> tuple[Right, ...]:
-    """The other part of `as_read`: what watching needs and polling does not."""
+    """Return the complement of `as_read`: the verbs for a watch that polling does not need."""
     narrowed = (
         replace(right, verbs=tuple(verb for verb in right.verbs if verb in _MIRRORED))
         for right in rights
@@ -373,7 +373,7 @@ def as_mirrored(rights: Iterable[Right]) -> tuple[Right, ...]:
 
 
 def as_read(rights: Iterable[Right], reads: Reads) -> tuple[Right, ...]:
-    """Narrow rights to a way of reading: without list and watch where objects are polled."""
+    """Narrow rights to how objects are read: without list and watch for polling."""
     if reads == "watch":
         return tuple(rights)
     narrowed = (
@@ -384,5 +384,5 @@ def as_read(rights: Iterable[Right], reads: Reads) -> tuple[Right, ...]:
 
 
 def rules(rights: Iterable[Right]) -> list[dict[str, Any]]:
-    """The rights as the `rules` of a Role or ClusterRole, in their order."""
+    """Return the rights as the `rules` of a Role or ClusterRole, in their order."""
     return [right.rule() for right in rights]

@@ -1,8 +1,7 @@
-"""Additional rights of the operator where it manages datacenters: a table, as
-contracts.rbac.rules.
+"""Additional rights of an operator that manages datacenters: a table as in contracts.rbac.rules.
 
-Called by contracts.installation. These rights hold everywhere, because a datacenter names its own
-namespace: an installation without datacenters has none of them.
+Called by contracts.installation. These rights apply to all namespaces, because a datacenter names
+its own namespace. An installation without datacenters does not have them.
 """
 
 from typing import Final
@@ -43,4 +42,4 @@ DATACENTERS: Final[tuple[Right, ...]] = (
         OWNED_VERBS,
     ),
 )
-"""In addition to those of the controller for clusters of every namespace, which cover the rest."""
+"""In addition to the rights of the controller for clusters in all namespaces."""
