@@ -1,8 +1,8 @@
-"""The jinja2 environment of the HCL templates: no value gets into a document unquoted.
+"""The jinja2 environment of the HCL templates, which quotes every value.
 
-Uses jinja2 and contracts.hcl_quote. Called by contracts.hcl.render. What jinja2 calls autoescape
-knows HTML only, so quoting is done by `finalize`, which jinja2 applies to every expression of a
-template; a template cannot forget it. The template files are part of the package and are read once.
+Uses jinja2 and contracts.hcl_quote. Called by contracts.hcl.render. The autoescape of jinja2
+supports only HTML, so `finalize` quotes: jinja2 applies it to every expression, so that no template
+can omit it. The template files are part of the package and are read once.
 """
 
 import re
@@ -17,7 +17,7 @@ from contracts.hcl_quote import literal
 
 
 class Literal(str):
-    """Text that is HCL already; made by `at` alone."""
+    """Text that is already HCL; only the template filters create it."""
 
     __slots__ = ()
 
@@ -32,15 +32,15 @@ _KEY = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def _attributes(values: Mapping[str, Any], indent: int = 0) -> Literal:
-    """Template filter: `key = value` lines in the order given, aligned, nulls left out.
+    """Template filter: aligned `key = value` lines in the given order, without nulls.
 
-    The last line has no newline. Keys are the server's own words and written as they are; raises
-    ValueError for one that is not, because it would be text of a user in the place of a key.
+    The last line has no newline. Keys are attribute names of the server and are not quoted. Raises
+    ValueError for an invalid key, which would be text of a user.
     """
     present = {key: value for key, value in values.items() if value is not None}
-    strange = [key for key in present if not _KEY.fullmatch(key)]
-    if strange:
-        raise ValueError(f"not a key of the configuration: {strange[0]!r}")
+    invalid = [key for key in present if not _KEY.fullmatch(key)]
+    if invalid:
+        raise ValueError(f"not a key of the configuration: {invalid[0]!r}")
     width = max(map(len, present), default=0)
     return Literal(
         "\n".join(
@@ -51,13 +51,13 @@ def _attributes(values: Mapping[str, Any], indent: int = 0) -> Literal:
 
 
 def _at(value: Any, indent: int) -> Literal:
-    """Template filter: a nested value on a line with that many spaces in front."""
+    """Template filter: a nested value on a line that starts with `indent` spaces."""
     return Literal(literal(value, indent))
 
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """The environment; made once."""
+    """Return the cached environment."""
     result = Environment(
         loader=PackageLoader("contracts", "hcl"),
         autoescape=False,  # noqa: S701 - HCL and not HTML; finalize quotes every value

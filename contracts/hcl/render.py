@@ -1,11 +1,11 @@
 """config.hcl and the self-init document of a cluster.
 
-Uses the templates of this package. Called by managers.cluster.resolve and managers; the SHA-256
-of the text decides whether pods are restarted, so the same input always gives the same bytes.
+Uses the templates of this package. Called by managers.cluster.resolve and managers. The SHA-256 of
+the text decides whether pods restart, so the same input always gives the same bytes.
 
-Not in config.hcl, on purpose: node id, API address and cluster address. They differ from pod to pod
-and reach the server by env (BAO_RAFT_NODE_ID, BAO_API_ADDR, BAO_CLUSTER_ADDR), which wins over the
-file; so one file serves all pods and nothing is rendered inside of them.
+config.hcl contains no node id, API address or cluster address, because they differ between pods.
+The server gets them from variables (BAO_RAFT_NODE_ID, BAO_API_ADDR, BAO_CLUSTER_ADDR), which
+override the file. So all pods share one file.
 """
 
 from collections.abc import Mapping
@@ -44,8 +44,8 @@ __all__ = [
     "restart_text",
 ]
 
-# Joiners ask these pods; the first three always exist or are about to, whatever `replicas` is, so
-# that a change of it changes no byte of the file and restarts nothing.
+# A new server joins through these pods. The list does not depend on `replicas`, so that a change of
+# `replicas` does not change the file and restarts no server.
 JOIN_ORDINALS = (0, 1, 2)
 PERFORMANCE_MULTIPLIER = 1
 REQUEST_LIMIT = "90s"
@@ -53,16 +53,16 @@ REQUEST_LIMIT = "90s"
 RELOADED_SETTINGS = frozenset(
     {"log_level", "introspection_endpoint", "unsafe_allow_api_audit_creation"}
 )
-"""Root attributes that a running server reads again on SIGHUP (OpenBao 2.4.0, command/server.go);
-so it does with the audit stanzas, and from 2.5.0 on with plugin stanzas that are no seal."""
+"""Root attributes that a running server reloads on SIGHUP (OpenBao 2.4.0, command/server.go). It
+also reloads the audit stanzas, and from 2.5.0 on the plugin stanzas except those of seals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """How a server that has no data finds the others.
+    """The pods through which a server without data joins.
 
-    `ordinals`: by the names of these pods, of the voters that `dialled` names by their revision
-    ("" for the pool without one). `non_voter`: joins without a vote.
+    `ordinals` of the voters of revision `dialled` ("" for the pool without a revision).
+    `non_voter`: the server joins without a vote.
     """
 
     ordinals: tuple[int, ...] = JOIN_ORDINALS
@@ -72,15 +72,15 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class ConfigInput:
-    """Everything that the two documents depend on.
+    """All inputs of the two documents.
 
-    `version` is that of the servers ("": one that lacks every optional feature). `standby_reads`: a
-    server that does not lead answers reads itself. `generate_root`: sys/generate-root is answered
-    without a token. `settings` are the root attributes that a user
-    may tune, `listener` those of the listener, `telemetry` the whole stanza (empty: none).
-    `performance_multiplier` None leaves the server's default. `join_tls` None: those of a mounted
-    certificate. `oidc` None: the operator has no login of its own. `root_token_file` is where the
-    first pod finds the root token to register, None when the user's own requests set up the logins.
+    `version` is that of the servers ("": without optional features). `standby_reads`: standbys
+    answer reads themselves. `generate_root`: sys/generate-root needs no token. `settings` are the
+    root attributes that a user may set, `listener` those of the listener, `telemetry` the whole
+    stanza (empty: none). `performance_multiplier` None: the server's default. `join_tls` None: the
+    attributes of a mounted certificate. `oidc` None: the operator has no login. `root_token_file`
+    is the file of the root token to register in the first pod, None if the user's requests set up
+    the logins.
     """
 
     cluster: str
@@ -108,7 +108,7 @@ class ConfigInput:
 
     @classmethod
     def of(cls, cluster: OpenBaoCluster, oidc: OidcBootstrap | None) -> Self:
-        """What a spec says; `oidc` comes from observation and is None when the spec wants none."""
+        """Return the input for a spec; `oidc` is observed, and None if the spec disables it."""
         spec = cluster.spec
         settings = spec.configuration
         listener = settings.listener or ListenerSpec()
@@ -139,20 +139,20 @@ class ConfigInput:
 
 
 def render_config(config: ConfigInput) -> str:
-    """config.hcl; raises UnwritableError (a ValueError) for text that HCL cannot carry."""
+    """Return config.hcl; raises UnwritableError (a ValueError) for text that HCL cannot hold."""
     return _config(config, config.settings, config.audits, config.plugins)
 
 
 def restart_text(config: ConfigInput) -> str:
-    """config.hcl without what a running server reads again on SIGHUP.
+    """Return config.hcl without the settings that a running server reloads on SIGHUP.
 
-    As long as this text stays the same, a change of config.hcl needs no restart.
+    A change of config.hcl that does not change this text needs no restart.
     """
     return _config(
         config,
         {key: value for key, value in config.settings.items() if key not in RELOADED_SETTINGS},
         (),
-        # A seal is made at the start of the server, and a plugin that is one with it.
+        # The server configures its seal, and the plugin of the seal, only when it starts.
         tuple(plugin for plugin in config.plugins if plugin.type == "kms"),
     )
 
@@ -187,7 +187,7 @@ def _root(config: ConfigInput) -> Mapping[str, object]:
         "ui": config.ui,
         "disable_standby_reads": True if forwards else None,
         "cluster_name": config.cluster,
-        # Some servers refuse to start when the folder is not there, so it is named only if mounted.
+        # Some servers do not start without this folder, so it is set only if the folder is mounted.
         "plugin_directory": mount_paths.PLUGINS if config.plugins else None,
     }
 
@@ -211,7 +211,7 @@ def _listeners(config: ConfigInput) -> list[Mapping[str, object]]:
 
 
 def _tls_window(config: ConfigInput) -> Mapping[str, object]:
-    """What the user demands of TLS holds at every port."""
+    """Return the TLS settings of the user, which apply to every listener."""
     return {key: value for key, value in config.listener.items() if key.startswith("tls_")}
 
 
@@ -223,8 +223,10 @@ def _joins(config: ConfigInput) -> list[Mapping[str, object]]:
 
 
 def render_self_init(config: ConfigInput) -> str:
-    """The self-init document, which only the first pod of a new cluster may ever see; empty when
-    there is nothing to do. Raises UnwritableError for text that HCL cannot carry."""
+    """Return the self-init document, which only the first pod of a new cluster may mount.
+
+    Empty without requests. Raises UnwritableError for text that HCL cannot represent.
+    """
     return _render(
         "self-init.hcl.j2",
         blocks=list(

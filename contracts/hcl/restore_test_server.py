@@ -1,8 +1,8 @@
-"""config.hcl of the ephemeral server of a restore test: it has the seal of the cluster.
+"""config.hcl of the ephemeral server of a restore test, with the seal of the cluster.
 
 Uses contracts.hcl_quote and contracts.naming.mount_paths. Called by
-contracts.builders.restore_test_server. The seal is copied verbatim from the file that the
-servers run with, so the test always uses the same seal. Nothing else of that file is copied: no
+contracts.builders.restore_test_server. The seal and its plugins are copied verbatim from the file
+of the servers, so the test always uses the same seal. The rest of that file is not copied: no
 address, no audit device, no telemetry.
 """
 
@@ -15,10 +15,10 @@ from contracts.naming.ports import API, CLUSTER
 
 LOOPBACK = "127.0.0.1"
 ADDRESS = f"{LOOPBACK}:{API.number}"
-"""Where the server listens, without TLS: inside of its own pod alone."""
+"""Address of the server, without TLS: only its own pod can reach it."""
 NODE_ID = "restore-test"
 
-# These seals need no other machine, so the server need not even resolve names.
+# These seals need no remote service, so the server does not need DNS.
 _LOCAL = frozenset({"static", "pkcs11"})
 _SEAL = re.compile(r'seal "([^"]+)" \{')
 _STARTS = ('seal "', 'plugin "kms" ')
@@ -26,9 +26,9 @@ _ROOT = "plugin_"
 
 
 def restore_test_config(config: str) -> str:
-    """The file for a server that holds nothing yet, from config.hcl as the operator renders it.
+    """Return the file for an empty server, from config.hcl as the operator renders it.
 
-    Raises ValueError when that has no seal.
+    Raises ValueError if that file has no seal.
     """
     kept = list(_blocks(config))
     seal_type(config)
@@ -52,7 +52,7 @@ def restore_test_config(config: str) -> str:
 
 
 def seal_type(config: str) -> str:
-    """The seal of a rendered config.hcl, "static"; raises ValueError when it has none."""
+    """Return the seal type of a rendered config.hcl ("static"); raises ValueError without one."""
     for line in config.splitlines():
         stanza = _SEAL.match(line)
         if stanza:
@@ -61,13 +61,13 @@ def seal_type(config: str) -> str:
 
 
 def is_local_seal(config: str) -> bool:
-    """Whether the server opens itself without another machine."""
+    """Return whether the server unseals without a remote service."""
     return seal_type(config) in _LOCAL
 
 
 def _blocks(config: str) -> Iterator[str]:
-    """The blocks that are kept. In a rendered file a brace in the first column ends one: every
-    value is quoted, and a quoted one has no line break."""
+    """Yield the blocks to copy. In a rendered file a brace in the first column ends a block: quoted
+    values have no line break."""
     lines: list[str] = []
     for line in config.splitlines():
         if lines or line.startswith(_STARTS):

@@ -1,8 +1,8 @@
-"""The roles of the auth method jwt-operator, and what each may do: nothing that it does not need.
+"""The roles of the auth method jwt-operator, with the least privileges that each needs.
 
-Uses the name of that method. Called by managers.cluster.resolve.operator_login, which decides who
-gets them, and by contracts.hcl.self_init, which writes them into the self-init configuration.
-The table in docs/first-boot.md is tested against this module.
+Uses the name of that method. Called by managers.cluster.resolve.operator_login, which chooses the
+ServiceAccounts, and by contracts.hcl.self_init, which writes the roles into the self-init
+configuration. A test compares the table in docs/first-boot.md with this module.
 """
 
 import json
@@ -28,7 +28,7 @@ _OPERATOR: Rights = {
     f"{_RAFT}/remove-peer": ("update",),
     f"{_RAFT}/autopilot/configuration": ("read", "update"),
     f"{_RAFT}/autopilot/state": ("read",),
-    # The keys that sign ServiceAccount tokens change, and a login by outdated ones ends for good.
+    # The keys that sign ServiceAccount tokens change. With outdated keys every login would fail.
     f"auth/{JWT_MOUNT}/config": ("read", "update"),
 }
 _UPGRADE: Rights = {
@@ -44,8 +44,8 @@ _BLUE_GREEN: Rights = {
     f"{_RAFT}/promote": ("update",),
     f"{_RAFT}/demote": ("update",),
 }
-# The last two are what a restored snapshot is compared by: which secret engines there were, and the
-# content of one path. The job reads them when it takes the snapshot, and again in the test.
+# A restore test compares the last two: the list of secret engines, and the content of one path. The
+# backup job and the restore test job read both.
 _BACKUP: Rights = {
     f"{_RAFT}/snapshot": ("read",),
     MOUNTS_PATH: ("read",),
@@ -53,13 +53,13 @@ _BACKUP: Rights = {
 }
 _RESTORE: Rights = {f"{_RAFT}/snapshot": ("update",), f"{_RAFT}/snapshot-force": ("update",)}
 _HAND_OVER: Rights = {RECOVERY_BACKUP: ("read",)}
-# Rewraps the root key with the current key of the seal, and reveals it to no user.
+# Rewraps the root key with the current key of the seal, and does not return it.
 _REWRAP: Rights = {"sys/rotate/root": ("sudo", "update")}
 
 
 @dataclass(frozen=True, slots=True)
 class AuthRole:
-    """One role of jwt-operator: who may take it, and the policy that it gives.
+    """One role of jwt-operator: the subjects that may use it, and its policy.
 
     `subjects` are `sub` claims, system:serviceaccount:<namespace>:<name>; at least one.
     """
@@ -70,7 +70,7 @@ class AuthRole:
     subjects: tuple[str, ...]
 
     def policy_text(self) -> str:
-        """The policy as HCL."""
+        """Return the policy as HCL."""
         return "\n".join(
             f'path "{path}" {{\n  capabilities = {json.dumps(list(capabilities))}\n}}'
             for path, capabilities in self.rights.items()
@@ -80,9 +80,9 @@ class AuthRole:
 def operator_role(
     subjects: tuple[str, ...], *, hands_over: bool = False, rewraps: bool = False
 ) -> AuthRole:
-    """The operator's own.
+    """Return the role of the operator.
 
-    `hands_over`: it brings the encrypted recovery shares to a Secret. `rewraps`: it rotates the key
+    `hands_over`: it copies the encrypted recovery shares to a Secret. `rewraps`: it rotates the key
     of a static seal.
     """
     rights = {
@@ -94,17 +94,17 @@ def operator_role(
 
 
 def backup_role(name: str, subjects: tuple[str, ...], *, canary: str | None = None) -> AuthRole:
-    """For jobs that take snapshots and test them; `canary` is a path that they read, too."""
+    """Return the role of backup and restore test jobs; they also read the path `canary`."""
     rights = {**_BACKUP, **({canary: ("read",)} if canary and canary not in _BACKUP else {})}
     return AuthRole(name, DEFAULTS["backup"], MappingProxyType(rights), subjects)
 
 
 def upgrade_role(name: str, subjects: tuple[str, ...], *, blue_green: bool) -> AuthRole:
-    """For jobs that change the version; blue/green needs more rights."""
+    """Return the role of upgrade jobs; blue/green needs more rights."""
     rights = _BLUE_GREEN if blue_green else _UPGRADE
     return AuthRole(name, DEFAULTS["upgrade"], MappingProxyType(dict(rights)), subjects)
 
 
 def restore_role(name: str, subjects: tuple[str, ...]) -> AuthRole:
-    """For jobs that put a snapshot back."""
+    """Return the role of restore jobs."""
     return AuthRole(name, DEFAULTS["restore"], MappingProxyType(dict(_RESTORE)), subjects)

@@ -1,8 +1,9 @@
 """The identity of the seal of a snapshot, as one string: type of the seal and id of its key.
 
-Uses the API model and contracts.hcl.seals. Written into manifests by backups, compared by restores
-and tests. No secret is in it. Equal strings are no evidence: two keys that operators drew have the
-same id, and only the server can distinguish them. Different strings usually mean different keys.
+Uses the API model and contracts.hcl.seals. Backups write it into manifests; restores and restore
+tests compare it. It contains no secret. Equal strings do not prove equal keys: all generated keys
+have the same id, and only the server can distinguish them. Different strings usually mean different
+keys.
 """
 
 from contracts.api.cluster.seal import Unseal
@@ -19,13 +20,13 @@ _KEY_ATTRIBUTES = (
     "key_id",
     "key_label",
 )
-"""Which attribute of a seal names its key, whatever the seal; the names of no secrets."""
+"""The attributes that name the key of a seal, for all seals; none of them is secret."""
 
 
 def seal_identity(cluster: OpenBaoCluster) -> str:
     """Return a string such as `static:operator-generated-v1` or `awskms:alias/bao`.
 
-    During a rotation of the static key it is the key that the servers encrypt with.
+    During a rotation of the static key it names the key with which the servers encrypt.
     """
     unseal = cluster.spec.unseal
     if unseal.type != "static":

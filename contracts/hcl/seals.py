@@ -1,8 +1,8 @@
 """The seal stanza of config.hcl.
 
 Uses the API model of the seal and contracts.unseal_keys. Called by contracts.hcl.render. The
-attribute names are those that go-kms-wrapping of OpenBao 2.4.0 reads; it silently ignores
-unknown ones, so tests/contracts/hcl/test_seals.py compares these tables with its source.
+attribute names are those of go-kms-wrapping in OpenBao 2.4.0. It silently ignores unknown ones, so
+tests/contracts/hcl/test_seals.py compares these tables with its source.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,15 +19,14 @@ Attributes = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class SealStanza:
-    """`seal "<type>" { ... }`: attributes in the order in which they are written; None is left
-    out."""
+    """`seal "<type>" { ... }`: attributes in their order in the file; None is omitted."""
 
     type: str
     attributes: Attributes
 
 
 def static_stanza(ring: KeyRing) -> SealStanza:
-    """The stanza of the static seal for these keys."""
+    """Return the stanza of the static seal for these keys."""
     attributes: dict[str, object] = {
         "current_key": ring.current.uri,
         "current_key_id": ring.current.id,
@@ -99,11 +98,11 @@ ATTRIBUTES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "pkcs11": PKCS11,
     }
 )
-"""All attributes of each built-in seal; where a name differs from that of the field, see below."""
+"""All attributes of each built-in seal; `_NEWEST` maps fields with other names."""
 
 
 def block(unseal: Unseal) -> ApiModel | None:
-    """The block of the seal that is chosen; None when it is left out."""
+    """Return the settings of the chosen seal type; None if the spec omits them."""
     blocks: Mapping[str, ApiModel | None] = {
         "static": unseal.static_key(),
         "transit": unseal.transit,
@@ -119,9 +118,9 @@ def block(unseal: Unseal) -> ApiModel | None:
 
 
 def seal_stanza(unseal: Unseal) -> SealStanza:
-    """The stanza that `spec.unseal` asks for; for a static seal that of its one current key.
+    """Return the stanza for `spec.unseal`; for a static seal only with its current key.
 
-    Raises ValueError when the block of the seal is missing, which a rule refuses before.
+    Raises ValueError if the settings of the seal are missing, which a validation rule prevents.
     """
     if unseal.type == "static":
         key = unseal.static_key()
@@ -130,7 +129,7 @@ def seal_stanza(unseal: Unseal) -> SealStanza:
     if chosen is None:
         raise ValueError(f"spec.unseal has no block for the seal {unseal.type}")
     if unseal.kms is not None and unseal.type == "kms":
-        # In the order of their names: what the user wrote has none.
+        # Sorted by name: an object of a user has no order.
         return SealStanza(unseal.kms.plugin_name, dict(sorted((unseal.kms.config or {}).items())))
     newest = _NEWEST.get(unseal.type, _as_is)(chosen)
     return SealStanza(
@@ -157,7 +156,7 @@ _NEWEST: Mapping[str, Callable[[ApiModel], Attributes]] = MappingProxyType(
 
 
 def _text(value: object) -> object:
-    """Every attribute of a seal is a text to the server; it reads a bare true as "1"."""
+    """Return an attribute as text: the server expects strings, and reads a bare true as "1"."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return None if value is None else str(value)

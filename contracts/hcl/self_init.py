@@ -1,7 +1,7 @@
 """The requests of the first boot, as blocks for the self-init template.
 
-Uses the API model of a request. Called by contracts.hcl.render, and by managers.jwt_auth for the
-login alone.
+Uses the API model of a request. Called by contracts.hcl.render, and by managers.jwt_auth only for
+the login.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from contracts.hcl.roles import TOKEN_TTL, AuthRole
 ROOT_TOKEN_BLOCK = "operator-root-token"  # noqa: S105 - the name of a block
 AUTOPILOT_BLOCK = "configure-autopilot"
 AUTOPILOT_PATH = "sys/storage/raft/autopilot/configuration"
-# With fewer voters the server would refuse the cleanup, and none can be lost.
+# With fewer voters the server refuses the cleanup, and no voter may fail.
 AUTOPILOT_QUORUM = 3
 
 # The initial setting of a cluster; the operator sets it again once it can log in.
@@ -29,13 +29,13 @@ _AUTOPILOT = {
     "server_stabilization_time": "10s",
 }
 
-# Servers from 2.6.0 on send a plain empty list as null; the result of an expression stays a list.
+# Servers from 2.6.0 on send an empty list as null; the result of an expression stays a list.
 _EMPTY_LIST = {"eval_source": "cel", "eval_type": "any", "expression": "[]"}
 
 
 @dataclass(frozen=True, slots=True)
 class OidcBootstrap:
-    """How the operator and its jobs log in: by a JWT, checked with fixed public keys.
+    """The login of the operator and its jobs: with a JWT, verified with fixed public keys.
 
     `public_keys` are PEM texts of the keys that sign ServiceAccount tokens.
     """
@@ -50,10 +50,10 @@ class OidcBootstrap:
 class FirstBoot:
     """All requests with which the first server configures itself.
 
-    `oidc` None: the operator has no login of its own. `root_token_file` is where the first pod
-    finds the root token to register, None when the user's requests set up the logins. `autopilot`:
-    remove dead servers, unless the user's requests configure it. `lists_as_null`: the server sends
-    a plain empty list as null.
+    `oidc` None: the operator has no login. `root_token_file` is the file of the root token to
+    register in the first pod, None if the user's requests set up the logins. `autopilot`: remove
+    dead servers, unless the user's requests configure it. `lists_as_null`: the server sends an
+    empty list as null.
     """
 
     oidc: OidcBootstrap | None = None
@@ -66,7 +66,7 @@ class FirstBoot:
 
 @dataclass(frozen=True, slots=True)
 class SelfInitCall:
-    """One request as the template wants it; `data` None is a request without a payload."""
+    """One request for the template; `data` None is a request without a payload."""
 
     name: str
     operation: str
@@ -86,7 +86,7 @@ class Block:
 
 
 def blocks(boot: FirstBoot) -> Iterator[Block]:
-    """The blocks in the order in which the server runs them: the operator's login comes first."""
+    """Yield the blocks in their order of execution, with the operator's login first."""
     if boot.oidc is not None:
         yield Block(BOOTSTRAP_BLOCK, login_calls(boot.oidc))
     for request in boot.requests:
@@ -109,13 +109,13 @@ def _users(request: SelfInitRequest, *, lists_as_null: bool) -> SelfInitCall:
         data=_with_empty_lists(data) if lists_as_null else data,
         allow_failure=request.allow_failure,
         headers=thaw(request.headers) or None,
-        # True is the default of every server, also of one without support for conditions.
+        # True is the default; servers before 2.6.0 do not support `when`.
         when=None if request.when is True else thaw(request.when),
     )
 
 
 def _with_empty_lists(value: Any) -> Any:
-    """The data with an expression for each empty list, except in what is an expression itself."""
+    """Return the data with an expression for each empty list, except inside of expressions."""
     match value:
         case []:
             return _EMPTY_LIST
@@ -133,10 +133,10 @@ def _sets_autopilot(request: SelfInitRequest) -> bool:
 
 
 def _recovery_keys(keys: InitialRecoveryKeys) -> SelfInitCall:
-    """Make recovery keys and store them in the server, encrypted to their recipients.
+    """Generate recovery keys and store them in the server, encrypted for their recipients.
 
-    After self-init there are none, so the first rotation requires no old ones (OpenBao 2.4.0,
-    vault/rotate.go). The answer is dropped: a user who may read the backup fetches the shares.
+    After self-init there are no recovery keys, so the first rotation requires none (OpenBao 2.4.0,
+    vault/rotate.go). The answer is dropped: a user who may read the backup gets the shares.
     """
     data = {
         "secret_shares": keys.shares,
@@ -148,24 +148,24 @@ def _recovery_keys(keys: InitialRecoveryKeys) -> SelfInitCall:
 
 
 def _root_token(file: str) -> SelfInitCall:
-    """Register a root token that was drawn and stored before the server started.
+    """Register a root token that was generated and stored before the server started.
 
-    `id` may be chosen by a root token alone, which the requests of the first boot carry. The
-    server reads the file itself: the token is in no ConfigMap.
+    Only a root token may choose `id`; the requests of the first boot have one. The server reads the
+    file itself, so the token is in no ConfigMap.
     """
-    chosen = {"eval_type": "string", "eval_source": "file", "path": file}
-    data = {"id": chosen, "policies": ["root"], "no_parent": True, "display_name": "root"}
+    token = {"eval_type": "string", "eval_source": "file", "path": file}
+    data = {"id": token, "policies": ["root"], "no_parent": True, "display_name": "root"}
     return SelfInitCall("register-root-token", "update", "auth/token/create", data)
 
 
 def login_calls(oidc: OidcBootstrap) -> tuple[SelfInitCall, ...]:
-    """The requests that make the login: auth method, its settings, then policy and role of each.
+    """Return the requests for the login: auth method, its settings, then policy and role of each.
 
-    managers.jwt_auth sends the same to a cluster that had its first boot without them.
+    managers.jwt_auth sends the same requests to a cluster whose first boot did not have them.
     """
     settings = {
         "bound_issuer": oidc.issuer,
-        # Sorted: the order in which the API server lists its keys says nothing.
+        # Sorted, because the order of the keys at the API server may change.
         "jwt_validation_pubkeys": sorted(oidc.public_keys),
     }
     calls = [
@@ -173,7 +173,7 @@ def login_calls(oidc: OidcBootstrap) -> tuple[SelfInitCall, ...]:
         SelfInitCall("configure-jwt", "update", f"auth/{JWT_MOUNT}/config", settings),
     ]
     for role in oidc.roles:
-        # The name of a role may be the user's; that of its policy never is.
+        # The user may choose the name of a role, but not that of its policy.
         name = role.policy.removeprefix("openbao-")
         policy = {"policy": role.policy_text()}
         path = f"auth/{JWT_MOUNT}/role/{role.name}"
@@ -185,21 +185,21 @@ def login_calls(oidc: OidcBootstrap) -> tuple[SelfInitCall, ...]:
 
 
 def _role(role: AuthRole, audience: str) -> Mapping[str, Any]:
-    who: Mapping[str, Any] = {"bound_subject": role.subjects[0]}
+    subjects: Mapping[str, Any] = {"bound_subject": role.subjects[0]}
     if len(role.subjects) > 1:
-        who = {"bound_claims": {"sub": list(role.subjects)}}
+        subjects = {"bound_claims": {"sub": list(role.subjects)}}
     return {
         "role_type": "jwt",
         "user_claim": "sub",
         "bound_audiences": [audience],
-        **who,
+        **subjects,
         "token_policies": [role.policy],
         "token_ttl": TOKEN_TTL,
     }
 
 
 def payload(request: SelfInitRequest) -> Mapping[str, Any] | None:
-    """What the request sends, whichever of its fields holds it; None when it sends nothing."""
+    """Return the payload of a request, from the field that contains it; None without a payload."""
     if request.audit_device is not None:
         return _audit(request.audit_device)
     for typed in (request.auth_method, request.secret_engine, request.policy):

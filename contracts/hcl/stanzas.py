@@ -1,8 +1,8 @@
-"""The parts of config.hcl that the spec decides: settings, listener, audit, plugins, telemetry.
+"""The parts of config.hcl from the spec: settings, listener, audit, plugins, telemetry.
 
-Uses the API models. Called by contracts.hcl.render. Keys are those of the server, written only
-here; user input is only a value, or a key inside of a value. Lists whose
-order means nothing are sorted, so that a reordered manifest restarts nothing.
+Uses the API models. Called by contracts.hcl.render. Keys are those of the server, and only this
+module writes them; user input is only a value, or a key inside of a value. Lists without a
+significant order are sorted, so that a reordered manifest restarts no server.
 """
 
 import json
@@ -19,15 +19,15 @@ from contracts.api.cluster.telemetry import Telemetry
 Attributes = Mapping[str, object]
 
 DEADLOCK_LOCKS = "statelock,quotas,expiration"
-"""All locks that `detect_deadlocks` knows: the server takes their names (OpenBao 2.4.0,
-vault/core.go), and would take "true" for the name of a lock that it does not have."""
+"""All locks of `detect_deadlocks`: the server expects their names (OpenBao 2.4.0, vault/core.go),
+and would read "true" as the name of an unknown lock."""
 DOWNLOAD_BEHAVIOR = {"standard": "fail", "direct": "continue"}
 PROXY_BEHAVIOR = {"allow_any": "allow_authorized"}
 
 
 @dataclass(frozen=True, slots=True)
 class Stanza:
-    """`<kind> "<type>" "<name>" { ... }`; attributes in the order in which they are written."""
+    """`<kind> "<type>" "<name>" { ... }`; attributes in their order in the file."""
 
     type: str
     name: str
@@ -35,12 +35,12 @@ class Stanza:
 
 
 def present(values: Attributes) -> Attributes:
-    """The attributes that are set: not None, not an empty list."""
+    """Return the attributes that are set: not None, not an empty list."""
     return {key: value for key, value in values.items() if value not in (None, (), [])}
 
 
 def server_settings(spec: ClusterSpec) -> Attributes:
-    """The root attributes that a user may tune; those that are not set are left out."""
+    """Return the root attributes that a user may set, without those that are not set."""
     settings = spec.configuration
     return present(
         {
@@ -83,7 +83,7 @@ def _plugin_settings(settings: PluginSettings, plugins: tuple[Plugin, ...]) -> A
 
 
 def _flags(settings: Configuration) -> Attributes:
-    """A flag that is off is the default of the server, and is omitted."""
+    """Return the flags that are on; off is the default of the server."""
     return {
         "disable_cache": settings.disable_cache or None,
         "detect_deadlocks": DEADLOCK_LOCKS if settings.detect_deadlocks else None,
@@ -98,7 +98,7 @@ def _flags(settings: Configuration) -> Attributes:
 
 
 def listener_settings(settings: Configuration) -> Attributes:
-    """The attributes of the listener that a user may tune."""
+    """Return the attributes of the listener that a user may set."""
     listener = settings.listener or ListenerSpec()
     behavior = listener.proxy_protocol_behavior
     return present(
@@ -113,7 +113,7 @@ def listener_settings(settings: Configuration) -> Attributes:
 
 
 def metrics_port(observability: Observability | None) -> int | None:
-    """The port of the second listener; None when none is wanted."""
+    """Return the port of the metrics listener; None without one."""
     metrics = observability.metrics if observability else None
     if metrics is None or not metrics.enabled:
         return None
@@ -123,7 +123,7 @@ def metrics_port(observability: Observability | None) -> int | None:
 
 
 def metrics_listener(observability: Observability | None) -> Attributes | None:
-    """The second listener, which answers metrics and nothing else; None when none is wanted."""
+    """Return the second listener, which only serves metrics; None without one."""
     port = metrics_port(observability)
     metrics = observability.metrics if observability else None
     if port is None or metrics is None:
@@ -137,7 +137,7 @@ def metrics_listener(observability: Observability | None) -> Attributes | None:
 
 
 def audit_stanzas(devices: tuple[Audit, ...]) -> tuple[Stanza, ...]:
-    """The audit devices, by path."""
+    """Return the audit devices, sorted by path."""
     return tuple(
         Stanza(
             device.type,
@@ -149,9 +149,9 @@ def audit_stanzas(devices: tuple[Audit, ...]) -> tuple[Stanza, ...]:
 
 
 def audit_options(device: Audit) -> Mapping[str, str]:
-    """The options of a device, all of them text; typed options override free ones."""
-    free = {key: _text(value) for key, value in (device.options or {}).items()}
-    return {key: value for key, value in (free | device.as_text()).items() if value}
+    """Return the options of a device as text; typed options override those of `options`."""
+    untyped = {key: _text(value) for key, value in (device.options or {}).items()}
+    return {key: value for key, value in (untyped | device.as_text()).items() if value}
 
 
 def _text(value: object) -> str:
@@ -159,7 +159,7 @@ def _text(value: object) -> str:
 
 
 def plugin_stanzas(plugins: tuple[Plugin, ...]) -> tuple[Stanza, ...]:
-    """The plugins, by type and name."""
+    """Return the plugins, sorted by type and name."""
     return tuple(
         Stanza(
             plugin.type,
@@ -180,7 +180,7 @@ def plugin_stanzas(plugins: tuple[Plugin, ...]) -> tuple[Stanza, ...]:
     )
 
 
-# Field of the model, and what the server calls it where that is something else (OpenBao 2.4.0,
+# Fields of the model whose name in the server differs (OpenBao 2.4.0,
 # internalshared/configutil/telemetry.go).
 _TELEMETRY_KEYS = {
     "dog_statsd_address": "dogstatsd_addr",
@@ -193,7 +193,7 @@ PROMETHEUS_RETENTION = "30s"
 def telemetry_settings(
     telemetry: Telemetry | None, observability: Observability | None
 ) -> Attributes:
-    """The telemetry stanza; empty for none."""
+    """Return the attributes of the telemetry stanza; empty without one."""
     settings: dict[str, object] = {
         _TELEMETRY_KEYS.get(name, name): sorted(value) if isinstance(value, tuple) else value
         for name, value in telemetry or ()

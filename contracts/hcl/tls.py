@@ -15,7 +15,7 @@ _OWN_CACHE = f"{mount_paths.DATA}/acme"
 
 
 def listener_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
-    """How the listener gets its certificate, by `spec.tls.mode`."""
+    """The certificate attributes of the listener, by `spec.tls.mode`."""
     acme = cluster.spec.tls.acme
     if cluster.spec.tls.mode != "ACME" or acme is None:
         return listener_files()
@@ -23,20 +23,20 @@ def listener_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
         {
             "tls_acme_ca_directory": acme.directory_url,
             "tls_acme_ca_root": tls_names.acme_directory_ca(cluster),
-            # A single server keeps it with its data: what is lost is ordered again, and
-            # ACME servers count orders.
+            # A single server stores it with its data: after a loss it orders new certificates, and
+            # ACME servers have rate limits.
             "tls_acme_cache_path": mount_paths.ACME_CACHE if acme.shared_cache else _OWN_CACHE,
             "tls_acme_email": acme.email,
-            # Without this list the server would ask for whatever name a client dreams up.
+            # Without this list the server would order a certificate for any name of a client.
             "tls_acme_domains": tls_names.acme_domains(cluster),
-            # Nothing of ours speaks plain HTTP, on any port.
+            # The servers have no port for plain HTTP.
             "tls_acme_disable_http_challenge": True,
         }
     )
 
 
 def join_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
-    """Whom a joining server trusts and what it shows, by `spec.tls.mode`."""
+    """The TLS attributes of a joining server, by `spec.tls.mode`."""
     if cluster.spec.tls.mode != "ACME":
         return join_files(cluster.metadata.name)
     return _present(
@@ -48,7 +48,7 @@ def join_attributes(cluster: OpenBaoCluster) -> Mapping[str, object]:
 
 
 def listener_files() -> Mapping[str, object]:
-    """The listener of a server whose certificate is a mounted Secret."""
+    """The certificate attributes of the listener for a mounted Secret."""
     return {
         "tls_cert_file": f"{mount_paths.TLS}/tls.crt",
         "tls_key_file": f"{mount_paths.TLS}/tls.key",
@@ -57,7 +57,7 @@ def listener_files() -> Mapping[str, object]:
 
 
 def join_files(cluster: str) -> Mapping[str, object]:
-    """The joins of a server whose certificate is a mounted Secret."""
+    """The TLS attributes of a joining server for a mounted Secret."""
     return {
         "leader_tls_servername": names.raft_server_name(cluster),
         "leader_ca_cert_file": f"{mount_paths.TLS}/ca.crt",
