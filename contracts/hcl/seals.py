@@ -125,29 +125,29 @@ def seal_stanza(unseal: Unseal) -> SealStanza:
     if unseal.type == "static":
         key = unseal.static_key()
         return static_stanza(KeyRing(UnsealKey(key.current_key_id, key.file)))
-    chosen = block(unseal)
-    if chosen is None:
+    settings = block(unseal)
+    if settings is None:
         raise ValueError(f"spec.unseal has no block for the seal {unseal.type}")
     if unseal.kms is not None and unseal.type == "kms":
         # Sorted by name: an object of a user has no order.
         return SealStanza(unseal.kms.plugin_name, dict(sorted((unseal.kms.config or {}).items())))
-    newest = _NEWEST.get(unseal.type, _as_is)(chosen)
+    newest = _NEWEST.get(unseal.type, _as_is)(settings)
     return SealStanza(
         unseal.type, {name: _text(newest.get(name)) for name in ATTRIBUTES[unseal.type]}
     )
 
 
-def _as_is(chosen: ApiModel) -> Attributes:
-    return {name: getattr(chosen, name) for name in type(chosen).model_fields}
+def _as_is(settings: ApiModel) -> Attributes:
+    return {name: getattr(settings, name) for name in type(settings).model_fields}
 
 
-def _kmip(chosen: ApiModel) -> Attributes:
-    return _as_is(chosen.newest() if isinstance(chosen, Kmip) else chosen)
+def _kmip(settings: ApiModel) -> Attributes:
+    return _as_is(settings.newest() if isinstance(settings, Kmip) else settings)
 
 
-def _ocikms(chosen: ApiModel) -> Attributes:
-    by_key = isinstance(chosen, OciKms) and chosen.by_api_key
-    return {**_as_is(chosen), "auth_type_api_key": by_key or None}
+def _ocikms(settings: ApiModel) -> Attributes:
+    by_key = isinstance(settings, OciKms) and settings.by_api_key
+    return {**_as_is(settings), "auth_type_api_key": by_key or None}
 
 
 _NEWEST: Mapping[str, Callable[[ApiModel], Attributes]] = MappingProxyType(

@@ -48,7 +48,7 @@ class JobOverrides:
     spec.backup."""
 
 
-NOTHING_ASKED = JobOverrides()
+NO_OVERRIDES = JobOverrides()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class JobTemplateSource(Protocol):
     """A source of the job template of a cluster."""
 
     async def of(
-        self, cluster: OpenBaoCluster, job: Job, overrides: JobOverrides = NOTHING_ASKED
+        self, cluster: OpenBaoCluster, job: Job, overrides: JobOverrides = NO_OVERRIDES
     ) -> JobTemplate | Wait | Blocked:
         """Return the template of a job, or why it is not available.
 

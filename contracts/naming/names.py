@@ -18,7 +18,7 @@ FINALIZER = "openbao.org/openbaocluster-finalizer"
 # Services are DNS-1035 labels, so a cluster must start with a letter. 40 leaves room for the
 # longest suffix in the 63 characters of a Service or a label value (and a StatefulSet's revision).
 CLUSTER_NAME_MAX = 40
-CLUSTER_NAME_RULE = "1 to 40 of a-z, 0-9 and -, from a letter to a letter or digit, no reserved end"
+CLUSTER_NAME_RULE = "1 to 40 of a-z, 0-9, -: first a letter, last no dash, no reserved suffix"
 CLUSTER_NAME_PATTERN = r"^[a-z]([-a-z0-9]*[a-z0-9])?$"
 # A cluster with the name "a-public" would need the Service that cluster "a" already owns.
 RESERVED_SUFFIXES = ("-acme", "-active", "-metrics", "-public", "-read")

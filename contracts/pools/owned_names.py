@@ -1,8 +1,7 @@
 """Every name that an object of a cluster can have, for modes without the verb list.
 
 Pure; uses contracts.naming.names and contracts.pools.voter_pool. Servers and their volumes have one
-name per ordinal: the operator reads them in order, up to BEYOND ordinals after the last existing
-one.
+name per ordinal: the operator reads them in order, and BEYOND more after the last existing ordinal.
 """
 
 from __future__ import annotations

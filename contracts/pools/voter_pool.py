@@ -21,7 +21,7 @@ from contracts.api.cluster.spec import VOTERS_MAX, OpenBaoCluster
 from contracts.naming import labels, names, revisions
 
 REVISION_DIGITS = 16
-NO_WAY_BACK: Final = "Cleanup"
+CLEANUP_PHASE: Final = "Cleanup"
 """Phase of a blue/green upgrade in which green serves, and blue is removed."""
 
 _REVISION = re.compile(f"[0-9a-f]{{{REVISION_DIGITS}}}")
@@ -133,7 +133,7 @@ def voter_pools(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
     )
     if green.revision in ("", blue.revision):
         return (blue,)
-    return (green, blue) if status.phase == NO_WAY_BACK else (blue, green)
+    return (green, blue) if status.phase == CLEANUP_PHASE else (blue, green)
 
 
 # A reconcile calls it many times, and most clusters have only this pool.

@@ -31,8 +31,8 @@ PROVEN_FOR = 300.0
 REFUSED_FOR = 30.0
 UNREACHABLE_FOR = 15.0
 _MOST = 256
-# A registry that does not answer blocks a worker for the whole budget. The limits keep workers
-# free: this many verifications in a process, and one in a namespace.
+# A registry that does not answer blocks a worker for the whole budget. So a process runs at most
+# this many verifications at the same time, and one per namespace.
 _AT_ONCE = 2
 _BUSY_FOR = 1.0
 

@@ -6,7 +6,7 @@ Called by the adminops reconciler and by the conditions, so that both expect the
 from __future__ import annotations
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.pools.voter_pool import NO_WAY_BACK, voter_pools
+from contracts.pools.voter_pool import CLEANUP_PHASE, voter_pools
 
 
 def green_member_count(cluster: OpenBaoCluster | None) -> int:
@@ -14,5 +14,5 @@ def green_member_count(cluster: OpenBaoCluster | None) -> int:
     status = cluster.status.blue_green if cluster else None
     if cluster is None or status is None or status.phase == "Idle" or len(voter_pools(cluster)) < 2:
         return 0
-    other = status.blue_replicas if status.phase == NO_WAY_BACK else status.green_replicas
+    other = status.blue_replicas if status.phase == CLEANUP_PHASE else status.green_replicas
     return other or cluster.spec.replicas

@@ -11,7 +11,7 @@ from contracts.api.group import API_VERSION, BACKUP_KIND
 from contracts.builders.job_store import store_env
 from contracts.jobs.env import BackupEnv, RestoreEnv, RunEnv, TestEnv
 from contracts.jobs.template import (
-    NOTHING_ASKED,
+    NO_OVERRIDES,
     AuthorityFile,
     JobLogin,
     JobOverrides,
@@ -111,10 +111,10 @@ class FixedExecutors:
 
     def __init__(self, answer: JobTemplate | Wait | Blocked | None = None) -> None:
         self.answer = answer or executor()
-        self.asked = NOTHING_ASKED
+        self.asked = NO_OVERRIDES
 
     async def of(
-        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides = NOTHING_ASKED
+        self, cluster: OpenBaoCluster, job: Job, asked: JobOverrides = NO_OVERRIDES
     ) -> JobTemplate | Wait | Blocked:
         self.asked = asked
         return self.answer

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND
-from contracts.jobs.template import NOTHING_ASKED, JobOverrides, JobTemplate
+from contracts.jobs.template import NO_OVERRIDES, JobOverrides, JobTemplate
 from contracts.naming.names import Job
 from managers.cluster.jobs.template import (
     account_missing,
@@ -51,7 +51,7 @@ class TemplateLookup:
         self._api_server = api_server
 
     async def of(
-        self, cluster: OpenBaoCluster, job: Job, overrides: JobOverrides = NOTHING_ASKED
+        self, cluster: OpenBaoCluster, job: Job, overrides: JobOverrides = NO_OVERRIDES
     ) -> JobTemplate | Wait | Blocked:
         """Return the template of a Job, or why there is none."""
         login = login_of(cluster, job, overrides)

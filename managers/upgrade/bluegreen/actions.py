@@ -8,7 +8,7 @@ from contextlib import suppress
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import CLUSTERS
 from contracts.builders.validation_hook_job import HookRun, hook_job
-from contracts.jobs.template import NOTHING_ASKED, JobOverrides, JobTemplate, JobTemplateSource
+from contracts.jobs.template import NO_OVERRIDES, JobOverrides, JobTemplate, JobTemplateSource
 from contracts.records.bluegreen import offered
 from contracts.records.effects import (
     DeleteServerClaim,
@@ -79,7 +79,7 @@ class BlueGreenActions:
         context: Context,
         owner: Owner,
         effect: EffectByUid,
-        overrides: JobOverrides = NOTHING_ASKED,
+        overrides: JobOverrides = NO_OVERRIDES,
     ) -> JobTemplate | None:
         """Return the Job template of the cluster; None when it is not available."""
         cluster = OpenBaoCluster.from_object(await context.client.get(CLUSTERS, owner.key))
