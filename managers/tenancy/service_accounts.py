@@ -59,7 +59,8 @@ class Accounts:
                 )
             except NotFound:
                 raise AccountMissingError(
-                    f"ServiceAccount {self._namespace}/{name} does not exist: it is required as {role}"
+                    f"ServiceAccount {self._namespace}/{name} does not exist: it is required as "
+                    f"{role}"
                 ) from None
             except (ApiError, Transient) as error:
                 log.warning("cannot read a service account", name=name, error=str(error))
