@@ -1,6 +1,6 @@
 """The failure classes of jobs, and the exit code of each. Uses only the standard library.
 
-The step-down job runs during an outage, so it imports this module and not the models of reports.
+A job whose start prolongs an outage imports this module and not the models of reports.
 """
 
 from typing import Final, Literal

@@ -14,7 +14,7 @@ from typing import Final
 SUFFIX: Final = ".snap"
 MANIFEST_SUFFIX: Final = ".json"
 KEY_MAX = 1024
-"""Limit of S3, GCS and Azure in bytes; all parts except the prefix are ASCII."""
+"""Limit of S3, GCS and Azure in bytes; the parts are ASCII."""
 PRE_UPGRADE: Final = "pre-upgrade"
 """Tag of a snapshot that was taken before an upgrade; retention never deletes it."""
 

@@ -298,7 +298,7 @@ class Observed:
     waking_since: datetime | None = None
     """Start of the present wake-up from hibernation, from the last status; None without one."""
     quorum: Quorum | None = None
-    """None: not read, because no pod is to be replaced, or the operator never had a login."""
+    """None: not read, because no pod is to be replaced, or no login has ever succeeded."""
     attempts: tuple[EffectAttempt, ...] = ()
     images: Mapping[str, ImageVerdict] = field(default_factory=dict)
     """By reference; only images with a verification policy."""

@@ -104,10 +104,10 @@ class PublicResolver(AbstractResolver):
 
 
 def is_allowed_address(address: str, *, loopback: bool) -> bool:
-    """Return whether a registry may have an address: a private one, but none of the node.
+    """Return whether a registry may have an address: private ones are allowed, local ones not.
 
     The metadata services of clouds, which give out credentials, have link-local addresses, and in
-    some clouds others.
+    some clouds other addresses.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):

@@ -172,7 +172,7 @@ def _written(inputs: GatewayInput) -> ConditionUpdate | None:
     if missing:
         return _update("Unknown", "Reconciling", f"These do not exist yet: {', '.join(missing)}")
     if any(facts is not None and not facts.mine for facts in (route, policy)):
-        message = "An object of the name of the route or its policy has another owner; see Conflict"
+        message = "The route or its policy has another owner; see the condition Conflict"
         return _update("False", "ForeignObject", message)
     return None
 

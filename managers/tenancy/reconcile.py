@@ -38,7 +38,7 @@ from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.types import Object, ObjectKey, Request, annotations_of, is_terminating, key_of, uid_of
 
 REFUSED_FOR = 60.0
-HEIR_RECHECK = 2.0
+HANDOVER_RECHECK = 2.0
 CLUSTERS_SHOWN = 5
 
 access = memoize(access_of)
@@ -156,7 +156,7 @@ class TenantReconciler:
         """Release a namespace that is being deleted and has no cluster left."""
         await self._remove_all(live, namespace)
         message = f"namespace {namespace} is being deleted"
-        return await self._report(live, Wait("NamespaceTerminating", message, HEIR_RECHECK))
+        return await self._report(live, Wait("NamespaceTerminating", message, HANDOVER_RECHECK))
 
     async def _write(
         self, this: _Pass, ownership: NamespaceOwnership, secrets: SecretAccess
@@ -212,7 +212,7 @@ class TenantReconciler:
 
     def _provisioned_message(self, this: _Pass) -> str:
         count = len(this.clusters)
-        return f"The operator can manage clusters in namespace {this.namespace}, now {count}"
+        return f"The operator can manage clusters in namespace {this.namespace} ({count} now)"
 
     def _recheck_after(self, namespace: str) -> float | None:
         timers = (
@@ -266,7 +266,7 @@ class TenantReconciler:
             obj = await self._grants.get(resource, ObjectKey(namespace, name))
             if obj and annotations_of(obj).get(MARKS.owner_uid) == uid_of(live):
                 message = f"another OpenBaoTenant has not taken over {resource.kind} {name} yet"
-                return Wait("Deleting", message, HEIR_RECHECK)
+                return Wait("Deleting", message, HANDOVER_RECHECK)
         return Done()
 
 

@@ -273,7 +273,7 @@ async def test_answers_are_not_remembered_without_end() -> None:
         for number in range(300):
             junk = here.question(publicKey=f"junk {number}")
             await here.verifier.verdict(junk)
-        assert len(here.verifier._answers) <= 256
+        assert len(here.verifier._verdicts) <= 256
 
 
 async def test_a_policy_that_cannot_be_used_asks_nobody() -> None:
