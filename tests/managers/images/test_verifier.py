@@ -128,7 +128,7 @@ async def test_a_registry_that_is_down_does_not_reach_what_was_proven() -> None:
 PROBLEMS = {
     "unsigned": "carries no signature",
     "signed with another key": "not made with the key",
-    "absent": "no image of this name and tag",
+    "absent": "no image with this name and tag",
     "signed for another image": "about another image",
 }
 

@@ -59,7 +59,7 @@ ROWS: dict[str, tuple[gen.World, Mapping[str, Any], Told, str]] = {
         FOUND,
         {"apiServerEndpointIPs": ["192.0.2.1"]},
         ("Unknown", RECOMMENDED),
-        "does not name 192.0.2.2",
+        "omits 192.0.2.2",
     ),
     "the user names all": (FOUND, {"apiServerEndpointIPs": [*BEHIND]}, ("True", KIND), "may call"),
 }
