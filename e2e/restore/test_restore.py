@@ -118,7 +118,7 @@ def test_the_data_of_another_cluster_are_in_all_servers_of_this_one(
     assert _reasons(refused)["RestoreComplete"] == "SnapshotOfAnotherCluster"
     run = restore(other, "across", {"backup": "first", "expectedClusterID": named})
     # The data know the operator as that of the other cluster: a person says that it may go on.
-    message = "the leader does not tell the operator who its members are"
+    message = "the leader does not let the operator list its members"
     until("it has looked", lambda: message in run.status.get("message", ""), RESTORED, every=0.1)
     pods = other.pods()
     assert not before & {pod["metadata"]["uid"] for pod in pods}

@@ -1,6 +1,6 @@
-"""Actions of the restore state machine. Each may be repeated after a crash; none decides.
+"""Actions of the restore state machine. Each can be repeated after a crash; none decides.
 
-Raises what runtime.client.client raises; a permanent refusal is returned as RestoreFailure.
+Raises what runtime.client.client raises; a permanent rejection is returned as RestoreFailure.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from runtime.outcome import Wait
 from runtime.types import Object, ObjectKey, key_of, uid_of
 
 Ending = RestoreFailure | Wait | None
-"""RestoreFailure ends the restore, Wait ends the pass; None: observe again."""
+"""RestoreFailure ends the restore; Wait ends the pass; None: observe again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class RestoreActions:
         return await table[action](observation)
 
     async def release_job(self, observation: RestoreObservation) -> None:
-        """Release a Job that is no longer needed: its logs stay an hour, its RBAC is removed."""
+        """Delete the RBAC of a Job that is no longer needed, and the Job after an hour."""
         execution = observation.facts.execution
         if execution is None or not execution.job_uid:
             return
@@ -83,7 +83,7 @@ class RestoreActions:
             created = await self.client.create(CLUSTERS, body, field_manager=FIELD_MANAGER)
         except AlreadyExists:
             # The next observation reads its owner.
-            return Wait("TargetBootstrapping", "looks at the cluster", 1.0)
+            return Wait("TargetBootstrapping", "reads the cluster", 1.0)
         except ApiError as error:
             if refusal_of(error) in (Refusal.REJECTED, Refusal.LEAVING):
                 return RestoreFailure("TargetRefused", f"spec.clusterTemplate: {error.message}")
@@ -96,15 +96,15 @@ class RestoreActions:
         if facts.target is None:
             return None
         forced = facts.spec.force and facts.spec.override_operation_lock
-        answer = await self.locks.acquire(
+        result = await self.locks.acquire(
             self._cluster_key(observation),
             LockRequest("Restore", facts.holder, f"restores {_snapshot_name(facts)}"[:200]),
             uid=facts.target.uid,
             force=(lambda lock: lock.operation != "Restore") if forced else None,
         )
-        if isinstance(answer, Acquired):
+        if isinstance(result, Acquired):
             return None
-        return Wait("OperationLockBlocked", HeldBy(answer.lock).message, LOCK_RECHECK)
+        return Wait("OperationLockBlocked", HeldBy(result.lock).message, LOCK_RECHECK)
 
     async def _make_job(self, observation: RestoreObservation) -> Ending:
         facts, template, execution = (
@@ -113,7 +113,7 @@ class RestoreActions:
             observation.facts.execution,
         )
         if template is None or execution is None or not isinstance(facts.source, SnapshotSource):
-            return Wait("ExecutorPending", "looks for the image of the job again", LOCK_RECHECK)
+            return Wait("ExecutorPending", "reads the image of the Job again", LOCK_RECHECK)
         run = run_of(observation.live)
         addresses = metadata_addresses(facts.source.store)
         rights = Rights(
@@ -136,19 +136,19 @@ class RestoreActions:
         )
 
     async def _write_restored(
-        self, observation: RestoreObservation, more: Mapping[str, Any]
+        self, observation: RestoreObservation, fields: Mapping[str, Any]
     ) -> Ending:
         """Write status.restore of the cluster, which this package owns."""
         facts = observation.facts
         if facts.target is None:
             return None
         statuses = StatusClient(self.client, CLUSTERS, STATUS_MANAGER, self.clusters)
-        restored = {"restore": {"name": facts.name, "uid": facts.uid, **more}}
+        restored = {"restore": {"name": facts.name, "uid": facts.uid, **fields}}
         try:
             await statuses.apply(self._cluster_key(observation), facts.target.uid, restored)
         except (NotFound, Conflict):
-            # The cluster is gone or was replaced: the next observation reads that.
-            return Wait("RestoreRecovering", "looks at the cluster again", 1.0)
+            # The cluster was deleted or replaced; the next observation reads it.
+            return Wait("RestoreRecovering", "reads the cluster again", 1.0)
         return None
 
     async def _release(self, observation: RestoreObservation) -> Ending:
@@ -166,8 +166,8 @@ class RestoreActions:
             await self.client.delete(CLUSTERS, self._cluster_key(observation), uid=target.uid)
         except (NotFound, Conflict):
             return None
-        # The cache delivers the start of its deletion.
-        return Wait("RestoreRunning", "the cluster that was made is being deleted", 1.0)
+        # The cache reports that the deletion started.
+        return Wait("RestoreRunning", "the cluster of this restore is being deleted", 1.0)
 
     def _cluster_key(self, observation: RestoreObservation) -> ObjectKey:
         return ObjectKey(key_of(observation.live).namespace, observation.facts.spec.cluster)
@@ -179,16 +179,16 @@ def run_of(live: Object) -> Owner:
 
 
 def environment(observation: RestoreObservation, source: SnapshotSource) -> RestoreEnv:
-    """Build the environment of the job. Raises ValueError without job template and execution."""
+    """Build the environment of the Job. Raises ValueError without a job template or execution."""
     facts, template, execution = (
         observation.facts,
         observation.job_template,
         observation.facts.execution,
     )
     if template is None or execution is None or execution.prepared_at is None:
-        raise ValueError("a job has an executor, and receipts with the time of its preparation")
+        raise ValueError("a Job requires a job template and an execution with preparedAt")
     key = key_of(observation.live)
-    # With force the server accepts a snapshot that it cannot unseal.
+    # With force the server accepts a snapshot that it cannot decrypt.
     seal = (
         ""
         if facts.spec.force or observation.cluster is None

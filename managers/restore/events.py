@@ -1,7 +1,7 @@
 """Events and metrics of restores: once per change, never per pass.
 
-Names of metrics are those of the public operator (openbao_restore_*). Called by
-managers.restore.reconcile after a status was written.
+The metrics have the names of the public operator (openbao_restore_*). managers.restore.reconcile
+calls this after it wrote a status.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DURATION_BUCKETS: Final = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0)
 """Seconds from the start of a restore to its end."""
 ACTION: Final = "Restore"
 
-# Progress is no warning. A reason that is not listed here is one: it needs a user.
+# Progress is a Normal event. Any other reason is a Warning: it requires a user.
 NORMAL: Final[Mapping[str, str]] = {
     "RestoreValidating": "RestoreValidationStarted",
     "RestoreRunning": "RestoreStarted",
@@ -82,7 +82,7 @@ class RestoreReporter:
         new_uid = after.execution.job_uid if after.execution else ""
         old_uid = before.execution.job_uid if before.execution else ""
         if new_uid and not old_uid and after.execution is not None:
-            message = f"Made Job {after.execution.job_name}"
+            message = f"Created Job {after.execution.job_name}"
             self._events.event(live, "Normal", "RestoreJobCreated", message, action=ACTION)
 
     def _count(

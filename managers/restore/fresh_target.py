@@ -1,8 +1,8 @@
 """Builds the cluster that a restore creates from its template: one server. Pure.
 
-Profile Development, because the operator initializes it and the snapshot replaces its data;
-self-initialized with a login for the job, so that no root token exists. A retained cluster survives
-the deletion of the restore: it has no owner, and an annotation stores its origin.
+It has the profile Development, because the snapshot replaces its data, and initializes itself with
+a login for the job, so that no root token exists. A retained cluster survives the deletion of the
+restore: it has no owner, and an annotation stores its origin.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from contracts.naming import labels
 from managers.restore.inputs import ExpectedSnapshot, RestoreFailure
 from runtime.types import Object, ObjectKey
 
-# Self-init needs a request, so that a login exists; here only the job logs in, whose role comes
-# with oidc. The data of the snapshot replace all of it.
-NOTHING: Final[dict[str, Any]] = {
+# Self-init requires at least one request. Only the job logs in, and oidc creates its role, so this
+# request is a placeholder. The snapshot replaces all of this data.
+PLACEHOLDER: Final[dict[str, Any]] = {
     "name": "until-restored",
     "operation": "update",
     "path": "sys/policies/acl/until-restored",
@@ -39,8 +39,8 @@ def fresh_cluster(
     if template is None or not version:
         return RestoreFailure(
             "InvalidSpec",
-            "spec.clusterTemplate.version: the snapshot does not say which version took it; set "
-            "the version",
+            "spec.clusterTemplate.version: the OpenBao version of the snapshot is unknown; set the "
+            "version",
         )
     disposable = spec.target_lifecycle == "Disposable"
     return {
@@ -67,7 +67,7 @@ def _spec(template: ClusterTemplate) -> dict[str, Any]:
         "replicas": 1,
         "storage": fields.get("storage") or dict(DEFAULT_STORAGE),
         "tls": fields.get("tls") or {"enabled": True, "mode": "OperatorManaged"},
-        "selfInit": {"enabled": True, "oidc": {"enabled": True}, "requests": [NOTHING]},
+        "selfInit": {"enabled": True, "oidc": {"enabled": True}, "requests": [PLACEHOLDER]},
     }
     for field in COPIED:
         if fields.get(field):

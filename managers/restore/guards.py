@@ -1,6 +1,6 @@
 """Guards of the restore state machine: each returns a message if its transition applies. Pure.
 
-The message is for users: it becomes status.message and the message of a condition.
+Users read the message in status.message and in a condition.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SNAPSHOT_PENDING = "SnapshotPending"
 
 
 def new(facts: RestoreFacts) -> str:
-    return f"looks at OpenBaoCluster {facts.spec.cluster} and the snapshot"
+    return f"checks OpenBaoCluster {facts.spec.cluster} and the snapshot"
 
 
 # --- the spec and the snapshot ------------------------------------------------------------------
@@ -35,13 +35,13 @@ def snapshot_pending(facts: RestoreFacts) -> RestoreFailure | None:
     )
 
 
-def source_trouble(facts: RestoreFacts) -> RestoreFailure | None:
+def source_failure(facts: RestoreFacts) -> RestoreFailure | None:
     return facts.source if isinstance(facts.source, RestoreFailure) else None
 
 
 def override_without_force(facts: RestoreFacts) -> str | None:
     if facts.spec.override_operation_lock and not facts.spec.force:
-        return "spec.overrideOperationLock: true needs spec.force: true; set both or neither"
+        return "spec.overrideOperationLock: true requires spec.force: true; set both or neither"
     return None
 
 
@@ -55,11 +55,13 @@ def no_target(facts: RestoreFacts) -> str | None:
     if facts.spec.cluster_template is None:
         return f"spec.cluster: there is no OpenBaoCluster {name} in this namespace"
     created_uid = facts.status.target.uid if facts.status.target else ""
-    return f"OpenBaoCluster {name}, made for this restore, was deleted" if created_uid else None
+    if not created_uid:
+        return None
+    return f"OpenBaoCluster {name}, which was created for this restore, was deleted"
 
 
 def fresh_target_missing(facts: RestoreFacts) -> str | None:
-    return None if facts.target else f"makes OpenBaoCluster {facts.spec.cluster}"
+    return None if facts.target else f"creates OpenBaoCluster {facts.spec.cluster}"
 
 
 def target_collision(facts: RestoreFacts) -> str | None:
@@ -69,12 +71,12 @@ def target_collision(facts: RestoreFacts) -> str | None:
     if target.origin == facts.uid and (created is None or created.uid in ("", target.uid)):
         return None
     return (
-        f"spec.cluster: OpenBaoCluster {facts.spec.cluster} exists and was not made for this "
+        f"spec.cluster: OpenBaoCluster {facts.spec.cluster} exists and was not created for this "
         "restore"
     )
 
 
-def target_leaves(facts: RestoreFacts) -> str | None:
+def target_terminating(facts: RestoreFacts) -> str | None:
     if facts.target is None or not facts.target.terminating:
         return None
     return f"OpenBaoCluster {facts.spec.cluster} is being deleted"
@@ -90,8 +92,8 @@ def bootstrap_late(facts: RestoreFacts) -> str | None:
     if bootstrapping(facts) is None or not facts.is_over(facts.status.start_time, BOOTSTRAP):
         return None
     return (
-        f"OpenBaoCluster {facts.spec.cluster} was not available within "
-        f"{_minutes(BOOTSTRAP)}: read its conditions"
+        f"OpenBaoCluster {facts.spec.cluster} did not become available within "
+        f"{_minutes(BOOTSTRAP)}: check its conditions"
     )
 
 
@@ -101,8 +103,8 @@ def target_paused(facts: RestoreFacts) -> str | None:
     return f"OpenBaoCluster {facts.spec.cluster} is paused: set its spec.paused to false"
 
 
-def rests_under_pause(facts: RestoreFacts) -> str | None:
-    """For a restore that has ended: what it holds is released after the pause."""
+def paused_after_end(facts: RestoreFacts) -> str | None:
+    """Keep the message of a restore that has ended; its lock is released after the pause."""
     return None if target_paused(facts) is None else facts.status.message
 
 
@@ -121,7 +123,7 @@ def upgrading(facts: RestoreFacts) -> str | None:
     return f"OpenBaoCluster {facts.spec.cluster} is being upgraded: wait for it, or set spec.force"
 
 
-def target_trouble(facts: RestoreFacts) -> RestoreFailure | None:
+def target_failure(facts: RestoreFacts) -> RestoreFailure | None:
     return facts.target.trouble if facts.target else None
 
 
@@ -134,11 +136,11 @@ def valid(facts: RestoreFacts) -> str:
 
 
 def target_changed(facts: RestoreFacts) -> str | None:
-    """Before anything is sent."""
+    """The cluster is not the recorded one any more; only before the job took its permit."""
     if facts.claimed or (facts.same_target and facts.target and not facts.target.terminating):
         return None
     return (
-        f"OpenBaoCluster {facts.spec.cluster} was deleted or made anew before the snapshot was sent"
+        f"OpenBaoCluster {facts.spec.cluster} was deleted or recreated before the snapshot was sent"
     )
 
 
@@ -146,7 +148,7 @@ def target_changed_afterwards(facts: RestoreFacts) -> str | None:
     if facts.same_target:
         return None
     return (
-        f"OpenBaoCluster {facts.spec.cluster} was deleted or made anew after the snapshot was sent"
+        f"OpenBaoCluster {facts.spec.cluster} was deleted or recreated after the snapshot was sent"
     )
 
 
@@ -160,31 +162,31 @@ def lock_to_override(facts: RestoreFacts) -> str | None:
     return f"takes the operation lock from {lock.operation} of {lock.holder}"
 
 
-def lock_is_anothers(facts: RestoreFacts) -> str | None:
+def lock_held_by_other(facts: RestoreFacts) -> str | None:
     lock = facts.other_lock
     if lock is None:
         return None
-    doing = f" ({lock.message})" if lock.message else ""
-    return f"waits for {lock.operation} of {lock.holder}{doing}, which holds the operation lock"
+    detail = f" ({lock.message})" if lock.message else ""
+    return f"waits for {lock.operation} of {lock.holder}{detail}, which holds the operation lock"
 
 
-def lock_is_free(facts: RestoreFacts) -> str | None:
+def lock_free(facts: RestoreFacts) -> str | None:
     if facts.has_lock or facts.other_lock is not None or facts.target is None:
         return None
     return "takes the operation lock"
 
 
-def lock_is_ours(facts: RestoreFacts) -> str | None:
+def lock_held(facts: RestoreFacts) -> str | None:
     return facts.status.message if facts.has_lock else None
 
 
 def lock_lost(facts: RestoreFacts) -> str | None:
-    """Before anything is sent."""
+    """The lock is lost; only before the job took its permit."""
     if facts.claimed or facts.has_lock:
         return None
     lock = facts.other_lock
-    who = f"{lock.operation} of {lock.holder} has it" if lock else "nobody has it"
-    return f"the operation lock was lost before the snapshot was sent: {who}"
+    holder = f"{lock.operation} of {lock.holder} holds it" if lock else "it is free"
+    return f"the operation lock was lost before the snapshot was sent: {holder}"
 
 
 # --- the job ------------------------------------------------------------------------------------
@@ -194,47 +196,49 @@ def preparation_late(facts: RestoreFacts) -> str | None:
     execution = facts.execution
     if execution is None or not facts.is_over(execution.prepared_at, PREPARATION):
         return None
-    return f"no job could be made within {_minutes(PREPARATION)}"
+    return f"no Job could be created within {_minutes(PREPARATION)}"
 
 
 def prepared(facts: RestoreFacts) -> str:
-    return f"is about to make {_job(facts)}"
+    return f"is about to create {_job(facts)}"
 
 
 def committed(facts: RestoreFacts) -> str:
-    return f"makes {_job(facts)}"
+    return f"creates {_job(facts)}"
 
 
 def job_foreign(facts: RestoreFacts) -> str | None:
     if facts.job is None or not facts.job.foreign:
         return None
-    return f"{_job(facts)} exists and does not belong to this restore: delete it"
+    return f"{_job(facts)} exists and is not owned by this restore: delete it"
 
 
 def job_exists(facts: RestoreFacts) -> str | None:
-    return None if facts.job is None else f"{_job(facts)} gets and checks the snapshot"
+    return None if facts.job is None else f"{_job(facts)} downloads and checks the snapshot"
 
 
 def reported_success(facts: RestoreFacts) -> str | None:
-    return _reported(facts, "Succeeded", "the servers took the snapshot")
+    return _reported(facts, "Succeeded", "the servers accepted the snapshot")
 
 
 def reported_doubt(facts: RestoreFacts) -> str | None:
-    message = _reported(facts, "Uncertain", "the job does not know whether the servers took it")
+    message = _reported(
+        facts, "Uncertain", "the Job cannot tell whether the servers accepted the snapshot"
+    )
     return None if message is None else f"{message}; {how_to_answer(facts)}"
 
 
 def reported_failure(facts: RestoreFacts) -> str | None:
-    return _reported(facts, "Failed", "the job failed")
+    return _reported(facts, "Failed", "the Job failed")
 
 
-def claimed_and_silent(facts: RestoreFacts) -> str | None:
+def claimed_without_report(facts: RestoreFacts) -> str | None:
     if not facts.claimed or not _job_is_over(facts):
         return None
     ended = "was deleted" if facts.job is None else "ended"
     return (
-        f"{_job(facts)} {ended} after it had begun to send the snapshot, and did not say how it "
-        f"went; {how_to_answer(facts)}"
+        f"{_job(facts)} {ended} after it started to send the snapshot, and reported no result; "
+        f"{how_to_answer(facts)}"
     )
 
 
@@ -251,15 +255,15 @@ def job_lost(facts: RestoreFacts) -> str | None:
 def job_ended(facts: RestoreFacts) -> str | None:
     if not _job_is_over(facts) or facts.job is None:
         return None
-    why = ": ".join(filter(None, (facts.job.reason, facts.job.message)))
-    detail = f" ({why})" if why else ""
-    return f"{_job(facts)} ended before it sent the snapshot{detail}: read its log"
+    cause = ": ".join(filter(None, (facts.job.reason, facts.job.message)))
+    detail = f" ({cause})" if cause else ""
+    return f"{_job(facts)} ended before it sent the snapshot{detail}: check its log"
 
 
 def job_runs(facts: RestoreFacts) -> str:
     if facts.claimed:
         return f"{_job(facts)} sends the snapshot"
-    return f"{_job(facts)} gets and checks the snapshot"
+    return f"{_job(facts)} downloads and checks the snapshot"
 
 
 def result_failed(facts: RestoreFacts) -> str | None:
@@ -270,7 +274,7 @@ def result_failed(facts: RestoreFacts) -> str | None:
 
 
 def result_succeeded(facts: RestoreFacts) -> str:
-    return "the data are back; the servers are restarted when all of them have them"
+    return "the data is restored; the servers are restarted when all of them have it"
 
 
 # --- afterwards ---------------------------------------------------------------------------------
@@ -279,11 +283,11 @@ def result_succeeded(facts: RestoreFacts) -> str:
 def abandoned(facts: RestoreFacts) -> str | None:
     if facts.answer != "Abandon":
         return None
-    return f"given up by {ACKNOWLEDGE}: what the data are is not proven"
+    return f"abandoned with {ACKNOWLEDGE}: the state of the data is not verified"
 
 
 def resumed(facts: RestoreFacts) -> str | None:
-    return f"goes on by {ACKNOWLEDGE}" if facts.answer == "Resume" else None
+    return f"resumed with {ACKNOWLEDGE}" if facts.answer == "Resume" else None
 
 
 def recovered(facts: RestoreFacts) -> str | None:
@@ -292,15 +296,15 @@ def recovered(facts: RestoreFacts) -> str | None:
 
 
 def accepted(facts: RestoreFacts) -> str | None:
-    """A user accepts the members as they are; servers that do not serve are not accepted."""
+    """A user accepts the current members. Servers that do not serve cannot be accepted."""
     verdict = facts.recovery
     if verdict is None or facts.answer != "Resume" or verdict.state not in ("Refused", "Astray"):
         return None
-    return f"accepted by {ACKNOWLEDGE} although {verdict.message}"
+    return f"accepted with {ACKNOWLEDGE} although {verdict.message}"
 
 
 def servers_sealed(facts: RestoreFacts) -> str | None:
-    """True only after longer than a simultaneous start takes."""
+    """All servers stay sealed for longer than a simultaneous start takes."""
     verdict, execution = facts.recovery, facts.execution
     if verdict is None or execution is None or verdict.state != "Sealed":
         return None
@@ -319,18 +323,16 @@ def recovery_blocked(facts: RestoreFacts) -> str | None:
 def recovering(facts: RestoreFacts) -> str:
     verdict = facts.recovery
     if verdict is None:
-        return "looks at the servers"
-    return (
-        "the servers start, and all are sealed still"
-        if verdict.state == "Sealed"
-        else verdict.message
-    )
+        return "checks the servers"
+    if verdict.state == "Sealed":
+        return "the servers are starting, and all are still sealed"
+    return verdict.message
 
 
 def unanswered(facts: RestoreFacts) -> str:
     if facts.foreign_answer:
         return (
-            f"{ACKNOWLEDGE}: {facts.foreign_answer} does not answer for this run; "
+            f"{ACKNOWLEDGE}: {facts.foreign_answer} is not valid for this restore; "
             f"{how_to_answer(facts)}"
         )
     return facts.status.message
@@ -340,13 +342,13 @@ def target_disposable(facts: RestoreFacts) -> str | None:
     done = facts.status.completion_time
     if not _is_disposable(facts) or done is None:
         return None
-    # cleanupAfterSeconds is no deadline: a pause does not restart it.
+    # A pause does not restart cleanupAfterSeconds, unlike the deadlines.
     if facts.now - done < timedelta(seconds=facts.spec.cleanup_after_seconds):
         return None
     return facts.status.message
 
 
-def disposable_leaves(facts: RestoreFacts) -> str | None:
+def disposable_exists(facts: RestoreFacts) -> str | None:
     return "" if _is_disposable(facts) else None
 
 
@@ -373,19 +375,19 @@ def _job(facts: RestoreFacts) -> str:
     return f"Job {facts.execution.job_name if facts.execution else ''}"
 
 
-def _reported(facts: RestoreFacts, how: str, message: str) -> str | None:
+def _reported(facts: RestoreFacts, outcome: str, message: str) -> str | None:
     report = facts.status.report
-    if facts.report != how or report is None:
+    if facts.report != outcome or report is None:
         return None
     return f"{message}: {report.message}" if report.message else message
 
 
 def how_to_answer(facts: RestoreFacts) -> str:
-    """Return the annotation that a user has to set."""
-    run = facts.execution.operation_id if facts.execution else facts.uid
+    """Return the annotation that the user has to set."""
+    operation_id = facts.execution.operation_id if facts.execution else facts.uid
     return (
-        f"look at the data, then annotate this object with {ACKNOWLEDGE}={run}/Resume to go on "
-        f"with them, or {run}/Abandon to give up"
+        f"check the data, then annotate this object with {ACKNOWLEDGE}={operation_id}/Resume to "
+        f"continue with this data, or {operation_id}/Abandon to end the restore as Failed"
     )
 
 

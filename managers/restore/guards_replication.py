@@ -1,7 +1,7 @@
 """Guards between the restore of the data and the restart: replication to all servers. Pure.
 
-managers.restore.server_recovery (judge_copies) evaluates the servers. Guards return the same as
-those of managers.restore.guards.
+managers.restore.server_recovery (judge_copies) evaluates the servers. Guards return messages as in
+managers.restore.guards.
 """
 
 from __future__ import annotations
@@ -12,33 +12,36 @@ from managers.restore.inputs import CONVERGENCE, RestoreFacts
 
 
 def data_spread(facts: RestoreFacts) -> str | None:
-    """The old connections of servers are unused, or there are none: sealed servers have none."""
+    """All servers have the data, or all are sealed and cannot replicate."""
     verdict = facts.recovery
     if facts.marked or verdict is None or verdict.state not in ("Spread", "Sealed"):
         return None
-    return f"{verdict.message}; asks for a restart of the servers"
+    return f"{verdict.message}; requests a restart of the servers"
 
 
 def spread_accepted(facts: RestoreFacts) -> str | None:
-    """A user accepts that a server may be lost; an earlier answer was to the state Unknown."""
+    """A user accepts that a server may be lost.
+
+    Only after the deadline: an earlier answer was given in state Unknown.
+    """
     message = _late(facts)
     if message is None or facts.answer != "Resume":
         return None
-    return f"asks for a restart of the servers by {RESTORE_ACKNOWLEDGE}, unproven: {message}"
+    return f"restarts the servers without verification, with {RESTORE_ACKNOWLEDGE}: {message}"
 
 
 def spread_blocked(facts: RestoreFacts) -> str | None:
-    """Replication should take seconds."""
+    """A server did not receive the data in time; replication takes seconds."""
     message = _late(facts)
     if message is None:
         return None
     return (
-        f"{message}; who is restarted without them may never get them: see what keeps it from "
-        f"them. Or {how_to_answer(facts)}"
+        f"{message}; a server that restarts without the data may never receive it: check its log "
+        f"and its disk. Or {how_to_answer(facts)}"
     )
 
 
-def still_spreads(facts: RestoreFacts) -> str | None:
+def still_spreading(facts: RestoreFacts) -> str | None:
     """A restore that is being deleted waits for replication, for a limited time."""
     execution = facts.execution
     if execution is None or not facts.same_target or facts.answer == "Abandon":

@@ -1,6 +1,6 @@
 """The observed state of a restore: the input of its state machine. Pure.
 
-Filled by managers.restore.observe. A part that a state does not need is None.
+Filled by managers.restore.observe. A part that a state does not need stays None.
 """
 
 from __future__ import annotations
@@ -18,27 +18,25 @@ from managers.jobs.status import JobSeen
 from managers.operation_lock.decide import restore_holder
 
 PREPARATION: Final = timedelta(minutes=30)
-"""From `preparedAt` on: no snapshot is sent after this."""
+"""Since `preparedAt`: no snapshot is sent later."""
 BOOTSTRAP: Final = timedelta(minutes=30)
-"""From `startTime` on: a fresh cluster that is not available by then fails the restore."""
+"""Since `startTime`: a fresh cluster that is not available by then fails the restore."""
 CONVERGENCE: Final = timedelta(minutes=2)
-"""How long servers may take to agree, and logins to work, before a user has to decide."""
+"""How long servers may take to converge, and logins to work, before a user has to decide."""
 
 Disposition = Literal["Resume", "Abandon"]
 Recovery = Literal[
     "Spreading", "Spread", "Restarting", "Sealed", "Leaderless", "Refused", "Astray", "Verified"
 ]
-"""Spreading: not every server has the new data yet. Spread: all have. Restarting: not all servers
-restarted since the restore. Sealed: some cannot unseal the data. Leaderless: not exactly one leads,
-or not all are of one cluster. Refused: the leader refuses to list the members. Astray: the members
-differ from the spec. Verified: the servers match the spec."""
+"""Spreading: not every server has the new data yet. Spread: every server has it. Restarting: not
+all servers restarted since the restore. Sealed: all servers are sealed. Leaderless: there is not
+exactly one leader, or the servers report different cluster IDs. Refused: the leader does not list
+the members. Astray: the members differ from the spec. Verified: the servers match the spec."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreFailure(GuardReason):
-    """Why something cannot be done: a reason of contracts.conditions.reasons_restore, and a
-    message.
-    """
+    """Why a step fails: a reason of contracts.conditions.reasons_restore, and a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +51,14 @@ class ExpectedSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotSource:
-    """The location of the snapshot: an OpenBaoBackup resolved to store and key."""
+    """The location of the snapshot: store and key, also if the spec names an OpenBaoBackup."""
 
     key: str
     store: BackupTarget
     expected: ExpectedSnapshot = field(default_factory=ExpectedSnapshot)
     any_cluster_id: bool = False
-    """The servers may have another cluster id than the snapshot, without a user having named it."""
+    """The cluster id of the servers may differ from that of the snapshot, without
+    `expectedClusterID`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class RestoreTarget:
 
     uid: str
     origin: str = ""
-    """UID of the restore that created it; "" for all others."""
+    """UID of the restore that created it; "" for any other cluster."""
     terminating: bool = False
     paused: bool = False
     resumed: datetime | None = None
@@ -79,14 +78,14 @@ class RestoreTarget:
     lock: OperationLock | None = None
     restored: RestoreStatus | None = None
     trouble: RestoreFailure | None = None
-    """Why no job can ever be created for it: no login, a refused image, an invalid spec."""
+    """Why no Job can ever be created for it: no login, a rejected image, an invalid spec."""
     hindrance: RestoreFailure | None = None
-    """Why none can be created now."""
+    """Why no Job can be created now."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryVerdict:
-    """The state of the servers since the data were replaced."""
+    """The state of the servers after the data was replaced."""
 
     state: Recovery
     message: str
@@ -110,11 +109,11 @@ class RestoreFacts:
     answer: Disposition | None = None
     """The decision of a user, from the annotation."""
     foreign_answer: str = ""
-    """An annotation that is not for this run; used in the message."""
+    """The annotation, if it is not valid for this restore; used in the message."""
 
     @property
     def execution(self) -> Execution | None:
-        """The record of the execution; None before it is stored."""
+        """The execution in the status; None before it is stored."""
         return self.status.execution
 
     @property
@@ -126,7 +125,7 @@ class RestoreFacts:
     def has_lock(self) -> bool:
         """Whether this restore holds the lock of the cluster.
 
-        Names can be reused: a restore that stored the epoch of its lock holds no other one.
+        Names can be reused, so a restore that stored the epoch of its lock holds only that lock.
         """
         lock = self.target.lock if self.target else None
         if lock is None or lock.operation != "Restore" or lock.holder != self.holder:
@@ -141,20 +140,20 @@ class RestoreFacts:
 
     @property
     def may_override(self) -> bool:
-        """Whether the spec allows to override the present holder of the lock."""
+        """Whether the spec allows the restore to override the current lock."""
         lock = self.other_lock
         requested = self.spec.force and self.spec.override_operation_lock
         return requested and lock is not None and lock.operation != "Restore"
 
     @property
     def same_target(self) -> bool:
-        """Whether the cluster is still the one that the execution names."""
+        """Whether the cluster is still the one in the execution."""
         uid = self.execution.target_uid if self.execution else ""
         return self.target is not None and self.target.uid == uid
 
     @property
     def marked(self) -> bool:
-        """Whether the cluster has been told to restart its servers for this restore."""
+        """Whether a restart of the servers was requested for this restore."""
         restored = self.target.restored if self.target else None
         return restored is not None and restored.uid == self.uid
 
@@ -165,14 +164,14 @@ class RestoreFacts:
 
     @property
     def report(self) -> Literal["Succeeded", "Failed", "Uncertain"] | None:
-        """The result that the job of the execution reported; reports of other jobs are ignored."""
+        """The result that the Job of the execution reported; reports of other Jobs are ignored."""
         report, execution = self.status.report, self.execution
         if report is None or execution is None or not execution.job_uid:
             return None
         if report.job_uid != execution.job_uid:
             return None
         if report.outcome == "Failed" and self.claimed and not report.untouched:
-            # An unexpected failure of the job does not show whether the servers changed.
+            # After an unexpected failure of the Job it is unknown whether the data changed.
             return "Uncertain"
         return report.outcome
 
@@ -184,5 +183,5 @@ class RestoreFacts:
         return since is not None and self.now - self.counted_from(since) >= period
 
     def counted_from(self, moment: datetime) -> datetime:
-        """Return from when a period is counted that began at a moment."""
+        """Return the start of a period that began at this time; a later pause moves it."""
         return counted_from(moment, self.target.resumed if self.target else None)

@@ -1,6 +1,6 @@
-"""Reads the facts about a restore: from caches, and by name what no cache holds.
+"""Reads the facts about a restore: from caches, and from the API server if no cache has them.
 
-Reads only what the present state of the restore needs. Raises what runtime.client.client raises.
+Reads only what the current state of the restore needs. Raises what runtime.client.client raises.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from managers.restore.inputs import (
     SnapshotSource,
 )
 from managers.restore.server_recovery import ServerSight, judge, judge_copies
-from managers.restore.source import backup_of, backup_source, inline_source, spec_trouble
+from managers.restore.source import backup_of, backup_source, inline_source, spec_failure
 from managers.restore.state_machine import REPLACED
 from runtime.apply.ownership import Owner
 from runtime.cache.cache import Cache
@@ -44,7 +44,7 @@ ANSWERS: Final[dict[str, Disposition]] = {"Resume": "Resume", "Abandon": "Abando
 
 @dataclass(frozen=True, slots=True)
 class RestoreObservation:
-    """The facts, and the records that actions need."""
+    """The facts, and the objects that the actions need."""
 
     live: Object
     facts: RestoreFacts
@@ -81,8 +81,8 @@ class RestoreObserver:
             else target_of(live_cluster, cluster, self.clock.now()),
             **answer_of(live),
         )
-        held = target_paused(facts) is not None and not is_terminating(live)
-        if restore.status.phase in ENDED or held:
+        paused = target_paused(facts) is not None and not is_terminating(live)
+        if restore.status.phase in ENDED or paused:
             return RestoreObservation(live, facts, cluster)
         facts = await self._with_job(key, facts)
         if facts.target is None or cluster is None:
@@ -96,7 +96,7 @@ class RestoreObserver:
         cached = self.clusters.get(key)
         if cached is not None:
             return cached
-        # A new cluster may not be in the cache yet, and its absence would fail the restore.
+        # A new cluster may not be in the cache yet; without this read the restore would fail.
         try:
             return await self.client.get(CLUSTERS, key)
         except NotFound:
@@ -105,7 +105,7 @@ class RestoreObserver:
     def _source(
         self, key: ObjectKey, restore: OpenBaoRestore, cluster: OpenBaoCluster | None
     ) -> SnapshotSource | RestoreFailure:
-        source = spec_trouble(restore, cluster) or inline_source(restore)
+        source = spec_failure(restore, cluster) or inline_source(restore)
         if source is not None:
             return source
         name = restore.spec.source.backup or ""
@@ -126,7 +126,7 @@ class RestoreObserver:
     async def _with_job_template(
         self, cluster: OpenBaoCluster, facts: RestoreFacts
     ) -> tuple[RestoreFacts, JobTemplate | None]:
-        """Get the job template; only with the lock, which the account of the job depends on."""
+        """Get the job template. Only with the lock: the account of the job depends on it."""
         execution, target = facts.execution, facts.target
         needed = execution is None or (execution.stage == "Committed" and facts.job is None)
         if not needed or not facts.has_lock or target is None:
@@ -163,7 +163,7 @@ def owner_of(cluster: OpenBaoCluster) -> Owner:
 
 
 def target_of(live: Object, cluster: OpenBaoCluster | None, now: datetime) -> RestoreTarget:
-    """Read a cluster; one with an invalid spec gets no job."""
+    """Read a cluster. For a cluster with an invalid spec no Job is created."""
     uid, origin = uid_of(live), annotations_of(live).get(labels.RESTORE_ORIGIN, "")
     if cluster is None:
         name = key_of(live).name
@@ -180,7 +180,8 @@ def target_of(live: Object, cluster: OpenBaoCluster | None, now: datetime) -> Re
         resumed=resumed_at(cluster, now),
         initialized=bool(status.initialized),
         available=any(
-            one.type == "Available" and one.status == "True" for one in status.conditions
+            condition.type == "Available" and condition.status == "True"
+            for condition in status.conditions
         ),
         upgrading=upgrade_unfinished(status),
         lock=status.operation_lock,
@@ -189,19 +190,22 @@ def target_of(live: Object, cluster: OpenBaoCluster | None, now: datetime) -> Re
 
 
 def with_obstacle(target: RestoreTarget, outcome: Wait | Blocked) -> RestoreTarget:
-    """Return the target with the obstacle to its job, as a reason of this kind."""
-    lasting = isinstance(outcome, Blocked)
-    fallback = "ExecutorUnavailable" if lasting else "ExecutorPending"
+    """Return the target with the outcome that prevents its Job, as a reason of a restore."""
+    permanent = isinstance(outcome, Blocked)
+    fallback = "ExecutorUnavailable" if permanent else "ExecutorPending"
     reason = outcome.reason if outcome.reason in RESTORE_REASONS else fallback
-    trouble = RestoreFailure(reason, outcome.message)
-    return replace(target, trouble=trouble) if lasting else replace(target, hindrance=trouble)
+    failure = RestoreFailure(reason, outcome.message)
+    return replace(target, trouble=failure) if permanent else replace(target, hindrance=failure)
 
 
 def answer_of(live: Object) -> dict[str, Any]:
-    """Return the decision of a user: `<operationID>/Resume` or `/Abandon`, for this run."""
+    """Return the decision of a user from the annotation: `<operationID>/Resume` or `/Abandon`.
+
+    An annotation for another operation is returned as `foreign_answer`.
+    """
     text = annotations_of(live).get(labels.RESTORE_ACKNOWLEDGE, "")
-    run, _, disposition = text.partition("/")
-    if run == uid_of(live) and disposition in ANSWERS:
+    operation_id, _, disposition = text.partition("/")
+    if operation_id == uid_of(live) and disposition in ANSWERS:
         return {"answer": ANSWERS[disposition]}
     return {"foreign_answer": text}
 

@@ -1,7 +1,7 @@
-"""The reconciler of restores: observe, decide, act, write, until nothing is left to do at once.
+"""The reconciler of restores: observe, decide, act and write, until the restore has to wait.
 
-Guarantees: one status write per decision, conditional on the observed resource version; no snapshot
-is ever opened or sent from here; a finished restore costs no request.
+Guarantees: one status write per decision, conditional on the observed resource version; the
+operator never opens or sends a snapshot; a finished restore causes no requests.
 """
 
 from __future__ import annotations
@@ -29,66 +29,67 @@ from runtime.types import Object, ObjectKey, Request, key_of
 
 FINALIZER: Final = "openbao.org/openbaorestore-finalizer"
 STEPS: Final = 16
-"""More than any restore takes in one pass; stops a loop in the state machine."""
+"""More than any restore needs in one pass; stops a loop in the state machine."""
 SOON: Final = 1.0
 UNFINISHED: Final = Wait("RestoreRunning", "there is more to do", SOON)
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreRun:
-    """The parts of a restore. `leaving`: it is being deleted."""
+    """The parts of a restore. `deleting`: it is being deleted."""
 
     observer: RestoreObserver
     actions: RestoreActions
     reporter: RestoreReporter
     statuses: StatusClient
-    leaving: bool = False
+    deleting: bool = False
 
     async def observe(self, live: Object) -> RestoreObservation | Outcome:
         """Read the facts about a restore with a valid spec."""
         try:
             restore = OpenBaoRestore.from_object(live)
         except InvalidRestoreError as invalid:
-            # Without a valid spec its cluster is unknown: it never held a lock.
-            return Done() if self.leaving else Blocked("InvalidSpec", str(invalid))
+            # A restore with an invalid spec never held a lock.
+            return Done() if self.deleting else Blocked("InvalidSpec", str(invalid))
         return await self.observer.observe(live, restore)
 
-    def decide(self, seen: RestoreObservation) -> RestoreDecision:
+    def decide(self, observation: RestoreObservation) -> RestoreDecision:
         """Choose the transition."""
-        return decide(seen.facts, leaving=self.leaving)
+        return decide(observation.facts, deleting=self.deleting)
 
     async def act(
-        self, seen: RestoreObservation, decision: RestoreDecision
+        self, observation: RestoreObservation, decision: RestoreDecision
     ) -> Acted[RestoreObservation, RestoreFacts]:
         """Carry out the action of a transition."""
-        row = decision.row
-        if row.to in ("End", "Completed"):
-            await self.actions.release_job(seen)
-        ending = await self.actions.carry_out(row.action, seen) if row.action else None
+        transition = decision.row
+        if transition.to in ("End", "Completed"):
+            await self.actions.release_job(observation)
+        action = transition.action
+        ending = await self.actions.carry_out(action, observation) if action else None
         if isinstance(ending, RestoreFailure):
-            return Acted(seen, refused(seen.facts, ending))
-        return Acted(seen, decision, ending)
+            return Acted(observation, refused(observation.facts, ending))
+        return Acted(observation, decision, ending)
 
     async def write(
-        self, seen: RestoreObservation, decision: RestoreDecision
+        self, observation: RestoreObservation, decision: RestoreDecision
     ) -> tuple[Object, Outcome | None]:
         """Write the next status and report the change."""
-        before = seen.facts.status
-        generation = int(seen.live["metadata"].get("generation") or 0)
-        after = next_status(seen.facts, decision, generation)
-        # If the job took its permit meanwhile, this decision is outdated.
+        before = observation.facts.status
+        generation = int(observation.live["metadata"].get("generation") or 0)
+        after = next_status(observation.facts, decision, generation)
+        # The optimistic lock fails if the job took its permit meanwhile.
         written = await self.statuses.apply_if_changed(
-            seen.live, own_part(after.to_object()), optimistic_lock=True
+            observation.live, own_part(after.to_object()), optimistic_lock=True
         )
-        if written is not seen.live:
-            key = ObjectKey(key_of(seen.live).namespace, seen.facts.spec.cluster)
+        if written is not observation.live:
+            key = ObjectKey(key_of(observation.live).namespace, observation.facts.spec.cluster)
             self.reporter.changed(written, key, before, after)
-        goes_on = decision.row.to is not None or decision.row.action
-        return written, None if goes_on else _outcome(seen, decision)
+        continues = decision.row.to is not None or decision.row.action
+        return written, None if continues else _outcome(observation, decision)
 
     async def after_conflict(self, live: Object, conflict: Conflict) -> Outcome:
-        """End the pass: perhaps the job took its permit, and the next one decides on that."""
-        return Wait("RestoreRunning", "the restore changed while it was looked at", SOON)
+        """End the pass: the job may have taken its permit, so the next pass decides again."""
+        return Wait("RestoreRunning", "the restore changed during the reconcile", SOON)
 
 
 class RestoreReconciler:
@@ -118,16 +119,16 @@ class RestoreReconciler:
         return await advance(self._run, live, STEPS, UNFINISHED)
 
     async def _cleanup(self, live: Object) -> Outcome:
-        return await advance(replace(self._run, leaving=True), live, STEPS, UNFINISHED)
+        return await advance(replace(self._run, deleting=True), live, STEPS, UNFINISHED)
 
 
 def _outcome(observation: RestoreObservation, decision: RestoreDecision) -> Outcome:
-    """Return when to run again, if no event comes before."""
-    row = decision.row
-    if row.blocked:
-        return Blocked(decision.reason, decision.message, row.after)
-    if row.after is not None:
-        return Wait(decision.reason, decision.message, row.after)
+    """Return when to reconcile again if no event triggers it earlier."""
+    transition = decision.row
+    if transition.blocked:
+        return Blocked(decision.reason, decision.message, transition.after)
+    if transition.after is not None:
+        return Wait(decision.reason, decision.message, transition.after)
     return Done(cleanup_due(observation))
 
 

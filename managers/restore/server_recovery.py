@@ -1,6 +1,7 @@
-"""The state of the servers since their data were replaced: observations and verdicts.
+"""The state of the servers after their data was replaced: observations and verdicts.
 
-`judge` is pure. managers.cluster provides the observations: it has pods and logins.
+`judge` and `judge_copies` are pure. managers.cluster provides the observations: it has the pods and
+logins.
 """
 
 from __future__ import annotations
@@ -17,30 +18,30 @@ from runtime.apply.ownership import Owner
 
 @dataclass(frozen=True, slots=True)
 class ServerSeen:
-    """One server of the cluster spec, as observed."""
+    """The observed state of one server of the cluster spec."""
 
     name: str
     present: bool = False
     """Its pod exists and is not terminating."""
     restarted: bool = False
-    """Its pod was created since the data were replaced."""
+    """Its pod was created after the data was replaced."""
     ready: bool = False
     health: ServerHealth | None = None
-    """None: it did not answer, or was not asked."""
+    """None: it did not answer, or was not queried."""
     led: bool = True
-    """It knows the leader. Until then a standby serves no requests."""
+    """It knows the leader. A standby that does not know the leader serves no requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServersSeen:
-    """All servers, and the members that their leader reports."""
+    """All servers, and the raft members that their leader reports."""
 
     servers: Sequence[ServerSeen]
     voters: frozenset[str]
-    """Names of the servers that should be voters."""
+    """Names of the servers that must be voters."""
     members: Sequence[Member] | None = None
     refused: str = ""
-    """Why the leader does not list its members; "" when it does, or without a login."""
+    """Why the leader refused to list its members; "" if it listed them, or without a login."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,53 +56,55 @@ class CopySeen:
 
 @dataclass(frozen=True, slots=True)
 class CopiesSeen:
-    """The copies of all desired or present servers, compared with that of their leader."""
+    """The copies of all desired or existing servers, and the raft index of their leader."""
 
     copies: Sequence[CopySeen]
     leader: str = ""
     """Name of the leader; "" if there is not exactly one."""
     reached: int | None = None
-    """Raft index of the leader before the others were read; None: unknown."""
+    """Raft index of the leader, read before the indexes of the others; None: unknown."""
 
 
 class ServerSight(Protocol):
     """Reads the state of servers; implemented by managers.cluster."""
 
     async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> CopiesSeen:
-        """Read the raft progress of all servers, desired or present. This needs no login.
+        """Read the raft progress of all servers, desired or existing. This needs no login.
 
-        Raises what the API server may raise; a server that does not answer is no error.
+        Raises errors of the API server; a server that does not answer is not an error.
         """
         ...
 
     async def look(self, cluster: OpenBaoCluster, owner: Owner, restore: str) -> ServersSeen:
         """Read the servers of the cluster spec. `restore`: UID of the restore.
 
-        Raises what the API server may raise; a server that does not answer is no error.
+        Raises errors of the API server; a server that does not answer is not an error.
         """
         ...
 
 
 def judge_copies(observed: CopiesSeen) -> RecoveryVerdict:
-    """Return whether every server has the data of the leader, so that all may be restarted.
+    """Return whether every server has the data of the leader, so that all can be restarted.
 
-    The restored data hold another keyring for the connections between servers than the one in
-    memory, and a server reads it when it starts. A server that restarts without the new data could
-    never replicate them from the others. A leader that installed a snapshot continues from a higher
-    index than any server had before (raft, Restore): a server at that index has the new data.
+    The restored data contains other keys for the connections between servers than those in memory,
+    and a server reads the keys only when it starts. A server that restarts without the new data
+    could never replicate it from the others. A leader that installed a snapshot continues from a
+    higher index than any server had before (raft, Restore), so a server at that index has the new
+    data.
     """
-    sealed = [one.name for one in observed.copies if one.sealed]
+    sealed = [copy.name for copy in observed.copies if copy.sealed]
     if sealed and len(sealed) == len(observed.copies):
         return _all_sealed(sealed)
     if not observed.leader or observed.reached is None:
-        return RecoveryVerdict("Spreading", "not exactly one server says that it leads")
-    late = [
-        one.name for one in observed.copies if one.index is None or one.index < observed.reached
+        return RecoveryVerdict("Spreading", "the servers do not report exactly one leader")
+    behind = [
+        copy.name for copy in observed.copies if copy.index is None or copy.index < observed.reached
     ]
-    if late:
+    if behind:
         return RecoveryVerdict(
             "Spreading",
-            f"waits until these have the data of {observed.leader}, which leads: {', '.join(late)}",
+            f"waits until these servers have the data of the leader {observed.leader}: "
+            f"{', '.join(behind)}",
         )
     return RecoveryVerdict("Spread", f"all {len(observed.copies)} servers have the new data")
 
@@ -109,16 +112,22 @@ def judge_copies(observed: CopiesSeen) -> RecoveryVerdict:
 def judge(observed: ServersSeen, *, fresh: bool) -> RecoveryVerdict:
     """Return the verdict on the servers. `fresh`: the cluster was created for this restore.
 
-    A fresh cluster has the logins of the cluster that the snapshot was taken from, so its members
-    are not read: it has one server, which is identified by its cluster.
+    A fresh cluster has the logins of the cluster from which the snapshot was taken, so the operator
+    cannot read its members. It has one server, which its cluster id identifies.
     """
-    answers = [one for one in observed.servers if one.health is not None]
-    sealed = [one.name for one in answers if one.health is not None and one.health.sealed]
-    if sealed and len(sealed) == len(answers):
+    healths = {server.name: server.health for server in observed.servers if server.health}
+    sealed = [name for name, health in healths.items() if health.sealed]
+    if sealed and len(sealed) == len(healths):
         return _all_sealed(sealed)
-    done = [one for one in observed.servers if one.present and one.restarted and one.ready]
-    if len(done) < len(observed.servers):
-        message = f"{len(done)} of {len(observed.servers)} servers were restarted and are ready"
+    restarted = [
+        server
+        for server in observed.servers
+        if server.present and server.restarted and server.ready
+    ]
+    if len(restarted) < len(observed.servers):
+        message = (
+            f"{len(restarted)} of {len(observed.servers)} servers were restarted and are ready"
+        )
         return RecoveryVerdict("Restarting", message)
     return _agreement(observed) or _membership(observed, fresh=fresh)
 
@@ -126,27 +135,29 @@ def judge(observed: ServersSeen, *, fresh: bool) -> RecoveryVerdict:
 def _all_sealed(names: Sequence[str]) -> RecoveryVerdict:
     return RecoveryVerdict(
         "Sealed",
-        f"{', '.join(names)}: sealed, because the data are of another seal than spec.unseal: "
-        "give the servers the seal of the snapshot and delete the pods one by one",
+        f"{', '.join(names)}: sealed, because spec.unseal is not the seal of the restored data; "
+        "configure the seal of the snapshot, then delete the pods one by one",
     )
 
 
 def _agreement(observed: ServersSeen) -> RecoveryVerdict | None:
-    """Return why not all serve, one leads and all are of one cluster; None if they do."""
-    silent = [one.name for one in observed.servers if one.health is None]
+    """Return why the servers do not serve as one cluster with one leader; None if they do."""
+    silent = [server.name for server in observed.servers if server.health is None]
     if silent:
-        return RecoveryVerdict("Leaderless", f"{', '.join(silent)}: no answer about its health")
-    healths = [one.health for one in observed.servers if one.health is not None]
+        return RecoveryVerdict("Leaderless", f"{', '.join(silent)}: does not answer sys/health")
+    healths = [server.health for server in observed.servers if server.health is not None]
     if any(health.sealed or not health.initialized for health in healths):
         return RecoveryVerdict("Restarting", "not every server is unsealed")
     leaders = sum(not health.standby for health in healths)
     if leaders != 1:
-        return RecoveryVerdict("Leaderless", f"{leaders} servers say that they lead")
-    lost = [one.name for one in observed.servers if not one.led]
-    if lost:
-        return RecoveryVerdict("Leaderless", f"{', '.join(lost)}: does not know yet who leads")
+        return RecoveryVerdict("Leaderless", f"{leaders} servers report that they are the leader")
+    leaderless = [server.name for server in observed.servers if not server.led]
+    if leaderless:
+        return RecoveryVerdict(
+            "Leaderless", f"{', '.join(leaderless)}: does not know the leader yet"
+        )
     if len({health.cluster_id for health in healths}) != 1:
-        return RecoveryVerdict("Leaderless", "the servers are not all of one cluster yet")
+        return RecoveryVerdict("Leaderless", "the servers report different cluster IDs")
     return None
 
 
@@ -157,24 +168,24 @@ def _membership(observed: ServersSeen, *, fresh: bool) -> RecoveryVerdict:
     if observed.refused:
         return RecoveryVerdict(
             "Refused",
-            "the leader does not tell the operator who its members are since the restore: "
+            "since the restore the leader does not let the operator list its members: "
             f"{observed.refused}",
         )
     if observed.members is None:
         return RecoveryVerdict(
-            "Verified", f"{ready}; their members were not asked for, without a login"
+            "Verified", f"{ready}; without a login the operator did not check their members"
         )
     voters = frozenset(member.node_id for member in observed.members if member.voter)
-    everybody = frozenset(member.node_id for member in observed.members)
-    expected = frozenset(one.name for one in observed.servers)
-    if voters == observed.voters and everybody == expected:
-        return RecoveryVerdict("Verified", f"{ready} and on their {len(everybody)} members")
+    members = frozenset(member.node_id for member in observed.members)
+    expected = frozenset(server.name for server in observed.servers)
+    if voters == observed.voters and members == expected:
+        return RecoveryVerdict("Verified", f"{ready} and on their {len(members)} members")
     return RecoveryVerdict(
         "Astray",
-        f"the leader counts {_names(everybody)} as members ({_names(voters)} with a vote), and "
-        f"the spec wants {_names(expected)} ({_names(observed.voters)} with a vote)",
+        f"the leader lists {_names(members)} as members (voters: {_names(voters)}), and the spec "
+        f"requires {_names(expected)} (voters: {_names(observed.voters)})",
     )
 
 
 def _names(names: frozenset[str]) -> str:
-    return ", ".join(sorted(names)) or "nobody"
+    return ", ".join(sorted(names)) or "none"

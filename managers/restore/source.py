@@ -1,7 +1,7 @@
 """Resolves the snapshot of a restore: its location and expected properties. Pure.
 
-Called by managers.restore.observe with objects of the API server, which may be older than its
-validation rules.
+Called by managers.restore.observe with stored objects, which may be older than the validation
+rules of the API server.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from managers.restore.inputs import ExpectedSnapshot, RestoreFailure, SnapshotSo
 from runtime.types import Object
 
 UNAVAILABLE = "SnapshotUnavailable"
-OF_ANOTHER = "SnapshotOfAnotherCluster"
+OTHER_CLUSTER = "SnapshotOfAnotherCluster"
 _AT = "spec.source.backup"
 
 
-def spec_trouble(restore: OpenBaoRestore, cluster: OpenBaoCluster | None) -> RestoreFailure | None:
-    """Validate the spec by the rules of the API and by what its cluster requires of stores."""
+def spec_failure(restore: OpenBaoRestore, cluster: OpenBaoCluster | None) -> RestoreFailure | None:
+    """Validate the spec against the rules of the API and those of its cluster for stores."""
     if (restore.metadata.generation or 0) > 1:
         return RestoreFailure(
-            "InvalidSpec", "spec: was changed after it was made; make another OpenBaoRestore"
+            "InvalidSpec", "spec: was changed after its creation; create another OpenBaoRestore"
         )
-    broken: Iterable[Violation] = restore_violations(restore)
-    if not broken and cluster is not None:
-        broken = hardened_violations(restore, cluster)
-    message = "; ".join(str(one) for one in broken)
+    violations: Iterable[Violation] = restore_violations(restore)
+    if not violations and cluster is not None:
+        violations = hardened_violations(restore, cluster)
+    message = "; ".join(str(violation) for violation in violations)
     return RestoreFailure("InvalidSpec", message) if message else None
 
 
 def inline_source(restore: OpenBaoRestore) -> SnapshotSource | None:
-    """Return the store and key in the spec itself; None when it names a backup."""
+    """Return the store and key from the spec; None if it names a backup."""
     source = restore.spec.source
     if source.target is None or source.key is None:
         return None
@@ -43,7 +43,7 @@ def inline_source(restore: OpenBaoRestore) -> SnapshotSource | None:
 
 
 def backup_of(restore: OpenBaoRestore, live: Object | None) -> OpenBaoBackup | RestoreFailure:
-    """Read the backup that the spec names, or return why it has no snapshot to restore."""
+    """Read the backup that the spec names, or return why it has no snapshot."""
     name = restore.spec.source.backup
     if live is None:
         return RestoreFailure(
@@ -60,7 +60,7 @@ def backup_of(restore: OpenBaoRestore, live: Object | None) -> OpenBaoBackup | R
         )
     if status.phase != "Completed" or status.snapshot is None or not status.snapshot.key:
         return RestoreFailure(
-            UNAVAILABLE, f"{_AT}: OpenBaoBackup {name} holds no snapshot: {status.message}"
+            UNAVAILABLE, f"{_AT}: OpenBaoBackup {name} has no snapshot: {status.message}"
         )
     return backup
 
@@ -72,15 +72,16 @@ def backup_source(
     snapshot = backup.status.snapshot
     key = snapshot.key if snapshot else None
     if snapshot is None or not key:
-        return RestoreFailure(UNAVAILABLE, f"{_AT}: OpenBaoBackup holds no snapshot")
+        return RestoreFailure(UNAVAILABLE, f"{_AT}: the OpenBaoBackup has no snapshot")
     refusal = _of_another_cluster(restore, backup, snapshot.cluster_id or "")
     if refusal:
-        return RestoreFailure(OF_ANOTHER, refusal)
+        return RestoreFailure(OTHER_CLUSTER, refusal)
     if origin is None or origin.spec.backup is None:
         return RestoreFailure(
             UNAVAILABLE,
-            f"{_AT}: OpenBaoCluster {backup.spec.cluster}, whose spec.backup says where its "
-            f"snapshots are, is gone or has none: set source.target, and source.key to {key}",
+            f"{_AT}: the store of the snapshot is unknown, because OpenBaoCluster "
+            f"{backup.spec.cluster} does not exist or has no spec.backup: set source.target, and "
+            f"source.key to {key}",
         )
     requested = _expected(restore)
     expected = ExpectedSnapshot(
@@ -90,14 +91,14 @@ def backup_source(
         size=requested.size or snapshot.size or 0,
     )
     store = origin.spec.backup.target
-    return SnapshotSource(key, store, expected, any_cluster_id=_may_be_anew(restore, backup))
+    return SnapshotSource(key, store, expected, any_cluster_id=_may_be_recreated(restore, backup))
 
 
-def _may_be_anew(restore: OpenBaoRestore, backup: OpenBaoBackup) -> bool:
-    """Return whether the servers may be newer than the snapshot, and have another cluster id.
+def _may_be_recreated(restore: OpenBaoRestore, backup: OpenBaoBackup) -> bool:
+    """Return whether the cluster may be newer than the snapshot and have another cluster id.
 
-    A cluster that was recreated has the name of the backup's cluster; one that the restore creates
-    holds no data that could be lost.
+    A recreated cluster has the name of the backup's cluster. A cluster that the restore creates has
+    no data to lose.
     """
     spec = restore.spec
     return backup.spec.cluster == spec.cluster or spec.cluster_template is not None
@@ -106,20 +107,21 @@ def _may_be_anew(restore: OpenBaoRestore, backup: OpenBaoBackup) -> bool:
 def _of_another_cluster(restore: OpenBaoRestore, backup: OpenBaoBackup, snapshot_id: str) -> str:
     """Return why the backup may not be restored into the cluster of the restore; "" if it may.
 
-    It compares the two objects, so a user has to name another cluster explicitly. The job compares
-    an id that no object has with the manifest.
+    It compares the two objects, so the user must name another cluster explicitly. The job compares
+    the cluster id of the servers, which no object has, with the manifest.
     """
     spec, source = restore.spec, restore.spec.source
-    if spec.force or _may_be_anew(restore, backup):
+    if spec.force or _may_be_recreated(restore, backup):
         return ""
     named = source.expected_cluster_id or ""
     if named and named == (snapshot_id or named):
         return ""
     detail = f", and spec.source.expectedClusterID is {named}" if named else ""
     return (
-        f"{_AT}: OpenBaoBackup {source.backup} is of OpenBaoCluster {backup.spec.cluster} and "
-        f"spec.cluster is {spec.cluster}{detail}: choose a backup of {spec.cluster}; or, to "
-        f"replace all data of {spec.cluster} by those of {backup.spec.cluster}, set "
+        f"{_AT}: OpenBaoBackup {source.backup} is a backup of OpenBaoCluster "
+        f"{backup.spec.cluster}, but spec.cluster is {spec.cluster}{detail}: choose a backup of "
+        f"{spec.cluster}; or, to replace all data of {spec.cluster} with that of "
+        f"{backup.spec.cluster}, set "
         f"spec.source.expectedClusterID to {snapshot_id or 'the id of that cluster'}"
     )
 

@@ -2,21 +2,22 @@
 
 | state | meaning |
 |---|---|
-| New | nothing is decided |
+| New | nothing is decided yet |
 | Validating | the cluster, the lock and the spec are checked; nothing is reserved |
 | Prepared | the execution is stored: the cluster and the lock |
 | Committed | the decision to create a Job is stored |
 | Created | the UID of the Job is stored; from now on it may take its submission permit |
 | TerminalObserved | the result of the Job is stored |
-| Recovering | the data are new: they replicate, servers restart, members are verified |
-| Unknown | it is unknown whether the servers took the snapshot: a user decides |
+| Recovering | the data is restored: it replicates, servers restart, members are verified |
+| Unknown | it is unknown whether the servers accepted the snapshot: a user decides |
 | Ended | Completed or Failed |
 
-In each state the first transition whose guard returns a message applies. Its action is carried out,
-then the next state is written, with the observed resource version as precondition: the permit of
-the job (`baoctl.jobs.restore`) and every step here exclude each other. A crash between the two
-repeats the action, which is safe; nothing is ever sent twice, because the job may take the permit
-only once, and only while its own UID is in the execution of a restore in state Created.
+In each state the first transition whose guard returns a message applies. The reconciler carries out
+its action, then writes the next state with the observed resource version as precondition. The job
+takes its permit (`baoctl.jobs.restore`) in the same way, so a permit and a step of the operator
+exclude each other. After a crash between action and write the action is repeated, which is safe.
+The snapshot is never sent twice: the job can take the permit only once, and only while its own UID
+is in the execution of a restore in state Created.
 """
 
 from __future__ import annotations
@@ -59,15 +60,15 @@ Next = Literal[
 Action = Literal[
     "", "make-target", "take-lock", "make-job", "mark-target", "settle", "release", "remove"
 ]
-"""take-lock also overrides, if the spec requests it. mark-target requests a restart of the servers,
-settle records that they restarted. release releases the lock, remove deletes the fresh cluster."""
+"""take-lock also overrides, if the spec requests it. mark-target requests a restart of the servers;
+settle records that they restarted. release releases the lock; remove deletes the fresh cluster."""
 
 REPLACED: Final[tuple[State, ...]] = ("TerminalObserved", "Recovering")
-"""The data are new, or a user confirmed it."""
+"""The data was replaced, or a user confirmed that it was."""
 LOCK_RECHECK: Final = 5.0
 JOB_RECHECK: Final = 5.0
 SERVERS_RECHECK: Final = 2.0
-PERSON_RECHECK: Final = 30.0
+USER_RECHECK: Final = 30.0
 
 
 RestoreDecision = TransitionDecision[RestoreFacts]
@@ -91,7 +92,7 @@ def _waits(at: State, when: Guard, reason: str, after: float) -> RestoreTransiti
 
 
 def _before_sending(at: State) -> tuple[RestoreTransition, ...]:
-    """Failures before the job has taken its permit, with or without a Job."""
+    """Failures before the job takes its permit, with or without a Job."""
     return (
         _fails(at, guards.target_changed, "TargetIdentityMismatch"),
         _fails(at, guards.lock_lost, "OperationLockLost"),
@@ -99,16 +100,16 @@ def _before_sending(at: State) -> tuple[RestoreTransition, ...]:
 
 
 def _keeps_lock(at: State, reason: str) -> tuple[RestoreTransition, ...]:
-    """Keep or retake the lock after the data were replaced."""
+    """Keep or retake the lock after the data was replaced."""
     return (
-        _waits(at, guards.lock_is_anothers, "OperationLockBlocked", LOCK_RECHECK),
-        RestoreTransition(at, guards.lock_is_free, action="take-lock", reason=reason),
+        _waits(at, guards.lock_held_by_other, "OperationLockBlocked", LOCK_RECHECK),
+        RestoreTransition(at, guards.lock_free, action="take-lock", reason=reason),
     )
 
 
 VALIDATING: tuple[RestoreTransition, ...] = (
     _waits("Validating", guards.snapshot_pending, "SnapshotPending", LOCK_RECHECK),
-    _fails("Validating", guards.source_trouble),
+    _fails("Validating", guards.source_failure),
     _fails("Validating", guards.override_without_force, "InvalidSpec"),
     _fails("Validating", guards.no_target, "TargetUnavailable"),
     RestoreTransition(
@@ -118,7 +119,7 @@ VALIDATING: tuple[RestoreTransition, ...] = (
         reason="TargetBootstrapping",
     ),
     _fails("Validating", guards.target_collision, "TargetCollision"),
-    _fails("Validating", guards.target_leaves, "TargetUnavailable"),
+    _fails("Validating", guards.target_terminating, "TargetUnavailable"),
     _fails("Validating", guards.bootstrap_late, "TargetBootstrapTimedOut"),
     _waits("Validating", guards.bootstrapping, "TargetBootstrapping", SERVERS_RECHECK),
     RestoreTransition(
@@ -128,13 +129,13 @@ VALIDATING: tuple[RestoreTransition, ...] = (
         reason="RestoreValidating",
         status_first=True,
     ),
-    _waits("Validating", guards.lock_is_anothers, "OperationLockBlocked", LOCK_RECHECK),
+    _waits("Validating", guards.lock_held_by_other, "OperationLockBlocked", LOCK_RECHECK),
     RestoreTransition(
-        "Validating", guards.lock_is_free, action="take-lock", reason="RestoreValidating"
+        "Validating", guards.lock_free, action="take-lock", reason="RestoreValidating"
     ),
     _fails("Validating", guards.not_initialized, "TargetNotInitialized"),
     _fails("Validating", guards.upgrading, "UpgradeInProgress"),
-    _fails("Validating", guards.target_trouble),
+    _fails("Validating", guards.target_failure),
     _waits("Validating", guards.target_hindrance, "RestoreValidating", LOCK_RECHECK),
     RestoreTransition("Validating", guards.valid, to="Prepared", reason="RestoreRunning"),
 )
@@ -147,8 +148,8 @@ RUNNING: tuple[RestoreTransition, ...] = (
     _fails("Committed", guards.job_foreign, "ForeignObject"),
     RestoreTransition("Committed", guards.job_exists, to="Created", reason="RestoreRunning"),
     _fails("Committed", guards.preparation_late, "PreparationTimedOut"),
-    _fails("Committed", guards.source_trouble),
-    _fails("Committed", guards.target_trouble),
+    _fails("Committed", guards.source_failure),
+    _fails("Committed", guards.target_failure),
     _waits("Committed", guards.target_hindrance, "RestoreRunning", LOCK_RECHECK),
     RestoreTransition("Committed", guards.committed, action="make-job", reason="RestoreRunning"),
     # The report of the job has precedence over its observed state.
@@ -160,7 +161,7 @@ RUNNING: tuple[RestoreTransition, ...] = (
     ),
     RestoreTransition("Created", guards.reported_failure, to="Failed", reason="RestoreFailed"),
     RestoreTransition(
-        "Created", guards.claimed_and_silent, to="Unknown", reason="RestoreExecutionUnknown"
+        "Created", guards.claimed_without_report, to="Unknown", reason="RestoreExecutionUnknown"
     ),
     *_before_sending("Created"),
     _fails("Created", guards.job_lost, "JobLost"),
@@ -206,11 +207,11 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
         "Recovering",
         guards.recovery_blocked,
         reason="RecoveryBlocked",
-        after=PERSON_RECHECK,
+        after=USER_RECHECK,
         blocked=True,
     ),
     _waits("Recovering", guards.recovering, "RestoreRecovering", SERVERS_RECHECK),
-    # Its report may be late, if the API server was unavailable at the end of the job.
+    # The report may be late if the API server was unavailable when the Job ended.
     RestoreTransition(
         "Unknown", guards.reported_success, to="Succeeded", reason="RestoreRecovering"
     ),
@@ -218,27 +219,27 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
     _fails("Unknown", guards.target_changed_afterwards, "TargetIdentityMismatch"),
     RestoreTransition("Unknown", guards.resumed, to="Recovering", reason="RestoreRecovering"),
     RestoreTransition(
-        "Unknown", guards.lock_is_free, action="take-lock", reason="RestoreExecutionUnknown"
+        "Unknown", guards.lock_free, action="take-lock", reason="RestoreExecutionUnknown"
     ),
     RestoreTransition("Unknown", guards.unanswered, reason="RestoreExecutionUnknown", blocked=True),
-    RestoreTransition("Ended", guards.lock_is_ours, action="release"),
+    RestoreTransition("Ended", guards.lock_held, action="release"),
     RestoreTransition("Ended", guards.target_disposable, action="remove"),
     RestoreTransition("Ended", guards.ended),
 )
 
-# A pause holds a restore in every state, and reports so once. A running job goes on, and its report
-# is read after the pause, whose end triggers a pass.
-HELD: tuple[RestoreTransition, ...] = (
+# A pause holds a restore in every state, and is reported once. A running Job continues, and its
+# report is read after the pause. The end of the pause triggers a pass.
+PAUSED: tuple[RestoreTransition, ...] = (
     *(
         RestoreTransition(at, guards.target_paused, reason="TargetPaused")
         for at in STATES
         if at not in ("New", "Ended")
     ),
-    RestoreTransition("Ended", guards.rests_under_pause),
+    RestoreTransition("Ended", guards.paused_after_end),
 )
 
 TABLE: tuple[RestoreTransition, ...] = (
-    *HELD,
+    *PAUSED,
     RestoreTransition("New", guards.new, to="Validating", reason="RestoreValidating"),
     *VALIDATING,
     *RUNNING,
@@ -246,38 +247,39 @@ TABLE: tuple[RestoreTransition, ...] = (
 )
 
 
-def _lets_go(at: State) -> tuple[RestoreTransition, ...]:
+def _releases(at: State) -> tuple[RestoreTransition, ...]:
     return (
-        RestoreTransition(at, guards.lock_is_ours, action="release"),
-        RestoreTransition(at, guards.disposable_leaves, action="remove"),
+        RestoreTransition(at, guards.lock_held, action="release"),
+        RestoreTransition(at, guards.disposable_exists, action="remove"),
         RestoreTransition(at, always),
     )
 
 
-# A restore that is being deleted: first revoke the permit of the job, then release what it holds.
-LEAVING: tuple[RestoreTransition, ...] = (
+# A restore that is being deleted: first revoke the permit of the Job, then release the lock and
+# delete the fresh cluster.
+DELETION_TABLE: tuple[RestoreTransition, ...] = (
     *(
         RestoreTransition(at, guards.unclaimed, to="End", reason="RestoreDeleted")
         for at in ("Prepared", "Committed", "Created")
     ),
     *(transition for transition in RUNNING if transition.to in ("Succeeded", "Failed", "Unknown")),
     _waits("Created", guards.job_runs, "RestoreRunning", JOB_RECHECK),
-    # The data are new: the servers have to be restarted even so. Not if that would lose a server,
-    # which no user could decide on any more.
+    # The data was replaced, so the servers must be restarted even now. Not if that could lose a
+    # server: once the object is deleted, no user can accept that.
     *(
         transition
         for at in REPLACED
         for transition in (
             RestoreTransition(at, guards_replication.data_spread, action="mark-target"),
-            _waits(at, guards_replication.still_spreads, "RestoreRecovering", SERVERS_RECHECK),
+            _waits(at, guards_replication.still_spreading, "RestoreRecovering", SERVERS_RECHECK),
         )
     ),
-    *(transition for at in STATES for transition in _lets_go(at)),
+    *(transition for at in STATES for transition in _releases(at)),
 )
 
 
 def state_of(facts: RestoreFacts) -> State:
-    """Return the state of a restore, derived from its status alone."""
+    """Return the state of a restore, derived only from its status."""
     status = facts.status
     if status.phase in ENDED:
         return "Ended"
@@ -290,14 +292,14 @@ def state_of(facts: RestoreFacts) -> State:
     return status.execution.stage
 
 
-def decide(facts: RestoreFacts, *, leaving: bool = False) -> RestoreDecision:
-    """Return the first transition that applies. `leaving`: the restore is being deleted.
+def decide(facts: RestoreFacts, *, deleting: bool = False) -> RestoreDecision:
+    """Return the first transition that applies. `deleting`: the restore is being deleted.
 
     Every state has a transition that always applies.
     """
-    return state_machine.decide(LEAVING if leaving else TABLE, state_of(facts), facts)
+    return state_machine.decide(DELETION_TABLE if deleting else TABLE, state_of(facts), facts)
 
 
 def refused(facts: RestoreFacts, trouble: RestoreFailure) -> RestoreDecision:
-    """Return the decision for a restore whose action was refused for good."""
+    """Return the decision for a restore whose action was permanently rejected."""
     return TransitionDecision(_fails(state_of(facts), always), trouble.reason, trouble.message)

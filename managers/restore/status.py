@@ -1,7 +1,7 @@
 """Computes and writes the status of an OpenBaoRestore.
 
-`next_status` is pure. The writer applies only the fields that we own, never those of the job, and
-only if the object has not changed since it was read.
+`next_status` is pure. The reconciler applies only the fields of the operator, never those of the
+job, and only if the object has not changed since it was read.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ OF_THE_JOB: Final = ("report", "submissionClaim")
 def next_status(
     facts: RestoreFacts, decision: RestoreDecision, generation: int
 ) -> RestoreObjectStatus:
-    """Return the status after a decision was carried out. `generation` is that of the spec.
+    """Return the status after a decision. `generation` is that of the spec.
 
-    Without a reason the message stays. Raises ValueError for an unknown reason.
+    Without a reason the message is unchanged. Raises ValueError for an unknown reason.
     """
     status = facts.status
     fields: dict[str, Any] = {"observed_generation": generation, "target": _fresh(facts)}
     if isinstance(facts.source, SnapshotSource):
         fields["snapshot_key"] = facts.source.key
     if decision.row.to is not None:
-        fields |= MOVES[decision.row.to](facts, facts.now.replace(microsecond=0))
+        fields |= FIELDS_OF[decision.row.to](facts, facts.now.replace(microsecond=0))
     if not decision.reason:
         return status.model_copy(update=fields)
     if decision.reason not in RESTORE_REASONS:
-        raise ValueError(f"{decision.reason!r} is no reason of a restore")
+        raise ValueError(f"{decision.reason!r} is not a reason of a restore")
     fields["message"] = clean_message(decision.message)
     after = status.model_copy(update=fields)
     conditions = _conditions(facts, decision, after, generation)
@@ -94,7 +94,7 @@ def _observed(result: Literal["Succeeded", "Failed"]) -> Callable[[RestoreFacts,
 def _recovering(facts: RestoreFacts, now: datetime) -> Fields:
     observed_at = facts.execution.terminal_observed_at if facts.execution else None
     staged = _staged(facts, "Recovering", terminal_observed_at=observed_at or now)
-    return {**staged, "phase": "Running", **_answered(facts)}
+    return {**staged, "phase": "Running", **_disposition(facts)}
 
 
 def _unknown(facts: RestoreFacts, _: datetime) -> Fields:
@@ -103,12 +103,12 @@ def _unknown(facts: RestoreFacts, _: datetime) -> Fields:
 
 def _ended(phase: RestorePhase) -> Callable[[RestoreFacts, datetime], Fields]:
     def fields(facts: RestoreFacts, now: datetime) -> Fields:
-        return {"phase": phase, "completion_time": now, **_answered(facts)}
+        return {"phase": phase, "completion_time": now, **_disposition(facts)}
 
     return fields
 
 
-MOVES: Mapping[str, Callable[[RestoreFacts, datetime], Fields]] = {
+FIELDS_OF: Mapping[str, Callable[[RestoreFacts, datetime], Fields]] = {
     "Validating": _validating,
     "Prepared": _prepared,
     "Committed": _committed,
@@ -141,8 +141,8 @@ def _staged(facts: RestoreFacts, stage: Stage, **more: Any) -> dict[str, Any]:
     return {"execution": facts.execution.model_copy(update={"stage": stage, **more})}
 
 
-def _answered(facts: RestoreFacts) -> dict[str, Any]:
-    """Return the decision of a user, once it was carried out."""
+def _disposition(facts: RestoreFacts) -> dict[str, Any]:
+    """Return the status field for the decision of a user."""
     return {"administrator_disposition": facts.answer} if facts.answer else {}
 
 
@@ -154,7 +154,7 @@ def _size(facts: RestoreFacts) -> int | None:
 
 
 def _fresh(facts: RestoreFacts) -> FreshTarget | None:
-    """Return the record of the cluster that this restore created; it is written once and stays."""
+    """Return the record of the cluster that this restore created; its UID never changes."""
     created, target = facts.status.target, facts.target
     if facts.spec.cluster_template is None:
         return None
@@ -191,9 +191,11 @@ def _conditions(
         conditions[RECOVERY_RELEASED] = _condition(
             RECOVERY_RELEASED, released, decision, generation
         )
-    stored = {one.type: one for one in facts.status.conditions}
-    merged = (_since(conditions.get(kind), stored.get(kind), facts.now) for kind in TYPES)
-    return tuple(one for one in merged if one is not None)
+    stored = {condition.type: condition for condition in facts.status.conditions}
+    merged = (
+        _with_transition_time(conditions.get(kind), stored.get(kind), facts.now) for kind in TYPES
+    )
+    return tuple(condition for condition in merged if condition is not None)
 
 
 def _complete(after: RestoreObjectStatus) -> Literal["True", "False", "Unknown"]:
@@ -220,8 +222,10 @@ def _condition(
     )
 
 
-def _since(new: Condition | None, old: Condition | None, now: datetime) -> Condition | None:
-    """Return the condition with its last transition time; without a new one the old one stays."""
+def _with_transition_time(
+    new: Condition | None, old: Condition | None, now: datetime
+) -> Condition | None:
+    """Return the new condition with its last transition time, or the old one if there is none."""
     if new is None:
         return old
     since = old.last_transition_time if old is not None and old.status == new.status else None
@@ -232,11 +236,11 @@ def changed_conditions(
     before: Iterable[Condition], after: Iterable[Condition]
 ) -> tuple[tuple[str, str, str], ...]:
     """Return type, reason and message of the conditions whose status or reason changed."""
-    old = {one.type: (one.status, one.reason) for one in before}
+    old = {condition.type: (condition.status, condition.reason) for condition in before}
     return tuple(
-        (one.type, one.reason, one.message)
-        for one in after
-        if old.get(one.type) != (one.status, one.reason)
+        (condition.type, condition.reason, condition.message)
+        for condition in after
+        if old.get(condition.type) != (condition.status, condition.reason)
     )
 
 

@@ -82,7 +82,7 @@ async def test_the_servers_are_restarted_only_when_all_have_the_data() -> None:
     bench.servers.index = 6
     await finish(bench)
     assert bench.stage == "Recovering"
-    assert "waits until these have the data of x-0" in bench.status["message"]
+    assert "have the data of the leader x-0: x-0" in bench.status["message"]
     assert "restore" not in bench.cluster_status, "nothing asks for a restart yet"
     assert bench.lock is not None
     bench.servers.index = 7
@@ -205,7 +205,7 @@ async def test_another_word_decides_nothing_and_is_told(word: str) -> None:
     bench.annotate(**{labels.RESTORE_ACKNOWLEDGE: word})
     await bench.look()
     assert bench.status["phase"] == "Unknown"
-    assert f"{labels.RESTORE_ACKNOWLEDGE}: {word} does not answer" in bench.status["message"]
+    assert f"{labels.RESTORE_ACKNOWLEDGE}: {word} is not valid" in bench.status["message"]
 
 
 async def test_the_late_word_of_the_job_is_believed() -> None:

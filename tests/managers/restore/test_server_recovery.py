@@ -78,7 +78,7 @@ def test_of_a_fresh_cluster_nobody_asks_for_the_members() -> None:
 def test_who_is_missing_is_told_by_name() -> None:
     told = judge(replace(FINE, members=MEMBERS[:2]), fresh=False).message
     assert "c-0, c-1 as members" in told
-    assert "wants c-0, c-1, c-2" in told
+    assert "requires c-0, c-1, c-2" in told
 
 
 def copies(*indexes: int | None, leader: str = "c-0", reached: int | None = 9) -> CopiesSeen:
@@ -109,4 +109,4 @@ def test_how_far_the_data_are_has_its_meaning(what: str) -> None:
 
 def test_who_has_not_got_the_data_is_told_by_name() -> None:
     told = judge_copies(copies(9, 8, None)).message
-    assert told == "waits until these have the data of c-0, which leads: c-1, c-2"
+    assert told == "waits until these servers have the data of the leader c-0: c-1, c-2"

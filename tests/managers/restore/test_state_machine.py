@@ -9,7 +9,7 @@ import pytest
 from contracts.conditions.reasons_restore import RESTORE_REASONS
 from managers.restore.inputs import RestoreFacts, RestoreFailure
 from managers.restore.state_machine import (
-    LEAVING,
+    DELETION_TABLE,
     TABLE,
     RestoreDecision,
     decide,
@@ -101,10 +101,10 @@ def crossed() -> "list[RestoreFacts]":
     ]
 
 
-@pytest.mark.parametrize("leaving", [False, True])
-def test_there_is_a_row_for_everything(leaving: bool) -> None:
+@pytest.mark.parametrize("deleting", [False, True])
+def test_there_is_a_row_for_everything(deleting: bool) -> None:
     for situation in (*ALL, *crossed()):
-        assert decide(situation, leaving=leaving).row.at == state_of(situation)
+        assert decide(situation, deleting=deleting).row.at == state_of(situation)
 
 
 def test_after_a_claim_nothing_makes_a_job_and_nothing_silent_is_called_failed() -> None:
@@ -118,12 +118,12 @@ def test_after_a_claim_nothing_makes_a_job_and_nothing_silent_is_called_failed()
 
 
 def test_a_job_is_made_in_one_place_only() -> None:
-    makers = {row.at for row in (*TABLE, *LEAVING) if row.action == "make-job"}
+    makers = {row.at for row in (*TABLE, *DELETION_TABLE) if row.action == "make-job"}
     assert makers == {"Committed"}
 
 
 def test_every_reason_is_in_the_table_of_reasons() -> None:
-    assert {row.reason for row in (*TABLE, *LEAVING) if row.reason} <= set(RESTORE_REASONS)
+    assert {row.reason for row in (*TABLE, *DELETION_TABLE) if row.reason} <= set(RESTORE_REASONS)
 
 
 DELETED = {
@@ -153,7 +153,7 @@ DELETED = {
 
 @pytest.mark.parametrize(("situation", "expected"), DELETED.values(), ids=DELETED.keys())
 def test_what_a_deleted_restore_lets_go_of(situation: RestoreFacts, expected: str) -> None:
-    row = decide(situation, leaving=True).row
+    row = decide(situation, deleting=True).row
     assert " ".join(filter(None, (row.action, row.to and f"-> {row.to}"))) == expected
 
 
