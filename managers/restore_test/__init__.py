@@ -1,6 +1,6 @@
-"""Restore tests: a snapshot is restored into an ephemeral server, and its data are verified.
+"""Restore tests: a Job restores a snapshot into a temporary server and verifies its data.
 
-May use contracts, runtime, and managers.jobs; no other feature. `plan` decides when a test is due
-and evaluates its result, `reconcile` carries that out, `condition` reports it. Called by
+May use contracts, runtime, and managers.jobs; no other feature. `state_machine` decides when a test
+is due, `status` evaluates its result, `reconcile` carries it out, `condition` reports it. Called by
 `baoctl.controllers.backup` and by the table of `managers.cluster.status.conditions`.
 """

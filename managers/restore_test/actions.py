@@ -1,6 +1,6 @@
-"""Actions of the restore test state machine: the Job and its RBAC. Each may be repeated.
+"""Actions of the restore test state machine: the Job and its RBAC. Each can be repeated.
 
-Each returns the observation and the decision that it left, which decide what is recorded.
+Each returns the observation and decision after the action; they determine what is recorded.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from runtime.types import Object, ObjectKey, Resource
 PATIENCE: Final = timedelta(minutes=10)
 """How long the preparation of a test may take before it fails."""
 OBSTACLE_RECHECK: Final = 5.0
-"""Seconds until an obstacle is looked at again that has no time of its own."""
+"""Seconds until the next attempt, if the obstacle does not specify a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class RestoreTestDependencies:
 
 @dataclass(frozen=True, slots=True)
 class ObservedCluster:
-    """One cluster, as observed."""
+    """The observed state of one cluster."""
 
     live: Object
     cluster: OpenBaoCluster
@@ -74,7 +74,7 @@ class ObservedCluster:
 
     @property
     def running(self) -> tuple[Candidate, ProofRun]:
-        """The snapshot under test and its run; raises ValueError when no test is recorded."""
+        """The snapshot under test and its run. Raises ValueError if no test is recorded."""
         running = self.facts.running
         if running is None or running.test is None:
             raise ValueError(f"no test of {self.cluster.metadata.name} is recorded")
@@ -126,14 +126,14 @@ class RestoreTestActions:
         if isinstance(result, JobSeen):
             facts = replace(observed.facts, job=result)
             return Acted(replace(observed, facts=facts), decision)
-        began = counted_from(run.started_at, observed.facts.resumed)
-        late = observed.facts.now - began > PATIENCE
+        started = counted_from(run.started_at, observed.facts.resumed)
+        late = observed.facts.now - started > PATIENCE
         if result.after is None or late:
             return await self._settle(observed, refused(decision, result.message))
         return Acted(observed, held_up(decision, result.message, result.after))
 
     async def _settle(self, observed: ObservedCluster, decision: RestoreTestDecision) -> ActedTest:
-        """Release the Job before the result is written: afterwards its name is lost."""
+        """Release the Job. Before the result is written: then the name of the Job is lost."""
         subject, run = observed.running
         if run.job_uid:
             await self._dependencies.jobs.expire(observed.job_key, run.job_uid)
@@ -153,7 +153,7 @@ class RestoreTestActions:
         """Create the Job, or return the obstacle."""
         backup = observed.cluster.spec.backup
         if backup is None or subject.snapshot is None:
-            return _Obstacle("there is no spec.backup, or no snapshot any more")
+            return _Obstacle("spec.backup or the snapshot no longer exists")
         template = await self._dependencies.template_source.of(observed.cluster, "backup")
         if isinstance(template, Wait):
             message = f"{template.reason}: {template.message}"
@@ -172,10 +172,12 @@ class RestoreTestActions:
         try:
             await self._dependencies.jobs.ensure_rights(owner, rights)
             job_status = await self._dependencies.jobs.ensure(job, owner)
-        except RefusedError as refused:
-            return _Obstacle(str(refused))
+        except RefusedError as error:
+            return _Obstacle(str(error))
         if job_status.foreign:
-            return _Obstacle(f"Job {run.job_name} belongs to somebody else")
+            return _Obstacle(
+                f"Job {run.job_name} exists and is not owned by this OpenBaoBackup: delete it"
+            )
         return job_status
 
     def _sidecar(self, observed: ObservedCluster) -> Sidecar | _Obstacle:
@@ -183,12 +185,12 @@ class RestoreTestActions:
         servers = self._child(STATEFUL_SET, observed.namespace, serving.stateful_set)
         config = self._child(CONFIG_MAP, observed.namespace, serving.config_map)
         if servers is None or config is None:
-            message = "the StatefulSet or the configuration of the servers is not there"
+            message = "the StatefulSet or the ConfigMap of the servers does not exist yet"
             return _Obstacle(message, OBSTACLE_RECHECK)
         try:
             return restore_test_sidecar(servers, (config.get("data") or {}).get("config.hcl", ""))
         except (ValueError, KeyError, TypeError) as error:
-            return _Obstacle(f"no server can be made like those of {cluster}: {error}")
+            return _Obstacle(f"cannot build a test server from those of {cluster}: {error}")
 
     def _child(self, resource: Resource, namespace: str, name: str) -> Object | None:
         return self._sources.children[resource].get(ObjectKey(namespace, name))

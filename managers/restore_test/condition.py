@@ -27,8 +27,8 @@ def backup_proven(cluster: OpenBaoCluster, now: datetime) -> ConditionUpdate | N
     test_status = status.restore_test or RestoreTestStatus()
     if test_status.last is None:
         if test_status.active is not None:
-            key = test_status.active.key or "A snapshot"
-            message = f"{key} is being restored to see, for the first time"
+            key = test_status.active.key or "an unknown snapshot"
+            message = f"the first restore test is running, with {key}"
             return ConditionUpdate(PROVEN, "Unknown", "RestoreTestRunning", message)
         return ConditionUpdate(PROVEN, "Unknown", "NeverTested", "No restore test has run yet")
     message = _summary(test_status.last)
@@ -36,8 +36,8 @@ def backup_proven(cluster: OpenBaoCluster, now: datetime) -> ConditionUpdate | N
         return ConditionUpdate(PROVEN, "False", "RestoreTestFailed", message)
     if test_status.last.outcome != "Passed":
         return ConditionUpdate(PROVEN, "Unknown", "RestoreTestInconclusive", message)
-    counting = (status.successful_backups or 0, resumed_at(cluster, now))
-    late = _late(backup.restore_test, test_status, counting, now)
+    count_and_resumed = (status.successful_backups or 0, resumed_at(cluster, now))
+    late = _late(backup.restore_test, test_status, count_and_resumed, now)
     if late:
         return ConditionUpdate(PROVEN, "False", "RestoreTestStale", f"{message}; {late}")
     return ConditionUpdate(PROVEN, "True", "RestoreTestPassed", message)
@@ -51,26 +51,28 @@ def _summary(last: FinishedRestoreTest) -> str:
 def _late(
     spec: RestoreTest | None,
     test_status: RestoreTestStatus,
-    counting: tuple[int, datetime | None],
+    count_and_resumed: tuple[int, datetime | None],
     now: datetime,
 ) -> str:
     """Return why a passed test is outdated; "" if it is not.
 
-    `counting`: how many snapshots were stored, and when the last pause ended.
-
-    Outdated only one whole interval late: a due test may be in progress.
+    `count_and_resumed`: the number of stored snapshots, and the end of the last pause. A test is
+    outdated only if the next one is a whole interval late, because a due test may be running.
     """
     if spec is None:
         return ""
-    successful, resumed = counting
+    successful, resumed = count_and_resumed
     if spec.schedule and test_status.next_scheduled_test is not None:
         scheduled = test_status.next_scheduled_test
-        round_of = counted_from(scheduled, resumed)
-        if scheduled <= now and cron.next_after(spec.schedule, round_of) <= now:
-            return f"the test of {rfc3339(scheduled)} has not been run"
+        start = counted_from(scheduled, resumed)
+        if scheduled <= now and cron.next_after(spec.schedule, start) <= now:
+            return f"the test scheduled for {rfc3339(scheduled)} has not run"
     every = spec.every_successful_backups
     if every is not None:
         since = successful - (test_status.last_backup_count or 0)
         if since >= 2 * every:
-            return f"{since} snapshots were taken since the last test, and one in {every} is due"
+            return (
+                f"{since} snapshots were stored since the last test, and a test is due after "
+                f"every {every}"
+            )
     return ""

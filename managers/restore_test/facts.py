@@ -15,37 +15,37 @@ from managers.jobs.status import JobSeen
 TEST_RESTORE = "openbao.org/test-restore"
 """Annotation of an OpenBaoBackup; each new value requests one test of its snapshot."""
 
-# The value is stored in the status, which limits its length.
 REQUEST_MAX = 253
+"""The schema of the status limits the length of the stored value."""
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One OpenBaoBackup, as input of a test."""
+    """One OpenBaoBackup whose snapshot may be tested."""
 
     name: str
     uid: str
     cluster_uid: str
     ended: bool
-    """It has finished, with any result."""
+    """It has ended, with any result."""
     snapshot: Snapshot | None
-    """None: it has no snapshot that can be tested."""
+    """None: it has no testable snapshot."""
     completed_at: datetime | None = None
     proof: Proof | None = None
     test: ProofRun | None = None
     report: ProofReport | None = None
     request: str = ""
     """Value of the annotation; "" for none."""
-    leaving: bool = False
+    terminating: bool = False
 
     @property
     def is_requested(self) -> bool:
-        """Whether a user requests a test that was not run yet."""
+        """Whether a user requests a test that has not run yet."""
         return bool(self.request) and (self.proof is None or self.proof.request != self.request)
 
     def is_testable(self, cluster_uid: str) -> bool:
-        """Whether it has a snapshot of the cluster of this UID."""
+        """Whether it has a snapshot of the cluster with this UID."""
         return self.snapshot is not None and self.cluster_uid == cluster_uid
 
     @property
@@ -77,66 +77,71 @@ class RestoreTestFacts:
     candidates: tuple[Candidate, ...] = ()
     """Oldest first."""
     job: JobSeen | None = None
-    """The Job of the running test; None: it is gone, or was not read."""
+    """The Job of the running test; None: it does not exist, or was not read."""
     resumed: datetime | None = None
     """When the last pause of the cluster ended; None without one."""
 
     @property
     def running(self) -> Candidate | None:
         """The snapshot under test; if there are two, the one whose test started first."""
-        tested = [one for one in self.candidates if one.test is not None]
-        return min(tested, key=_began, default=None)
+        tested = [backup for backup in self.candidates if backup.test is not None]
+        return min(tested, key=_started, default=None)
 
     @property
     def requested(self) -> Candidate | None:
-        """The oldest of the snapshots of which a user requests a test."""
-        return next((one for one in self.candidates if one.is_requested and not one.leaving), None)
+        """The oldest snapshot for which a user requests a test."""
+        requested = (
+            backup for backup in self.candidates if backup.is_requested and not backup.terminating
+        )
+        return next(requested, None)
 
     @property
     def newest(self) -> Candidate | None:
         """The newest testable snapshot of this cluster, by UID."""
-        able = [
-            one for one in self.candidates if one.is_testable(self.cluster_uid) and not one.leaving
-        ]
-        return max(able, key=lambda one: one.order, default=None)
+        testable = (
+            backup
+            for backup in self.candidates
+            if backup.is_testable(self.cluster_uid) and not backup.terminating
+        )
+        return max(testable, key=lambda backup: backup.order, default=None)
 
     @property
     def last_proof(self) -> tuple[Candidate, Proof] | None:
         """The last finished test, with its snapshot."""
         proven = [
-            (one.proof.at, one, one.proof)
-            for one in self.candidates
-            if one.proof is not None and one.proof.at is not None
+            (backup.proof.at, backup, backup.proof)
+            for backup in self.candidates
+            if backup.proof is not None and backup.proof.at is not None
         ]
         newest = max(proven, key=lambda entry: (entry[0], entry[1].name), default=None)
         return None if newest is None else newest[1:]
 
 
-def _began(candidate: Candidate) -> tuple[datetime, str]:
+def _started(candidate: Candidate) -> tuple[datetime, str]:
     return (candidate.test.started_at if candidate.test else _NEVER), candidate.name
 
 
-def candidate(backup: OpenBaoBackup, *, leaving: bool) -> Candidate:
+def candidate(backup: OpenBaoBackup, *, terminating: bool) -> Candidate:
     """Convert one OpenBaoBackup."""
     status = backup.status
-    stored = status.snapshot if status.phase == "Completed" else None
-    able = stored is not None and bool(stored.key) and bool(stored.digest)
+    snapshot = status.snapshot if status.phase == "Completed" else None
+    testable = snapshot is not None and bool(snapshot.key) and bool(snapshot.digest)
     annotations = backup.metadata.annotations or {}
     return Candidate(
         name=backup.metadata.name,
         uid=backup.metadata.uid or "",
         cluster_uid=status.cluster_uid,
         ended=status.phase in ("Completed", "Failed", "Unknown"),
-        snapshot=stored if able else None,
+        snapshot=snapshot if testable else None,
         completed_at=status.completed_at,
         proof=status.proof,
         test=status.test,
         report=status.test_report,
         request=annotations.get(TEST_RESTORE, "")[:REQUEST_MAX],
-        leaving=leaving,
+        terminating=terminating,
     )
 
 
 def in_order(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Sort them, the oldest first."""
-    return tuple(sorted(candidates, key=lambda one: one.order))
+    """Sort the backups, oldest first."""
+    return tuple(sorted(candidates, key=lambda backup: backup.order))

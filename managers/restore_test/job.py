@@ -23,7 +23,7 @@ def job_of(
     """Build the Job. Raises ValueError without spec.backup or without a snapshot to test."""
     backup, snapshot = cluster.spec.backup, subject.snapshot
     if backup is None or snapshot is None or not snapshot.key:
-        raise ValueError(f"OpenBaoBackup {subject.name}: there is nothing to test")
+        raise ValueError(f"OpenBaoBackup {subject.name} has no snapshot to test")
     env = TestEnv(
         run=RunEnv("openbaobackups", template.namespace, subject.name, subject.uid),
         store=store_env(backup.target, template),
@@ -37,5 +37,5 @@ def job_of(
         expected_seal=snapshot.seal or "",
     )
     job = restore_test_job(template, backup.target, env, sidecar)
-    # A snapshot may be tested again while the Job of its last test can still be read.
+    # Each run has its own name: the Job of the last test may still exist.
     return {**job, "metadata": {**job["metadata"], "name": run.job_name}}

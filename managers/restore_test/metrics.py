@@ -1,7 +1,8 @@
 """Prometheus metrics of restore tests.
 
-All are read from `status.backup.restoreTest` at each scrape: nothing is stored, and none outlives
-its cluster. Only the leader exports them. docs/restore-test.md lists them.
+All values are read from `status.backup.restoreTest` at each scrape, so nothing is stored, and the
+metrics of a deleted cluster disappear. Only the leader exports them. docs/restore-test.md lists
+them.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ FAMILIES: Final[tuple[tuple[str, str, Read], ...]] = (
     ),
     (
         "openbao_restore_test_failed",
-        "Restore tests of a cluster that did not pass so far, those of unknown end among them.",
+        "Restore tests of a cluster that did not pass so far, including those of unknown outcome.",
         lambda status: float(status.failed or 0),
     ),
 )
@@ -92,5 +93,5 @@ def _test_status(live: Object) -> RestoreTestStatus | None:
     backup = status.get("backup") if isinstance(status, dict) else None
     if not isinstance(backup, dict) or "restoreTest" not in backup:
         return None
-    whole = ClusterStatus.lenient({"backup": {"restoreTest": backup["restoreTest"]}})
-    return whole.backup.restore_test if whole.backup else None
+    parsed = ClusterStatus.lenient({"backup": {"restoreTest": backup["restoreTest"]}})
+    return parsed.backup.restore_test if parsed.backup else None

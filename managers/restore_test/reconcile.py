@@ -1,9 +1,9 @@
-"""The restore test reconciler: tests the snapshots of one cluster, one after the other.
+"""The restore test reconciler: tests the snapshots of one cluster, one at a time.
 
 Composed by `baoctl.controllers.backup`; called by `runtime.controller.controller` with the key of a
 cluster. It writes `status.test` and `status.proof` of an OpenBaoBackup and
-`status.backup.restoreTest` of the cluster, under a field manager of its own. It neither
-reads nor changes the servers of the cluster: the Job contains a server of its own.
+`status.backup.restoreTest` of the cluster, with its own field manager. It neither reads nor changes
+the servers of the cluster: the Job runs a temporary server.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ from runtime.types import (
 
 PROOF_MANAGER: Final = "openbao-operator-proof"
 STEPS: Final = 6
-"""Most steps of one pass; a test takes three passes of one or two steps each."""
+"""Maximum steps of one pass; a test takes three passes of one or two steps each."""
 RECHECK: Final = 5.0
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 CACHE_SIZE: Final = 512
-"""Parsed backups that are cached: each pass reads all of its namespace."""
+"""Number of cached parsed backups: each pass reads all backups of its namespace."""
 
 read_backup = memoize(OpenBaoBackup.from_object, size=CACHE_SIZE, slot=uid_of)
 
@@ -71,7 +71,7 @@ class RestoreTestReconciler:
         self._cluster_statuses = StatusClient(client, CLUSTERS, PROOF_MANAGER, sources.clusters)
 
     async def __call__(self, request: Request) -> Outcome:
-        """Run one pass. Raises transient errors and conflicts, which are retried."""
+        """Run one pass. Raises transient errors and conflicts, which the controller retries."""
         return await advance(self, request, STEPS, Done(RECHECK))
 
     # --- observe ----------------------------------------------------------------------------
@@ -104,18 +104,18 @@ class RestoreTestReconciler:
         return request, None
 
     async def after_conflict(self, request: Request, conflict: Conflict) -> Outcome:
-        """Leave it to the controller, which retries."""
+        """Raise the conflict; the controller retries."""
         raise conflict
 
     async def _observe(self, request: Request) -> ObservedCluster | None:
-        """Read the cluster; None when nothing may be done."""
+        """Read the cluster; None if the pass has nothing to do."""
         live = self._sources.clusters.get(request)
         if live is None or is_terminating(live):
             return None
         try:
             cluster = read_cluster(live)
         except InvalidClusterError:
-            # The workload reconciler reports that.
+            # The workload reconciler reports the invalid spec.
             return None
         if cluster.spec.paused:
             return None
@@ -140,7 +140,7 @@ class RestoreTestReconciler:
             return ObservedCluster(live, cluster, facts)
         job = await self._job(request.namespace, running)
         if job is None or job.state != "Active":
-            # The watch may not have delivered its final report yet.
+            # The watch may not have delivered the final report yet.
             await self._refresh(ObjectKey(request.namespace, running.name))
             facts = replace(facts, candidates=self._candidates(request))
         return ObservedCluster(live, cluster, replace(facts, job=job))
@@ -153,7 +153,7 @@ class RestoreTestReconciler:
             except InvalidClusterError:
                 continue
             if backup.spec.cluster == request.name:
-                candidates.append(candidate(backup, leaving=is_terminating(live)))
+                candidates.append(candidate(backup, terminating=is_terminating(live)))
         return in_order(candidates)
 
     async def _job(self, namespace: str, running: Candidate) -> JobSeen | None:
@@ -170,9 +170,9 @@ class RestoreTestReconciler:
     # --- writes -----------------------------------------------------------------------------
 
     async def _record(self, observed: ObservedCluster, record: RestoreTestRecord) -> Object | None:
-        """Write the status fields of an OpenBaoBackup that we own; None when it is gone.
+        """Write our status fields of an OpenBaoBackup; None if it does not exist any more.
 
-        Raises Conflict when the object changed since it was read.
+        Raises Conflict if the object changed since it was read.
         """
         key = ObjectKey(observed.namespace, record.candidate.name)
         live = self._sources.backups.get(key)
@@ -190,7 +190,7 @@ class RestoreTestReconciler:
         return None
 
     def _report(self, record: RestoreTestRecord, live: Object | None) -> None:
-        """Log that a test began or ended, and send an event, after it is recorded."""
+        """Log that a test started or ended and send an event, after it was recorded."""
         run, proof = record.run, record.proof
         if run is not None:
             if not run.job_uid:

@@ -1,14 +1,15 @@
-"""The state machine of a restore test: when a snapshot is tested, and how a test goes on. Pure.
+"""The state machine of a restore test: when a snapshot is tested, and the steps of a test. Pure.
 
 | state | meaning |
 |---|---|
 | Idle | no test of the cluster is recorded |
 | Prepared | a test is recorded on the OpenBaoBackup, with the name of its Job |
-| Running | the UID of the Job is recorded; its report decides |
+| Running | the UID of the Job is recorded; the report of the Job determines the result |
 
-The first transition of a state whose guard returns a message decides (contracts.state_machine). Its
-action is carried out, then the next state is written. A crash between the two repeats the action,
-which is safe: the name of the Job is recorded before the Job is created, so no run has two.
+In each state the first transition whose guard returns a message applies (contracts.state_machine).
+The reconciler carries out its action, then writes the next state. After a crash between the two the
+action is repeated, which is safe: the name of the Job is recorded before the Job is created, so a
+run never has two Jobs.
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ Action = Literal["", "make-job", "settle", "cancel"]
 """settle sets a TTL on the Job and removes the RBAC of its pod; cancel deletes the Job instead."""
 
 POLL_SECONDS = 5.0
-"""A Job that ends without a report causes no event."""
+"""Interval for polling the Job: a Job that ends without a report causes no watch event."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreTestTransition(Transition[RestoreTestFacts]):
     """One transition of a restore test.
 
-    To Prepared its reason is the cause of the test, and the message of its guard identifies the
-    request. To Idle the reason is that of the result (contracts.conditions.reasons_restore_test).
+    In a transition to Prepared the reason is the cause of the test, and the message of the guard
+    identifies the request. In a transition to Idle the reason is that of the result
+    (contracts.conditions.reasons_restore_test).
     """
 
     at: State
@@ -53,21 +55,21 @@ def state_of(facts: RestoreTestFacts) -> State:
 
 
 def decide(facts: RestoreTestFacts) -> TransitionDecision[RestoreTestFacts]:
-    """Decide on the next step for one cluster; one test at a time."""
+    """Return the next step for one cluster. Only one test runs at a time."""
     return state_machine.decide(TRANSITIONS, state_of(facts), facts)
 
 
 def held_up(
     decision: TransitionDecision[RestoreTestFacts], message: str, after: float
 ) -> TransitionDecision[RestoreTestFacts]:
-    """Return the decision after its action found that it has to wait."""
+    """Return the decision for an action that has to wait."""
     return TransitionDecision(replace(decision.row, to=None, action="", after=after), "", message)
 
 
 def refused(
     decision: TransitionDecision[RestoreTestFacts], message: str
 ) -> TransitionDecision[RestoreTestFacts]:
-    """Return the decision after its Job was refused for good."""
+    """Return the decision for a Job that was permanently rejected."""
     row = replace(decision.row, to="Idle", action="settle")
     return TransitionDecision(row, "PreparationFailed", message)
 
@@ -75,10 +77,10 @@ def refused(
 def recheck_after(
     facts: RestoreTestFacts, decision: TransitionDecision[RestoreTestFacts], now: datetime
 ) -> float | None:
-    """Return the seconds until a state that stays is looked at again; None: until a change."""
+    """Return the seconds until an unchanged state is checked again; None: only after an event."""
     scheduled = facts.status.next_scheduled_test
     if decision.row.at != "Idle" or scheduled is None or scheduled <= now:
-        # A time that has passed waits for a snapshot, whose completion triggers a pass.
+        # An overdue test waits for a snapshot, whose completion triggers a pass.
         return decision.row.after
     return (scheduled - now).total_seconds()
 
@@ -113,7 +115,7 @@ def _counted(facts: RestoreTestFacts) -> str | None:
 
 
 def _scheduled(facts: RestoreTestFacts) -> str | None:
-    """A scheduled time has come; one test makes up for all missed times."""
+    """A scheduled time has passed; one test covers all missed times."""
     spec, scheduled = facts.spec, facts.status.next_scheduled_test
     if spec is None or spec.schedule is None or facts.newest is None:
         return None
@@ -145,7 +147,7 @@ def _job_gone(facts: RestoreTestFacts) -> str | None:
 def _job_unstarted(facts: RestoreTestFacts) -> str | None:
     if facts.job is None or not facts.job.unstarted(facts.now, facts.resumed):
         return None
-    return f"the pod of Job {_job(facts)} does not start: read its events"
+    return f"the pod of Job {_job(facts)} does not start: check its events"
 
 
 def _job_runs(facts: RestoreTestFacts) -> str | None:
@@ -153,8 +155,8 @@ def _job_runs(facts: RestoreTestFacts) -> str | None:
 
 
 def _job_ended(facts: RestoreTestFacts) -> str:
-    why = f"{facts.job.reason} {facts.job.message}" if facts.job else ""
-    return f"Job {_job(facts)}: {why}".strip()
+    cause = f"{facts.job.reason} {facts.job.message}" if facts.job else ""
+    return f"Job {_job(facts)}: {cause}".strip()
 
 
 TRANSITIONS: Final[tuple[RestoreTestTransition, ...]] = (

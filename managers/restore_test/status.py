@@ -1,4 +1,4 @@
-"""Computes what is recorded about restore tests: on an OpenBaoBackup and on its cluster. Pure.
+"""Computes the records of restore tests in the status of OpenBaoBackup and of its cluster. Pure.
 
 The summary of the cluster is derived from the OpenBaoBackups and counts each run once, by its id.
 """
@@ -32,7 +32,7 @@ _CAUSES: Mapping[str, Cause] = {cause: cause for cause in get_args(Cause)}
 
 @dataclass(frozen=True, slots=True)
 class RestoreTestRecord:
-    """What is recorded on one OpenBaoBackup: its last result, and the test that runs."""
+    """The record on one OpenBaoBackup: the last result, and the running test."""
 
     candidate: Candidate
     proof: Proof | None
@@ -42,7 +42,7 @@ class RestoreTestRecord:
 def next_record(
     facts: RestoreTestFacts, decision: TransitionDecision[RestoreTestFacts]
 ) -> RestoreTestRecord | None:
-    """Return what to record after a decision was carried out; None without a change."""
+    """Return the record to write after a decision; None if nothing changed."""
     candidate = facts.running
     if decision.row.to is None:
         return None
@@ -68,10 +68,10 @@ def next_record(
 def _run(
     facts: RestoreTestFacts, candidate: Candidate, decision: TransitionDecision[RestoreTestFacts]
 ) -> ProofRun:
-    """Return a new run. `decision` has its cause, and what identifies the request."""
+    """Return a new run. `decision` has its cause, and the text that identifies the request."""
     cause = _CAUSES.get(decision.reason, "Requested")
     request = candidate.request if cause == "Requested" else ""
-    # Includes the time: the same request made again is another run.
+    # With the time, so that a repeated request is another run.
     text = "\0".join((candidate.uid, cause, request or decision.message, rfc3339(facts.now)))
     run = hashlib.sha256(text.encode()).hexdigest()[:_RUN_DIGITS]
     return ProofRun(
@@ -90,7 +90,7 @@ def of_report(report: ProofReport, run: ProofRun, now: datetime) -> Proof:
     """Evaluate the report of the job."""
     reason = PROOF_REASONS.get(report.reason)
     if reason is None or (reason.outcome == "Passed") != (report.outcome == "Succeeded"):
-        detail = f"the job says {report.outcome} and gives {report.reason or 'no reason'}"
+        detail = f"the Job reported {report.outcome} with {report.reason or 'no reason'}"
         return unproven(run, "JobFailed", f"{detail}: {report.message}", now)
     return Proof(
         outcome=reason.outcome,
@@ -105,7 +105,7 @@ def of_report(report: ProofReport, run: ProofRun, now: datetime) -> Proof:
 
 
 def unproven(run: ProofRun, reason: str, message: str, now: datetime) -> Proof:
-    """Return the result of a test that proves nothing about its snapshot, with `reason`."""
+    """Return the result of a test that says nothing about its snapshot, with `reason`."""
     return Proof(
         outcome=PROOF_REASONS[reason].outcome,
         reason=reason,
@@ -120,10 +120,10 @@ def unproven(run: ProofRun, reason: str, message: str, now: datetime) -> Proof:
 
 
 def summary(facts: RestoreTestFacts) -> RestoreTestStatus:
-    """Derive status.backup.restoreTest; deterministic."""
+    """Derive status.backup.restoreTest. The same facts give the same status."""
     status = facts.status
-    finished = _with_last(facts, status)
-    return _with_active(facts, _with_schedule(facts, finished))
+    with_last = _with_last(facts, status)
+    return _with_active(facts, _with_schedule(facts, with_last))
 
 
 def _with_last(facts: RestoreTestFacts, status: RestoreTestStatus) -> RestoreTestStatus:
@@ -145,14 +145,14 @@ def _with_last(facts: RestoreTestFacts, status: RestoreTestStatus) -> RestoreTes
         finished_at=proof.at,
     )
     passed = proof.outcome == "Passed"
-    counted: dict[str, object] = {
+    changes: dict[str, object] = {
         "last": last,
         "passed": (status.passed or 0) + passed,
         "failed": (status.failed or 0) + (not passed),
     }
     if passed:
-        counted |= {"last_success_time": proof.at, "last_success_key": key}
-    return status.model_copy(update=counted)
+        changes |= {"last_success_time": proof.at, "last_success_key": key}
+    return status.model_copy(update=changes)
 
 
 def _with_schedule(facts: RestoreTestFacts, status: RestoreTestStatus) -> RestoreTestStatus:

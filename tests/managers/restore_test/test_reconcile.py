@@ -354,7 +354,7 @@ async def test_a_job_of_that_name_that_belongs_to_somebody_else_is_left_alone() 
     world.server.put(JOB, foreign)
     world.executors.answer = executor()
     await world.step()
-    assert "belongs to somebody else" in gen.present(world.backup.status.proof).message
+    assert "is not owned by" in gen.present(world.backup.status.proof).message
     (job,) = world.jobs
     assert "ttlSecondsAfterFinished" not in job["spec"]
 

@@ -75,7 +75,7 @@ BEGINS: Mapping[str, tuple[RestoreTestFacts, str | None, str | None]] = {
     "the snapshot of an earlier cluster of this name": (
         situation(taken(cluster_uid="uid-former")), None, None,
     ),
-    "a backup that is being deleted": (situation(taken(leaving=True)), None, None),
+    "a backup that is being deleted": (situation(taken(terminating=True)), None, None),
     "a person asks": (
         situation(taken("old", 5, request="now"), taken("new"), spec=None), "old", "Requested",
     ),
