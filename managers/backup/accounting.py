@@ -1,7 +1,7 @@
 """Counts finished OpenBaoBackups in `status.backup` of their cluster, each exactly once. Pure.
 
-The cluster stores which backup it counted last; the OpenBaoBackup stores that it was counted. The
-first is written before the second, so a restart between the two writes counts nothing twice.
+The cluster stores which backup was counted last; the OpenBaoBackup stores that it was counted. The
+cluster is written first, so a restart between the two writes counts no backup twice.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from contracts.api.cluster.status_backup import BackupStatus
 
 
 def to_count(backups: Iterable[OpenBaoBackup], cluster_uid: str) -> tuple[OpenBaoBackup, ...]:
-    """Return the finished backups that this cluster has not counted yet, in order of completion."""
-    ended = [
-        one
-        for one in backups
-        if one.status.phase in TERMINAL
-        and not one.status.counted
-        and one.spec.origin != "PreUpgrade"
-        and one.status.cluster_uid == cluster_uid
+    """Return the finished backups of this cluster that are not counted, in order of completion."""
+    uncounted = [
+        backup
+        for backup in backups
+        if backup.status.phase in TERMINAL
+        and not backup.status.counted
+        and backup.spec.origin != "PreUpgrade"
+        and backup.status.cluster_uid == cluster_uid
     ]
-    return tuple(sorted(ended, key=_when))
+    return tuple(sorted(uncounted, key=_completion))
 
 
 def counted(status: BackupStatus, backup: OpenBaoBackup) -> BackupStatus:
-    """Return the status after a finished backup; unchanged if that backup was counted already."""
+    """Return the status after a finished backup; unchanged if it was already counted."""
     if status.last_counted == backup.metadata.uid:
         return status
-    news = (
+    changes = (
         _success(status, backup) if backup.status.phase == "Completed" else _failure(status, backup)
     )
-    return status.model_copy(update={**news, "last_counted": backup.metadata.uid})
+    return status.model_copy(update={**changes, "last_counted": backup.metadata.uid})
 
 
 def _success(status: BackupStatus, backup: OpenBaoBackup) -> dict[str, Any]:
@@ -64,6 +64,6 @@ def _failure(status: BackupStatus, backup: OpenBaoBackup) -> dict[str, Any]:
     }
 
 
-def _when(backup: OpenBaoBackup) -> tuple[float, str]:
+def _completion(backup: OpenBaoBackup) -> tuple[float, str]:
     end = backup.status.completed_at
     return (end.timestamp() if end else 0.0, backup.metadata.uid)

@@ -1,4 +1,4 @@
-"""Actions of the backup state machine: lock, RBAC and Job. Each may be repeated after a crash."""
+"""Actions of the backup state machine: lock, RBAC and Job. Each can be repeated after a crash."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ TEMPLATE_RECHECK: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """The decision after its action, with the current facts."""
+    """The decision after the action, with the current facts."""
 
     decision: BackupDecision
     facts: BackupFacts
     reservation: JobReservation | None = None
     warning: str = ""
-    """A warning for the user about the created Job; "" for none."""
+    """A warning about the created Job, for an event; "" for none."""
 
 
 class BackupActions:
@@ -85,7 +85,7 @@ class BackupActions:
         return await self._jobs.look(job_key, status.job_uid, meta.uid)
 
     async def renew_lock(self, facts: BackupFacts) -> None:
-        """Renew the lock from time to time; a lock that was overridden stays lost."""
+        """Renew the lock if the renewal is due. A lock that was overridden stays lost."""
         lock, cluster = facts.lock, facts.cluster
         if cluster is None or lock is None or not facts.seems_to_hold:
             return
@@ -99,13 +99,13 @@ class BackupActions:
             return
 
     async def release_lock(self, facts: BackupFacts) -> None:
-        """Release the lock if this backup holds it; an upgrade keeps its own lock."""
+        """Release the lock if this backup holds it. The lock of an upgrade is not released."""
         uid = facts.status.cluster_uid or (facts.cluster.metadata.uid if facts.cluster else "")
         if facts.spec.origin == "PreUpgrade" or not uid:
             return
         result = await self._locks.release(_cluster_key(facts), facts.holder, uid=uid)
         if isinstance(result, HeldBy):
-            log.info("the operation lock has gone to another", lock_holder=result.lock.holder)
+            log.info("operation lock is held by another operation", lock_holder=result.lock.holder)
 
     # --- actions ------------------------------------------------------------------------------
 
@@ -148,7 +148,7 @@ class BackupActions:
                 replace(result, decision=refused(result.decision, "JobRefused", str(error)))
             )
         except ApiError:
-            # No Job was created, and nobody knows for how long: release the lock.
+            # No Job was created, and it is unknown when one can be: release the lock.
             await self.release_lock(facts)
             raise
         facts = replace(facts, job=created, job_queried=True)
@@ -174,14 +174,14 @@ class BackupActions:
         return await self._settle(result)
 
     async def _cancel(self, result: ActionResult) -> ActionResult:
-        """Delete a Job whose pod never ran: it has started nothing."""
+        """Delete a Job whose pod never ran."""
         status = result.facts.status
         job_key = ObjectKey(result.facts.backup.metadata.namespace, status.job_name)
         await self._jobs.cancel(job_key, status.job_uid)
         return await self._settle(result)
 
     async def _settle(self, result: ActionResult) -> ActionResult:
-        """Release what the run holds; its result is written after that."""
+        """Release the Job, its RBAC and the lock, before the result is written."""
         facts, status = result.facts, result.facts.status
         if status.job_uid:
             job_key = ObjectKey(facts.backup.metadata.namespace, status.job_name)
@@ -212,9 +212,7 @@ class BackupActions:
         )
         if isinstance(renewed, Acquired):
             return ""
-        return (
-            renewed.message if isinstance(renewed, HeldBy) else "the operation lock was taken away"
-        )
+        return renewed.message if isinstance(renewed, HeldBy) else "the operation lock was lost"
 
     def _protected(self, facts: BackupFacts) -> tuple[str, ...]:
         cluster = _cluster_key(facts)
@@ -232,7 +230,7 @@ class BackupActions:
 
 def _cluster(facts: BackupFacts) -> OpenBaoCluster:
     if facts.cluster is None:
-        raise ValueError(f"backup {facts.name}: no row acts on a cluster that is not there")
+        raise ValueError(f"backup {facts.name}: an action requires the cluster")
     return facts.cluster
 
 

@@ -1,4 +1,4 @@
-"""Caches that the two backup reconcilers read. They never read what a user's spec refers to."""
+"""Caches of the two backup reconcilers: clusters, backups and restores, and nothing else."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ BY_CLUSTER: Final = "cluster"
 """Index of backups and restores by the key of their cluster."""
 
 CACHE_SIZE: Final = 512
-"""Parsed backups, and restores, that are cached: each pass reads all of its cluster."""
+"""Number of cached parsed backups, and restores: each pass reads all those of its cluster."""
 
 read_backup = memoize(OpenBaoBackup.from_object, size=CACHE_SIZE, slot=uid_of)
 _read_restore = memoize(OpenBaoRestore.from_object, size=CACHE_SIZE, slot=uid_of)
 
 
 def cluster_keys(obj: Object) -> Iterable[ObjectKey]:
-    """Return the key of the cluster that a backup or a restore names; none if it names none."""
+    """Return the key of the cluster that a backup or a restore names, or nothing."""
     spec = obj.get("spec")
     name = spec.get("cluster") if isinstance(spec, dict) else None
     return (ObjectKey(key_of(obj).namespace, name),) if isinstance(name, str) else ()
 
 
 def cluster_named(obj: Object) -> Iterable[str]:
-    """Index function: the same as text."""
+    """Return the keys of `cluster_keys` as text: the index function."""
     return map(str, cluster_keys(obj))
 
 
@@ -48,7 +48,7 @@ class BackupCaches:
         restores.add_index(BY_CLUSTER, cluster_named)
 
     def cluster(self, key: ObjectKey) -> OpenBaoCluster | None:
-        """Return the cluster; None if it is missing, is being deleted, or has an invalid spec."""
+        """Return the cluster; None if it does not exist, is being deleted, or is invalid."""
         live = self.clusters.get(key)
         if live is None or is_terminating(live):
             return None
@@ -63,7 +63,7 @@ class BackupCaches:
         return [live for live in backups if not is_terminating(live)]
 
     def backups_of(self, cluster: ObjectKey) -> Iterator[OpenBaoBackup]:
-        """Yield the same, parsed; invalid objects are left out."""
+        """Yield the live backups of a cluster, parsed, without invalid ones."""
         for live in self.live_backups(cluster):
             try:
                 yield read_backup(live)
@@ -81,7 +81,7 @@ class BackupCaches:
                 yield restore
 
     def waiting(self, cluster: ObjectKey, *, upgrades: bool) -> frozenset[Operation]:
-        """Return the operations that are requested for a cluster and have not finished."""
+        """Return the operations that are requested for a cluster and have not ended."""
         operations: set[Operation] = {"Upgrade"} if upgrades else set()
         if any(self.restores_of(cluster)):
             operations.add("Restore")

@@ -18,13 +18,13 @@ from runtime.types import Object, ObjectKey, resource_version_of, uid_of
 
 TRIES: Final = 5
 PROOF: Final = "restoreTest"
-"""The field of it that managers.restore_test writes."""
+"""The field of `status.backup` that managers.restore_test writes."""
 
 Change = Callable[[BackupStatus], BackupStatus]
 
 
 def stored(live: Object) -> BackupStatus:
-    """Return `status.backup` of a cluster; an invalid one counts as empty."""
+    """Return `status.backup` of a cluster; empty if it is invalid."""
     status = live.get("status")
     part: Any = status.get("backup") if isinstance(status, dict) else None
     try:
@@ -44,9 +44,9 @@ class BackupRecord:
     async def change(self, live: Object, change: Change) -> Object:
         """Apply a change to the stored status and return the updated cluster.
 
-        `change` may be called several times, each time with a fresh status; without a difference
-        no request is made. Raises NotFound when the cluster is gone, Transient when it changes
-        faster than it can be written.
+        `change` may be called several times, each time with a fresh status. If the cached status
+        would not change, no request is made. Raises NotFound if the cluster does not exist, and
+        Transient if another writer keeps changing it.
         """
         if change(stored(live)) == stored(live):
             return live
@@ -54,7 +54,7 @@ class BackupRecord:
         for _ in range(TRIES):
             fresh = await self._client.get(CLUSTERS, key)
             if uid_of(fresh) != uid:
-                raise Transient(f"{CLUSTERS.kind} {key} is not the one of uid {uid} any more")
+                raise Transient(f"{CLUSTERS.kind} {key} no longer has the UID {uid}")
             before = stored(fresh)
             after = change(before)
             if after == before:
@@ -64,7 +64,7 @@ class BackupRecord:
                 return await self._write(key, fresh, after)
             except Conflict:
                 continue
-        raise Transient(f"{key} changed again and again while status.backup was written")
+        raise Transient(f"{key}: {TRIES} conflicts while writing status.backup")
 
     async def _write(self, key: ObjectKey, fresh: Object, after: BackupStatus) -> Object:
         fields = {name: value for name, value in after.to_object().items() if name != PROOF}

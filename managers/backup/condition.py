@@ -1,8 +1,7 @@
 """The conditions BackingUp and BackupHealthy of a cluster. Pure.
 
-Called through the table of `managers.cluster.status.conditions`. They are derived from
-what the backup reconcilers and the operation lock write, so they do not change merely because time
-passes.
+Called through the table of `managers.cluster.status.conditions`. They are derived only from the
+status that the backup reconcilers and the operation lock write, so they do not depend on the time.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def backup_healthy(cluster: OpenBaoCluster) -> ConditionUpdate | None:
     if status.consecutive_failures:
         return ConditionUpdate(HEALTHY, "False", "BackupFailed", _failed(status))
     if status.overdue_since is not None:
-        message = f"The snapshot of {rfc3339(status.overdue_since)} has not been begun"
+        message = f"The snapshot scheduled for {rfc3339(status.overdue_since)} has not started"
         return ConditionUpdate(HEALTHY, "False", "BackupOverdue", message)
     if status.last_backup_time is None:
         next_time = status.next_scheduled_backup
@@ -46,8 +45,8 @@ def backup_healthy(cluster: OpenBaoCluster) -> ConditionUpdate | None:
 
 def _failed(status: BackupStatus) -> str:
     count = status.consecutive_failures or 0
-    what = "The last snapshot was" if count == 1 else f"The last {count} snapshots were"
+    subject = "The last snapshot was" if count == 1 else f"The last {count} snapshots were"
     last = status.last_backup_time
-    since = f"the last good one is of {rfc3339(last)}" if last else "there is no good one"
-    why = f"{status.last_failure_reason}: {status.last_failure_message}"
-    return f"{what} not stored ({since}). {why}"
+    stored = f"the last one was stored at {rfc3339(last)}" if last else "none was ever stored"
+    cause = f"{status.last_failure_reason}: {status.last_failure_message}"
+    return f"{subject} not stored ({stored}). {cause}"

@@ -13,7 +13,7 @@ from runtime.events import EventRecorder
 
 @dataclass(frozen=True, slots=True)
 class BackupDependencies:
-    """Created once per process."""
+    """The dependencies, created once per process."""
 
     client: Client
     locks: OperationLocks

@@ -15,7 +15,7 @@ from managers.jobs.status import JobSeen
 from managers.operation_lock.decide import UPGRADE_HOLDER, backup_holder
 
 POD_PATIENCE: Final = timedelta(minutes=1)
-"""How long the pod of a job may take before the message reports that it has not started."""
+"""How long the pod of a Job may take to start before the message reports it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class BackupFacts:
     cluster: OpenBaoCluster | None
     """None: no cluster has that name, or it is being deleted."""
     waiting: frozenset[Operation] = frozenset()
-    """Operations that are requested and have not finished."""
+    """Operations that are requested and have not ended."""
     job: JobSeen | None = None
     job_queried: bool = False
     """The Job was read from the API server: None means that it does not exist."""
@@ -46,7 +46,7 @@ class BackupFacts:
 
     @property
     def holder(self) -> str:
-        """The holder name of this backup in the lock; a pre-upgrade backup uses the upgrade's."""
+        """The name of this backup as holder of the lock; before an upgrade that of the upgrade."""
         if self.spec.origin == "PreUpgrade":
             return UPGRADE_HOLDER
         return backup_holder(self.name)
@@ -58,7 +58,7 @@ class BackupFacts:
 
     @property
     def paused(self) -> bool:
-        """Whether the cluster is paused: then nothing is changed and nothing is abandoned."""
+        """Whether the cluster is paused. During a pause the backup keeps its state."""
         return self.cluster is not None and self.cluster.spec.paused
 
     @property
@@ -69,17 +69,18 @@ class BackupFacts:
     @property
     def seems_to_hold(self) -> bool:
         """Whether this backup held the lock when it was last observed."""
-        mine = self.spec.origin != "PreUpgrade"
-        return mine and self.lock is not None and self.lock.holder == self.holder
+        if self.spec.origin == "PreUpgrade" or self.lock is None:
+            return False
+        return self.lock.holder == self.holder
 
     @property
     def same_cluster(self) -> bool:
-        """Whether the cluster is the one of the reservation, if there is one."""
+        """Whether the cluster is that of the reservation, or nothing is reserved."""
         uid = self.status.cluster_uid
         return self.cluster is not None and uid in ("", self.cluster.metadata.uid)
 
     @property
     def report(self) -> BackupReport | None:
-        """The result that the reserved job reported; reports of other jobs are ignored."""
+        """The report of the reserved Job; reports of other Jobs are ignored."""
         current = self.status.report
         return current if current is not None and current.job_uid == self.status.job_uid else None

@@ -25,12 +25,12 @@ from contracts.snapshot_digest import DEFAULT_CANARY
 from runtime.types import Object
 
 KEEP_MAX: Final = 64
-"""Most keys that a job is told to keep: the size of an environment is limited."""
+"""Maximum number of keys that a Job gets: the size of its environment is limited."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptSnapshots:
-    """The snapshots that a job has to keep. `warning`: that not all of them fit, or ""."""
+    """The snapshots that a Job must keep. `warning`: not all of them fit; "" if they do."""
 
     keys: tuple[str, ...]
     warning: str = ""
@@ -39,9 +39,9 @@ class KeptSnapshots:
 def key_for(backup: OpenBaoBackup, cluster: OpenBaoCluster, now: datetime) -> str:
     """Choose the object key of a snapshot that is taken now (UTC).
 
-    Its id is derived from the UID of the OpenBaoBackup. The time is that of the snapshot and not of
-    the schedule, because retention counts the age of the data. Raises ValueError for a cluster
-    without spec.backup and for a key that is too long.
+    Its id is derived from the UID of the OpenBaoBackup. The time is that of the snapshot, not the
+    scheduled time, because retention counts the age of the data. Raises ValueError for a cluster
+    without spec.backup, and for a key that is too long.
     """
     if cluster.spec.backup is None:
         raise ValueError(f"spec.backup of {cluster.metadata.name} is not set")
@@ -64,41 +64,45 @@ def protected_keys(
     """
     completed = sorted(
         (
-            one
-            for one in backups
+            backup
+            for backup in backups
             # Pre-upgrade snapshots are not subject to retention.
-            if one.status.phase == "Completed" and one.spec.origin != "PreUpgrade"
+            if backup.status.phase == "Completed" and backup.spec.origin != "PreUpgrade"
         ),
-        key=lambda one: (backup_time(one), one.metadata.uid),
+        key=lambda backup: (backup_time(backup), backup.metadata.uid),
         reverse=True,
     )
-    proven = [one for one in completed if one.status.proof and one.status.proof.outcome == "Passed"]
-    tested = [one for one in completed if one.status.test is not None]
-    needed = [one.status.key for one in (*completed[:1], *proven[:1], *tested)]
+    proven = [
+        backup
+        for backup in completed
+        if backup.status.proof and backup.status.proof.outcome == "Passed"
+    ]
+    under_test = [backup for backup in completed if backup.status.test is not None]
+    needed = [backup.status.key for backup in (*completed[:1], *proven[:1], *under_test)]
     return tuple(dict.fromkeys((*restored, *needed)))
 
 
 def snapshots_to_keep(
     backup: OpenBaoBackup, cluster: OpenBaoCluster, protected: Iterable[str]
 ) -> KeptSnapshots:
-    """Choose the snapshots that the job of a backup has to keep.
+    """Choose the snapshots that the Job of a backup must keep.
 
-    Keys that its retention never removes are left out: those of another prefix, or with a tag.
+    Keys that its retention never removes are omitted: those with another prefix, or with a tag.
     """
     own = snapshot_keys.parse(backup.status.key)
-    keys = tuple(key for key in protected if _may_go(snapshot_keys.parse(key), own))
+    keys = tuple(key for key in protected if _is_removable(snapshot_keys.parse(key), own))
     spec = cluster.spec.backup
     if len(keys) <= KEEP_MAX or spec is None or spec.retention is None:
         return KeptSnapshots(keys[:KEEP_MAX])
     return KeptSnapshots(
         keys[:KEEP_MAX],
-        f"{KEEP_MAX} of {len(keys)} snapshots that restores or tests need are protected from "
+        f"only {KEEP_MAX} of {len(keys)} snapshots that restores or tests need are protected from "
         f"spec.backup.retention of OpenBaoCluster {cluster.metadata.name}, which may remove the "
         "others: delete OpenBaoRestores that are not needed, or set retention.dryRun",
     )
 
 
-def _may_go(key: BackupKey | None, stored: BackupKey | None) -> bool:
+def _is_removable(key: BackupKey | None, stored: BackupKey | None) -> bool:
     return key is not None and stored is not None and key.may_go_with(stored)
 
 
@@ -114,7 +118,10 @@ def job_for(
     template: JobTemplate,
     protected: tuple[str, ...],
 ) -> Object:
-    """Build the Job of a backup whose reservation is stored; ValueError without spec.backup."""
+    """Build the Job of a backup whose reservation is stored.
+
+    Raises ValueError without spec.backup.
+    """
     spec = cluster.spec.backup
     if spec is None:
         raise ValueError(f"spec.backup of {cluster.metadata.name} is not set")
@@ -137,8 +144,8 @@ def job_for(
 
 
 def _canary(spec: Backup) -> str:
-    chosen = spec.restore_test.canary_path if spec.restore_test else None
-    return chosen or DEFAULT_CANARY
+    path = spec.restore_test.canary_path if spec.restore_test else None
+    return path or DEFAULT_CANARY
 
 
 def _retention(spec: Backup, protected: tuple[str, ...]) -> RetentionEnv:

@@ -1,8 +1,9 @@
-"""Finds operation locks whose holder is gone, and releases them.
+"""Finds operation locks whose holder no longer exists, and releases them.
 
-A backup has no finalizer, and a user can remove that of a restore; both leave a lock that is never
-released. Called by managers.backup.schedule in every pass of a cluster; managers.operation_lock
-writes the lock. An upgrade releases its own lock: its holder is the cluster.
+A backup has no finalizer, and a user can remove that of a restore; in both cases no other code
+releases the lock. managers.backup.schedule calls this in every pass of a cluster;
+managers.operation_lock writes the lock. An upgrade releases its own lock: its holder is the
+cluster.
 """
 
 from __future__ import annotations
@@ -22,45 +23,47 @@ from runtime.errors import NotFound
 from runtime.types import Object, ObjectKey, Resource, is_terminating, key_of, uid_of
 
 JOB_RECHECK: Final = 5.0
-"""Seconds until the Job of a deleted holder is read again."""
+"""Seconds until the Job of a deleted holder is checked again."""
 FREED: Final = "OperationLockFreed"
 
 
-def _backup_answers(backup: Object) -> bool:
+def _backup_releases(backup: Object) -> bool:
     status = backup.get("status") or {}
     return not is_terminating(backup) and status.get("phase") not in TERMINAL
 
 
-def _restore_answers(_: Object) -> bool:
-    # Its own reconciler releases the lock, when it ends and when it is deleted.
+def _restore_releases(_: Object) -> bool:
+    # The restore reconciler releases the lock when the restore ends or is deleted.
     return True
 
 
 @dataclass(frozen=True, slots=True)
-class _Holders:
-    """A kind of object that takes the lock under its own name."""
+class _HolderKind:
+    """A kind of object that takes the lock."""
 
     resource: Resource
     prefix: str
     run: names.Run
     cache: Callable[[BackupCaches], Cache]
-    answers: Callable[[Object], bool]
-    """Whether an object of the kind releases the lock itself."""
+    releases: Callable[[Object], bool]
+    """Whether the reconciler of this object will release the lock."""
     warning: str = ""
-    """A warning for the user about an object that does not; "" for none."""
+    """The event for a lock that is released here; "" for none."""
 
 
-_HOLDERS: Final = (
-    _Holders(BACKUPS, backup_holder(""), "backup", lambda at: at.backups, _backup_answers),
-    _Holders(
+_HOLDER_KINDS: Final = (
+    _HolderKind(
+        BACKUPS, backup_holder(""), "backup", lambda caches: caches.backups, _backup_releases
+    ),
+    _HolderKind(
         RESTORES,
         restore_holder(""),
         "restore",
-        lambda at: at.restores,
-        _restore_answers,
-        "status.operationLock was freed: OpenBaoRestore {name} was removed before it had ended, "
-        "and its Job is over. Look at the data of the cluster: if they are those of the snapshot, "
-        "delete all its pods at once, which the restore would have done",
+        lambda caches: caches.restores,
+        _restore_releases,
+        "status.operationLock was released, because OpenBaoRestore {name} was deleted before it "
+        "ended and its Job has ended. Check the data of the cluster: if it is that of the "
+        "snapshot, delete all its pods at once, as the restore would have done",
     ),
 )
 
@@ -69,14 +72,14 @@ _HOLDERS: Final = (
 class _HeldLock:
     """A lock and the object that holds it."""
 
-    holders: _Holders
+    kind: _HolderKind
     key: ObjectKey
     holder: str
     epoch: int
 
 
 class LostLocks:
-    """Releases the lock of a cluster once its holder is gone and no Job of it runs any more."""
+    """Releases the lock of a cluster when its holder no longer exists and its Job has ended."""
 
     def __init__(self, caches: BackupCaches, dependencies: BackupDependencies) -> None:
         self._caches = caches
@@ -88,48 +91,48 @@ class LostLocks:
     async def free(self, live: Object) -> float | None:
         """Release the lock of a cluster whose holder no longer exists.
 
-        Returns the seconds until the Job has to be read again. Raises what the client raises:
-        as long as it is unknown whether the holder exists, the lock stays.
+        Returns the seconds until the Job has to be checked again. Raises what the client raises:
+        the lock stays while it is unknown whether the holder exists.
         """
-        held = _held(live)
-        if held is None or await self._is_answered_for(held, live):
+        lock = _held_lock(live)
+        if lock is None or await self._has_live_holder(lock, live):
             return None
-        job = ObjectKey(held.key.namespace, names.run_job(held.holders.run, held.key.name))
-        status = await self._jobs.look(job, "", "")
-        if status is not None and status.state == "Active":
+        job_key = ObjectKey(lock.key.namespace, names.run_job(lock.kind.run, lock.key.name))
+        job = await self._jobs.look(job_key, "", "")
+        if job is not None and job.state == "Active":
             return JOB_RECHECK
-        left = await self._locks.release(
-            key_of(live), held.holder, uid=uid_of(live), epoch=held.epoch
+        result = await self._locks.release(
+            key_of(live), lock.holder, uid=uid_of(live), epoch=lock.epoch
         )
-        if isinstance(left, Free) and left.released is not None and held.holders.warning:
-            note = held.holders.warning.format(name=held.key.name)
-            self._events.event(live, "Warning", FREED, note)
+        if isinstance(result, Free) and result.released is not None and lock.kind.warning:
+            message = lock.kind.warning.format(name=lock.key.name)
+            self._events.event(live, "Warning", FREED, message)
         return None
 
-    async def _is_answered_for(self, held: _HeldLock, live: Object) -> bool:
-        """Return whether the holder releases the lock itself; a fresh read confirms a no."""
-        holders, cluster = held.holders, str(key_of(live))
-        cached = holders.cache(self._caches).get(held.key)
-        if cached is not None and _is_live_holder(holders, cached, cluster):
+    async def _has_live_holder(self, lock: _HeldLock, live: Object) -> bool:
+        """Return whether the holder will release the lock; only a fresh read denies it."""
+        kind, cluster = lock.kind, str(key_of(live))
+        cached = kind.cache(self._caches).get(lock.key)
+        if cached is not None and _is_live_holder(kind, cached, cluster):
             return True
         try:
-            fresh = await self._client.get(holders.resource, held.key)
+            fresh = await self._client.get(kind.resource, lock.key)
         except NotFound:
             return False
-        return _is_live_holder(holders, fresh, cluster)
+        return _is_live_holder(kind, fresh, cluster)
 
 
-def _is_live_holder(holders: _Holders, obj: Object, cluster: str) -> bool:
-    """Return whether an object is the holder: a reused name may belong to another cluster."""
-    return cluster in cluster_named(obj) and holders.answers(obj)
+def _is_live_holder(kind: _HolderKind, obj: Object, cluster: str) -> bool:
+    """Return whether an object is the holder. Its name may be reused for another cluster."""
+    return cluster in cluster_named(obj) and kind.releases(obj)
 
 
-def _held(live: Object) -> _HeldLock | None:
+def _held_lock(live: Object) -> _HeldLock | None:
     """Return the lock of a cluster, if an object of a kind in the table holds it."""
     lock = (live.get("status") or {}).get("operationLock") or {}
     holder, epoch = str(lock.get("holder") or ""), int(lock.get("epoch") or 0)
-    for holders in _HOLDERS:
-        if holder.startswith(holders.prefix):
-            key = ObjectKey(key_of(live).namespace, holder.removeprefix(holders.prefix))
-            return _HeldLock(holders, key, holder, epoch)
+    for kind in _HOLDER_KINDS:
+        if holder.startswith(kind.prefix):
+            key = ObjectKey(key_of(live).namespace, holder.removeprefix(kind.prefix))
+            return _HeldLock(kind, key, holder, epoch)
     return None

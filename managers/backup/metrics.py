@@ -1,8 +1,8 @@
 """Prometheus metrics of backups.
 
-Gauges are read from `status.backup` at each scrape, so none outlives its cluster;
+Gauges are read from `status.backup` at each scrape, so those of a deleted cluster disappear.
 managers.backup.schedule increments the counters. Only the leader exports the gauges.
-docs/backup.md lists them.
+docs/backup.md lists the metrics.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ GAUGES: Final[tuple[tuple[str, str, Callable[[BackupStatus], float | None]], ...
     ),
     (
         "openbao_backup_last_duration_seconds",
-        "How long the last snapshot took that was stored.",
+        "Duration of the last stored snapshot, in seconds.",
         _duration,
     ),
-    ("openbao_backup_last_size_bytes", "Size of the last snapshot that was stored.", _size),
+    ("openbao_backup_last_size_bytes", "Size of the last stored snapshot.", _size),
     (
         "openbao_backup_consecutive_failures",
-        "Snapshots in a row that were not stored.",
+        "Consecutive snapshots that were not stored.",
         _failures,
     ),
     (
@@ -91,7 +91,7 @@ class BackupMetrics:
             name: metrics.object_counter(name, meaning)
             for name, meaning in (
                 (SUCCESSES, "Snapshots that were stored."),
-                (FAILURES, "Snapshots that were not stored, or of which nobody knows."),
+                (FAILURES, "Snapshots that were not stored, or whose outcome is unknown."),
                 (DELETED, "Old snapshots that retention removed."),
             )
         }

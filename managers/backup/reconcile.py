@@ -1,7 +1,7 @@
 """The backup reconciler: drives one OpenBaoBackup through its state machine.
 
 Composed by `baoctl.controllers.backup`; called by `runtime.controller.controller` with one key at a
-time. It reads no Secret and connects to no address from a user's spec: the job does both.
+time. It reads no Secret and connects to no address from a user's spec; the Job does both.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from runtime.types import Object, ObjectKey, Request, is_terminating, key_of, ui
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 STEPS: Final = 8
-"""Most transitions in one pass; the longest path has four."""
+"""Maximum number of transitions in one pass; the longest path has four."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackupObservation:
-    """A backup as stored, with the facts about it; after its action also the result of that."""
+    """The stored backup and the facts about it; after an action also its result."""
 
     live: Object
     facts: BackupFacts
@@ -76,48 +76,50 @@ class BackupReconciler:
     async def observe(self, live: Object | None) -> BackupObservation | Outcome:
         """Read the facts about a backup that has not ended."""
         if live is None or is_terminating(live):
-            # Its Job is garbage-collected; managers.backup.schedule releases the lock.
+            # The Job is garbage-collected; managers.backup.schedule releases the lock.
             return Done()
         backup = read_backup(live)
         if backup.status.phase in TERMINAL:
             return Done()
         return BackupObservation(live, await self._facts(backup))
 
-    def decide(self, seen: BackupObservation) -> BackupDecision:
+    def decide(self, observation: BackupObservation) -> BackupDecision:
         """Choose the transition."""
-        return decide(seen.facts)
+        return decide(observation.facts)
 
-    async def act(self, seen: BackupObservation, decision: BackupDecision) -> ActedBackup:
+    async def act(self, observation: BackupObservation, decision: BackupDecision) -> ActedBackup:
         """Carry out the action of a transition."""
-        facts = seen.facts
+        facts = observation.facts
         result = await self._actions.perform(decision, facts)
-        stays = state_of(facts.status) == "Waiting" and result.reservation is None
-        if stays and facts.seems_to_hold and not facts.paused:
-            # From an interrupted pass: operations with precedence must not wait for us.
+        waits = state_of(facts.status) == "Waiting" and result.reservation is None
+        if waits and facts.seems_to_hold and not facts.paused:
+            # Left by an interrupted pass: operations with precedence must not wait for this backup.
             await self._actions.release_lock(facts)
-        return Acted(BackupObservation(seen.live, result.facts, result), result.decision)
+        return Acted(BackupObservation(observation.live, result.facts, result), result.decision)
 
     async def write(
-        self, seen: BackupObservation, decision: BackupDecision
+        self, observation: BackupObservation, decision: BackupDecision
     ) -> tuple[Object, Outcome | None]:
         """Write the next status and report the change."""
-        before, result = seen.facts.status, seen.result
-        after = next_status(seen.facts, decision, result.reservation if result else None)
-        # If the job reported meanwhile, this decision is outdated.
+        before, result = observation.facts.status, observation.result
+        after = next_status(observation.facts, decision, result.reservation if result else None)
+        # The optimistic lock fails if the Job reported meanwhile.
         written = await self._statuses.apply_if_changed(
-            seen.live, own_fields(after), optimistic_lock=True
+            observation.live, own_fields(after), optimistic_lock=True
         )
-        self._report(seen.live, before, after)
+        self._report(observation.live, before, after)
         if result and result.warning:
-            self._events.event(seen.live, "Warning", "RetentionProtectionCut", result.warning)
+            self._events.event(
+                observation.live, "Warning", "RetentionProtectionCut", result.warning
+            )
         return written, _outcome(decision, after)
 
     async def after_conflict(
         self, live: Object | None, conflict: Conflict
     ) -> Object | Outcome | None:
-        """Read the backup again; None when it is gone.
+        """Read the backup again; None if it does not exist any more.
 
-        Another one of the same name has a pass of its own: it may be about another cluster.
+        A new backup of the same name has its own pass: it may be for another cluster.
         """
         if live is None:
             raise conflict
@@ -143,7 +145,7 @@ class BackupReconciler:
         if state == "Prepared":
             return facts
         if facts.job is None or facts.job.state != "Active":
-            # The watch may not have delivered its final report yet.
+            # The watch may not have delivered the final report yet.
             fresh = await self._client.get(BACKUPS, ObjectKey(meta.namespace, meta.name))
             report = BackupObjectStatus.lenient(fresh.get("status")).report
             status = backup.status.model_copy(update={"report": report})
@@ -152,22 +154,22 @@ class BackupReconciler:
         return facts
 
     def _report(self, live: Object, before: BackupObjectStatus, after: BackupObjectStatus) -> None:
-        """Send an event and a log line for a phase change, after the status is written."""
+        """Send an event and log a change of the phase, after the status is written."""
         if before.phase == after.phase or after.phase not in ("Running", *TERMINAL):
             return
         if after.phase == "Running":
             self._events.event(live, "Normal", "BackupStarted", after.message)
             return
-        good = after.phase == "Completed"
-        message = after.message if good else f"{after.reason}: {after.message}"
-        if good:
+        completed = after.phase == "Completed"
+        message = after.message if completed else f"{after.reason}: {after.message}"
+        if completed:
             self._events.event(live, "Normal", "BackupCompleted", message)
         else:
             self._events.event(live, "Warning", "BackupFailed", message)
         log.info(
             "backup ended",
             audit=True,
-            event_type="backup_job_succeeded" if good else "backup_job_failed",
+            event_type="backup_job_succeeded" if completed else "backup_job_failed",
             cluster=str(ObjectKey(key_of(live).namespace, live["spec"]["cluster"])),
             phase=after.phase,
             reason=after.reason,
@@ -179,9 +181,9 @@ def _outcome(decision: BackupDecision, after: BackupObjectStatus) -> Outcome | N
     """Return the outcome for the controller; None if another transition follows."""
     if after.phase in TERMINAL:
         return Done()
-    row = decision.row
-    if row.to in ("Prepared", "Running"):
+    transition = decision.row
+    if transition.to in ("Prepared", "Running"):
         return None
-    if row.blocked:
-        return Blocked(after.reason, after.message, row.after)
-    return Wait(after.reason, after.message, row.after)
+    if transition.blocked:
+        return Blocked(after.reason, after.message, transition.after)
+    return Wait(after.reason, after.message, transition.after)

@@ -1,8 +1,8 @@
 """The reconciler of a cluster's backups: schedule, manual triggers, counts and history.
 
-It creates OpenBaoBackup objects and never a Job. Composed by `baoctl.controllers.backup`; called by
-`runtime.controller.controller` with the key of one cluster at a time. It alone writes
-`status.backup`.
+It creates OpenBaoBackup objects, and never a Job. Composed by `baoctl.controllers.backup`; called
+by `runtime.controller.controller` with the key of one cluster at a time. No other reconciler writes
+`status.backup`, except for its field `restoreTest`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from managers.backup.metrics import BackupMetrics
 from managers.backup.schedule_plan import (
     history,
     last_scheduled,
-    on_its_way,
     overdue,
-    planned,
     tick,
+    unfinished_backup,
     with_attempt,
+    with_schedule,
 )
 from runtime.errors import AlreadyExists, Conflict, NotFound, PatchFailed
 from runtime.outcome import Done, Outcome, combine
@@ -44,12 +44,12 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 MANAGER: Final = "openbao-operator-schedule"
 LONGEST_SLEEP: Final = 600.0
-"""Longest interval in seconds between two passes: a pass is cheap, and clocks are adjusted."""
+"""Longest interval in seconds between two passes, because the clock may be adjusted."""
 TOKEN_MAX: Final = 253
 
 
 class ScheduleReconciler:
-    """Creates backups when they are due, and records their results."""
+    """Creates the backups that are due, and records their results."""
 
     def __init__(
         self, caches: BackupCaches, dependencies: BackupDependencies, metrics: BackupMetrics
@@ -72,12 +72,12 @@ class ScheduleReconciler:
         try:
             cluster = read_cluster(live)
         except InvalidClusterError:
-            # The workload reconciler reports that.
+            # The workload reconciler reports the invalid spec.
             return Done()
         try:
             return await self._pass(live, cluster)
         except NotFound:
-            # The cluster was deleted meanwhile; the watch delivers that.
+            # The cluster was deleted meanwhile.
             return Done()
 
     async def _pass(self, live: Object, cluster: OpenBaoCluster) -> Outcome:
@@ -96,9 +96,9 @@ class ScheduleReconciler:
 
     async def _count(self, live: Object) -> Object:
         for backup in to_count(self._caches.backups_of(key_of(live)), uid_of(live)):
-            news = stored(live).last_counted != backup.metadata.uid
+            uncounted = stored(live).last_counted != backup.metadata.uid
             live = await self._record.change(live, _count_of(backup))
-            if news:
+            if uncounted:
                 self._metrics.ended(key_of(live), backup)
             await self._mark_counted(backup)
         return live
@@ -118,13 +118,15 @@ class ScheduleReconciler:
     # --- triggers -----------------------------------------------------------------------------
 
     async def _handle_trigger(self, live: Object, cluster: OpenBaoCluster) -> Object:
-        """Create the backup that the annotation requests, or report why not."""
-        notes, cluster_key = annotations_of(live), key_of(live)
-        token = notes.get(labels.TRIGGER_BACKUP, "")
+        """Create the backup that the annotation requests, or report why it is not created."""
+        annotations, cluster_key = annotations_of(live), key_of(live)
+        token = annotations.get(labels.TRIGGER_BACKUP, "")
         if not token:
             return live
-        before = notes.get(labels.BACKUP_TRIGGERED, "")
-        desired = backup_request.for_trigger(*cluster_key, uid_of(live), token[:TOKEN_MAX], before)
+        previous = annotations.get(labels.BACKUP_TRIGGERED, "")
+        desired = backup_request.for_trigger(
+            *cluster_key, uid_of(live), token[:TOKEN_MAX], previous
+        )
         backup = self._caches.backups.get(key_of(desired))
         if backup is None:
             refusal = self._refusal(cluster_key, cluster)
@@ -136,19 +138,19 @@ class ScheduleReconciler:
         name = key_of(backup).name
         live = await self._record.change(live, self._handled(token[:TOKEN_MAX]))
         live = await self._remove_trigger(live, token, name)
-        message = f"OpenBaoBackup {name} was made"
+        message = f"Created OpenBaoBackup {name}"
         self._events.event(live, "Normal", "BackupManualTriggerAccepted", message)
         return live
 
     def _refusal(self, cluster_key: ObjectKey, cluster: OpenBaoCluster) -> str:
         if cluster.spec.backup is None:
-            return f"{labels.TRIGGER_BACKUP} was taken away: spec.backup is not set"
-        other = on_its_way(self._caches.backups_of(cluster_key))
-        if other is None:
+            return f"annotation {labels.TRIGGER_BACKUP} was removed: spec.backup is not set"
+        unfinished = unfinished_backup(self._caches.backups_of(cluster_key))
+        if unfinished is None:
             return ""
         return (
-            f"{labels.TRIGGER_BACKUP} was taken away: OpenBaoBackup {other.metadata.name} is on "
-            "its way already; ask again when it has ended"
+            f"annotation {labels.TRIGGER_BACKUP} was removed: OpenBaoBackup "
+            f"{unfinished.metadata.name} has not ended; set the annotation again after that"
         )
 
     def _handled(self, token: str) -> Change:
@@ -188,34 +190,37 @@ class ScheduleReconciler:
     ) -> tuple[Object, float | None]:
         """Create the backup that is due; return the seconds until the next pass."""
         if not cluster.status.initialized or cluster.spec.hibernate:
-            # One backup makes up for all times missed meanwhile.
+            # Later one backup covers all missed times.
             return live, None
         spec, now = cluster.spec.backup, self._clock.now()
         backups = [*self._caches.backups_of(key_of(live))]
-        busy = any(one.spec.scheduled_time and one.status.phase not in TERMINAL for one in backups)
+        unfinished = any(
+            backup.spec.scheduled_time and backup.status.phase not in TERMINAL for backup in backups
+        )
         try:
-            if tick(spec, stored(live), now, on_its_way=busy).due is not None:
-                # The previous leader may have created it: the cache may be behind.
+            if tick(spec, stored(live), now, unfinished=unfinished).due is not None:
+                # The cache may be behind: the previous leader may have created the backup.
                 live = await self._client.get(CLUSTERS, key_of(live))
-            due = tick(spec, stored(live), now, on_its_way=busy).due
+            due = tick(spec, stored(live), now, unfinished=unfinished).due
             late = overdue(spec, backups, now, resumed_at(cluster, now))
         except ValueError:
-            # A schedule older than its validation rule: the workload reconciler reports it.
+            # The schedule is older than its validation rule; the workload reconciler reports it.
             return live, None
         if due is not None:
             await self._create(backup_request.for_schedule(*key_of(live), due))
         last = last_scheduled(backups, due)
 
         def change(status: BackupStatus) -> BackupStatus:
-            at = tick(spec, status, now, on_its_way=busy or due is not None)
-            after = planned(spec, status, at).model_copy(update={"overdue_since": late.since})
+            current = tick(spec, status, now, unfinished=unfinished or due is not None)
+            after = with_schedule(spec, status, current)
+            after = after.model_copy(update={"overdue_since": late.since})
             last_attempt = status.last_attempt_scheduled_time
-            news = last is not None and (last_attempt is None or last > last_attempt)
-            return with_attempt(after, last, now) if news else after
+            is_new = last is not None and (last_attempt is None or last > last_attempt)
+            return with_attempt(after, last, now) if is_new else after
 
         live = await self._record.change(live, change)
-        ahead = (stored(live).next_scheduled_backup, late.overdue_at)
-        waits = [(moment - now).total_seconds() for moment in ahead if moment is not None]
+        times = (stored(live).next_scheduled_backup, late.overdue_at)
+        waits = [(time - now).total_seconds() for time in times if time is not None]
         return live, min((*waits, LONGEST_SLEEP)) if waits else None
 
     async def _create(self, desired: Object) -> Object:
@@ -232,10 +237,11 @@ class ScheduleReconciler:
     async def _prune(self, live: Object, cluster: OpenBaoCluster) -> None:
         cluster_key = key_of(live)
         restored = self._caches.restored_keys(cluster_key.namespace)
-        for one in history([*self._caches.backups_of(cluster_key)], cluster.spec.backup, restored):
-            key = ObjectKey(one.metadata.namespace, one.metadata.name)
+        backups = [*self._caches.backups_of(cluster_key)]
+        for backup in history(backups, cluster.spec.backup, restored):
+            key = ObjectKey(backup.metadata.namespace, backup.metadata.name)
             with suppress(NotFound, Conflict):
-                await self._client.delete(BACKUPS, key, uid=one.metadata.uid)
+                await self._client.delete(BACKUPS, key, uid=backup.metadata.uid)
 
 
 def _count_of(backup: OpenBaoBackup) -> Change:

@@ -1,8 +1,8 @@
 """Computes when a snapshot is due, and which OpenBaoBackups are deleted. Pure.
 
-There is at most one OpenBaoBackup per scheduled time, because its name is derived from that time;
-and at most one for all times missed while none could be created. The next time is stored with the
-schedule that it was computed from, so that an edit takes effect at once.
+There is at most one OpenBaoBackup per scheduled time, because its name is derived from that time,
+and at most one for all missed times. The next time is stored with the schedule from which it was
+computed, so that an edit takes effect immediately.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from managers.backup.job import backup_time, protected_keys
 
 COMPLETED_KEPT: Final = 30
 FAILED_KEPT: Final = 10
-"""OpenBaoBackups of the operator that are kept, not counting those in use; of completed ones at
-least as many as snapshots are retained."""
+"""Number of OpenBaoBackups of the operator to keep, in addition to those in use. Of completed ones
+at least `retention.maxCount` are kept."""
 COMPLETED_MAX: Final = 200
 
 
@@ -36,28 +36,28 @@ class Tick:
     """None without a schedule."""
 
 
-def tick(spec: Backup | None, status: BackupStatus, now: datetime, *, on_its_way: bool) -> Tick:
-    """Evaluate the schedule. `on_its_way`: a scheduled backup has not finished yet.
+def tick(spec: Backup | None, status: BackupStatus, now: datetime, *, unfinished: bool) -> Tick:
+    """Evaluate the schedule. `unfinished`: a scheduled backup has not ended yet.
 
-    One backup makes up for all missed times. The next time is never later than the first time of
-    the schedule after now: a clock that was wrong once must not stop backups. Raises ValueError for
-    an invalid schedule.
+    One backup covers all missed times. The next time is never later than the first scheduled time
+    after now: otherwise a clock that was once wrong could stop backups. Raises ValueError for an
+    invalid schedule.
     """
     if spec is None:
         return Tick(None, None)
-    ahead = cron.next_after(spec.schedule, now)
+    following = cron.next_after(spec.schedule, now)
     stored = status.next_scheduled_backup
-    if stored is None or status.schedule != spec.schedule or stored > ahead:
-        return Tick(None, ahead)
+    if stored is None or status.schedule != spec.schedule or stored > following:
+        return Tick(None, following)
     if stored > now:
         return Tick(None, stored)
-    return Tick(None if on_its_way else stored, ahead)
+    return Tick(None if unfinished else stored, following)
 
 
-def planned(spec: Backup | None, status: BackupStatus, at: Tick) -> BackupStatus:
+def with_schedule(spec: Backup | None, status: BackupStatus, current: Tick) -> BackupStatus:
     """Return the status with the next scheduled time and its schedule."""
     schedule = spec.schedule if spec else None
-    return status.model_copy(update={"schedule": schedule, "next_scheduled_backup": at.next})
+    return status.model_copy(update={"schedule": schedule, "next_scheduled_backup": current.next})
 
 
 def with_attempt(status: BackupStatus, scheduled: datetime | None, now: datetime) -> BackupStatus:
@@ -70,13 +70,13 @@ def with_attempt(status: BackupStatus, scheduled: datetime | None, now: datetime
 
 def last_scheduled(backups: Iterable[OpenBaoBackup], due: datetime | None) -> datetime | None:
     """Return the latest scheduled time that has an OpenBaoBackup, including `due`."""
-    times = (one.spec.scheduled_time for one in backups)
-    return max((moment for moment in (*times, due) if moment is not None), default=None)
+    times = (backup.spec.scheduled_time for backup in backups)
+    return max((time for time in (*times, due) if time is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """The scheduled time since which a snapshot is overdue; else when it will be overdue."""
+    """The scheduled time since which a snapshot is overdue, or when it will be overdue."""
 
     since: datetime | None = None
     overdue_at: datetime | None = None
@@ -90,13 +90,13 @@ def overdue(
 ) -> Late:
     """Report whether two consecutive scheduled times have passed without a Job.
 
-    `resumed`: when the last pause ended; times before that do not count. Raises ValueError as
-    `tick` does.
+    `resumed`: when the last pause ended; times before that do not count. Raises ValueError for an
+    invalid schedule.
     """
     waiting = [
-        one.spec.scheduled_time
-        for one in backups
-        if one.spec.scheduled_time and one.status.phase in (None, "Pending")
+        backup.spec.scheduled_time
+        for backup in backups
+        if backup.spec.scheduled_time and backup.status.phase in (None, "Pending")
     ]
     if spec is None or not waiting:
         return Late()
@@ -105,44 +105,50 @@ def overdue(
     return Late(since=first) if now >= deadline else Late(overdue_at=deadline)
 
 
-def on_its_way(backups: Iterable[OpenBaoBackup]) -> OpenBaoBackup | None:
-    """Return the oldest unfinished backup of a user or of the schedule."""
-    open_ones = [
-        one
-        for one in backups
-        if one.status.phase not in TERMINAL and one.spec.origin != "PreUpgrade"
+def unfinished_backup(backups: Iterable[OpenBaoBackup]) -> OpenBaoBackup | None:
+    """Return an unfinished backup of a user or of the schedule, the first by name."""
+    unfinished = [
+        backup
+        for backup in backups
+        if backup.status.phase not in TERMINAL and backup.spec.origin != "PreUpgrade"
     ]
-    return min(open_ones, key=lambda one: one.metadata.name, default=None)
+    return min(unfinished, key=lambda backup: backup.metadata.name, default=None)
 
 
 def history(
     backups: Collection[OpenBaoBackup], spec: Backup | None, restored: Collection[str]
 ) -> tuple[OpenBaoBackup, ...]:
-    """Return the OpenBaoBackups to delete, the oldest first.
+    """Return the OpenBaoBackups to delete, oldest first.
 
-    Never one that a user created, one whose result is not counted, or one whose snapshot is in use:
-    the newest, the newest tested, one under test, one that a restore reads (`restored`: the keys).
+    The operator never deletes an OpenBaoBackup that a user created, whose result is not counted, or
+    whose snapshot is in use: the newest, the newest tested, one under test, one that a restore
+    reads (`restored`: their keys).
     """
     protected = {*protected_keys(backups), *restored}
-    ended = sorted(
-        (one for one in backups if _may_go(one) and one.status.key not in protected),
-        key=_age,
+    deletable = sorted(
+        (
+            backup
+            for backup in backups
+            if _is_deletable(backup) and backup.status.key not in protected
+        ),
+        key=_completion,
         reverse=True,
     )
     max_count = spec.retention.max_count if spec and spec.retention else 0
-    room = min(max(COMPLETED_KEPT, max_count), COMPLETED_MAX)
-    good = [one for one in ended if one.status.phase == "Completed"]
-    bad = [one for one in ended if one.status.phase != "Completed"]
-    return tuple(sorted((*good[room:], *bad[FAILED_KEPT:]), key=_age))
+    completed_kept = min(max(COMPLETED_KEPT, max_count), COMPLETED_MAX)
+    completed = [backup for backup in deletable if backup.status.phase == "Completed"]
+    failed = [backup for backup in deletable if backup.status.phase != "Completed"]
+    return tuple(sorted((*completed[completed_kept:], *failed[FAILED_KEPT:]), key=_completion))
 
 
-def _may_go(one: OpenBaoBackup) -> bool:
-    if one.metadata.labels.get(labels.MANAGED_BY) != labels.OPERATOR:
+def _is_deletable(backup: OpenBaoBackup) -> bool:
+    if backup.metadata.labels.get(labels.MANAGED_BY) != labels.OPERATOR:
         return False
-    counted = bool(one.status.counted) or one.spec.origin == "PreUpgrade"
-    return one.status.phase in TERMINAL and counted
+    counted = bool(backup.status.counted) or backup.spec.origin == "PreUpgrade"
+    return backup.status.phase in TERMINAL and counted
 
 
-def _age(one: OpenBaoBackup) -> tuple[float, str]:
-    ended = one.status.completed_at
-    return (ended.timestamp() if ended else backup_time(one), one.metadata.name)
+def _completion(backup: OpenBaoBackup) -> tuple[float, str]:
+    completed_at = backup.status.completed_at
+    time = completed_at.timestamp() if completed_at else backup_time(backup)
+    return time, backup.metadata.name

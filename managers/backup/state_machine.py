@@ -4,12 +4,13 @@
 |---|---|
 | Waiting | nothing is reserved; cluster, lock and operations with precedence are checked |
 | Prepared | the reservation is stored: the cluster, the lock and the key |
-| Running | the UID of the Job is stored; its report decides |
+| Running | the UID of the Job is stored; the report of the Job determines the result |
 | Ended | Completed, Failed or Unknown |
 
-In each state the first transition whose guard returns a message applies. Its action is carried out,
-then the next state is written. A crash between the two repeats the action, which is safe: a lock
-has a holder, a Job has one name, and cleanup is done before the end is written.
+In each state the first transition whose guard returns a message applies. The reconciler carries out
+its action, then writes the next state. After a crash between the two the action is repeated, which
+is safe: the lock names its holder, the Job has a fixed name, and cleanup is done before the result
+is written.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ the Job before that."""
 Guard = state_machine.Guard[BackupFacts]
 BackupDecision = TransitionDecision[BackupFacts]
 
-FOREIGN: Final = "Job {job} exists and does not belong to this OpenBaoBackup"
+FOREIGN: Final = "Job {job} exists and is not owned by this OpenBaoBackup"
 JOB_RECHECK: Final = 5.0
 TARGET_RECHECK: Final = 1.0
 LOCK_RECHECK: Final = 15.0
-"""Seconds. The release of a lock triggers a pass; the timer covers what causes no event."""
+"""Seconds. The release of a lock triggers a pass; the timer covers changes without an event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +69,13 @@ def decide(facts: BackupFacts) -> BackupDecision:
 def held_up(
     decision: BackupDecision, reason: str, message: str, after: float | None
 ) -> BackupDecision:
-    """Return the decision after its action found that it has to wait."""
+    """Return the decision for an action that has to wait."""
     row = replace(decision.row, to="Waiting", action="", after=after, blocked=after is None)
     return TransitionDecision(row, reason, message)
 
 
 def refused(decision: BackupDecision, reason: str, message: str) -> BackupDecision:
-    """Return the decision after its action was refused for good."""
+    """Return the decision for an action that was permanently rejected."""
     return TransitionDecision(
         replace(decision.row, to="Failed", action="settle", after=None), reason, message
     )
@@ -84,20 +85,20 @@ def refused(decision: BackupDecision, reason: str, message: str) -> BackupDecisi
 
 
 def _invalid(facts: BackupFacts) -> str | None:
-    wrong = snapshot_violations(facts.backup)
-    return "; ".join(map(str, wrong)) if wrong else None
+    violations = snapshot_violations(facts.backup)
+    return "; ".join(map(str, violations)) if violations else None
 
 
 def _no_cluster(facts: BackupFacts) -> str | None:
     if facts.cluster is not None:
         return None
-    return f"OpenBaoCluster {facts.spec.cluster} is not there, or it is being deleted"
+    return f"OpenBaoCluster {facts.spec.cluster} does not exist, or is being deleted"
 
 
 def _another_cluster(facts: BackupFacts) -> str | None:
     if facts.same_cluster:
         return None
-    return f"OpenBaoCluster {facts.spec.cluster} is not the one that this backup was begun for"
+    return f"OpenBaoCluster {facts.spec.cluster} was deleted or recreated since the backup started"
 
 
 def _paused(facts: BackupFacts) -> str | None:
@@ -135,7 +136,7 @@ def _no_upgrade(facts: BackupFacts) -> str | None:
 
 
 def _key_elsewhere(facts: BackupFacts) -> str | None:
-    """The target changed after the key was chosen: the Job would refuse the key."""
+    """The target changed after the key was chosen: the Job would reject the key."""
     cluster, key = facts.cluster, snapshot_keys.parse(facts.status.key)
     if cluster is None or cluster.spec.backup is None:
         return None
@@ -143,8 +144,8 @@ def _key_elsewhere(facts: BackupFacts) -> str | None:
     meta = cluster.metadata
     if key and key.place == (prefix, meta.namespace, meta.name):
         return None
-    below = snapshot_keys.list_prefix(prefix, meta.namespace, meta.name)
-    return f"{facts.status.key} is not a key below {below}: another key is chosen"
+    required = snapshot_keys.list_prefix(prefix, meta.namespace, meta.name)
+    return f"{facts.status.key} does not have the prefix {required}: the operator chooses a new key"
 
 
 # --- guards: the Job ----------------------------------------------------------------------------
@@ -185,43 +186,43 @@ def _reported_failure(facts: BackupFacts) -> GuardReason | None:
 def _job_gone(facts: BackupFacts) -> str | None:
     if not facts.job_queried or facts.job is not None:
         return None
-    return f"{_job(facts)} is gone and left no word: there may be a snapshot or none"
+    return f"{_job(facts)} was deleted without a report: the snapshot may or may not exist"
 
 
 def _job_failed(facts: BackupFacts) -> str | None:
     job = facts.job
     if job is None or job.state != "Failed":
         return None
-    why = ": ".join(filter(None, (job.reason, job.message)))
-    return f"{_job(facts)} failed without a word ({why or 'no reason given'}); read its log"
+    cause = ": ".join(filter(None, (job.reason, job.message)))
+    return f"{_job(facts)} failed without a report ({cause or 'no reason given'}): check its log"
 
 
 def _job_silent(facts: BackupFacts) -> str | None:
     if facts.job is None or facts.job.state != "Succeeded":
         return None
-    return f"{_job(facts)} ended well and left no word: there may be a snapshot or none"
+    return f"{_job(facts)} succeeded without a report: the snapshot may or may not exist"
 
 
 def _job_unstarted(facts: BackupFacts) -> str | None:
     if facts.job is None or not facts.job.unstarted(facts.now, facts.resumed):
         return None
     return (
-        f"the pod of {_job(facts)} has not started: look for its image, a quota and free nodes; "
-        "the Job was deleted"
+        f"the pod of {_job(facts)} has not started, and the Job was deleted: check its image, the "
+        "quota of the namespace and the capacity of the nodes"
     )
 
 
-def _job_goes_on(facts: BackupFacts) -> str | None:
-    job, began = facts.job, facts.status.started_at
-    if job is not None and not job.ready and began and facts.now - began > POD_PATIENCE:
-        return f"{_job(facts)} has no running pod yet; read the events of the job and its pod"
+def _job_runs(facts: BackupFacts) -> str | None:
+    job, started = facts.job, facts.status.started_at
+    if job is not None and not job.ready and started and facts.now - started > POD_PATIENCE:
+        return f"{_job(facts)} has no running pod yet: check the events of the Job and its pod"
     return _job_is_made(facts)
 
 
 def _waits(
     when: Guard, reason: str, after: float | None = None
 ) -> tuple[BackupTransition, BackupTransition]:
-    """Apply a guard to Waiting and Prepared; in Prepared undo the reservation: no Job exists."""
+    """Apply a guard in Waiting and Prepared. In Prepared, undo the reservation: no Job exists."""
     blocked = after is None
     return (
         BackupTransition("Waiting", when, reason=reason, after=after, blocked=blocked),
@@ -243,10 +244,10 @@ _FIRST: Final = (
 )
 
 TRANSITIONS: Final[tuple[BackupTransition, ...]] = (
-    # A pause freezes a backup: the report of its job is read after the pause.
+    # A pause stops a backup; the report of its Job is read after the pause.
     BackupTransition("Prepared", _paused, reason="Paused", blocked=True),
     BackupTransition("Running", _paused, reason="Paused", blocked=True),
-    # A Job that was created and not recorded goes on, whatever changed since.
+    # A Job that was created but not recorded continues, whatever changed since.
     BackupTransition("Prepared", _foreign, to="Failed", reason="ForeignObject", action="settle"),
     BackupTransition("Prepared", _job_exists, to="Running", reason="BackupRunning"),
     BackupTransition(
@@ -279,7 +280,7 @@ TRANSITIONS: Final[tuple[BackupTransition, ...]] = (
     BackupTransition(
         "Running", _job_unstarted, to="Failed", reason="JobNotStarted", action="cancel"
     ),
-    BackupTransition("Running", _job_goes_on, reason="BackupRunning", after=JOB_RECHECK),
+    BackupTransition("Running", _job_runs, reason="BackupRunning", after=JOB_RECHECK),
 )
 
 

@@ -1,4 +1,4 @@
-"""Computes the status of an OpenBaoBackup, and selects the fields of it that we own. Pure."""
+"""Computes the status of an OpenBaoBackup, and selects the fields that we own. Pure."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from runtime.types import Object
 
 STATUS_MANAGER: Final = "openbao-operator-backup"
 OF_OTHERS: Final = frozenset({"report", "testReport", "test", "proof", "counted"})
-"""Fields that the jobs, managers.restore_test and managers.backup.schedule write."""
-_ANSWERS: Mapping[BackupPhase, Literal["True", "False", "Unknown"]] = {
+"""Fields that the Jobs, managers.restore_test and managers.backup.schedule write."""
+_CONDITION_STATUS: Mapping[BackupPhase, Literal["True", "False", "Unknown"]] = {
     "Completed": "True",
     "Unknown": "Unknown",
 }
@@ -27,7 +27,7 @@ _ANSWERS: Mapping[BackupPhase, Literal["True", "False", "Unknown"]] = {
 
 @dataclass(frozen=True, slots=True)
 class JobReservation:
-    """What is stored before a Job is created."""
+    """The fields that are stored before a Job is created."""
 
     key: str
     job_name: str
@@ -38,15 +38,15 @@ class JobReservation:
 def next_status(
     facts: BackupFacts, decision: BackupDecision, reservation: JobReservation | None
 ) -> BackupObjectStatus:
-    """Return the status after a decision was carried out; deterministic.
+    """Return the status after a decision. The same inputs give the same status.
 
     Raises ValueError for an unknown reason.
     """
     if decision.reason not in RUN_REASONS:
-        raise ValueError(f"{decision.reason!r} is no reason of a backup")
+        raise ValueError(f"{decision.reason!r} is not a reason of a backup")
     fields: dict[str, Any] = {"phase": facts.status.phase or "Pending"}
     if decision.row.to is not None:
-        fields |= MOVES[decision.row.to](facts, reservation)
+        fields |= FIELDS_OF[decision.row.to](facts, reservation)
     message = clean_message(decision.message or RUN_REASONS[decision.reason].meaning)
     fields |= {
         "observed_generation": facts.backup.metadata.generation,
@@ -58,11 +58,11 @@ def next_status(
 
 
 Fields = dict[str, Any]
-_NOTHING: Fields = {"key": "", "job_name": "", "cluster_uid": "", "lock_epoch": None}
+_NO_RESERVATION: Fields = {"key": "", "job_name": "", "cluster_uid": "", "lock_epoch": None}
 
 
 def _waiting(_: BackupFacts, __: JobReservation | None) -> Fields:
-    return {"phase": "Pending", **_NOTHING}
+    return {"phase": "Pending", **_NO_RESERVATION}
 
 
 def _prepared(_: BackupFacts, reservation: JobReservation | None) -> Fields:
@@ -79,11 +79,11 @@ def _prepared(_: BackupFacts, reservation: JobReservation | None) -> Fields:
 
 def _running(facts: BackupFacts, _: JobReservation | None) -> Fields:
     job = facts.job
-    began = (job.created_at if job else None) or facts.now
+    started_at = (job.created_at if job else None) or facts.now
     return {
         "phase": "Running",
         "job_uid": job.uid if job else "",
-        "started_at": began.replace(microsecond=0),
+        "started_at": started_at.replace(microsecond=0),
     }
 
 
@@ -91,14 +91,14 @@ def _ended(phase: BackupPhase) -> Callable[[BackupFacts, JobReservation | None],
     def fields(facts: BackupFacts, _: JobReservation | None) -> Fields:
         return {
             "phase": phase,
-            "completed_at": _end(facts).replace(microsecond=0),
+            "completed_at": _completed_at(facts).replace(microsecond=0),
             "snapshot": _snapshot(facts) if phase == "Completed" else None,
         }
 
     return fields
 
 
-MOVES: Mapping[str, Callable[[BackupFacts, JobReservation | None], Fields]] = {
+FIELDS_OF: Mapping[str, Callable[[BackupFacts, JobReservation | None], Fields]] = {
     "Waiting": _waiting,
     "Prepared": _prepared,
     "Running": _running,
@@ -109,7 +109,7 @@ MOVES: Mapping[str, Callable[[BackupFacts, JobReservation | None], Fields]] = {
 """The status fields to set on entering a state."""
 
 
-def _end(facts: BackupFacts) -> datetime:
+def _completed_at(facts: BackupFacts) -> datetime:
     report, job = facts.report, facts.job
     reported = report.finished_at if report else None
     observed = job.finished_at if job else None
@@ -118,18 +118,19 @@ def _end(facts: BackupFacts) -> datetime:
 
 def _snapshot(facts: BackupFacts) -> Snapshot:
     snapshot = facts.report.snapshot if facts.report else None
-    # Always the key of the reservation: other keys that a job reports are ignored.
+    # Always the key of the reservation; a key in the report is ignored.
     return (snapshot or Snapshot()).model_copy(update={"key": facts.status.key})
 
 
 def _completed(facts: BackupFacts, after: BackupObjectStatus) -> Condition:
-    answer = _ANSWERS.get(after.phase or "Pending", "False")
-    stored = next((one for one in facts.status.conditions if one.type == COMPLETED), None)
-    same = stored is not None and stored.status == answer
-    since = stored.last_transition_time if same and stored is not None else None
+    status = _CONDITION_STATUS.get(after.phase or "Pending", "False")
+    conditions = (c for c in facts.status.conditions if c.type == COMPLETED)
+    stored = next(conditions, None)
+    unchanged = stored is not None and stored.status == status
+    since = stored.last_transition_time if unchanged and stored is not None else None
     return Condition(
         type=COMPLETED,
-        status=answer,
+        status=status,
         reason=after.reason,
         message=after.message,
         observed_generation=after.observed_generation,
@@ -143,5 +144,5 @@ def own_part(status: Object) -> Object:
 
 
 def own_fields(status: BackupObjectStatus) -> Object:
-    """Return the fields to apply; an empty one is left out, which removes it."""
+    """Return the fields to apply, without empty ones, so that the API server removes those."""
     return {name: value for name, value in own_part(status.to_object()).items() if value != ""}

@@ -35,7 +35,7 @@ HEALTHY: tuple[tuple[dict[str, Any], str, str, str], ...] = (
     (GOOD, "True", "LastBackupSucceeded", "0a1b2c3d.snap was stored at 2030-01-01T03:00:05Z"),
     (BAD, "False", "BackupFailed", "The last 2 snapshots were not stored"),
     (BAD, "False", "BackupFailed", "StorageFailed: the bucket is not there"),
-    (BAD, "False", "BackupFailed", "the last good one is of 2030-01-01T03:00:05Z"),
+    (BAD, "False", "BackupFailed", "the last one was stored at 2030-01-01T03:00:05Z"),
     ({**GOOD, "overdueSince": "2030-01-02T03:00:00Z"}, "False", "BackupOverdue", "2030-01-02"),
 )
 

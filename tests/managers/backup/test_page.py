@@ -17,7 +17,7 @@ PAGE = FILE.read_text(encoding="utf-8")
 def rows() -> str:
     lines = ["| from | to | reason |", "| --- | --- | --- |"]
     lines += [
-        f"| {row.at} | {row.to or ''} | {row.reason or 'as the job says'} |" for row in TRANSITIONS
+        f"| {row.at} | {row.to or ''} | {row.reason or 'from the report'} |" for row in TRANSITIONS
     ]
     return "\n".join(lines)
 

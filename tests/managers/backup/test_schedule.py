@@ -233,7 +233,7 @@ class TestTriggers:
         assert "lastHandledManualTrigger" not in bench.record
         *_, (kind, reason, note) = await bench.outside.told()
         assert (kind, reason) == ("Warning", "BackupSkipped")
-        assert "by-hand is on its way already" in note
+        assert "by-hand has not ended" in note
 
     async def test_during_an_upgrade_it_waits(self) -> None:
         bench = Bench(annotated("now").having(upgrade=ROLLS))

@@ -13,7 +13,7 @@ from contracts.conditions.reasons_backup import FAILURES, RUN_REASONS
 from contracts.state_machine import Transition
 from managers.backup.inputs import BackupFacts
 from managers.backup.state_machine import STATES, TRANSITIONS, Action, decide, state_of
-from managers.backup.status import MOVES, next_status
+from managers.backup.status import FIELDS_OF, next_status
 from managers.jobs.status import JobSeen
 from runtime.testing.clock import EPOCH as NOW
 from tests import gen
@@ -129,7 +129,7 @@ def test_an_end_is_not_decided_about() -> None:
 
 def test_every_place_and_move_is_one_of_the_table() -> None:
     assert {row.at for row in TRANSITIONS} == set(STATES) - {"Ended"}
-    assert {row.to for row in TRANSITIONS} - {None} == MOVES.keys()
+    assert {row.to for row in TRANSITIONS} - {None} == FIELDS_OF.keys()
     assert {row.action for row in TRANSITIONS} == set(get_args(Action))
 
 
@@ -143,5 +143,5 @@ def test_a_reason_that_no_table_has_is_a_mistake() -> None:
     facts = next(worlds())
     decision = decide(facts)
     wrong = type(decision)(decision.row, "Whim", "")
-    with pytest.raises(ValueError, match="no reason of a backup"):
+    with pytest.raises(ValueError, match="not a reason of a backup"):
         next_status(facts, wrong, None)
