@@ -1,1 +1,1 @@
-"""The cluster's own certificate authority and its server certificate."""
+"""The server certificates of a cluster, and its certificate authority."""

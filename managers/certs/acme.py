@@ -1,4 +1,4 @@
-"""Mode ACME: each server fetches its own certificate; the plan provides what it needs. Pure.
+"""Mode ACME: each server obtains its own certificate; the plan provides its prerequisites. Pure.
 
 Called by `managers.certs.plan`.
 """
@@ -29,16 +29,16 @@ def _authorities(resolved: Resolved, observed: Observed) -> Plan | None:
     secret = observed.secrets.get(name)
     if secret is None:
         message = (
-            f"Secret {name} (tls.acme.caSecretRef) is not there: make it, with the authority of "
-            f"the ACME directory in {CA_FILE} and the one that signs certificates in {ISSUER_FILE}"
+            f"Secret {name} (tls.acme.caSecretRef) does not exist: create it with the CA of the "
+            f"ACME directory in {CA_FILE} and the CA that signs the certificates in {ISSUER_FILE}"
         )
         return Plan(outcome=Wait("TLSSecretMissing", message), gate=True)
     missing = [file for file in (CA_FILE, ISSUER_FILE) if file not in secret.entries]
     if missing or not secret.trusted:
         problem = f"{' and '.join(missing)} missing" if missing else secret.problem
         message = (
-            f"Secret {name} (tls.acme.caSecretRef): {problem}. It needs the authority of the ACME "
-            f"directory in {CA_FILE} and the one that signs certificates in {ISSUER_FILE}"
+            f"Secret {name} (tls.acme.caSecretRef): {problem}. It requires the CA of the ACME "
+            f"directory in {CA_FILE} and the CA that signs the certificates in {ISSUER_FILE}"
         )
         return Plan(outcome=Blocked("TLSSecretInvalid", message), gate=True)
     return None
@@ -52,28 +52,31 @@ def _volume(resolved: Resolved, observed: Observed) -> Plan | None:
     if claim is None:
         return _missing(volume)
     if claim.terminating:
-        return _invalid(f"PersistentVolumeClaim {volume.claim} is being deleted: make another one")
+        return _invalid(
+            f"PersistentVolumeClaim {volume.claim} is being deleted: create another one"
+        )
     if volume.managed and claim.owner_uid != resolved.owner.uid:
         return _invalid(
-            f"PersistentVolumeClaim {volume.claim} exists and is not this cluster's: it is not "
-            "used. Rename or delete it, or name it with sharedCache.mode ExistingPVC"
+            f"PersistentVolumeClaim {volume.claim} exists and is not owned by this cluster, so it "
+            "is not used. Rename or delete it, or set sharedCache.mode ExistingPVC to use it"
         )
     if SHARED_MODE not in claim.access_modes:
         return _invalid(
             f"PersistentVolumeClaim {volume.claim} has the access modes "
             f"{', '.join(claim.access_modes) or 'none'}; servers on different nodes can share it "
-            f"with {SHARED_MODE} only"
+            f"only with {SHARED_MODE}"
         )
     return None
 
 
 def _missing(volume: AcmeVolume) -> Plan:
     if volume.managed:
-        waiting = Wait("PrerequisitesMissing", f"PersistentVolumeClaim {volume.claim} is made", 0.0)
+        message = f"creates PersistentVolumeClaim {volume.claim}"
+        waiting = Wait("PrerequisitesMissing", message, 0.0)
         return Plan(effects=(MakeAcmeCacheClaim(volume.claim),), outcome=waiting, gate=True)
     message = (
-        f"PersistentVolumeClaim {volume.claim} (tls.acme.sharedCache.existingClaimName) is not "
-        "there: make it"
+        f"PersistentVolumeClaim {volume.claim} (tls.acme.sharedCache.existingClaimName) does not "
+        "exist: create it"
     )
     return Plan(outcome=Wait("PrerequisitesMissing", message), gate=True)
 

@@ -1,5 +1,5 @@
-"""Effects of the certificate step: creation and rotation of the CA, issue of the server
-certificate, and the shared volume of mode ACME. Called by `managers.cluster.apply.actions`."""
+"""Effects of the certificate step: create and rotate the CA, issue the server certificate, create
+the shared volume of mode ACME. Called by `managers.cluster.apply.actions`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def issue_authority(context: Context, resolved: Resolved, effect: IssueAut
     pair = make_authority(resolved.name, context.clock.now())
     data = {secret_data.CA_CERTIFICATE: pair.certificate, secret_data.CA_KEY: pair.key}
     body = secret_object(resolved.owner, effect.target, data)
-    # The first CA answers a rotation request that is older than it.
+    # A rotation request that is older than the first CA is already fulfilled.
     body["metadata"].setdefault("annotations", {})[labels.CA_REQUEST] = resolved.tls.ca_request
     try:
         live = await context.client.create(SECRET, body, field_manager=FIELD_MANAGER)
@@ -49,7 +49,7 @@ async def issue_server_certificate(
 ) -> None:
     """Issue a server certificate and apply its Secret.
 
-    Raises Transient when the CA was deleted or became invalid since it was observed.
+    Raises Transient if the CA was deleted or became invalid since it was observed.
     """
     authority = await read_authority(context, resolved)
     names_and_addresses = resolved.certificate_names, resolved.certificate_addresses
@@ -63,13 +63,13 @@ async def issue_server_certificate(
         secret_data.CA_CERTIFICATE: authority.certificate,
     }
     body = secret_object(resolved.owner, effect.target, data, kind="kubernetes.io/tls")
-    # Forced: the plan checked that the Secret is owned or absent, and we own all of its content.
+    # Forced: the plan checked that the Secret is absent or owned, and we own all of its content.
     result = await context.client.apply(SECRET, body, field_manager=FIELD_MANAGER, force=True)
     context.secrets.written(result.object)
 
 
 async def read_authority(context: Context, resolved: Resolved) -> KeyPair:
-    """Read the CA with its key, for one use."""
+    """Read the CA with its key; callers must not keep it."""
     key = ObjectKey(resolved.namespace, names.tls_ca_secret(resolved.name))
     try:
         data = decoded(await context.client.get(SECRET, key))
@@ -84,23 +84,23 @@ def _unusable(context: Context, resolved: Resolved, error: Exception) -> Transie
     key = ObjectKey(resolved.namespace, names.tls_ca_secret(resolved.name))
     context.secrets.drop(key)
     return Transient(
-        f"Secret {key} cannot be used to sign: {error}. Restore it, or delete it together with "
-        f"{names.tls_server_secret(resolved.name)} to have a new authority issued"
+        f"Secret {key} cannot be used to sign: {error}. Restore it, or delete it and Secret "
+        f"{names.tls_server_secret(resolved.name)} so that the operator creates a new CA"
     )
 
 
 def decoded(secret: Object) -> dict[str, bytes]:
-    """Return the data of a Secret; raises ValueError for invalid base64."""
+    """Return the data of a Secret. Raises ValueError for invalid base64."""
     data = secret.get("data") or {}
     return {name: base64.b64decode(text) for name, text in data.items()}
 
 
 async def prepare_authority(context: Context, resolved: Resolved, effect: PrepareAuthority) -> None:
-    """Create the next CA and trust it in addition to the present one, which still signs."""
+    """Create the next CA and trust it in addition to the current one, which still signs."""
 
     def change(data: Mapping[str, bytes]) -> Change:
         if secret_data.NEXT_KEY in data or secret_data.FORMER_KEY in data:
-            raise Transient(f"Secret {effect.target} holds a second authority already")
+            raise Transient(f"Secret {effect.target} already contains a second CA")
         pair = make_authority(resolved.name, context.clock.now())
         return {
             secret_data.NEXT_CERTIFICATE: pair.certificate,
@@ -114,15 +114,15 @@ async def prepare_authority(context: Context, resolved: Resolved, effect: Prepar
 
 
 async def promote_authority(context: Context, resolved: Resolved, effect: PromoteAuthority) -> None:
-    """Sign with the next CA; the present one is kept with its key, and still trusted."""
+    """Sign with the next CA; the current one becomes the former, with its key, still trusted."""
 
     def change(data: Mapping[str, bytes]) -> Change:
         upcoming = secret_data.pair(data, secret_data.NEXT_CERTIFICATE, secret_data.NEXT_KEY)
-        present = first_certificate(data[secret_data.CA_CERTIFICATE])
+        current = first_certificate(data[secret_data.CA_CERTIFICATE])
         return {
-            secret_data.FORMER_CERTIFICATE: present,
+            secret_data.FORMER_CERTIFICATE: current,
             secret_data.FORMER_KEY: data[secret_data.CA_KEY],
-            secret_data.CA_CERTIFICATE: secret_data.bundle(upcoming.certificate, present),
+            secret_data.CA_CERTIFICATE: secret_data.bundle(upcoming.certificate, current),
             secret_data.CA_KEY: upcoming.key,
             secret_data.NEXT_CERTIFICATE: None,
             secret_data.NEXT_KEY: None,
@@ -132,7 +132,7 @@ async def promote_authority(context: Context, resolved: Resolved, effect: Promot
 
 
 async def drop_authority(context: Context, resolved: Resolved, effect: DropAuthority) -> None:
-    """Trust only the present CA, and delete the former one with its key."""
+    """Trust only the current CA, and delete the former one with its key."""
 
     def change(data: Mapping[str, bytes]) -> Change:
         secret_data.pair(data, secret_data.FORMER_CERTIFICATE, secret_data.FORMER_KEY)
@@ -159,15 +159,15 @@ async def _rotate_secret(
 ) -> None:
     """Change the Secret of the CA in one write with optimistic locking.
 
-    Raises Transient when it changed since it was observed; the next reconcile reads it again.
+    Raises Transient if it changed since it was observed; the next reconcile reads it again.
     """
     key = ObjectKey(resolved.namespace, effect.target)
     try:
         live = await context.client.get(SECRET, key)
         if uid_of(live) != effect.uid:
-            raise Transient(f"Secret {key} is another one than was looked at")
-        changed = change(decoded(live))
-        ops = [*_guard(live), *_entries(live, changed), *_answer(live, answered)]
+            raise Transient(f"Secret {key} was replaced since it was read")
+        changes = change(decoded(live))
+        ops = [*_guard(live), *_entries(live, changes), *_answer(live, answered)]
         written = await context.client.json_patch(SECRET, key, ops, field_manager=FIELD_MANAGER)
     except (NotFound, Conflict, PatchFailed, KeyError, ValueError) as error:
         context.secrets.drop(key)
@@ -182,9 +182,9 @@ async def _rotate_secret(
 
 
 EVENT_TEXTS: Mapping[type[EffectByUid], str] = {
-    PrepareAuthority: "a new authority was made; it is trusted, and signs after the overlap",
-    PromoteAuthority: "the new authority signs now; the former one is still trusted",
-    DropAuthority: "the former authority is trusted no more, and its key is gone",
+    PrepareAuthority: "created a new CA; it is trusted now, and signs after the overlap",
+    PromoteAuthority: "the new CA signs now; the former CA is still trusted",
+    DropAuthority: "the former CA is no longer trusted, and its key is deleted",
 }
 
 
@@ -193,15 +193,15 @@ def _guard(live: Object) -> list[dict[str, Any]]:
     return [{"op": "replace", "path": "/metadata/resourceVersion", "value": version}]
 
 
-def _entries(live: Object, changed: Change) -> list[dict[str, Any]]:
-    present = live.get("data") or {}
+def _entries(live: Object, changes: Change) -> list[dict[str, Any]]:
+    data = live.get("data") or {}
     ops: list[dict[str, Any]] = []
-    for name, content in changed.items():
+    for name, content in changes.items():
         path = f"/data/{name}"
         if content is not None:
             text = base64.b64encode(content).decode()
             ops.append({"op": "add", "path": path, "value": text})
-        elif name in present:
+        elif name in data:
             ops.append({"op": "remove", "path": path})
     return ops
 
@@ -219,7 +219,7 @@ def _answer(live: Object, answered: str) -> list[dict[str, Any]]:
 async def make_acme_cache_claim(
     context: Context, resolved: Resolved, effect: MakeAcmeCacheClaim
 ) -> None:
-    """Create the PVC for the certificates, whose issue counts against limits of the ACME server."""
+    """Create the PVC for the certificates. The ACME server limits how many it issues."""
     volume = resolved.tls.acme_volume
     if volume is not None:
         await make_rwx_pvc(

@@ -1,17 +1,16 @@
 """CA rotation with an overlap. Pure.
 
-The Secret of the CA has the only state:
+The state is stored only in the Secret of the CA:
 
-    steady     ca.key signs                                     (upcoming and former are absent)
-    prepared   next.key exists, ca.crt holds both, ca.key still signs
-    promoted   ca.key is the new one, former.key the old one, ca.crt holds both
-    steady     former.* is removed, ca.crt holds one
+    steady     ca.key signs                                     (next.* and former.* are absent)
+    prepared   next.key exists, ca.crt contains both CAs, ca.key still signs
+    promoted   ca.key is the new key, former.key the old one, ca.crt contains both CAs
+    steady     former.* is removed, ca.crt contains one CA
 
-Each step is one write. A step has two preconditions: every pod serves the certificate of the Secret
-that was written after the previous step, so its volume also holds the bundle written with it; and
-the overlap is over, in which clients read the new bundle. Until both are met nothing changes, and
-all certificates stay valid. docs/adr/20261121-authority-rotation.md. Called by
-`managers.certs.plan`.
+Each step is one write and has two preconditions. Every pod serves the certificate that was issued
+after the previous step, so its volume also has the bundle of that step. The overlap, in which
+clients read the new bundle, has ended. Until then nothing changes, and all certificates stay valid.
+docs/adr/20261121-authority-rotation.md. Called by `managers.certs.plan`.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from managers.certs.rollout import all_serve
 from managers.certs.x509 import BACKDATE, SERVER_LIFE
 
 Action = Literal["prepare", "promote", "drop"]
-# A certificate must never expire early because its CA expires.
+# A server certificate must not expire early because its CA expires.
 MARGIN = timedelta(days=30)
 
 
@@ -37,15 +36,15 @@ class RotationStep:
 
     action: Action | None = None
     due: datetime | None = None
-    """When the next step is due by time; None when it is not."""
+    """When the next step is due; None if it does not depend on the time."""
     progress: str = ""
-    """Progress, for a message; "" when no rotation is in progress."""
+    """The progress, for a message; "" if no rotation is in progress."""
 
 
 def next_step(
     resolved: Resolved, observed: Observed, ca: SecretFacts, server: SecretFacts
 ) -> RotationStep:
-    """Return the next step; both Secrets are valid, and the server certificate is the newest."""
+    """Return the next step. Both Secrets must be valid, and the server certificate current."""
     signing, leaf = ca.certificate, server.certificate
     if signing is None or leaf is None:
         return RotationStep()
@@ -60,7 +59,7 @@ def next_step(
     return RotationStep(due=renew_at)
 
 
-def is_over(authority: CertificateFacts, now: datetime) -> bool:
+def has_expired(authority: CertificateFacts, now: datetime) -> bool:
     """Return whether the CA has expired."""
     return authority.not_after <= now
 
@@ -72,42 +71,44 @@ def _promoting(
     upcoming: CertificateFacts,
     leaf: CertificateFacts,
 ) -> RotationStep:
-    if ca.certificate is not None and is_over(ca.certificate, observed.now):
+    if ca.certificate is not None and has_expired(ca.certificate, observed.now):
         return RotationStep("promote")
     since = max(_issued_at(leaf), _issued_at(upcoming))
-    progress = f"a new authority (serial {upcoming.serial}) is trusted beside the present one"
-    return _once_proven(resolved, observed, leaf, since, RotationStep("promote", progress=progress))
+    progress = f"a new CA (serial {upcoming.serial}) is trusted in addition to the current one"
+    step = RotationStep("promote", progress=progress)
+    return _when_rolled_out(resolved, observed, leaf, since, step)
 
 
 def _dropping(
     resolved: Resolved, observed: Observed, former: CertificateFacts, leaf: CertificateFacts
 ) -> RotationStep:
-    progress = f"the former authority (serial {former.serial}) is still trusted"
+    progress = f"the former CA (serial {former.serial}) is still trusted"
     since = (
         _issued_at(leaf)
-        if not is_over(former, observed.now)
+        if not has_expired(former, observed.now)
         else datetime.min.replace(tzinfo=observed.now.tzinfo)
     )
-    return _once_proven(resolved, observed, leaf, since, RotationStep("drop", progress=progress))
+    step = RotationStep("drop", progress=progress)
+    return _when_rolled_out(resolved, observed, leaf, since, step)
 
 
-def _once_proven(
+def _when_rolled_out(
     resolved: Resolved,
     observed: Observed,
     leaf: CertificateFacts,
     since: datetime,
-    then: RotationStep,
+    step: RotationStep,
 ) -> RotationStep:
-    """Hold the step back until every pod serves the leaf, and the overlap since is over."""
+    """Return the step once every pod serves the leaf and the overlap since then has ended."""
     if not all_serve(observed.servers, leaf.fingerprint):
         return RotationStep(
-            progress=f"{then.progress}; not every server is known to serve the newest certificate"
+            progress=f"{step.progress}; not all servers are known to serve the new certificate"
         )
     overlap = resolved.tls.ca_overlap
     if observed.now - since < overlap:
         due = since + overlap
-        return RotationStep(due=due, progress=f"{then.progress}, until {due.isoformat()} at least")
-    return then
+        return RotationStep(due=due, progress=f"{step.progress}, at least until {due.isoformat()}")
+    return step
 
 
 def _issued_at(certificate: CertificateFacts) -> datetime:

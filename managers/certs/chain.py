@@ -1,6 +1,7 @@
 """Verification of a certificate chain up to a trusted CA, and its validity. Pure; no clock.
 
-It reads certificates of users, with every key type that the server accepts: RSA, ECDSA, Ed25519.
+The certificates may be those of a user, with every key type that the server accepts: RSA, ECDSA,
+Ed25519.
 """
 
 from __future__ import annotations
@@ -22,68 +23,68 @@ from managers.context.secret_files import (
     check_public_key,
 )
 
-# Longer chains are not in use, and servers and clients reject shorter ones already.
+# Longer chains are not in use; servers and clients already reject shorter ones.
 LONGEST_CHAIN = 8
-# Each costs the check of a signature, per link. One name belongs to one CA, and to a second
-# one while that is replaced.
+# Certificates of the same subject: each costs a signature check per link. A subject has one CA, or
+# two while the CA is rotated.
 NAMESAKES_MAX = 4
-# Characters of a name in a message, which has 1,024 in all.
+# Characters of a name in a message; a message has at most 1,024.
 NAME_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """What leads from a certificate to a trusted authority."""
+    """The result of building a chain from a certificate to a trusted CA."""
 
     problem: str
-    """Why there is no chain, for a message; "" when there is one."""
+    """Why there is no chain, for a message; "" if there is one."""
     until: datetime | None
-    """When its first link ends; None without a chain."""
+    """When the first certificate of the chain expires; None without a chain."""
     root: str = ""
-    """Fingerprint of that authority."""
+    """Fingerprint of the trusted CA."""
 
 
 BySubject = Mapping[bytes, Sequence[x509.Certificate]]
-"""Certificates by their subject as it is written in them."""
+"""Certificates by their encoded subject."""
 
 
 def read_all(pem: bytes) -> tuple[x509.Certificate, ...]:
-    """Read every certificate in a PEM text; raises ValueError when there is none or one is bad."""
+    """Read all certificates of a PEM text. Raises ValueError if there is none or one is invalid."""
     return certificates(pem)
 
 
 def fingerprint(certificate: x509.Certificate) -> str:
-    """SHA-256 of the certificate, in hexadecimal: the same that a TLS handshake shows."""
+    """Return the SHA-256 of the certificate in hexadecimal, as computed in a TLS handshake."""
     return certificate.fingerprint(hashes.SHA256()).hex()
 
 
 def fingerprints(pem: bytes) -> tuple[str, ...]:
-    """Name every certificate in a PEM text, in its order; raises ValueError as `read_all`."""
+    """Return the fingerprints of a PEM text, in its order. Raises ValueError as `read_all`."""
     return tuple(map(fingerprint, read_all(pem)))
 
 
 def first_certificate(pem: bytes) -> bytes:
-    """Return the first certificate of a PEM text alone; raises ValueError as `read_all`."""
+    """Return only the first certificate of a PEM text. Raises ValueError as `read_all`."""
     return read_all(pem)[0].public_bytes(serialization.Encoding.PEM)
 
 
 def build(served: bytes, trusted: bytes) -> Chain:
-    """Lead from the first certificate of `served`, through the others of it, to one of `trusted`.
+    """Build the chain from the first certificate of `served`, via its others, to one of `trusted`.
 
-    Both are PEM. Raises ValueError when one of them cannot be read.
+    Both are PEM. Raises ValueError if one of them cannot be read.
     """
-    leaf, *between = read_all(served)
+    leaf, *intermediates = read_all(served)
     roots = read_all(trusted)
     root_fingerprints = set(map(fingerprint, roots))
-    candidates = by_subject((*roots, *between))
+    candidates = by_subject((*roots, *intermediates))
     chain = [leaf]
     while fingerprint(chain[-1]) not in root_fingerprints and len(chain) < LONGEST_CHAIN:
-        signed = signers(chain[-1], candidates)
-        issuer = next(filter(_is_authority, signed), None)
+        issuers = signers(chain[-1], candidates)
+        issuer = next(filter(_is_authority, issuers), None)
         if issuer is None or issuer in chain:
             return Chain(
-                f"no certificate in tls.crt or ca.crt signed {_who(chain[-1])}; it names "
-                f"{_shown(chain[-1].issuer)} as its issuer",
+                f"no CA in tls.crt or ca.crt signed {_subject(chain[-1])}, whose issuer is "
+                f"{_text(chain[-1].issuer)}",
                 None,
             )
         chain.append(issuer)
@@ -94,27 +95,27 @@ def build(served: bytes, trusted: bytes) -> Chain:
 
 
 def by_subject(candidates: Iterable[x509.Certificate]) -> BySubject:
-    """Sort certificates by subject; duplicates count once."""
-    sorted_out: dict[bytes, list[x509.Certificate]] = defaultdict(list)
-    for one in dict.fromkeys(candidates):
-        sorted_out[names(one.tbs_certificate_bytes)[1]].append(one)
-    return sorted_out
+    """Group certificates by subject, without duplicates."""
+    groups: dict[bytes, list[x509.Certificate]] = defaultdict(list)
+    for certificate in dict.fromkeys(candidates):
+        groups[names(certificate.tbs_certificate_bytes)[1]].append(certificate)
+    return groups
 
 
 def signers(certificate: x509.Certificate, candidates: BySubject) -> Iterator[x509.Certificate]:
-    """Give those among the candidates that signed a certificate, in their order.
+    """Yield the candidates that signed a certificate, in their order.
 
-    Iterating raises RefusedFileError when more of them have the name of its issuer than are tried,
-    or when one has a key that costs too much.
+    Iterating raises RefusedFileError if more than NAMESAKES_MAX candidates have the name of its
+    issuer, or if one has a key that is too expensive to check.
     """
     namesakes = candidates.get(names(certificate.tbs_certificate_bytes)[0], ())
-    for one in namesakes[:NAMESAKES_MAX]:
-        if _signed(certificate, one):
-            yield one
+    for candidate in namesakes[:NAMESAKES_MAX]:
+        if _signed(certificate, candidate):
+            yield candidate
     if len(namesakes) > NAMESAKES_MAX:
         raise RefusedFileError(
-            f"{len(namesakes)} certificates are named {_who(namesakes[0])}, and up to "
-            f"{NAMESAKES_MAX} of one name are tried: take out those that sign nothing any more"
+            f"{len(namesakes)} certificates are named {_subject(namesakes[0])}, and at most "
+            f"{NAMESAKES_MAX} of one name are tried: remove those that are no longer used"
         )
 
 
@@ -123,7 +124,7 @@ def _signed(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
         check_public_key(issuer.public_key())
         certificate.verify_directly_issued_by(issuer)
     except RefusedFileError as error:
-        raise RefusedFileError(f"certificate {_who(issuer)}: {error}") from error
+        raise RefusedFileError(f"certificate {_subject(issuer)}: {error}") from error
     except (*UNREADABLE, InvalidSignature):
         return False
     return True
@@ -137,9 +138,9 @@ def _is_authority(certificate: x509.Certificate) -> bool:
         return False
 
 
-def _who(certificate: x509.Certificate) -> str:
-    return _shown(certificate.subject) or f"serial {certificate.serial_number:x}"
+def _subject(certificate: x509.Certificate) -> str:
+    return _text(certificate.subject) or f"serial {certificate.serial_number:x}"
 
 
-def _shown(name: x509.Name) -> str:
+def _text(name: x509.Name) -> str:
     return name.rfc4514_string()[:NAME_SHOWN]

@@ -1,6 +1,6 @@
-"""Checks that decide whether a server certificate is issued again, in a fixed order.
+"""Checks that decide whether a server certificate is issued again. Pure.
 
-Pure. The order is that of a manual diagnosis. Called by `managers.certs.plan`.
+Their order is that of a manual diagnosis. Called by `managers.certs.plan`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ class CheckInput:
 
     secret: SecretFacts
     authority: str
-    """Fingerprint of the present CA."""
+    """Fingerprint of the current CA."""
     authority_until: datetime
     trusted: tuple[str, ...]
-    """Fingerprints of all CAs that clients have to trust now."""
+    """Fingerprints of all CAs that clients must trust now."""
     names: frozenset[str]
     addresses: frozenset[str]
     now: datetime
@@ -31,46 +31,47 @@ class CheckInput:
 Check = Callable[[CheckInput], str | None]
 
 
-def unusable(it: CheckInput) -> str | None:
-    """The content is not a certificate with its key."""
-    if it.secret.certificate is None:
-        return it.secret.problem or "it holds no certificate"
-    return None if it.secret.certificate.key_matches else "its key does not fit its certificate"
+def unusable(inputs: CheckInput) -> str | None:
+    """The Secret does not contain a certificate with its key."""
+    if inputs.secret.certificate is None:
+        return inputs.secret.problem or "it contains no certificate"
+    matches = inputs.secret.certificate.key_matches
+    return None if matches else "its key does not match its certificate"
 
 
-def foreign_authority(it: CheckInput) -> str | None:
-    """Another CA than the present one signed it."""
-    certificate = it.secret.certificate
-    if certificate is None or certificate.issuer_fingerprint == it.authority:
+def foreign_authority(inputs: CheckInput) -> str | None:
+    """A CA other than the current one signed it."""
+    certificate = inputs.secret.certificate
+    if certificate is None or certificate.issuer_fingerprint == inputs.authority:
         return None
-    return "it was not signed by the present authority"
+    return "it was not signed by the current CA"
 
 
-def other_bundle(it: CheckInput) -> str | None:
-    """Its bundle has other CAs than those that are trusted now."""
-    if it.secret.trusted == it.trusted:
+def other_bundle(inputs: CheckInput) -> str | None:
+    """The CAs in its bundle are not those that are trusted now."""
+    if inputs.secret.trusted == inputs.trusted:
         return None
-    return "its ca.crt does not hold the authorities that are trusted now"
+    return "its ca.crt does not contain exactly the trusted CAs"
 
 
-def missing_name(it: CheckInput) -> str | None:
-    """A requested name or address is missing; additional ones are fine."""
-    certificate = it.secret.certificate
+def missing_name(inputs: CheckInput) -> str | None:
+    """A required name or address is missing; additional ones are accepted."""
+    certificate = inputs.secret.certificate
     if certificate is None:
         return None
-    missing = sorted(it.names - certificate.dns_names) + sorted(
-        it.addresses - certificate.ip_addresses
+    missing = sorted(inputs.names - certificate.dns_names) + sorted(
+        inputs.addresses - certificate.ip_addresses
     )
-    return f"it does not name {', '.join(missing)}" if missing else None
+    return f"its subject alternative names lack {', '.join(missing)}" if missing else None
 
 
-def near_expiry(it: CheckInput) -> str | None:
+def near_expiry(inputs: CheckInput) -> str | None:
     """It expires within the rotation period, and a new one would be valid for longer."""
-    certificate = it.secret.certificate
-    if certificate is None or certificate.not_after - it.now > it.rotate_before:
+    certificate = inputs.secret.certificate
+    if certificate is None or certificate.not_after - inputs.now > inputs.rotate_before:
         return None
-    if certificate.not_after >= it.authority_until:
-        # A new one would expire at the same time, and be renewed at once again.
+    if certificate.not_after >= inputs.authority_until:
+        # A new certificate would expire at the same time, and be renewed again immediately.
         return None
     return f"it expires at {certificate.not_after.isoformat()}"
 
@@ -84,9 +85,9 @@ CHAIN: tuple[tuple[str, Check], ...] = (
 )
 
 
-def first_objection(it: CheckInput) -> tuple[str, str] | None:
-    """Return the name of the first check that objects, and what it says; None when none does."""
+def first_objection(inputs: CheckInput) -> tuple[str, str] | None:
+    """Return name and message of the first check that fails; None if none fails."""
     for name, check in CHAIN:
-        if (objection := check(it)) is not None:
+        if (objection := check(inputs)) is not None:
             return name, objection
     return None

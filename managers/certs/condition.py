@@ -9,14 +9,14 @@ from contracts.records.secrets import CertificateFacts, SecretFacts
 from managers.certs.rollout import behind
 from runtime.outcome import Blocked, Outcome, Wait
 
-# Reasons of an outcome that concern certificates; the condition repeats them.
+# Reasons of an outcome about certificates, which the condition repeats.
 REASONS = frozenset({"ACMECacheInvalid", "CASecretMissing", "TLSSecretInvalid", "TLSSecretMissing"})
 
 
 def tls_ready(
     mode: TlsMode, server_secret: str | None, observed: Observed, outcome: Outcome
 ) -> ConditionUpdate:
-    """Report on the certificates; `server_secret` is None when the servers fetch their own."""
+    """Report on the certificates. `server_secret` is None in mode ACME."""
     kind = "TLSReady"
     if isinstance(outcome, Blocked | Wait) and outcome.reason in REASONS:
         return ConditionUpdate(kind, "False", outcome.reason, outcome.message)
@@ -24,10 +24,10 @@ def tls_ready(
         return _acme(observed)
     secret = observed.secrets.get(server_secret)
     if secret is None:
-        message = f"Secret {server_secret} is not there yet"
+        message = f"Secret {server_secret} does not exist yet"
         return ConditionUpdate(kind, "False", "TLSSecretMissing", message)
     if not secret.mine and mode == "OperatorManaged":
-        message = f"Secret {server_secret} belongs to {secret.owner}"
+        message = f"Secret {server_secret} is owned by {secret.owner}"
         return ConditionUpdate(kind, "False", "ForeignObject", message)
     if secret.certificate is None:
         message = f"Secret {server_secret}: {secret.problem}"
@@ -57,22 +57,22 @@ def _served(leaf: CertificateFacts, secret: SecretFacts, observed: Observed) -> 
 
 
 def _ca_rotation(observed: Observed) -> str:
-    """Report a second CA, while there is one."""
+    """Report a second CA, if there is one."""
     for secret in observed.secrets.values():
         if secret.upcoming is not None:
-            return f". A new authority (serial {secret.upcoming.serial}) is trusted and signs later"
+            return f". A new CA (serial {secret.upcoming.serial}) is trusted and signs later"
         if secret.former is not None:
-            return f". The former authority (serial {secret.former.serial}) is still trusted"
+            return f". The former CA (serial {secret.former.serial}) is still trusted"
     return ""
 
 
 def _acme(observed: Observed) -> ConditionUpdate:
     kind = "TLSReady"
     if any(pod.ready for pod in observed.servers):
-        message = "The servers fetch their certificates by ACME, and at least one has one"
+        message = "The servers obtain their certificates by ACME, and at least one server has one"
         return ConditionUpdate(kind, "True", "Ready", message)
     message = (
-        "No server answers with a certificate yet. It asks the ACME server when it is first asked "
-        "itself: look for listener-acme in its log"
+        "No server has a certificate yet. A server requests it from the ACME server at the first "
+        "connection: look for listener-acme in its log"
     )
     return ConditionUpdate(kind, "Unknown", "Unknown", message)

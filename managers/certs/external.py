@@ -1,6 +1,7 @@
-"""Mode External: certificates of the user are read and validated together, never written. Pure.
+"""Mode External: the user provides the certificates; the operator validates them, and never writes
+them. Pure.
 
-While they are not valid the pods are not changed: they keep what they have in memory.
+While they are invalid the pods are not changed: the servers keep the certificate in memory.
 Called by `managers.certs.plan`.
 """
 
@@ -31,67 +32,67 @@ class ExternalCheckInput:
 Check = Callable[[ExternalCheckInput], str | None]
 
 
-def other_key(it: ExternalCheckInput) -> str | None:
+def other_key(inputs: ExternalCheckInput) -> str | None:
     """The key is that of another certificate."""
-    if it.certificate.key_matches:
+    if inputs.certificate.key_matches:
         return None
-    return f"Secret {it.server.name}: tls.key does not fit tls.crt; write both of them anew"
+    return f"Secret {inputs.server.name}: tls.key does not match tls.crt: replace both"
 
 
-def no_chain(it: ExternalCheckInput) -> str | None:
-    """Clients that trust ca.crt would refuse it."""
-    if not it.server.chain_problem:
+def no_chain(inputs: ExternalCheckInput) -> str | None:
+    """Clients that trust ca.crt would reject it."""
+    if not inputs.server.chain_problem:
         return None
     return (
-        f"Secret {it.server.name}: {it.server.chain_problem}. Put the intermediates behind the "
-        "certificate in tls.crt, and the authority into ca.crt"
+        f"Secret {inputs.server.name}: {inputs.server.chain_problem}. Append the intermediate CAs "
+        "to tls.crt, and store the root CA in ca.crt"
     )
 
 
-def no_authority(it: ExternalCheckInput) -> str | None:
+def no_authority(inputs: ExternalCheckInput) -> str | None:
     """There is no CA for clients."""
-    if it.authority.trusted:
+    if inputs.authority.trusted:
         return None
-    problem = it.authority.problem or "ca.crt missing"
-    return f"Secret {it.authority.name}: {problem}. It needs the authority in ca.crt"
+    problem = inputs.authority.problem or "ca.crt missing"
+    return f"Secret {inputs.authority.name}: {problem}. It requires the CA in ca.crt"
 
 
-def other_authority(it: ExternalCheckInput) -> str | None:
+def other_authority(inputs: ExternalCheckInput) -> str | None:
     """The two Secrets have different CAs."""
-    if it.server.chain_root in it.authority.trusted:
+    if inputs.server.chain_root in inputs.authority.trusted:
         return None
     return (
-        f"Secret {it.authority.name}: its ca.crt does not hold the authority that tls.crt of "
-        f"Secret {it.server.name} leads to. Put that authority into it"
+        f"Secret {inputs.authority.name}: its ca.crt does not contain the CA of tls.crt in Secret "
+        f"{inputs.server.name}. Add that CA to it"
     )
 
 
-def not_yet(it: ExternalCheckInput) -> str | None:
+def not_yet(inputs: ExternalCheckInput) -> str | None:
     """It is not valid yet."""
-    if it.certificate.not_before <= it.now:
+    if inputs.certificate.not_before <= inputs.now:
         return None
-    begins = it.certificate.not_before.isoformat()
-    return f"Secret {it.server.name}: tls.crt is valid from {begins} on only"
+    not_before = inputs.certificate.not_before.isoformat()
+    return f"Secret {inputs.server.name}: tls.crt is not valid before {not_before}"
 
 
-def ended(it: ExternalCheckInput) -> str | None:
+def expired(inputs: ExternalCheckInput) -> str | None:
     """It, or a certificate of its chain, has expired."""
-    until = min(filter(None, (it.certificate.not_after, it.server.chain_until)))
-    if until > it.now:
+    until = min(filter(None, (inputs.certificate.not_after, inputs.server.chain_until)))
+    if until > inputs.now:
         return None
     return (
-        f"Secret {it.server.name}: tls.crt, or a certificate that it leads to, ended at "
-        f"{until.isoformat()}. Write a newer one"
+        f"Secret {inputs.server.name}: tls.crt, or a certificate of its chain, expired at "
+        f"{until.isoformat()}: replace it"
     )
 
 
-def missing_name(it: ExternalCheckInput) -> str | None:
+def missing_name(inputs: ExternalCheckInput) -> str | None:
     """It lacks the name that peers and the operator use."""
-    if _covers(it.certificate.dns_names, it.server_name):
+    if _covers(inputs.certificate.dns_names, inputs.server_name):
         return None
     return (
-        f"Secret {it.server.name}: tls.crt does not name {it.server_name} among its DNS subject "
-        "alternative names, for which servers that join and the operator ask. Issue it with that "
+        f"Secret {inputs.server.name}: the DNS subject alternative names of tls.crt do not include "
+        f"{inputs.server_name}, which the operator and joining servers verify. Issue it with that "
         "name"
     )
 
@@ -102,25 +103,25 @@ CHAIN: tuple[tuple[str, Check], ...] = (
     ("no-authority", no_authority),
     ("other-authority", other_authority),
     ("not-yet", not_yet),
-    ("ended", ended),
+    ("expired", expired),
     ("missing-name", missing_name),
 )
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Require both Secrets, and that they are valid together."""
+    """Require both Secrets, and check that they are valid together."""
     secret_names = (resolved.tls.server_secret or "", resolved.tls.authority_secret or "")
     server, authority = (observed.secrets.get(name) for name in secret_names)
     if server is None or authority is None:
         absent = [name for name in secret_names if name not in observed.secrets]
         message = (
-            f"Missing Secrets: {' and '.join(absent)}. With tls.mode External you make them: "
-            "tls.crt, tls.key and ca.crt for the servers, ca.crt for clients"
+            f"Missing Secrets: {' and '.join(absent)}. With tls.mode External you create them, "
+            "with tls.crt, tls.key and ca.crt for the servers and with ca.crt for clients"
         )
         return Plan(outcome=Wait("TLSSecretMissing", message), gate=True)
     if server.certificate is None:
-        problem = server.problem or "it holds no certificate"
-        return _invalid(f"Secret {server.name}: {problem}. It needs tls.crt, tls.key and ca.crt")
+        problem = server.problem or "it contains no certificate"
+        return _invalid(f"Secret {server.name}: {problem}. It requires tls.crt, tls.key and ca.crt")
     check_input = ExternalCheckInput(
         server, server.certificate, authority, resolved.tls.server_name, observed.now
     )
@@ -135,7 +136,7 @@ def _invalid(message: str) -> Plan:
 
 
 def _covers(names: frozenset[str], server_name: str) -> bool:
-    """Match as TLS clients do: a star matches the whole first label only."""
+    """Match as TLS clients do: a star matches only the whole first label."""
     server_name = server_name.lower()
     _, _, parent = server_name.partition(".")
     return any(name.lower() in (server_name, f"*.{parent}") for name in names)

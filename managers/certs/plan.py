@@ -1,4 +1,4 @@
-"""Plan of the certificates: validate, issue and renew what the servers serve. Pure.
+"""Plan of the certificates: validate, issue and renew those of the servers. Pure.
 
 One function per value of spec.tls.mode; the modes External and ACME have their own modules. Called
 by `managers.cluster.plan.steps`.
@@ -27,7 +27,7 @@ from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from contracts.records.secrets import CertificateFacts, SecretFacts
 from managers.certs import acme, external
-from managers.certs.ca_rotation import is_over, next_step
+from managers.certs.ca_rotation import has_expired, next_step
 from managers.certs.checks import CheckInput, first_objection
 from managers.certs.rollout import RECHECK, behind
 from runtime.outcome import Blocked, Done, Wait, combine
@@ -37,12 +37,12 @@ ROTATION_EFFECTS: Mapping[str, type[EffectByUid]] = {
     "promote": PromoteAuthority,
     "drop": DropAuthority,
 }
-# A longer timer would only stay in the queue: the next resync computes it again.
+# A longer timer is not needed: the next resync computes it again.
 LONGEST_TIMER = timedelta(days=1)
 
 
 def plan(resolved: Resolved, observed: Observed) -> Plan:
-    """Plan what the mode needs, and requeue for the next renewal."""
+    """Plan the certificates of the mode, and requeue for the next renewal."""
     planned = PLANS[resolved.tls.mode](resolved, observed)
     server = observed.secrets.get(resolved.tls.server_secret or "")
     leaf = server.certificate if server else None
@@ -65,34 +65,33 @@ def _operator_managed(resolved: Resolved, observed: Observed) -> Plan:
     if ca.certificate is None or not ca.certificate.key_matches:
         return _blocked(
             "TLSSecretInvalid",
-            f"Secret {ca_name}: {ca.problem or 'its key does not fit its certificate'}. Restore "
-            f"it, or delete it together with {server_name} to have a new authority issued",
+            f"Secret {ca_name}: {ca.problem or 'its key does not match its certificate'}. Restore "
+            f"it, or delete it and Secret {server_name} so that the operator creates a new CA",
         )
-    if is_over(ca.certificate, observed.now):
-        return _ended(ca)
+    if has_expired(ca.certificate, observed.now):
+        return _expired(ca)
     return _server(resolved, observed, ca, ca.certificate, server)
 
 
-def _ended(ca: SecretFacts) -> Plan:
-    """Replace an expired CA: no overlap is possible."""
+def _expired(ca: SecretFacts) -> Plan:
+    """Replace an expired CA, without an overlap."""
     action = "prepare"
     if ca.upcoming is not None:
         action = "promote"
     elif ca.former is not None:
         action = "drop"
-    return _making(
-        "the authority has ended and is replaced", ROTATION_EFFECTS[action](ca.name, ca.uid)
-    )
+    return _creating("replaces the expired CA", ROTATION_EFFECTS[action](ca.name, ca.uid))
 
 
 def _without_authority(ca_name: str, server: SecretFacts | None) -> Plan:
-    """Create the first CA; never a second one while a server certificate of the first exists."""
+    """Create the first CA. Never a second one while a server certificate of the first exists."""
     if server is None:
-        return _making("the certificate authority is made", IssueAuthority(ca_name))
+        return _creating("creates the CA", IssueAuthority(ca_name))
     blocked = Blocked(
         "CASecretMissing",
-        f"Secret {ca_name} is gone and {server.name} still carries its certificate. Restore it, "
-        f"or delete {server.name} too to have a new authority issued (clients must then trust it)",
+        f"Secret {ca_name} does not exist, and Secret {server.name} has a certificate of its CA. "
+        f"Restore it, or delete Secret {server.name} too, so that the operator creates a new CA, "
+        "which clients must then trust",
     )
     return Plan(outcome=blocked)
 
@@ -106,7 +105,7 @@ def _server(
 ) -> Plan:
     name = names.tls_server_secret(resolved.name)
     if server is None:
-        return _making("the server certificate is issued", IssueServerCertificate(name))
+        return _creating("issues the server certificate", IssueServerCertificate(name))
     check_input = CheckInput(
         secret=server,
         authority=ca.fingerprint,
@@ -119,14 +118,14 @@ def _server(
     )
     objection = first_objection(check_input)
     if objection is not None:
-        return _making(
-            f"the server certificate is renewed: {objection[1]}",
+        return _creating(
+            f"renews the server certificate: {objection[1]}",
             IssueServerCertificate(name),
         )
     renewal = Done(_until_renewal(server, observed.now, resolved.rotate_before))
     step = next_step(resolved, observed, authority, server)
     if step.action is not None:
-        # At once: the next reconcile issues the new certificate. Nothing is degraded meanwhile.
+        # The next reconcile, which follows immediately, issues the new certificate.
         effect = ROTATION_EFFECTS[step.action](authority.name, authority.uid)
         return Plan(effects=(effect,), outcome=Done(0.0), gate=True)
     due = None if step.due is None else _timer(step.due - observed.now)
@@ -140,11 +139,11 @@ def _until_renewal(server: SecretFacts, now: datetime, rotate_before: timedelta)
 
 
 def _timer(left: timedelta) -> float:
-    # No time is left when the CA expires as early: then the longest timer is enough.
+    # No time is left if the CA expires as early as the certificate: the longest timer is enough.
     return (min(left, LONGEST_TIMER) if left > timedelta(0) else LONGEST_TIMER).total_seconds()
 
 
-def _making(message: str, effect: Effect) -> Plan:
+def _creating(message: str, effect: Effect) -> Plan:
     return Plan(effects=(effect,), outcome=Wait("PrerequisitesMissing", message, 0.0), gate=True)
 
 

@@ -1,4 +1,4 @@
-"""From spec.tls to what the other steps need of it: names, Secrets, and the part of the pod. Pure.
+"""Resolves spec.tls: the names, the Secrets and the volumes of the pod. Pure.
 
 Called by `managers.cluster.resolve.resolve`.
 """
@@ -22,7 +22,7 @@ TLS_VOLUME = "tls"
 
 
 def tls_settings(cluster: OpenBaoCluster) -> TlsSettings:
-    """Make every choice about TLS, once."""
+    """Resolve the TLS settings, once per reconcile."""
     tls = cluster.spec.tls
     acme = tls.acme if tls.mode == "ACME" else None
     return TlsSettings(
@@ -52,13 +52,13 @@ def _volume(cluster: str, cache: CacheVolume | None) -> AcmeVolume | None:
 
 
 def tls_part(settings: TlsSettings) -> PodPart:
-    """Mount what the server serves with: a Secret, or what its ACME client needs."""
+    """Mount the Secret with the server certificate, or the files of the ACME client."""
     mounts: list[Mapping[str, Any]] = []
     volumes: list[Mapping[str, Any]] = []
 
     def mount(name: str, path: str, source: Mapping[str, Any], *, read_only: bool = True) -> None:
-        where: dict[str, Any] = {"name": name, "mountPath": path}
-        mounts.append({**where, "readOnly": True} if read_only else where)
+        volume_mount: dict[str, Any] = {"name": name, "mountPath": path}
+        mounts.append({**volume_mount, "readOnly": True} if read_only else volume_mount)
         volumes.append({"name": name, **source})
 
     if settings.server_secret is not None:

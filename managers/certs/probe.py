@@ -1,8 +1,8 @@
 """TLS handshake with each server, to read the certificate that it serves.
 
-The result grants no trust, so nothing is verified: a certificate that is compared with the one in
-the Secret need not be valid. Results are cached per start of a container, and probed again only
-while the certificate is not the expected one.
+Nothing is verified, because the result is only compared with the certificate in the Secret. Results
+are cached per start of a container, and a server is probed again only while it does not serve the
+expected certificate.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TIMEOUT = 2.0
 KEPT = 8192
 
 Handshake = Callable[[str, str], Awaitable[str]]
-"""Address and server name -> fingerprint of the certificate, "" when there was no answer."""
+"""Address and server name -> fingerprint of the certificate; "" if there was no answer."""
 
 
 async def handshake(address: str, server_name: str) -> str:
@@ -44,7 +44,7 @@ async def handshake(address: str, server_name: str) -> str:
     with contextlib.suppress(OSError, TimeoutError, ssl.SSLError):
         async with asyncio.timeout(TIMEOUT):
             await writer.wait_closed()
-    # A server that continues to send would hold the connection for half a minute.
+    # A server that continues to send would keep the connection open for half a minute.
     writer.transport.abort()
     return hashlib.sha256(served).hexdigest() if served else ""
 
@@ -71,9 +71,9 @@ class ServedCertificates:
     async def of(
         self, pods: Iterable[PodFacts], expected: str, server_name: str
     ) -> Mapping[str, str]:
-        """Return what each pod serves, by UID; pods that are not ready are left out.
+        """Return the fingerprint that each ready pod serves, by UID.
 
-        Only servers that were not seen with the expected certificate are probed.
+        A server that is known to serve the expected certificate is not probed again.
         """
         ready = [pod for pod in pods if pod.ready and pod.ip]
         pending = [
@@ -85,7 +85,7 @@ class ServedCertificates:
             self._fingerprints.move_to_end(pod.uid)
         by_uid = {pod.uid: self._fingerprints[pod.uid][1] for pod in ready}
         while len(self._fingerprints) > KEPT:
-            # Most likely of deleted pods; others are probed again.
+            # The oldest are most likely of deleted pods; any other pod is probed again.
             self._fingerprints.popitem(last=False)
         return by_uid
 

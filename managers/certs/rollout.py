@@ -1,6 +1,6 @@
-"""Which pods serve which certificate, by the facts of `managers.certs.probe`. Pure.
+"""Which pods serve which certificate, according to `managers.certs.probe`. Pure.
 
-A pod that is not ready counts as unknown: what it will serve is not known.
+For a pod that is not ready this is unknown.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections.abc import Iterable
 
 from contracts.records.observed import PodFacts
 
-# How soon to probe a server again that serves another certificate than the newest.
+# Seconds until a server that does not serve the newest certificate is probed again.
 RECHECK = 2.0
 
 
 def all_serve(pods: Iterable[PodFacts], fingerprint: str) -> bool:
-    """Return whether every existing pod was seen to serve that certificate."""
+    """Return whether all pods are known to serve that certificate."""
     return all(pod.serves == fingerprint for pod in pods)
 
 

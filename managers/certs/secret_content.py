@@ -1,6 +1,6 @@
-"""From the content of a Secret to the public facts of what it holds. Pure; drops every key.
+"""Converts the content of a Secret to public facts about it, without the keys. Pure.
 
-Called by `managers.cluster.observe.from_objects` when a Secret was read, so once per version of it.
+Called by `managers.cluster.observe.from_objects` after a Secret was read, once per version of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from managers.context.secret_files import UNREADABLE, check_trusted, entry
 
 @dataclass(frozen=True, slots=True)
 class CertificateContent:
-    """What a Secret holds, for SecretFacts of the same field names."""
+    """The certificates of a Secret, for the fields of SecretFacts with the same names."""
 
     certificate: CertificateFacts | None = None
     authority: str = ""
@@ -37,7 +37,7 @@ NOTHING = CertificateContent()
 
 
 def content_of(data: Mapping[str, str] | None) -> CertificateContent:
-    """Read the `data` of a Secret (base64); None when only metadata was requested."""
+    """Read the `data` of a Secret (base64). `data` is None if only metadata was requested."""
     if data is None:
         return NOTHING
     try:
@@ -53,7 +53,7 @@ def _content(data: Mapping[str, bytes]) -> CertificateContent:
         return _authority(data, ISSUER_FILE)
     if secret_data.CA_CERTIFICATE in data or secret_data.CA_KEY in data:
         return _authority(data, secret_data.CA_CERTIFICATE)
-    return CertificateContent(problem="it holds no certificate")
+    return CertificateContent(problem="it contains no certificate")
 
 
 def _server(data: Mapping[str, bytes]) -> CertificateContent:
@@ -81,7 +81,7 @@ def _authority(data: Mapping[str, bytes], file: str) -> CertificateContent:
     try:
         signing = read(secret_data.pair(data, file, secret_data.CA_KEY), authority)
     except ValueError as error:
-        # A reader of the CA bundle needs no key.
+        # The CA bundle can be used without a key.
         return CertificateContent(
             None, authority.decode(), f"its content cannot be used: {error}", trusted
         )
@@ -95,12 +95,12 @@ def _authority(data: Mapping[str, bytes], file: str) -> CertificateContent:
 
 
 def _trusted(authority: bytes, file: str, *, connects: bool) -> tuple[str, ...]:
-    """Name the authorities of a file; `connects`: the operator itself is to trust them."""
+    """Return the fingerprints of the CAs in a file. `connects`: the operator must trust them."""
     with entry(file):
-        named = fingerprints(authority)
+        trusted = fingerprints(authority)
         if connects:
             check_trusted(authority.decode())
-    return named
+    return trusted
 
 
 def _other_certificate(

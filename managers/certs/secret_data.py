@@ -1,8 +1,7 @@
 """The entries of the Secrets with certificates. Pure.
 
-Secret <c>-tls-ca: the authority that signs, the one that signs next, and the one that signed
-before; `ca.crt` holds all that are trusted, the signing one first. Secret <c>-tls-server: what a
-pod mounts, and never a key of an authority.
+Secret <c>-tls-ca: the current, the next and the former CA; `ca.crt` contains all trusted CAs, the
+current one first. Secret <c>-tls-server: the files that a pod mounts, never a key of a CA.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ CERTIFICATE, KEY = "tls.crt", "tls.key"
 
 
 def pair(data: Mapping[str, bytes], certificate: str, key: str) -> KeyPair:
-    """Take certificate and key out of decoded data; raises ValueError when one is missing."""
+    """Return certificate and key from decoded data. Raises ValueError if one is missing."""
     missing = [name for name in (certificate, key) if not data.get(name)]
     if missing:
         raise ValueError(f"{' and '.join(missing)} missing")
@@ -26,5 +25,5 @@ def pair(data: Mapping[str, bytes], certificate: str, key: str) -> KeyPair:
 
 
 def bundle(*certificates: bytes) -> bytes:
-    """Put PEM certificates behind each other, in their order."""
-    return b"".join(one.strip() + b"\n" for one in certificates)
+    """Concatenate PEM certificates, in their order."""
+    return b"".join(certificate.strip() + b"\n" for certificate in certificates)

@@ -1,7 +1,7 @@
-"""Creation of certificates (ECDSA P-256, which OpenBao and all clients accept), and parsing of any.
+"""Creates certificates (ECDSA P-256, which OpenBao and all clients accept), and parses any.
 
-No I/O, and no clock: the caller passes the time. Keys come from the operating system's
-random source inside `cryptography`.
+No I/O, and no clock: the caller passes the time. `cryptography` generates the keys from the random
+source of the operating system.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from managers.context.secret_files import UNREADABLE, certificates, entry, priva
 
 AUTHORITY_LIFE = timedelta(days=3650)
 SERVER_LIFE = timedelta(days=365)
-# A certificate is valid a little before now, for clocks that are behind.
+# Certificates are valid since a time before now, for clients whose clock is behind.
 BACKDATE = timedelta(hours=1)
 
 
@@ -33,14 +33,14 @@ class KeyPair:
     certificate: bytes
     key: bytes
     entries: tuple[str, str] = field(default=("its certificate", "its key"), compare=False)
-    """Where both lie, for messages."""
+    """The names of their entries, for messages."""
 
     def __repr__(self) -> str:
         return "KeyPair(***)"
 
 
 def make_authority(cluster: str, now: datetime) -> KeyPair:
-    """Make a self-signed certificate authority."""
+    """Create a self-signed CA."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name(f"{cluster} OpenBao Root CA")
     builder = (
@@ -56,17 +56,17 @@ def issue_server(
 ) -> KeyPair:
     """Issue a certificate for server and client use (peers present it when they join).
 
-    Raises ValueError when the authority cannot be read.
+    Raises ValueError if the CA cannot be read.
     """
     issuer = certificates(authority.certificate)[0]
     signer = private_key(authority.key)
     if not isinstance(signer, ec.EllipticCurvePrivateKey):
-        raise ValueError("the authority's key is not an elliptic curve key")
+        raise ValueError("the key of the CA is not an elliptic curve key")
     key = ec.generate_private_key(ec.SECP256R1())
     usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
     alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in dns_names]
     alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
-    # Never longer than the authority: a chain is as valid as its shortest link.
+    # Never longer than the CA: a chain is valid only until its first certificate expires.
     life = min(SERVER_LIFE, issuer.not_valid_after_utc - now)
     builder = (
         _builder(_name(dns_names[0]), issuer.subject, key, now, life)
@@ -82,9 +82,9 @@ def issue_server(
 
 
 def read(pair: KeyPair, authority: bytes | None = None) -> CertificateFacts:
-    """Read a certificate, its key, and whether `authority` (PEM) signed it.
+    """Read a certificate and its key, and check whether `authority` (PEM) signed it.
 
-    Raises ValueError when certificate or key cannot be read, or is beyond a limit.
+    Raises ValueError if certificate or key cannot be read, or exceeds a limit.
     """
     try:
         return _read(pair, authority)
@@ -118,7 +118,7 @@ def _read(pair: KeyPair, authority: bytes | None) -> CertificateFacts:
 
 
 def _issuer(certificate: x509.Certificate, authorities: bytes | None) -> str:
-    """The fingerprint of the one among the authorities that signed; "" when none did."""
+    """Return the fingerprint of the CA that signed the certificate; "" if none did."""
     if not authorities:
         return ""
     issuer = next(signers(certificate, by_subject(certificates(authorities))), None)
@@ -135,7 +135,7 @@ def _name(common_name: str) -> x509.Name:
     return x509.Name(
         [
             x509.NameAttribute(NameOID.ORGANIZATION_NAME, "OpenBao Operator"),
-            # The standard ends a common name at 64 characters; the names that count are elsewhere.
+            # X.509 limits a common name to 64 characters. Clients check the alternative names.
             x509.NameAttribute(NameOID.COMMON_NAME, common_name[:64]),
         ]
     )

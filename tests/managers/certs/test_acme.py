@@ -65,7 +65,7 @@ ROWS: dict[str, tuple[gen.Cluster, tuple[SecretFacts, ...], NamedPvcFacts | None
         (ROOTS,),
         replace(CLAIM, owner_uid="uid-y"),
         "ACMECacheInvalid",
-        "not this cluster's",
+        "not owned by this cluster",
     ),
     "a claim that is being deleted": (
         MANAGED,

@@ -53,13 +53,13 @@ ROWS: dict[str, tuple[CheckInput, str | None, str]] = {
     "another authority": (
         given_that(replace(GOOD, issuer_fingerprint="other")),
         "foreign-authority",
-        "authority",
+        "CA",
     ),
     "another bundle beside it": (given_that(GOOD, trusted=("new",)), "other-bundle", "ca.crt"),
     "no known authority": (
         given_that(replace(GOOD, issuer_fingerprint="")),
         "foreign-authority",
-        "authority",
+        "CA",
     ),
     "a name too few": (given_that(replace(GOOD, dns_names=frozenset("a"))), "missing-name", "b"),
     "an address too few": (

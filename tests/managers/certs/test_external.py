@@ -47,7 +47,7 @@ WRONG: dict[str, tuple[SecretFacts, SecretFacts, tuple[str, ...]]] = {
     "no-authority": (SERVER, replace(AUTHORITY, trusted=()), ("x-tls-ca", "ca.crt")),
     "other-authority": (SERVER, replace(AUTHORITY, trusted=("more",)), ("x-tls-ca", "ca.crt")),
     "not-yet": (leaf(not_before=gen.LATER), AUTHORITY, ("2030-01-01T01:00",)),
-    "ended": (leaf(not_after=gen.NOW), AUTHORITY, ("2030-01-01T00:00",)),
+    "expired": (leaf(not_after=gen.NOW), AUTHORITY, ("2030-01-01T00:00",)),
     "missing-name": (leaf(dns_names=frozenset({"a"})), AUTHORITY, ("openbao-cluster-x.local",)),
 }
 

@@ -170,6 +170,6 @@ def test_what_is_wrong_with_an_authority_is_told() -> None:
     stranger = replace(authority_certificate(), key_matches=False)
     for ca, word in (
         (spoiled, "soup"),
-        (gen.secret("x-tls-ca", certificate=stranger), "key does not fit"),
+        (gen.secret("x-tls-ca", certificate=stranger), "key does not match"),
     ):
         assert word in gen.expect(Blocked, planned(NOTHING.with_secrets(ca)).outcome).message

@@ -217,7 +217,7 @@ async def test_an_authority_that_is_another_than_was_looked_at_is_left_alone(
 ) -> None:
     made = await farm()
     before = made.files_of(CA)
-    with pytest.raises(Transient, match="another one"):
+    with pytest.raises(Transient, match="was replaced"):
         await run(made.outside.context, made.meant, effect(CA.name, "uid-of-a-former-one"))
     assert made.files_of(CA) == before
 
@@ -237,7 +237,7 @@ async def test_a_second_authority_is_never_overwritten_by_a_third() -> None:
     uid = made.secrets()[CA.name].uid
     await run(made.outside.context, made.meant, PrepareAuthority(CA.name, uid))
     before = made.files_of(CA)
-    with pytest.raises(Transient, match="second authority"):
+    with pytest.raises(Transient, match="second CA"):
         await run(made.outside.context, made.meant, PrepareAuthority(CA.name, uid))
     assert made.files_of(CA) == before
 

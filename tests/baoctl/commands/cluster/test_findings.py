@@ -54,7 +54,7 @@ def expired_certificate() -> ClusterObservation:
 
 
 def certificate_that_ended_today() -> ClusterObservation:
-    text = "Secret first-tls-server: tls.crt ended at 2026-11-26T11:59:00+00:00. Write a newer one"
+    text = "Secret first-tls-server: tls.crt expired at 2026-11-26T11:59:00+00:00: replace it"
     seen = stating(healthy(), "TLSReady", "False", "TLSSecretInvalid", text)
     return stating(seen, "Stalled", "True", "TLSSecretInvalid", text)
 
