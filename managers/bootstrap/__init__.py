@@ -1,1 +1,1 @@
-"""What must exist before the first pod: configuration, unseal key, the document of first boot."""
+"""The prerequisites of the first pod: config.hcl, the unseal key, the self-init configuration."""

@@ -1,7 +1,8 @@
-"""Effects of the bootstrap step: creation of the unseal key, the root token and the audit PVC.
+"""Effects of the bootstrap step: create the unseal key, the root token and the audit PVC.
 
-Called by `managers.cluster.apply.actions`. Secrets use a plain create, which the API server rejects
-when the name exists: two operators, or one that was killed and restarted, never create two keys.
+Called by `managers.cluster.apply.actions`. Secrets are created with a plain create, which the API
+server rejects if the name exists. So two operators, or one that was restarted, never create two
+keys.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ async def draw_unseal_key(context: Context, resolved: Resolved, effect: DrawUnse
     The id of the key is stored with it, so that no other key ever gets that id.
     """
     rotation = resolved.unseal.rotation
-    drawn = context.random_bytes(UNSEAL_KEY_BYTES)
-    marks = {} if rotation is None else {labels.UNSEAL_KEY_ID: rotation.target.id}
-    await _create(context, resolved, effect.target, {"key": drawn}, marks)
+    key = context.random_bytes(UNSEAL_KEY_BYTES)
+    annotations = {} if rotation is None else {labels.UNSEAL_KEY_ID: rotation.target.id}
+    await _create(context, resolved, effect.target, {"key": key}, annotations)
 
 
 async def draw_root_token(context: Context, resolved: Resolved, effect: DrawRootToken) -> None:
@@ -39,9 +40,9 @@ async def draw_root_token(context: Context, resolved: Resolved, effect: DrawRoot
 
     The token is stored before it exists in the server, so no crash can lose it.
     """
-    drawn = base64.b32encode(context.random_bytes(ROOT_TOKEN_BYTES)).rstrip(b"=").lower()
-    # A token of the server's own kind starts with "s." and may not be chosen; ours has no dot.
-    await _create(context, resolved, effect.target, {"token": b"root-" + drawn})
+    token = base64.b32encode(context.random_bytes(ROOT_TOKEN_BYTES)).rstrip(b"=").lower()
+    # The server accepts no chosen token with the prefix "s." of its own tokens; ours has no dot.
+    await _create(context, resolved, effect.target, {"token": b"root-" + token})
 
 
 async def _create(
@@ -55,7 +56,7 @@ async def _create(
     try:
         live = await context.client.create(SECRET, body, field_manager=FIELD_MANAGER)
     except AlreadyExists:
-        # It exists already: the next read shows who owns it.
+        # The next read shows which object owns the existing Secret.
         context.secrets.drop(ObjectKey(resolved.namespace, name))
         return
     context.secrets.written(live)

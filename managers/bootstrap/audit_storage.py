@@ -1,7 +1,7 @@
-"""The volume that servers share for the files of audit devices.
+"""The volume that servers share for the files of audit devices. Pure.
 
-Pure; `managers.bootstrap.actions` creates the PVC. No pod starts before it exists: a server that
-cannot open its audit file refuses every request.
+`managers.bootstrap.actions` creates the PVC. No pod starts before it exists: a server that cannot
+open its audit file rejects every request.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     if volume is None:
         return Plan(outcome=Done())
     if claim is None and volume.managed:
-        waiting = Wait("PrerequisitesMissing", f"PersistentVolumeClaim {volume.claim} is made", 0.0)
+        waiting = Wait("PrerequisitesMissing", _creating(volume), 0.0)
         return Plan(effects=(MakeAuditClaim(volume.claim),), outcome=waiting, gate=True)
     if claim is None:
         return Plan(outcome=Wait("PrerequisitesMissing", _missing(volume)), gate=True)
@@ -33,27 +33,34 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     return Plan(outcome=Done())
 
 
+def _creating(volume: AuditVolume) -> str:
+    return f"creates PersistentVolumeClaim {volume.claim}"
+
+
 def _missing(volume: AuditVolume) -> str:
     return (
-        f"{_FIELD}.existingClaimName: PersistentVolumeClaim {volume.claim} does not exist: make it "
-        f"({SHARED_MODE}), or use mode ManagedPVC"
+        f"{_FIELD}.existingClaimName: PersistentVolumeClaim {volume.claim} does not exist: create "
+        f"it ({SHARED_MODE}), or use mode ManagedPVC"
     )
 
 
 def problem_of(volume: AuditVolume, claim: NamedPvcFacts, owner_uid: str, replicas: int) -> str:
-    """Return why a PVC cannot be used, and what to do; "" when it can."""
+    """Return why a PVC cannot be used, and what to do; "" if it can be used."""
     if claim.terminating:
-        return f"PersistentVolumeClaim {volume.claim} is being deleted: let it go, or make another"
+        return (
+            f"PersistentVolumeClaim {volume.claim} is being deleted: wait until it is deleted, or "
+            "use another one"
+        )
     if volume.managed and claim.owner_uid != owner_uid:
         return (
-            f"PersistentVolumeClaim {volume.claim} exists and is not this cluster's: it is not "
-            f"used. Rename or delete it, or name it with {_FIELD}.mode ExistingPVC"
+            f"PersistentVolumeClaim {volume.claim} exists and is not owned by this cluster, so it "
+            f"is not used. Rename or delete it, or set {_FIELD}.mode ExistingPVC to use it"
         )
     if replicas > 1 and SHARED_MODE not in claim.access_modes:
         return (
             f"PersistentVolumeClaim {volume.claim} has the access modes "
-            f"{', '.join(claim.access_modes) or 'none'}: several servers can share it with "
-            f"{SHARED_MODE} only. Use another claim, or audit devices without a file"
+            f"{', '.join(claim.access_modes) or 'none'}: several servers can share it only with "
+            f"{SHARED_MODE}. Use another PersistentVolumeClaim, or audit devices without a file"
         )
     return ""
 
@@ -64,8 +71,8 @@ def audit_storage_ready(
     """Condition AuditFileStorageReady."""
     kind = "AuditFileStorageReady"
     if claim is None:
-        message = f"PersistentVolumeClaim {volume.claim} is made" if volume.managed else ""
-        return ConditionUpdate(kind, "False", "PrerequisitesMissing", message or _missing(volume))
+        message = _creating(volume) if volume.managed else _missing(volume)
+        return ConditionUpdate(kind, "False", "PrerequisitesMissing", message)
     problem = problem_of(volume, claim, owner_uid, replicas)
     if problem:
         return ConditionUpdate(kind, "False", "AuditFileStorageInvalid", problem)

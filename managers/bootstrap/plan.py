@@ -1,6 +1,6 @@
 """Plan of the bootstrap: config.hcl, the static unseal key, and the self-init configuration. Pure.
 
-It enforces rules I02, I03 and I05 of the safety list: a key is drawn once and never while data
+It enforces rules I02, I03 and I05 of the safety list: a key is generated once, and never while data
 exists; the self-init configuration exists only until data exists.
 Called by `managers.cluster.plan.steps`.
 """
@@ -31,8 +31,8 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
         intents.append(_first_boot_document(resolved))
     seal = seal_step(resolved, observed)
     if seal.gate and resolved.initialized:
-        # The present configuration stays until the change is complete: a server that restarts by
-        # itself must not get half of a change.
+        # The current configuration stays until the change is complete: a server that restarts
+        # meanwhile must not read an incomplete change.
         intents = []
     token = _root_token(resolved, observed)
     effects = tuple(step for step in (seal.effect, token) if isinstance(step, Effect))
@@ -40,7 +40,7 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
     blocked = tuple(step for step in first_boot if isinstance(step, Blocked))
     outcomes: list[Outcome] = [*blocked, *([seal.outcome] if seal.outcome else [])]
     if isinstance(token, Effect):
-        outcomes.append(Wait("PrerequisitesMissing", "the root token is made", 0.0))
+        outcomes.append(Wait("PrerequisitesMissing", "creates the root token", 0.0))
     gate = seal.gate or bool(blocked) or isinstance(token, Effect)
     return Plan(tuple(intents), effects, combine(*outcomes), gate=gate)
 
@@ -58,7 +58,7 @@ def config_map(resolved: Resolved) -> Intent:
 
 @memoize
 def _read_config(resolved: Resolved) -> tuple[Intent, ...]:
-    """Return the ConfigMap of the read replicas, once there is a cluster to join."""
+    """Return the ConfigMap of the read replicas, once the cluster that they join is initialized."""
     if resolved.read is None or not resolved.initialized:
         return ()
     name, content = names.read_config_map(resolved.name), resolved.read.config_text
@@ -80,23 +80,23 @@ def _first_volume(resolved: Resolved, observed: Observed) -> Blocked | None:
     """Refuse to initialize a new cluster while volumes of an old one exist.
 
     The first server initializes an empty volume. If its own volume is missing while others exist,
-    those hold data which it would never join.
+    it would never join the data in those.
     """
-    claim = resolved.voter_pool.data_claim(0)
-    # The volume of a read replica holds a whole copy.
-    claims = (*observed.claims, *observed.read.claims)
-    if resolved.initialized or not claims or any(one.name == claim for one in claims):
+    first_claim = resolved.voter_pool.data_claim(0)
+    # The volume of a read replica contains a full copy.
+    claims = [claim.name for claim in (*observed.claims, *observed.read.claims)]
+    if resolved.initialized or not claims or first_claim in claims:
         return None
-    others = ", ".join(one.name for one in claims)
     return Blocked(
         "PrerequisitesMissing",
-        f"PersistentVolumeClaim {claim} does not exist and {others} may hold the data of an "
-        "earlier cluster of this name: restore it, or delete them too to start from nothing",
+        f"PersistentVolumeClaim {first_claim} does not exist, and {', '.join(claims)} may contain "
+        "the data of an earlier cluster of this name: restore it, or delete the others to start "
+        "without data",
     )
 
 
 def _token_issuer(resolved: Resolved) -> Blocked | None:
-    """Check the keys for the operator's login, which only the first boot can set up."""
+    """Check the keys for the login of the operator, which only the first boot can set up."""
     oidc = resolved.config.oidc
     if resolved.initialized or not resolved.wants_operator_login:
         return None
@@ -105,14 +105,15 @@ def _token_issuer(resolved: Resolved) -> Blocked | None:
     if oidc is not None:
         return Blocked(
             "OIDCBootstrapConfigurationInvalid",
-            "spec.selfInit.oidc.enabled: the API server signs its ServiceAccount tokens with keys "
-            "of other kinds than RSA and ECDSA, which OpenBao could not check",
+            "spec.selfInit.oidc.enabled: the API server signs ServiceAccount tokens with keys that "
+            "OpenBao cannot verify: neither RSA nor ECDSA",
             recheck_after=TOKEN_ISSUER_RECHECK,
         )
     return Blocked(
         "PrerequisitesMissing",
-        "spec.selfInit.oidc.enabled: the API server did not tell who signs its ServiceAccount "
-        "tokens. Allow the operator to GET /.well-known/openid-configuration and /openid/v1/jwks",
+        "spec.selfInit.oidc.enabled: the API server did not return the issuer and the keys of its "
+        "ServiceAccount tokens. Allow the operator to GET /.well-known/openid-configuration and "
+        "/openid/v1/jwks",
         recheck_after=TOKEN_ISSUER_RECHECK,
     )
 
@@ -120,7 +121,7 @@ def _token_issuer(resolved: Resolved) -> Blocked | None:
 def _root_token(resolved: Resolved, observed: Observed) -> Effect | Blocked | None:
     """Create a root token if the spec has no self-init requests, and store it before it exists.
 
-    Once data exists the Secret is the user's to delete; nothing here needs it.
+    Once data exists, the operator does not need the Secret, and the user may delete it.
     """
     if resolved.self_init or resolved.initialized:
         return None
@@ -131,7 +132,7 @@ def _root_token(resolved: Resolved, observed: Observed) -> Effect | Blocked | No
     if observed.holds_data:
         return Blocked(
             "RootTokenMissing",
-            f"Secret {name} is gone before the first server reported that it is initialised: "
-            "restore it, or delete the cluster's volume claims to start again",
+            f"Secret {name} was deleted before the first server reported that it is initialized: "
+            "restore it, or delete the PersistentVolumeClaims of the cluster to start again",
         )
     return DrawRootToken(name)

@@ -1,6 +1,6 @@
-"""What the configuration of the server needs in its pod: volumes, and the port of metrics. Pure.
+"""Volumes and the metrics port that the configuration of the server requires in its pod. Pure.
 
-Called by `managers.cluster.resolve.resolve`; `managers.bootstrap.audit_storage` sees to the claim.
+Called by `managers.cluster.resolve.resolve`; `managers.bootstrap.audit_storage` plans the PVC.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ METRICS_PORT_NAME = "metrics"
 
 
 def audit_volume(cluster: str, storage: AuditFileStorage | None) -> AuditVolume | None:
-    """Make every choice about the volume of audit files, once."""
+    """Resolve the settings of the volume for audit files, once per reconcile."""
     if storage is None:
         return None
     if storage.mode == "ExistingPVC":
@@ -40,7 +40,7 @@ def _is_below(file: str, *folders: str) -> bool:
 
 
 def server_part(spec: ClusterSpec, volume: AuditVolume | None) -> PodPart:
-    """Mount what the rendered configuration writes to, and only that."""
+    """Mount only the directories that the rendered configuration writes to."""
     mounts: list[Mapping[str, Any]] = []
     volumes: list[Mapping[str, Any]] = []
 
@@ -49,13 +49,14 @@ def server_part(spec: ClusterSpec, volume: AuditVolume | None) -> PodPart:
         volumes.append({"name": name, **source})
 
     logging = spec.configuration.logging
-    files = [] if logging is None else [one for one in (logging.file, logging.pid_file) if one]
+    files = [] if logging is None else [path for path in (logging.file, logging.pid_file) if path]
     if files:
         mount("logs", mount_paths.LOGS, {"emptyDir": {}})
     audit = (volume.mount_path,) if volume is not None else ()
-    if any(_is_below(one, mount_paths.SYSTEM_LOGS) for one in files if not _is_below(one, *audit)):
+    scratch_files = [path for path in files if not _is_below(path, *audit)]
+    if any(_is_below(path, mount_paths.SYSTEM_LOGS) for path in scratch_files):
         mounts.append({"name": "logs", "mountPath": mount_paths.SYSTEM_LOGS})
-    # Only for downloads: what a server image brings along lies in this very folder.
+    # Only for downloads: the mount would hide the plugins that a server image contains.
     if any(plugin.image for plugin in spec.plugins):
         mount("plugins", mount_paths.PLUGINS, {"emptyDir": {}})
     if volume is not None:

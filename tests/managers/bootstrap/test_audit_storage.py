@@ -64,8 +64,8 @@ def test_a_claim_of_the_user_is_waited_for_and_never_made() -> None:
 @pytest.mark.parametrize(
     ("cluster", "claim", "words"),
     [
-        (MANAGED, replace(OURS, owner_uid="another"), "not this cluster's"),
-        (MANAGED, replace(OURS, owner_uid=""), "not this cluster's"),
+        (MANAGED, replace(OURS, owner_uid="another"), "not owned by this cluster"),
+        (MANAGED, replace(OURS, owner_uid=""), "not owned by this cluster"),
         (MANAGED, replace(OURS, terminating=True), "being deleted"),
         (EXISTING, replace(USERS, access_modes=("ReadWriteOnce",)), "ReadWriteOnce"),
         (EXISTING, replace(USERS, access_modes=()), "none"),
