@@ -1,4 +1,4 @@
-"""The seal of the servers: its Secret, its place in the pod, its prerequisites and its keys.
+"""The seal of the servers: its Secret, its volumes and variables, its prerequisites and its keys.
 
-Called by `managers.bootstrap.plan` and by the condition about it.
+Called by `managers.bootstrap.plan` and by the condition of the seal.
 """

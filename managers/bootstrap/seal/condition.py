@@ -1,9 +1,7 @@
 """Condition CloudUnsealIdentityReady, and the message for servers that stay sealed.
 
-Pure; called by managers.cluster.status.conditions and server_conditions.
-
-Only the key service knows whether it accepts a server; the condition reports the credentials that
-the spec gives to the servers.
+Pure; called by managers.cluster.status.conditions and server_conditions. The condition reports the
+credentials that the spec gives to the servers; only the key service knows whether it accepts them.
 """
 
 from __future__ import annotations
@@ -17,8 +15,8 @@ from managers.bootstrap.seal.keys import ServerEvidence, live_ring, secret_of, s
 from managers.bootstrap.seal.prerequisites import problems
 
 CLOUD_SEALS = frozenset({"awskms", "azurekeyvault", "gcpckms", "ocikms"})
-GUIDE = 'docs/seals.md, "Which key opens my data", has the steps'
-# Annotations of a ServiceAccount or a pod by which each cloud gives the pod an identity.
+GUIDE = 'The steps are in docs/seals.md, "Which key opens my data"'
+# Annotations of a ServiceAccount or a pod with which a cloud assigns an identity to the pod.
 IDENTITY_ANNOTATIONS = (
     "eks.amazonaws.com/role-arn",
     "iam.gke.io/gcp-service-account",
@@ -29,39 +27,39 @@ IDENTITY_ANNOTATIONS = (
 def why_sealed(cluster: OpenBaoCluster, observed: Observed) -> str:
     """Return what a user can do about servers of a static seal that stay sealed; "" for others.
 
-    Every server is sealed for a moment after a start, so the message names a time limit.
+    Every server is sealed for a moment after a start, so the message contains a time limit.
     """
     unseal, name = cluster.spec.unseal, cluster.metadata.name
     servers = ServerEvidence.of(observed, initialized=True)
-    if unseal.type != "static" or not servers.shut:
+    if unseal.type != "static" or not servers.all_sealed:
         return ""
     status_keys = cluster.status.unseal.keys if cluster.status.unseal else ""
     ring = live_ring(servers, status_keys)
     if ring is None:
         return ""
     key_ids = " or ".join(key.id for key in ring.keys)
-    lasts = (
-        f"If this lasts for more than a minute, no server can open its data with the key {key_ids}"
+    problem = (
+        f"If this persists for more than a minute, no server can unseal with the key {key_ids}"
     )
     if unseal.secret_name is not None:
         return (
-            f"{lasts}: keep that key in Secret {unseal.secret_name}, and name the key that the "
-            "data was sealed with in spec.unseal.static, by currentKey and currentKeyID"
+            f"{problem}: keep that key in Secret {unseal.secret_name}, and set currentKey and "
+            "currentKeyID of spec.unseal.static to the key with which the data was sealed"
         )
     newer = next((key for key in stored(name, unseal, observed, ring)), None)
     if newer is not None and newer.generation > ring.newest:
         if unseal.static_key().current_key_id == newer.id:
-            return f"{lasts}: new pods also get the key {newer.id}"
+            return f"{problem}: new pods also get the key {newer.id}"
         secret = secret_of(name, newer, None)
         return (
-            f"{lasts}, and Secret {secret} holds a newer one: set "
+            f"{problem}, and Secret {secret} contains a newer key: set "
             f"spec.unseal.static.currentKeyID to {newer.id}"
         )
-    after, before = _absent(name, ring, observed)
-    return f"{lasts}: restore {after} from a backup of Secrets{before}. {GUIDE}"
+    after, before = _missing(name, ring, observed)
+    return f"{problem}: restore {after} from a backup of Secrets{before}. {GUIDE}"
 
 
-def _absent(cluster: str, ring: KeyRing, observed: Observed) -> tuple[str, str]:
+def _missing(cluster: str, ring: KeyRing, observed: Observed) -> tuple[str, str]:
     """Return the Secret of the key after the ring, and that of the key before it if absent."""
     after = f"Secret {names.unseal_key_secret(cluster, ring.newest + 1)}"
     oldest = min(key.generation for key in ring.keys)
@@ -72,20 +70,20 @@ def _absent(cluster: str, ring: KeyRing, observed: Observed) -> tuple[str, str]:
 
 
 def unseal_identity(spec: ClusterSpec, observed: Observed) -> ConditionUpdate | None:
-    """Condition CloudUnsealIdentityReady, by the spec; None for seals without a cloud."""
+    """Return the condition CloudUnsealIdentityReady; None for seals without a cloud."""
     kind = "CloudUnsealIdentityReady"
     name = spec.unseal.secret_name
     if spec.unseal.type not in CLOUD_SEALS:
         return None
     if name is not None:
-        wrong = problems(spec.unseal, observed.secrets.get(name))
-        if wrong:
-            return ConditionUpdate(kind, "False", "CredentialsSecretMissing", wrong[0])
+        violations = problems(spec.unseal, observed.secrets.get(name))
+        if violations:
+            return ConditionUpdate(kind, "False", "CredentialsSecretMissing", violations[0])
         message = f"The servers use the credentials of Secret {name}"
         return ConditionUpdate(kind, "True", "CredentialsSecretConfigured", message)
     account = spec.service_account
     annotations = (account.annotations if account else None) or {}
-    annotation = next((mark for mark in IDENTITY_ANNOTATIONS if annotations.get(mark)), None)
+    annotation = next((key for key in IDENTITY_ANNOTATIONS if annotations.get(key)), None)
     if annotation is not None:
         message = f"spec.serviceAccount.annotations: {annotation} is {annotations[annotation]}"
         return ConditionUpdate(kind, "True", "WorkloadIdentityConfigured", message)
@@ -93,6 +91,6 @@ def unseal_identity(spec: ClusterSpec, observed: Observed) -> ConditionUpdate | 
         kind,
         "Unknown",
         "AmbientIdentityAssumed",
-        "Neither spec.unseal.credentialsSecretRef nor an annotation of the ServiceAccount says who "
-        "the servers are: they use what their node gives them, if it does",
+        "Neither spec.unseal.credentialsSecretRef nor an annotation of the ServiceAccount gives "
+        "the servers an identity: they use that of their node, if it has one",
     )

@@ -1,17 +1,18 @@
-"""Which keys of the static seal the servers of a cluster have, by all available evidence.
+"""Determines which keys of the static seal the servers have, from all available evidence.
 
 Pure. Called by managers.bootstrap.seal.rotation, and by managers.cluster.observe.observer for the
-names of the Secrets that are read.
+names of the Secrets to read.
 
 | evidence | what it shows | lost with |
 |---|---|---|
 | pod template, else status, else all pods | the exact keys of the servers | the cluster object |
 | Secrets of the namespace | the newest key, and the one before it | deletion of one |
 
-Without the first evidence data may be sealed by either of the two newest keys: a rotation draws the
-next key only when one key is left, and starts to use it later. OpenBao encrypts with the current
-key and decrypts with either, by the id that is stored with the data (tested on 2.4.0 and 2.7.2,
-tests/integration/test_seal_keys_server.py). So servers get both, and no key has to be tried.
+Without the first evidence, the data may be sealed by either of the two newest keys: a rotation
+generates the next key only when one key is left, and starts to use it later. OpenBao encrypts with
+the current key and decrypts with either, by the id that is stored with the data (tested on 2.4.0
+and 2.7.2, tests/integration/test_seal_keys_server.py). So servers get both keys, without trying
+which one is right.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ class ServerEvidence:
 
     @classmethod
     def of(cls, observed: Observed, *, initialized: bool = False) -> ServerEvidence:
-        """Take it from the observed record."""
+        """Select the evidence from the observed record."""
         data = initialized or observed.holds_data
         return cls(observed.stateful_set, observed.pods, data, observed.now)
 
     @property
-    def shut(self) -> bool:
+    def all_sealed(self) -> bool:
         """Every pod reports that its server has data and is sealed.
 
-        True for a moment whenever all of them start at once, too.
+        Also true for a moment whenever all of them start at the same time.
         """
         # A loop and no comprehension: this runs several times in every reconcile.
         for pod in self.pods:
@@ -58,16 +59,16 @@ class ServerEvidence:
         return bool(self.pods)
 
     @property
-    def stays_shut(self) -> bool:
-        """All are sealed, and none started a moment ago: a first boot needs no search for keys."""
-        return self.shut and not any(
+    def all_stay_sealed(self) -> bool:
+        """All are sealed, and none has just started: a first boot needs no search for keys."""
+        return self.all_sealed and not any(
             pod.made and self.now and self.now - pod.made < STARTS for pod in self.pods
         )
 
     @property
     def undecided(self) -> bool:
         """No server runs with a key ring that must be kept."""
-        return self.stateful_set is None and (not self.pods or self.shut)
+        return self.stateful_set is None and (not self.pods or self.all_sealed)
 
 
 def is_sealed(pod: PodFacts) -> bool:
@@ -77,7 +78,7 @@ def is_sealed(pod: PodFacts) -> bool:
 
 
 def misnamed(cluster: str, unseal: Unseal, live: str, secrets: Mapping[str, SecretFacts]) -> bool:
-    """Return whether the first key, the only one read for a new cluster, has another id."""
+    """Return whether the first key, the only one read for a new cluster, has an unexpected id."""
     if unseal.secret_name is not None or KeyRing.parse(live) is not None:
         return False
     first = secrets.get(names.unseal_key_secret(cluster))
@@ -85,11 +86,11 @@ def misnamed(cluster: str, unseal: Unseal, live: str, secrets: Mapping[str, Secr
 
 
 def live_ring(servers: ServerEvidence, status: str) -> KeyRing | None:
-    """Return the key ring of the pod template, else of the status, else of all pods.
+    """Return the key ring of the pod template, else of the status, else of all pods, or None.
 
-    A user who may edit a StatefulSet can write any ring into it. A ring that shares no key with
-    that of the last status, which every pod still has, was not set by the operator: each transition
-    keeps one key. The same applies to a status that was restored from a backup. None if unknown.
+    A user who may edit a StatefulSet can write any ring into it. If every pod still has the ring of
+    the last status, and that of the template shares no key with it, the operator did not set it:
+    each transition keeps one key. The same applies to a status that was restored from a backup.
     """
     stateful_set, last = servers.stateful_set, KeyRing.parse(status) if status else None
     live = KeyRing.parse(stateful_set.unseal) if stateful_set is not None else None
@@ -117,16 +118,16 @@ def secret_of(cluster: str, key: UnsealKey, supplied: str | None) -> str:
 
 
 def seeks(unseal: Unseal, servers: ServerEvidence, status: str) -> bool:
-    """Return whether all key Secrets are read: data exists and its key is not known."""
+    """Return whether all key Secrets must be read: data exists and its key is unknown."""
     if unseal.type != "static" or unseal.secret_name is not None or not servers.holds_data:
         return False
-    return servers.undecided or servers.stays_shut or live_ring(servers, status) is None
+    return servers.undecided or servers.all_stay_sealed or live_ring(servers, status) is None
 
 
 def unseal_secrets(
     cluster: str, unseal: Unseal, live: str, *, seeking: bool = False
 ) -> tuple[str, ...]:
-    """Return the Secrets that decisions about the seal need; `live`: the ring of the servers."""
+    """Return the names of the Secrets to read for the seal. `live`: the ring of the servers."""
     if unseal.secret_name is not None:
         return (unseal.secret_name,)
     if unseal.type != "static":
@@ -140,7 +141,7 @@ def unseal_secrets(
     elif unseal.static_key().current_key_id in {key.id for key in ring.keys}:
         generations = {key.generation for key in ring.keys}
     else:
-        # A new key is requested: all older ones are read, so that no id is ever used twice.
+        # A new key is requested: all older ones are read, so that no id is ever reused.
         generations = {*range(1, newest + 2)}
     return tuple(names.unseal_key_secret(cluster, number) for number in sorted(generations))
 
@@ -148,9 +149,9 @@ def unseal_secrets(
 def stored(
     cluster: str, unseal: Unseal, observed: Observed, live: KeyRing | None
 ) -> tuple[UnsealKey, ...]:
-    """Return the generated keys in the namespace, the newest first.
+    """Return the generated keys in the namespace, newest first.
 
-    A Secret that a user restored may have lost the id of its key. The newest one then gets the id
+    A Secret that a user restored may have lost the id of its key. Then the newest key gets the id
     of the spec, and an older one the default id. A server with a wrong id stays sealed, and changes
     nothing.
     """
@@ -162,29 +163,31 @@ def stored(
         for number in range(last, 0, -1)
         if (name := names.unseal_key_secret(cluster, number)) in observed.secrets
     }
-    taken = {one.key_id for one in secrets.values()}
-    free = dict.fromkeys((unseal.static_key().current_key_id, KEY_ID))
-    nameless = iter([one for one in free if one not in taken])
-    ids = {number: one.key_id or next(nameless, "") for number, one in secrets.items()}
-    return tuple(UnsealKey(key, generated_file(number)) for number, key in ids.items() if key)
+    used_ids = {secret.key_id for secret in secrets.values()}
+    candidates = dict.fromkeys((unseal.static_key().current_key_id, KEY_ID))
+    free_ids = iter([key_id for key_id in candidates if key_id not in used_ids])
+    ids = {number: secret.key_id or next(free_ids, "") for number, secret in secrets.items()}
+    return tuple(
+        UnsealKey(key_id, generated_file(number)) for number, key_id in ids.items() if key_id
+    )
 
 
-def opening(
+def ring_for_data(
     live: KeyRing | None, keys: Sequence[UnsealKey], servers: ServerEvidence, key_id: str
 ) -> KeyRing | None:
-    """Return the key ring that unseals the data; None when the namespace has no key for it.
+    """Return the key ring that unseals the data; None if the namespace has no key for it.
 
-    `live`: the ring by the first evidence; `keys` those that are stored, the newest first; `key_id`
-    the id of the spec. A status that is older than the newest key was restored, or is one write
-    behind: the newest two keys unseal the same data.
+    `live`: the ring by the first evidence. `keys`: the stored keys, newest first. `key_id`: the id
+    in the spec. A status that is older than the newest key was restored, or is one write behind:
+    the newest two keys unseal the same data.
     """
     if not keys or (live is not None and not servers.undecided):
         return live
     if live is not None and live.newest >= keys[0].generation:
         return live
     if not servers.holds_data:
-        # Any key can be used, with its own id.
-        other = UnsealKey(key_id, keys[0].file)
-        return KeyRing(next((key for key in keys if key.id == key_id), other))
+        # Without data any key can be used, with its own id.
+        newest = UnsealKey(key_id, keys[0].file)
+        return KeyRing(next((key for key in keys if key.id == key_id), newest))
     older = next((key for key in keys if key.generation == keys[0].generation - 1), None)
     return KeyRing(keys[0], older, recovered=older is not None)

@@ -1,6 +1,6 @@
 """Part of the server pod for the seal: volumes and variables that reference a Secret by name.
 
-Pure. Called by managers.cluster.resolve.resolve. No value of a Secret passes through here: the
+Pure. Called by managers.cluster.resolve.resolve. The code never has the value of a Secret: the
 kubelet mounts it for the server.
 """
 
@@ -20,13 +20,13 @@ SECRET_MODE = 0o440
 KEYS_VOLUME = "unseal"
 CREDENTIALS_VOLUME = "seal-creds"
 TOKEN = "token"  # noqa: S105  a key of the Secret
-# Only the seal reads it: VAULT_TOKEN would also be sent when a server joins the others.
+# Only the seal reads this variable; VAULT_TOKEN would also be sent when a server joins the others.
 TOKEN_VARIABLE = "VAULT_TRANSIT_SEAL_TOKEN"  # noqa: S105  the name of a variable
 AUTHORITY = "ca.crt"
 GOOGLE_FILE = "credentials.json"
 PIN = "BAO_HSM_PIN"
 
-# Variables that a seal reads, each from the key of its own name, when the Secret has it.
+# Variables that a seal reads, each from the key with the same name, if the Secret has it.
 VARIABLES: Mapping[str, tuple[str, ...]] = {
     "awskms": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
     "azurekeyvault": (
@@ -64,15 +64,15 @@ def with_mounted_authority(unseal: Unseal, secret: SecretFacts | None) -> Unseal
         return unseal
     if secret is None or AUTHORITY not in secret.keys:
         return unseal
-    trusting = transit.model_copy(
+    with_ca = transit.model_copy(
         update={"tls_ca_cert": f"{mount_paths.SEAL_CREDENTIALS}/{AUTHORITY}"}
     )
-    return unseal.model_copy(update={"transit": trusting})
+    return unseal.model_copy(update={"transit": with_ca})
 
 
 def _keys(cluster: str, supplied: str | None, ring: KeyRing) -> PodPart:
     sources = [{"name": supplied}] if supplied else list(_generated(cluster, ring))
-    projected = {"defaultMode": SECRET_MODE, "sources": [{"secret": one} for one in sources]}
+    projected = {"defaultMode": SECRET_MODE, "sources": [{"secret": source} for source in sources]}
     return PodPart(
         mounts=(_mount(KEYS_VOLUME, mount_paths.UNSEAL),),
         volumes=({"name": KEYS_VOLUME, "projected": projected},),
@@ -82,8 +82,8 @@ def _keys(cluster: str, supplied: str | None, ring: KeyRing) -> PodPart:
 def _generated(cluster: str, ring: KeyRing) -> list[dict[str, Any]]:
     """Return the Secrets of the keys, and that of the next key.
 
-    The latter is mounted before it exists: when a rotation starts, config.hcl changes in running
-    pods, and a server that restarts then needs the file that it names.
+    The next one is mounted before it exists: when a rotation starts, config.hcl changes in running
+    pods, and a server that restarts then requires the file that config.hcl names.
     """
     optional_by_generation = {key.generation: False for key in ring.keys}
     if ring.other is None:
@@ -107,9 +107,9 @@ def _variables(unseal: Unseal, secret: str | None) -> list[dict[str, Any]]:
         return []
     if unseal.type == "gcpckms":
         # A path in the spec is rendered; this variable would override it.
-        named = unseal.gcp_cloud_kms is not None and unseal.gcp_cloud_kms.credentials
+        in_spec = unseal.gcp_cloud_kms is not None and unseal.gcp_cloud_kms.credentials
         path = f"{mount_paths.SEAL_CREDENTIALS}/{GOOGLE_FILE}"
-        return [] if named else [{"name": "GOOGLE_APPLICATION_CREDENTIALS", "value": path}]
+        return [] if in_spec else [{"name": "GOOGLE_APPLICATION_CREDENTIALS", "value": path}]
     if unseal.type == "transit":
         inline = unseal.transit is not None and unseal.transit.token
         return [] if inline else [_from(secret, TOKEN_VARIABLE, TOKEN)]
@@ -124,10 +124,10 @@ def _runtime(runtime: Pkcs11Runtime | None, secret: str | None) -> list[dict[str
         env.append({"name": "LD_LIBRARY_PATH", "value": runtime.library_path})
     if secret is None:
         return env
-    env += [_from(secret, one.name, one.secret_key) for one in runtime.env]
+    env += [_from(secret, variable.name, variable.secret_key) for variable in runtime.env]
     env += [
-        {"name": one.name, "value": f"{mount_paths.SEAL_CREDENTIALS}/{one.secret_key}"}
-        for one in runtime.file_env
+        {"name": variable.name, "value": f"{mount_paths.SEAL_CREDENTIALS}/{variable.secret_key}"}
+        for variable in runtime.file_env
     ]
     return env
 

@@ -1,8 +1,9 @@
-"""What must be in the Secret of a seal before a pod may start with it.
+"""Checks that the Secret of a seal contains what a pod needs before it starts.
 
-Pure; checks formats only (`managers.bootstrap.seal.secret`). Called by managers.bootstrap.seal.gate
-and managers.bootstrap.seal.condition. A server without these ends right after its start and gives
-the reason only in its log; the messages here name the field, the Secret, the key and the next step.
+Pure; checks only formats (`managers.bootstrap.seal.secret`). Called by managers.bootstrap.seal.gate
+and managers.bootstrap.seal.condition. A server without these exits right after its start and
+reports the cause only in its log; the messages here name the field, the Secret, the key and the
+next step.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ Problems = Iterator[str]
 
 
 def problems(unseal: Unseal, secret: SecretFacts | None) -> tuple[str, ...]:
-    """Return all known problems that keep servers sealed with this seal.
+    """Return all known problems that keep servers with this seal from starting.
 
-    `secret` is the one that `credentialsSecretRef` names; None when it does not exist. A static
-    seal is not checked here: see managers.bootstrap.seal.gate.
+    `secret` is the Secret of `credentialsSecretRef`; None if it does not exist. A static seal is
+    not checked here: see managers.bootstrap.seal.gate.
     """
     if unseal.type == "static":
         return ()
@@ -40,44 +41,46 @@ def problems(unseal: Unseal, secret: SecretFacts | None) -> tuple[str, ...]:
 
 
 def _required(unseal: Unseal) -> str:
-    return REQUIRED.get(unseal.type, "the files that the seal needs")
+    return REQUIRED.get(unseal.type, "the files that the seal requires")
 
 
-def _missing(path: str, secret: str, key: str, what: str) -> str:
-    return f"{path}: Secret {secret} has no key {key}: add {what} under it"
+def _missing(path: str, secret: str, key: str, content: str) -> str:
+    return f"{path}: Secret {secret} has no key {key}: add it, with {content}"
 
 
 # --- files --------------------------------------------------------------------------------------
 
 
 def mounted_key(path: str | None) -> str | None:
-    """Return the key of the Secret for a path in the pod; None for a file of another folder."""
+    """Return the key of the Secret for a path in the pod; None for a file in another directory."""
     folder, _, key = (path or "").rpartition("/")
     return key if folder == SEAL_CREDENTIALS and key else None
 
 
 def _file(field: str, path: str | None, secret: str | None, keys: Keys) -> Problems:
-    """Check a file that the spec names: in the folder of the Secret, and in the Secret."""
+    """Check that a file in the spec is in the directory of the Secret, and in the Secret."""
     if path is None:
         return
     key = mounted_key(path)
     if key is None:
-        yield f"{field}: {path} is no file of {SEAL_CREDENTIALS}, the only folder that holds yours"
+        yield (
+            f"{field}: {path} is not in {SEAL_CREDENTIALS}, the only directory with files of yours"
+        )
     elif secret is None:
         yield (
-            f"{field}: {path} needs a Secret: put the file under the key {key} into one and name "
-            "it in spec.unseal.credentialsSecretRef"
+            f"{field}: {path} requires a Secret: create one with the file under the key {key}, and "
+            "set spec.unseal.credentialsSecretRef to it"
         )
     elif key not in keys:
         yield _missing(field, secret, key, "the file")
     elif keys[key].blank:
-        yield f"{field}: key {key} of Secret {secret} is blank: put the file there"
+        yield f"{field}: key {key} of Secret {secret} is blank: store the file in it"
     elif keys[key].problem:
         yield f"{field}: key {key} of Secret {secret}: {keys[key].problem}"
 
 
 def _judged(facts: CredentialFacts | None) -> CredentialFacts | None:
-    """Return a file whose content is to be checked; None when `_file` reports its problem."""
+    """Return a file whose content has to be checked; None if `_file` reports its problem."""
     return None if facts is None or facts.blank or facts.problem else facts
 
 
@@ -86,8 +89,8 @@ def _authority(field: str, path: str | None, secret: str | None, keys: Keys) -> 
     facts = _judged(keys.get(mounted_key(path) or ""))
     if facts is not None and not facts.certificate:
         yield (
-            f"{field}: key {mounted_key(path)} of Secret {secret} holds no PEM certificate that "
-            "can be read: put the authority's certificate there"
+            f"{field}: key {mounted_key(path)} of Secret {secret} contains no PEM certificate that "
+            "can be read: put the CA certificate there"
         )
 
 
@@ -101,18 +104,18 @@ def _pair(
         return
     if not certificate.certificate:
         yield (
-            f"{fields[0]}: key {mounted_key(paths[0])} of Secret {secret} holds no PEM certificate "
-            "that can be read: put the client certificate there"
+            f"{fields[0]}: key {mounted_key(paths[0])} of Secret {secret} contains no PEM "
+            "certificate that can be read: put the client certificate there"
         )
     elif not private.public_key or private.certificate:
         yield (
-            f"{fields[1]}: key {mounted_key(paths[1])} of Secret {secret} holds no PEM private key "
-            "without a passphrase: put the key of the client certificate there"
+            f"{fields[1]}: key {mounted_key(paths[1])} of Secret {secret} contains no PEM private "
+            "key without a passphrase: put the key of the client certificate there"
         )
     elif certificate.public_key != private.public_key:
         yield (
             f"{fields[1]}: key {mounted_key(paths[1])} of Secret {secret} does not belong to the "
-            f"certificate under {mounted_key(paths[0])}: put the two that belong together there"
+            f"certificate under {mounted_key(paths[0])}: put a matching pair there"
         )
 
 
@@ -126,7 +129,7 @@ def _transit(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
     at = "spec.unseal.transit"
     if seal.token is None:
         yield from _token(secret, keys)
-    # A ca.crt in the Secret is trusted even when no field names it.
+    # A ca.crt in the Secret is trusted even if no field names it.
     authority = seal.tls_ca_cert
     if authority is None and "ca.crt" in keys:
         authority = f"{SEAL_CREDENTIALS}/ca.crt"
@@ -138,17 +141,17 @@ def _transit(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
 def _token(secret: str | None, keys: Keys) -> Problems:
     if secret is None:
         yield (
-            "spec.unseal.credentialsSecretRef: the seal transit needs a token: put one under the "
-            f"key {TOKEN} into a Secret and name that here"
+            "spec.unseal.credentialsSecretRef: the seal transit requires a token: create a Secret "
+            f"with the token under the key {TOKEN}, and set this field to it"
         )
     elif TOKEN not in keys:
         yield _missing(REFERENCE, secret, TOKEN, "a token for the sealing OpenBao")
     elif keys[TOKEN].blank:
-        yield f"{REFERENCE}: key {TOKEN} of Secret {secret} is blank: put a token there"
+        yield f"{REFERENCE}: key {TOKEN} of Secret {secret} is blank: store a token in it"
     elif keys[TOKEN].trailing_newline:
         yield (
             f"{REFERENCE}: key {TOKEN} of Secret {secret} ends with a newline, which would be sent "
-            "as a part of the token: write it without (printf, not echo)"
+            "as part of the token: write it without the newline (printf, not echo)"
         )
 
 
@@ -158,7 +161,7 @@ def _awskms(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
     present = [name for name in AWS_PAIR if name in keys and not keys[name].blank]
     if len(present) == 1:
         other = next(name for name in AWS_PAIR if name not in present)
-        yield _missing(REFERENCE, secret, other, f"what belongs to {present[0]}")
+        yield _missing(REFERENCE, secret, other, f"the value that belongs to {present[0]}")
 
 
 def _azurekeyvault(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
@@ -166,7 +169,7 @@ def _azurekeyvault(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
         return
     for name in AZURE_CLIENT:
         if name not in keys or keys[name].blank:
-            yield _missing(REFERENCE, secret, name, "the value of your client")
+            yield _missing(REFERENCE, secret, name, "the value of your Azure client")
 
 
 def _gcpckms(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
@@ -179,7 +182,7 @@ def _gcpckms(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
     facts = _judged(keys.get(mounted_key(path) or ""))
     if facts is not None and not facts.json_object:
         yield (
-            f"{field}: key {mounted_key(path)} of Secret {secret} is no JSON object: put the "
+            f"{field}: key {mounted_key(path)} of Secret {secret} is not a JSON object: put the "
             "credentials file of a service account there"
         )
 
@@ -219,8 +222,8 @@ def _pkcs11(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
         return
     if seal.pin is None and secret is None:
         yield (
-            "spec.unseal.credentialsSecretRef: the seal pkcs11 needs the PIN of the token: put it "
-            f"under the key {PIN} into a Secret and name that here"
+            "spec.unseal.credentialsSecretRef: the seal pkcs11 requires the PIN of the token: "
+            f"create a Secret with the PIN under the key {PIN}, and set this field to it"
         )
     elif seal.pin is None and secret is not None and (PIN not in keys or keys[PIN].blank):
         yield _missing(REFERENCE, secret, PIN, "the PIN of the token")
@@ -229,13 +232,13 @@ def _pkcs11(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
         for position, source in enumerate(sources):
             field = f"spec.unseal.pkcs11.runtime.{kind}[{position}].secretKey"
             if secret is None:
-                yield f"{field}: there is no Secret: name one in spec.unseal.credentialsSecretRef"
+                yield f"{field} requires a Secret: set spec.unseal.credentialsSecretRef"
             elif source.secret_key not in keys:
-                yield _missing(field, secret, source.secret_key, f"what {source.name} is to hold")
+                yield _missing(field, secret, source.secret_key, f"the value of {source.name}")
 
 
 def _kms(unseal: Unseal, secret: str | None, keys: Keys) -> Problems:
-    # Only the plugin knows what it needs.
+    # Only the plugin knows its requirements.
     yield from ()
 
 

@@ -1,9 +1,9 @@
 """Rewraps the root key with the newest key of the static seal, so that the old one can be removed.
 
 Called by managers.cluster.adminops.reconcile, which has a session with the servers. OpenBao 2.4.0
-rewraps the root key when a server with another key becomes the leader, but silently gives up if
-there is no recovery key (openbao issue 3996), as after every declarative first boot. A rotation of
-the root key always writes it with the current key of the leader.
+rewraps the root key when a server with another key becomes the leader, but silently skips this if
+there is no recovery key (openbao issue 3996), as after every self-init. A rotation of the root key
+always wraps it with the current key of the leader.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ REWRAP = "rewrap-root-key"
 RECHECK = 2.0
 BY_HAND = "done"
 """Suffix of the key id that a user sets after wrapping the root key by hand."""
-# A refused request is not retried before this, unless another server leads.
+# A rejected request is not retried earlier, unless another server becomes the leader.
 REFUSED_PATIENCE = timedelta(minutes=5)
 _PATH = f"/metadata/annotations/{labels.UNSEAL_REWRAPPED.replace('/', '~1')}"
 
@@ -43,10 +43,10 @@ class SealSession:
 
 
 def due(cluster: OpenBaoCluster, pods: Sequence[PodFacts]) -> PodFacts | None:
-    """Return the leader that has to rewrap the root key; None when not necessary, or not yet.
+    """Return the leader that has to rewrap the root key; None if not necessary, or not yet.
 
-    Every server must have both keys and encrypt with the new one: then each of them can read what
-    the leader writes after a restart.
+    Every server must have both keys and encrypt with the new one: then each of them can read after
+    a restart what the leader writes.
     """
     if cluster.spec.unseal.type != "static" or len(pods) != cluster.spec.servers:
         return None
@@ -66,14 +66,14 @@ def due(cluster: OpenBaoCluster, pods: Sequence[PodFacts]) -> PodFacts | None:
 async def rewrap(
     context: Context, cluster: OpenBaoCluster, owner: Owner, servers: SealSession
 ) -> bool:
-    """Execute the next part when it is due; return whether more is due soon.
+    """Execute the next part if it is due; return whether another part is due soon.
 
-    Two annotations on the leader's pod: first that the root key was wrapped and at which index of
-    the raft log, then, when every server has applied that index, that the old key can be removed.
-    A server that restarts with only the new key before that could never catch up: it takes no part
-    in raft until it is unsealed. The annotations are deleted with the pod, so they never apply to
-    another step of a rotation. Safe to repeat: after a crash before the first annotation the root
-    key is rotated again.
+    The pod of the leader gets two annotations. The first one records that the root key was wrapped,
+    and at which index of the raft log. The second one, when every server has applied that index,
+    records that the old key can be removed. A server that restarted earlier with only the new key
+    could never catch up: it does not take part in raft until it is unsealed. The annotations are
+    deleted with the pod, so they never apply to another step of a rotation. Safe to repeat: after a
+    crash before the first annotation the root key is rotated again.
     """
     leader = due(cluster, servers.pods)
     ring = KeyRing.parse(leader.unseal) if leader is not None else None
@@ -82,49 +82,49 @@ async def rewrap(
     key, _, index = leader.rewrapped.partition("@")
     try:
         if key == ring.current.id and index.isdigit():
-            if not await _everywhere(servers, int(index)):
+            if not await _all_applied(servers, int(index)):
                 return True
-            mark = key
+            annotation = key
         elif key == ring.current.id and index == BY_HAND:
-            mark = f"{key}@{await servers.bao.applied_index(leader.ip)}"
+            annotation = f"{key}@{await servers.bao.applied_index(leader.ip)}"
         elif servers.login is None:
             return False
         else:
             await as_known(servers.bao, leader.ip, servers.login, servers.bao.rotate_root_key)
-            mark = f"{ring.current.id}@{await servers.bao.applied_index(leader.ip)}"
+            annotation = f"{ring.current.id}@{await servers.bao.applied_index(leader.ip)}"
     except Denied as denied:
         context.attempts.note(EffectAttempt(REWRAP, leader.uid, context.clock.now(), str(denied)))
         return False
     except BaoError:
         # The next reconcile retries.
         return True
-    await _mark(context, owner, leader, mark)
+    await _annotate(context, owner, leader, annotation)
     return True
 
 
-async def _everywhere(servers: SealSession, index: int) -> bool:
+async def _all_applied(servers: SealSession, index: int) -> bool:
     """Return whether every server has applied that index of the log. Raises Denied, BaoError."""
     applied = [await servers.bao.applied_index(pod.ip) for pod in servers.pods]
     return all(applied_index >= index for applied_index in applied)
 
 
-async def _mark(context: Context, owner: Owner, leader: PodFacts, mark: str) -> None:
+async def _annotate(context: Context, owner: Owner, leader: PodFacts, annotation: str) -> None:
     ops = [
         {"op": "test", "path": "/metadata/uid", "value": leader.uid},
-        {"op": "add", "path": _PATH, "value": mark},
+        {"op": "add", "path": _PATH, "value": annotation},
     ]
     try:
         key = ObjectKey(owner.namespace, leader.name)
         await context.client.json_patch(POD, key, ops, field_manager=FIELD_MANAGER)
     except (NotFound, PatchFailed):
-        # Another pod has its name; it must not get the annotation.
+        # A new pod has its name; it must not get the annotation.
         return
-    if "@" not in mark:
+    if "@" not in annotation:
         context.events.event(
             owner.identity(),
             "Normal",
             "RootKeyRewrapped",
-            f"The root key is wrapped with the unseal key {mark} on every server",
+            f"The root key is wrapped with the unseal key {annotation} on every server",
         )
 
 

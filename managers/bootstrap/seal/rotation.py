@@ -1,18 +1,18 @@
 """Rotation of the key of the static seal: the key ring of the servers, and its next transition.
 
 Pure. Called by managers.bootstrap.seal.spec; docs/adr/20261121-static-key-rotation.md explains the
-order of the steps. The key ring of all servers moves one transition at a time:
+order of the steps. The key ring of all servers changes by one transition at a time:
 
-| servers know | when all of them do | step |
+| keys of the servers | condition, once all servers have them | step |
 |---|---|---|
 | old | the new key is stored | Spread |
 | old, new | - | Switch |
 | new, old | the root key is wrapped with new | Retire |
 | new | done | |
 
-A server encrypts with the first key and decrypts with both, so what one server writes, in each
-state and between two of them, every other server can read after a restart. The key ring is an
-annotation of the pod template and of each pod: no other state is stored.
+A server encrypts with the first key and decrypts with both. So in each state, and between two
+states, every server can read after a restart what another server wrote. The key ring is an
+annotation of the pod template and of each pod; no other state is stored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from contracts.naming import labels, names
 from contracts.ownership_conflict import foreign_secret
 from contracts.records.observed import Observed, PodFacts, StatefulSetFacts
 from contracts.unseal_keys import KeyRing, Rotation, UnsealKey, generated_file
-from managers.bootstrap.seal.keys import ServerEvidence, live_ring, opening, secret_of, stored
+from managers.bootstrap.seal.keys import ServerEvidence, live_ring, ring_for_data, secret_of, stored
 from runtime.outcome import Blocked
 
 REFUSED = "UnsealKeyRotationRefused"
@@ -39,26 +39,26 @@ class RotationFacts:
     cluster: str
     live: KeyRing
     requested: UnsealKey
-    everywhere: bool
+    rolled_out: bool
     """Every server is ready and has exactly the keys of `live`."""
     rewrapped: bool
     """A leader with that key ring has rewrapped the root key."""
     stored: bool
     """The requested key is in its Secret."""
     supplied: bool
-    shut: bool = False
+    all_sealed: bool = False
     """Every server is sealed."""
-    kept: bool = True
+    current_stored: bool = True
     """The current key is in its Secret."""
 
     @property
     def locked_out(self) -> bool:
         """No server can unseal, and the spec names a key that none of them has.
 
-        A ring of one key can take another one at once. In a ring of two, one has to make room for a
-        newer key, which exists only if the two do not unseal: it is drawn when one key is left.
+        A ring of one key can get another one immediately. A ring of two has room only for a newer
+        key, which exists only if the two do not unseal: it is generated when one key is left.
         """
-        if not self.shut or not self.stored or self.requested in self.live.keys:
+        if not self.all_sealed or not self.stored or self.requested in self.live.keys:
             return False
         newer = not self.supplied and self.requested.generation > self.live.newest
         return self.live.other is None or newer
@@ -75,53 +75,53 @@ def rotation(
     servers = ServerEvidence.of(observed, initialized=initialized)
     supplied = unseal.secret_name
     live = live_ring(servers, status_keys)
-    seeking = servers.undecided or servers.shut
-    keys = stored(cluster, unseal, observed, live) if seeking else ()
-    live = opening(live, keys, servers, unseal.static_key().current_key_id)
+    searching = servers.undecided or servers.all_sealed
+    keys = stored(cluster, unseal, observed, live) if searching else ()
+    live = ring_for_data(live, keys, servers, unseal.static_key().current_key_id)
     if live is None:
-        first = _named(unseal, observed, 1)
+        first = _key_of_spec(unseal, observed, 1)
         return Rotation(KeyRing(first), first)
     requested = (
         _matching_key(live, unseal)
-        or _newer(live, keys, unseal)
-        or _named(unseal, observed, live.newest + 1)
+        or _newer_key(live, keys, unseal)
+        or _key_of_spec(unseal, observed, live.newest + 1)
     )
     refusal = _refusal(cluster, live, requested, unseal, observed)
     if refusal is not None:
         # The servers keep their key ring; a rotation in progress waits.
         return Rotation(live, live.current, "Refused", refusal=refusal)
-    here = RotationFacts(
+    facts = RotationFacts(
         cluster=cluster,
         live=live,
         requested=requested,
-        everywhere=_everywhere(observed, live),
+        rolled_out=_rolled_out(observed, live),
         rewrapped=any(
             pod.unseal == str(live) and pod.rewrapped == live.current.id for pod in observed.servers
         ),
         stored=bool(supplied) or secret_of(cluster, requested, supplied) in observed.secrets,
         supplied=bool(supplied),
-        shut=servers.shut,
-        kept=bool(supplied) or secret_of(cluster, live.current, supplied) in observed.secrets,
+        all_sealed=servers.all_sealed,
+        current_stored=bool(supplied)
+        or secret_of(cluster, live.current, supplied) in observed.secrets,
     )
-    return next(transition(here) for applies, transition in TABLE if applies(here))
+    return next(transition(facts) for applies, transition in TABLE if applies(facts))
 
 
 def _matching_key(live: KeyRing, unseal: Unseal) -> UnsealKey | None:
     static = unseal.static_key()
-    same_file = (key for key in live.keys if key.id == static.current_key_id)
-    key = next(same_file, None)
+    key = next((key for key in live.keys if key.id == static.current_key_id), None)
     if key is None or (unseal.secret_name and key.file != static.file):
         return None
     return key
 
 
-def _newer(live: KeyRing, keys: Sequence[UnsealKey], unseal: Unseal) -> UnsealKey | None:
-    """Return a key that was drawn after those of the servers, if the spec names one."""
+def _newer_key(live: KeyRing, keys: Sequence[UnsealKey], unseal: Unseal) -> UnsealKey | None:
+    """Return a key that was generated after those of the servers, if the spec names one."""
     key_id = unseal.static_key().current_key_id
     return next((key for key in keys if key.id == key_id and key.generation > live.newest), None)
 
 
-def _named(unseal: Unseal, observed: Observed, generation: int) -> UnsealKey:
+def _key_of_spec(unseal: Unseal, observed: Observed, generation: int) -> UnsealKey:
     static = unseal.static_key()
     if unseal.secret_name is None:
         return UnsealKey(static.current_key_id, generated_file(generation))
@@ -130,16 +130,16 @@ def _named(unseal: Unseal, observed: Observed, generation: int) -> UnsealKey:
     return UnsealKey(static.current_key_id, static.file, content.fingerprint if content else "")
 
 
-def _everywhere(observed: Observed, live: KeyRing) -> bool:
+def _rolled_out(observed: Observed, live: KeyRing) -> bool:
     pool = observed.read
-    # No pods prove nothing: a hibernated server has read nothing.
-    if not observed.pods or not _knows(observed.stateful_set, observed.pods, live):
+    # Without pods it is unknown: a hibernated server has not read the keys.
+    if not observed.pods or not _pool_has(observed.stateful_set, observed.pods, live):
         return False
-    # A server without a vote unseals with the same keys.
-    return not (pool.stateful_set or pool.pods) or _knows(pool.stateful_set, pool.pods, live)
+    # Read replicas unseal with the same keys.
+    return not (pool.stateful_set or pool.pods) or _pool_has(pool.stateful_set, pool.pods, live)
 
 
-def _knows(live_set: StatefulSetFacts | None, pods: Sequence[PodFacts], live: KeyRing) -> bool:
+def _pool_has(live_set: StatefulSetFacts | None, pods: Sequence[PodFacts], live: KeyRing) -> bool:
     return (
         live_set is not None
         and live_set.settled
@@ -156,27 +156,29 @@ def _refusal(
     cluster: str, live: KeyRing, requested: UnsealKey, unseal: Unseal, observed: Observed
 ) -> Blocked | None:
     if live.recovered and requested == live.other:
-        return _older(cluster, live, requested)
+        return _refuse_older(cluster, live, requested)
     if requested in live.keys:
         return None
     if unseal.secret_name is not None:
-        return _unfit(live, requested, unseal.secret_name, observed)
-    return _used(cluster, live, requested, observed)
+        return _refuse_supplied(live, requested, unseal.secret_name, observed)
+    return _refuse_generated(cluster, live, requested, observed)
 
 
-def _older(cluster: str, live: KeyRing, requested: UnsealKey) -> Blocked:
+def _refuse_older(cluster: str, live: KeyRing, requested: UnsealKey) -> Blocked:
     newest = live.current
     return Blocked(
         REFUSED,
         f"spec.unseal.static.currentKeyID: {requested.id} is the id of an older key (Secret "
-        f"{secret_of(cluster, requested, None)}), and {newest.id} is the newest one (Secret "
-        f"{secret_of(cluster, newest, None)}). The servers open their data with either: set "
+        f"{secret_of(cluster, requested, None)}), and {newest.id} is that of the newest (Secret "
+        f"{secret_of(cluster, newest, None)}). The servers can unseal with either: set "
         f"currentKeyID to {newest.id}",
     )
 
 
-def _used(cluster: str, live: KeyRing, requested: UnsealKey, observed: Observed) -> Blocked | None:
-    """Refuse the id of an older key, and any id but that of a key that is drawn already."""
+def _refuse_generated(
+    cluster: str, live: KeyRing, requested: UnsealKey, observed: Observed
+) -> Blocked | None:
+    """Refuse the id of an older key, and an id other than that of an already generated next key."""
     for generation in range(1, requested.generation):
         name = names.unseal_key_secret(cluster, generation)
         secret = observed.secrets.get(name)
@@ -184,50 +186,55 @@ def _used(cluster: str, live: KeyRing, requested: UnsealKey, observed: Observed)
             return Blocked(
                 REFUSED,
                 f"spec.unseal.static.currentKeyID: {requested.id} is the id of an older key "
-                f"(Secret {name}), and an id stays tied to its key for ever: set currentKeyID to "
+                f"(Secret {name}), and an id cannot be reused: set currentKeyID to "
                 f"{live.current.id}, which the servers use, or to an id that was never used",
             )
     name = names.unseal_key_secret(cluster, requested.generation)
-    waiting = observed.secrets.get(name)
-    if waiting is not None and not waiting.mine:
-        return foreign_secret(name, waiting.owner)
-    if waiting is not None and waiting.key_id != requested.id:
+    next_secret = observed.secrets.get(name)
+    if next_secret is not None and not next_secret.mine:
+        return foreign_secret(name, next_secret.owner)
+    if next_secret is not None and next_secret.key_id != requested.id:
+        next_id = next_secret.key_id or "?"
         return Blocked(
             REFUSED,
-            f"spec.unseal.static.currentKeyID: the next key was drawn as {waiting.key_id or '?'} "
-            f"(Secret {name}) and an id stays tied to its key for ever: set currentKeyID to "
-            f"{waiting.key_id or '?'}, or back to {live.current.id}",
+            f"spec.unseal.static.currentKeyID: the next key was already generated with the id "
+            f"{next_id} (Secret {name}), and the id of a key cannot be changed: set currentKeyID "
+            f"to {next_id}, or back to {live.current.id}",
         )
     return None
 
 
-def _unfit(live: KeyRing, requested: UnsealKey, secret: str, observed: Observed) -> Blocked | None:
+def _refuse_supplied(
+    live: KeyRing, requested: UnsealKey, secret: str, observed: Observed
+) -> Blocked | None:
     """Return why a key that the user supplied cannot be the next one."""
-    where = f"spec.unseal.static: key {requested.id} in file {requested.file} of Secret {secret}"
-    twin = next((key for key in live.keys if key.id == requested.id), None)
-    if twin is not None:
+    location = f"spec.unseal.static: key {requested.id} in file {requested.file} of Secret {secret}"
+    same_id = next((key for key in live.keys if key.id == requested.id), None)
+    if same_id is not None:
         return Blocked(
             REFUSED,
-            f"{where}: the key {requested.id} lies in file {twin.file}, and an id stays tied to "
-            "its key for ever: give the new key an id of its own",
+            f"{location}: the key {requested.id} is in file {same_id.file}, and an id cannot be "
+            "reused: choose another id for the new key",
         )
     if any(key.file == requested.file for key in live.keys):
         return Blocked(
             REFUSED,
-            f"{where}: this file holds the key {live.current.id}, which is still needed: put the "
-            "new key under a new key of the Secret and name that in currentKey",
+            f"{location}: this file contains the key {live.current.id}, which is still needed: "
+            "store the new key under another key of the Secret, and set currentKey to it",
         )
     if requested.fingerprint in {key.fingerprint for key in live.keys} - {""}:
-        return Blocked(REFUSED, f"{where}: it has the bytes of the old key: draw 32 new ones")
+        return Blocked(
+            REFUSED, f"{location}: it has the bytes of the old key: generate 32 new random bytes"
+        )
     source = observed.secrets.get(secret)
     content = source.keys.get(requested.file) if source else None
     if content is None:
-        return Blocked("PrerequisitesMissing", f"{where}: no such key in the Secret: add it")
+        return Blocked("PrerequisitesMissing", f"{location}: no such key in the Secret: add it")
     if not content.unseal_key:
         return Blocked(
             "PrerequisitesMissing",
-            f"{where}: {content.size} bytes are no key: it takes 32 random bytes, raw or in "
-            "hexadecimal digits or base64, and no newline behind them",
+            f"{location}: its {content.size} bytes are not a valid key: store 32 random bytes, "
+            "raw, hexadecimal or base64, without a newline",
         )
     return None
 
@@ -235,55 +242,56 @@ def _unfit(live: KeyRing, requested: UnsealKey, secret: str, observed: Observed)
 # --- the table ----------------------------------------------------------------------------------
 
 
-def _keep(here: RotationFacts, step: Step) -> Rotation:
-    return Rotation(here.live, here.requested, step)
+def _keep(facts: RotationFacts, step: Step) -> Rotation:
+    return Rotation(facts.live, facts.requested, step)
 
 
-def _start(here: RotationFacts) -> Rotation:
-    if not here.everywhere:
-        return _keep(here, "Gathering")
-    if not here.stored:
-        drawn = secret_of(here.cluster, here.requested, None)
-        return Rotation(here.live, here.requested, "Drawing", draw=drawn)
-    return Rotation(KeyRing(here.live.current, here.requested), here.requested, "Spreading")
+def _start(facts: RotationFacts) -> Rotation:
+    if not facts.rolled_out:
+        return _keep(facts, "Gathering")
+    if not facts.stored:
+        secret = secret_of(facts.cluster, facts.requested, None)
+        return Rotation(facts.live, facts.requested, "Drawing", draw=secret)
+    return Rotation(KeyRing(facts.live.current, facts.requested), facts.requested, "Spreading")
 
 
-def _take_up(here: RotationFacts) -> Rotation:
-    keeps_current = here.kept and here.live.current.file != here.requested.file
-    ring = KeyRing(here.live.current, here.requested) if keeps_current else KeyRing(here.requested)
-    return Rotation(ring, here.requested, "Spreading")
+def _unlock(facts: RotationFacts) -> Rotation:
+    current, requested = facts.live.current, facts.requested
+    keeps_current = facts.current_stored and current.file != requested.file
+    ring = KeyRing(current, requested) if keeps_current else KeyRing(requested)
+    return Rotation(ring, requested, "Spreading")
 
 
-def _switch(here: RotationFacts) -> Rotation:
-    if not here.everywhere:
-        return _keep(here, "Spreading")
-    return Rotation(KeyRing(here.requested, here.live.current), here.requested, "Switching")
+def _switch(facts: RotationFacts) -> Rotation:
+    if not facts.rolled_out:
+        return _keep(facts, "Spreading")
+    return Rotation(KeyRing(facts.requested, facts.live.current), facts.requested, "Switching")
 
 
-def _retire(here: RotationFacts) -> Rotation:
-    if not here.everywhere:
-        return _keep(here, "Switching")
-    if not here.rewrapped:
-        return _keep(here, "Rewrapping")
-    return Rotation(KeyRing(here.live.current), here.requested, "Retiring")
+def _retire(facts: RotationFacts) -> Rotation:
+    if not facts.rolled_out:
+        return _keep(facts, "Switching")
+    if not facts.rewrapped:
+        return _keep(facts, "Rewrapping")
+    return Rotation(KeyRing(facts.live.current), facts.requested, "Retiring")
 
 
-def _rest(here: RotationFacts) -> Rotation:
-    return _keep(here, "Settled")
+def _settled(facts: RotationFacts) -> Rotation:
+    return _keep(facts, "Settled")
 
 
 Transition = tuple[Callable[[RotationFacts], bool], Callable[[RotationFacts], Rotation]]
 
 TABLE: tuple[Transition, ...] = (
-    (lambda s: s.live.keys == (s.requested,), _rest),
-    # Before any wait for ready servers: none is ready without this key.
-    (lambda s: s.locked_out, _take_up),
-    (lambda s: s.live.other is None, _start),
-    (lambda s: s.live.other == s.requested, _switch),
-    # Servers have old and new; or the spec names a third key: the rotation in progress ends first.
-    (lambda s: True, _retire),
+    (lambda facts: facts.live.keys == (facts.requested,), _settled),
+    # Before any wait for ready servers: none becomes ready without this key.
+    (lambda facts: facts.locked_out, _unlock),
+    (lambda facts: facts.live.other is None, _start),
+    (lambda facts: facts.live.other == facts.requested, _switch),
+    # Servers have old and new. If the spec names a third key, the current rotation ends first.
+    (lambda facts: True, _retire),
 )
-"""Guard and action, first match; `_retire` serves both a finished switch and a change of mind."""
+"""Guard and action; the first match applies. `_retire` also ends a rotation that was reverted."""
 
 
 def pod_annotations(ring: KeyRing | None) -> dict[str, str]:

@@ -1,10 +1,9 @@
-"""What may be known of the keys of a Secret for a seal: shapes, never content.
+"""Converts the keys of a Secret for a seal to facts about their format, never their content.
 
 Pure; reads files within the limits of managers.context.secret_files. Called by
-managers.cluster.observe.from_objects when a Secret was read with its content, which is dropped
-right after. Of a secret there remain: whether it is blank, whether it has the size of an AES-256
-key and then a fingerprint, and which public key belongs to it, so that a pair can be told from two
-files that do not fit.
+managers.cluster.observe.from_objects after a Secret was read; the content is dropped right after.
+The facts are: whether a value is blank, whether it has the size of an AES-256 key and then its
+fingerprint, and its public key, which shows whether a certificate and a private key match.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ from managers.context.secret_files import (
     private_key,
 )
 
-# How the static seal reads a file, by its length (OpenBao 2.4.0, go-kms-wrapping static).
+# The encoding in which the static seal reads a file, by length (OpenBao 2.4.0, go-kms-wrapping).
 RAW, BASE64_URL, BASE64, HEX = 32, 43, 44, 64
 KEYS_MAX = 64
-# A seal needs four of them at most, and each may hold a key that takes a millisecond.
+# A seal needs at most four files, and parsing the key in a file may take a millisecond.
 FILES_MAX = 16
 FINGERPRINT_DIGITS = 16
 _DOMAIN = b"openbao-operator static unseal key\0"
@@ -43,7 +42,7 @@ _COMMENT = ("#", ";")
 
 
 def credential_facts(data: Mapping[str, str]) -> Mapping[str, CredentialFacts]:
-    """Project `data` of a Secret (base64) to facts by key; what is beyond KEYS_MAX is left out."""
+    """Return the facts of a Secret's `data` (base64) by key, for the first KEYS_MAX keys."""
     facts = {}
     files = 0
     for name in sorted(data)[:KEYS_MAX]:
@@ -57,15 +56,15 @@ def credential_facts(data: Mapping[str, str]) -> Mapping[str, CredentialFacts]:
 
 
 def _is_file(content: bytes) -> bool:
-    """Whether it begins like something that is read further: PEM, JSON or a profile."""
-    marked = b"-----BEGIN " in content or b"[DEFAULT]" in content
-    return marked or content.lstrip().startswith(b"{")
+    """Return whether the content has to be parsed: it looks like PEM, JSON or a profile."""
+    pem_or_profile = b"-----BEGIN " in content or b"[DEFAULT]" in content
+    return pem_or_profile or content.lstrip().startswith(b"{")
 
 
 def _facts(content: bytes, number: int) -> CredentialFacts:
-    """`number`: how many files of the Secret there are up to this one."""
+    """Return the facts of one value. `number`: the count of files in the Secret up to this one."""
     key = aes_key(content)
-    bare = CredentialFacts(
+    unparsed = CredentialFacts(
         size=len(content),
         blank=not content.strip(),
         trailing_newline=content.endswith(b"\n"),
@@ -75,23 +74,23 @@ def _facts(content: bytes, number: int) -> CredentialFacts:
     try:
         if number > FILES_MAX and _is_file(content):
             raise RefusedFileError(
-                f"it is file {number} of its Secret, and up to {FILES_MAX} are read: take out "
-                "those that the seal does not need"
+                f"it is file {number} of its Secret, and up to {FILES_MAX} are read: remove those "
+                "that the seal does not need"
             )
         certificate = _certificate(content)
         return replace(
-            bare,
+            unparsed,
             certificate=certificate is not None,
             public_key=certificate or _private_key(content),
             json_object=is_json_object(content),
             oci=_oci(content),
         )
     except RefusedFileError as error:
-        return replace(bare, problem=str(error))
+        return replace(unparsed, problem=str(error))
 
 
 def aes_key(content: bytes) -> bytes | None:
-    """The 32 bytes that the static seal makes of a file; None when it would refuse it."""
+    """Return the 32 bytes that the static seal reads from a file; None if it rejects the file."""
     try:
         match len(content):
             case 32:
@@ -110,12 +109,12 @@ def aes_key(content: bytes) -> bytes | None:
 
 
 def fingerprint(key: bytes) -> str:
-    """Name 32 random bytes so that nobody can get back from the name to them."""
+    """Return a fingerprint of 32 random bytes, from which they cannot be derived."""
     return hashlib.sha256(_DOMAIN + key).hexdigest()[:FINGERPRINT_DIGITS]
 
 
 def _certificate(content: bytes) -> str | None:
-    """The public key of the first certificate of a PEM file, as a digest; None for other files."""
+    """Return a digest of the public key of the first PEM certificate; None for other files."""
     if b"-----BEGIN CERTIFICATE-----" not in content:
         return None
     try:
@@ -127,7 +126,7 @@ def _certificate(content: bytes) -> str | None:
 
 
 def _private_key(content: bytes) -> str:
-    """The public key that belongs to a private one, as a digest; "" for other files."""
+    """Return a digest of the public key of a private key; "" for other files."""
     if b"PRIVATE KEY-----" not in content:
         return ""
     try:
@@ -146,7 +145,7 @@ def _digest(key: PublicKeyTypes) -> str:
 
 
 def _oci(content: bytes) -> OciProfile | None:
-    """The profile DEFAULT of an OCI configuration; None when the file is none."""
+    """Return the profile DEFAULT of an OCI configuration; None for other files."""
     if b"[DEFAULT]" not in content:
         return None
     try:
@@ -160,9 +159,9 @@ def _oci(content: bytes) -> OciProfile | None:
 
 
 def _default_profile(text: Iterable[str]) -> Mapping[str, str] | None:
-    """The entries of the profile DEFAULT; None when no line begins it.
+    """Return the entries of the profile DEFAULT; None if there is no such profile.
 
-    Not by configparser, which needs the square of the length of a line.
+    Not parsed with configparser, whose run time is quadratic in the length of a line.
     """
     entries: dict[str, str] | None = None
     inside = False

@@ -239,6 +239,6 @@ def test_b05_a_key_that_data_needs_is_never_made_anew(
     assert (made.effects, made.gate) == ((), True)
     assert isinstance(made.outcome, Blocked)
     assert made.outcome.reason == "UnsealKeyMissing"
-    assert f"Secret {gone} is gone" in made.outcome.message
+    assert f"Secret {gone} is missing" in made.outcome.message
     # Servers that restart by themselves keep the configuration that they were started with.
     assert names.config_map("x") not in [intent.key.name for intent in made.intents]

@@ -211,7 +211,7 @@ WORDS: dict[str, tuple[str, gen.World, str]] = {
     "a newer one lies there": (
         V1,
         shut(f"{V1}=key", ONE, SECOND),
-        "Secret x.2-unseal-key holds a newer one: set spec.unseal.static.currentKeyID to two",
+        "Secret x.2-unseal-key contains a newer key: set spec.unseal.static.currentKeyID to two",
     ),
     "it is on its way": (TWO, shut(f"{V1}=key", ONE, SECOND), "new pods also get the key two"),
     "the one before is missing, too": (

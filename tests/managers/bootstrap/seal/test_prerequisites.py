@@ -120,7 +120,7 @@ MISSING: dict[str, tuple[Unseal, Keys | None, tuple[str, ...]]] = {
     "no reference and no token": (
         unseal("transit", TRANSIT, secret=False),
         None,
-        ("spec.unseal.credentialsSecretRef", "needs a token"),
+        ("spec.unseal.credentialsSecretRef", "requires a token"),
     ),
     "no token": (unseal("transit", TRANSIT), {}, ("Secret mine has no key token", "add")),
     "a blank token": (unseal("transit", TRANSIT), {"token": BLANK}, ("token", "is blank")),
@@ -142,12 +142,12 @@ MISSING: dict[str, tuple[Unseal, Keys | None, tuple[str, ...]]] = {
     "a file outside by dots": (
         unseal("transit", {**TRANSIT, "tlsCACert": f"{CREDS}/../unseal/key"}),
         {"token": TEXT},
-        ("spec.unseal.transit.tlsCACert", "the only folder"),
+        ("spec.unseal.transit.tlsCACert", "the only directory"),
     ),
     "a file without a Secret": (
         unseal("transit", {**TRANSIT, "token": "t", "tlsCACert": f"{CREDS}/ca.crt"}, secret=False),
         None,
-        ("spec.unseal.transit.tlsCACert", "needs a Secret"),
+        ("spec.unseal.transit.tlsCACert", "requires a Secret"),
     ),
     "a pair that does not belong together": (
         unseal("transit", {**TRANSIT, **CLIENT}),
@@ -182,7 +182,7 @@ MISSING: dict[str, tuple[Unseal, Keys | None, tuple[str, ...]]] = {
     "no JSON for Google": (
         unseal("gcpCloudKMS", GOOGLE),
         {"credentials.json": TEXT},
-        ("spec.unseal.gcpCloudKMS.credentials", "no JSON object"),
+        ("spec.unseal.gcpCloudKMS.credentials", "not a JSON object"),
     ),
     "no certificate for KMIP": (
         unseal("kmip", KMIP),

@@ -115,7 +115,7 @@ REFUSALS: dict[str, tuple[Unseal, gen.World, str]] = {
     "a key that was drawn under another id": (
         unseal("three"),
         world(RING_OLD, RING_OLD).with_secrets(FIRST, SECOND),
-        "the next key was drawn as two",
+        "was already generated with the id two",
     ),
 }
 
@@ -163,8 +163,8 @@ def test_a_second_key_of_the_users_secret_is_told_to_all() -> None:
 @pytest.mark.parametrize(
     ("spec", "facts", "words"),
     [
-        (brought("two", "a"), holding(a="f1"), "this file holds the key one"),
-        (brought("one", "b"), holding(a="f1", b="f2"), "the key one lies in file a"),
+        (brought("two", "a"), holding(a="f1"), "this file contains the key one"),
+        (brought("one", "b"), holding(a="f1", b="f2"), "the key one is in file a"),
         (brought("two", "b"), holding(a="f1", b="f1"), "the bytes of the old key"),
         (brought("two", "b"), holding(a="f1"), "no such key in the Secret"),
     ],
