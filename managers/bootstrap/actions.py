@@ -41,7 +41,7 @@ async def draw_root_token(context: Context, resolved: Resolved, effect: DrawRoot
     The token is stored before it exists in the server, so no crash can lose it.
     """
     token = base64.b32encode(context.random_bytes(ROOT_TOKEN_BYTES)).rstrip(b"=").lower()
-    # The server accepts no chosen token with the prefix "s." of its own tokens; ours has no dot.
+    # A chosen token must not start with "s.", the prefix of the server's own; ours has no dot.
     await _create(context, resolved, effect.target, {"token": b"root-" + token})
 
 

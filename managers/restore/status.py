@@ -164,8 +164,8 @@ def _fresh(facts: RestoreFacts) -> FreshTarget | None:
         created = FreshTarget(uid=target.uid)
     if facts.spec.target_lifecycle != "Disposable" or facts.status.phase not in ENDED:
         return created
-    gone = target is None or target.uid != created.uid
-    return created.model_copy(update={"cleanup": "Complete" if gone else "Pending"})
+    deleted = target is None or target.uid != created.uid
+    return created.model_copy(update={"cleanup": "Complete" if deleted else "Pending"})
 
 
 # --- conditions ---------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-"""A reconciler of restores on an API server in memory, with a job and servers that are played.
+"""A reconciler of restores with an API server in memory and simulated job and servers.
 
-A process may be killed before or after any of its writes; the next one knows what is stored.
+A process can be killed before or after any write; the next process knows only what is stored.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Killed(Exception):  # noqa: N818  named after what happened
 
 
 class DeadlyApi(FakeApi):
-    """Kills the process at one of its writes: before it, or when it is done and nobody heard."""
+    """Kills the process at one of its writes: before it, or after it without a response."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,33 +64,33 @@ class DeadlyApi(FakeApi):
         self.kill_before: int | None = None
         self.kill_after: int | None = None
         self.by_others = False
-        """Who writes now is not the process."""
+        """The current write is not one of the process."""
         self.meanwhile: Callable[[], Awaitable[None]] | None = None
-        """What somebody does once, right after the process has read a Job."""
+        """Called once, right after the process has read a Job."""
 
     async def answering(self, call: Call) -> None:
         if call.kind == JOB.kind and call.verb in READS and self.meanwhile is not None:
-            act, self.meanwhile = self.meanwhile, None
-            await act()
+            callback, self.meanwhile = self.meanwhile, None
+            await callback()
 
     def _note(self, call: Call) -> None:
         if call.verb not in READS and not self.by_others:
-            self._die_after()
+            self._killed_after_last_write()
             self.writes.append(str(call))
             if self.kill_before == len(self.writes):
                 self.kill_before = None
                 raise Killed(str(call))
         super()._note(call)
 
-    def _die_after(self) -> None:
-        """A process whose last write was heard by nobody does not get to the next one."""
+    def _killed_after_last_write(self) -> None:
+        """Kill the process if it got no response to its last write."""
         if self.kill_after is not None and self.kill_after <= len(self.writes):
             self.kill_after = None
             raise Killed("after a write")
 
 
 class Mirror(StillInformer):
-    """A cache that is never behind."""
+    """A cache that is always current."""
 
     def __init__(self, api: FakeApi, resource: Resource) -> None:
         super().__init__(resource)
@@ -101,11 +101,11 @@ class Mirror(StillInformer):
         return copy.deepcopy(api.objects.get((resource, key)))
 
     def observe(self, obj: Object) -> None:
-        """It knows already."""
+        """Do nothing: the cache reads the object from the API server."""
 
 
 class Servers:
-    """One server, in the state that a test wants."""
+    """One server, in the state that a test sets."""
 
     def __init__(self) -> None:
         self.health: ServerHealth | None = HEALTHY
@@ -113,7 +113,7 @@ class Servers:
         self.members: Sequence[Member] | None = (Member(node_id="x-0", leader=True, voter=True),)
         self.refused = ""
         self.index: int | None = 7
-        """How far it has the data; its leader is at 7."""
+        """Its applied raft index; that of the leader is 7."""
 
     async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> CopiesSeen:
         return CopiesSeen([CopySeen("x-0", index=self.index)], "x-0", 7)
@@ -124,29 +124,28 @@ class Servers:
 
 
 class Bench:
-    """The world of one restore."""
+    """One restore with its cluster and its operator."""
 
     def __init__(self, cluster: gen.Cluster | None = None, **spec: Any) -> None:
         self.api = DeadlyApi()
-        made = (cluster or gen.cluster().initialized()).object()
-        self.api.holding((CLUSTERS, made))
+        self.api.holding((CLUSTERS, (cluster or gen.cluster().initialized()).object()))
         self.ask(**spec)
         self.clock = ManualClock()
         self.executors, self.servers = FixedExecutors(EXECUTOR), Servers()
         self.metrics = Metrics()
         self.events = EventRecorder(self.api, Reporter("t.example.com/op", "1"), clock=self.clock)
-        self.telling = RestoreReporter(self.events, self.metrics)
+        self.reporter = RestoreReporter(self.events, self.metrics)
         self.api.calls.clear()
 
     def ask(self, **spec: Any) -> None:
-        """Make the restore."""
+        """Create the restore."""
         body = restore_object(**{"cluster": "x", **spec})
         body["metadata"]["namespace"] = gen.NAMESPACE
         body.pop("status")
         self.api.holding((RESTORES, body))
 
     def process(self) -> RestoreReconciler:
-        """A process that remembers nothing."""
+        """Return a new process, without any state in memory."""
         clusters, restores, backups = (
             Mirror(self.api, kind) for kind in (CLUSTERS, RESTORES, BACKUPS)
         )
@@ -155,11 +154,11 @@ class Bench:
             self.api, clusters, backups, jobs, self.executors, self.servers, self.clock
         )
         locks = OperationLocks(self.api, clusters, self.clock)
-        acts = RestoreActions(self.api, clusters, locks, jobs)
-        return RestoreReconciler(self.api, restores, observer, acts, self.telling)
+        actions = RestoreActions(self.api, clusters, locks, jobs)
+        return RestoreReconciler(self.api, restores, observer, actions, self.reporter)
 
     async def look(self) -> Outcome:
-        """One pass of a new process."""
+        """Run one pass of a new process."""
         return await self.process()(RESTORE)
 
     # --- what is stored -------------------------------------------------------------------------
@@ -170,18 +169,18 @@ class Bench:
 
     @property
     def status(self) -> Object:
-        found: Object = self.live.get("status") or {}
-        return found
+        status: Object = self.live.get("status") or {}
+        return status
 
     @property
     def stage(self) -> str:
-        found: str = (self.status.get("execution") or {}).get("stage", "")
-        return found
+        stage: str = (self.status.get("execution") or {}).get("stage", "")
+        return stage
 
     @property
     def cluster_status(self) -> Object:
-        found: Object = self.api.objects[(CLUSTERS, CLUSTER)].get("status") or {}
-        return found
+        status: Object = self.api.objects[(CLUSTERS, CLUSTER)].get("status") or {}
+        return status
 
     @property
     def lock(self) -> Object | None:
@@ -192,22 +191,22 @@ class Bench:
         return self.api.objects.get((JOB, JOB_KEY))
 
     def reason(self, kind: str = "RestoreComplete") -> str:
-        """The reason of a condition; "" without it."""
+        """Return the reason of a condition; "" without it."""
         conditions: list[Object] = self.status.get("conditions") or []
-        return next((str(one["reason"]) for one in conditions if one["type"] == kind), "")
+        return next((str(c["reason"]) for c in conditions if c["type"] == kind), "")
 
-    # --- what others do -------------------------------------------------------------------------
+    # --- other writers --------------------------------------------------------------------------
 
     async def claim(self) -> None:
-        """The job takes its permission."""
-        await self._say({"submissionClaim": dict(CLAIM)}, CLAIM_MANAGER)
+        """Take the submission permit, as the job does."""
+        await self._write_status({"submissionClaim": dict(CLAIM)}, CLAIM_MANAGER)
 
     async def report(self, outcome: str, **more: Any) -> None:
-        """The job says how it ended."""
-        told = {"jobUID": uid_of(gen.present(self.job)), "outcome": outcome, **more}
-        await self._say({"report": told}, EXECUTOR_MANAGER)
+        """Report a result, as the job does."""
+        result = {"jobUID": uid_of(gen.present(self.job)), "outcome": outcome, **more}
+        await self._write_status({"report": result}, EXECUTOR_MANAGER)
 
-    async def _say(self, fields: Object, manager: str) -> None:
+    async def _write_status(self, fields: Object, manager: str) -> None:
         live = self.live
         body = {
             "apiVersion": live["apiVersion"],
@@ -227,17 +226,17 @@ class Bench:
         self.api.by_others = False
 
     def end_job(self, how: str) -> None:
-        """Kubernetes says that the Job has ended: Complete or Failed."""
+        """End the Job, with the condition Complete or Failed."""
         assert self.job is not None
         condition = {"type": how, "status": "True", "lastTransitionTime": NOW.isoformat()}
         self.job["status"] = {"conditions": [condition]}
 
     def annotate(self, **annotations: str) -> None:
-        """A person writes annotations on the restore."""
+        """Annotate the restore, as a user does."""
         self.live["metadata"].setdefault("annotations", {}).update(annotations)
 
     async def until_created(self) -> None:
-        """Look until the Job is written down."""
+        """Reconcile until the Job is recorded."""
         for _ in range(3):
             await self.look()
             if self.stage == "Created":

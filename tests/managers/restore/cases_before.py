@@ -1,4 +1,4 @@
-"""Situations before a run is prepared, and the row of the table that each has to find."""
+"""Situations before a restore is prepared, and the transition that applies to each."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -22,7 +22,7 @@ def seen(state: Any, message: str = "c-0 is so") -> RecoveryVerdict:
 
 
 class Case(NamedTuple):
-    """`expected` is the action, -> the next place, and the reason; each may be absent."""
+    """`expected` is the action, -> the next state, and the reason; each may be absent."""
 
     facts: RestoreFacts
     expected: str
@@ -31,7 +31,7 @@ class Case(NamedTuple):
 BEFORE = {
     "new": Case(facts({}), "-> Validating RestoreValidating"),
     "pending": Case(facts({"phase": "Pending"}), "-> Validating RestoreValidating"),
-    "the backup runs still": Case(
+    "the backup is still running": Case(
         facts(VALIDATING, source=RestoreFailure("SnapshotPending", "it runs")), "SnapshotPending"
     ),
     "there is no such backup": Case(
@@ -42,22 +42,22 @@ BEFORE = {
         facts(VALIDATING, spec={"overrideOperationLock": True}), "-> End InvalidSpec"
     ),
     "no cluster": Case(facts(VALIDATING, None), "-> End TargetUnavailable"),
-    "the cluster is to be made": Case(
+    "the cluster has to be created": Case(
         facts(VALIDATING, None, FRESH), "make-target TargetBootstrapping"
     ),
-    "the made cluster was deleted": Case(
+    "the created cluster was deleted": Case(
         facts({**VALIDATING, "target": {"uid": "gone"}}, None, FRESH), "-> End TargetUnavailable"
     ),
-    "a cluster of that name is somebody else's": Case(
+    "a cluster of that name was not created for this restore": Case(
         facts(VALIDATING, READY, FRESH), "-> End TargetCollision"
     ),
-    "the made cluster was replaced by another one with our mark": Case(
+    "the created cluster was replaced by another one with our annotation": Case(
         facts({**VALIDATING, "target": {"uid": "first"}}, MADE, FRESH), "-> End TargetCollision"
     ),
-    "the made cluster is starting": Case(
+    "the created cluster is starting": Case(
         facts(VALIDATING, replace(MADE, available=False), FRESH), "TargetBootstrapping"
     ),
-    "the made cluster never starts": Case(
+    "the created cluster never starts": Case(
         facts(VALIDATING, replace(MADE, available=False), FRESH, now=LATER),
         "-> End TargetBootstrapTimedOut",
     ),
@@ -74,7 +74,7 @@ BEFORE = {
     "override takes it": Case(
         facts(VALIDATING, replace(READY, lock=BACKUP), OVERRIDE), "take-lock RestoreValidating"
     ),
-    "two restores never steal from each other": Case(
+    "a restore never overrides the lock of another restore": Case(
         facts(VALIDATING, replace(READY, lock=OTHER_RESTORE), OVERRIDE), "OperationLockBlocked"
     ),
     "the lock is free": Case(facts(VALIDATING, READY), "take-lock RestoreValidating"),

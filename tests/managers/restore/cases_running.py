@@ -1,4 +1,4 @@
-"""Situations of a run, and the row of the table that each has to find."""
+"""Situations of a prepared restore, and the transition that applies to each."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ from tests.managers.restore.situations import (
 
 
 def recovering(observed: str) -> dict[str, Any]:
-    """The status of a restore whose Job was seen to end at that time."""
+    """Return the status of a restore whose result was observed at this time."""
     execution = {**at("Recovering")["execution"], "terminalObservedAt": observed}
     return {**at("Recovering"), "execution": execution}
 
@@ -31,67 +31,67 @@ def completed(at: str, uid: str = TARGET_UID) -> dict[str, Any]:
 
 
 LATE = recovering("2026-11-22T11:50:00Z")
-"""The data are new for longer than servers need to agree."""
+"""The data was restored, and the time for convergence is over."""
 
 RUNNING = {
     "prepared": Case(facts(at("Prepared")), "-> Committed RestoreRunning"),
-    "prepared, and the cluster is another one": Case(
+    "prepared, and the cluster was recreated": Case(
         facts(at("Prepared"), replace(LOCKED, uid="another")), "-> End TargetIdentityMismatch"
     ),
     "prepared, lock lost": Case(facts(at("Prepared"), READY), "-> End OperationLockLost"),
-    "prepared, and the lock is of an earlier life of the name": Case(
+    "prepared, and the lock is of an earlier restore with this name": Case(
         facts(at("Prepared"), replace(READY, lock=OURS.model_copy(update={"epoch": 5}))),
         "-> End OperationLockLost",
     ),
     "prepared too long ago": Case(facts(at("Prepared"), now=LATER), "-> End PreparationTimedOut"),
     "committed": Case(facts(at("Committed"), job_queried=True), "make-job RestoreRunning"),
-    "the job is there": Case(facts(at("Committed"), job=RUNS), "-> Created RestoreRunning"),
+    "the job exists": Case(facts(at("Committed"), job=RUNS), "-> Created RestoreRunning"),
     "the job is foreign": Case(
         facts(at("Committed"), job=replace(RUNS, foreign=True)), "-> End ForeignObject"
     ),
     # --- Created
     "the job runs": Case(facts(at("Created"), job=RUNS, job_queried=True), "RestoreRunning"),
-    "killed before the claim: failed, and safe": Case(
+    "the job ended before the claim: failed": Case(
         facts(at("Created"), job=FAILED, job_queried=True), "-> Failed JobFailed"
     ),
-    "deleted before the claim: failed, and safe": Case(
+    "the job was deleted before the claim: failed": Case(
         facts(at("Created"), job_queried=True), "-> End JobLost"
     ),
-    "killed after the claim: unknown": Case(
+    "the job ended after the claim: unknown": Case(
         facts(at("Created", submissionClaim=CLAIM), job=FAILED, job_queried=True),
         "-> Unknown RestoreExecutionUnknown",
     ),
-    "deleted after the claim: unknown": Case(
+    "the job was deleted after the claim: unknown": Case(
         facts(at("Created", submissionClaim=CLAIM), job_queried=True),
         "-> Unknown RestoreExecutionUnknown",
     ),
-    "it ended well and said nothing: unknown": Case(
+    "the job succeeded without a report: unknown": Case(
         facts(at("Created", submissionClaim=CLAIM), job=SUCCEEDED, job_queried=True),
         "-> Unknown RestoreExecutionUnknown",
     ),
-    "it claims, and still runs": Case(
+    "the job claimed, and still runs": Case(
         facts(at("Created", submissionClaim=CLAIM), job=RUNS, job_queried=True), "RestoreRunning"
     ),
     "the lock is lost before the claim": Case(
         facts(at("Created"), READY, job=RUNS, job_queried=True), "-> End OperationLockLost"
     ),
-    "the lock is lost after the claim: what is sent is sent": Case(
+    "the lock is lost after the claim: the job continues": Case(
         facts(at("Created", submissionClaim=CLAIM), READY, job=RUNS, job_queried=True),
         "RestoreRunning",
     ),
-    "it says that it is done": Case(
+    "the job reports success": Case(
         facts(at("Created", submissionClaim=CLAIM, report=report("Succeeded")), job=RUNS),
         "-> Succeeded RestoreRecovering",
     ),
-    "it says that the servers refused": Case(
+    "the job reports that the servers rejected it": Case(
         facts(at("Created", submissionClaim=CLAIM, report=report("Failed", untouched=True))),
         "-> Failed RestoreFailed",
     ),
-    "it says that it does not know": Case(
+    "the job reports an unexpected failure": Case(
         facts(at("Created", submissionClaim=CLAIM, report=report("Failed"))),
         "-> Unknown RestoreExecutionUnknown",
     ),
-    "another job says that it is done": Case(
+    "another job reports success": Case(
         facts(
             at("Created", report={**report("Succeeded"), "jobUID": "another"}),
             job=RUNS,
@@ -103,47 +103,47 @@ RUNNING = {
     "observed: failed": Case(
         facts({**at("TerminalObserved"), "message": "no bucket"}), "-> End RestoreFailed"
     ),
-    "recovering: nobody has looked yet": Case(facts(at("Recovering")), "RestoreRecovering"),
-    "recovering: a server has not got the data yet": Case(
+    "recovering: not observed yet": Case(facts(at("Recovering")), "RestoreRecovering"),
+    "recovering: a server does not have the data yet": Case(
         facts(at("Recovering"), recovery=seen("Spreading")), "RestoreRecovering"
     ),
-    "recovering: all have the data, and the workload is told": Case(
+    "recovering: all have the data, and a restart is requested": Case(
         facts(at("Recovering"), recovery=seen("Spread")), "mark-target RestoreRecovering"
     ),
-    "recovering: sealed ones get nothing from each other": Case(
+    "recovering: sealed servers do not replicate": Case(
         facts(at("Recovering"), recovery=seen("Sealed")), "mark-target RestoreRecovering"
     ),
-    "recovering: a server does not get the data": Case(
+    "recovering: a server does not have the data in time": Case(
         facts(LATE, recovery=seen("Spreading")), "RecoveryBlocked"
     ),
-    "recovering: a person lets it be lost": Case(
+    "recovering: a user accepts the loss of a server": Case(
         facts(LATE, recovery=seen("Spreading"), answer="Resume"), "mark-target RestoreRecovering"
     ),
-    "recovering: the answer was to Unknown, and it may still get them": Case(
+    "recovering: the answer was given in state Unknown": Case(
         facts(at("Recovering"), recovery=seen("Spreading"), answer="Resume"), "RestoreRecovering"
     ),
     "recovering: the servers are restarted": Case(
         facts(at("Recovering"), MARKED, recovery=seen("Restarting")), "RestoreRecovering"
     ),
-    "recovering: sealed, as all are when they start": Case(
+    "recovering: sealed since a moment": Case(
         facts(at("Recovering"), MARKED, recovery=seen("Sealed")), "RestoreRecovering"
     ),
     "recovering: sealed": Case(facts(LATE, MARKED, recovery=seen("Sealed")), "ServersSealed"),
     "recovering: sealed, and no answer helps": Case(
         facts(LATE, MARKED, recovery=seen("Sealed"), answer="Resume"), "ServersSealed"
     ),
-    "recovering: the login may still come": Case(
+    "recovering: the login may still work later": Case(
         facts(recovering("2026-11-22T11:59:30Z"), MARKED, recovery=seen("Refused")),
         "RestoreRecovering",
     ),
-    "recovering: a person has to say": Case(
+    "recovering: a user must decide": Case(
         facts(LATE, MARKED, recovery=seen("Refused")), "RecoveryBlocked"
     ),
-    "recovering: a person said so": Case(
+    "recovering: a user decided": Case(
         facts(at("Recovering"), MARKED, recovery=seen("Astray"), answer="Resume"),
         "settle -> Completed RestoreSucceeded",
     ),
-    "recovering: nobody accepts servers that do not lead": Case(
+    "recovering: servers without a leader cannot be accepted": Case(
         facts(at("Recovering"), MARKED, recovery=seen("Leaderless"), answer="Resume"),
         "RestoreRecovering",
     ),
@@ -151,10 +151,10 @@ RUNNING = {
         facts(at("Recovering"), MARKED, recovery=seen("Verified")),
         "settle -> Completed RestoreSucceeded",
     ),
-    "recovering: the lock was wiped": Case(
+    "recovering: the lock was removed": Case(
         facts(at("Recovering"), replace(MARKED, lock=None)), "take-lock RestoreRecovering"
     ),
-    "recovering: given up": Case(
+    "recovering: abandoned": Case(
         facts(at("Recovering"), MARKED, answer="Abandon"), "-> End RestoreAbandoned"
     ),
     # --- Unknown
@@ -162,11 +162,11 @@ RUNNING = {
     "unknown, resumed": Case(
         facts(at("Unknown"), answer="Resume"), "-> Recovering RestoreRecovering"
     ),
-    "unknown, given up": Case(facts(at("Unknown"), answer="Abandon"), "-> End RestoreAbandoned"),
-    "unknown, and given up after the cluster was replaced": Case(
+    "unknown, abandoned": Case(facts(at("Unknown"), answer="Abandon"), "-> End RestoreAbandoned"),
+    "unknown, and abandoned after the cluster was deleted": Case(
         facts(at("Unknown"), None, answer="Abandon"), "-> End RestoreAbandoned"
     ),
-    "unknown, and the word of the job comes late": Case(
+    "unknown, and the report of the job is late": Case(
         facts(at("Unknown", report=report("Succeeded"))), "-> Succeeded RestoreRecovering"
     ),
     # --- Ended

@@ -1,4 +1,4 @@
-"""Restores in all situations, as values: what tests of the table and of the status start from."""
+"""Restores in all situations: inputs for the tests of the state machine and of the status."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ FAILED = JobSeen(JOB_UID, "Failed", reason="BackoffLimitExceeded", message="it e
 
 
 def restore_object(status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
-    """An OpenBaoRestore as the API server holds it."""
+    """Return an OpenBaoRestore as stored in the API server."""
     return {
         "apiVersion": "openbao.org/v1alpha1",
         "kind": "OpenBaoRestore",
@@ -45,7 +45,7 @@ def restore_object(status: dict[str, Any] | None = None, **spec: Any) -> dict[st
 
 
 def receipts(stage: str, **more: Any) -> dict[str, Any]:
-    """Receipts of a run at a stage."""
+    """Return status.execution of a restore at a stage."""
     return {
         "operationID": UID,
         "stage": stage,
@@ -59,7 +59,7 @@ def receipts(stage: str, **more: Any) -> dict[str, Any]:
 
 
 def at(stage: str, **more: Any) -> dict[str, Any]:
-    """The status of a restore at a stage; `more` are other fields of it."""
+    """Return the status of a restore at a stage; `more` are other fields of it."""
     phase = "Unknown" if stage == "Unknown" else "Running"
     return {"phase": phase, "execution": receipts(stage), "message": "so far", **more}
 
@@ -68,7 +68,7 @@ CLAIM = {"podUID": "pod-uid", "digest": "sha256:" + "0" * 64, "size": 10}
 
 
 def report(outcome: str, **more: Any) -> dict[str, Any]:
-    """What the job of the receipts says."""
+    """Return a report of the job of the execution."""
     return {"jobUID": JOB_UID, "outcome": outcome, **more}
 
 
@@ -78,9 +78,9 @@ def facts(
     spec: dict[str, Any] | None = None,
     **more: Any,
 ) -> RestoreFacts:
-    """What a look found."""
+    """Return the facts of an observation."""
     restore = OpenBaoRestore.from_object(restore_object(status, **(spec or {})))
     source = SnapshotSource(KEY, restore.spec.source.target) if restore.spec.source.target else None
     assert source is not None
-    found: dict[str, Any] = {"source": source, "now": NOW, **more}
-    return RestoreFacts("monday", UID, restore.spec, restore.status, target=target, **found)
+    fields: dict[str, Any] = {"source": source, "now": NOW, **more}
+    return RestoreFacts("monday", UID, restore.spec, restore.status, target=target, **fields)

@@ -1,4 +1,4 @@
-"""managers.restore.fresh_target: a cluster that the API and the operator take."""
+"""managers.restore.fresh_target: the created cluster is accepted by the API and the operator."""
 
 import pytest
 
@@ -14,34 +14,34 @@ from tests.managers.restore.situations import TEMPLATE, UID, facts
 KEY = ObjectKey("team-a", "monday")
 
 
-def made(expected: ExpectedSnapshot = ExpectedSnapshot(), **spec: object) -> OpenBaoCluster:  # noqa: B008  frozen
-    asked = facts({}, None, {"clusterTemplate": TEMPLATE, **spec}).spec
-    body = fresh_cluster(KEY, UID, asked, expected)
+def created(expected: ExpectedSnapshot = ExpectedSnapshot(), **spec: object) -> OpenBaoCluster:  # noqa: B008  frozen
+    restore_spec = facts({}, None, {"clusterTemplate": TEMPLATE, **spec}).spec
+    body = fresh_cluster(KEY, UID, restore_spec, expected)
     assert not isinstance(body, RestoreFailure)
     return OpenBaoCluster.from_object(body)
 
 
 @pytest.mark.parametrize("lifecycle", ["Retain", "Disposable"])
-def test_it_breaks_no_rule(lifecycle: str) -> None:
-    cluster = made(targetLifecycle=lifecycle)
+def test_the_cluster_is_valid(lifecycle: str) -> None:
+    cluster = created(targetLifecycle=lifecycle)
     assert tuple(violations(cluster)) == ()
     assert cluster.spec.replicas == 1
     assert cluster.spec.wants_operator_login, "the job has to log in"
-    wanted = {"Retain": "Retain", "Disposable": "DeleteAll"}[lifecycle]
-    assert cluster.spec.deletion_policy == wanted
+    policy = {"Retain": "Retain", "Disposable": "DeleteAll"}[lifecycle]
+    assert cluster.spec.deletion_policy == policy
     assert cluster.metadata.annotations[labels.RESTORE_ORIGIN] == UID
 
 
-def test_the_version_is_that_of_the_snapshot_unless_the_template_names_one() -> None:
-    assert made().spec.version == "2.4.0"
+def test_the_template_overrides_the_version_of_the_snapshot() -> None:
+    assert created().spec.version == "2.4.0"
     template = {"unseal": {"credentialsSecretRef": {"name": "seal"}}}
-    asked = facts({}, None, {"clusterTemplate": template}).spec
-    body = fresh_cluster(KEY, UID, asked, ExpectedSnapshot(version="2.4.1"))
+    spec = facts({}, None, {"clusterTemplate": template}).spec
+    body = fresh_cluster(KEY, UID, spec, ExpectedSnapshot(version="2.4.1"))
     assert not isinstance(body, RestoreFailure)
     assert body["spec"]["version"] == "2.4.1"
-    told = gen.expect(RestoreFailure, fresh_cluster(KEY, UID, asked, ExpectedSnapshot()))
-    assert "spec.clusterTemplate.version" in told.message
+    failure = gen.expect(RestoreFailure, fresh_cluster(KEY, UID, spec, ExpectedSnapshot()))
+    assert "spec.clusterTemplate.version" in failure.message
 
 
 def test_the_seal_is_that_of_the_template() -> None:
-    assert gen.present(made().spec.unseal.credentials_secret_ref).name == "seal"
+    assert gen.present(created().spec.unseal.credentials_secret_ref).name == "seal"

@@ -1,4 +1,4 @@
-"""Whose snapshot goes into which cluster: that of another one only when a person names it."""
+"""A snapshot of another cluster is restored only if the spec names its cluster id."""
 
 from typing import Any
 
@@ -21,16 +21,16 @@ DIGEST = "sha256:" + "a" * 64
 
 
 def backup_of(cluster: str, **snapshot: Any) -> dict[str, Any]:
-    """A backup that has ended well."""
-    known = {"key": "k.snap", "clusterID": ID, "version": "2.4.0", "digest": DIGEST, **snapshot}
-    made = by_hand("kept")
-    made["spec"]["cluster"] = cluster
-    made["status"] = {"phase": "Completed", "key": "k.snap", "snapshot": known}
-    return made
+    """Return a completed backup."""
+    stored = {"key": "k.snap", "clusterID": ID, "version": "2.4.0", "digest": DIGEST, **snapshot}
+    backup = by_hand("kept")
+    backup["spec"]["cluster"] = cluster
+    backup["status"] = {"phase": "Completed", "key": "k.snap", "snapshot": stored}
+    return backup
 
 
 def bench_with(cluster: str, **source: str) -> Bench:
-    """A restore into cluster x of a backup of that cluster; both have a store."""
+    """Return a restore of a backup of this cluster into cluster x; both have a store."""
     store = {"schedule": "0 3 * * *", "target": STORE}
     target = gen.cluster(backup=store).initialized()
     bench = Bench(target, source={"backup": "kept", **source})
@@ -39,15 +39,15 @@ def bench_with(cluster: str, **source: str) -> Bench:
     return bench
 
 
-def orders(bench: Bench) -> RestoreEnv:
-    """What the job is told."""
+def env_of(bench: Bench) -> RestoreEnv:
+    """Return the environment of the job."""
     assert bench.job is not None, bench.status
     (container,) = bench.job["spec"]["template"]["spec"]["containers"]
-    given = {one["name"]: one["value"] for one in container["env"] if "value" in one}
-    return RestoreEnv.from_environment(given)
+    environment = {entry["name"]: entry["value"] for entry in container["env"] if "value" in entry}
+    return RestoreEnv.from_environment(environment)
 
 
-async def test_the_backup_of_another_cluster_is_refused_before_a_job_is_made() -> None:
+async def test_a_backup_of_another_cluster_is_refused_before_a_job_is_created() -> None:
     bench = bench_with("staging")
     await bench.look()
     assert (bench.status["phase"], bench.reason()) == ("Failed", "SnapshotOfAnotherCluster")
@@ -58,7 +58,7 @@ async def test_the_backup_of_another_cluster_is_refused_before_a_job_is_made() -
     assert await bench.process()(RESTORE) == Done()
 
 
-async def test_the_id_of_yet_another_cluster_does_not_name_it() -> None:
+async def test_the_id_of_a_third_cluster_is_refused() -> None:
     bench = bench_with("staging", expectedClusterID="id-of-test")
     await bench.look()
     assert (bench.status["phase"], bench.reason()) == ("Failed", "SnapshotOfAnotherCluster")
@@ -66,55 +66,60 @@ async def test_the_id_of_yet_another_cluster_does_not_name_it() -> None:
     assert ID in bench.status["message"]
 
 
-async def test_named_by_its_id_it_is_restored_and_the_job_knows_who_named_it() -> None:
+async def test_with_its_cluster_id_in_the_spec_it_is_restored() -> None:
     bench = bench_with("staging", expectedClusterID=ID)
     await bench.look()
     assert bench.stage == "Created"
-    told = orders(bench)
-    assert (told.expected_cluster_id, told.named_cluster_id) == (ID, ID)
-    assert not told.any_cluster_id
+    env = env_of(bench)
+    assert (env.expected_cluster_id, env.named_cluster_id) == (ID, ID)
+    assert not env.any_cluster_id
 
 
 async def test_the_backup_of_a_cluster_of_the_same_name_needs_no_id() -> None:
-    """A cluster that was deleted and made anew has another id than its own snapshots."""
+    """A cluster that was deleted and recreated has another id than its snapshots."""
     bench = bench_with("x")
     await bench.look()
-    told = orders(bench)
-    assert (told.expected_cluster_id, told.named_cluster_id) == (ID, "")
-    assert told.any_cluster_id
+    env = env_of(bench)
+    assert (env.expected_cluster_id, env.named_cluster_id) == (ID, "")
+    assert env.any_cluster_id
 
 
-# sentence: the spec of the restore into x, what the backup says, whether the job may ignore the id
+# sentence: the spec of the restore into x, the backup, whether the job may ignore the cluster id
 SOURCES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
     "a cluster of the same name": ({}, backup_of("x"), True),
-    "a cluster that the restore makes": ({"clusterTemplate": TEMPLATE}, backup_of("staging"), True),
-    "another one that is named": (
+    "a cluster that the restore creates": (
+        {"clusterTemplate": TEMPLATE},
+        backup_of("staging"),
+        True,
+    ),
+    "another cluster, with its id in the spec": (
         {"source": {"backup": "kept", "expectedClusterID": ID}},
         backup_of("staging"),
         False,
     ),
-    "another one whose id nobody wrote down, and that a person names": (
+    "another cluster of unknown id, with an id in the spec": (
         {"source": {"backup": "kept", "expectedClusterID": ID}},
         backup_of("staging", clusterID=""),
         False,
     ),
-    "another one with force": ({"force": True}, backup_of("staging"), False),
+    "another cluster with force": ({"force": True}, backup_of("staging"), False),
 }
 
 
-def found(spec: dict[str, Any], backup: dict[str, Any]) -> SnapshotSource | RestoreFailure:
+def source_of(spec: dict[str, Any], backup: dict[str, Any]) -> SnapshotSource | RestoreFailure:
     body = restore_object(**{"cluster": "x", "source": {"backup": "kept"}, **spec})
-    taken_from = gen.cluster("staging", backup={"schedule": "0 3 * * *", "target": STORE}).read()
-    read = OpenBaoBackup.from_object(backup)
-    return backup_source(OpenBaoRestore.from_object(body), read, taken_from)
+    origin = gen.cluster("staging", backup={"schedule": "0 3 * * *", "target": STORE}).read()
+    return backup_source(
+        OpenBaoRestore.from_object(body), OpenBaoBackup.from_object(backup), origin
+    )
 
 
 @pytest.mark.parametrize("sentence", SOURCES)
-def test_who_is_let_in(sentence: str) -> None:
+def test_allowed_sources(sentence: str) -> None:
     spec, backup, any_cluster_id = SOURCES[sentence]
-    assert gen.expect(SnapshotSource, found(spec, backup)).any_cluster_id is any_cluster_id
+    assert gen.expect(SnapshotSource, source_of(spec, backup)).any_cluster_id is any_cluster_id
 
 
-def test_a_backup_that_does_not_know_its_cluster_says_what_to_name() -> None:
-    refusal = gen.expect(RestoreFailure, found({}, backup_of("staging", clusterID="")))
+def test_without_a_known_cluster_id_the_message_says_what_to_set() -> None:
+    refusal = gen.expect(RestoreFailure, source_of({}, backup_of("staging", clusterID="")))
     assert "set spec.source.expectedClusterID to the id of that cluster" in refusal.message

@@ -1,4 +1,4 @@
-"""managers.restore.reconcile: the life of a restore, killed and started again at every write."""
+"""managers.restore.reconcile: the lifecycle of a restore, with a crash at every write."""
 
 import itertools
 from typing import Any
@@ -21,11 +21,11 @@ from tests import gen
 from tests.managers.restore.bench import CLUSTER, JOB_KEY, RESTORE, Bench, Killed, Mirror
 from tests.managers.restore.situations import UID
 
-MAKES_JOB = "create Job restore-monday"
+CREATES_JOB = "create Job restore-monday"
 
 
 async def finish(bench: Bench) -> None:
-    """Let the job send and the servers agree, and look until nothing is left to do."""
+    """Let the job send the snapshot, and reconcile until the restore is complete."""
     await bench.claim()
     await bench.report("Succeeded", message="done")
     for _ in range(3):
@@ -83,14 +83,14 @@ async def test_the_servers_are_restarted_only_when_all_have_the_data() -> None:
     await finish(bench)
     assert bench.stage == "Recovering"
     assert "have the data of the leader x-0: x-0" in bench.status["message"]
-    assert "restore" not in bench.cluster_status, "nothing asks for a restart yet"
+    assert "restore" not in bench.cluster_status, "no restart is requested yet"
     assert bench.lock is not None
     bench.servers.index = 7
     await bench.look()
     await _check_completed(bench)
 
 
-async def test_a_server_that_does_not_get_the_data_is_told_and_a_person_may_go_on() -> None:
+async def test_a_server_without_the_data_is_reported_and_a_user_can_resume() -> None:
     bench = await started()
     bench.servers.index = 6
     await finish(bench)
@@ -103,7 +103,7 @@ async def test_a_server_that_does_not_get_the_data_is_told_and_a_person_may_go_o
     await _check_completed(bench)
 
 
-async def test_deleted_while_the_data_spread_it_stays_until_all_have_them() -> None:
+async def test_a_restore_deleted_during_replication_stays_until_all_have_the_data() -> None:
     bench = await started()
     bench.servers.index = 6
     await finish(bench)
@@ -115,39 +115,39 @@ async def test_deleted_while_the_data_spread_it_stays_until_all_have_them() -> N
     assert bench.lock is None
 
 
-async def lived(kill: "tuple[str, int] | None") -> Bench:
-    """Live a whole life; `kill` says before or after which write the process dies once."""
+async def completed(kill: "tuple[str, int] | None") -> Bench:
+    """Run a whole restore. `kill`: before or after which write the process is killed once."""
     bench = Bench()
     if kill is not None:
         setattr(bench.api, f"kill_{kill[0]}", kill[1])
-    played = False
+    reported = False
     for _ in range(12):
         try:
             await bench.look()
         except Killed:
             continue
-        if bench.stage == "Created" and not played:
-            played = True
+        if bench.stage == "Created" and not reported:
+            reported = True
             await bench.claim()
             await bench.report("Succeeded")
     return bench
 
 
-async def test_killed_at_any_write_it_ends_as_if_it_had_not_been() -> None:
-    whole = await lived(None)
-    count = len(whole.api.writes)
+async def test_a_crash_at_any_write_does_not_change_the_result() -> None:
+    uninterrupted = await completed(None)
+    count = len(uninterrupted.api.writes)
     assert count > 10
     for kill in itertools.product(("before", "after"), range(1, count + 1)):
-        bench = await lived(kill)
+        bench = await completed(kill)
         assert bench.status.get("phase") == "Completed", (kill, bench.status)
         assert bench.lock is None, kill
-        assert bench.api.writes.count(MAKES_JOB) <= 2, kill
+        assert bench.api.writes.count(CREATES_JOB) <= 2, kill
         assert len(bench.api.of(JOB)) == 1, kill
-        told = {key: value for key, value in bench.status.items() if key != "conditions"}
-        assert told.keys() == whole.status.keys() - {"conditions"}, kill
+        fields = bench.status.keys() - {"conditions"}
+        assert fields == uninterrupted.status.keys() - {"conditions"}, kill
 
 
-async def test_killed_before_the_claim_it_failed_and_nothing_is_known_to_be_touched() -> None:
+async def test_a_job_that_ends_before_the_claim_fails_the_restore() -> None:
     bench = await started()
     bench.end_job("Failed")
     await bench.look()
@@ -156,7 +156,7 @@ async def test_killed_before_the_claim_it_failed_and_nothing_is_known_to_be_touc
     assert bench.lock is None
 
 
-async def test_killed_after_the_claim_it_is_unknown_and_no_second_job_is_made() -> None:
+async def test_a_job_that_ends_after_the_claim_leaves_the_restore_unknown() -> None:
     bench = await started()
     await bench.claim()
     bench.end_job("Failed")
@@ -164,8 +164,8 @@ async def test_killed_after_the_claim_it_is_unknown_and_no_second_job_is_made() 
     await bench.look()
     assert isinstance(await bench.look(), Blocked)
     assert (bench.status["phase"], bench.reason()) == ("Unknown", "RestoreExecutionUnknown")
-    assert bench.api.writes.count(MAKES_JOB) == 1
-    assert bench.lock is not None, "it keeps the lock until a person decides"
+    assert bench.api.writes.count(CREATES_JOB) == 1
+    assert bench.lock is not None, "it keeps the lock until a user decides"
     assert f"{UID}/Resume" in bench.status["message"]
 
 
@@ -178,7 +178,7 @@ async def unknown() -> Bench:
     return bench
 
 
-async def test_a_person_resumes_it() -> None:
+async def test_a_user_resumes_it() -> None:
     bench = await unknown()
     bench.annotate(**{labels.RESTORE_ACKNOWLEDGE: f"{UID}/Resume"})
     await bench.look()
@@ -189,7 +189,7 @@ async def test_a_person_resumes_it() -> None:
     assert bench.lock is None
 
 
-async def test_a_person_gives_it_up() -> None:
+async def test_a_user_abandons_it() -> None:
     bench = await unknown()
     bench.annotate(**{labels.RESTORE_ACKNOWLEDGE: f"{UID}/Abandon"})
     await bench.look()
@@ -200,7 +200,7 @@ async def test_a_person_gives_it_up() -> None:
 
 
 @pytest.mark.parametrize("word", ["other/Resume", f"{UID}/resume", "Resume", f"{UID}/"])
-async def test_another_word_decides_nothing_and_is_told(word: str) -> None:
+async def test_an_invalid_annotation_decides_nothing_and_is_reported(word: str) -> None:
     bench = await unknown()
     bench.annotate(**{labels.RESTORE_ACKNOWLEDGE: word})
     await bench.look()
@@ -208,7 +208,7 @@ async def test_another_word_decides_nothing_and_is_told(word: str) -> None:
     assert f"{labels.RESTORE_ACKNOWLEDGE}: {word} is not valid" in bench.status["message"]
 
 
-async def test_the_late_word_of_the_job_is_believed() -> None:
+async def test_a_late_report_of_the_job_is_accepted() -> None:
     bench = await started()
     await bench.claim()
     bench.end_job("Complete")
@@ -219,13 +219,13 @@ async def test_the_late_word_of_the_job_is_believed() -> None:
     assert bench.status["phase"] == "Completed"
 
 
-async def test_a_claim_and_the_end_of_the_run_exclude_each_other() -> None:
-    """The operator saw no claim and wants to end the run; the job claims in between."""
+async def test_a_claim_and_the_end_of_the_restore_exclude_each_other() -> None:
+    """The operator read no claim and decides to end the restore; the job claims in between."""
     bench = await started()
     bench.end_job("Failed")
     bench.api.meanwhile = bench.claim
     assert isinstance(await bench.look(), Wait)
-    assert (bench.status["phase"], bench.stage) == ("Running", "Created"), "the decision is void"
+    assert (bench.status["phase"], bench.stage) == ("Running", "Created"), "the write conflicts"
     await bench.look()
     assert bench.status["phase"] == "Unknown"
 
@@ -270,7 +270,7 @@ async def test_it_waits_for_the_lock_and_names_its_holder() -> None:
     assert bench.stage == "Created"
 
 
-async def test_it_overrides_the_lock_and_says_so() -> None:
+async def test_it_overrides_the_lock_and_reports_that() -> None:
     bench = Bench(force=True, overrideOperationLock=True)
     await hold(bench, BACKUP)
     await bench.look()
@@ -279,7 +279,7 @@ async def test_it_overrides_the_lock_and_says_so() -> None:
     assert gen.present(bench.lock)["holder"] == "openbaorestore/monday"
 
 
-async def test_a_second_restore_never_steals_from_the_first() -> None:
+async def test_a_second_restore_never_overrides_the_lock_of_the_first() -> None:
     bench = Bench(force=True, overrideOperationLock=True)
     await hold(bench, LockRequest("Restore", "openbaorestore/tuesday"))
     assert gen.expect(Wait, await bench.look()).reason == "OperationLockBlocked"
@@ -297,12 +297,12 @@ async def deleted(bench: Bench) -> Any:
         try:
             outcome = await bench.look()
         except Superseded:
-            # The object changed under the finalizer: again.
+            # The object changed while the finalizer was removed: try again.
             continue
     return outcome
 
 
-async def test_a_deleted_restore_gives_the_lock_back() -> None:
+async def test_a_deleted_restore_releases_the_lock() -> None:
     bench = await started()
     await deleted(bench)
     assert bench.live["metadata"]["finalizers"] == []
@@ -310,7 +310,7 @@ async def test_a_deleted_restore_gives_the_lock_back() -> None:
     assert bench.status["phase"] == "Failed", "from now on its job may not claim"
 
 
-async def test_while_it_sends_it_stays() -> None:
+async def test_a_deleted_restore_stays_while_its_job_sends() -> None:
     bench = await started()
     await bench.claim()
     assert isinstance(await deleted(bench), Wait)
@@ -327,7 +327,7 @@ async def test_an_uninitialized_cluster_fails_without_force() -> None:
     assert bench.lock is None
 
 
-async def test_no_login_fails_and_frees_the_lock() -> None:
+async def test_a_missing_login_fails_and_releases_the_lock() -> None:
     bench = Bench()
     bench.executors.answer = Blocked("AuthenticationRequired", "no role")
     await bench.look()
@@ -335,7 +335,7 @@ async def test_no_login_fails_and_frees_the_lock() -> None:
     assert bench.lock is None
 
 
-async def test_a_reason_of_elsewhere_becomes_one_of_a_restore() -> None:
+async def test_another_reason_is_mapped_to_a_reason_of_a_restore() -> None:
     bench = Bench()
     bench.executors.answer = Wait("ImageRegistryUnavailable", "no answer", 3.0)
     assert isinstance(await bench.look(), Wait)
@@ -347,11 +347,11 @@ async def test_a_reason_of_elsewhere_becomes_one_of_a_restore() -> None:
 
 def env_of(bench: Bench) -> RestoreEnv:
     container = gen.present(bench.job)["spec"]["template"]["spec"]["containers"][0]
-    given = {one["name"]: one["value"] for one in container["env"] if "value" in one}
-    return RestoreEnv.from_environment(given)
+    environment = {entry["name"]: entry["value"] for entry in container["env"] if "value" in entry}
+    return RestoreEnv.from_environment(environment)
 
 
-async def test_the_orders_of_the_job() -> None:
+async def test_the_environment_of_the_job() -> None:
     bench = Bench(jwtAuthRole="mine", source={
         "target": {"provider": "s3", "endpoint": "https://s3.example.com", "bucket": "b"},
         "key": "a/b.snap", "expectedDigest": "sha256:" + "1" * 64, "expectedSize": 7,

@@ -1,4 +1,4 @@
-"""managers.restore.server_recovery: what is seen of servers, and what it means."""
+"""managers.restore.server_recovery: the verdict for each observed state of the servers."""
 
 from dataclasses import replace
 
@@ -32,18 +32,18 @@ def with_server(position: int, **changes: object) -> ServersSeen:
 
 
 CASES = {
-    "all is well": (FINE, "Verified"),
+    "all servers match the spec": (FINE, "Verified"),
     "one was not restarted": (with_server(1, restarted=False), "Restarting"),
-    "one is away": (with_server(1, present=False, ready=False, health=None), "Restarting"),
-    "one is sealed, as at its start": (with_server(1, ready=False, health=SEALED), "Restarting"),
+    "one is missing": (with_server(1, present=False, ready=False, health=None), "Restarting"),
+    "one is still sealed": (with_server(1, ready=False, health=SEALED), "Restarting"),
     "all are sealed": (
         replace(FINE, servers=[replace(one, ready=False, health=SEALED) for one in SERVERS]),
         "Sealed",
     ),
     "one does not answer": (with_server(2, health=None), "Leaderless"),
-    "two lead": (with_server(2, health=LEADS), "Leaderless"),
-    "nobody leads": (with_server(0, health=FOLLOWS), "Leaderless"),
-    "one does not know who leads": (with_server(2, led=False), "Leaderless"),
+    "two leaders": (with_server(2, health=LEADS), "Leaderless"),
+    "no leader": (with_server(0, health=FOLLOWS), "Leaderless"),
+    "one does not know the leader": (with_server(2, led=False), "Leaderless"),
     "one is of another cluster": (
         with_server(2, health=FOLLOWS.model_copy(update={"cluster_id": "other"})),
         "Leaderless",
@@ -55,7 +55,7 @@ CASES = {
         replace(FINE, members=(*MEMBERS[:2], Member(node_id="c-2"))),
         "Astray",
     ),
-    "there is one too many": (
+    "there is an additional member": (
         replace(FINE, members=(*MEMBERS, Member(node_id="c-9", voter=True))),
         "Astray",
     ),
@@ -63,37 +63,37 @@ CASES = {
 
 
 @pytest.mark.parametrize("what", CASES)
-def test_what_is_seen_has_its_meaning(what: str) -> None:
-    seen, state = CASES[what]
-    found = judge(seen, fresh=False)
-    assert found.state == state, found.message
-    assert found.message
+def test_judge(what: str) -> None:
+    observed, state = CASES[what]
+    verdict = judge(observed, fresh=False)
+    assert verdict.state == state, verdict.message
+    assert verdict.message
 
 
-def test_of_a_fresh_cluster_nobody_asks_for_the_members() -> None:
-    seen = replace(FINE, members=None, refused="403: the role is of another cluster")
-    assert judge(seen, fresh=True).state == "Verified"
+def test_the_members_of_a_fresh_cluster_are_not_checked() -> None:
+    observed = replace(FINE, members=None, refused="403: the role is of another cluster")
+    assert judge(observed, fresh=True).state == "Verified"
 
 
-def test_who_is_missing_is_told_by_name() -> None:
-    told = judge(replace(FINE, members=MEMBERS[:2]), fresh=False).message
-    assert "c-0, c-1 as members" in told
-    assert "requires c-0, c-1, c-2" in told
+def test_the_message_names_the_missing_member() -> None:
+    message = judge(replace(FINE, members=MEMBERS[:2]), fresh=False).message
+    assert "c-0, c-1 as members" in message
+    assert "requires c-0, c-1, c-2" in message
 
 
 def copies(*indexes: int | None, leader: str = "c-0", reached: int | None = 9) -> CopiesSeen:
-    found = [CopySeen(name, index=index) for name, index in zip(NAMES, indexes, strict=True)]
-    return CopiesSeen(found, leader, reached)
+    servers = [CopySeen(name, index=index) for name, index in zip(NAMES, indexes, strict=True)]
+    return CopiesSeen(servers, leader, reached)
 
 
 COPIES = {
-    "all are as far as the leader was": (copies(9, 9, 9), "Spread"),
-    "the others went on meanwhile": (copies(11, 10, 9), "Spread"),
-    "one has the data before": (copies(9, 8, 9), "Spreading"),
+    "all have the index of the leader": (copies(9, 9, 9), "Spread"),
+    "some have a higher index": (copies(11, 10, 9), "Spread"),
+    "one has the old data": (copies(9, 8, 9), "Spreading"),
     "one does not answer": (copies(9, 9, None), "Spreading"),
-    "nobody leads": (copies(9, 9, 9, leader="", reached=None), "Spreading"),
-    "the leader does not say how far it is": (copies(9, 9, 9, reached=None), "Spreading"),
-    "one is sealed, and may have the data before": (
+    "no leader": (copies(9, 9, 9, leader="", reached=None), "Spreading"),
+    "the index of the leader is unknown": (copies(9, 9, 9, reached=None), "Spreading"),
+    "one is sealed, and may have the old data": (
         CopiesSeen([CopySeen("c-0", index=9), CopySeen("c-1", sealed=True)], "c-0", 9),
         "Spreading",
     ),
@@ -102,11 +102,11 @@ COPIES = {
 
 
 @pytest.mark.parametrize("what", COPIES)
-def test_how_far_the_data_are_has_its_meaning(what: str) -> None:
-    seen, state = COPIES[what]
-    assert judge_copies(seen).state == state
+def test_judge_copies(what: str) -> None:
+    observed, state = COPIES[what]
+    assert judge_copies(observed).state == state
 
 
-def test_who_has_not_got_the_data_is_told_by_name() -> None:
-    told = judge_copies(copies(9, 8, None)).message
-    assert told == "waits until these servers have the data of the leader c-0: c-1, c-2"
+def test_the_message_names_the_servers_without_the_data() -> None:
+    message = judge_copies(copies(9, 8, None)).message
+    assert message == "waits until these servers have the data of the leader c-0: c-1, c-2"

@@ -1,4 +1,4 @@
-"""The table of a restore: each row by an example, and what must never happen by all of them."""
+"""The state machine of a restore: an example for each transition, and invariants over all."""
 
 import itertools
 from dataclasses import replace
@@ -42,14 +42,14 @@ def shown(decision: RestoreDecision) -> str:
 
 
 @pytest.mark.parametrize(("situation", "expected"), CASES.values(), ids=CASES.keys())
-def test_each_situation_has_its_row(situation: RestoreFacts, expected: str) -> None:
+def test_transition(situation: RestoreFacts, expected: str) -> None:
     assert shown(decide(situation)) == expected
 
 
-def test_every_row_decides_in_some_example() -> None:
-    """A row that no example reaches is a row that nobody needs, or that nobody tried."""
+def test_every_transition_has_an_example() -> None:
+    """A transition without an example is not needed, or not tested."""
     used = [decide(case.facts).row for case in CASES.values()]
-    # Rows that only repeat the guard of another place, and those of a place that is passed through.
+    # Transitions that repeat a guard in another state, and those of states that do not last.
     ended = at("TerminalObserved")
     more = [
         facts(at("Committed"), replace(LOCKED, uid="x")),
@@ -79,7 +79,7 @@ STAGES = ("Prepared", "Committed", "Created", "TerminalObserved", "Recovering", 
 
 
 def crossed() -> "list[RestoreFacts]":
-    """Every stage with every lock, job, claim, word of the job and answer of a person."""
+    """Return every stage with every lock, job, claim, report and answer of a user."""
     claims: tuple[dict[str, Any], ...] = ({}, {"submissionClaim": CLAIM})
     reports: tuple[dict[str, Any], ...] = (
         {},
@@ -89,25 +89,25 @@ def crossed() -> "list[RestoreFacts]":
     )
     return [
         facts(
-            at(stage, **claim, **said),
+            at(stage, **claim, **reported),
             replace(READY, lock=lock),
             job=job,
             job_queried=True,
             answer=answer,
         )
-        for stage, lock, job, claim, said, answer in itertools.product(
+        for stage, lock, job, claim, reported, answer in itertools.product(
             STAGES, LOCKS, JOBS, claims, reports, (None, "Resume", "Abandon")
         )
     ]
 
 
 @pytest.mark.parametrize("deleting", [False, True])
-def test_there_is_a_row_for_everything(deleting: bool) -> None:
+def test_every_situation_has_a_transition(deleting: bool) -> None:
     for situation in (*ALL, *crossed()):
         assert decide(situation, deleting=deleting).row.at == state_of(situation)
 
 
-def test_after_a_claim_nothing_makes_a_job_and_nothing_silent_is_called_failed() -> None:
+def test_after_a_claim_no_job_is_created_and_no_missing_report_means_failed() -> None:
     for situation in crossed():
         if not situation.claimed or state_of(situation) not in ("Created", "Unknown"):
             continue
@@ -117,7 +117,7 @@ def test_after_a_claim_nothing_makes_a_job_and_nothing_silent_is_called_failed()
             assert decision.row.to in (None, "Unknown"), decision
 
 
-def test_a_job_is_made_in_one_place_only() -> None:
+def test_only_one_state_creates_a_job() -> None:
     makers = {row.at for row in (*TABLE, *DELETION_TABLE) if row.action == "make-job"}
     assert makers == {"Committed"}
 
@@ -130,8 +130,10 @@ DELETED = {
     "new": Case(facts({}, READY), ""),
     "holds the lock": Case(facts(VALIDATING), "release"),
     "no claim": Case(facts(at("Created"), job=RUNS, job_queried=True), "-> End"),
-    "sends": Case(facts(at("Created", submissionClaim=CLAIM), job=RUNS, job_queried=True), ""),
-    "sent, nobody knows": Case(
+    "the job sends": Case(
+        facts(at("Created", submissionClaim=CLAIM), job=RUNS, job_queried=True), ""
+    ),
+    "sent, and no report": Case(
         facts(at("Created", submissionClaim=CLAIM), job=FAILED, job_queried=True), "-> Unknown"
     ),
     "unknown": Case(facts(at("Unknown")), "release"),
@@ -142,9 +144,11 @@ DELETED = {
     "recovering, and all have the data": Case(
         facts(at("Recovering"), recovery=seen("Spread")), "mark-target"
     ),
-    "not all have it": Case(facts(at("TerminalObserved"), recovery=seen("Spreading")), ""),
-    "one will never have it": Case(facts(LATE, recovery=seen("Spreading")), "release"),
-    "nobody waits for it": Case(
+    "not all have the data yet": Case(
+        facts(at("TerminalObserved"), recovery=seen("Spreading")), ""
+    ),
+    "one does not get the data in time": Case(facts(LATE, recovery=seen("Spreading")), "release"),
+    "abandoned": Case(
         facts(at("Recovering"), recovery=seen("Spreading"), answer="Abandon"), "release"
     ),
     "ended": Case(facts({"phase": "Failed"}, READY), ""),
@@ -152,12 +156,12 @@ DELETED = {
 
 
 @pytest.mark.parametrize(("situation", "expected"), DELETED.values(), ids=DELETED.keys())
-def test_what_a_deleted_restore_lets_go_of(situation: RestoreFacts, expected: str) -> None:
+def test_what_a_deleted_restore_releases(situation: RestoreFacts, expected: str) -> None:
     row = decide(situation, deleting=True).row
     assert " ".join(filter(None, (row.action, row.to and f"-> {row.to}"))) == expected
 
 
-def test_an_act_that_is_refused_for_good_ends_the_restore() -> None:
+def test_a_rejected_action_ends_the_restore() -> None:
     decision = refused(facts(at("Committed")), RestoreFailure("JobRefused", "no Jobs here"))
     assert (decision.row.to, decision.reason, decision.message) == (
         "End",
@@ -166,6 +170,6 @@ def test_an_act_that_is_refused_for_good_ends_the_restore() -> None:
     )
 
 
-def test_who_waits_for_a_lock_is_told_whose_it_is() -> None:
+def test_the_message_names_the_holder_of_the_lock() -> None:
     decision = decide(facts(VALIDATING, replace(READY, lock=BACKUP)))
     assert "Backup of openbaobackup/nightly (job x)" in decision.message
