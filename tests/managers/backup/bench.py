@@ -1,4 +1,4 @@
-"""One operator in memory that takes backups: caches that a test refreshes, Jobs that it ends."""
+"""One operator in memory that takes backups; the test refreshes the caches and ends the Jobs."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ SNAPSHOT = {
 
 
 def cluster(schedule: str = "0 3 * * *", **backup: Any) -> gen.Cluster:
-    """A cluster that runs and wants backups."""
-    wish = {"schedule": schedule, "target": STORE, **backup}
-    made = gen.cluster(backup=wish).self_init(login=True).initialized()
-    return made.marked(labels={"tier": "prod"})
+    """Return an initialized cluster with spec.backup."""
+    spec = {"schedule": schedule, "target": STORE, **backup}
+    initialized = gen.cluster(backup=spec).self_init(login=True).initialized()
+    return initialized.marked(labels={"tier": "prod"})
 
 
 def by_hand(name: str = "by-hand", **metadata: Any) -> Object:
-    """A backup that a person asks for."""
+    """Return a backup that a user requests."""
     return {
         "apiVersion": BACKUPS.api_version,
         "kind": BACKUPS.kind,
@@ -66,14 +66,14 @@ def by_hand(name: str = "by-hand", **metadata: Any) -> Object:
 
 
 def scheduled(moment: datetime) -> Object:
-    """A backup that the schedule made."""
-    made = backup_request.for_schedule(gen.NAMESPACE, "x", moment)
-    made["metadata"] |= {"uid": f"uid-{made['metadata']['name']}", "generation": 1}
-    return made
+    """Return a backup of the schedule."""
+    backup = backup_request.for_schedule(gen.NAMESPACE, "x", moment)
+    backup["metadata"] |= {"uid": f"uid-{backup['metadata']['name']}", "generation": 1}
+    return backup
 
 
 def restore(name: str = "monday", phase: str = "Validating", **spec: Any) -> Object:
-    """A restore into the cluster."""
+    """Return a restore into the cluster."""
     return {
         "apiVersion": API_VERSION,
         "kind": RESTORE_KIND,
@@ -84,7 +84,7 @@ def restore(name: str = "monday", phase: str = "Validating", **spec: Any) -> Obj
 
 
 class Bench:
-    """The world and one process; `restart` gives the next process, which remembers nothing."""
+    """The API server and one process; `restart` starts a new process, without state in memory."""
 
     def __init__(
         self, of: gen.Cluster | None = None, *backups: Object, api: FakeApi | None = None
@@ -100,38 +100,38 @@ class Bench:
         return self.outside.clock
 
     def restart(self) -> None:
-        """Begin anew: a crash ends everything that was not written."""
+        """Start a new process, as after a crash."""
         self.caches = {kind: StillInformer(kind) for kind in (CLUSTERS, BACKUPS, RESTORES)}
-        self.sight = BackupCaches(*self.caches.values())
+        self.backup_caches = BackupCaches(*self.caches.values())
         locks = OperationLocks(self.api, self.caches[CLUSTERS], self.clock)
-        self.hands = BackupDependencies(
+        self.dependencies = BackupDependencies(
             self.api, locks, Jobs(self.api), self.outside.events, self.clock
         )
         self.metrics = Metrics()
         counters = BackupMetrics(self.metrics, self.caches[CLUSTERS])
-        self.reconcile = BackupReconciler(self.sight, self.hands, self.executors)
-        self.plan = ScheduleReconciler(self.sight, self.hands, counters)
+        self.reconcile = BackupReconciler(self.backup_caches, self.dependencies, self.executors)
+        self.plan = ScheduleReconciler(self.backup_caches, self.dependencies, counters)
         self.sync()
 
     def sync(self) -> None:
-        """Let the caches hold what the server does."""
+        """Refresh the caches from the API server."""
         for kind, cache in self.caches.items():
-            # A list that is older than what was written is believed in nothing that is not there.
+            # In an older list the absence of an object would be ignored.
             cache._version = next(self.api._versions)
             cache.says(*copy.deepcopy(self.api.of(kind)))
 
     async def run(self, name: str = "by-hand") -> Outcome:
-        """One pass of an OpenBaoBackup with fresh caches."""
+        """Run one pass of an OpenBaoBackup with fresh caches."""
         self.sync()
         return await self.reconcile(ObjectKey(gen.NAMESPACE, name))
 
     async def tick(self) -> Outcome:
-        """One pass of the cluster with fresh caches."""
+        """Run one pass of the cluster with fresh caches."""
         self.sync()
         return await self.plan(KEY)
 
     async def settle(self) -> None:
-        """Passes of everything until none of them writes."""
+        """Run passes of the cluster and all backups until none of them writes."""
         for _ in range(10):
             self.api.calls.clear()
             await self.tick()
@@ -139,28 +139,28 @@ class Bench:
                 await self.run(name)
             if not self.writes():
                 return
-        raise AssertionError("it never comes to rest")
+        raise AssertionError("the passes never stop writing")
 
     def writes(self) -> list[str]:
-        """The writes since the last question."""
+        """Return the writes since the calls were cleared."""
         return [call for call in self.api.asked if not call.startswith(("get ", "peek "))]
 
-    # --- the world ------------------------------------------------------------------------------
+    # --- the API server -------------------------------------------------------------------------
 
     def object(self, resource: Resource, name: str) -> Object:
         return self.api.objects[(resource, ObjectKey(gen.NAMESPACE, name))]
 
     def change(self, resource: Resource, name: str, **parts: Any) -> None:
-        """Somebody else writes whole parts of an object."""
+        """Replace parts of an object, as another writer."""
         changed = {**copy.deepcopy(self.object(resource, name)), **parts}
         self.api.holding((resource, changed))
 
     def names(self) -> list[str]:
-        return sorted(key_of(one).name for one in self.api.of(BACKUPS))
+        return sorted(key_of(backup).name for backup in self.api.of(BACKUPS))
 
     def status(self, name: str = "by-hand") -> Object:
-        found: Object = self.object(BACKUPS, name).get("status") or {}
-        return found
+        status: Object = self.object(BACKUPS, name).get("status") or {}
+        return status
 
     def phase(self, name: str = "by-hand") -> tuple[str, str]:
         status = self.status(name)
@@ -169,8 +169,8 @@ class Bench:
     @property
     def record(self) -> Object:
         """status.backup of the cluster."""
-        found: Object = self.object(CLUSTERS, "x").get("status", {}).get("backup", {})
-        return found
+        record: Object = self.object(CLUSTERS, "x").get("status", {}).get("backup", {})
+        return record
 
     @property
     def holder(self) -> str:
@@ -179,31 +179,31 @@ class Bench:
 
     @property
     def jobs(self) -> list[str]:
-        return sorted(key_of(one).name for one in self.api.of(JOB))
+        return sorted(key_of(job).name for job in self.api.of(JOB))
 
     def report(self, name: str = "by-hand", outcome: str = "Succeeded", **more: Any) -> None:
-        """The job says how it ended; the Job itself is still Active."""
+        """Write a report, as the Job does; the Job is still Active."""
         status = self.status(name)
-        said = {
+        report = {
             "jobUID": status.get("jobUID", ""),
             "outcome": outcome,
             "finishedAt": self.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
             **({"snapshot": SNAPSHOT, "seconds": 1.5} if outcome == "Succeeded" else {}),
             **more,
         }
-        self.change(BACKUPS, name, status={**status, "report": said})
+        self.change(BACKUPS, name, status={**status, "report": report})
 
     def end_job(self, name: str, condition: str, reason: str = "") -> None:
-        """Kubernetes says how a Job ended."""
-        told = {"type": condition, "status": "True", "reason": reason, "message": "said so"}
-        self.change(JOB, name, status={"conditions": [told]})
+        """Set the condition of a Job that has ended."""
+        ended = {"type": condition, "status": "True", "reason": reason, "message": "it ended"}
+        self.change(JOB, name, status={"conditions": [ended]})
 
-    def told_metrics(self) -> str:
-        """What a scrape reads."""
+    def scrape(self) -> str:
+        """Return the metrics as text."""
         return generate_latest(self.metrics.registry).decode()
 
     def delete(self, resource: Resource, name: str) -> None:
-        """An object is gone."""
+        """Delete an object."""
         del self.api.objects[(resource, ObjectKey(gen.NAMESPACE, name))]
 
     def uid(self, resource: Resource, name: str) -> str:

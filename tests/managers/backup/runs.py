@@ -1,4 +1,4 @@
-"""Runs of backups, as their status tells of them."""
+"""Finished and running backups."""
 
 from datetime import timedelta
 from typing import Any
@@ -11,10 +11,10 @@ from tests.managers.backup.bench import Bench, by_hand
 
 
 def ended(name: str, phase: str = "Completed", minute: int = 0, **status: Any) -> Object:
-    """A backup of the operator that ended, counted already unless said otherwise."""
+    """Return a backup of the operator that ended and is counted, unless `status` overrides it."""
     moment = NOW + timedelta(minutes=minute)
-    made = by_hand(name, labels={labels.MANAGED_BY: labels.OPERATOR})
-    made["status"] = {
+    backup = by_hand(name, labels={labels.MANAGED_BY: labels.OPERATOR})
+    backup["status"] = {
         "phase": phase,
         "reason": "BackupCompleted" if phase == "Completed" else "StorageFailed",
         "message": "why",
@@ -25,7 +25,7 @@ def ended(name: str, phase: str = "Completed", minute: int = 0, **status: Any) -
         "counted": True,
         **status,
     }
-    return made
+    return backup
 
 
 async def running(bench: Bench | None = None) -> Bench:

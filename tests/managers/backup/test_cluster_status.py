@@ -1,4 +1,4 @@
-"""managers.backup.schedule: each end is counted once, and history goes."""
+"""managers.backup.schedule: each backup is counted once, and old ones are deleted."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ from tests.managers.backup.runs import ended
 
 
 def fresh(name: str, phase: str = "Completed", minute: int = 0, **status: Any) -> Object:
-    """One whose end is not counted."""
-    made = ended(name, phase, minute, **status)
-    del made["status"]["counted"]
-    return made
+    """Return a finished backup that is not counted."""
+    backup = ended(name, phase, minute, **status)
+    del backup["status"]["counted"]
+    return backup
 
 
 class TestCounting:
-    async def test_a_success_is_told_whole(self) -> None:
+    async def test_a_success_is_recorded(self) -> None:
         bench = Bench(None, by_hand())
         await bench.run()
         bench.report(seconds=2.25, deleted=3)
@@ -34,7 +34,7 @@ class TestCounting:
         assert (record["successfulBackups"], record["consecutiveFailures"]) == (1, 0)
         assert record["lastCounted"] == "uid-by-hand"
 
-    async def test_a_failure_a_hundred_times_is_one(self) -> None:
+    async def test_a_failure_is_counted_once_in_a_hundred_passes(self) -> None:
         bench = Bench(None, fresh("a", "Failed"))
         for _ in range(100):
             await bench.tick()
@@ -43,25 +43,25 @@ class TestCounting:
         assert bench.record["lastFailureMessage"] == "why"
         assert bench.record["lastFailureTime"] == "2030-01-01T00:00:02Z"
 
-    async def test_an_unknown_end_is_no_success(self) -> None:
+    async def test_an_unknown_outcome_is_not_a_success(self) -> None:
         bench = Bench(None, fresh("a", "Unknown"))
         await bench.tick()
         assert bench.record["consecutiveFailures"] == 1
         assert "lastBackupTime" not in bench.record
 
-    async def test_a_success_ends_the_failures_and_their_words(self) -> None:
+    async def test_a_success_clears_the_failures(self) -> None:
         bench = Bench(None, fresh("a", "Failed", 1), fresh("b", "Failed", 2), fresh("c", minute=3))
         await bench.tick()
         assert bench.record["consecutiveFailures"] == 0
         assert not [field for field in bench.record if field.startswith("lastFailure")]
 
-    async def test_they_are_counted_in_the_order_in_which_they_ended(self) -> None:
+    async def test_they_are_counted_in_order_of_completion(self) -> None:
         bench = Bench(None, fresh("c", "Failed", 3), fresh("a", minute=2), fresh("b", "Failed", 1))
         await bench.tick()
         assert bench.record["consecutiveFailures"] == 1
         assert bench.record["successfulBackups"] == 1
 
-    async def test_one_that_was_counted_and_not_marked_is_marked(self) -> None:
+    async def test_a_backup_that_was_counted_but_not_marked_is_marked(self) -> None:
         bench = Bench(None, fresh("a", "Failed"))
         bench.api.refuse("patch OpenBaoBackup a", TransportError("cut"))
         with pytest.raises(TransportError):
@@ -71,14 +71,14 @@ class TestCounting:
         assert bench.record["consecutiveFailures"] == 1
         assert bench.status("a")["counted"] is True
 
-    async def test_what_belongs_to_an_upgrade_or_to_a_former_cluster_counts_not(self) -> None:
+    async def test_backups_before_upgrades_or_of_a_former_cluster_are_not_counted(self) -> None:
         before = fresh("a")
         before["spec"]["origin"] = "PreUpgrade"
         bench = Bench(None, before, fresh("b", "Failed", clusterUID="uid-before"))
         await bench.tick()
         assert "lastCounted" not in bench.record
 
-    async def test_the_part_of_the_tests_is_left_alone(self) -> None:
+    async def test_the_field_of_the_restore_tests_is_not_written(self) -> None:
         proof = {"restoreTest": {"lastSuccessTime": "2029-01-01T00:00:00Z"}}
         bench = Bench(cluster().having(backup=proof), fresh("a"))
         await bench.tick()
@@ -86,19 +86,19 @@ class TestCounting:
         assert "restoreTest" not in write.body["status"]["backup"]
         assert bench.record["restoreTest"] == proof["restoreTest"]
 
-    async def test_a_write_that_came_in_between_is_not_lost(self) -> None:
+    async def test_a_concurrent_write_is_not_lost(self) -> None:
         bench = Bench(None, fresh("a"))
         stale = status_error({"code": 409, "reason": "Conflict", "message": "modified"})
         bench.api.refuse("apply/status OpenBaoCluster x", stale)
         await bench.tick()
         assert bench.record["successfulBackups"] == 1
 
-    async def test_the_metrics_tell_each_end_once(self) -> None:
+    async def test_the_metrics_count_each_backup_once(self) -> None:
         bench = Bench(None, by_hand())
         await bench.run()
         bench.report(seconds=2.25, deleted=3)
         await bench.settle()
-        text = bench.told_metrics()
+        text = bench.scrape()
         for line in (
             'openbao_backup_success_total{name="x",namespace="ns"} 1.0',
             'openbao_backup_failure_total{name="x",namespace="ns"} 0.0',
@@ -111,12 +111,12 @@ class TestCounting:
         ):
             assert _number(line) in map(_number, text.splitlines())
 
-    async def test_the_series_go_with_their_cluster(self) -> None:
+    async def test_the_series_are_dropped_with_their_cluster(self) -> None:
         bench = Bench(None, fresh("a"))
         await bench.tick()
         bench.delete(CLUSTERS, "x")
         await bench.tick()
-        assert 'name="x"' not in bench.told_metrics()
+        assert 'name="x"' not in bench.scrape()
 
 
 def _number(line: str) -> tuple[str, float] | str:
@@ -133,20 +133,20 @@ class TestHistory:
         bad = [ended(f"bad-{n:03}", "Failed", 500 + n, key="") for n in range(FAILED_KEPT + 2)]
         return good + bad
 
-    async def test_the_oldest_go(self) -> None:
+    async def test_the_oldest_are_deleted(self) -> None:
         bench = Bench(None, *self.many())
         await bench.tick()
         gone = {one["metadata"]["name"] for one in self.many()} - set(bench.names())
         assert gone == {"good-000", "good-001", "bad-000", "bad-001"}
 
-    async def test_what_a_person_made_stays(self) -> None:
+    async def test_a_backup_of_a_user_is_kept(self) -> None:
         many = self.many()
         many[0]["metadata"]["labels"] = {}
         bench = Bench(None, *many)
         await bench.tick()
         assert "good-000" in bench.names()
 
-    async def test_what_is_proven_tested_or_restored_stays(self) -> None:
+    async def test_snapshots_in_use_are_kept(self) -> None:
         many = self.many()
         many[0]["status"]["proof"] = {"outcome": "Passed", "reason": "RestoreTestPassed"}
         many[1]["status"]["test"] = {
@@ -160,7 +160,7 @@ class TestHistory:
         await bench.tick()
         assert {"good-000", "good-001", "good-002"} <= set(bench.names())
 
-    async def test_as_many_stay_as_snapshots_do(self) -> None:
+    async def test_max_count_snapshots_are_kept(self) -> None:
         bench = Bench(cluster(retention={"maxCount": 100}), *self.many())
         await bench.tick()
         assert "good-000" in bench.names()

@@ -1,4 +1,4 @@
-"""managers.backup.condition: what a cluster says of its snapshots."""
+"""managers.backup.condition: the conditions of a cluster about its snapshots."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ BAD = {
     "lastFailureMessage": "the bucket is not there",
 }
 
-# what status.backup says, status and reason of BackupHealthy, a part of its message
+# status.backup, status and reason of BackupHealthy, a part of its message
 HEALTHY: tuple[tuple[dict[str, Any], str, str, str], ...] = (
     ({}, "Unknown", "NoBackupYet", "No snapshot has been attempted yet"),
     (
@@ -40,14 +40,14 @@ HEALTHY: tuple[tuple[dict[str, Any], str, str, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("said", "status", "reason", "part"), HEALTHY)
-def test_healthy(said: dict[str, Any], status: str, reason: str, part: str) -> None:
-    of = cluster().having(backup=said)
-    found = gen.present(backup_healthy(of.read()))
-    assert (found.status, found.reason) == (status, reason)
-    told = next(c for c in status_of(of, running(of)).conditions if c.type == "BackupHealthy")
-    assert (told.status, told.reason) == (status, reason)
-    assert part in told.message
+@pytest.mark.parametrize(("backup", "status", "reason", "part"), HEALTHY)
+def test_healthy(backup: dict[str, Any], status: str, reason: str, part: str) -> None:
+    of = cluster().having(backup=backup)
+    update = gen.present(backup_healthy(of.read()))
+    assert (update.status, update.reason) == (status, reason)
+    stored = next(c for c in status_of(of, running(of)).conditions if c.type == "BackupHealthy")
+    assert (stored.status, stored.reason) == (status, reason)
+    assert part in stored.message
 
 
 def test_backing_up_is_the_lock() -> None:
@@ -62,23 +62,23 @@ def test_backing_up_is_the_lock() -> None:
     assert other.status == "False"
 
 
-def test_who_asks_for_no_backups_is_told_nothing() -> None:
+def test_without_spec_backup_there_are_no_conditions() -> None:
     plain = gen.cluster().initialized().read()
     assert backing_up(plain) is None
     assert backup_healthy(plain) is None
 
 
-def test_people_are_told_when_it_fails_and_when_it_works_again() -> None:
+def test_a_failure_and_the_next_success_cause_events() -> None:
     first, good, bad = (
         status_of(of, running(of)).conditions
-        for of in (cluster().having(backup=said) for said in ({}, GOOD, BAD))
+        for of in (cluster().having(backup=backup) for backup in ({}, GOOD, BAD))
     )
 
-    def about(before: Any, after: Any) -> list[tuple[str, str]]:
+    def events(before: Any, after: Any) -> list[tuple[str, str]]:
         reasons = {"BackupFailed", "LastBackupSucceeded"}
         return [(n.kind, n.reason) for n in notes(before, after) if n.reason in reasons]
 
-    assert about(first, good) == []
-    assert about(good, bad) == [("Warning", "BackupFailed")]
-    assert about(bad, bad) == []
-    assert about(bad, good) == [("Normal", "LastBackupSucceeded")]
+    assert events(first, good) == []
+    assert events(good, bad) == [("Warning", "BackupFailed")]
+    assert events(bad, bad) == []
+    assert events(bad, good) == [("Normal", "LastBackupSucceeded")]

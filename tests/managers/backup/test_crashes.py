@@ -1,4 +1,4 @@
-"""managers.backup: an operator that dies at any write, and two that both believe they lead."""
+"""managers.backup: a crash at any write, and two processes that both assume leadership."""
 
 import pytest
 
@@ -14,11 +14,11 @@ NAME, JOB_NAME = "by-hand", "backup-by-hand"
 
 
 class Crash(BaseException):
-    """The process is gone."""
+    """The process was killed."""
 
 
 class Crashing(FakeApi):
-    """The process dies around its nth write: before it, or after it and before its answer."""
+    """Kills the process at its nth write: before it, or after it and before the response."""
 
     def __init__(self, nth: int, *, after: bool) -> None:
         super().__init__()
@@ -40,13 +40,13 @@ class Crashing(FakeApi):
 
 
 WRITES = 16
-"""All writes of a backup from its begin to its count; one more is none."""
+"""Number of writes of a backup, from its start until it is counted."""
 
 
 class TestCrashes:
     @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
     @pytest.mark.parametrize("nth", range(1, WRITES + 2))
-    async def test_whatever_write_was_the_last_one(self, nth: int, after: bool) -> None:
+    async def test_a_crash_around_any_write(self, nth: int, after: bool) -> None:
         api = Crashing(nth, after=after)
         bench = Bench(None, by_hand(), api=api)
         reported = False
@@ -62,9 +62,9 @@ class TestCrashes:
                 bench.report()
                 reported = True
         assert crashed is (nth <= WRITES)
-        assert [one["metadata"]["name"] for one in api.of(JOB)] == [JOB_NAME]
-        made = [call for call in api.calls if str(call) == f"create Job {JOB_NAME}"]
-        assert len(made) <= 2
+        assert [job["metadata"]["name"] for job in api.of(JOB)] == [JOB_NAME]
+        creates = [call for call in api.calls if str(call) == f"create Job {JOB_NAME}"]
+        assert len(creates) <= 2
         assert bench.phase() == ("Completed", "BackupCompleted")
         assert bench.record["successfulBackups"] == 1
         assert bench.status()["counted"] is True
@@ -72,22 +72,22 @@ class TestCrashes:
         assert bench.api.of(ROLE) == bench.api.of(ROLE_BINDING) == []
 
 
-async def test_two_leaders_make_one_job() -> None:
-    """The former one does not know yet that it is none, and believes in an older cache."""
+async def test_two_leaders_create_one_job() -> None:
+    """The former leader does not know yet that it lost the Lease, and has a stale cache."""
     bench = Bench(None, by_hand())
     former = bench.reconcile
     bench.restart()
     await bench.run()
-    made = bench.uid(JOB, JOB_NAME)
+    uid = bench.uid(JOB, JOB_NAME)
     await former(ObjectKey(gen.NAMESPACE, NAME))
-    assert (bench.uid(JOB, JOB_NAME), bench.status()["jobUID"]) == (made, made)
+    assert (bench.uid(JOB, JOB_NAME), bench.status()["jobUID"]) == (uid, uid)
 
 
 @pytest.mark.parametrize("prefix", ["", "another", "prod/prod"])
-async def test_a_target_that_changed_before_the_job_was_made_gives_it_another_key(
+async def test_a_target_that_changed_before_the_job_was_created_causes_a_new_key(
     prefix: str,
 ) -> None:
-    """The Job would refuse a key that is not below its prefix: the backup would end as Failed."""
+    """The Job would reject a key without its prefix, and the backup would fail."""
     bench = Bench(None, by_hand(), api=Crashing(2, after=True))
     with pytest.raises(Crash):
         await bench.run()

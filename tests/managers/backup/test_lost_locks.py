@@ -1,4 +1,4 @@
-"""managers.backup.lost_locks: a lock whose holder is gone is freed, and no other one."""
+"""managers.backup.lost_locks: only a lock whose holder no longer exists is released."""
 
 from typing import Any
 
@@ -19,30 +19,30 @@ LOST = {"backup": BACKUP, "restore": RESTORE}
 
 
 def locked(lock: Object, *backups: Object, **spec: Any) -> Bench:
-    """A cluster whose operation lock is held."""
+    """Return a cluster with this operation lock."""
     return Bench(cluster().wanting(**spec).having(operationLock=lock), *backups)
 
 
 def ended(name: str) -> Object:
-    """A backup that has ended and did not give the lock back."""
+    """Return a backup that has ended and did not release the lock."""
     return {**by_hand(name), "status": {"phase": "Failed", "counted": True}}
 
 
 def job(name: str) -> Object:
-    """A Job that runs."""
+    """Return a running Job."""
     metadata = {"name": name, "namespace": gen.NAMESPACE, "uid": "j"}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata}
 
 
 @pytest.mark.parametrize("run", LOST)
-async def test_the_lock_of_a_holder_that_is_gone_is_freed(run: str) -> None:
+async def test_the_lock_of_a_deleted_holder_is_released(run: str) -> None:
     bench = locked(LOST[run])
     await bench.tick()
     assert bench.holder == ""
 
 
 @pytest.mark.parametrize("run", LOST)
-async def test_only_once_its_job_has_ended(run: str) -> None:
+async def test_the_lock_is_released_only_after_the_job_ended(run: str) -> None:
     bench = locked(LOST[run])
     bench.api.holding((JOB, job(f"{run}-gone")))
     assert gen.expect(Done, await bench.tick()).recheck_after == 5.0
@@ -52,13 +52,13 @@ async def test_only_once_its_job_has_ended(run: str) -> None:
     assert bench.holder == ""
 
 
-async def test_of_a_backup_that_has_ended_too() -> None:
+async def test_the_lock_of_a_finished_backup_is_released() -> None:
     bench = locked(BACKUP, ended("gone"))
     await bench.tick()
     assert bench.holder == ""
 
 
-async def test_of_a_backup_that_is_at_work_it_stays() -> None:
+async def test_the_lock_of_a_running_backup_stays() -> None:
     bench = Bench(None, by_hand())
     await bench.run()
     await bench.tick()
@@ -66,8 +66,8 @@ async def test_of_a_backup_that_is_at_work_it_stays() -> None:
 
 
 @pytest.mark.parametrize("phase", ["Validating", "Running", "Unknown", "Completed", "Failed"])
-async def test_of_a_restore_that_is_there_it_stays_and_costs_no_request(phase: str) -> None:
-    """Its own reconciler gives it back, whatever phase it is in."""
+async def test_the_lock_of_an_existing_restore_stays_without_requests(phase: str) -> None:
+    """The restore reconciler releases the lock in every phase."""
     bench = locked(RESTORE)
     bench.api.holding((RESTORES, restore("gone", phase)))
     await bench.tick()
@@ -78,7 +78,7 @@ async def test_of_a_restore_that_is_there_it_stays_and_costs_no_request(phase: s
 
 
 @pytest.mark.parametrize("run", LOST)
-async def test_a_holder_that_the_cache_has_not_seen_yet_keeps_it(run: str) -> None:
+async def test_the_lock_of_a_holder_that_is_not_in_the_cache_yet_stays(run: str) -> None:
     bench = locked(LOST[run])
     bench.sync()
     bench.api.holding((BACKUPS, by_hand("gone")), (RESTORES, restore("gone")))
@@ -87,7 +87,7 @@ async def test_a_holder_that_the_cache_has_not_seen_yet_keeps_it(run: str) -> No
 
 
 @pytest.mark.parametrize("run", LOST)
-async def test_an_object_of_that_name_that_is_of_another_cluster_is_not_the_holder(
+async def test_an_object_of_another_cluster_is_not_the_holder(
     run: str,
 ) -> None:
     bench = locked(LOST[run])
@@ -97,13 +97,13 @@ async def test_an_object_of_that_name_that_is_of_another_cluster_is_not_the_hold
     assert bench.holder == ""
 
 
-async def test_that_of_an_upgrade_stays() -> None:
+async def test_the_lock_of_an_upgrade_stays() -> None:
     bench = locked(UPGRADE)
     await bench.tick()
     assert bench.holder == UPGRADE["holder"]
 
 
-async def test_when_nobody_knows_whether_the_holder_is_there_it_stays() -> None:
+async def test_the_lock_stays_while_the_holder_is_unknown() -> None:
     bench = locked(RESTORE)
     bench.api.refuse("get OpenBaoRestore gone", TransportError("cut"))
     with pytest.raises(TransportError):
@@ -113,7 +113,7 @@ async def test_when_nobody_knows_whether_the_holder_is_there_it_stays() -> None:
     assert bench.holder == ""
 
 
-async def test_under_a_pause_it_stays() -> None:
+async def test_the_lock_stays_during_a_pause() -> None:
     bench = locked(RESTORE, paused=True)
     await bench.tick()
     assert bench.holder == RESTORE["holder"]
@@ -123,7 +123,7 @@ async def test_under_a_pause_it_stays() -> None:
     assert bench.holder == ""
 
 
-async def test_a_person_is_told_what_a_restore_did_not_do_any_more() -> None:
+async def test_an_event_says_what_the_restore_did_not_do() -> None:
     bench = locked(RESTORE)
     await bench.settle()
     ((kind, reason, note),) = await bench.outside.told()
@@ -132,7 +132,7 @@ async def test_a_person_is_told_what_a_restore_did_not_do_any_more() -> None:
     assert "delete all its pods at once" in note
 
 
-async def test_nothing_is_told_of_a_lock_that_its_holder_gave_back_meanwhile() -> None:
+async def test_a_lock_that_its_holder_released_causes_no_event() -> None:
     bench = locked(RESTORE)
     bench.sync()
     status = {**bench.object(CLUSTERS, "x")["status"]}
@@ -142,8 +142,8 @@ async def test_nothing_is_told_of_a_lock_that_its_holder_gave_back_meanwhile() -
     assert await bench.outside.told() == []
 
 
-async def test_the_lock_of_a_successor_of_the_same_name_is_not_taken_away() -> None:
-    """The lock that was seen has gone, and a restore of that name took it anew."""
+async def test_the_lock_of_a_new_restore_of_the_same_name_stays() -> None:
+    """The lock in the cache was released, and another restore of that name took it."""
     bench = locked(RESTORE)
     bench.sync()
     status = {**bench.object(CLUSTERS, "x")["status"], "operationLock": {**RESTORE, "epoch": 4}}

@@ -1,4 +1,4 @@
-"""docs/backup.md prints the table of the code, its reasons and its metrics."""
+"""docs/backup.md lists the transitions, the reasons and the metrics of the code."""
 
 import re
 from pathlib import Path
@@ -36,13 +36,13 @@ def test_the_page_shows_every_reason() -> None:
     assert f"<!-- reasons -->\n{reasons()}\n<!-- end of reasons" in PAGE
 
 
-async def test_the_page_lists_what_a_scrape_shows() -> None:
+async def test_the_page_lists_all_metrics() -> None:
     bench = Bench(None, by_hand())
     await bench.run()
     bench.report(deleted=1)
     await bench.settle()
     shown = set()
-    for family in text_string_to_metric_families(bench.told_metrics()):
+    for family in text_string_to_metric_families(bench.scrape()):
         for sample in family.samples:
             if sample.name.startswith("openbao_"):
                 assert set(sample.labels) == {"namespace", "name"}
@@ -50,6 +50,6 @@ async def test_the_page_lists_what_a_scrape_shows() -> None:
     assert set(re.findall(r"^\| `(openbao_\w+)` \| (\w+) \|", PAGE, re.MULTILINE)) == shown
 
 
-def test_the_numbers_of_the_history_are_told() -> None:
+def test_the_page_states_the_limits_of_the_history() -> None:
     assert f"the newest {COMPLETED_KEPT} that completed stay" in PAGE
     assert f"up to {COMPLETED_MAX}) and the newest {FAILED_KEPT} that did not" in PAGE

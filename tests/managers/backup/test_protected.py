@@ -1,4 +1,4 @@
-"""managers.backup.job: which snapshots a job is told to keep, and what is said when not all fit."""
+"""managers.backup.job: the snapshots that a Job must keep, and the event if not all fit."""
 
 from typing import Any
 
@@ -28,19 +28,19 @@ def key_of(backup: Object) -> str:
 
 
 def elsewhere(name: str, **source: Any) -> tuple[Any, Object]:
-    """A restore into another cluster: it does not hold up the backups of this one."""
+    """Return a restore into another cluster, which does not block the backups of this one."""
     return RESTORES, restore(name, cluster="y", source=source)
 
 
 async def protected(bench: Bench) -> tuple[str, ...]:
-    """What the job of a new backup is told to keep."""
+    """Return the keys that the Job of a new backup must keep."""
     await bench.run()
     (container,) = bench.object(JOB, "backup-by-hand")["spec"]["template"]["spec"]["containers"]
     given = {one["name"]: one["value"] for one in container["env"] if "value" in one}
     return RetentionEnv.from_environment(given).protected
 
 
-async def test_what_a_restore_reads_comes_before_what_is_tested() -> None:
+async def test_snapshots_of_restores_come_before_snapshots_under_test() -> None:
     others = under_test(MANY)
     bench = Bench(cluster(retention=RULES), by_hand(), *others)
     bench.api.holding(elsewhere("monday", backup="kept-000"))
@@ -50,7 +50,7 @@ async def test_what_a_restore_reads_comes_before_what_is_tested() -> None:
     assert key_of(others[-1]) in kept, "the newest"
 
 
-async def test_a_list_that_was_cut_is_told() -> None:
+async def test_a_truncated_list_causes_an_event() -> None:
     bench = Bench(cluster(retention=RULES), by_hand(), *under_test(MANY))
     await protected(bench)
     (_, reason, note), *_ = [told for told in await bench.outside.told() if told[0] == "Warning"]
@@ -58,15 +58,15 @@ async def test_a_list_that_was_cut_is_told() -> None:
     assert f"{KEEP_MAX} of {MANY}" in note
 
 
-async def test_a_whole_list_and_one_that_no_rule_reads_are_not_told() -> None:
+async def test_no_event_for_a_full_list_or_without_retention() -> None:
     for retention, count in ((RULES, KEEP_MAX), (None, MANY)):
         bench = Bench(cluster(retention=retention), by_hand(), *under_test(count))
         await protected(bench)
         assert CUT not in {reason for _, reason, _ in await bench.outside.told()}
 
 
-async def test_keys_that_this_retention_cannot_remove_take_no_room() -> None:
-    """Those of other clusters, of other folders, and from before upgrades."""
+async def test_keys_that_this_retention_cannot_remove_are_omitted() -> None:
+    """Keys of other clusters, of other prefixes, and of snapshots before upgrades."""
     names = ("prod/ns/y/", "other/ns/x/", "prod/ns/x/pre-upgrade-", "prod/ns/x/nested/")
     keys = [f"{at}2029-01-01T00-00-00Z-0000{n:04x}.snap" for at in names for n in range(MANY)]
     mine = "prod/ns/x/2029-01-01T00-00-00Z-00000000.snap"
@@ -78,6 +78,6 @@ async def test_keys_that_this_retention_cannot_remove_take_no_room() -> None:
     assert CUT not in {reason for _, reason, _ in await bench.outside.told()}
 
 
-def test_of_the_objects_in_use_none_goes_however_many_there_are() -> None:
+def test_backups_in_use_are_never_deleted() -> None:
     many = [OpenBaoBackup.from_object(one) for one in under_test(COMPLETED_KEPT + MANY)]
     assert history(many, None, ()) == ()

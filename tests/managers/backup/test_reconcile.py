@@ -1,4 +1,4 @@
-"""managers.backup.reconcile: one snapshot, once, whatever stops the operator in between."""
+"""managers.backup.reconcile: one backup takes one snapshot, also after a crash."""
 
 import pytest
 
@@ -16,8 +16,8 @@ from tests.managers.backup.runs import running
 NAME, JOB_NAME = "by-hand", "backup-by-hand"
 
 
-class TestTheWay:
-    async def test_a_backup_takes_the_lock_and_makes_its_job(self) -> None:
+class TestLifecycle:
+    async def test_a_backup_takes_the_lock_and_creates_its_job(self) -> None:
         bench = Bench(None, by_hand())
         await bench.run()
         assert bench.phase() == ("Running", "BackupRunning")
@@ -28,7 +28,7 @@ class TestTheWay:
         assert (status["clusterUID"], status["lockEpoch"]) == ("uid-x", 1)
         assert status["key"].startswith("prod/ns/x/2030-01-01T00-00-00Z-")
 
-    async def test_the_job_is_told_what_it_needs(self) -> None:
+    async def test_the_environment_of_the_job(self) -> None:
         bench = await running()
         (container,) = bench.object(JOB, JOB_NAME)["spec"]["template"]["spec"]["containers"]
         env = {one["name"]: one.get("value") for one in container["env"]}
@@ -37,7 +37,7 @@ class TestTheWay:
         assert (env["RUN_NAME"], env["RUN_UID"]) == (NAME, "uid-by-hand")
         assert env["BACKUP_SEAL_FINGERPRINT"].startswith("static:")
 
-    async def test_receipts_come_before_what_they_are_for(self) -> None:
+    async def test_the_order_of_the_writes(self) -> None:
         bench = Bench(None, by_hand())
         await bench.run()
         writes = bench.writes()
@@ -58,7 +58,7 @@ class TestTheWay:
         assert bench.jobs == [JOB_NAME]
         assert bench.api.of(NETWORK_POLICY) == []
 
-    async def test_the_report_ends_it(self) -> None:
+    async def test_the_report_completes_it(self) -> None:
         bench = await running()
         bench.report()
         assert await bench.run() == Done()
@@ -74,7 +74,7 @@ class TestTheWay:
         (condition,) = status["conditions"]
         assert (condition["type"], condition["status"]) == ("Completed", "True")
 
-    async def test_an_ended_backup_costs_nothing(self) -> None:
+    async def test_a_finished_backup_causes_no_requests(self) -> None:
         bench = await running()
         bench.report()
         await bench.run()
@@ -83,7 +83,7 @@ class TestTheWay:
             assert await bench.run() == Done()
         assert bench.api.asked == []
 
-    async def test_a_running_one_is_looked_at_and_not_written(self) -> None:
+    async def test_a_running_backup_is_read_and_not_written(self) -> None:
         bench = await running()
         for _ in range(100):
             assert gen.expect(Wait, await bench.run()).after == 5.0
@@ -97,7 +97,7 @@ class TestTheWay:
             await bench.run()
         assert bench.writes() == ["patch OpenBaoCluster x"] * 2
 
-    async def test_what_happened_is_told_once(self) -> None:
+    async def test_each_phase_causes_one_event(self) -> None:
         bench = await running()
         bench.report()
         await bench.run()
@@ -106,7 +106,7 @@ class TestTheWay:
         assert told == [("Normal", "BackupStarted"), ("Normal", "BackupCompleted")]
 
 
-# what the report says, the reason that the backup gives
+# failure in the report, reason of the backup
 CLASSES = [(one, reason) for one, reason in FAILURES.items() if one is not None]
 
 
@@ -121,13 +121,13 @@ class TestFailures:
         _, (kind, event, note) = await bench.outside.told()
         assert (kind, event, note) == ("Warning", "BackupFailed", f"{reason}: why it was")
 
-    async def test_the_word_of_another_job_counts_not(self) -> None:
+    async def test_the_report_of_another_job_is_ignored(self) -> None:
         bench = await running()
         bench.report(jobUID="another")
         await bench.run()
         assert bench.phase() == ("Running", "BackupRunning")
 
-    async def test_a_job_that_failed_without_a_word(self) -> None:
+    async def test_a_job_that_failed_without_a_report(self) -> None:
         bench = await running()
         bench.end_job(JOB_NAME, "Failed", "DeadlineExceeded")
         await bench.run()
@@ -135,8 +135,8 @@ class TestFailures:
         assert "DeadlineExceeded" in bench.status()["message"]
         assert bench.holder == ""
 
-    async def test_a_job_that_is_gone_may_have_left_a_snapshot(self) -> None:
-        """The operator was down for longer than the Job was kept: unknown, and no success."""
+    async def test_a_deleted_job_leaves_the_outcome_unknown(self) -> None:
+        """The operator was down for longer than the Job was kept."""
         bench = await running()
         bench.delete(JOB, JOB_NAME)
         await bench.clock.advance(2 * 3600)
@@ -146,13 +146,13 @@ class TestFailures:
         assert "snapshot" not in bench.status()
         assert bench.holder == ""
 
-    async def test_a_job_that_ended_well_and_said_nothing(self) -> None:
+    async def test_a_job_that_succeeded_without_a_report(self) -> None:
         bench = await running()
         bench.end_job(JOB_NAME, "Complete")
         await bench.run()
         assert bench.phase() == ("Unknown", "OutcomeUnknown")
 
-    async def test_a_report_that_the_watch_has_not_brought_yet_counts(self) -> None:
+    async def test_a_report_that_is_not_in_the_cache_yet_is_read(self) -> None:
         bench = await running()
         bench.sync()
         bench.report()
@@ -173,7 +173,7 @@ class TestFailures:
         assert (bench.phase(), bench.jobs) == (("Failed", "JobNotStarted"), [])
         assert bench.holder == ""
 
-    async def test_a_foreign_job_of_that_name_is_left_alone(self) -> None:
+    async def test_a_foreign_job_of_that_name_is_not_changed(self) -> None:
         foreign: Object = {
             "apiVersion": "batch/v1",
             "kind": "Job",
@@ -185,13 +185,13 @@ class TestFailures:
         assert bench.phase() == ("Failed", "ForeignObject")
         assert (bench.uid(JOB, JOB_NAME), bench.holder) == ("theirs", "")
 
-    async def test_a_job_that_nobody_lets_in_is_not_tried_for_ever(self) -> None:
+    async def test_a_rejected_job_is_not_retried(self) -> None:
         bench = Bench(None, by_hand())
         bench.api.refuse(f"create Job {JOB_NAME}", api_error(422))
         await bench.run()
         assert (bench.phase(), bench.holder) == (("Failed", "JobRefused"), "")
 
-    async def test_a_server_in_trouble_gets_another_try_and_others_the_lock(self) -> None:
+    async def test_an_error_of_the_api_server_releases_the_lock_and_is_retried(self) -> None:
         bench = Bench(None, by_hand())
         bench.api.refuse(f"create Job {JOB_NAME}", api_error(500))
         with pytest.raises(Exception, match="told to say 500"):
@@ -202,7 +202,7 @@ class TestFailures:
         assert bench.phase() == ("Running", "BackupRunning")
 
 
-async def test_an_object_that_is_deleted_is_left_alone() -> None:
+async def test_a_deleted_backup_is_not_changed() -> None:
     bench = await running()
     bench.change(
         BACKUPS,
@@ -215,15 +215,15 @@ async def test_an_object_that_is_deleted_is_left_alone() -> None:
     assert bench.writes() == []
 
 
-async def test_a_conflict_is_looked_at_again_at_once() -> None:
+async def test_a_conflict_is_retried_immediately() -> None:
     bench = Bench(None, by_hand())
     stale = status_error({"code": 409, "reason": "Conflict", "message": "modified"})
     bench.api.refuse("apply/status OpenBaoBackup by-hand", stale)
     await running(bench)
 
 
-async def test_another_backup_of_the_name_is_left_to_its_own_pass() -> None:
-    """It may be about a cluster of another shard."""
+async def test_a_new_backup_of_the_same_name_has_its_own_pass() -> None:
+    """It may be for a cluster of another shard."""
     bench = Bench(None, by_hand())
     bench.sync()
     other = by_hand()

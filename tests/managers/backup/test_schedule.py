@@ -1,4 +1,4 @@
-"""managers.backup.schedule: once per time and per trigger, and each end counted once."""
+"""managers.backup.schedule: one backup per scheduled time and per trigger."""
 
 from datetime import datetime, timedelta
 
@@ -18,8 +18,8 @@ FIRST = "x-20300101-030000"
 HOUR = 3600.0
 
 
-async def at_three(bench: Bench | None = None) -> Bench:
-    """The schedule was seen at midnight, and now it is 03:00."""
+async def bench_at_three(bench: Bench | None = None) -> Bench:
+    """Return a bench whose schedule was evaluated at midnight, and where it is 03:00 now."""
     bench = bench or Bench()
     await bench.tick()
     await bench.clock.advance(3 * HOUR)
@@ -35,17 +35,17 @@ def notes(bench: Bench) -> dict[str, str]:
     return found
 
 
-# sentence: a cluster whose schedule rests
-RESTING = {
+# sentence: a cluster whose schedule is suspended
+SUSPENDED = {
     "paused": cluster().wanting(paused=True),
-    "asleep": cluster().wanting(hibernate=True),
-    "never booted": cluster().having(initialized=False),
+    "hibernated": cluster().wanting(hibernate=True),
+    "not initialized": cluster().having(initialized=False),
     "deleted": cluster().marked(deletionTimestamp="2030-01-01T00:00:00Z"),
 }
 
 
-class TestTheClock:
-    async def test_the_first_one_is_not_at_once_and_costs_nothing_until_it_is_due(self) -> None:
+class TestSchedule:
+    async def test_the_first_backup_is_at_the_next_scheduled_time(self) -> None:
         bench = Bench()
         assert gen.expect(Done, await bench.tick()).recheck_after == 600.0
         assert bench.names() == []
@@ -58,8 +58,8 @@ class TestTheClock:
         await bench.clock.advance(3 * HOUR - 42)
         assert gen.expect(Done, await bench.tick()).recheck_after == pytest.approx(42)
 
-    async def test_it_is_made_at_its_time(self) -> None:
-        bench = await at_three()
+    async def test_it_is_created_at_its_time(self) -> None:
+        bench = await bench_at_three()
         await bench.tick()
         assert bench.names() == [FIRST]
         made = bench.object(BACKUPS, FIRST)
@@ -73,16 +73,16 @@ class TestTheClock:
         assert bench.record["lastAttemptScheduledTime"] == "2030-01-01T03:00:00Z"
         assert bench.record["lastAttemptTime"] == "2030-01-01T03:00:00Z"
 
-    async def test_the_same_window_a_hundred_times_makes_one_job(self) -> None:
-        bench = await at_three()
+    async def test_a_hundred_passes_in_one_window_create_one_job(self) -> None:
+        bench = await bench_at_three()
         for _ in range(100):
             await bench.tick()
             await bench.run(FIRST)
         assert bench.names() == [FIRST]
         assert bench.jobs == [f"backup-{FIRST}"]
 
-    async def test_five_missed_windows_make_one_run(self) -> None:
-        bench = await at_three()
+    async def test_five_missed_windows_create_one_backup(self) -> None:
+        bench = await bench_at_three()
         bench.restart()
         await bench.clock.advance(5 * 24 * HOUR)
         for _ in range(3):
@@ -90,8 +90,8 @@ class TestTheClock:
         assert bench.names() == [FIRST]
         assert bench.record["nextScheduledBackup"] == "2030-01-07T03:00:00Z"
 
-    async def test_windows_that_pass_while_one_waits_are_not_made_up_for_twice(self) -> None:
-        bench = await at_three()
+    async def test_windows_that_pass_while_a_backup_waits_create_no_more(self) -> None:
+        bench = await bench_at_three()
         bench.api.holding((RESTORES, restore()))
         for _ in range(5):
             await bench.settle()
@@ -101,7 +101,7 @@ class TestTheClock:
         await bench.settle()
         assert bench.phase(FIRST) == ("Running", "BackupRunning")
 
-    async def test_an_edit_takes_effect_at_once(self) -> None:
+    async def test_an_edit_takes_effect_immediately(self) -> None:
         bench = Bench()
         await bench.tick()
         bench.change(CLUSTERS, "x", spec=dict(cluster("30 0 * * *").spec))
@@ -110,13 +110,13 @@ class TestTheClock:
         assert bench.names() == []
 
     async def test_an_edit_drops_what_was_due_by_the_old_schedule(self) -> None:
-        bench = await at_three()
+        bench = await bench_at_three()
         bench.change(CLUSTERS, "x", spec=dict(cluster("0 4 * * *").spec))
         await bench.tick()
         assert bench.names() == []
         assert bench.record["nextScheduledBackup"] == "2030-01-01T04:00:00Z"
 
-    async def test_a_clock_that_was_years_ahead_ends_no_backups(self) -> None:
+    async def test_a_clock_that_was_years_ahead_does_not_stop_backups(self) -> None:
         bench = Bench()
         bench.clock.set(NOW + timedelta(days=3650))
         await bench.tick()
@@ -124,8 +124,8 @@ class TestTheClock:
         await bench.tick()
         assert bench.record["nextScheduledBackup"] == "2030-01-01T03:00:00Z"
 
-    async def test_a_clock_that_goes_back_over_a_window_makes_no_second_one(self) -> None:
-        bench = await at_three()
+    async def test_a_clock_that_goes_back_creates_no_second_backup(self) -> None:
+        bench = await bench_at_three()
         await bench.settle()
         bench.report(FIRST)
         await bench.settle()
@@ -135,8 +135,8 @@ class TestTheClock:
         await bench.settle()
         assert bench.names() == [FIRST]
 
-    async def test_what_was_made_and_not_written_down_is_met_again(self) -> None:
-        bench = await at_three()
+    async def test_a_backup_that_was_created_but_not_recorded_is_found(self) -> None:
+        bench = await bench_at_three()
         bench.api.refuse("apply/status OpenBaoCluster x", TransportError("cut"))
         with pytest.raises(TransportError):
             await bench.tick()
@@ -145,8 +145,8 @@ class TestTheClock:
         assert bench.names() == [FIRST]
         assert bench.record["lastAttemptScheduledTime"] == "2030-01-01T03:00:00Z"
 
-    async def test_the_former_leader_makes_nothing_from_an_older_cache(self) -> None:
-        bench = await at_three()
+    async def test_a_former_leader_with_a_stale_cache_creates_nothing(self) -> None:
+        bench = await bench_at_three()
         former = bench.plan
         bench.restart()
         await bench.tick()
@@ -154,26 +154,26 @@ class TestTheClock:
         await former(KEY)
         assert bench.names() == []
 
-    @pytest.mark.parametrize("sentence", RESTING)
-    async def test_nothing_is_made_for_a_cluster_that_is(self, sentence: str) -> None:
+    @pytest.mark.parametrize("sentence", SUSPENDED)
+    async def test_no_backup_is_created_for_a_cluster_that_is(self, sentence: str) -> None:
         status = {
             "backup": {"schedule": "0 3 * * *", "nextScheduledBackup": "2029-12-31T03:00:00Z"}
         }
-        of = RESTING[sentence]
+        of = SUSPENDED[sentence]
         bench = Bench(of.having(**status))
         await bench.tick()
         assert bench.writes() == []
 
     async def test_without_spec_backup_nothing_is_due_any_more(self) -> None:
-        bench = await at_three()
+        bench = await bench_at_three()
         spec = {k: v for k, v in cluster().spec.items() if k != "backup"}
         bench.change(CLUSTERS, "x", spec=spec)
         assert await bench.tick() == Done()
         assert bench.names() == []
         assert "nextScheduledBackup" not in bench.record
 
-    async def test_a_turn_that_passed_twice_without_a_job_is_overdue(self) -> None:
-        bench = await at_three()
+    async def test_two_scheduled_times_without_a_job_are_overdue(self) -> None:
+        bench = await bench_at_three()
         bench.api.holding((RESTORES, restore()))
         await bench.settle()
         assert "overdueSince" not in bench.record
@@ -186,7 +186,7 @@ class TestTheClock:
 
 
 class TestTriggers:
-    async def test_an_annotation_makes_one_and_is_taken_away(self) -> None:
+    async def test_an_annotation_creates_a_backup_and_is_removed(self) -> None:
         bench = Bench(annotated("before the change"))
         await bench.settle()
         (name,) = bench.names()
@@ -200,7 +200,7 @@ class TestTriggers:
         told = [reason for _, reason, _ in await bench.outside.told()]
         assert told == ["BackupManualTriggerAccepted", "BackupStarted"]
 
-    async def test_the_same_value_asks_again_once_it_was_taken_away(self) -> None:
+    async def test_the_same_value_creates_another_backup_after_its_removal(self) -> None:
         bench = Bench(annotated("now"))
         await bench.settle()
         (first,) = bench.names()
@@ -210,7 +210,7 @@ class TestTriggers:
         await bench.settle()
         assert len(bench.names()) == 2
 
-    async def test_a_trigger_that_was_not_taken_away_asks_only_once(self) -> None:
+    async def test_a_trigger_that_was_not_removed_creates_only_one_backup(self) -> None:
         bench = Bench(annotated("now"))
         bench.api.refuse("patch OpenBaoCluster x", TransportError("cut"))
         with pytest.raises(TransportError):
@@ -254,7 +254,7 @@ class TestTriggers:
         assert reason == "BackupSkipped"
         assert "spec.backup is not set" in note
 
-    async def test_another_value_that_came_meanwhile_stays(self) -> None:
+    async def test_a_value_that_was_set_meanwhile_is_kept(self) -> None:
         bench = Bench(annotated("now"))
         bench.sync()
         bench.change(CLUSTERS, "x", metadata=annotated("later").object()["metadata"])
@@ -274,8 +274,8 @@ class TestTriggers:
         bench.change(CLUSTERS, "x", metadata=metadata)
 
 
-async def test_a_refused_write_is_tried_again() -> None:
-    bench = await at_three()
+async def test_a_rejected_write_is_retried() -> None:
+    bench = await bench_at_three()
     bench.api.refuse(f"create OpenBaoBackup {FIRST}", api_error(403))
     with pytest.raises(Exception, match="told to say 403"):
         await bench.tick()
@@ -284,12 +284,12 @@ async def test_a_refused_write_is_tried_again() -> None:
     assert bench.names() == [FIRST]
 
 
-async def test_a_schedule_that_no_rule_would_let_in_is_left_alone() -> None:
+async def test_an_invalid_schedule_is_ignored() -> None:
     bench = Bench(cluster("0 0 31 2 *"))
     assert await bench.tick() == Done()
     assert bench.writes() == []
 
 
-def test_the_name_is_of_the_time_of_the_schedule() -> None:
+def test_the_name_contains_the_scheduled_time() -> None:
     moment = datetime.fromisoformat("2030-03-31T02:30:00+02:00")
     assert scheduled(moment)["metadata"]["name"] == "x-20300331-003000"

@@ -1,4 +1,4 @@
-"""managers.backup.state_machine: the table as a whole. What each row does is in test_run.py."""
+"""managers.backup.state_machine: invariants over all transitions; test_reconcile.py tests each."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -19,11 +19,11 @@ from runtime.testing.clock import EPOCH as NOW
 from tests import gen
 from tests.managers.backup.bench import by_hand, cluster
 
-# What acts find out by themselves.
-BY_ACTS = {"ExecutorNotReady", "OperationLockBlocked", "JobRefused"}
+# Reasons that actions return.
+BY_ACTIONS = {"ExecutorNotReady", "OperationLockBlocked", "JobRefused"}
 STORED_AT = f"prod/{gen.NAMESPACE}/x/2030-01-01T00-00-00Z-0a0b0c0d.snap"
 PREPARED = {"key": STORED_AT, "jobName": "j", "clusterUID": "uid-x"}
-PLACED: tuple[dict[str, Any], ...] = (
+STATUSES: tuple[dict[str, Any], ...] = (
     {},
     PREPARED,
     {**PREPARED, "key": STORED_AT.removeprefix("prod/")},
@@ -59,9 +59,9 @@ WAITING: tuple[frozenset[Operation], ...] = (
 )
 
 
-def worlds() -> Iterator[BackupFacts]:
+def situations() -> Iterator[BackupFacts]:
     for status, job, report, of, waiting, changed in product(
-        PLACED, JOBS, REPORTS, CLUSTERS, WAITING, (1, 2)
+        STATUSES, JOBS, REPORTS, CLUSTERS, WAITING, (1, 2)
     ):
         for origin in ("Manual", "PreUpgrade"):
             made = by_hand(generation=changed)
@@ -79,23 +79,23 @@ def worlds() -> Iterator[BackupFacts]:
 
 @pytest.fixture(scope="module")
 def decided() -> list[tuple[BackupFacts, Transition[BackupFacts], str]]:
-    found = [(facts, decide(facts)) for facts in worlds()]
+    found = [(facts, decide(facts)) for facts in situations()]
     return [(facts, decision.row, decision.reason) for facts, decision in found]
 
 
-def test_every_world_has_a_row_and_every_row_a_world(
+def test_every_situation_has_a_transition_and_every_transition_a_situation(
     decided: list[tuple[BackupFacts, Transition[BackupFacts], str]],
 ) -> None:
     assert {id(row) for _, row, _ in decided} == {id(row) for row in TRANSITIONS}
 
 
-def test_every_reason_is_given_and_known(
+def test_every_reason_is_used_and_known(
     decided: list[tuple[BackupFacts, Transition[BackupFacts], str]],
 ) -> None:
-    assert {reason for _, _, reason in decided} | BY_ACTS == RUN_REASONS.keys()
+    assert {reason for _, _, reason in decided} | BY_ACTIONS == RUN_REASONS.keys()
 
 
-def test_a_job_that_is_there_is_never_made_again(
+def test_an_existing_job_is_never_created_again(
     decided: list[tuple[BackupFacts, Transition[BackupFacts], str]],
 ) -> None:
     for facts, row, _ in decided:
@@ -103,7 +103,7 @@ def test_a_job_that_is_there_is_never_made_again(
             assert row.action not in ("make-job", "take-lock", "release")
 
 
-def test_only_the_report_of_its_own_job_makes_a_success(
+def test_only_the_report_of_its_own_job_completes_a_backup(
     decided: list[tuple[BackupFacts, Transition[BackupFacts], str]],
 ) -> None:
     for facts, row, _ in decided:
@@ -112,14 +112,14 @@ def test_only_the_report_of_its_own_job_makes_a_success(
             assert facts.report.outcome == "Succeeded"
 
 
-def test_what_ends_is_settled_first(
+def test_every_end_is_settled_first(
     decided: list[tuple[BackupFacts, Transition[BackupFacts], str]],
 ) -> None:
     ends = {row.action for _, row, _ in decided if row.to in ("Completed", "Failed", "Unknown")}
     assert ends == {"settle", "cancel"}
 
 
-def test_an_end_is_not_decided_about() -> None:
+def test_a_finished_backup_has_no_transition() -> None:
     made = by_hand()
     made["status"] = {"phase": "Completed"}
     facts = BackupFacts(OpenBaoBackup.from_object(made), NOW, None)
@@ -127,20 +127,20 @@ def test_an_end_is_not_decided_about() -> None:
         decide(facts)
 
 
-def test_every_place_and_move_is_one_of_the_table() -> None:
+def test_every_state_and_action_is_in_the_table() -> None:
     assert {row.at for row in TRANSITIONS} == set(STATES) - {"Ended"}
     assert {row.to for row in TRANSITIONS} - {None} == FIELDS_OF.keys()
     assert {row.action for row in TRANSITIONS} == set(get_args(Action))
 
 
 @pytest.mark.parametrize("phase", get_args(BackupPhase))
-def test_a_place_is_told_by_phase_and_receipts(phase: BackupPhase) -> None:
+def test_the_state_follows_from_the_status(phase: BackupPhase) -> None:
     ended = phase in ("Completed", "Failed", "Unknown")
     assert (state_of(BackupObjectStatus(phase=phase)) == "Ended") is ended
 
 
-def test_a_reason_that_no_table_has_is_a_mistake() -> None:
-    facts = next(worlds())
+def test_an_unknown_reason_is_an_error() -> None:
+    facts = next(situations())
     decision = decide(facts)
     wrong = type(decision)(decision.row, "Whim", "")
     with pytest.raises(ValueError, match="not a reason of a backup"):

@@ -1,4 +1,4 @@
-"""managers.backup.reconcile: what a backup waits for, and with what in its hands."""
+"""managers.backup.reconcile: what a backup waits for, and what it holds meanwhile."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from tests.managers.upgrade.statuses import FAILED, ROLLS
 NAME, JOB_NAME = "by-hand", "backup-by-hand"
 
 
-# sentence: (cluster, phase of a restore into it, the reason that the backup waits for)
+# sentence: (cluster, phase of a restore into it, the reason of the waiting backup)
 FIRST: dict[str, tuple[gen.Cluster | None, str, str]] = {
     "no cluster": (None, "", "ClusterMissing"),
     "a cluster that is deleted": (
@@ -24,10 +24,10 @@ FIRST: dict[str, tuple[gen.Cluster | None, str, str]] = {
     ),
     "a paused one": (cluster().wanting(paused=True), "", "Paused"),
     "one without spec.backup": (gen.cluster().initialized(), "", "BackupNotConfigured"),
-    "one that never booted": (cluster().having(initialized=False), "", "NotInitialized"),
-    "one that sleeps": (cluster().wanting(hibernate=True), "", "Hibernated"),
-    "a restore that is looked at": (cluster(), "Validating", "RestorePending"),
-    "a restore of which nobody knows": (cluster(), "Unknown", "RestorePending"),
+    "one that is not initialized": (cluster().having(initialized=False), "", "NotInitialized"),
+    "one that is hibernated": (cluster().wanting(hibernate=True), "", "Hibernated"),
+    "a restore that is being validated": (cluster(), "Validating", "RestorePending"),
+    "a restore of unknown outcome": (cluster(), "Unknown", "RestorePending"),
     "a blue/green upgrade": (
         cluster().having(blueGreen={"phase": "Syncing", "greenRevision": "00"}),
         "",
@@ -37,7 +37,7 @@ FIRST: dict[str, tuple[gen.Cluster | None, str, str]] = {
 }
 
 
-class TestWhoGoesFirst:
+class TestPrecedence:
     @pytest.mark.parametrize("sentence", FIRST)
     async def test_it_waits_for(self, sentence: str) -> None:
         of, phase, reason = FIRST[sentence]
@@ -51,24 +51,24 @@ class TestWhoGoesFirst:
         assert bench.phase() == ("Pending", reason)
         assert (bench.jobs, bench.writes()) == ([], ["apply/status OpenBaoBackup by-hand"])
 
-    async def test_it_goes_on_when_the_restore_has_ended(self) -> None:
+    async def test_it_starts_when_the_restore_has_ended(self) -> None:
         bench = Bench(None, by_hand())
         bench.api.holding((RESTORES, restore()))
         await bench.run()
         bench.change(RESTORES, "monday", status={"phase": "Completed"})
         await running(bench)
 
-    async def test_an_upgrade_that_failed_does_not_end_all_backups(self) -> None:
+    async def test_a_failed_upgrade_does_not_block_backups(self) -> None:
         await running(Bench(cluster().having(upgrade=FAILED), by_hand()))
 
     @pytest.mark.parametrize("requested", ["v2.4.0", "2.3.0", "2.9.9"])
-    async def test_a_roll_that_is_no_upgrade_is_not_waited_for(self, requested: str) -> None:
-        """The same version in another spelling, and versions that were refused."""
+    async def test_a_rollout_without_an_upgrade_does_not_block(self, requested: str) -> None:
+        """The same version in another notation, and versions that were rejected."""
         rolling = {"kind": "Rolling", "startedAt": "2030-01-01T00:00:00Z"}
         asking = cluster().wanting(version=requested)
         await running(Bench(asking.having(currentVersion="2.4.0", operation=rolling), by_hand()))
 
-    async def test_the_lock_of_another_is_waited_for(self) -> None:
+    async def test_it_waits_for_the_lock_of_another_operation(self) -> None:
         lock = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 4}
         bench = Bench(cluster().having(operationLock=lock), by_hand())
         assert isinstance(await bench.run(), Wait)
@@ -77,8 +77,8 @@ class TestWhoGoesFirst:
         bench.change(CLUSTERS, "x", status=dict(cluster().status))
         await running(bench)
 
-    async def test_a_restore_hands_over_the_lock_of_a_backup_that_made_no_job(self) -> None:
-        """Between lock and Job the operator stopped, and then somebody asked for a restore."""
+    async def test_a_backup_without_a_job_releases_the_lock_for_a_restore(self) -> None:
+        """The operator crashed between lock and Job, and then a user requested a restore."""
         bench = Bench(None, by_hand())
         bench.api.refuse(f"create Role {JOB_NAME}", TransportError("cut"))
         with pytest.raises(TransportError):
@@ -100,7 +100,7 @@ class TestWhoGoesFirst:
         await bench.run()
         assert (bench.phase(), bench.holder) == (("Completed", "BackupCompleted"), "")
 
-    async def test_a_lock_that_was_taken_by_force_is_left_to_whoever_has_it(self) -> None:
+    async def test_an_overridden_lock_is_not_released(self) -> None:
         bench = await running()
         taken = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 2}
         status = bench.object(CLUSTERS, "x")["status"]
@@ -110,7 +110,7 @@ class TestWhoGoesFirst:
         assert bench.phase() == ("Completed", "BackupCompleted")
         assert bench.holder == "openbaorestore/monday"
 
-    async def test_a_job_that_cannot_be_described_waits_without_the_lock(self) -> None:
+    async def test_without_a_job_template_it_waits_without_the_lock(self) -> None:
         bench = Bench(None, by_hand())
         bench.executors.answer = Blocked("ExecutorImageUnknown", "set spec.backup.image")
         await bench.run()
@@ -118,7 +118,7 @@ class TestWhoGoesFirst:
         assert "ExecutorImageUnknown: set spec.backup.image" in bench.status()["message"]
         assert bench.holder == ""
 
-    async def test_the_one_before_an_upgrade_runs_under_the_lock_of_the_upgrade(self) -> None:
+    async def test_a_pre_upgrade_backup_uses_the_lock_of_the_upgrade(self) -> None:
         before = by_hand()
         before["spec"]["origin"] = "PreUpgrade"
         bench = Bench(None, before)
@@ -134,12 +134,12 @@ class TestWhoGoesFirst:
         await bench.run()
         assert bench.holder == UPGRADE_HOLDER
 
-    async def test_a_spec_that_was_changed_is_carried_out_by_nobody(self) -> None:
+    async def test_a_changed_spec_fails(self) -> None:
         bench = Bench(None, by_hand(generation=2))
         await bench.run()
         assert bench.phase() == ("Failed", "InvalidSpec")
 
-    async def test_a_cluster_that_was_made_anew_is_another_one(self) -> None:
+    async def test_a_recreated_cluster_fails_the_backup(self) -> None:
         bench = Bench(None, by_hand())
         bench.api.refuse(f"create Role {JOB_NAME}", TransportError("cut"))
         with pytest.raises(TransportError):

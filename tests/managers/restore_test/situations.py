@@ -1,4 +1,4 @@
-"""Snapshots and clusters as decisions about tests see them."""
+"""Snapshots and clusters as inputs of decisions about restore tests."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -22,8 +22,8 @@ def snapshot(name: str) -> Snapshot:
 
 
 def taken(name: str = "monday", hours: float = 1.0, **changes: Any) -> Candidate:
-    """A snapshot that was stored so many hours ago."""
-    usual = Candidate(
+    """Return a snapshot that was stored this many hours ago."""
+    default = Candidate(
         name=name,
         uid=f"uid-{name}",
         cluster_uid="uid-x",
@@ -31,7 +31,7 @@ def taken(name: str = "monday", hours: float = 1.0, **changes: Any) -> Candidate
         snapshot=snapshot(name),
         completed_at=NOW - timedelta(hours=hours),
     )
-    return replace(usual, **changes)
+    return replace(default, **changes)
 
 
 def run(cause: Any = "Counted", uid: str = "", **changes: Any) -> ProofRun:
@@ -41,8 +41,8 @@ def run(cause: Any = "Counted", uid: str = "", **changes: Any) -> ProofRun:
 
 
 def proof(outcome: Any = "Passed", reason: str = "Restored", **changes: Any) -> Proof:
-    usual = {"run": "0123456789", "at": NOW, "digest": DIGEST}
-    return Proof(outcome=outcome, reason=reason, **{**usual, **changes})
+    default = {"run": "0123456789", "at": NOW, "digest": DIGEST}
+    return Proof(outcome=outcome, reason=reason, **{**default, **changes})
 
 
 def report(reason: str = "Restored", uid: str = "job-1", **changes: Any) -> ProofReport:
@@ -61,8 +61,8 @@ def job(state: Any = "Active", **changes: Any) -> JobSeen:
 
 
 def situation(*candidates: Candidate, **changes: Any) -> RestoreTestFacts:
-    """A cluster that tests after each snapshot, and never did."""
-    usual = RestoreTestFacts(
+    """Return a cluster with a restore test after each snapshot, and none so far."""
+    default = RestoreTestFacts(
         now=NOW,
         cluster_uid="uid-x",
         spec=RestoreTest(every_successful_backups=1),
@@ -71,12 +71,12 @@ def situation(*candidates: Candidate, **changes: Any) -> RestoreTestFacts:
         namespace="ns",
         candidates=candidates,
     )
-    return replace(usual, **changes)
+    return replace(default, **changes)
 
 
-def weekly(**known: Any) -> dict[str, Any]:
-    """Changes that make it a weekly test of which this much is known."""
+def weekly(**status: Any) -> dict[str, Any]:
+    """Return changes for a weekly restore test with this status."""
     return {
         "spec": RestoreTest(schedule=EVERY_WEEK),
-        "status": RestoreTestStatus(schedule=EVERY_WEEK, **known),
+        "status": RestoreTestStatus(schedule=EVERY_WEEK, **status),
     }

@@ -1,7 +1,7 @@
 """managers.restore_test.reconcile: one Job, one report, no repeats, with server-side apply.
 
-The executor is played by the test: it writes the report that a Job would write. What the job does
-with servers and stores is in tests/integration/test_restore_test_server.py.
+The test writes the report that a Job would write. What the Job does with servers and stores is
+tested in tests/integration/test_restore_test_server.py.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ SEAL = 'seal "static" {\n  current_key = "file:///etc/bao/unseal/key"\n}\n'
 
 
 class World:
-    """A cluster with one stored snapshot, and an operator that may die at any write."""
+    """A cluster with one stored snapshot, and an operator that can be killed at any write."""
 
     def __init__(self, *, every: int | None = 1) -> None:
         self.clock = ManualClock()
@@ -82,11 +82,11 @@ class World:
     def write_status(
         self, resource: Resource, key: ObjectKey, status: Object, manager: str
     ) -> None:
-        """Apply a part of a status as another writer does."""
+        """Apply a part of a status, as another writer does."""
         self._others.append((resource, key, status, manager))
 
     def start(self) -> None:
-        """A new process: nothing is remembered."""
+        """Start a new process, without any state in memory."""
         wire = FakeWire(self.server, random.Random(2), latency=(0.0, 0.0))
         self.client = client_of(wire, guard=self._guard)
         self.free: Client = client_of(wire)
@@ -97,10 +97,10 @@ class World:
             self.client, Reporter("test.example.com/op", "1"), clock=self.clock
         )
         sources = Sources(self.caches[CLUSTERS], self.caches[BACKUPS], self.caches)
-        hands = RestoreTestDependencies(
+        dependencies = RestoreTestDependencies(
             self.client, Jobs(self.client), self.executors, self.events, self.clock
         )
-        self.reconcile = RestoreTestReconciler(sources, hands)
+        self.reconcile = RestoreTestReconciler(sources, dependencies)
 
     def _guard(self) -> None:
         if self.left is not None:
@@ -122,7 +122,7 @@ class World:
         self._others.clear()
 
     async def step(self) -> Outcome:
-        """One pass, over what the server holds now."""
+        """Run one pass with fresh caches."""
         await self.others()
         for kind, informer in self.caches.items():
             informer.says(*self.server.objects(kind))
@@ -147,10 +147,10 @@ class World:
         return self.server.objects(JOB)
 
     def says(self, reason: str = "Restored", job: Object | None = None) -> None:
-        """Let the Job report its end."""
-        (found,) = [job] if job else self.jobs
+        """Report a result, as the Job does."""
+        (reporting,) = [job] if job else self.jobs
         report = {
-            "jobUID": found["metadata"]["uid"],
+            "jobUID": reporting["metadata"]["uid"],
             "outcome": "Succeeded" if reason == "Restored" else "Failed",
             "reason": reason,
             "message": "so it is",
@@ -192,7 +192,7 @@ def _stored(cluster_uid: str) -> Object:
     }
 
 
-async def test_a_snapshot_is_tested_by_one_job_of_its_own() -> None:
+async def test_a_snapshot_is_tested_by_one_job() -> None:
     world = World()
     await world.step()
     (job,) = world.jobs
@@ -203,8 +203,8 @@ async def test_a_snapshot_is_tested_by_one_job_of_its_own() -> None:
     (owner,) = job["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"]) == ("OpenBaoBackup", "monday")
     (container,) = job["spec"]["template"]["spec"]["containers"]
-    told = {one["name"]: one.get("value") for one in container["env"]}
-    assert (told["TEST_KEY"], told["TEST_EXPECTED_DIGEST"]) == (KEY, DIGEST)
+    env = {entry["name"]: entry.get("value") for entry in container["env"]}
+    assert (env["TEST_KEY"], env["TEST_EXPECTED_DIGEST"]) == (KEY, DIGEST)
     (server,) = job["spec"]["template"]["spec"]["initContainers"]
     assert (server["image"], server["restartPolicy"]) == (
         "registry.example.com/openbao:2.4.0", "Always",
@@ -216,7 +216,7 @@ async def test_a_snapshot_is_tested_by_one_job_of_its_own() -> None:
     assert {name for rule in role["rules"] for name in rule["resourceNames"]} == {"monday"}
 
 
-async def test_its_end_is_written_down_where_everybody_looks() -> None:
+async def test_the_result_is_recorded_on_backup_and_cluster() -> None:
     world = World()
     await world.step()
     world.says()
@@ -227,7 +227,7 @@ async def test_its_end_is_written_down_where_everybody_looks() -> None:
     assert (status.proof.outcome, status.proof.reason, status.proof.digest) == (
         "Passed", "Restored", DIGEST,
     )  # fmt: skip
-    # What others wrote is still theirs.
+    # The fields of other writers are unchanged.
     assert status.phase == "Completed"
     assert status.test_report is not None
     assert (world.summary["passed"], world.summary["last"]["key"]) == (1, KEY)
@@ -248,7 +248,7 @@ async def test_a_hundred_more_passes_change_nothing() -> None:
         await world.step()
     assert world.server.storage.revision == before
     assert (world.summary["failed"], len(world.jobs)) == (1, 1)
-    # The end is told once as an event.
+    # The result causes one event.
     world.events.stop()
     await world.events.run()
     (event,) = world.server.objects(EVENT)
@@ -257,7 +257,7 @@ async def test_a_hundred_more_passes_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("before", range(12))
-async def test_an_operator_that_dies_before_any_write_runs_no_test_twice(before: int) -> None:
+async def test_a_crash_before_any_write_causes_no_second_test(before: int) -> None:
     world = World()
     await world.others()
     world.left = before
@@ -280,7 +280,7 @@ async def test_an_operator_that_dies_before_any_write_runs_no_test_twice(before:
     assert world.server.objects(ROLE) == []
 
 
-async def test_a_person_gets_a_test_with_each_new_value() -> None:
+async def test_each_new_annotation_value_causes_a_test() -> None:
     world = World(every=None)
     await world.step()
     assert world.jobs == []
@@ -297,7 +297,7 @@ async def test_a_person_gets_a_test_with_each_new_value() -> None:
         assert (proof.request, world.summary["passed"]) == (value, number)
 
 
-async def test_a_job_that_is_gone_leaves_no_proof() -> None:
+async def test_a_deleted_job_makes_the_test_inconclusive() -> None:
     world = World()
     await world.step()
     (job,) = world.jobs
@@ -308,21 +308,21 @@ async def test_a_job_that_is_gone_leaves_no_proof() -> None:
     assert world.summary["failed"] == 1
 
 
-async def test_the_report_is_looked_for_once_more_before_a_job_counts_as_mute() -> None:
+async def test_the_report_is_read_once_more_after_the_job_ended() -> None:
     world = World()
     await world.step()
     world.says()
     await world.others()
-    # The cache has not heard of it, and the Job has gone already.
-    seen = [obj for obj in world.caches[BACKUPS].list()]
+    # The cache does not have the report yet, and the Job is already deleted.
+    cached = [obj for obj in world.caches[BACKUPS].list()]
     (job,) = world.jobs
     world.server.remove(JOB, ObjectKey(NAMESPACE, job["metadata"]["name"]))
-    world.caches[BACKUPS].says(*seen)
+    world.caches[BACKUPS].says(*cached)
     await world.reconcile(CLUSTER)
     assert gen.present(world.backup.status.proof).outcome == "Passed"
 
 
-async def test_what_only_takes_time_is_waited_for_and_not_for_ever() -> None:
+async def test_a_temporary_obstacle_is_waited_for_with_a_limit() -> None:
     world = World()
     world.executors.answer = Wait("ExecutorAccountMissing", "not there yet", 1.0)
     assert (await world.step()) == (await world.step())
@@ -335,7 +335,7 @@ async def test_what_only_takes_time_is_waited_for_and_not_for_ever() -> None:
     assert "not there yet" in proof.message
 
 
-async def test_what_a_person_has_to_mend_is_told_at_once() -> None:
+async def test_a_permanent_obstacle_is_reported_immediately() -> None:
     world = World()
     world.executors.answer = Blocked("ExecutorImageUnknown", "there is no image")
     await world.step()
@@ -345,7 +345,7 @@ async def test_what_a_person_has_to_mend_is_told_at_once() -> None:
     )  # fmt: skip
 
 
-async def test_a_job_of_that_name_that_belongs_to_somebody_else_is_left_alone() -> None:
+async def test_a_foreign_job_of_that_name_is_not_changed() -> None:
     world = World()
     world.executors.answer = Wait("ExecutorAccountMissing", "not there yet", 1.0)
     await world.step()
@@ -359,7 +359,7 @@ async def test_a_job_of_that_name_that_belongs_to_somebody_else_is_left_alone() 
     assert "ttlSecondsAfterFinished" not in job["spec"]
 
 
-async def test_a_paused_cluster_is_left_as_it_is() -> None:
+async def test_a_paused_cluster_is_not_changed() -> None:
     world = World()
     live = gen.present(world.server.get(CLUSTERS, CLUSTER))
     world.server.put(CLUSTERS, {**live, "spec": {**live["spec"], "paused": True}})

@@ -1,4 +1,4 @@
-"""The table of a restore test: when a snapshot is tested, and how a recorded test goes on."""
+"""The state machine of a restore test: when a snapshot is tested, and the steps of a test."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -41,8 +41,8 @@ HOUR = timedelta(hours=1)
 DUE = {"next_scheduled_test": NOW - HOUR}
 LATER = {"next_scheduled_test": NOW + HOUR}
 
-BEGINS: Mapping[str, tuple[RestoreTestFacts, str | None, str | None]] = {
-    # name: situation, the snapshot that is tested, why; None, None for none
+STARTS: Mapping[str, tuple[RestoreTestFacts, str | None, str | None]] = {
+    # name: situation, the snapshot that is tested, the cause; None, None for no test
     "the first snapshot of all": (situation(taken()), "monday", "Counted"),
     "the newest of several": (
         situation(taken("old", 5), taken("new", 1), taken("older", 9)), "new", "Counted",
@@ -59,10 +59,12 @@ BEGINS: Mapping[str, tuple[RestoreTestFacts, str | None, str | None]] = {
             status=RestoreTestStatus(last_backup_count=3),
         ), "monday", "Counted",
     ),
-    "nobody asks": (situation(taken(), spec=None), None, None),
-    "the time has come": (situation(taken(), **weekly(**DUE)), "monday", "Scheduled"),
-    "the time has not come": (situation(taken(), **weekly(**LATER)), None, None),
-    "the time has come, and nothing is there": (situation(**weekly(**DUE)), None, None),
+    "no schedule and no request": (situation(taken(), spec=None), None, None),
+    "the scheduled time has passed": (situation(taken(), **weekly(**DUE)), "monday", "Scheduled"),
+    "the scheduled time is later": (situation(taken(), **weekly(**LATER)), None, None),
+    "the scheduled time has passed without a snapshot": (
+        situation(**weekly(**DUE)), None, None,
+    ),
     "the time is that of a former schedule": (
         situation(
             taken(), spec=RestoreTest(schedule="0 6 * * *"),
@@ -76,20 +78,20 @@ BEGINS: Mapping[str, tuple[RestoreTestFacts, str | None, str | None]] = {
         situation(taken(cluster_uid="uid-former")), None, None,
     ),
     "a backup that is being deleted": (situation(taken(terminating=True)), None, None),
-    "a person asks": (
+    "a user requests a test": (
         situation(taken("old", 5, request="now"), taken("new"), spec=None), "old", "Requested",
     ),
-    "a person has asked": (
+    "the request of a user was tested": (
         situation(taken(request="now", proof=proof(request="now")), spec=None), None, None,
     ),
-    "a person asks again": (
+    "a user requests another test": (
         situation(taken(request="again", proof=proof(request="now")), spec=None),
         "monday", "Requested",
     ),
-    "a person asks before there is a snapshot": (
+    "a user requests a test before there is a snapshot": (
         situation(taken(request="now", snapshot=None, ended=False), spec=None), None, None,
     ),
-    "a person goes before the schedule": (
+    "a request has precedence over the schedule": (
         situation(taken("old", 5, request="now"), taken("new"), **weekly(**DUE)),
         "old", "Requested",
     ),
@@ -97,13 +99,13 @@ BEGINS: Mapping[str, tuple[RestoreTestFacts, str | None, str | None]] = {
 
 
 def recorded(given: RestoreTestFacts) -> RestoreTestRecord:
-    """What is recorded after the decision about a situation."""
+    """Return the record after the decision about a situation."""
     return gen.present(next_record(given, decide(given)))
 
 
-@pytest.mark.parametrize("name", BEGINS)
-def test_a_test_begins_when_it_is_due(name: str) -> None:
-    given, snapshot, cause = BEGINS[name]
+@pytest.mark.parametrize("name", STARTS)
+def test_a_test_starts_when_it_is_due(name: str) -> None:
+    given, snapshot, cause = STARTS[name]
     found = next_record(given, decide(given))
     if snapshot is None:
         assert found is None
@@ -116,9 +118,9 @@ def test_a_test_begins_when_it_is_due(name: str) -> None:
     assert found.run.request == (found.candidate.request if cause == "Requested" else "")
 
 
-def test_a_test_that_is_asked_for_again_is_another_run() -> None:
-    worlds = [situation(taken(request="now"), now=moment) for moment in (NOW, NOW + HOUR)]
-    first, second = (recorded(world).run for world in worlds)
+def test_a_repeated_request_is_another_run() -> None:
+    situations = [situation(taken(request="now"), now=moment) for moment in (NOW, NOW + HOUR)]
+    first, second = (recorded(world).run for world in situations)
     assert first is not None
     assert first.run != gen.present(second).run
 
@@ -138,7 +140,7 @@ def test_a_job_that_runs_is_read_again_soon_whatever_is_due_later() -> None:
     assert recheck_after(given, decide(given), NOW) == POLL_SECONDS
 
 
-def test_what_cannot_be_tested_is_refused_once() -> None:
+def test_a_request_without_a_snapshot_is_refused_once() -> None:
     asked = taken(request="now", snapshot=None)
     found = gen.present(recorded(situation(asked, spec=None)).proof)
     assert (found.reason, found.request) == ("NothingToTest", "now")
@@ -147,34 +149,34 @@ def test_what_cannot_be_tested_is_refused_once() -> None:
 
 
 RUNS: Mapping[str, tuple[RestoreTestFacts, str, str]] = {
-    # name: situation, the action, the reason that is written down
-    "no Job was made": (situation(taken(test=run())), "make-job", ""),
-    "the Job works": (situation(taken(test=run(uid="job-1")), job=job()), "", ""),
-    "the Job has said that all is well": (
+    # name: situation, the action, the recorded reason
+    "no Job was created": (situation(taken(test=run())), "make-job", ""),
+    "the Job is running": (situation(taken(test=run(uid="job-1")), job=job()), "", ""),
+    "the Job reported success": (
         situation(taken(test=run(uid="job-1"), report=report()), job=job()), "settle", "Restored",
     ),
-    "the Job has said that it is not": (
+    "the Job reported a failure": (
         situation(taken(test=run(uid="job-1"), report=report("SealDiffers"))),
         "settle", "SealDiffers",
     ),
-    "the word of an earlier Job counts not": (
+    "the report of an earlier Job is ignored": (
         situation(taken(test=run(uid="job-1"), report=report(uid="job-0")), job=job()),
         "", "",
     ),
-    "the Job failed without a word": (
+    "the Job failed without a report": (
         situation(taken(test=run(uid="job-1")), job=job("Failed", reason="DeadlineExceeded")),
         "settle", "JobFailed",
     ),
-    "the Job succeeded without a word": (
+    "the Job succeeded without a report": (
         situation(taken(test=run(uid="job-1")), job=job("Succeeded")), "settle", "JobFailed",
     ),
-    "the Job is gone": (situation(taken(test=run(uid="job-1"))), "settle", "JobGone"),
+    "the Job was deleted": (situation(taken(test=run(uid="job-1"))), "settle", "JobGone"),
     "the pod never starts": (
         situation(
             taken(test=run(uid="job-1")), job=job(ready=False), now=NOW + timedelta(minutes=11)
         ), "cancel", "JobNotStarted",
     ),
-    "the field was taken out meanwhile": (
+    "the field was removed meanwhile": (
         situation(taken(test=run(uid="job-1")), job=job(), spec=None), "", "",
     ),
     "another is due meanwhile": (
@@ -185,7 +187,7 @@ RUNS: Mapping[str, tuple[RestoreTestFacts, str, str]] = {
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_run_goes_on_from_what_was_written(name: str) -> None:
+def test_transition_of_a_recorded_run(name: str) -> None:
     given, act, reason = RUNS[name]
     decision = decide(given)
     assert decision.row.action == act
@@ -198,8 +200,8 @@ def test_a_run_goes_on_from_what_was_written(name: str) -> None:
         assert found.proof.run == "0123456789"
 
 
-def test_every_row_decides_in_some_example() -> None:
-    used = [decide(given).row for given, *_ in (*BEGINS.values(), *RUNS.values())]
+def test_every_transition_has_an_example() -> None:
+    used = [decide(given).row for given, *_ in (*STARTS.values(), *RUNS.values())]
     used.append(decide(situation(taken(request="now", snapshot=None))).row)
     assert [row for row in TRANSITIONS if row not in used] == []
 
@@ -227,7 +229,7 @@ def test_a_job_that_cannot_be_created_yet_changes_nothing_recorded() -> None:
     assert next_record(given, waiting) is None
 
 
-def test_a_job_that_is_refused_ends_the_test() -> None:
+def test_a_rejected_job_ends_the_test() -> None:
     given = situation(taken(test=run()))
     found = gen.present(next_record(given, refused(decide(given), "no Jobs here")))
     assert found.proof is not None

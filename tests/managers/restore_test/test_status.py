@@ -1,4 +1,4 @@
-"""What the end of a test means, and what the status of its cluster counts."""
+"""The result of a restore test, and the summary in the status of its cluster."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -27,27 +27,27 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.mark.parametrize("reason", PROOF_REASONS)
-def test_a_report_means_what_the_table_says(reason: str) -> None:
-    found = of_report(report(reason, message="so it is"), run(uid="job-1"), NOW)
-    assert (found.outcome, found.reason) == (PROOF_REASONS[reason].outcome, reason)
-    assert found.message == "so it is"
+def test_each_reason_of_a_report_has_its_outcome(reason: str) -> None:
+    result = of_report(report(reason, message="so it is"), run(uid="job-1"), NOW)
+    assert (result.outcome, result.reason) == (PROOF_REASONS[reason].outcome, reason)
+    assert result.message == "so it is"
 
 
 @pytest.mark.parametrize(
     "strange", [report("NoSuchReason"), report("Restored").model_copy(update={"outcome": "Failed"})]
 )
-def test_a_report_that_contradicts_itself_proves_nothing(strange: Any) -> None:
-    found = of_report(strange, run(uid="job-1"), NOW)
-    assert (found.outcome, found.reason) == ("Unknown", "JobFailed")
+def test_a_contradictory_report_is_inconclusive(strange: Any) -> None:
+    result = of_report(strange, run(uid="job-1"), NOW)
+    assert (result.outcome, result.reason) == ("Unknown", "JobFailed")
 
 
-# --- what the status of the cluster says --------------------------------------------------------
+# --- the summary of the cluster -----------------------------------------------------------------
 
 
-def settled(given: RestoreTestFacts) -> RestoreTestStatus:
-    """The summary, which has to be the same when it is made once more."""
-    first = summary(given)
-    assert summary(replace(given, status=first)) == first
+def settled(facts: RestoreTestFacts) -> RestoreTestStatus:
+    """Return the summary, and check that computing it again does not change it."""
+    first = summary(facts)
+    assert summary(replace(facts, status=first)) == first
     return first
 
 
@@ -64,39 +64,38 @@ def test_a_run_is_counted_once_by_its_id() -> None:
     assert failed.last.reason == "SealDiffers"
 
 
-def test_the_objects_may_go_and_the_summary_stays() -> None:
-    known = settled(situation(taken(proof=proof())))
-    assert summary(situation(status=known)) == known
+def test_the_summary_remains_when_the_backups_are_deleted() -> None:
+    status = settled(situation(taken(proof=proof())))
+    assert summary(situation(status=status)) == status
 
 
-def test_a_schedule_is_first_due_after_now_and_follows_an_edit() -> None:
-    wishes = RestoreTest(schedule=EVERY_WEEK)
-    first = settled(situation(spec=wishes))
+def test_a_new_or_edited_schedule_is_due_after_now() -> None:
+    first = settled(situation(spec=RestoreTest(schedule=EVERY_WEEK)))
     assert first.next_scheduled_test == NOW + timedelta(days=6, hours=17)
     edited = settled(situation(spec=RestoreTest(schedule="0 13 * * *"), status=first))
     assert (edited.schedule, edited.next_scheduled_test) == ("0 13 * * *", NOW + HOUR)
-    gone = settled(situation(spec=None, status=edited))
-    assert (gone.schedule, gone.next_scheduled_test) == (None, None)
+    removed = settled(situation(spec=None, status=edited))
+    assert (removed.schedule, removed.next_scheduled_test) == (None, None)
 
 
-def test_however_many_times_were_missed_one_test_is_run() -> None:
+def test_all_missed_times_cause_one_test() -> None:
     long_ago = {"next_scheduled_test": NOW - timedelta(days=40)}
-    begun = situation(taken(test=run("Scheduled")), **weekly(**long_ago))
-    after = settled(begun)
+    running = situation(taken(test=run("Scheduled")), **weekly(**long_ago))
+    after = settled(running)
     assert after.active is not None
     assert (after.active.run, after.active.key) == ("0123456789", "ns/x/monday.snap")
     assert after.next_scheduled_test == NOW + timedelta(days=6, hours=17)
-    later = replace(begun, candidates=(taken(),), status=after)
+    later = replace(running, candidates=(taken(),), status=after)
     assert next_record(later, decide(later)) is None
 
 
-def test_a_test_that_a_person_asks_for_consumes_nothing() -> None:
-    known = {"next_scheduled_test": NOW - HOUR, "last_backup_count": 1}
-    after = settled(situation(taken(test=run("Requested")), successful=4, **weekly(**known)))
+def test_a_requested_test_changes_neither_schedule_nor_count() -> None:
+    status = {"next_scheduled_test": NOW - HOUR, "last_backup_count": 1}
+    after = settled(situation(taken(test=run("Requested")), successful=4, **weekly(**status)))
     assert (after.next_scheduled_test, after.last_backup_count) == (NOW - HOUR, 1)
 
 
-def test_the_count_begins_anew_with_each_test() -> None:
+def test_each_test_resets_the_count() -> None:
     after = settled(situation(taken(test=run()), successful=4))
     assert after.last_backup_count == 4
     assert settled(situation(taken(), successful=4, status=after)).active is None
