@@ -29,7 +29,7 @@ async def drawn(effect: Drawing) -> Object:
     return outside.api.objects[(SECRET, KEY)]
 
 
-async def test_the_key_is_32_raw_bytes_of_the_given_source() -> None:
+async def test_the_key_is_32_raw_bytes_of_the_random_source() -> None:
     live = await drawn(KEY_EFFECT)
     assert base64.b64decode(live["data"]["key"]) == b"\x07" * 32
 
@@ -46,7 +46,7 @@ async def test_the_token_has_no_dot_and_enough_bits() -> None:
 
 
 @pytest.mark.parametrize("effect", [KEY_EFFECT, TOKEN_EFFECT])
-async def test_what_is_drawn_can_never_be_changed_in_place_and_says_whose_it_is(
+async def test_generated_secrets_are_immutable_and_owned(
     effect: Drawing,
 ) -> None:
     live = await drawn(effect)
@@ -59,7 +59,7 @@ async def test_what_is_drawn_can_never_be_changed_in_place_and_says_whose_it_is(
 
 
 @pytest.mark.parametrize("effect", [KEY_EFFECT, TOKEN_EFFECT])
-async def test_who_comes_second_leaves_the_first_and_looks_again(effect: Drawing) -> None:
+async def test_an_existing_secret_is_kept_and_read_again(effect: Drawing) -> None:
     first = {"kind": "Secret", "metadata": {"name": "s", "namespace": gen.NAMESPACE}, "data": {}}
     outside = Outside(FakeApi())
     # The cache says that there is none, and is wrong.
@@ -72,7 +72,7 @@ async def test_who_comes_second_leaves_the_first_and_looks_again(effect: Drawing
     assert outside.api.asked == ["peek Secret s"]
 
 
-async def test_a_broken_server_ends_the_pass() -> None:
+async def test_an_error_of_the_api_server_ends_the_pass() -> None:
     outside = Outside()
     outside.api.refuse("create Secret s", api_error(500))
     with pytest.raises(ServerError):

@@ -32,27 +32,25 @@ def planned(cluster: gen.Cluster, claim: NamedPvcFacts | None) -> Plan:
     return plan(gen.resolved(cluster), observed)
 
 
-def test_without_the_wish_nothing_is_wanted() -> None:
+def test_without_audit_file_storage_nothing_is_planned() -> None:
     assert planned(gen.cluster(), None) == planned(gen.cluster(), OURS)
     assert planned(gen.cluster(), None).outcome == Done()
 
 
 @pytest.mark.parametrize(("cluster", "claim"), [(MANAGED, OURS), (EXISTING, USERS)])
-def test_a_claim_that_can_be_used_holds_nothing_back(
-    cluster: gen.Cluster, claim: NamedPvcFacts
-) -> None:
+def test_a_valid_pvc_blocks_nothing(cluster: gen.Cluster, claim: NamedPvcFacts) -> None:
     found = planned(cluster, claim)
     assert (found.outcome, found.gate, found.effects) == (Done(), False, ())
 
 
-def test_our_own_claim_is_made_before_any_pod() -> None:
+def test_a_managed_pvc_is_created_before_any_pod() -> None:
     found = planned(MANAGED, None)
     assert found.effects == (MakeAuditClaim("x-audit"),)
     assert found.gate
     assert gen.expect(Wait, found.outcome).reason == "PrerequisitesMissing"
 
 
-def test_a_claim_of_the_user_is_waited_for_and_never_made() -> None:
+def test_a_pvc_of_the_user_is_waited_for_and_never_created() -> None:
     found = planned(EXISTING, None)
     assert found.effects == ()
     assert found.gate
@@ -71,7 +69,7 @@ def test_a_claim_of_the_user_is_waited_for_and_never_made() -> None:
         (EXISTING, replace(USERS, access_modes=()), "none"),
     ],
 )
-def test_a_claim_that_cannot_be_used_stops_the_pods_and_says_why(
+def test_an_invalid_pvc_blocks_the_pods(
     cluster: gen.Cluster, claim: NamedPvcFacts, words: str
 ) -> None:
     found = planned(cluster, claim)
@@ -82,7 +80,7 @@ def test_a_claim_that_cannot_be_used_stops_the_pods_and_says_why(
     assert words in found.outcome.message
 
 
-def test_one_server_alone_may_use_a_volume_of_one_node() -> None:
+def test_a_single_server_may_use_a_read_write_once_volume() -> None:
     alone = EXISTING.wanting(replicas=1)
     assert planned(alone, replace(USERS, access_modes=("ReadWriteOnce",))).outcome == Done()
 
@@ -96,7 +94,7 @@ def test_one_server_alone_may_use_a_volume_of_one_node() -> None:
         (MANAGED, replace(OURS, owner_uid="another"), "False", "AuditFileStorageInvalid"),
     ],
 )
-def test_the_condition_says_the_same(
+def test_condition(
     cluster: gen.Cluster, claim: NamedPvcFacts | None, status: str, reason: str
 ) -> None:
     volume = gen.present(audit_volume("x", cluster.read().spec.audit_file_storage))
@@ -104,7 +102,7 @@ def test_the_condition_says_the_same(
     assert (found.status, found.reason) == (status, reason)
 
 
-async def test_the_claim_is_made_once_outlives_the_cluster_and_says_whose_it_was() -> None:
+async def test_the_pvc_is_created_once_without_owner_and_with_the_owner_annotation() -> None:
     outside = Outside()
     for _ in range(2):
         await make_audit_claim(outside.context, gen.resolved(MANAGED), MakeAuditClaim("x-audit"))
@@ -119,7 +117,7 @@ async def test_the_claim_is_made_once_outlives_the_cluster_and_says_whose_it_was
     }
 
 
-async def test_a_default_class_is_left_to_the_cluster() -> None:
+async def test_without_a_class_the_default_class_is_used() -> None:
     outside = Outside()
     plain = gen.cluster().wanting(auditFileStorage={"mode": "ManagedPVC", "size": "1Gi"})
     await make_audit_claim(outside.context, gen.resolved(plain), MakeAuditClaim("x-audit"))

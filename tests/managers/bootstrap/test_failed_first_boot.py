@@ -55,12 +55,12 @@ def test_row(cluster: gen.Cluster, world: gen.World, failed: FailedFirstBoot | N
     assert failed_first_boot(cluster.read(), world.facts()) == failed
 
 
-def test_a_volume_that_is_not_in_the_cache_yet_does_not_make_it_ready() -> None:
+def test_a_volume_that_is_not_in_the_cache_yet_does_not_hide_the_failure() -> None:
     world = gen.world().with_set(gen.stateful_set().first_boot()).with_pods(RAN)
     assert gen.present(failed_first_boot(NEW.read(), world.facts())).volume_uid == ""
 
 
-def test_it_blocks_everything_and_names_the_commands() -> None:
+def test_it_blocks_the_cluster_and_names_the_commands() -> None:
     world = first_boot(gen.pod().ready())
     blocked = gen.present(self_init_failed(RECORDED.read(), world.facts()))
     assert blocked.reason == "SelfInitFailed"

@@ -31,7 +31,7 @@ def test_b06_the_token_of_an_earlier_cluster_of_this_name_is_neither_kept_nor_re
     assert not planned.effects
 
 
-def test_keys_that_the_server_could_not_check_stop_the_first_boot() -> None:
+def test_token_keys_that_openbao_cannot_verify_block_the_first_boot() -> None:
     world = replace(
         gen.world().with_secrets(KEY), issuer=TokenIssuer("https://issuer.example.com", ())
     )

@@ -185,18 +185,18 @@ def test_a_message_names_the_object_and_the_next_step(
         assert word in outcome.message
 
 
-def test_the_silent_api_server_is_asked_again() -> None:
+def test_an_api_server_without_an_answer_is_queried_again() -> None:
     outcome = gen.expect(Blocked, planned(LOGIN, NOTHING.with_secrets(KEY)).outcome)
     assert outcome.recheck_after is not None
 
 
-def test_the_configuration_is_wanted_whatever_else_is_missing() -> None:
+def test_config_hcl_is_planned_without_the_other_prerequisites() -> None:
     for world in (NOTHING, NOTHING.with_claims(0), NOTHING.with_secrets(KEY, TOKEN)):
         bodies = {i.key.name: i.body for i in planned(NEW, world).intents}
         assert 'seal "static"' in bodies[names.config_map("x")]["data"]["config.hcl"]
 
 
-def test_the_pods_that_join_have_no_way_to_see_the_first_boot() -> None:
+def test_joining_pods_cannot_read_the_self_init_configuration() -> None:
     """Rule I05: it is in an object of its own, which goes once data exists."""
     before = {i.key.name: i.body for i in planned(NEW, NOTHING.with_secrets(KEY, TOKEN)).intents}
     after = [i.key.name for i in planned(OLD, NOTHING.with_secrets(KEY)).intents]
@@ -205,12 +205,12 @@ def test_the_pods_that_join_have_no_way_to_see_the_first_boot() -> None:
     assert after == [names.config_map("x")]
 
 
-def test_both_documents_are_the_same_in_every_pass() -> None:
+def test_the_plan_is_deterministic() -> None:
     world = NOTHING.with_secrets(KEY).with_issuer()
     assert planned(LOGIN, world) == planned(LOGIN, world)
 
 
-def test_no_cluster_is_made_beside_the_volumes_of_an_old_one() -> None:
+def test_no_cluster_is_initialized_while_volumes_of_an_old_one_exist() -> None:
     key = gen.secret(names.unseal_key_secret("x"))
     token = gen.secret(names.root_token_secret("x"))
     old = NOTHING.with_secrets(key, token).with_claims(1, 2, owner="somebody")

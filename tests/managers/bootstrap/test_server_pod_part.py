@@ -21,11 +21,11 @@ def part(**spec: Any) -> PodPart:
     return server_part(found, audit_volume("x", found.audit_file_storage))
 
 
-def test_a_plain_cluster_needs_nothing() -> None:
+def test_a_plain_cluster_has_no_volumes() -> None:
     assert part() == PodPart()
 
 
-def test_a_log_file_has_a_scratch_volume() -> None:
+def test_a_log_file_has_an_empty_dir() -> None:
     for name in ("file", "pidFile"):
         found = part(configuration={"logging": {name: f"{mount_paths.LOGS}/x"}})
         assert found.mounts == ({"name": "logs", "mountPath": mount_paths.LOGS},)
@@ -81,7 +81,7 @@ def test_b11_a_plugin_folder_is_named_only_where_it_is() -> None:
         ({"mode": "ExistingPVC", "existingClaimName": "mine"}, "mine"),
     ],
 )
-def test_audit_files_lie_on_their_claim(storage: dict[str, Any], claim: str) -> None:
+def test_audit_files_are_on_their_pvc(storage: dict[str, Any], claim: str) -> None:
     found = part(auditFileStorage={**storage, "mountPath": "/srv/audit"})
     assert found.mounts == ({"name": "audit", "mountPath": "/srv/audit"},)
     assert found.volumes == ({"name": "audit", "persistentVolumeClaim": {"claimName": claim}},)

@@ -1,4 +1,4 @@
-"""managers.certs.acme: what servers need to fetch their certificates, and the claim they share."""
+"""managers.certs.acme: the prerequisites of mode ACME, and the shared PVC."""
 
 from dataclasses import replace
 
@@ -36,53 +36,53 @@ MANAGED = cluster(
 EXISTING = cluster(sharedCache={"mode": "ExistingPVC", "existingClaimName": "mine"})
 
 
-def planned(wish: gen.Cluster, *secrets: SecretFacts, claim: NamedPvcFacts | None = None) -> Plan:
+def planned(of: gen.Cluster, *secrets: SecretFacts, claim: NamedPvcFacts | None = None) -> Plan:
     world = gen.world().with_secrets(*secrets)
-    return plan(gen.resolved(wish, world), replace(world.facts(), acme_claim=claim))
+    return plan(gen.resolved(of, world), replace(world.facts(), acme_claim=claim))
 
 
-# sentence: (wish, Secrets, claim, reason, words)
+# sentence: (cluster, Secrets, PVC, reason, words of the message)
 ROWS: dict[str, tuple[gen.Cluster, tuple[SecretFacts, ...], NamedPvcFacts | None, str, str]] = {
-    "all is there": (MANAGED, (ROOTS,), CLAIM, "", ""),
-    "the authorities are not there": (MANAGED, (), CLAIM, "TLSSecretMissing", "Secret roots"),
-    "one of them is not": (
+    "all prerequisites exist": (MANAGED, (ROOTS,), CLAIM, "", ""),
+    "the Secret is missing": (MANAGED, (), CLAIM, "TLSSecretMissing", "Secret roots"),
+    "one entry is missing": (
         MANAGED,
         (replace(ROOTS, entries=frozenset({"ca.crt"})),),
         CLAIM,
         "TLSSecretInvalid",
         "pki-ca.crt missing",
     ),
-    "they cannot be read": (
+    "its content is invalid": (
         MANAGED,
         (replace(ROOTS, trusted=(), problem="it is soup"),),
         CLAIM,
         "TLSSecretInvalid",
         "soup",
     ),
-    "the claim is not there": (MANAGED, (ROOTS,), None, "PrerequisitesMissing", "x-acme-cache"),
-    "a claim of somebody else": (
+    "the PVC is missing": (MANAGED, (ROOTS,), None, "PrerequisitesMissing", "x-acme-cache"),
+    "a foreign PVC": (
         MANAGED,
         (ROOTS,),
         replace(CLAIM, owner_uid="uid-y"),
         "ACMECacheInvalid",
         "not owned by this cluster",
     ),
-    "a claim that is being deleted": (
+    "a PVC that is being deleted": (
         MANAGED,
         (ROOTS,),
         replace(CLAIM, terminating=True),
         "ACMECacheInvalid",
         "deleted",
     ),
-    "the claim of the user is not there": (EXISTING, (), None, "PrerequisitesMissing", "mine"),
-    "the claim of the user is for one node": (
+    "the PVC of the user is missing": (EXISTING, (), None, "PrerequisitesMissing", "mine"),
+    "the PVC of the user is ReadWriteOnce": (
         EXISTING,
         (),
         NamedPvcFacts("mine", "", False, ("ReadWriteOnce",)),
         "ACMECacheInvalid",
         "ReadWriteOnce",
     ),
-    "the claim of the user is good": (
+    "the PVC of the user is valid": (
         EXISTING,
         (),
         NamedPvcFacts("mine", "", False, (SHARED_MODE,)),
@@ -93,30 +93,30 @@ ROWS: dict[str, tuple[gen.Cluster, tuple[SecretFacts, ...], NamedPvcFacts | None
 
 
 @pytest.mark.parametrize(
-    ("wish", "secrets", "claim", "reason", "words"), ROWS.values(), ids=ROWS.keys()
+    ("of", "secrets", "claim", "reason", "words"), ROWS.values(), ids=ROWS.keys()
 )
 def test_row(
-    wish: gen.Cluster,
+    of: gen.Cluster,
     secrets: tuple[SecretFacts, ...],
     claim: NamedPvcFacts | None,
     reason: str,
     words: str,
 ) -> None:
-    made = planned(wish, *secrets, claim=claim)
+    step = planned(of, *secrets, claim=claim)
     if not reason:
-        assert isinstance(made.outcome, Done)
-        assert not made.gate
+        assert isinstance(step.outcome, Done)
+        assert not step.gate
         return
-    assert isinstance(made.outcome, Blocked | Wait)
-    assert (made.outcome.reason, made.gate) == (reason, True)
-    assert words in made.outcome.message
+    assert isinstance(step.outcome, Blocked | Wait)
+    assert (step.outcome.reason, step.gate) == (reason, True)
+    assert words in step.outcome.message
 
 
-async def test_the_claim_outlives_the_cluster_and_is_never_written_twice() -> None:
-    outside, meant = Outside(), gen.resolved(MANAGED)
+async def test_the_pvc_has_no_owner_and_is_never_written_twice() -> None:
+    outside, resolved = Outside(), gen.resolved(MANAGED)
     effect = MakeAcmeCacheClaim("x-acme-cache")
     assert planned(MANAGED, ROOTS).effects == (effect,)
-    await EFFECTS[type(effect)](outside.context, meant, effect)
+    await EFFECTS[type(effect)](outside.context, resolved, effect)
     (claim,) = outside.api.of(PVC)
     assert claim["spec"] == {
         "accessModes": [SHARED_MODE],
@@ -125,5 +125,5 @@ async def test_the_claim_outlives_the_cluster_and_is_never_written_twice() -> No
     }
     assert claim["metadata"]["annotations"] == {"openbao.org/owner-uid": "uid-x"}
     assert "ownerReferences" not in claim["metadata"]
-    await EFFECTS[type(effect)](outside.context, meant, effect)
+    await EFFECTS[type(effect)](outside.context, resolved, effect)
     assert outside.api.of(PVC) == [claim]

@@ -1,4 +1,4 @@
-"""managers.certs.actions: an authority is made once, a server certificate as often as asked."""
+"""managers.certs.actions: the CA is created once; server certificates are issued again."""
 
 import base64
 
@@ -26,13 +26,13 @@ def files_of(live: Object) -> dict[str, bytes]:
 
 
 async def known(outside: Outside, key: ObjectKey) -> bool:
-    """Whether the cache has the Secret, without asking anybody."""
+    """Return whether the cache has the Secret, without a request."""
     outside.api.calls.clear()
     facts = await outside.secrets.facts(key, reader="uid-x", max_age=15, content=True)
     return facts is not None and outside.api.asked == []
 
 
-async def test_authority_then_server_and_the_server_is_signed_by_it() -> None:
+async def test_the_ca_signs_the_server_certificate() -> None:
     outside = Outside()
     await issue_authority(outside.context, MEANT, MAKE)
     await issue_server_certificate(outside.context, MEANT, ISSUE)
@@ -46,7 +46,7 @@ async def test_authority_then_server_and_the_server_is_signed_by_it() -> None:
     server = files_of(server_secret)
     assert server_secret["type"] == "kubernetes.io/tls"
     assert server["ca.crt"] == ca["ca.crt"]
-    # The pods mount this Secret: the key of the authority must not be in it.
+    # The pods mount this Secret, so it must not contain the key of the CA.
     assert set(server) == {"tls.crt", "tls.key", "ca.crt"}
     facts = read(KeyPair(server["tls.crt"], server["tls.key"]), ca["ca.crt"])
     assert facts.issuer_fingerprint
@@ -55,13 +55,13 @@ async def test_authority_then_server_and_the_server_is_signed_by_it() -> None:
     assert await known(outside, SERVER)
 
 
-async def test_an_authority_is_never_replaced() -> None:
+async def test_a_ca_is_never_replaced() -> None:
     outside = Outside()
     await issue_authority(outside.context, MEANT, MAKE)
     before = outside.api.objects[(SECRET, CA)]["data"]
     await issue_authority(outside.context, MEANT, MAKE)
     assert outside.api.objects[(SECRET, CA)]["data"] == before
-    # Whoever made it, the next look asks the server.
+    # The next read requests the Secret from the API server.
     assert not await known(outside, CA)
 
 
@@ -79,12 +79,12 @@ async def test_a_renewal_replaces_the_certificate_and_its_key() -> None:
     )
 
 
-# sentence: the files of the authority's Secret; None: there is none
+# sentence: the entries of the CA's Secret; None: it does not exist
 UNUSABLE: dict[str, dict[str, bytes] | None] = {
-    "it is gone": None,
-    "its key is gone": {"ca.crt": make_authority("x", gen.NOW).certificate},
-    "it cannot be read": {"ca.crt": b"garbage", "ca.key": b"garbage"},
-    "its key is of a kind that signs nothing": {
+    "it was deleted": None,
+    "its key is missing": {"ca.crt": make_authority("x", gen.NOW).certificate},
+    "its content is invalid": {"ca.crt": b"garbage", "ca.key": b"garbage"},
+    "its key has an unsupported type": {
         "ca.crt": key_files.certificate(RSA.public_key()),
         "ca.key": key_files.key_pem(RSA),
     },
@@ -96,7 +96,7 @@ UNUSABLE: dict[str, dict[str, bytes] | None] = {
 
 
 @pytest.mark.parametrize("files", UNUSABLE.values(), ids=UNUSABLE.keys())
-async def test_an_authority_that_went_bad_since_it_was_seen_is_looked_at_again(
+async def test_a_ca_that_became_invalid_is_read_again(
     files: dict[str, bytes] | None,
 ) -> None:
     outside = Outside()

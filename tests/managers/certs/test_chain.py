@@ -1,4 +1,4 @@
-"""managers.certs.chain: what leads from a served certificate to a trusted authority."""
+"""managers.certs.chain: the chain from a served certificate to a trusted CA."""
 
 import pytest
 from cryptography import x509
@@ -27,19 +27,19 @@ IMPOSTOR = certificates.authority("Root")
 
 
 def pem(*certificates_: Signed) -> bytes:
-    return b"".join(one.pem for one in certificates_)
+    return b"".join(certificate.pem for certificate in certificates_)
 
 
 # sentence: (served, trusted, word of the problem)
 ROWS: dict[str, tuple[bytes, bytes, str]] = {
     "through the intermediate": (pem(LEAF, BETWEEN), pem(ROOT), ""),
-    "one of several authorities": (pem(LEAF, BETWEEN), pem(OTHER, ROOT), ""),
+    "one of several CAs": (pem(LEAF, BETWEEN), pem(OTHER, ROOT), ""),
     "the intermediate itself is trusted": (pem(LEAF), pem(BETWEEN), ""),
-    "the intermediate lies among the authorities": (pem(LEAF), pem(ROOT, BETWEEN), ""),
+    "the intermediate is in the CA bundle": (pem(LEAF), pem(ROOT, BETWEEN), ""),
     "without the intermediate": (pem(LEAF), pem(ROOT), "Between"),
-    "another authority": (pem(LEAF, BETWEEN), pem(OTHER), "Root"),
-    "an authority of the same name": (pem(LEAF, BETWEEN), pem(IMPOSTOR), "Root"),
-    "signed by something that is no authority": (
+    "another CA": (pem(LEAF, BETWEEN), pem(OTHER), "Root"),
+    "a CA of the same name": (pem(LEAF, BETWEEN), pem(IMPOSTOR), "Root"),
+    "signed by a certificate that is not a CA": (
         pem(certificates.leaf(LEAF, ("b.example.com",)), LEAF, BETWEEN),
         pem(ROOT),
         "a.example.com",
@@ -55,18 +55,18 @@ def test_chain(served: bytes, trusted: bytes, word: str) -> None:
     assert (found.until is None) == bool(word)
 
 
-def test_the_shortest_link_says_until_when() -> None:
+def test_the_chain_expires_with_its_first_certificate() -> None:
     short = certificates.leaf(ROOT, ("a.example.com",), days=3)
     assert build(pem(short), pem(ROOT)).until == short.certificate.not_valid_after_utc
     assert build(pem(short), pem(ROOT)).root == fingerprints(ROOT.pem)[0]
 
 
-def test_a_chain_that_turns_in_a_circle_ends() -> None:
+def test_a_circular_chain_is_a_problem() -> None:
     assert build(pem(ROOT, IMPOSTOR), pem(OTHER)).problem
 
 
 def namesakes(count: int) -> bytes:
-    """Authorities of one name, none of which signed what names them."""
+    """Return CAs of one name, none of which signed the certificate that names them as issuer."""
     public = ec.generate_private_key(ec.SECP256R1()).public_key()
     return b"".join(
         key_files.certificate(public, "root", ca=True, serial=n) for n in range(1, count + 1)
@@ -81,7 +81,7 @@ def test_attack_t10_so_many_authorities_of_one_name_are_tried() -> None:
     assert not build(SIGNED, namesakes(NAMESAKES_MAX - 1) + SIGNING).problem
     with pytest.raises(RefusedFileError, match=f"{NAMESAKES_MAX + 1} certificates are named CN=r"):
         build(SIGNED, namesakes(NAMESAKES_MAX) + SIGNING)
-    # One that is there twice is tried once, and those behind the right one are not looked at.
+    # A duplicate is tried once, and those after the issuer are not tried.
     assert not build(SIGNED, namesakes(1) * 9 + SIGNING).problem
     assert not build(SIGNED, SIGNING + namesakes(NAMESAKES_MAX)).problem
 
@@ -90,11 +90,11 @@ def test_attack_t10_a_signature_is_not_checked_with_a_key_that_costs_much() -> N
     huge = key_files.certificate(key_files.rsa_key(10240).public_key(), "root", ca=True)
     with pytest.raises(RefusedFileError, match=r"CN=root: .*10240 bits"):
         build(SIGNED, huge)
-    # Of a bundle only those count that may have signed.
+    # Only the CAs with the name of the issuer are checked.
     assert not build(SIGNED, SIGNING + huge.replace(b"root", b"toor")).problem
 
 
-def test_a_longer_chain_is_told() -> None:
+def test_a_longer_chain_is_a_problem() -> None:
     links = [
         key_files.certificate(key_files.SIGNER.public_key(), f"n{n}", issuer=f"n{n + 1}", ca=True)
         for n in range(LONGEST_CHAIN + 1)
@@ -102,7 +102,7 @@ def test_a_longer_chain_is_told() -> None:
     assert "too long" in build(b"".join(links), links[-1]).problem
 
 
-# What a library raises, beside ValueError, when extensions are looked at.
+# Extensions for which the library raises other errors than ValueError.
 EXTENSIONS = {
     "two of one kind": key_files.rewritten(
         key_files.certificate(
@@ -137,7 +137,7 @@ EXTENSIONS = {
 
 
 @pytest.mark.parametrize("strange", EXTENSIONS.values(), ids=EXTENSIONS.keys())
-def test_extensions_that_nobody_can_read_end_in_a_problem(strange: bytes) -> None:
+def test_invalid_extensions_are_a_problem(strange: bytes) -> None:
     assert build(SIGNED, strange).problem
     key = key_files.key_pem(key_files.SIGNER)
     data = certificates.data(tls_crt=SIGNED, tls_key=key, ca_crt=strange)
@@ -145,8 +145,8 @@ def test_extensions_that_nobody_can_read_end_in_a_problem(strange: bytes) -> Non
     assert content_of(certificates.data(tls_crt=strange, tls_key=key, ca_crt=strange)).problem
 
 
-def test_what_no_connection_can_be_made_of_is_told_where_one_is_made() -> None:
-    """Two certificates without a line end between them: each library reads what it likes."""
+def test_a_bundle_that_tls_cannot_read_is_a_problem() -> None:
+    """Two certificates without a newline between them: the libraries read different content."""
     key = key_files.key_pem(key_files.SIGNER)
     glued = SIGNING.rstrip(b"\n") + namesakes(1)
     assert len(read_all(glued)) == 2
@@ -154,7 +154,7 @@ def test_what_no_connection_can_be_made_of_is_told_where_one_is_made() -> None:
     assert "ca.crt: the TLS library reads no certificate in it" in server.problem
     issuer = content_of(certificates.data(**{"pki-ca_crt": glued}))
     assert "pki-ca.crt: the TLS library reads no certificate in it" in issuer.problem
-    # This one is for clients alone.
+    # This bundle is only for clients.
     assert len(content_of(certificates.data(ca_crt=glued)).trusted) == 2
 
 
@@ -171,7 +171,7 @@ def test_a_problem_names_the_entry() -> None:
         assert f"{name}: " in content_of(data).problem
 
 
-def test_the_first_certificate_alone() -> None:
+def test_first_certificate() -> None:
     assert read_all(first_certificate(pem(LEAF, ROOT))) == (LEAF.certificate,)
     with pytest.raises(ValueError, match=r"."):
         first_certificate(b"nothing")
@@ -195,7 +195,7 @@ class TestContent:
         content = content_of(self.files(tls_crt=LEAF.pem, tls_key=LEAF.key_pem))
         assert content.chain_problem == "ca.crt missing"
 
-    def test_the_authority_of_an_acme_server_is_the_one_that_signs(self) -> None:
+    def test_the_ca_of_an_acme_server_is_the_one_that_signs(self) -> None:
         content = content_of(self.files(**{"ca_crt": OTHER.pem, "pki-ca_crt": ROOT.pem}))
         assert content.authority == ROOT.pem.decode()
 
@@ -203,7 +203,7 @@ class TestContent:
         data = self.files(tls_crt=LEAF.pem, tls_key=LEAF.key_pem, ca_crt=ROOT.pem)
         assert LEAF.key_pem.decode().splitlines()[1] not in repr(content_of(data))
 
-    def test_both_authorities_are_read(self) -> None:
+    def test_both_cas_are_read(self) -> None:
         data = self.files(
             ca_crt=pem(ROOT, OTHER), ca_key=ROOT.key_pem, next_crt=OTHER.pem, next_key=OTHER.key_pem
         )
@@ -213,6 +213,6 @@ class TestContent:
         assert content.former is None
         assert content.certificate.fingerprint == fingerprints(ROOT.pem)[0]
 
-    def test_half_of_a_second_authority_is_a_problem(self) -> None:
+    def test_a_second_ca_without_its_key_is_a_problem(self) -> None:
         data = self.files(ca_crt=ROOT.pem, ca_key=ROOT.key_pem, next_crt=OTHER.pem)
         assert "next.key" in content_of(data).problem

@@ -1,4 +1,4 @@
-"""managers.certs.condition: what TLSReady says."""
+"""managers.certs.condition: the condition TLSReady."""
 
 from dataclasses import replace
 
@@ -17,13 +17,13 @@ def judged(facts: Observed, outcome: Outcome | None = None) -> ConditionUpdate:
     return tls_ready("OperatorManaged", "s", facts, outcome or Done())
 
 
-def test_all_is_well() -> None:
+def test_all_servers_serve_the_certificate() -> None:
     found = judged(WORLD.with_pods(gen.pod().ready()).facts())
     assert (found.status, found.reason) == ("True", "Ready")
     assert "2030-10-28" in found.message
 
 
-def test_servers_that_lag_behind_are_counted_and_named() -> None:
+def test_servers_with_an_old_certificate_are_counted_and_named() -> None:
     pods = (gen.pod(0).ready(), gen.pod(1).ready(), gen.pod(2).ready().serving("older"))
     found = judged(WORLD.with_pods(*pods).facts())
     assert (found.status, found.reason) == ("False", "CertificateNotServed")
@@ -36,18 +36,18 @@ def test_a_pod_that_is_not_ready_is_not_counted() -> None:
     assert judged(WORLD.with_pods(*pods).facts()).status == "True"
 
 
-def test_an_operator_that_does_not_look_says_nothing_of_it() -> None:
+def test_servers_that_were_not_probed_are_not_reported() -> None:
     facts = WORLD.with_pods(gen.pod().ready()).facts()
-    unseen = replace(facts, pods=tuple(replace(pod, serves=None) for pod in facts.pods))
-    assert judged(unseen).status == "True"
+    unprobed = replace(facts, pods=tuple(replace(pod, serves=None) for pod in facts.pods))
+    assert judged(unprobed).status == "True"
 
 
-def test_a_server_that_does_not_answer_lags_behind() -> None:
+def test_a_server_that_does_not_answer_is_reported() -> None:
     found = judged(WORLD.with_pods(gen.pod().ready().serving("")).facts())
     assert found.reason == "CertificateNotServed"
 
 
-def test_what_stops_the_pass_is_told() -> None:
+def test_the_condition_repeats_the_outcome() -> None:
     for outcome in (Blocked("TLSSecretInvalid", "why"), Wait("TLSSecretMissing", "why")):
         found = judged(WORLD.facts(), outcome)
         assert (found.status, found.reason, found.message) == ("False", outcome.reason, "why")
@@ -55,16 +55,16 @@ def test_what_stops_the_pass_is_told() -> None:
     assert other.status == "True"
 
 
-def test_a_second_authority_is_told() -> None:
+def test_the_message_names_a_second_ca() -> None:
     ca = gen.secret("ca", certificate=authority_certificate())
     second = replace(LEAF, serial="7b")
-    for more, word in (({"upcoming": second}, "signs later"), ({"former": second}, "former")):
-        facts = WORLD.with_secrets(replace(ca, **more)).facts()  # type: ignore[arg-type]
+    for field, word in (({"upcoming": second}, "signs later"), ({"former": second}, "former")):
+        facts = WORLD.with_secrets(replace(ca, **field)).facts()  # type: ignore[arg-type]
         assert word in judged(facts).message
         assert "7b" in judged(facts).message
 
 
-def test_absent_foreign_and_unreadable() -> None:
+def test_missing_foreign_and_invalid_secrets() -> None:
     assert judged(gen.world().facts()).reason == "TLSSecretMissing"
     foreign = gen.world().with_secrets(gen.secret("s", of="Shop", certificate=LEAF)).facts()
     assert judged(foreign).reason == "ForeignObject"

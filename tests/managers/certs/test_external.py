@@ -1,4 +1,4 @@
-"""managers.certs.external: what is wrong with certificates of the user, and in which words."""
+"""managers.certs.external: problems of the user's certificates, and their messages."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -75,7 +75,7 @@ def test_content_that_cannot_be_read() -> None:
     assert "soup" in gen.expect(Blocked, made.outcome).message
 
 
-def test_a_link_that_ended_counts_as_its_end() -> None:
+def test_an_expired_certificate_of_the_chain_is_an_error() -> None:
     made = planned(replace(SERVER, chain_until=gen.NOW), AUTHORITY)
     assert isinstance(made.outcome, Blocked)
 
@@ -86,7 +86,7 @@ def test_b27_good_ones_are_used_whoever_owns_them_and_nothing_is_written() -> No
     assert (made.intents, made.effects, made.gate) == ((), (), False)
 
 
-def test_a_star_stands_for_the_first_label() -> None:
+def test_a_star_matches_the_first_label() -> None:
     assert isinstance(planned(leaf(dns_names=frozenset({"*.local"})), AUTHORITY).outcome, Done)
     wrong = planned(leaf(dns_names=frozenset({"*"})), AUTHORITY)
     assert isinstance(wrong.outcome, Blocked)
@@ -95,7 +95,7 @@ def test_a_star_stands_for_the_first_label() -> None:
 @pytest.mark.parametrize(
     ("there", "absent"), [((), ("x-tls-server", "x-tls-ca")), ((SERVER,), ("x-tls-ca",))]
 )
-def test_what_is_absent_is_waited_for(
+def test_missing_secrets_are_waited_for(
     there: tuple[SecretFacts, ...], absent: tuple[str, ...]
 ) -> None:
     made = planned(*there)
@@ -106,7 +106,7 @@ def test_what_is_absent_is_waited_for(
         assert name in made.outcome.message
 
 
-def test_references_are_followed() -> None:
+def test_references_of_the_spec_are_used() -> None:
     made = planned(SERVER, AUTHORITY, cluster=NAMED)
     assert "mine and roots" in gen.expect(Wait, made.outcome).message
     there = planned(replace(SERVER, name="mine"), replace(AUTHORITY, name="roots"), cluster=NAMED)

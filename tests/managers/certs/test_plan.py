@@ -1,4 +1,4 @@
-"""managers.certs.plan: which certificate is made now, and when we look again."""
+"""managers.certs.plan: the certificate that is issued next, and the timer of the next check."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -37,48 +37,48 @@ def lasting(certificate: CertificateFacts, **left: float) -> CertificateFacts:
 
 
 def authority(**left: float) -> gen.World:
-    """Our authority with that much left, and a server certificate that ends with it."""
+    """Return a CA that expires after this time, and a server certificate that expires with it."""
     return NOTHING.with_secrets(
         gen.secret("x-tls-ca", certificate=lasting(authority_certificate(), **left)),
         gen.secret("x-tls-server", certificate=lasting(server_certificate(MEANT), **left)),
     )
 
 
-# sentence: (world, effects, reason, are the pods held back)
+# sentence: (world, effects, reason, whether the pods are blocked)
 ROWS: dict[str, tuple[gen.World, tuple[Effect, ...], str, bool]] = {
-    "nothing is there": (NOTHING, (ISSUE_CA,), "PrerequisitesMissing", True),
-    "the authority is there": (
+    "no Secret exists": (NOTHING, (ISSUE_CA,), "PrerequisitesMissing", True),
+    "the CA exists": (
         NOTHING.with_secrets(CA),
         (ISSUE_SERVER,),
         "PrerequisitesMissing",
         True,
     ),
-    "both are there": (NOTHING.with_secrets(CA, SERVER), (), "", False),
-    "the authority is gone and clients trust it": (
+    "both exist": (NOTHING.with_secrets(CA, SERVER), (), "", False),
+    "the CA was deleted and clients trust it": (
         NOTHING.with_secrets(SERVER),
         (),
         "CASecretMissing",
         False,
     ),
-    "somebody else's authority": (
+    "a foreign CA": (
         NOTHING.with_secrets(gen.secret("x-tls-ca", of="Shop s (uid 1)"), SERVER),
         (),
         "ForeignObject",
         True,
     ),
-    "somebody else's server certificate": (
+    "a foreign server certificate": (
         NOTHING.with_secrets(CA, gen.secret("x-tls-server", of="Shop s (uid 1)")),
         (),
         "ForeignObject",
         True,
     ),
-    "an authority that cannot be read": (
+    "an invalid CA": (
         NOTHING.with_secrets(gen.secret("x-tls-ca", problem="garbage"), SERVER),
         (),
         "TLSSecretInvalid",
         True,
     ),
-    "an authority with the key of another": (
+    "a CA with the key of another": (
         NOTHING.with_secrets(
             gen.secret("x-tls-ca", certificate=replace(authority_certificate(), key_matches=False))
         ),
@@ -86,15 +86,15 @@ ROWS: dict[str, tuple[gen.World, tuple[Effect, ...], str, bool]] = {
         "TLSSecretInvalid",
         True,
     ),
-    "an authority that ends now": (authority(days=0), (PREPARE,), "PrerequisitesMissing", True),
-    "an authority that has ended": (authority(days=-1), (PREPARE,), "PrerequisitesMissing", True),
-    "a server certificate that cannot be read": (
+    "a CA that expires now": (authority(days=0), (PREPARE,), "PrerequisitesMissing", True),
+    "an expired CA": (authority(days=-1), (PREPARE,), "PrerequisitesMissing", True),
+    "an invalid server certificate": (
         NOTHING.with_secrets(CA, gen.secret("x-tls-server", problem="garbage")),
         (ISSUE_SERVER,),
         "PrerequisitesMissing",
         True,
     ),
-    "a server certificate that ends soon": (
+    "a server certificate that expires soon": (
         NOTHING.with_secrets(
             CA, gen.secret("x-tls-server", certificate=lasting(server_certificate(MEANT), days=29))
         ),
@@ -102,7 +102,7 @@ ROWS: dict[str, tuple[gen.World, tuple[Effect, ...], str, bool]] = {
         "PrerequisitesMissing",
         True,
     ),
-    "a server certificate that cannot live longer than its authority": (
+    "a server certificate that expires with its CA": (
         authority(days=29),
         (PREPARE,),
         "",
@@ -122,7 +122,7 @@ def test_row(world: gen.World, effects: tuple[Effect, ...], reason: str, gate: b
         assert timer_of(made.outcome) == 0.0
 
 
-def test_a_new_name_is_asked_for_by_name() -> None:
+def test_the_message_names_a_missing_name() -> None:
     wider = CLUSTER.wanting(tls={"extraSANs": ["bao.example.com"]})
     made = planned(NOTHING.with_secrets(CA, SERVER), wider)
     assert made.effects == (ISSUE_SERVER,)
@@ -136,14 +136,14 @@ def test_a_message_names_the_secret(world: gen.World) -> None:
         assert "Secret x-tls-" in outcome.message
 
 
-# sentence: (time left of the certificate, seconds until the next look)
+# sentence: (time until the certificate expires, seconds until the next check)
 TIMERS: dict[str, tuple[timedelta, float]] = {
-    "a renewal that is far away needs no timer of its own": (
+    "a renewal in some months has the longest timer": (
         timedelta(days=300),
         LONGEST_TIMER.total_seconds(),
     ),
-    "a renewal within a day is met": (timedelta(days=30, hours=3), 3 * 3600.0),
-    "a renewal in a second is met": (timedelta(days=30, seconds=1), 1.0),
+    "a renewal within a day": (timedelta(days=30, hours=3), 3 * 3600.0),
+    "a renewal in a second": (timedelta(days=30, seconds=1), 1.0),
 }
 
 
@@ -156,20 +156,20 @@ def test_timer(left: timedelta, after: float) -> None:
 
 
 def test_the_timer_ends_when_the_renewal_is_due() -> None:
-    """Waking at the very moment must renew, or the pass would wake itself for ever."""
+    """The pass at that time must renew the certificate; otherwise it would requeue forever."""
     certificate = lasting(server_certificate(MEANT), days=30, seconds=10)
     world = NOTHING.with_secrets(CA, gen.secret("x-tls-server", certificate=certificate))
     outcome = gen.expect(Done, planned(world).outcome)
     assert outcome.recheck_after is not None
-    woken: datetime = gen.NOW + timedelta(seconds=outcome.recheck_after)
-    assert planned(world.at(woken)).effects == (ISSUE_SERVER,)
+    due: datetime = gen.NOW + timedelta(seconds=outcome.recheck_after)
+    assert planned(world.at(due)).effects == (ISSUE_SERVER,)
 
 
-def test_what_is_wrong_with_an_authority_is_told() -> None:
-    spoiled = gen.secret("x-tls-ca", problem="its content is soup")
-    stranger = replace(authority_certificate(), key_matches=False)
+def test_the_message_names_the_problem_of_the_ca() -> None:
+    invalid = gen.secret("x-tls-ca", problem="its content is soup")
+    mismatch = replace(authority_certificate(), key_matches=False)
     for ca, word in (
-        (spoiled, "soup"),
-        (gen.secret("x-tls-ca", certificate=stranger), "key does not match"),
+        (invalid, "soup"),
+        (gen.secret("x-tls-ca", certificate=mismatch), "key does not match"),
     ):
         assert word in gen.expect(Blocked, planned(NOTHING.with_secrets(ca)).outcome).message

@@ -1,4 +1,4 @@
-"""managers.certs.pod_part: what a pod mounts, by mode."""
+"""managers.certs.pod_part: the mounts of a pod, by mode."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ DIRECTORY = {"directoryURL": "https://acme.example.com/dir"}
 
 
 def mounted(**tls: Any) -> dict[str, str]:
-    """Path of each mount, and where it comes from."""
+    """Return the path of each mount, and its source."""
     meant = gen.resolved(gen.cluster().wanting(replicas=1, tls=tls)).tls
     part = tls_part(meant)
     sources = {volume["name"]: volume for volume in part.volumes}
@@ -26,10 +26,13 @@ def _source(volume: Any) -> str:
 
 REFS = {"serverSecretRef": {"name": "mine"}}
 ROWS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
-    "our own": ({}, {"/etc/bao/tls": "Secret x-tls-server"}),
-    "the user's": ({"mode": "External", "external": REFS}, {"/etc/bao/tls": "Secret mine"}),
-    "a public ACME server needs nothing": ({"mode": "ACME", "acme": DIRECTORY}, {}),
-    "a private one, and several servers": (
+    "a generated certificate": ({}, {"/etc/bao/tls": "Secret x-tls-server"}),
+    "a certificate of the user": (
+        {"mode": "External", "external": REFS},
+        {"/etc/bao/tls": "Secret mine"},
+    ),
+    "a public ACME server": ({"mode": "ACME", "acme": DIRECTORY}, {}),
+    "a private ACME server, and several servers": (
         {
             "mode": "ACME",
             "acme": {
@@ -40,7 +43,7 @@ ROWS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         },
         {"/etc/bao/acme-ca": "Secret roots", "/bao/acme-cache": "claim x-acme-cache"},
     ),
-    "a claim of the user's": (
+    "a PVC of the user": (
         {
             "mode": "ACME",
             "acme": {
@@ -58,7 +61,7 @@ def test_mounts(tls: dict[str, Any], expected: dict[str, str]) -> None:
     assert mounted(**tls) == expected
 
 
-def test_only_the_cache_is_written_to() -> None:
+def test_only_the_cache_is_writable() -> None:
     settings = {**DIRECTORY, "sharedCache": {"mode": "ManagedPVC"}, "caSecretRef": {"name": "r"}}
     part = tls_part(gen.resolved(gen.cluster().wanting(tls={"mode": "ACME", "acme": settings})).tls)
     writable = [mount["name"] for mount in part.mounts if not mount.get("readOnly")]

@@ -1,4 +1,4 @@
-"""managers.certs.probe: real handshakes, and that nobody is asked twice for nothing."""
+"""managers.certs.probe: real handshakes, and no unnecessary probes."""
 
 import asyncio
 import base64
@@ -28,7 +28,7 @@ LEAF = certificates.leaf(ROOT, ("openbao-cluster-x.local",), days=-1)
 POD = gen.pod().ready().facts()
 
 
-async def test_the_certificate_is_seen_even_if_nobody_would_accept_it(
+async def test_an_invalid_certificate_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, content in (("c", LEAF.pem), ("k", LEAF.key_pem)):
@@ -43,7 +43,7 @@ async def test_the_certificate_is_seen_even_if_nobody_would_accept_it(
     assert await handshake("127.0.0.1", "openbao-cluster-x.local") == ""
 
 
-def group_of_its_own(folder: Path) -> ssl.SSLContext:
+def own_dh_group(folder: Path) -> ssl.SSLContext:
     """TLS 1.2 with DHE: the server chooses the numbers that both sides compute with."""
     key = rsa.generate_private_key(65537, 2048)
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "x")])
@@ -52,7 +52,7 @@ def group_of_its_own(folder: Path) -> ssl.SSLContext:
     (folder / "c").write_bytes(made.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
     (folder / "k").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     prime = (Random(1).getrandbits(2048) | 1 << 2047 | 1).to_bytes(257, "big")
-    # A sequence (RFC 2631) of that number, which nobody checks, and of 2.
+    # A sequence (RFC 2631) of that number, which is not verified, and of 2.
     group = b"\x30\x82\x01\x08\x02\x82\x01\x01" + prime + b"\x02\x01\x02"
     lines = base64.encodebytes(group).decode()
     (folder / "g").write_text(
@@ -66,11 +66,11 @@ def group_of_its_own(folder: Path) -> ssl.SSLContext:
     return context
 
 
-async def test_no_server_chooses_what_we_compute_with(
+async def test_a_server_cannot_choose_an_expensive_key_exchange(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a group of 10,000 bits a handshake costs this one thread a second."""
-    context = group_of_its_own(tmp_path)
+    context = own_dh_group(tmp_path)
     server = await asyncio.start_server(lambda r, w: w.close(), "127.0.0.1", 0, ssl=context)
     async with server:
         monkeypatch.setattr(probe, "API", Port("api", server.sockets[0].getsockname()[1]))
@@ -78,7 +78,7 @@ async def test_no_server_chooses_what_we_compute_with(
 
 
 class Servers:
-    """Answers by address, and who was asked."""
+    """Fingerprints by address, and the probed addresses."""
 
     def __init__(self, **serving: str) -> None:
         self.serving = serving
@@ -90,37 +90,39 @@ class Servers:
         return self.serving.get(f"ip{address.rpartition('.')[2]}", "")
 
 
-async def seen_by(served: ServedCertificates, *pods: PodFacts, expected: str = "new") -> list[str]:
+async def served_by(
+    served: ServedCertificates, *pods: PodFacts, expected: str = "new"
+) -> list[str]:
     found = await served.of(pods, expected, "name")
     return [found.get(pod.uid, "-") for pod in pods]
 
 
-async def test_a_server_is_asked_until_it_serves_what_it_should() -> None:
+async def test_a_server_is_probed_until_it_serves_the_expected_certificate() -> None:
     servers = Servers(ip1="old")
     served = ServedCertificates(servers.shake)
-    assert await seen_by(served, POD) == ["old"]
+    assert await served_by(served, POD) == ["old"]
     servers.serving["ip1"] = "new"
-    assert await seen_by(served, POD) == ["new"]
-    assert await seen_by(served, POD) == ["new"]
+    assert await served_by(served, POD) == ["new"]
+    assert await served_by(served, POD) == ["new"]
     assert len(servers.asked) == 2
-    # Another certificate is expected: it is asked again.
-    assert await seen_by(served, POD, expected="newer") == ["new"]
+    # Another certificate is expected: the server is probed again.
+    assert await served_by(served, POD, expected="newer") == ["new"]
     assert len(servers.asked) == 3
 
 
-async def test_a_container_that_was_started_again_is_asked_again() -> None:
+async def test_a_restarted_container_is_probed_again() -> None:
     servers = Servers(ip1="new")
     served = ServedCertificates(servers.shake)
-    await seen_by(served, POD)
-    await seen_by(served, replace(POD, restarts=1))
-    await seen_by(served, replace(POD, uid="another"))
+    await served_by(served, POD)
+    await served_by(served, replace(POD, restarts=1))
+    await served_by(served, replace(POD, uid="another"))
     assert len(servers.asked) == 3
 
 
-async def test_who_is_not_ready_is_left_alone() -> None:
+async def test_pods_that_are_not_ready_are_not_probed() -> None:
     servers = Servers(ip1="new")
     served = ServedCertificates(servers.shake)
-    assert await seen_by(served, replace(POD, ready=False), replace(POD, ip="")) == ["-", "-"]
+    assert await served_by(served, replace(POD, ready=False), replace(POD, ip="")) == ["-", "-"]
     assert servers.asked == []
 
 
@@ -128,7 +130,7 @@ async def test_memory_is_bounded() -> None:
     servers = Servers()
     served = ServedCertificates(servers.shake)
     pods = [replace(POD, uid=str(n)) for n in range(KEPT + 10)]
-    assert set(await seen_by(served, *pods)) == {""}
+    assert set(await served_by(served, *pods)) == {""}
     assert len(served) == KEPT
 
 

@@ -1,6 +1,6 @@
-"""A new authority takes over: step by step, whatever stands still or dies on the way.
+"""CA rotation: all steps, with pods that are late and with crashes.
 
-The Secrets are in a fake API server; pods read them when they are told to, clients when they like.
+The Secrets are in a fake API server; a test decides when a pod reads them.
 """
 
 import base64
@@ -41,7 +41,7 @@ ASKED = gen.cluster().wanting(tls={"caOverlap": "1h", "rotateCAAt": "now"})
 
 @dataclass
 class Farm:
-    """One cluster with three pods; `served` and `bundles` are what each pod has read."""
+    """One cluster with three pods; `served` and `bundles` are the files that each pod has read."""
 
     meant: Resolved = field(default_factory=lambda: gen.resolved(CLUSTER))
     outside: Outside = field(default_factory=Outside)
@@ -83,7 +83,7 @@ class Farm:
         return tuple(effect.name for effect in made.effects)
 
     async def settle(self) -> list[str]:
-        """Pass after pass until nothing is wanted."""
+        """Run passes until none has an effect; return the names of the effects."""
         done: list[str] = []
         for _ in range(10):
             effects = await self.one_pass()
@@ -93,8 +93,12 @@ class Farm:
         raise AssertionError(done)
 
     def all_accept(self, *bundles: bytes) -> bool:
-        """Whether who trusts one of these takes every pod."""
-        return all(not chain.build(one, b).problem for one in self.served for b in bundles)
+        """Return whether a client with any of these bundles accepts every pod."""
+        return all(
+            not chain.build(certificate, bundle).problem
+            for certificate in self.served
+            for bundle in bundles
+        )
 
 
 async def farm() -> Farm:
@@ -109,7 +113,7 @@ async def test_b28_an_authority_is_replaced_with_an_overlap() -> None:
     old = made.files_of(CA)
     made.meant = gen.resolved(ASKED)
 
-    # Made and trusted; signs nothing yet.
+    # The new CA is created and trusted; it does not sign yet.
     assert await made.settle() == ["prepare-authority", IssueServerCertificate.name]
     prepared = made.files_of(CA)
     assert prepared[secret_data.CA_KEY] == old[secret_data.CA_KEY]
@@ -118,20 +122,20 @@ async def test_b28_an_authority_is_replaced_with_an_overlap() -> None:
     assert made.all_accept(old[secret_data.CA_CERTIFICATE], prepared[secret_data.CA_CERTIFICATE])
     assert await made.settle() == []
 
-    # The overlap over, it signs; the former key is kept.
+    # After the overlap it signs; the former key is kept.
     await made.outside.clock.advance(OVERLAP.total_seconds())
     assert await made.settle() == ["promote-authority", IssueServerCertificate.name]
     promoted = made.files_of(CA)
     assert promoted[secret_data.CA_KEY] == prepared[secret_data.NEXT_KEY]
     assert promoted[secret_data.FORMER_KEY] == old[secret_data.CA_KEY]
     made.reload(0)
-    # Half way: who read the bundle in the overlap takes the old and the new certificate.
+    # Clients that read the bundle during the overlap accept both certificates.
     assert made.all_accept(
         prepared[secret_data.CA_CERTIFICATE], promoted[secret_data.CA_CERTIFICATE]
     )
     assert all(len(chain.fingerprints(bundle)) == 2 for bundle in made.bundles)
 
-    # Not dropped while a pod serves the old one, however long that lasts.
+    # The former CA is not dropped while a pod serves a certificate of it.
     await made.outside.clock.advance(10 * OVERLAP.total_seconds())
     assert await made.settle() == []
     made.reload(1, 2)
@@ -142,12 +146,12 @@ async def test_b28_an_authority_is_replaced_with_an_overlap() -> None:
     made.reload(0, 1, 2)
     assert made.all_accept(last[secret_data.CA_CERTIFICATE])
     assert not made.all_accept(old[secret_data.CA_CERTIFICATE])
-    # The request is answered: nothing more happens.
+    # The request is fulfilled: no more steps.
     await made.outside.clock.advance(10 * OVERLAP.total_seconds())
     assert await made.settle() == []
 
 
-async def test_an_authority_near_its_end_is_replaced_without_being_asked() -> None:
+async def test_a_ca_near_its_expiry_is_rotated_automatically() -> None:
     made = await farm()
     await made.outside.clock.advance(timedelta(days=9 * 365).total_seconds())
     assert "prepare-authority" in await made.settle()
@@ -160,7 +164,7 @@ async def test_b28_an_authority_that_has_ended_is_replaced_at_once() -> None:
     assert done[:3] == ["prepare-authority", "promote-authority", IssueServerCertificate.name]
 
 
-async def test_nothing_is_promoted_before_every_pod_was_seen_to_have_the_bundle() -> None:
+async def test_no_ca_is_promoted_before_every_pod_has_the_bundle() -> None:
     made = await farm()
     made.meant = gen.resolved(ASKED)
     await made.settle()
@@ -171,7 +175,7 @@ async def test_nothing_is_promoted_before_every_pod_was_seen_to_have_the_bundle(
     assert (timer_of(outcome) or 0.0) <= 2.0
 
 
-async def test_the_end_of_the_overlap_is_met_by_a_timer() -> None:
+async def test_a_timer_is_set_for_the_end_of_the_overlap() -> None:
     made = await farm()
     made.meant = gen.resolved(ASKED)
     await made.settle()
@@ -180,16 +184,16 @@ async def test_the_end_of_the_overlap_is_met_by_a_timer() -> None:
     assert outcome == Done(OVERLAP.total_seconds())
 
 
-async def test_a_first_authority_answers_the_request_that_was_there_before_it() -> None:
+async def test_the_first_ca_fulfils_an_older_request() -> None:
     made = Farm(meant=gen.resolved(ASKED))
     assert await made.settle() == ["issue-authority", IssueServerCertificate.name]
 
 
 @pytest.mark.parametrize("dies_after", range(6))
-async def test_a_process_that_dies_between_two_writes_is_followed_by_one_that_goes_on(
+async def test_a_new_process_continues_the_rotation(
     dies_after: int,
 ) -> None:
-    """Each effect is one write, and the next one is derived from what is there."""
+    """Each effect is one write, and the next step is derived from the stored state."""
     made = await farm()
     made.meant = gen.resolved(ASKED)
     for step in range(6):
@@ -212,7 +216,7 @@ def _new_process(old: Outside) -> Outside:
 
 
 @pytest.mark.parametrize("effect", [PrepareAuthority, PromoteAuthority, DropAuthority])
-async def test_an_authority_that_is_another_than_was_looked_at_is_left_alone(
+async def test_a_replaced_ca_is_not_changed(
     effect: type[EffectByUid],
 ) -> None:
     made = await farm()
@@ -223,7 +227,7 @@ async def test_an_authority_that_is_another_than_was_looked_at_is_left_alone(
 
 
 @pytest.mark.parametrize("effect", [PromoteAuthority, DropAuthority])
-async def test_a_turn_whose_files_are_not_there_changes_nothing(effect: type[EffectByUid]) -> None:
+async def test_a_step_without_its_entries_changes_nothing(effect: type[EffectByUid]) -> None:
     made = await farm()
     before = made.files_of(CA)
     uid = made.secrets()[CA.name].uid
@@ -232,7 +236,7 @@ async def test_a_turn_whose_files_are_not_there_changes_nothing(effect: type[Eff
     assert made.files_of(CA) == before
 
 
-async def test_a_second_authority_is_never_overwritten_by_a_third() -> None:
+async def test_a_second_ca_is_never_overwritten() -> None:
     made = await farm()
     uid = made.secrets()[CA.name].uid
     await run(made.outside.context, made.meant, PrepareAuthority(CA.name, uid))
@@ -246,7 +250,7 @@ async def run(context: Context, meant: Resolved, effect: Effect) -> None:
     await EFFECTS[type(effect)](context, meant, effect)
 
 
-async def test_no_turn_without_certificates() -> None:
+async def test_no_step_without_certificates() -> None:
     made = await farm()
     nothing = gen.secret("x-tls-ca")
     assert next_step(made.meant, made.facts(), nothing, nothing).action is None

@@ -1,4 +1,4 @@
-"""managers.certs.x509: certificates that real TLS accepts, for as long as they should hold."""
+"""managers.certs.x509: certificates that real TLS accepts while they are valid."""
 
 import asyncio
 import ssl
@@ -35,29 +35,29 @@ def loaded(pair: KeyPair) -> x509.Certificate:
     return x509.load_pem_x509_certificate(pair.certificate)
 
 
-async def shake_hands(folder: Path, server: KeyPair, authority: bytes, name: str) -> str:
-    """Let a client and a server of this process meet over loopback; the name the client checked.
+async def handshake_with(folder: Path, server: KeyPair, authority: bytes, name: str) -> str:
+    """Connect a client to a server over loopback; the client checks `name`. Return the response.
 
-    Both show a certificate, as raft peers do. Raises ssl.SSLError when one refuses the other.
+    Both present a certificate, as raft peers do. Raises ssl.SSLError if one rejects the other.
     """
     files = folder / "tls.crt", folder / "tls.key"
     files[0].write_bytes(server.certificate)
     files[1].write_bytes(server.key)
-    accepting = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    accepting.load_cert_chain(*files)
-    accepting.verify_mode = ssl.CERT_REQUIRED
-    accepting.load_verify_locations(cadata=authority.decode())
-    dialling = ssl.create_default_context(cadata=authority.decode())
-    dialling.load_cert_chain(*files)
+    server_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server_context.load_cert_chain(*files)
+    server_context.verify_mode = ssl.CERT_REQUIRED
+    server_context.load_verify_locations(cadata=authority.decode())
+    client_context = ssl.create_default_context(cadata=authority.decode())
+    client_context.load_cert_chain(*files)
 
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(await reader.readline())
         writer.close()
 
-    async with await asyncio.start_server(greet, "127.0.0.1", 0, ssl=accepting) as listening:
-        port = listening.sockets[0].getsockname()[1]
+    async with await asyncio.start_server(greet, "127.0.0.1", 0, ssl=server_context) as listener:
+        port = listener.sockets[0].getsockname()[1]
         reader, writer = await asyncio.open_connection(
-            "127.0.0.1", port, ssl=dialling, server_hostname=name
+            "127.0.0.1", port, ssl=client_context, server_hostname=name
         )
         writer.write(b"hello\n")
         answer = await reader.readline()
@@ -71,16 +71,16 @@ async def test_a_real_handshake_accepts_every_name_of_a_server(tmp_path: Path, n
     now = SystemClock().now()
     authority = make_authority("x", now)
     server = issue_server(authority, NAMES, ADDRESSES, now)
-    assert await shake_hands(tmp_path, server, authority.certificate, name) == "hello\n"
+    assert await handshake_with(tmp_path, server, authority.certificate, name) == "hello\n"
 
 
-# sentence: (how long ago the certificate was made, the name that is asked for, another authority)
+# sentence: (age of the certificate, the name that the client checks, whether it trusts another CA)
 REFUSED: dict[str, tuple[timedelta, str, bool]] = {
     "a name of another cluster": (timedelta(0), "openbao-cluster-y.local", False),
     "a pod of another namespace": (timedelta(0), "x-0.x.other.svc", False),
-    "another authority of the same name": (timedelta(0), NAME, True),
-    "a certificate that has ended": (SERVER_LIFE + timedelta(hours=1), NAME, False),
-    "a certificate of tomorrow": (-timedelta(days=1), NAME, False),
+    "another CA of the same name": (timedelta(0), NAME, True),
+    "an expired certificate": (SERVER_LIFE + timedelta(hours=1), NAME, False),
+    "a certificate that is not valid yet": (-timedelta(days=1), NAME, False),
 }
 
 
@@ -93,10 +93,10 @@ async def test_a_real_handshake_refuses(
     server = issue_server(authority, NAMES, ADDRESSES, made)
     trusted = make_authority("x", made) if other else authority
     with pytest.raises(ssl.SSLCertVerificationError):
-        await shake_hands(tmp_path, server, trusted.certificate, name)
+        await handshake_with(tmp_path, server, trusted.certificate, name)
 
 
-def test_validity_is_by_the_clock_that_was_given() -> None:
+def test_the_validity_follows_the_given_time() -> None:
     assert loaded(AUTHORITY).not_valid_before_utc == gen.NOW - BACKDATE
     assert loaded(AUTHORITY).not_valid_after_utc == gen.NOW + AUTHORITY_LIFE
     assert loaded(SERVER).not_valid_before_utc == gen.NOW - BACKDATE
@@ -105,14 +105,14 @@ def test_validity_is_by_the_clock_that_was_given() -> None:
 
 @settings(deadline=None, max_examples=25)
 @given(st.timedeltas(timedelta(0), AUTHORITY_LIFE - timedelta(seconds=1)))
-def test_no_certificate_outlives_its_authority(age: timedelta) -> None:
+def test_no_certificate_outlives_its_ca(age: timedelta) -> None:
     server = issue_server(AUTHORITY, NAMES, ADDRESSES, gen.NOW + age)
     until = loaded(server).not_valid_after_utc
     assert until <= loaded(AUTHORITY).not_valid_after_utc
     assert until <= gen.NOW + age + SERVER_LIFE
 
 
-def test_an_authority_that_has_ended_signs_nothing() -> None:
+def test_an_expired_ca_signs_nothing() -> None:
     with pytest.raises(ValueError, match="valid"):
         issue_server(AUTHORITY, NAMES, ADDRESSES, gen.NOW + AUTHORITY_LIFE + timedelta(days=1))
 
@@ -126,10 +126,10 @@ _DNS = st.lists(_LABEL, min_size=1, max_size=4).map(".".join)
     st.lists(_DNS, unique=True, max_size=4),
     st.lists(st.ip_addresses().map(str), unique=True, max_size=4),
 )
-def test_a_certificate_carries_every_name_and_address_that_was_asked_for(
+def test_a_certificate_contains_every_requested_name_and_address(
     names: list[str], addresses: list[str]
 ) -> None:
-    """In the form in which they were asked for: else it would be issued for ever."""
+    """In the same form as in the spec: otherwise it would be issued again and again."""
     meant = gen.resolved(gen.cluster(tls={"extraSANs": [*names, *addresses]}))
     pair = issue_server(AUTHORITY, meant.certificate_names, meant.certificate_addresses, gen.NOW)
     facts = read(pair, AUTHORITY.certificate)
@@ -139,17 +139,18 @@ def test_a_certificate_carries_every_name_and_address_that_was_asked_for(
     assert facts.issuer_fingerprint == read(AUTHORITY, AUTHORITY.certificate).fingerprint
 
 
-# RFC 5280: what a reader that does not know the extension must refuse (4.2.1.3, 4.2.1.9).
+# RFC 5280: critical extensions, which a reader that does not know them must reject (4.2.1.3,
+# 4.2.1.9).
 CRITICAL = {"basicConstraints", "keyUsage"}
 
 
 @pytest.mark.parametrize("pair", [AUTHORITY, SERVER], ids=["authority", "server"])
-def test_what_must_be_understood_is_marked_so(pair: KeyPair) -> None:
+def test_critical_extensions(pair: KeyPair) -> None:
     found = {extension.oid._name: extension.critical for extension in loaded(pair).extensions}
     assert {name for name, critical in found.items() if critical} == CRITICAL
 
 
-def test_the_two_kinds_of_certificate_may_do_their_own_thing_only() -> None:
+def test_key_usages() -> None:
     def constraint(pair: KeyPair) -> x509.BasicConstraints:
         return loaded(pair).extensions.get_extension_for_class(x509.BasicConstraints).value
 
@@ -177,7 +178,7 @@ def test_the_two_kinds_of_certificate_may_do_their_own_thing_only() -> None:
     }
 
 
-def test_an_authority_of_another_kind_signs_nothing() -> None:
+def test_a_ca_with_an_rsa_key_signs_nothing() -> None:
     key = rsa.generate_private_key(65537, 2048).private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
@@ -191,8 +192,8 @@ def test_no_two_certificates_share_a_serial_number_or_a_key() -> None:
     assert len({pair.key for pair in pairs}) == 5
 
 
-def test_a_long_name_still_makes_a_certificate() -> None:
-    """A common name ends at 64 characters; the name that counts is longer and elsewhere."""
+def test_a_long_cluster_name() -> None:
+    """A common name has at most 64 characters; the alternative name is longer."""
     meant = gen.resolved(gen.cluster("x" * 40))
     pair = issue_server(AUTHORITY, meant.certificate_names, (), gen.NOW)
     assert f"openbao-cluster-{'x' * 40}.local" in read(pair).dns_names
@@ -206,12 +207,12 @@ def test_a_pair_does_not_show_its_key() -> None:
     assert SERVER.key.decode() not in shown
 
 
-def test_a_key_of_another_certificate_is_noticed() -> None:
+def test_a_key_of_another_certificate_does_not_match() -> None:
     other = issue_server(AUTHORITY, NAMES, ADDRESSES, gen.NOW)
     assert not read(KeyPair(SERVER.certificate, other.key)).key_matches
 
 
-def test_another_authority_did_not_sign_it() -> None:
+def test_the_issuer_is_unknown_for_another_ca() -> None:
     other = make_authority("x", gen.NOW)
     assert read(SERVER, other.certificate).issuer_fingerprint == ""
     assert read(SERVER).issuer_fingerprint == ""
@@ -227,7 +228,7 @@ def test_another_authority_did_not_sign_it() -> None:
     ],
     ids=["no certificate", "no key", "the wrong way round", "half a certificate"],
 )
-def test_what_cannot_be_read_is_a_value_error(pair: KeyPair) -> None:
+def test_invalid_input_is_a_value_error(pair: KeyPair) -> None:
     with pytest.raises(ValueError, match=r"\S"):
         read(pair)
     with pytest.raises(ValueError, match=r"\S"):

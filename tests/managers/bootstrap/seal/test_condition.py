@@ -27,19 +27,19 @@ def test_a_seal_without_a_cloud_needs_no_identity() -> None:
 
 
 @pytest.mark.parametrize("mark", IDENTITY_ANNOTATIONS)
-def test_an_identity_of_the_account_is_told(mark: str) -> None:
+def test_an_identity_of_the_service_account_is_reported(mark: str) -> None:
     account = {"name": "a", "annotations": {mark: "me"}}
     status, reason, message = judged(gen.world(), unseal=AWS, serviceAccount=account)
     assert (status, reason) == ("True", "WorkloadIdentityConfigured")
     assert mark in message
 
 
-def test_nothing_at_all_is_only_assumed() -> None:
+def test_without_credentials_an_ambient_identity_is_assumed() -> None:
     status, reason, _ = judged(gen.world(), unseal=AWS)
     assert (status, reason) == ("Unknown", "AmbientIdentityAssumed")
 
 
-def test_a_secret_counts_when_it_is_whole() -> None:
+def test_a_secret_counts_if_it_is_complete() -> None:
     whole = gen.world().with_secrets(gen.secret("mine", of="a user", keys=PAIR))
     assert judged(whole, unseal=NAMED)[:2] == ("True", "CredentialsSecretConfigured")
     status, reason, message = judged(gen.world(), unseal=NAMED)

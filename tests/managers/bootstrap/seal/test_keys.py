@@ -88,13 +88,13 @@ def test_servers_start_with_every_key_that_may_be_needed(
     assert found.draw == "", "no key is drawn before the servers are ready"
 
 
-def test_after_twelve_rotations_the_last_two_are_taken() -> None:
+def test_after_twelve_rotations_the_last_two_keys_are_used() -> None:
     many = [gen.secret(f"x.{n}-unseal-key", key_id=f"k{n}") for n in range(2, 14)]
     found, _, gate = decided(cluster("k13"), left(ONE, *many))
     assert (str(found.ring), gate) == ("k13=key-13,k12=key-12,recovered", False)
 
 
-def test_an_older_id_opens_the_data_and_says_which_one_to_set() -> None:
+def test_with_an_older_id_the_message_names_the_id_to_set() -> None:
     found, outcome, gate = decided(cluster(V1), left(ONE, SECOND))
     assert isinstance(outcome, Blocked)
     assert (found.step, outcome.reason, gate) == ("Refused", "UnsealKeyRotationRefused", False)
@@ -112,7 +112,7 @@ def test_an_older_id_opens_the_data_and_says_which_one_to_set() -> None:
     assert (str(newest.ring), newest.step) == (BOTH, "Rewrapping")
 
 
-def test_both_secrets_of_an_earlier_cluster_are_to_be_handed_over_at_once() -> None:
+def test_both_secrets_of_an_earlier_cluster_must_be_adopted() -> None:
     before = "an OpenBaoCluster that is gone"
     theirs = [gen.secret(s.name, of=before, key_id=s.key_id) for s in (ONE, SECOND)]
     _, outcome, gate = decided(cluster(), left(*theirs))
@@ -122,7 +122,7 @@ def test_both_secrets_of_an_earlier_cluster_are_to_be_handed_over_at_once() -> N
     assert "x.2-unseal-key" in outcome.message
 
 
-def test_without_any_key_nothing_starts_and_none_is_drawn() -> None:
+def test_without_any_key_no_pod_starts_and_no_key_is_generated() -> None:
     made = left()
     found = plan(gen.resolved(cluster(), made), made.facts())
     assert isinstance(found.outcome, Blocked)
@@ -181,16 +181,14 @@ SHUT: dict[str, tuple[str, gen.World, str]] = {
 
 
 @pytest.mark.parametrize(("key", "world", "row"), SHUT.values(), ids=SHUT.keys())
-def test_sealed_servers_learn_the_newer_key_that_the_spec_names(
-    key: str, world: gen.World, row: str
-) -> None:
+def test_sealed_servers_get_the_newer_key_of_the_spec(key: str, world: gen.World, row: str) -> None:
     unseal = Unseal.model_validate({"static": {"currentKeyID": key}})
     found = rotation("x", unseal, world.facts(), "")
     assert str(found.ring) == row
     assert found.draw == ""
 
 
-def test_sealed_servers_learn_the_key_of_the_user_that_the_spec_goes_back_to() -> None:
+def test_sealed_servers_get_the_former_supplied_key_of_the_spec() -> None:
     spec = {
         "static": {"currentKeyID": "one", "currentKey": "file:///etc/bao/unseal/a"},
         "credentialsSecretRef": {"name": "mine"},
@@ -223,15 +221,13 @@ WORDS: dict[str, tuple[str, gen.World, str]] = {
 
 
 @pytest.mark.parametrize(("key", "world", "words"), WORDS.values(), ids=WORDS.keys())
-def test_the_condition_says_what_to_restore_and_never_an_older_id(
-    key: str, world: gen.World, words: str
-) -> None:
+def test_the_condition_names_the_secret_to_restore(key: str, world: gen.World, words: str) -> None:
     told = why_sealed(cluster(key).read(), world.facts())
     assert words in told
     assert f"currentKeyID to {V1}" not in told
 
 
-def test_one_open_server_is_no_reason_for_words() -> None:
+def test_one_unsealed_server_is_enough_for_no_message() -> None:
     world = shut(f"{V1}=key", ONE)
     world = world.with_pods(gen.pod(0).knowing(f"{V1}=key").ready(), *world.pods[1:])
     assert why_sealed(cluster(V1).read(), world.facts()) == ""
@@ -266,13 +262,13 @@ OLD, NEW, EVIL = f"{V1}=key", f"{TWO}=key-2", "evil=key-7"
         (None, (), "", ""),
     ],
 )
-def test_the_row_is_known_as_long_as_one_witness_is_left(
+def test_one_piece_of_evidence_is_enough_for_the_key_ring(
     template: str | None, pods: tuple[str, ...], told: str, wanted: str
 ) -> None:
     assert ring(template, pods, told) == wanted
 
 
-def test_every_secret_is_looked_for_only_where_data_is_and_no_witness() -> None:
+def test_all_secrets_are_read_only_for_data_without_evidence() -> None:
     unseal = Unseal.model_validate({"static": {"currentKeyID": TWO}})
     lost = ServerEvidence.of(left().facts())
     assert seeks(unseal, lost, "")
@@ -287,7 +283,7 @@ def test_every_secret_is_looked_for_only_where_data_is_and_no_witness() -> None:
     assert len(unseal_secrets("x", unseal, "", seeking=True)) == KEYS_SOUGHT
 
 
-def test_the_mark_of_a_recovered_row_survives_a_round_trip() -> None:
+def test_a_recovered_key_ring_survives_a_round_trip() -> None:
     found = gen.present(KeyRing.parse(BOTH))
     assert (found.recovered, str(found)) == (True, BOTH)
     assert KeyRing.parse("recovered") is None

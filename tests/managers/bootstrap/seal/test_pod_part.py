@@ -47,7 +47,7 @@ def sources(part: PodPart) -> list[Any]:
     return [one["secret"] for one in volume["projected"]["sources"]]
 
 
-def test_the_key_is_a_file_and_the_next_one_may_come_beside_it() -> None:
+def test_the_next_key_is_mounted_as_optional() -> None:
     part = seal_part("x", Unseal(), ring("one=key"))
     assert sources(part) == [
         {"name": "x-unseal-key", "items": [{"key": "key", "path": "key"}]},
@@ -58,7 +58,7 @@ def test_the_key_is_a_file_and_the_next_one_may_come_beside_it() -> None:
     assert part.env == ()
 
 
-def test_while_two_keys_are_known_both_are_needed_and_no_third_one_is() -> None:
+def test_two_keys_are_required_without_a_third() -> None:
     part = seal_part("x", Unseal(), ring("two=key-2,one=key"))
     assert [(one["name"], one.get("optional")) for one in sources(part)] == [
         ("x-unseal-key", None),
@@ -66,7 +66,7 @@ def test_while_two_keys_are_known_both_are_needed_and_no_third_one_is() -> None:
     ]
 
 
-def test_a_secret_of_the_users_is_mounted_whole() -> None:
+def test_a_supplied_secret_is_mounted_completely() -> None:
     spec = Unseal.model_validate({"credentialsSecretRef": {"name": "mine"}})
     assert sources(seal_part("x", spec, ring("one=a@f1"))) == [{"name": "mine"}]
 
@@ -96,7 +96,7 @@ VARIABLES: dict[str, dict[str, bool]] = {
 
 
 @pytest.mark.parametrize("seal", BLOCKS)
-def test_a_secret_is_a_folder_and_the_variables_of_its_seal(seal: str) -> None:
+def test_a_secret_is_mounted_with_the_variables_of_its_seal(seal: str) -> None:
     part = seal_part("x", unseal(seal), None)
     assert part.volumes == (
         {"name": "seal-creds", "secret": {"secretName": "mine", "defaultMode": 0o440}},
@@ -108,22 +108,22 @@ def test_a_secret_is_a_folder_and_the_variables_of_its_seal(seal: str) -> None:
 
 
 @pytest.mark.parametrize("seal", BLOCKS)
-def test_without_a_secret_there_is_nothing_to_mount(seal: str) -> None:
+def test_without_a_secret_nothing_is_mounted(seal: str) -> None:
     assert seal_part("x", unseal(seal, secret=False), None) == PodPart()
 
 
-def test_google_finds_its_file_by_a_variable_unless_the_spec_names_one() -> None:
+def test_a_variable_names_the_google_file_unless_the_spec_does() -> None:
     path = "/etc/bao/seal-creds/credentials.json"
     assert env(seal_part("x", unseal("gcpckms"), None)) == {"GOOGLE_APPLICATION_CREDENTIALS": path}
     named = unseal("gcpckms", credentials="/etc/bao/seal-creds/mine.json")
     assert seal_part("x", named, None).env == ()
 
 
-def test_an_inline_token_leaves_that_of_the_secret_out() -> None:
+def test_an_inline_token_replaces_that_of_the_secret() -> None:
     assert seal_part("x", unseal("transit", token="t"), None).env == ()
 
 
-def test_a_library_gets_what_it_needs_around_it() -> None:
+def test_the_runtime_of_an_hsm_library() -> None:
     runtime = {
         "libraryPath": "/opt/hsm",
         "env": [{"name": "SLOT", "secretKey": "slot"}],
@@ -138,7 +138,7 @@ def test_a_library_gets_what_it_needs_around_it() -> None:
 AUTHORITY = {"ca.crt": CredentialFacts(900, False, certificate=True)}
 
 
-def test_an_authority_in_the_secret_is_trusted_only_if_it_is_there() -> None:
+def test_a_ca_in_the_secret_is_trusted_if_it_exists() -> None:
     """The reference names the file even when there is none."""
     there = gen.secret("mine", of="a user", keys=AUTHORITY)
     trusting = gen.present(with_mounted_authority(unseal("transit"), there).transit)
@@ -147,6 +147,6 @@ def test_an_authority_in_the_secret_is_trusted_only_if_it_is_there() -> None:
         assert with_mounted_authority(unseal("transit"), without) == unseal("transit")
 
 
-def test_an_authority_that_the_spec_names_stays() -> None:
+def test_a_ca_in_the_spec_has_precedence() -> None:
     named = unseal("transit", tlsCACert="/etc/bao/seal-creds/other.crt")
     assert with_mounted_authority(named, gen.secret("mine", keys=AUTHORITY)) == named

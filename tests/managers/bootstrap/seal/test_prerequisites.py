@@ -105,7 +105,7 @@ FINE: dict[str, tuple[Unseal, Keys | None]] = {
 
 
 @pytest.mark.parametrize(("spec", "keys"), FINE.values(), ids=FINE.keys())
-def test_nothing_is_missing(spec: Unseal, keys: Keys | None) -> None:
+def test_valid_secret(spec: Unseal, keys: Keys | None) -> None:
     assert found(spec, keys) == ()
 
 
@@ -235,12 +235,12 @@ MISSING: dict[str, tuple[Unseal, Keys | None, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(("spec", "keys", "words"), MISSING.values(), ids=MISSING.keys())
-def test_what_is_missing_is_named(spec: Unseal, keys: Keys | None, words: tuple[str, ...]) -> None:
+def test_problem(spec: Unseal, keys: Keys | None, words: tuple[str, ...]) -> None:
     (message,) = found(spec, keys)
     for word in words:
         assert word in message
 
 
-def test_every_seal_but_the_static_one_has_its_check() -> None:
+def test_every_seal_except_static_has_a_check() -> None:
     seals = set(Unseal.model_fields["type"].annotation.__args__)  # type: ignore[union-attr]
     assert set(CHECKS) == seals - {"static"}

@@ -61,7 +61,7 @@ def mark_of(outside: Outside) -> str:
     return str(annotations.get("openbao.org/unseal-rewrapped", ""))
 
 
-def test_it_is_due_only_when_all_encrypt_with_the_key_that_stays() -> None:
+def test_it_is_due_when_all_encrypt_with_the_new_key() -> None:
     cluster = CLUSTER.read()
     assert gen.present(due(cluster, facts())).name == "x-0"
     assert due(cluster, facts(SPREAD)) is None
@@ -72,7 +72,7 @@ def test_it_is_due_only_when_all_encrypt_with_the_key_that_stays() -> None:
     assert due(cluster, [*facts()[:2], facts(SPREAD)[2]]) is None
 
 
-async def test_first_the_index_is_noted_and_then_every_copy_is_asked() -> None:
+async def test_the_index_is_recorded_and_then_compared_on_every_server() -> None:
     outside, bao = Outside(), FakeBao()
     assert await looked(outside, bao)
     assert (bao.rotated, mark_of(outside)) == (1, "two@7")
@@ -84,13 +84,13 @@ async def test_first_the_index_is_noted_and_then_every_copy_is_asked() -> None:
     assert (bao.rotated, mark_of(outside)) == (1, "two")
 
 
-async def test_a_mark_of_another_key_counts_for_nothing() -> None:
+async def test_an_annotation_for_another_key_is_ignored() -> None:
     outside, bao = Outside(), FakeBao()
     await looked(outside, bao, "three@1")
     assert (bao.rotated, mark_of(outside)) == (1, "two@7")
 
 
-async def test_who_did_it_by_hand_says_so_and_the_copies_are_asked_all_the_same() -> None:
+async def test_after_a_manual_rewrap_the_index_is_still_compared() -> None:
     outside, bao = Outside(), FakeBao()
     await looked(outside, bao, "two@done", login=False)
     assert (bao.rotated, mark_of(outside)) == (0, "two@7")
@@ -102,7 +102,7 @@ async def test_without_a_login_nothing_is_done() -> None:
     assert (bao.rotated, mark_of(outside)) == (0, "")
 
 
-async def test_a_refusal_is_remembered_and_not_repeated_at_once() -> None:
+async def test_a_denied_request_is_not_repeated_immediately() -> None:
     outside, bao = Outside(), FakeBao(error=Denied("sys/rotate/root answered 403", 403))
     assert not await looked(outside, bao)
     bao.error = None
@@ -110,7 +110,7 @@ async def test_a_refusal_is_remembered_and_not_repeated_at_once() -> None:
     assert (bao.rotated, mark_of(outside)) == (0, "")
 
 
-async def test_a_server_that_does_not_answer_is_asked_again() -> None:
+async def test_a_server_that_does_not_answer_is_queried_again() -> None:
     outside, bao = Outside(), FakeBao(error=BaoError("gone"))
     assert await looked(outside, bao)
     assert mark_of(outside) == ""

@@ -101,7 +101,7 @@ def test_row(key: str, facts: gen.World, ring: str, step: str) -> None:
     assert found.draw == ("x.2-unseal-key" if step == "Drawing" else "")
 
 
-def test_without_the_set_the_last_status_tells_what_the_servers_knew() -> None:
+def test_without_the_stateful_set_the_last_status_has_the_key_ring() -> None:
     found = decided(unseal(), gen.world().with_secrets(FIRST, SECOND), SWITCH)
     assert str(found.ring) == SWITCH
 
@@ -121,7 +121,7 @@ REFUSALS: dict[str, tuple[Unseal, gen.World, str]] = {
 
 
 @pytest.mark.parametrize(("spec", "facts", "words"), REFUSALS.values(), ids=REFUSALS.keys())
-def test_an_id_stays_tied_to_its_key_for_ever(spec: Unseal, facts: gen.World, words: str) -> None:
+def test_an_id_cannot_be_reused(spec: Unseal, facts: gen.World, words: str) -> None:
     found = decided(spec, facts)
     assert found.refusal is not None
     assert (found.refusal.reason, found.step) == (REFUSED, "Refused")
@@ -130,7 +130,7 @@ def test_an_id_stays_tied_to_its_key_for_ever(spec: Unseal, facts: gen.World, wo
     assert str(found.ring) == gen.present(facts.stateful_set).keys
 
 
-def test_a_secret_of_somebody_else_is_no_next_key() -> None:
+def test_a_foreign_secret_is_not_the_next_key() -> None:
     foreign = gen.secret("x.2-unseal-key", of="Shop s (uid 1)")
     found = decided(unseal(), world(RING_OLD, RING_OLD).with_secrets(FIRST, foreign))
     assert gen.present(found.refusal).reason == "ForeignObject"
@@ -155,7 +155,7 @@ def holding(**fingerprints: str) -> gen.World:
     return world(OWN_OLD, OWN_OLD).with_secrets(gen.secret("mine", of="a user", keys=keys))
 
 
-def test_a_second_key_of_the_users_secret_is_told_to_all() -> None:
+def test_a_second_supplied_key_is_rolled_out() -> None:
     found = decided(brought("two", "b"), holding(a="f1", b="f2"))
     assert (str(found.ring), found.step) == (f"{OWN_OLD},{OWN_NEW}", "Spreading")
 
@@ -169,7 +169,7 @@ def test_a_second_key_of_the_users_secret_is_told_to_all() -> None:
         (brought("two", "b"), holding(a="f1"), "no such key in the Secret"),
     ],
 )
-def test_what_cannot_be_the_next_key_is_refused(spec: Unseal, facts: gen.World, words: str) -> None:
+def test_an_invalid_next_key_is_refused(spec: Unseal, facts: gen.World, words: str) -> None:
     found = decided(spec, facts)
     assert words in gen.present(found.refusal).message
     assert str(found.ring) == OWN_OLD
@@ -178,7 +178,7 @@ def test_what_cannot_be_the_next_key_is_refused(spec: Unseal, facts: gen.World, 
 # --- which Secrets are looked at ----------------------------------------------------------------
 
 
-def test_a_settled_cluster_looks_at_its_own_key_alone() -> None:
+def test_a_settled_cluster_reads_only_its_own_key() -> None:
     assert unseal_secrets("x", unseal(), RING_NEW) == ("x.2-unseal-key",)
     assert unseal_secrets("x", unseal(OLD), "") == ("x-unseal-key",)
 
@@ -307,7 +307,7 @@ def parsed(text: str) -> KeyRing:
 
 @pytest.mark.parametrize("recovery", [True, False])
 @pytest.mark.parametrize("seed", range(60))
-def test_at_every_moment_every_server_can_restart(seed: int, recovery: bool) -> None:
+def test_every_server_can_restart_at_any_time(seed: int, recovery: bool) -> None:
     cluster = Cluster(random.Random(seed), recovery)
     cluster.start()
     cluster.check()

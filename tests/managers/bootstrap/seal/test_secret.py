@@ -29,7 +29,7 @@ def facts(content: bytes) -> CredentialFacts:
     [KEY, KEY.hex().encode(), base64.b64encode(KEY), base64.urlsafe_b64encode(KEY).rstrip(b"=")],
     ids=["raw", "hex", "base64", "base64 of URLs"],
 )
-def test_the_key_is_told_in_every_spelling_of_the_server(content: bytes) -> None:
+def test_a_key_is_recognized_in_every_encoding_of_the_server(content: bytes) -> None:
     found = facts(content)
     assert found.unseal_key
     assert found.fingerprint == fingerprint(KEY)
@@ -38,19 +38,19 @@ def test_the_key_is_told_in_every_spelling_of_the_server(content: bytes) -> None
 @pytest.mark.parametrize(
     "content", [b"", KEY[:31], KEY + b"\n", b"g" * 64, b"!" * 43, KEY.hex().encode() + b"\n"]
 )
-def test_what_the_server_would_refuse_is_no_key(content: bytes) -> None:
+def test_content_that_the_server_rejects_is_not_a_key(content: bytes) -> None:
     found = facts(content)
     assert not found.unseal_key
     assert found.fingerprint == ""
 
 
-def test_two_keys_have_two_fingerprints_and_neither_is_in_its_own() -> None:
+def test_fingerprints_differ_and_do_not_contain_the_key() -> None:
     other = fingerprint(KEY[::-1])
     assert other != fingerprint(KEY)
     assert KEY.hex()[:8] not in fingerprint(KEY)
 
 
-def test_a_certificate_and_its_key_are_known_to_belong_together() -> None:
+def test_a_certificate_and_its_key_have_the_same_public_key() -> None:
     signed = certificates.authority("a")
     certificate, private = signed.pem, signed.key_pem
     stranger = ec.generate_private_key(ec.SECP256R1()).private_bytes(
@@ -64,12 +64,12 @@ def test_a_certificate_and_its_key_are_known_to_belong_together() -> None:
 @pytest.mark.parametrize(
     "content", [b"-----BEGIN CERTIFICATE-----\nx", b"-----BEGIN PRIVATE KEY-----\nx"]
 )
-def test_what_only_looks_like_one_is_none(content: bytes) -> None:
+def test_invalid_pem_is_neither_certificate_nor_key(content: bytes) -> None:
     assert not facts(content).certificate
     assert facts(content).public_key == ""
 
 
-def test_json_and_profiles_are_told() -> None:
+def test_json_and_profiles_are_recognized() -> None:
     assert facts(b'{"type": "service_account"}').json_object
     assert not facts(b'["a"]').json_object
     assert not facts(b"{").json_object
@@ -99,7 +99,7 @@ def test_a_profile_is_read_line_by_line(row: tuple[bytes, bool, str]) -> None:
     assert profile.key_file == key_file
 
 
-def test_what_only_speaks_of_a_profile_is_none() -> None:
+def test_text_about_a_profile_is_not_a_profile() -> None:
     assert facts(b"see [DEFAULT]\nuser=u\n").oci is None
     assert facts(b"[DEFAULT]\nuser=\xff\n").oci is None
 
@@ -115,7 +115,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("content", "word"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_is_beyond_a_limit_is_known_by_its_problem_alone(content: bytes, word: str) -> None:
+def test_a_file_that_exceeds_a_limit_has_only_a_problem(content: bytes, word: str) -> None:
     read = facts(content)
     assert word in read.problem
     assert (read.public_key, read.json_object, read.oci) == ("", False, None)
@@ -139,12 +139,12 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("content", STRANGE.values(), ids=STRANGE.keys())
-def test_what_a_library_cannot_use_is_nothing_and_no_crash(content: bytes) -> None:
+def test_content_that_a_library_rejects_causes_no_crash(content: bytes) -> None:
     read = facts(content)
     assert (read.certificate, read.public_key) == (False, "")
 
 
-def test_files_beyond_the_number_that_is_read_are_told() -> None:
+def test_too_many_files_are_reported() -> None:
     pem = base64.b64encode(key_files.key_pem(key_files.SIGNER)).decode()
     data = {f"k{n:02}": pem for n in range(FILES_MAX + 2)} | {"k00-token": "eA==", "z": "eA=="}
     read = credential_facts(data)
@@ -153,13 +153,13 @@ def test_files_beyond_the_number_that_is_read_are_told() -> None:
     assert read["k15"].public_key
 
 
-def test_a_blank_file_and_a_newline_at_the_end_are_told() -> None:
+def test_blank_files_and_trailing_newlines_are_recognized() -> None:
     assert facts(b" \n").blank
     assert facts(b"token\n").trailing_newline
     assert not facts(b"token").trailing_newline
 
 
-def test_nothing_of_the_content_is_kept() -> None:
+def test_the_content_is_not_kept() -> None:
     marker = "marker-0123456789"
     secrets = (
         marker.encode(),
@@ -171,9 +171,9 @@ def test_nothing_of_the_content_is_kept() -> None:
         assert marker not in repr(dataclasses.asdict(facts(content)))
 
 
-def test_a_huge_secret_is_looked_at_only_so_far() -> None:
+def test_only_the_first_keys_of_a_large_secret_are_read() -> None:
     assert len(credential_facts({f"k{n:03}": "eA==" for n in range(200)})) == KEYS_MAX
 
 
-def test_what_is_no_base64_is_left_out() -> None:
+def test_invalid_base64_is_ignored() -> None:
     assert credential_facts({"k": "%%"}) == {}

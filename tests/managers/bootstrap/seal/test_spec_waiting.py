@@ -6,7 +6,7 @@ from tests import gen
 from tests.managers.bootstrap.seal.key_rings import FIRST, NEW, RING_OLD, world
 
 
-def test_a_key_that_is_made_is_told_as_a_rotation() -> None:
+def test_the_generation_of_a_key_is_reported_as_a_rotation() -> None:
     cluster = gen.cluster(unseal={"static": {"currentKeyID": NEW}}).initialized()
     facts = gen.running(gen.cluster().initialized())
     old = world(RING_OLD, RING_OLD, RING_OLD)
