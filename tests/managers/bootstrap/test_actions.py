@@ -1,4 +1,4 @@
-"""managers.bootstrap.actions: a secret is created, never replaced, and told to the cache."""
+"""managers.bootstrap.actions: a Secret is created, never replaced, and added to the cache."""
 
 import base64
 
@@ -13,7 +13,7 @@ from runtime.types import Object, ObjectKey
 from tests import gen
 from tests.gen.api import FakeApi, Outside, api_error
 
-MEANT = gen.resolved(gen.cluster())
+RESOLVED = gen.resolved(gen.cluster())
 KEY = ObjectKey(gen.NAMESPACE, "s")
 Drawing = DrawUnsealKey | DrawRootToken
 KEY_EFFECT, TOKEN_EFFECT = DrawUnsealKey("s"), DrawRootToken("s")
@@ -21,9 +21,9 @@ KEY_EFFECT, TOKEN_EFFECT = DrawUnsealKey("s"), DrawRootToken("s")
 
 async def drawn(effect: Drawing) -> Object:
     outside = Outside()
-    await EFFECTS[type(effect)](outside.context, MEANT, effect)
+    await EFFECTS[type(effect)](outside.context, RESOLVED, effect)
     assert outside.api.asked == ["create Secret s"]
-    # What was just written needs no question.
+    # The cache has the Secret, so no request is made.
     assert await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False) is not None
     assert outside.api.asked == []
     return outside.api.objects[(SECRET, KEY)]
@@ -53,7 +53,7 @@ async def test_generated_secrets_are_immutable_and_owned(
     assert live["immutable"] is True
     marks = dict(live["metadata"]["annotations"])
     assert marks.pop("openbao.org/owner-uid") == "uid-x"
-    # The id of the key, and nothing of the key.
+    # The id of the key, but no part of the key.
     assert set(marks.values()) <= {"operator-generated-v1"}
     assert live["metadata"]["ownerReferences"] == [gen.cluster().owner().reference()]
 
@@ -62,10 +62,10 @@ async def test_generated_secrets_are_immutable_and_owned(
 async def test_an_existing_secret_is_kept_and_read_again(effect: Drawing) -> None:
     first = {"kind": "Secret", "metadata": {"name": "s", "namespace": gen.NAMESPACE}, "data": {}}
     outside = Outside(FakeApi())
-    # The cache says that there is none, and is wrong.
+    # The cache is stale: it has no Secret.
     assert await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False) is None
     outside.api.holding((SECRET, {"apiVersion": "v1", **first}))
-    await EFFECTS[type(effect)](outside.context, MEANT, effect)
+    await EFFECTS[type(effect)](outside.context, RESOLVED, effect)
     assert outside.api.objects[(SECRET, KEY)]["data"] == {}
     outside.api.calls.clear()
     assert await outside.secrets.facts(KEY, reader="uid-x", max_age=15, content=False) is not None
@@ -76,4 +76,4 @@ async def test_an_error_of_the_api_server_ends_the_pass() -> None:
     outside = Outside()
     outside.api.refuse("create Secret s", api_error(500))
     with pytest.raises(ServerError):
-        await draw_unseal_key(outside.context, MEANT, KEY_EFFECT)
+        await draw_unseal_key(outside.context, RESOLVED, KEY_EFFECT)

@@ -1,4 +1,4 @@
-"""Attack T05: a reference of the seal that points at a Secret of the operator."""
+"""Attack T05: the seal references a Secret of the operator."""
 
 import pytest
 
@@ -22,5 +22,5 @@ def test_attack_t05_no_key_of_the_operator_is_mounted_by_name(name: str, seal: s
     block = {"transit": TRANSIT} if seal == "transit" else {}
     spec = {"type": seal, "credentialsSecretRef": {"name": name}, **block}
     found = [v for v in violations(cluster(unseal=spec)) if v.rule == "system-secret"]
-    assert [one.field for one in found] == ["spec.unseal.credentialsSecretRef.name"]
+    assert [v.field for v in found] == ["spec.unseal.credentialsSecretRef.name"]
     assert found[0].value == name

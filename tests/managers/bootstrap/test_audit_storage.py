@@ -1,4 +1,4 @@
-"""managers.bootstrap.audit_storage: no pod starts before its audit files have a place."""
+"""managers.bootstrap.audit_storage: no pod starts before the PVC of its audit files exists."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""managers.bootstrap.first_boot: a half-made cluster is never called ready."""
+"""managers.bootstrap.first_boot: a cluster with an incomplete self-init is never ready."""
 
 import pytest
 
@@ -22,31 +22,31 @@ def first_boot(*pods: gen.Pod) -> gen.World:
 
 # sentence: (cluster, world, the failed first boot)
 ROWS: dict[str, tuple[gen.Cluster, gen.World, FailedFirstBoot | None]] = {
-    "it became ready when it was started again": (NEW, first_boot(RAN), FAILED),
-    "it refuses to start again": (
+    "it became ready after a restart": (NEW, first_boot(RAN), FAILED),
+    "it fails at each restart": (
         NEW, first_boot(gen.pod().restarted(message=REFUSED)), FAILED,
     ),
-    "a request failed, and it was not started again yet": (
+    "a request failed, and it has not restarted yet": (
         NEW,
         first_boot(gen.pod().restarted(message="failed to initialize: request.[x] ...")),
         FAILED,
     ),
-    "its seal is away": (
+    "its seal is unavailable": (
         NEW, first_boot(gen.pod().restarted(message="error fetching seal key")), None,
     ),
     "it starts for the first time": (NEW, first_boot(gen.pod()), None),
-    "another pod came, on the same volume": (RECORDED, first_boot(gen.pod().ready()), FAILED),
-    "the volume is being deleted, and is still there": (
+    "a new pod on the same volume": (RECORDED, first_boot(gen.pod().ready()), FAILED),
+    "the volume is being deleted": (
         RECORDED, gen.world().with_pods(gen.pod().ready()).with_claims(0, gone=True), FAILED,
     ),
-    "the volume is another one": (
+    "the volume was replaced": (
         RECORDED.having(
             failedFirstBoot={"pod": "x-0", "volumeUID": "uid-before", "exitCode": 1}
         ),
         first_boot(gen.pod().ready()),
         None,
     ),
-    "it served before": (RECORDED.initialized(), first_boot(RAN), None),
+    "the cluster is initialized": (RECORDED.initialized(), first_boot(RAN), None),
 }  # fmt: skip
 
 

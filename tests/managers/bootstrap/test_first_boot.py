@@ -1,4 +1,4 @@
-"""What the first boot waits for: a token that is stored, and keys that somebody can check."""
+"""The first boot waits for a stored root token and for token keys that OpenBao can verify."""
 
 from dataclasses import replace
 

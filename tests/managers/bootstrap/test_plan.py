@@ -1,4 +1,4 @@
-"""managers.bootstrap.plan: a key is drawn once and never while data exists."""
+"""managers.bootstrap.plan: a key is generated once and never while data exists."""
 
 import itertools
 from typing import NamedTuple
@@ -39,58 +39,56 @@ class Row(NamedTuple):
     reason: str
 
 
-# sentence: (cluster, world, effects, reason; "" when content)
+# sentence: (cluster, world, effects, reason; "" without a problem)
 ROWS = {
-    "nothing is there: both secrets are drawn": Row(
+    "no Secret exists: both are generated": Row(
         NEW, NOTHING, (DRAW_KEY, DRAW_TOKEN), "PrerequisitesMissing"
     ),
-    "both are there": Row(NEW, NOTHING.with_secrets(KEY, TOKEN), (), ""),
-    "the key is there: only the token is drawn": Row(
+    "both exist": Row(NEW, NOTHING.with_secrets(KEY, TOKEN), (), ""),
+    "the key exists: only the token is generated": Row(
         NEW, NOTHING.with_secrets(KEY), (DRAW_TOKEN,), "PrerequisitesMissing"
     ),
-    "a cluster that initialises itself has no root token": Row(
+    "a cluster with self-init has no root token": Row(
         SELF, NOTHING, (DRAW_KEY,), "PrerequisitesMissing"
     ),
-    "a cluster that initialises itself needs the key alone": Row(
-        SELF, NOTHING.with_secrets(KEY), (), ""
-    ),
-    "a volume exists and the key does not: none is made": Row(
+    "a cluster with self-init requires only the key": Row(SELF, NOTHING.with_secrets(KEY), (), ""),
+    "a volume exists and the key does not: none is generated": Row(
         SELF, NOTHING.with_claims(0), (), "UnsealKeyMissing"
     ),
-    "a volume that is going away still holds data": Row(
+    "a volume that is being deleted still has data": Row(
         SELF, NOTHING.with_claims(0, gone=True), (), "UnsealKeyMissing"
     ),
-    "a volume of an earlier cluster of the name still holds data": Row(
+    "a volume of an earlier cluster of this name still has data": Row(
         SELF, NOTHING.with_claims(0, owner="uid-before"), (), "UnsealKeyMissing"
     ),
-    "data exists by the status and no volume is seen: none is made": Row(
+    "data exists by the status, and there is no volume: no key is generated": Row(
         OLD, NOTHING, (), "UnsealKeyMissing"
     ),
-    "the key of somebody else is not used": Row(
+    "a foreign key is not used": Row(
         SELF,
         NOTHING.with_secrets(gen.secret("x-unseal-key", of="Shop s (uid 1)")),
         (),
         "ForeignObject",
     ),
-    "a supplied key is there, whoever owns it": Row(
+    "a supplied key exists, with any owner": Row(
         SUPPLIED,
-        NOTHING.with_secrets(gen.secret("mine", of="nobody that we know", keys=GOOD)),
+        NOTHING.with_secrets(gen.secret("mine", of="an unknown owner", keys=GOOD)),
         (),
         "",
     ),
     "a supplied Secret without the key": Row(
         SUPPLIED, NOTHING.with_secrets(gen.secret("mine")), (), "PrerequisitesMissing"
     ),
-    "a supplied key that nobody could use": Row(
+    "an invalid supplied key": Row(
         SUPPLIED,
         NOTHING.with_secrets(gen.secret("mine", keys={"key": CredentialFacts(31, False)})),
         (),
         "PrerequisitesMissing",
     ),
-    "a supplied key that went out of its Secret": Row(
+    "a supplied key that was removed from its Secret": Row(
         SUPPLIED.initialized(), KNOWING.with_secrets(gen.secret("mine")), (), "UnsealKeyMissing"
     ),
-    "other bytes under the id of a supplied key": Row(
+    "a supplied key with other content": Row(
         SUPPLIED.initialized(),
         KNOWING.with_secrets(gen.secret("mine", keys={"key": gen.unseal_key("f2")})),
         (),
@@ -102,27 +100,27 @@ ROWS = {
         (),
         "UnsealKeyRotationRefused",
     ),
-    "a supplied key is waited for and never made": Row(
-        SUPPLIED, NOTHING, (), "PrerequisitesMissing"
-    ),
-    "a supplied key that is gone is not made either": Row(
+    "a missing supplied key is not generated": Row(SUPPLIED, NOTHING, (), "PrerequisitesMissing"),
+    "a deleted supplied key is not generated": Row(
         SUPPLIED.initialized(), NOTHING.with_claims(0), (), "UnsealKeyMissing"
     ),
-    "the token is gone after a volume came and before data is known": Row(
+    "the token was deleted after the volume was created": Row(
         NEW, NOTHING.with_secrets(KEY).with_claims(0), (), "RootTokenMissing"
     ),
-    "the token of somebody else is not registered": Row(
+    "a foreign token is not registered": Row(
         NEW,
         NOTHING.with_secrets(KEY, gen.secret("x-root-token", of="Shop s (uid 1)")),
         (),
         "ForeignObject",
     ),
-    "once data exists nobody asks for the token": Row(OLD, NOTHING.with_secrets(KEY), (), ""),
-    "the API server does not say who signs its tokens": Row(
+    "once data exists the token is not required": Row(OLD, NOTHING.with_secrets(KEY), (), ""),
+    "the API server returns no token issuer": Row(
         LOGIN, NOTHING.with_secrets(KEY), (), "PrerequisitesMissing"
     ),
-    "it says who signs them": Row(LOGIN, NOTHING.with_secrets(KEY).with_issuer(), (), ""),
-    "once data exists nobody asks who signs them": Row(
+    "the API server returns the token issuer": Row(
+        LOGIN, NOTHING.with_secrets(KEY).with_issuer(), (), ""
+    ),
+    "once data exists the token issuer is not required": Row(
         LOGIN.initialized(), NOTHING.with_secrets(KEY), (), ""
     ),
 }
@@ -135,7 +133,7 @@ def test_row(
     made = planned(cluster, world)
     assert made.effects == effects
     assert ("" if isinstance(made.outcome, Done) else made.outcome.reason) == reason
-    # Whatever is not in order holds back the pods.
+    # Every problem blocks the pods.
     assert made.gate is bool(reason)
     if effects:
         assert isinstance(made.outcome, Wait)
@@ -145,7 +143,7 @@ def test_row(
 
 
 def test_a_key_is_never_drawn_while_data_may_exist() -> None:
-    """Rules I02 and I03, over every combination of what the step looks at."""
+    """Rules I02 and I03, for every combination of the inputs."""
     drawn = 0
     for cluster, claims, secrets in itertools.product(
         (NEW, OLD, SELF, SUPPLIED, LOGIN), ((), (0,), (1, 2)), ((), (KEY,), (TOKEN,), (KEY, TOKEN))
@@ -159,16 +157,16 @@ def test_a_key_is_never_drawn_while_data_may_exist() -> None:
     assert drawn
 
 
-# sentence: (cluster, world, what the message names)
+# sentence: (cluster, world, words of the message)
 MESSAGES: dict[str, tuple[gen.Cluster, gen.World, tuple[str, ...]]] = {
-    "a lost key": (OLD, NOTHING, ("Secret x-unseal-key", "backup")),
+    "a missing key": (OLD, NOTHING, ("Secret x-unseal-key", "backup")),
     "a key that was never supplied": (SUPPLIED, NOTHING, ("Secret mine", "32 bytes")),
-    "an object of somebody else": (
+    "a foreign Secret": (
         SELF,
         NOTHING.with_secrets(gen.secret("x-unseal-key", of="Shop s (uid 1)")),
         ("Secret x-unseal-key", "Shop s (uid 1)", "openbao.org/adopt"),
     ),
-    "a silent API server": (
+    "an API server that does not answer": (
         LOGIN,
         NOTHING.with_secrets(KEY),
         ("spec.selfInit.oidc.enabled", "/openid/v1/jwks"),
@@ -197,7 +195,7 @@ def test_config_hcl_is_planned_without_the_other_prerequisites() -> None:
 
 
 def test_joining_pods_cannot_read_the_self_init_configuration() -> None:
-    """Rule I05: it is in an object of its own, which goes once data exists."""
+    """Rule I05: it is in a separate object, which is removed once data exists."""
     before = {i.key.name: i.body for i in planned(NEW, NOTHING.with_secrets(KEY, TOKEN)).intents}
     after = [i.key.name for i in planned(OLD, NOTHING.with_secrets(KEY)).intents]
     assert "initialize" not in before[names.config_map("x")]["data"]["config.hcl"]
@@ -240,5 +238,5 @@ def test_b05_a_key_that_data_needs_is_never_made_anew(
     assert isinstance(made.outcome, Blocked)
     assert made.outcome.reason == "UnsealKeyMissing"
     assert f"Secret {gone} is missing" in made.outcome.message
-    # Servers that restart by themselves keep the configuration that they were started with.
+    # Servers that restart keep their current configuration.
     assert names.config_map("x") not in [intent.key.name for intent in made.intents]

@@ -1,4 +1,4 @@
-"""managers.bootstrap.server_pod_part: a pod has what its configuration names, and nothing else."""
+"""managers.bootstrap.server_pod_part: a pod has only the volumes that its configuration names."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ SYSTEM_LOGS = {"name": "logs", "mountPath": mount_paths.SYSTEM_LOGS}
     [
         (None, [LOGS, SYSTEM_LOGS]),
         ("/audit", [LOGS, SYSTEM_LOGS, {"name": "audit", "mountPath": "/audit"}]),
-        # The volume of the user takes the log.
+        # The log is on the volume of the user.
         ("/var/log", [LOGS, {"name": "audit", "mountPath": "/var/log"}]),
         ("/var/log/openbao", [LOGS, {"name": "audit", "mountPath": "/var/log/openbao"}]),
     ],
@@ -57,14 +57,14 @@ def test_a_log_file_below_the_logs_of_the_system_has_the_same_volume(
 
 
 def test_b11_a_plugin_folder_is_named_only_where_it_is() -> None:
-    """The server refuses to start when plugin_directory names a folder that is not there."""
-    ways: tuple[tuple[dict[str, Any], bool, bool], ...] = (
+    """The server does not start if plugin_directory names a directory that does not exist."""
+    cases: tuple[tuple[dict[str, Any], bool, bool], ...] = (
         ({}, False, False),
         ({"plugins": [IMAGE]}, True, True),
-        # The image brings the folder along; a volume would hide what is in it.
+        # The image contains the directory; a volume would hide its content.
         ({"plugins": [COMMAND]}, True, False),
     )
-    for spec, named, mounted in ways:
+    for spec, named, mounted in cases:
         cluster = gen.cluster().wanting(version="2.5.5", **spec).read()
         text = render_config(ConfigInput.of(cluster, None))
         assert ("plugin_directory" in text) is named

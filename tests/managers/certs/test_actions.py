@@ -14,7 +14,7 @@ from tests import gen
 from tests.gen import key_files
 from tests.gen.api import Outside
 
-MEANT = gen.resolved(gen.cluster())
+RESOLVED = gen.resolved(gen.cluster())
 CA, SERVER = (ObjectKey(gen.NAMESPACE, f"x-tls-{part}") for part in ("ca", "server"))
 MAKE = IssueAuthority(CA.name)
 RSA = key_files.rsa_key(8192)
@@ -34,8 +34,8 @@ async def known(outside: Outside, key: ObjectKey) -> bool:
 
 async def test_the_ca_signs_the_server_certificate() -> None:
     outside = Outside()
-    await issue_authority(outside.context, MEANT, MAKE)
-    await issue_server_certificate(outside.context, MEANT, ISSUE)
+    await issue_authority(outside.context, RESOLVED, MAKE)
+    await issue_server_certificate(outside.context, RESOLVED, ISSUE)
     assert outside.api.asked == [
         "create Secret x-tls-ca",
         "get Secret x-tls-ca",
@@ -50,16 +50,16 @@ async def test_the_ca_signs_the_server_certificate() -> None:
     assert set(server) == {"tls.crt", "tls.key", "ca.crt"}
     facts = read(KeyPair(server["tls.crt"], server["tls.key"]), ca["ca.crt"])
     assert facts.issuer_fingerprint
-    assert facts.dns_names == frozenset(MEANT.certificate_names)
+    assert facts.dns_names == frozenset(RESOLVED.certificate_names)
     assert await known(outside, CA)
     assert await known(outside, SERVER)
 
 
 async def test_a_ca_is_never_replaced() -> None:
     outside = Outside()
-    await issue_authority(outside.context, MEANT, MAKE)
+    await issue_authority(outside.context, RESOLVED, MAKE)
     before = outside.api.objects[(SECRET, CA)]["data"]
-    await issue_authority(outside.context, MEANT, MAKE)
+    await issue_authority(outside.context, RESOLVED, MAKE)
     assert outside.api.objects[(SECRET, CA)]["data"] == before
     # The next read requests the Secret from the API server.
     assert not await known(outside, CA)
@@ -67,11 +67,11 @@ async def test_a_ca_is_never_replaced() -> None:
 
 async def test_a_renewal_replaces_the_certificate_and_its_key() -> None:
     outside = Outside()
-    await issue_authority(outside.context, MEANT, MAKE)
-    await issue_server_certificate(outside.context, MEANT, ISSUE)
+    await issue_authority(outside.context, RESOLVED, MAKE)
+    await issue_server_certificate(outside.context, RESOLVED, ISSUE)
     first = files_of(outside.api.objects[(SECRET, SERVER)])
     await outside.clock.advance(3600)
-    await issue_server_certificate(outside.context, MEANT, ISSUE)
+    await issue_server_certificate(outside.context, RESOLVED, ISSUE)
     second = files_of(outside.api.objects[(SECRET, SERVER)])
     assert first["tls.key"] != second["tls.key"]
     assert read(KeyPair(second["tls.crt"], second["tls.key"])).not_before > (
@@ -100,12 +100,12 @@ async def test_a_ca_that_became_invalid_is_read_again(
     files: dict[str, bytes] | None,
 ) -> None:
     outside = Outside()
-    await issue_authority(outside.context, MEANT, MAKE)
+    await issue_authority(outside.context, RESOLVED, MAKE)
     live = outside.api.objects.pop((SECRET, CA))
     if files is not None:
         data = {name: base64.b64encode(content).decode() for name, content in files.items()}
         outside.api.holding((SECRET, {**live, "data": data}))
     with pytest.raises(Transient, match="x-tls-ca"):
-        await issue_server_certificate(outside.context, MEANT, ISSUE)
+        await issue_server_certificate(outside.context, RESOLVED, ISSUE)
     assert (SECRET, SERVER) not in outside.api.objects
     assert not await known(outside, CA)

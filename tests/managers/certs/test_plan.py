@@ -19,9 +19,9 @@ from tests import gen
 from tests.gen.worlds import authority_certificate, server_certificate
 
 CLUSTER = gen.cluster()
-MEANT = gen.resolved(CLUSTER)
+RESOLVED = gen.resolved(CLUSTER)
 CA = gen.secret("x-tls-ca", certificate=authority_certificate())
-SERVER = gen.secret("x-tls-server", certificate=server_certificate(MEANT))
+SERVER = gen.secret("x-tls-server", certificate=server_certificate(RESOLVED))
 NOTHING = gen.world()
 ISSUE_CA = IssueAuthority("x-tls-ca")
 PREPARE = PrepareAuthority("x-tls-ca", "uid-x-tls-ca")
@@ -40,7 +40,7 @@ def authority(**left: float) -> gen.World:
     """Return a CA that expires after this time, and a server certificate that expires with it."""
     return NOTHING.with_secrets(
         gen.secret("x-tls-ca", certificate=lasting(authority_certificate(), **left)),
-        gen.secret("x-tls-server", certificate=lasting(server_certificate(MEANT), **left)),
+        gen.secret("x-tls-server", certificate=lasting(server_certificate(RESOLVED), **left)),
     )
 
 
@@ -96,7 +96,8 @@ ROWS: dict[str, tuple[gen.World, tuple[Effect, ...], str, bool]] = {
     ),
     "a server certificate that expires soon": (
         NOTHING.with_secrets(
-            CA, gen.secret("x-tls-server", certificate=lasting(server_certificate(MEANT), days=29))
+            CA,
+            gen.secret("x-tls-server", certificate=lasting(server_certificate(RESOLVED), days=29)),
         ),
         (ISSUE_SERVER,),
         "PrerequisitesMissing",
@@ -149,7 +150,7 @@ TIMERS: dict[str, tuple[timedelta, float]] = {
 
 @pytest.mark.parametrize(("left", "after"), TIMERS.values(), ids=TIMERS.keys())
 def test_timer(left: timedelta, after: float) -> None:
-    certificate = lasting(server_certificate(MEANT), seconds=left.total_seconds())
+    certificate = lasting(server_certificate(RESOLVED), seconds=left.total_seconds())
     world = NOTHING.with_secrets(CA, gen.secret("x-tls-server", certificate=certificate))
     outcome = planned(world).outcome
     assert outcome == Done(after)
@@ -157,7 +158,7 @@ def test_timer(left: timedelta, after: float) -> None:
 
 def test_the_timer_ends_when_the_renewal_is_due() -> None:
     """The pass at that time must renew the certificate; otherwise it would requeue forever."""
-    certificate = lasting(server_certificate(MEANT), days=30, seconds=10)
+    certificate = lasting(server_certificate(RESOLVED), days=30, seconds=10)
     world = NOTHING.with_secrets(CA, gen.secret("x-tls-server", certificate=certificate))
     outcome = gen.expect(Done, planned(world).outcome)
     assert outcome.recheck_after is not None

@@ -12,8 +12,8 @@ DIRECTORY = {"directoryURL": "https://acme.example.com/dir"}
 
 def mounted(**tls: Any) -> dict[str, str]:
     """Return the path of each mount, and its source."""
-    meant = gen.resolved(gen.cluster().wanting(replicas=1, tls=tls)).tls
-    part = tls_part(meant)
+    resolved = gen.resolved(gen.cluster().wanting(replicas=1, tls=tls)).tls
+    part = tls_part(resolved)
     sources = {volume["name"]: volume for volume in part.volumes}
     return {mount["mountPath"]: _source(sources[mount["name"]]) for mount in part.mounts}
 

@@ -43,7 +43,7 @@ ASKED = gen.cluster().wanting(tls={"caOverlap": "1h", "rotateCAAt": "now"})
 class Farm:
     """One cluster with three pods; `served` and `bundles` are the files that each pod has read."""
 
-    meant: Resolved = field(default_factory=lambda: gen.resolved(CLUSTER))
+    resolved: Resolved = field(default_factory=lambda: gen.resolved(CLUSTER))
     outside: Outside = field(default_factory=Outside)
     served: list[bytes] = field(default_factory=lambda: [b""] * 3)
     bundles: list[bytes] = field(default_factory=lambda: [b""] * 3)
@@ -55,7 +55,7 @@ class Farm:
     def secrets(self) -> dict[str, SecretFacts]:
         api = self.outside.api.objects
         return {
-            key.name: secret_facts(secret_reading(api[(SECRET, key)]), self.meant.owner)
+            key.name: secret_facts(secret_reading(api[(SECRET, key)]), self.resolved.owner)
             for key in (CA, SERVER)
             if (SECRET, key) in api
         }
@@ -77,9 +77,9 @@ class Farm:
 
     async def one_pass(self) -> tuple[str, ...]:
         """Plan and act once; return the names of the effects."""
-        made = plan(self.meant, self.facts())
+        made = plan(self.resolved, self.facts())
         for effect in made.effects:
-            await EFFECTS[type(effect)](self.outside.context, self.meant, effect)
+            await EFFECTS[type(effect)](self.outside.context, self.resolved, effect)
         return tuple(effect.name for effect in made.effects)
 
     async def settle(self) -> list[str]:
@@ -111,7 +111,7 @@ async def farm() -> Farm:
 async def test_b28_an_authority_is_replaced_with_an_overlap() -> None:
     made = await farm()
     old = made.files_of(CA)
-    made.meant = gen.resolved(ASKED)
+    made.resolved = gen.resolved(ASKED)
 
     # The new CA is created and trusted; it does not sign yet.
     assert await made.settle() == ["prepare-authority", IssueServerCertificate.name]
@@ -166,26 +166,26 @@ async def test_b28_an_authority_that_has_ended_is_replaced_at_once() -> None:
 
 async def test_no_ca_is_promoted_before_every_pod_has_the_bundle() -> None:
     made = await farm()
-    made.meant = gen.resolved(ASKED)
+    made.resolved = gen.resolved(ASKED)
     await made.settle()
     made.reload(0, 1)
     await made.outside.clock.advance(100 * OVERLAP.total_seconds())
     assert await made.settle() == []
-    outcome = gen.expect(Done, plan(made.meant, made.facts()).outcome)
+    outcome = gen.expect(Done, plan(made.resolved, made.facts()).outcome)
     assert (timer_of(outcome) or 0.0) <= 2.0
 
 
 async def test_a_timer_is_set_for_the_end_of_the_overlap() -> None:
     made = await farm()
-    made.meant = gen.resolved(ASKED)
+    made.resolved = gen.resolved(ASKED)
     await made.settle()
     made.reload(0, 1, 2)
-    outcome = plan(made.meant, made.facts()).outcome
+    outcome = plan(made.resolved, made.facts()).outcome
     assert outcome == Done(OVERLAP.total_seconds())
 
 
 async def test_the_first_ca_fulfils_an_older_request() -> None:
-    made = Farm(meant=gen.resolved(ASKED))
+    made = Farm(resolved=gen.resolved(ASKED))
     assert await made.settle() == ["issue-authority", IssueServerCertificate.name]
 
 
@@ -195,7 +195,7 @@ async def test_a_new_process_continues_the_rotation(
 ) -> None:
     """Each effect is one write, and the next step is derived from the stored state."""
     made = await farm()
-    made.meant = gen.resolved(ASKED)
+    made.resolved = gen.resolved(ASKED)
     for step in range(6):
         if step == dies_after:
             made.outside = _new_process(made.outside)
@@ -222,7 +222,7 @@ async def test_a_replaced_ca_is_not_changed(
     made = await farm()
     before = made.files_of(CA)
     with pytest.raises(Transient, match="was replaced"):
-        await run(made.outside.context, made.meant, effect(CA.name, "uid-of-a-former-one"))
+        await run(made.outside.context, made.resolved, effect(CA.name, "uid-of-a-former-one"))
     assert made.files_of(CA) == before
 
 
@@ -232,25 +232,25 @@ async def test_a_step_without_its_entries_changes_nothing(effect: type[EffectByU
     before = made.files_of(CA)
     uid = made.secrets()[CA.name].uid
     with pytest.raises(Transient):
-        await run(made.outside.context, made.meant, effect(CA.name, uid))
+        await run(made.outside.context, made.resolved, effect(CA.name, uid))
     assert made.files_of(CA) == before
 
 
 async def test_a_second_ca_is_never_overwritten() -> None:
     made = await farm()
     uid = made.secrets()[CA.name].uid
-    await run(made.outside.context, made.meant, PrepareAuthority(CA.name, uid))
+    await run(made.outside.context, made.resolved, PrepareAuthority(CA.name, uid))
     before = made.files_of(CA)
     with pytest.raises(Transient, match="second CA"):
-        await run(made.outside.context, made.meant, PrepareAuthority(CA.name, uid))
+        await run(made.outside.context, made.resolved, PrepareAuthority(CA.name, uid))
     assert made.files_of(CA) == before
 
 
-async def run(context: Context, meant: Resolved, effect: Effect) -> None:
-    await EFFECTS[type(effect)](context, meant, effect)
+async def run(context: Context, resolved: Resolved, effect: Effect) -> None:
+    await EFFECTS[type(effect)](context, resolved, effect)
 
 
 async def test_no_step_without_certificates() -> None:
     made = await farm()
     nothing = gen.secret("x-tls-ca")
-    assert next_step(made.meant, made.facts(), nothing, nothing).action is None
+    assert next_step(made.resolved, made.facts(), nothing, nothing).action is None

@@ -130,11 +130,13 @@ def test_a_certificate_contains_every_requested_name_and_address(
     names: list[str], addresses: list[str]
 ) -> None:
     """In the same form as in the spec: otherwise it would be issued again and again."""
-    meant = gen.resolved(gen.cluster(tls={"extraSANs": [*names, *addresses]}))
-    pair = issue_server(AUTHORITY, meant.certificate_names, meant.certificate_addresses, gen.NOW)
+    resolved = gen.resolved(gen.cluster(tls={"extraSANs": [*names, *addresses]}))
+    pair = issue_server(
+        AUTHORITY, resolved.certificate_names, resolved.certificate_addresses, gen.NOW
+    )
     facts = read(pair, AUTHORITY.certificate)
-    assert facts.dns_names == frozenset(meant.certificate_names)
-    assert facts.ip_addresses == frozenset(meant.certificate_addresses)
+    assert facts.dns_names == frozenset(resolved.certificate_names)
+    assert facts.ip_addresses == frozenset(resolved.certificate_addresses)
     assert facts.key_matches
     assert facts.issuer_fingerprint == read(AUTHORITY, AUTHORITY.certificate).fingerprint
 
@@ -194,8 +196,8 @@ def test_no_two_certificates_share_a_serial_number_or_a_key() -> None:
 
 def test_a_long_cluster_name() -> None:
     """A common name has at most 64 characters; the alternative name is longer."""
-    meant = gen.resolved(gen.cluster("x" * 40))
-    pair = issue_server(AUTHORITY, meant.certificate_names, (), gen.NOW)
+    resolved = gen.resolved(gen.cluster("x" * 40))
+    pair = issue_server(AUTHORITY, resolved.certificate_names, (), gen.NOW)
     assert f"openbao-cluster-{'x' * 40}.local" in read(pair).dns_names
     assert loaded(pair).subject.rfc4514_string().startswith("CN=openbao-cluster-xx")
     make_authority("x" * 40, gen.NOW)

@@ -1,4 +1,4 @@
-"""Worlds with one key and with two."""
+"""Clusters whose servers have one key, and two."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ FIRST = gen.secret("x-unseal-key", key_id=OLD)
 
 
 def world(template: str, *pods: str, rewrapped: str = "", ready: bool = True) -> gen.World:
-    """A set of that template, and pods of those rows; pod 0 leads and bears the mark."""
-    made = []
+    """Return a StatefulSet with the key ring `template`, and pods with those key rings.
+
+    Pod 0 is the leader and has the annotation `rewrapped`.
+    """
+    pods_with_keys = []
     for number, ring in enumerate(pods):
-        one = gen.pod(number).knowing(ring, rewrapped if number == 0 else "")
-        made.append(one.ready(leading=number == 0) if ready or number else one.unready())
+        pod = gen.pod(number).knowing(ring, rewrapped if number == 0 else "")
+        pods_with_keys.append(pod.ready(leading=number == 0) if ready or number else pod.unready())
     live = gen.stateful_set().sized(len(pods)).knowing(template)
-    return gen.world().with_set(live).with_pods(*made)
+    return gen.world().with_set(live).with_pods(*pods_with_keys)

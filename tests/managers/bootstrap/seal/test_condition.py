@@ -1,4 +1,4 @@
-"""managers.bootstrap.seal.condition: who the servers are to the key service of a cloud."""
+"""managers.bootstrap.seal.condition: the credentials of the servers for a cloud's key service."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def test_without_credentials_an_ambient_identity_is_assumed() -> None:
 
 
 def test_a_secret_counts_if_it_is_complete() -> None:
-    whole = gen.world().with_secrets(gen.secret("mine", of="a user", keys=PAIR))
-    assert judged(whole, unseal=NAMED)[:2] == ("True", "CredentialsSecretConfigured")
+    complete = gen.world().with_secrets(gen.secret("mine", of="a user", keys=PAIR))
+    assert judged(complete, unseal=NAMED)[:2] == ("True", "CredentialsSecretConfigured")
     status, reason, message = judged(gen.world(), unseal=NAMED)
     assert (status, reason) == ("False", "CredentialsSecretMissing")
     assert "Secret mine does not exist" in message

@@ -1,4 +1,4 @@
-"""managers.bootstrap.seal.keys: data is opened again, whatever was lost beside it.
+"""managers.bootstrap.seal.keys: the data is unsealed again, whatever else was lost.
 
 The states are those of docs/seals.md, "Which key opens my data".
 """
@@ -32,25 +32,25 @@ def cluster(key: str = TWO, told: str = "") -> gen.Cluster:
 
 
 def left(*secrets: SecretFacts) -> gen.World:
-    """Volumes of an earlier cluster and these Secrets, and nothing else."""
+    """Return the volumes of an earlier cluster and these Secrets, and nothing else."""
     return gen.world().with_claims(0, 1, 2).with_secrets(*secrets)
 
 
 def decided(made: gen.Cluster, world: gen.World) -> tuple[Rotation, Outcome, bool]:
-    meant = gen.resolved(made, world)
-    found = plan(meant, world.facts())
-    return gen.present(meant.unseal.rotation), found.outcome, found.gate
+    resolved = gen.resolved(made, world)
+    found = plan(resolved, world.facts())
+    return gen.present(resolved.unseal.rotation), found.outcome, found.gate
 
 
-# sentence: (cluster, Secrets, the ids that may have sealed the data, the row of the servers)
+# sentence: (cluster, Secrets, the ids that may have sealed the data, the key ring of the servers)
 OPEN: dict[str, tuple[gen.Cluster, tuple[SecretFacts, ...], set[str], str]] = {
     "never rotated": (cluster(V1), (ONE,), {V1}, f"{V1}=key"),
-    "rotated, and both Secrets are there": (cluster(), (ONE, SECOND), {TWO, V1}, BOTH),
+    "rotated, and both Secrets exist": (cluster(), (ONE, SECOND), {TWO, V1}, BOTH),
     "rotated, and the retired Secret was deleted": (cluster(), (SECOND,), {TWO}, f"{TWO}=key-2"),
     "the manifest is from before the rotation": (cluster(V1), (ONE, SECOND), {TWO, V1}, BOTH),
-    "the manifest asks for one more key": (cluster(THREE), (ONE, SECOND), {TWO, V1}, BOTH),
-    "the newest Secret is missing: the servers tell": (cluster(), (ONE,), {V1}, f"{V1}=key"),
-    "the status tells the row of a rotation in the middle": (
+    "the manifest names another new key": (cluster(THREE), (ONE, SECOND), {TWO, V1}, BOTH),
+    "the newest Secret is missing: the servers stay sealed": (cluster(), (ONE,), {V1}, f"{V1}=key"),
+    "the status has the key ring of an unfinished rotation": (
         cluster(told=f"{V1}=key,{TWO}=key-2"),
         (ONE, SECOND),
         {V1, TWO},
@@ -85,7 +85,7 @@ def test_servers_start_with_every_key_that_may_be_needed(
     assert str(found.ring) == row
     assert sealed <= {key.id for key in found.ring.keys}
     assert not gate
-    assert found.draw == "", "no key is drawn before the servers are ready"
+    assert found.draw == "", "no key is generated before the servers are ready"
 
 
 def test_after_twelve_rotations_the_last_two_keys_are_used() -> None:
@@ -99,7 +99,7 @@ def test_with_an_older_id_the_message_names_the_id_to_set() -> None:
     assert isinstance(outcome, Blocked)
     assert (found.step, outcome.reason, gate) == ("Refused", "UnsealKeyRotationRefused", False)
     assert f"set currentKeyID to {TWO}" in outcome.message
-    # No later pass goes back to the older key: the row on the template remembers it.
+    # No later pass goes back to the older key: the template has the key ring.
     rows = [gen.pod(n).knowing(BOTH).ready(leading=n == 0) for n in range(3)]
     later = left(ONE, SECOND).with_set(gen.stateful_set().sized(3).knowing(BOTH)).with_pods(*rows)
     again = rotation(
@@ -113,7 +113,7 @@ def test_with_an_older_id_the_message_names_the_id_to_set() -> None:
 
 
 def test_both_secrets_of_an_earlier_cluster_must_be_adopted() -> None:
-    before = "an OpenBaoCluster that is gone"
+    before = "a deleted OpenBaoCluster"
     theirs = [gen.secret(s.name, of=before, key_id=s.key_id) for s in (ONE, SECOND)]
     _, outcome, gate = decided(cluster(), left(*theirs))
     assert isinstance(outcome, Blocked)
@@ -147,36 +147,40 @@ def shut(row: str, *secrets: SecretFacts) -> gen.World:
     return left(*secrets).with_set(live).with_pods(*pods)
 
 
-# sentence: (id of the spec, world, the row that comes next)
+# sentence: (id of the spec, world, the next key ring)
 SHUT: dict[str, tuple[str, gen.World, str]] = {
     "the older key was set, as an earlier release advised": (
         TWO,
         shut(f"{V1}=key", ONE, SECOND),
         f"{V1}=key,{TWO}=key-2",
     ),
-    "a newer Secret came back": (
+    "a newer Secret was restored": (
         THREE,
         shut(BOTH, ONE, SECOND, THIRD),
         f"{TWO}=key-2,{THREE}=key-3",
     ),
-    "a newer Secret came back two generations later": (
+    "a Secret two generations newer was restored": (
         THREE,
         shut(f"{V1}=key", ONE, THIRD),
         f"{V1}=key,{THREE}=key-3",
     ),
-    "the Secret of the present key was deleted meanwhile": (
+    "the Secret of the current key was deleted meanwhile": (
         TWO,
         shut(f"{V1}=key", SECOND),
         f"{TWO}=key-2",
     ),
     "a power cut in a settled cluster": (TWO, shut(f"{TWO}=key-2", ONE, SECOND), f"{TWO}=key-2"),
-    "a power cut after a change of mind": (V1, shut(f"{V1}=key", ONE, SECOND), f"{V1}=key"),
+    "a power cut after a reverted rotation": (V1, shut(f"{V1}=key", ONE, SECOND), f"{V1}=key"),
     "a power cut while an older id is refused": (
         V1,
         shut(f"{TWO}=key-2", ONE, SECOND),
         f"{TWO}=key-2",
     ),
-    "a power cut before a new key is drawn": (THREE, shut(f"{TWO}=key-2", SECOND), f"{TWO}=key-2"),
+    "a power cut before a new key is generated": (
+        THREE,
+        shut(f"{TWO}=key-2", SECOND),
+        f"{TWO}=key-2",
+    ),
 }
 
 
@@ -199,20 +203,24 @@ def test_sealed_servers_get_the_former_supplied_key_of_the_spec() -> None:
     assert str(found.ring) == "two=b@f2,one=a@f1"
 
 
-# sentence: (id of the spec, world, what the condition says)
+# sentence: (id of the spec, world, words of the message)
 WORDS: dict[str, tuple[str, gen.World, str]] = {
     "the newest Secret is missing": (
         TWO,
         shut(f"{V1}=key", ONE),
         "restore Secret x.2-unseal-key from a backup of Secrets. ",
     ),
-    "a newer one lies there": (
+    "a newer Secret exists": (
         V1,
         shut(f"{V1}=key", ONE, SECOND),
         "Secret x.2-unseal-key contains a newer key: set spec.unseal.static.currentKeyID to two",
     ),
-    "it is on its way": (TWO, shut(f"{V1}=key", ONE, SECOND), "new pods also get the key two"),
-    "the one before is missing, too": (
+    "the newer key is being rolled out": (
+        TWO,
+        shut(f"{V1}=key", ONE, SECOND),
+        "new pods also get the key two",
+    ),
+    "the Secret before is also missing": (
         TWO,
         shut(f"{TWO}=key-2", SECOND),
         "restore Secret x.3-unseal-key from a backup of Secrets, or else Secret x-unseal-key",
@@ -233,7 +241,7 @@ def test_one_unsealed_server_is_enough_for_no_message() -> None:
     assert why_sealed(cluster(V1).read(), world.facts()) == ""
 
 
-# --- witnesses -----------------------------------------------------------------------------------
+# --- evidence ------------------------------------------------------------------------------------
 
 
 def ring(template: str | None, pods: tuple[str, ...], told: str) -> str:
@@ -252,8 +260,8 @@ OLD, NEW, EVIL = f"{V1}=key", f"{TWO}=key-2", "evil=key-7"
     [
         (NEW, (NEW,) * 3, "", NEW),  # the status is lost
         (NEW, (NEW,) * 3, OLD, NEW),  # the status is from before the rotation
-        (EVIL, (NEW,) * 3, NEW, NEW),  # somebody wrote into the StatefulSet
-        ("", (NEW,) * 3, NEW, NEW),  # somebody took the row off
+        (EVIL, (NEW,) * 3, NEW, NEW),  # a user changed the StatefulSet
+        ("", (NEW,) * 3, NEW, NEW),  # a user removed the annotation
         ("", (NEW,) * 3, "", NEW),
         (None, (NEW,) * 3, "", NEW),  # pods without their StatefulSet
         (None, (NEW,) * 3, OLD, NEW),

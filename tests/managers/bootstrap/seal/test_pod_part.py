@@ -71,7 +71,7 @@ def test_a_supplied_secret_is_mounted_completely() -> None:
     assert sources(seal_part("x", spec, ring("one=a@f1"))) == [{"name": "mine"}]
 
 
-# seal: variables from keys of the Secret, and whether each may be missing
+# seal: variables from keys of the Secret, and whether each is optional
 VARIABLES: dict[str, dict[str, bool]] = {
     "transit": {"VAULT_TRANSIT_SEAL_TOKEN": False},
     "awskms": dict.fromkeys(
@@ -139,7 +139,7 @@ AUTHORITY = {"ca.crt": CredentialFacts(900, False, certificate=True)}
 
 
 def test_a_ca_in_the_secret_is_trusted_if_it_exists() -> None:
-    """The reference names the file even when there is none."""
+    """The spec may reference a Secret without the file."""
     there = gen.secret("mine", of="a user", keys=AUTHORITY)
     trusting = gen.present(with_mounted_authority(unseal("transit"), there).transit)
     assert trusting.tls_ca_cert == "/etc/bao/seal-creds/ca.crt"

@@ -1,4 +1,4 @@
-"""managers.bootstrap.seal.prerequisites: what is missing is named, and what to do about it."""
+"""managers.bootstrap.seal.prerequisites: each problem is named, with the next step."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def found(spec: Unseal, keys: Keys | None) -> tuple[str, ...]:
 
 # sentence: (seal, keys of the Secret)
 FINE: dict[str, tuple[Unseal, Keys | None]] = {
-    "a static seal is judged elsewhere": (Unseal(), None),
+    "a static seal is not checked here": (Unseal(), None),
     "a token": (unseal("transit", TRANSIT), {"token": TEXT}),
     "a token and an authority": (
         unseal("transit", TRANSIT),
@@ -84,7 +84,7 @@ FINE: dict[str, tuple[Unseal, Keys | None]] = {
         unseal("kmip", KMIP),
         {"tls.crt": CERTIFICATE, "tls.key": PRIVATE},
     ),
-    "KMIP in the older spelling": (
+    "KMIP with the older field names": (
         unseal(
             "kmip",
             {
@@ -100,7 +100,7 @@ FINE: dict[str, tuple[Unseal, Keys | None]] = {
     "Oracle by a profile": (unseal("ocikms", ORACLE), {"config": PROFILE, "api.pem": PRIVATE}),
     "a PIN": (unseal("pkcs11", HSM), {"BAO_HSM_PIN": TEXT}),
     "an inline PIN": (unseal("pkcs11", {**HSM, "pin": "1"}, secret=False), None),
-    "a plugin knows its needs itself": (unseal("kms", {"pluginName": "p"}), {}),
+    "a plugin has no known requirements": (unseal("kms", {"pluginName": "p"}), {}),
 }
 
 
@@ -129,17 +129,17 @@ MISSING: dict[str, tuple[Unseal, Keys | None, tuple[str, ...]]] = {
         {"token": NEWLINE},
         ("ends with a newline", "printf"),
     ),
-    "an authority that is none": (
+    "an invalid CA": (
         unseal("transit", TRANSIT),
         {"token": TEXT, "ca.crt": TEXT},
         ("spec.unseal.transit.tlsCACert", "ca.crt of Secret mine", "no PEM certificate"),
     ),
-    "a file of another folder": (
+    "a file in another directory": (
         unseal("transit", {**TRANSIT, "tlsCACert": "/etc/ssl/ca.crt"}),
         {"token": TEXT},
         ("spec.unseal.transit.tlsCACert", "/etc/ssl/ca.crt", CREDS),
     ),
-    "a file outside by dots": (
+    "a file outside of the directory, with dots": (
         unseal("transit", {**TRANSIT, "tlsCACert": f"{CREDS}/../unseal/key"}),
         {"token": TEXT},
         ("spec.unseal.transit.tlsCACert", "the only directory"),
@@ -149,17 +149,17 @@ MISSING: dict[str, tuple[Unseal, Keys | None, tuple[str, ...]]] = {
         None,
         ("spec.unseal.transit.tlsCACert", "requires a Secret"),
     ),
-    "a pair that does not belong together": (
+    "a certificate and a key that do not match": (
         unseal("transit", {**TRANSIT, **CLIENT}),
         {"token": TEXT, "tls.crt": OTHERS, "tls.key": PRIVATE},
         ("spec.unseal.transit.tlsClientKey", "does not belong to the certificate under tls.crt"),
     ),
-    "a private key that is none": (
+    "an invalid private key": (
         unseal("transit", {**TRANSIT, **CLIENT}),
         {"token": TEXT, "tls.crt": CERTIFICATE, "tls.key": TEXT},
         ("spec.unseal.transit.tlsClientKey", "no PEM private key"),
     ),
-    "a client certificate that is none": (
+    "an invalid client certificate": (
         unseal("kmip", KMIP),
         {"tls.crt": TEXT, "tls.key": PRIVATE},
         ("spec.unseal.kmip.clientCert", "no PEM certificate"),

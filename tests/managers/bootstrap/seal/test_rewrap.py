@@ -1,4 +1,4 @@
-"""managers.bootstrap.seal.rewrap: the old key goes only when every copy of the data has the new."""
+"""managers.bootstrap.seal.rewrap: the old key is removed after every server applied the rewrap."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ADDRESSES = ("10.0.0.1", "10.0.0.2", "10.0.0.3")
 
 @dataclass
 class FakeBao:
-    """Servers whose copies of the data are at these indexes."""
+    """Servers with these applied raft indexes."""
 
     applied: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ADDRESSES, 7))
     rotated: int = 0

@@ -1,4 +1,4 @@
-"""managers.bootstrap.seal.rotation: whatever restarts whenever, every server can open the data."""
+"""managers.bootstrap.seal.rotation: every server can unseal after a restart at any time."""
 
 from __future__ import annotations
 
@@ -38,20 +38,22 @@ class Row(NamedTuple):
 
 
 ROWS = {
-    "nothing runs yet": Row(NEW, gen.world(), f"{NEW}=key", "Settled"),
-    "the key of the spec is known": Row(OLD, world(RING_OLD, RING_OLD), RING_OLD, "Settled"),
-    "a new key is drawn first": Row(NEW, world(RING_OLD, RING_OLD), RING_OLD, "Drawing"),
-    "not while a server is away": Row(
+    "no server runs yet": Row(NEW, gen.world(), f"{NEW}=key", "Settled"),
+    "the servers have the key of the spec": Row(
+        OLD, world(RING_OLD, RING_OLD), RING_OLD, "Settled"
+    ),
+    "a new key is generated first": Row(NEW, world(RING_OLD, RING_OLD), RING_OLD, "Drawing"),
+    "not while a server is not ready": Row(
         NEW, world(RING_OLD, RING_OLD, ready=False), RING_OLD, "Gathering"
     ),
-    "not while a roll is going on": Row(NEW, world(RING_OLD, RING_OLD, ""), RING_OLD, "Gathering"),
-    "a drawn key is told to all": Row(
+    "not during a rollout": Row(NEW, world(RING_OLD, RING_OLD, ""), RING_OLD, "Gathering"),
+    "a generated key is rolled out": Row(
         NEW, world(RING_OLD, RING_OLD).with_secrets(FIRST, SECOND), SPREAD, "Spreading"
     ),
-    "nobody encrypts with it before all know it": Row(
+    "no server encrypts with it before all have it": Row(
         NEW, world(SPREAD, SPREAD, RING_OLD).with_secrets(FIRST, SECOND), SPREAD, "Spreading"
     ),
-    "all know it: it comes first": Row(
+    "all have it: it becomes the first": Row(
         NEW, world(SPREAD, SPREAD, SPREAD).with_secrets(FIRST, SECOND), SWITCH, "Switching"
     ),
     "some still encrypt with the old one": Row(
@@ -63,22 +65,22 @@ ROWS = {
     "all encrypt with it, and the root key is not wrapped with it": Row(
         NEW, world(SWITCH, SWITCH, SWITCH).with_secrets(FIRST, SECOND), SWITCH, "Rewrapping"
     ),
-    "a mark of another key proves nothing": Row(
+    "an annotation for another key is ignored": Row(
         NEW,
         world(SWITCH, SWITCH, SWITCH, rewrapped=OLD).with_secrets(FIRST, SECOND),
         SWITCH,
         "Rewrapping",
     ),
-    "the root key is wrapped: the old key goes": Row(
+    "the root key is wrapped: the old key is removed": Row(
         NEW,
         world(SWITCH, SWITCH, SWITCH, rewrapped=NEW).with_secrets(FIRST, SECOND),
         RING_NEW,
         "Retiring",
     ),
-    "the new key is all there is": Row(
+    "the servers have only the new key": Row(
         NEW, world(RING_NEW, RING_NEW).with_secrets(SECOND), RING_NEW, "Settled"
     ),
-    "a change of mind in the middle goes back by the same steps": Row(
+    "a reverted rotation uses the same steps": Row(
         OLD, world(SPREAD, SPREAD, SPREAD).with_secrets(FIRST, SECOND), SPREAD, "Rewrapping"
     ),
     "a third key waits until the second is settled": Row(
@@ -87,7 +89,7 @@ ROWS = {
         RING_NEW,
         "Retiring",
     ),
-    "a third key is not begun before": Row(
+    "a third key does not start earlier": Row(
         "three", world(SPREAD, SPREAD, SPREAD).with_secrets(FIRST, SECOND), SPREAD, "Rewrapping"
     ),
 }
@@ -112,7 +114,7 @@ REFUSALS: dict[str, tuple[Unseal, gen.World, str]] = {
         world(RING_NEW, RING_NEW).with_secrets(FIRST, SECOND),
         "is the id of an older key (Secret x-unseal-key)",
     ),
-    "a key that was drawn under another id": (
+    "a key that was generated with another id": (
         unseal("three"),
         world(RING_OLD, RING_OLD).with_secrets(FIRST, SECOND),
         "was already generated with the id two",
@@ -126,7 +128,7 @@ def test_an_id_cannot_be_reused(spec: Unseal, facts: gen.World, words: str) -> N
     assert found.refusal is not None
     assert (found.refusal.reason, found.step) == (REFUSED, "Refused")
     assert words in found.refusal.message
-    # The servers keep what they know.
+    # The servers keep their keys.
     assert str(found.ring) == gen.present(facts.stateful_set).keys
 
 
@@ -136,7 +138,7 @@ def test_a_foreign_secret_is_not_the_next_key() -> None:
     assert gen.present(found.refusal).reason == "ForeignObject"
 
 
-# --- a key that the user brought ----------------------------------------------------------------
+# --- a key that the user supplied ---------------------------------------------------------------
 
 OWN_OLD, OWN_NEW = "one=a@f1", "two=b@f2"
 
@@ -175,7 +177,7 @@ def test_an_invalid_next_key_is_refused(spec: Unseal, facts: gen.World, words: s
     assert str(found.ring) == OWN_OLD
 
 
-# --- which Secrets are looked at ----------------------------------------------------------------
+# --- the Secrets to read ------------------------------------------------------------------------
 
 
 def test_a_settled_cluster_reads_only_its_own_key() -> None:
@@ -188,25 +190,25 @@ def test_a_new_id_is_compared_with_every_older_one() -> None:
     assert unseal_secrets("x", unseal("three"), RING_NEW) == wanted
 
 
-# --- the proof: everything may restart at any time ----------------------------------------------
+# --- simulation: every server may restart at any time -------------------------------------------
 
 
 @dataclass(slots=True)
 class Server:
-    """One server: the row of its template and the files that this template mounts."""
+    """One server: the key ring of its template and the files that this template mounts."""
 
     row: KeyRing
     mounts: frozenset[str]
     optional: frozenset[str]
     wrapped: str = OLD
-    """The key of the root key in its own copy of the data, which may be behind the leader's."""
+    """The key that wraps the root key in its copy of the data, which may be behind the leader."""
 
 
 @dataclass(slots=True)
 class Cluster:
-    """A cluster that rolls, elects, wraps and replicates.
+    """A cluster that rolls out, elects, rewraps and replicates.
 
-    `wrapped` is the key of the root key in the leader's copy.
+    `wrapped` is the key that wraps the root key in the leader's copy.
     """
 
     chance: random.Random
@@ -247,7 +249,7 @@ class Cluster:
             self.rewrap()
 
     def rewrap(self) -> None:
-        """The leader wraps, and the mark comes when every copy has it."""
+        """Rewrap on the leader; set the annotation when every copy has the change."""
         current = self.servers[self.leader].row.current.id
         if self.asked and all(one.wrapped == current for one in self.servers):
             self.mark = current
@@ -258,11 +260,11 @@ class Cluster:
         self.wrapped = self.servers[self.leader].wrapped = key
 
     def replicate(self) -> None:
-        """One server catches up with the leader."""
+        """Let one server catch up with the leader."""
         self.chance.choice(self.servers).wrapped = self.wrapped
 
     def roll(self) -> None:
-        """One pod that is behind is made anew; the lead may move with it."""
+        """Replace one outdated pod; if it is the leader, another one is elected."""
         behind = [n for n, one in enumerate(self.servers) if one.row != self.template]
         if not behind:
             return
@@ -274,11 +276,11 @@ class Cluster:
             self.elect()
 
     def elect(self) -> None:
-        """Somebody takes the lead; with a recovery key the server wraps anew by itself."""
+        """Elect a leader; with a recovery key the new leader rewraps automatically."""
         self.mark, self.asked = "", False
-        # Raft elects nobody whose copy is behind.
-        able = [n for n, one in enumerate(self.servers) if one.wrapped == self.wrapped]
-        self.leader = self.chance.choice(able)
+        # Raft elects no server whose copy is behind.
+        candidates = [n for n, server in enumerate(self.servers) if server.wrapped == self.wrapped]
+        self.leader = self.chance.choice(candidates)
         if self.recovery:
             self.write(self.servers[self.leader].row.current.id)
 
@@ -293,7 +295,7 @@ class Cluster:
         )
 
     def check(self) -> None:
-        """Whoever restarts now, with its own configuration or the newest one, can open the data."""
+        """Check that each server could unseal after a restart, with its own or the new config."""
         for server in self.servers:
             files = server.mounts | (server.optional & self.secrets)
             for config in (server.row, self.template):

@@ -1,4 +1,4 @@
-"""managers.bootstrap.seal.secret: shapes are kept, content never is."""
+"""managers.bootstrap.seal.secret: facts about the format are kept, the content never is."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_json_and_profiles_are_recognized() -> None:
     assert facts(b"[OTHER]\nuser=u\n").oci is None
 
 
-# sentence: (profile, user, file of its key); None where it is no profile
+# sentence: (profile, whether it has a user, file of its key); None if it is not a profile
 PROFILES: dict[str, tuple[bytes, bool, str] | None] = {
     "with colons": (b"[DEFAULT]\nuser: u\nkey_file: /a=b\n", True, "/a=b"),
     "in capitals": (b"[DEFAULT]\nUSER=u\nKey_File=/k\n", True, "/k"),
@@ -87,7 +87,7 @@ PROFILES: dict[str, tuple[bytes, bool, str] | None] = {
     "behind another profile": (b"[OTHER]\nkey_file=/o\n[DEFAULT]\nuser=u\n", True, ""),
     "before another profile": (b"[DEFAULT]\nuser=u\n[OTHER]\nkey_file=/o\n", True, ""),
     "with comments": (b"[DEFAULT]\n#user=u\n; key_file=/k\n", False, ""),
-    "with words alone": (b"[DEFAULT]\nuser\n", False, ""),
+    "with a name without a value": (b"[DEFAULT]\nuser\n", False, ""),
 }
 
 
@@ -104,7 +104,7 @@ def test_text_about_a_profile_is_not_a_profile() -> None:
     assert facts(b"[DEFAULT]\nuser=\xff\n").oci is None
 
 
-# sentence: (file, words of the problem)
+# sentence: (file, a word of the problem)
 REFUSED: dict[str, tuple[bytes, str]] = {
     "RSA of 10,240 bits": (key_files.key_pem(key_files.rsa_key(10240)), "10240 bits"),
     "a DSA key": (key_files.dsa_pem(12_000), "none of RSA"),
@@ -122,7 +122,7 @@ def test_a_file_that_exceeds_a_limit_has_only_a_problem(content: bytes, word: st
     assert read.size == len(content)
 
 
-# What libraries raise beside ValueError, for content that they can parse.
+# Content for which the libraries raise other errors than ValueError.
 STRANGE = {
     "UnsupportedAlgorithm of a key": key_files.other_curve(
         key_files.key_pem(key_files.SIGNER, older=True)

@@ -1,4 +1,4 @@
-"""managers.bootstrap.seal.gate: what a change of the unseal key says while it goes on."""
+"""managers.bootstrap.seal.gate: the outcome during a rotation of the unseal key."""
 
 from managers.bootstrap.plan import plan
 from runtime.outcome import Wait
