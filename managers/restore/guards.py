@@ -19,6 +19,7 @@ from managers.restore.inputs import (
 
 Guard = state_machine.Guard[RestoreFacts]
 SNAPSHOT_PENDING = "SnapshotPending"
+USER_DECIDES = ("Refused", "MembersDiffer")
 
 
 def new(facts: RestoreFacts) -> str:
@@ -89,7 +90,7 @@ def bootstrapping(facts: RestoreFacts) -> str | None:
 
 
 def bootstrap_late(facts: RestoreFacts) -> str | None:
-    if bootstrapping(facts) is None or not facts.is_over(facts.status.start_time, BOOTSTRAP):
+    if bootstrapping(facts) is None or not facts.has_passed(facts.status.start_time, BOOTSTRAP):
         return None
     return (
         f"OpenBaoCluster {facts.spec.cluster} did not become available within "
@@ -124,11 +125,11 @@ def upgrading(facts: RestoreFacts) -> str | None:
 
 
 def target_failure(facts: RestoreFacts) -> RestoreFailure | None:
-    return facts.target.trouble if facts.target else None
+    return facts.target.failure if facts.target else None
 
 
-def target_hindrance(facts: RestoreFacts) -> RestoreFailure | None:
-    return facts.target.hindrance if facts.target else None
+def target_obstacle(facts: RestoreFacts) -> RestoreFailure | None:
+    return facts.target.obstacle if facts.target else None
 
 
 def valid(facts: RestoreFacts) -> str:
@@ -194,7 +195,7 @@ def lock_lost(facts: RestoreFacts) -> str | None:
 
 def preparation_late(facts: RestoreFacts) -> str | None:
     execution = facts.execution
-    if execution is None or not facts.is_over(execution.prepared_at, PREPARATION):
+    if execution is None or not facts.has_passed(execution.prepared_at, PREPARATION):
         return None
     return f"no Job could be created within {_minutes(PREPARATION)}"
 
@@ -298,7 +299,7 @@ def recovered(facts: RestoreFacts) -> str | None:
 def accepted(facts: RestoreFacts) -> str | None:
     """A user accepts the current members. Servers that do not serve cannot be accepted."""
     verdict = facts.recovery
-    if verdict is None or facts.answer != "Resume" or verdict.state not in ("Refused", "Astray"):
+    if verdict is None or facts.answer != "Resume" or verdict.state not in USER_DECIDES:
         return None
     return f"accepted with {ACKNOWLEDGE} although {verdict.message}"
 
@@ -308,14 +309,16 @@ def servers_sealed(facts: RestoreFacts) -> str | None:
     verdict, execution = facts.recovery, facts.execution
     if verdict is None or execution is None or verdict.state != "Sealed":
         return None
-    return verdict.message if facts.is_over(execution.terminal_observed_at, CONVERGENCE) else None
+    return (
+        verdict.message if facts.has_passed(execution.terminal_observed_at, CONVERGENCE) else None
+    )
 
 
 def recovery_blocked(facts: RestoreFacts) -> str | None:
     verdict, execution = facts.recovery, facts.execution
-    if verdict is None or execution is None or verdict.state not in ("Refused", "Astray"):
+    if verdict is None or execution is None or verdict.state not in USER_DECIDES:
         return None
-    if not facts.is_over(execution.terminal_observed_at, CONVERGENCE):
+    if not facts.has_passed(execution.terminal_observed_at, CONVERGENCE):
         return None
     return f"{verdict.message}; {how_to_answer(facts)}"
 

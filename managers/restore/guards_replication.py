@@ -11,15 +11,15 @@ from managers.restore.guards import how_to_answer, recovering
 from managers.restore.inputs import CONVERGENCE, RestoreFacts
 
 
-def data_spread(facts: RestoreFacts) -> str | None:
+def data_replicated(facts: RestoreFacts) -> str | None:
     """All servers have the data, or all are sealed and cannot replicate."""
     verdict = facts.recovery
-    if facts.marked or verdict is None or verdict.state not in ("Spread", "Sealed"):
+    if facts.marked or verdict is None or verdict.state not in ("Replicated", "Sealed"):
         return None
     return f"{verdict.message}; requests a restart of the servers"
 
 
-def spread_accepted(facts: RestoreFacts) -> str | None:
+def replication_accepted(facts: RestoreFacts) -> str | None:
     """A user accepts that a server may be lost.
 
     Only after the deadline: an earlier answer was given in state Unknown.
@@ -30,7 +30,7 @@ def spread_accepted(facts: RestoreFacts) -> str | None:
     return f"restarts the servers without verification, with {RESTORE_ACKNOWLEDGE}: {message}"
 
 
-def spread_blocked(facts: RestoreFacts) -> str | None:
+def replication_blocked(facts: RestoreFacts) -> str | None:
     """A server did not receive the data in time; replication takes seconds."""
     message = _late(facts)
     if message is None:
@@ -41,14 +41,14 @@ def spread_blocked(facts: RestoreFacts) -> str | None:
     )
 
 
-def still_spreading(facts: RestoreFacts) -> str | None:
+def still_replicating(facts: RestoreFacts) -> str | None:
     """A restore that is being deleted waits for replication, for a limited time."""
     execution = facts.execution
     if execution is None or not facts.same_target or facts.answer == "Abandon":
         return None
     if facts.marked or execution.terminal_result == "Failed":
         return None
-    if facts.is_over(execution.terminal_observed_at, CONVERGENCE):
+    if facts.has_passed(execution.terminal_observed_at, CONVERGENCE):
         return None
     return recovering(facts)
 
@@ -56,8 +56,8 @@ def still_spreading(facts: RestoreFacts) -> str | None:
 def _late(facts: RestoreFacts) -> str | None:
     """Return which servers still lack the data after the deadline."""
     verdict, execution = facts.recovery, facts.execution
-    if facts.marked or verdict is None or execution is None or verdict.state != "Spreading":
+    if facts.marked or verdict is None or execution is None or verdict.state != "Replicating":
         return None
-    if not facts.is_over(execution.terminal_observed_at, CONVERGENCE):
+    if not facts.has_passed(execution.terminal_observed_at, CONVERGENCE):
         return None
     return verdict.message

@@ -26,12 +26,20 @@ CONVERGENCE: Final = timedelta(minutes=2)
 
 Disposition = Literal["Resume", "Abandon"]
 Recovery = Literal[
-    "Spreading", "Spread", "Restarting", "Sealed", "Leaderless", "Refused", "Astray", "Verified"
+    "Replicating",
+    "Replicated",
+    "Restarting",
+    "Sealed",
+    "Leaderless",
+    "Refused",
+    "MembersDiffer",
+    "Verified",
 ]
-"""Spreading: not every server has the new data yet. Spread: every server has it. Restarting: not
-all servers restarted since the restore. Sealed: all servers are sealed. Leaderless: there is not
-exactly one leader, or the servers report different cluster IDs. Refused: the leader does not list
-the members. Astray: the members differ from the spec. Verified: the servers match the spec."""
+"""Replicating: not every server has the new data yet. Replicated: every server has it. Restarting:
+not all servers restarted since the restore. Sealed: all servers are sealed. Leaderless: there is
+not exactly one leader, or the servers report different cluster IDs. Refused: the leader does not
+list the members. MembersDiffer: the members are not those of the spec. Verified: the servers match
+the spec."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +85,9 @@ class RestoreTarget:
     upgrading: bool = False
     lock: OperationLock | None = None
     restored: RestoreStatus | None = None
-    trouble: RestoreFailure | None = None
+    failure: RestoreFailure | None = None
     """Why no Job can ever be created for it: no login, a rejected image, an invalid spec."""
-    hindrance: RestoreFailure | None = None
+    obstacle: RestoreFailure | None = None
     """Why no Job can be created now."""
 
 
@@ -175,7 +183,7 @@ class RestoreFacts:
             return "Uncertain"
         return report.outcome
 
-    def is_over(self, since: datetime | None, period: timedelta) -> bool:
+    def has_passed(self, since: datetime | None, period: timedelta) -> bool:
         """Whether a period has passed since a stored time.
 
         A pause of the cluster restarts the period.

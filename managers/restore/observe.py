@@ -169,7 +169,7 @@ def target_of(live: Object, cluster: OpenBaoCluster | None, now: datetime) -> Re
         name = key_of(live).name
         message = f"spec.cluster: the spec of OpenBaoCluster {name} cannot be read"
         return RestoreTarget(
-            uid, origin, is_terminating(live), trouble=RestoreFailure("InvalidSpec", message)
+            uid, origin, is_terminating(live), failure=RestoreFailure("InvalidSpec", message)
         )
     status = cluster.status
     return RestoreTarget(
@@ -195,7 +195,7 @@ def with_obstacle(target: RestoreTarget, outcome: Wait | Blocked) -> RestoreTarg
     fallback = "ExecutorUnavailable" if permanent else "ExecutorPending"
     reason = outcome.reason if outcome.reason in RESTORE_REASONS else fallback
     failure = RestoreFailure(reason, outcome.message)
-    return replace(target, trouble=failure) if permanent else replace(target, hindrance=failure)
+    return replace(target, failure=failure) if permanent else replace(target, obstacle=failure)
 
 
 def answer_of(live: Object) -> dict[str, Any]:

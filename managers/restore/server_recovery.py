@@ -96,17 +96,17 @@ def judge_copies(observed: CopiesSeen) -> RecoveryVerdict:
     if sealed and len(sealed) == len(observed.copies):
         return _all_sealed(sealed)
     if not observed.leader or observed.reached is None:
-        return RecoveryVerdict("Spreading", "the servers do not report exactly one leader")
+        return RecoveryVerdict("Replicating", "the servers do not report exactly one leader")
     behind = [
         copy.name for copy in observed.copies if copy.index is None or copy.index < observed.reached
     ]
     if behind:
         return RecoveryVerdict(
-            "Spreading",
+            "Replicating",
             f"waits until these servers have the data of the leader {observed.leader}: "
             f"{', '.join(behind)}",
         )
-    return RecoveryVerdict("Spread", f"all {len(observed.copies)} servers have the new data")
+    return RecoveryVerdict("Replicated", f"all {len(observed.copies)} servers have the new data")
 
 
 def judge(observed: ServersSeen, *, fresh: bool) -> RecoveryVerdict:
@@ -181,7 +181,7 @@ def _membership(observed: ServersSeen, *, fresh: bool) -> RecoveryVerdict:
     if voters == observed.voters and members == expected:
         return RecoveryVerdict("Verified", f"{ready} and on their {len(members)} members")
     return RecoveryVerdict(
-        "Astray",
+        "MembersDiffer",
         f"the leader lists {_names(members)} as members (voters: {_names(voters)}), and the spec "
         f"requires {_names(expected)} (voters: {_names(observed.voters)})",
     )

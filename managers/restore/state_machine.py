@@ -136,7 +136,7 @@ VALIDATING: tuple[RestoreTransition, ...] = (
     _fails("Validating", guards.not_initialized, "TargetNotInitialized"),
     _fails("Validating", guards.upgrading, "UpgradeInProgress"),
     _fails("Validating", guards.target_failure),
-    _waits("Validating", guards.target_hindrance, "RestoreValidating", LOCK_RECHECK),
+    _waits("Validating", guards.target_obstacle, "RestoreValidating", LOCK_RECHECK),
     RestoreTransition("Validating", guards.valid, to="Prepared", reason="RestoreRunning"),
 )
 
@@ -150,7 +150,7 @@ RUNNING: tuple[RestoreTransition, ...] = (
     _fails("Committed", guards.preparation_late, "PreparationTimedOut"),
     _fails("Committed", guards.source_failure),
     _fails("Committed", guards.target_failure),
-    _waits("Committed", guards.target_hindrance, "RestoreRunning", LOCK_RECHECK),
+    _waits("Committed", guards.target_obstacle, "RestoreRunning", LOCK_RECHECK),
     RestoreTransition("Committed", guards.committed, action="make-job", reason="RestoreRunning"),
     # The report of the job has precedence over its observed state.
     RestoreTransition(
@@ -179,19 +179,19 @@ AFTERWARDS: tuple[RestoreTransition, ...] = (
     *_keeps_lock("Recovering", "RestoreRecovering"),
     RestoreTransition(
         "Recovering",
-        guards_replication.data_spread,
+        guards_replication.data_replicated,
         action="mark-target",
         reason="RestoreRecovering",
     ),
     RestoreTransition(
         "Recovering",
-        guards_replication.spread_accepted,
+        guards_replication.replication_accepted,
         action="mark-target",
         reason="RestoreRecovering",
     ),
     RestoreTransition(
         "Recovering",
-        guards_replication.spread_blocked,
+        guards_replication.replication_blocked,
         reason="RecoveryBlocked",
         after=SERVERS_RECHECK,
         blocked=True,
@@ -270,8 +270,8 @@ DELETION_TABLE: tuple[RestoreTransition, ...] = (
         transition
         for at in REPLACED
         for transition in (
-            RestoreTransition(at, guards_replication.data_spread, action="mark-target"),
-            _waits(at, guards_replication.still_spreading, "RestoreRecovering", SERVERS_RECHECK),
+            RestoreTransition(at, guards_replication.data_replicated, action="mark-target"),
+            _waits(at, guards_replication.still_replicating, "RestoreRecovering", SERVERS_RECHECK),
         )
     ),
     *(transition for at in STATES for transition in _releases(at)),
@@ -300,6 +300,6 @@ def decide(facts: RestoreFacts, *, deleting: bool = False) -> RestoreDecision:
     return state_machine.decide(DELETION_TABLE if deleting else TABLE, state_of(facts), facts)
 
 
-def refused(facts: RestoreFacts, trouble: RestoreFailure) -> RestoreDecision:
+def refused(facts: RestoreFacts, failure: RestoreFailure) -> RestoreDecision:
     """Return the decision for a restore whose action was permanently rejected."""
-    return TransitionDecision(_fails(state_of(facts), always), trouble.reason, trouble.message)
+    return TransitionDecision(_fails(state_of(facts), always), failure.reason, failure.message)

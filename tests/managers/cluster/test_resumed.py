@@ -130,7 +130,7 @@ def fresh_cluster_does_not_come(resumed: datetime | None) -> bool:
 def members_do_not_agree(resumed: datetime | None) -> bool:
     seen = _restoring(resumed, "Recovering", terminalObservedAt=rfc3339(restoring.NOW))
     return (
-        recovery_blocked(replace(seen, recovery=RecoveryVerdict("Astray", "one is lost")))
+        recovery_blocked(replace(seen, recovery=RecoveryVerdict("MembersDiffer", "one is lost")))
         is not None
     )
 

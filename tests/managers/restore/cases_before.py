@@ -17,7 +17,7 @@ MADE = replace(READY, origin=UID)
 LATER = NOW + timedelta(minutes=31)
 
 
-def seen(state: Any, message: str = "c-0 is so") -> RecoveryVerdict:
+def verdict(state: Any, message: str = "c-0 is so") -> RecoveryVerdict:
     return RecoveryVerdict(state, message)
 
 
@@ -92,12 +92,12 @@ BEFORE = {
     ),
     "no login": Case(
         facts(
-            VALIDATING, replace(LOCKED, trouble=RestoreFailure("AuthenticationRequired", "none"))
+            VALIDATING, replace(LOCKED, failure=RestoreFailure("AuthenticationRequired", "none"))
         ),
         "-> End AuthenticationRequired",
     ),
     "the registry does not answer": Case(
-        facts(VALIDATING, replace(LOCKED, hindrance=RestoreFailure("ExecutorPending", "later"))),
+        facts(VALIDATING, replace(LOCKED, obstacle=RestoreFailure("ExecutorPending", "later"))),
         "ExecutorPending",
     ),
     "valid": Case(facts(VALIDATING), "-> Prepared RestoreRunning"),

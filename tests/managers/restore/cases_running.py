@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from tests.managers.restore.cases_before import FRESH, LATER, MADE, Case, seen
+from tests.managers.restore.cases_before import FRESH, LATER, MADE, Case, verdict
 from tests.managers.restore.situations import (
     CLAIM,
     FAILED,
@@ -105,50 +105,52 @@ RUNNING = {
     ),
     "recovering: not observed yet": Case(facts(at("Recovering")), "RestoreRecovering"),
     "recovering: a server does not have the data yet": Case(
-        facts(at("Recovering"), recovery=seen("Spreading")), "RestoreRecovering"
+        facts(at("Recovering"), recovery=verdict("Replicating")), "RestoreRecovering"
     ),
     "recovering: all have the data, and a restart is requested": Case(
-        facts(at("Recovering"), recovery=seen("Spread")), "mark-target RestoreRecovering"
+        facts(at("Recovering"), recovery=verdict("Replicated")), "mark-target RestoreRecovering"
     ),
     "recovering: sealed servers do not replicate": Case(
-        facts(at("Recovering"), recovery=seen("Sealed")), "mark-target RestoreRecovering"
+        facts(at("Recovering"), recovery=verdict("Sealed")), "mark-target RestoreRecovering"
     ),
     "recovering: a server does not have the data in time": Case(
-        facts(LATE, recovery=seen("Spreading")), "RecoveryBlocked"
+        facts(LATE, recovery=verdict("Replicating")), "RecoveryBlocked"
     ),
     "recovering: a user accepts the loss of a server": Case(
-        facts(LATE, recovery=seen("Spreading"), answer="Resume"), "mark-target RestoreRecovering"
+        facts(LATE, recovery=verdict("Replicating"), answer="Resume"),
+        "mark-target RestoreRecovering",
     ),
     "recovering: the answer was given in state Unknown": Case(
-        facts(at("Recovering"), recovery=seen("Spreading"), answer="Resume"), "RestoreRecovering"
+        facts(at("Recovering"), recovery=verdict("Replicating"), answer="Resume"),
+        "RestoreRecovering",
     ),
     "recovering: the servers are restarted": Case(
-        facts(at("Recovering"), MARKED, recovery=seen("Restarting")), "RestoreRecovering"
+        facts(at("Recovering"), MARKED, recovery=verdict("Restarting")), "RestoreRecovering"
     ),
     "recovering: sealed since a moment": Case(
-        facts(at("Recovering"), MARKED, recovery=seen("Sealed")), "RestoreRecovering"
+        facts(at("Recovering"), MARKED, recovery=verdict("Sealed")), "RestoreRecovering"
     ),
-    "recovering: sealed": Case(facts(LATE, MARKED, recovery=seen("Sealed")), "ServersSealed"),
+    "recovering: sealed": Case(facts(LATE, MARKED, recovery=verdict("Sealed")), "ServersSealed"),
     "recovering: sealed, and no answer helps": Case(
-        facts(LATE, MARKED, recovery=seen("Sealed"), answer="Resume"), "ServersSealed"
+        facts(LATE, MARKED, recovery=verdict("Sealed"), answer="Resume"), "ServersSealed"
     ),
     "recovering: the login may still work later": Case(
-        facts(recovering("2026-11-22T11:59:30Z"), MARKED, recovery=seen("Refused")),
+        facts(recovering("2026-11-22T11:59:30Z"), MARKED, recovery=verdict("Refused")),
         "RestoreRecovering",
     ),
     "recovering: a user must decide": Case(
-        facts(LATE, MARKED, recovery=seen("Refused")), "RecoveryBlocked"
+        facts(LATE, MARKED, recovery=verdict("Refused")), "RecoveryBlocked"
     ),
     "recovering: a user decided": Case(
-        facts(at("Recovering"), MARKED, recovery=seen("Astray"), answer="Resume"),
+        facts(at("Recovering"), MARKED, recovery=verdict("MembersDiffer"), answer="Resume"),
         "settle -> Completed RestoreSucceeded",
     ),
     "recovering: servers without a leader cannot be accepted": Case(
-        facts(at("Recovering"), MARKED, recovery=seen("Leaderless"), answer="Resume"),
+        facts(at("Recovering"), MARKED, recovery=verdict("Leaderless"), answer="Resume"),
         "RestoreRecovering",
     ),
     "recovered": Case(
-        facts(at("Recovering"), MARKED, recovery=seen("Verified")),
+        facts(at("Recovering"), MARKED, recovery=verdict("Verified")),
         "settle -> Completed RestoreSucceeded",
     ),
     "recovering: the lock was removed": Case(

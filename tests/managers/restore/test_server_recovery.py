@@ -50,14 +50,14 @@ CASES = {
     ),
     "the login is refused": (replace(FINE, members=None, refused="403"), "Refused"),
     "there is no login at all": (replace(FINE, members=None), "Verified"),
-    "a member is missing": (replace(FINE, members=MEMBERS[:2]), "Astray"),
+    "a member is missing": (replace(FINE, members=MEMBERS[:2]), "MembersDiffer"),
     "a member has no vote": (
         replace(FINE, members=(*MEMBERS[:2], Member(node_id="c-2"))),
-        "Astray",
+        "MembersDiffer",
     ),
     "there is an additional member": (
         replace(FINE, members=(*MEMBERS, Member(node_id="c-9", voter=True))),
-        "Astray",
+        "MembersDiffer",
     ),
 }
 
@@ -87,15 +87,15 @@ def copies(*indexes: int | None, leader: str = "c-0", reached: int | None = 9) -
 
 
 COPIES = {
-    "all have the index of the leader": (copies(9, 9, 9), "Spread"),
-    "some have a higher index": (copies(11, 10, 9), "Spread"),
-    "one has the old data": (copies(9, 8, 9), "Spreading"),
-    "one does not answer": (copies(9, 9, None), "Spreading"),
-    "no leader": (copies(9, 9, 9, leader="", reached=None), "Spreading"),
-    "the index of the leader is unknown": (copies(9, 9, 9, reached=None), "Spreading"),
+    "all have the index of the leader": (copies(9, 9, 9), "Replicated"),
+    "some have a higher index": (copies(11, 10, 9), "Replicated"),
+    "one has the old data": (copies(9, 8, 9), "Replicating"),
+    "one does not answer": (copies(9, 9, None), "Replicating"),
+    "no leader": (copies(9, 9, 9, leader="", reached=None), "Replicating"),
+    "the index of the leader is unknown": (copies(9, 9, 9, reached=None), "Replicating"),
     "one is sealed, and may have the old data": (
         CopiesSeen([CopySeen("c-0", index=9), CopySeen("c-1", sealed=True)], "c-0", 9),
-        "Spreading",
+        "Replicating",
     ),
     "all are sealed": (CopiesSeen([CopySeen(name, sealed=True) for name in NAMES]), "Sealed"),
 }

@@ -16,7 +16,14 @@ from managers.restore.state_machine import (
     refused,
     state_of,
 )
-from tests.managers.restore.cases_before import BEFORE, LATER, OTHER_RESTORE, VALIDATING, Case, seen
+from tests.managers.restore.cases_before import (
+    BEFORE,
+    LATER,
+    OTHER_RESTORE,
+    VALIDATING,
+    Case,
+    verdict,
+)
 from tests.managers.restore.cases_running import LATE, RUNNING
 from tests.managers.restore.situations import (
     BACKUP,
@@ -56,8 +63,8 @@ def test_every_transition_has_an_example() -> None:
         facts(at("Committed"), READY),
         facts(at("Committed"), now=LATER),
         facts(at("Committed"), source=RestoreFailure("SnapshotUnavailable", "no")),
-        facts(at("Committed"), replace(LOCKED, trouble=RestoreFailure("JobRefused", "no"))),
-        facts(at("Committed"), replace(LOCKED, hindrance=RestoreFailure("ExecutorPending", "no"))),
+        facts(at("Committed"), replace(LOCKED, failure=RestoreFailure("JobRefused", "no"))),
+        facts(at("Committed"), replace(LOCKED, obstacle=RestoreFailure("ExecutorPending", "no"))),
         facts(at("Created"), replace(LOCKED, uid="x")),
         facts({**ended, "execution": {**ended["execution"], "terminalResult": "Succeeded"}}),
         facts(at("Recovering"), None),
@@ -139,17 +146,19 @@ DELETED = {
     "unknown": Case(facts(at("Unknown")), "release"),
     "recovering": Case(facts(at("Recovering"), MARKED), "release"),
     "all have the data": Case(
-        facts(at("TerminalObserved"), recovery=seen("Spread")), "mark-target"
+        facts(at("TerminalObserved"), recovery=verdict("Replicated")), "mark-target"
     ),
     "recovering, and all have the data": Case(
-        facts(at("Recovering"), recovery=seen("Spread")), "mark-target"
+        facts(at("Recovering"), recovery=verdict("Replicated")), "mark-target"
     ),
     "not all have the data yet": Case(
-        facts(at("TerminalObserved"), recovery=seen("Spreading")), ""
+        facts(at("TerminalObserved"), recovery=verdict("Replicating")), ""
     ),
-    "one does not get the data in time": Case(facts(LATE, recovery=seen("Spreading")), "release"),
+    "one does not get the data in time": Case(
+        facts(LATE, recovery=verdict("Replicating")), "release"
+    ),
     "abandoned": Case(
-        facts(at("Recovering"), recovery=seen("Spreading"), answer="Abandon"), "release"
+        facts(at("Recovering"), recovery=verdict("Replicating"), answer="Abandon"), "release"
     ),
     "ended": Case(facts({"phase": "Failed"}, READY), ""),
 }
