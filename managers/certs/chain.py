@@ -114,7 +114,7 @@ def signers(certificate: x509.Certificate, candidates: BySubject) -> Iterator[x5
             yield candidate
     if len(namesakes) > NAMESAKES_MAX:
         raise RefusedFileError(
-            f"{len(namesakes)} certificates are named {_subject(namesakes[0])}, and at most "
+            f"{len(namesakes)} certificates are named {_subject(namesakes[0])}, and up to "
             f"{NAMESAKES_MAX} of one name are tried: remove those that are no longer used"
         )
 
