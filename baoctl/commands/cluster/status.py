@@ -35,7 +35,7 @@ ADVICE: Final = frozenset({"ProductionReady", "SecurityRisk"})
 """Conditions about the choice of settings; they tell nothing of health."""
 _DESIRED: Final = {"good": "True", "bad": "False"}
 _UNTIL: Final = re.compile(r"valid until (\d{4}-\d{2}-\d{2})")
-_ENDED: Final = re.compile(r"ended at (\d{4}-\d{2}-\d{2})")
+_ENDED: Final = re.compile(r"(?:expired|ended) at (\d{4}-\d{2}-\d{2})")
 
 
 @dataclass(frozen=True, slots=True)
