@@ -1,4 +1,4 @@
-"""`baoctl job backup`: one snapshot, from the leader of a cluster into its store.
+"""`baoctl job backup`: uploads one snapshot from the leader of a cluster to its store.
 
 Uses leader_client, snapshot.upload, store.store and retention. Called by baoctl.jobs.main. The
 manifest is written last: without it, an object in the store does not count as a snapshot.
@@ -32,28 +32,28 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """Digests of what a restore of the snapshot is compared with; "" for what cannot be read."""
+    """Digests that a restore test compares; "" if the content cannot be read."""
 
     mounts: str = ""
     canary: str = ""
 
-    def agreeing(self, other: _Content) -> _Content:
-        """What did not change in between: the rest may be in the snapshot or not."""
+    def unchanged(self, other: _Content) -> _Content:
+        """Return the digests that are equal; changed content may be in the snapshot or not."""
         return _Content(
             self.mounts if self.mounts == other.mounts else "",
             self.canary if self.canary == other.canary else "",
         )
 
 
-async def back_up(env: BackupEnv, here: JobContext) -> BackupReport:
-    """Take one snapshot, then remove outdated ones. Raises JobFailure; then there is none."""
-    began = here.clock.monotonic()
+async def back_up(env: BackupEnv, context: JobContext) -> BackupReport:
+    """Take one snapshot, then remove outdated ones. Raises JobFailure if no snapshot is stored."""
+    began = context.clock.monotonic()
     key = _key(env)
-    async with open_store(env.store, here.environ, here.policy) as store:
-        manifest = await _store_one(env, here, store)
-        seconds = here.clock.monotonic() - began
+    async with open_store(env.store, context.environ, context.policy) as store:
+        manifest = await _store_one(env, context, store)
+        seconds = context.clock.monotonic() - began
         log.info("snapshot stored", key=env.key, size=manifest.size, seconds=round(seconds, 3))
-        removed = await _clear(env, here, store, key)
+        removed = await _remove_outdated(env, context, store, key)
     return BackupReport(
         outcome="Succeeded",
         snapshot=_snapshot(manifest),
@@ -73,19 +73,19 @@ def _key(env: BackupEnv) -> BackupKey:
     return key
 
 
-async def _store_one(env: BackupEnv, here: JobContext, store: JobStore) -> Manifest:
-    async with session(env.server, here.clock, here.addresses) as at:
-        taken_at = here.clock.now()
+async def _store_one(env: BackupEnv, context: JobContext, store: JobStore) -> Manifest:
+    async with session(env.server, context.clock, context.addresses) as at:
+        taken_at = context.clock.now()
         before = await _content(env, at)
         taken = await take(store, at, env.key)
         try:
             await _check_size(store, env.key, taken)
-            await _check_source(env, here, at)
-            content = before.agreeing(await _content(env, at))
+            await _check_source(env, context, at)
+            content = before.unchanged(await _content(env, at))
             manifest = _manifest(env, at.leader, taken, content, taken_at)
             await store.write(snapshot_keys.manifest_key(env.key), manifest.to_bytes())
         except (JobFailure, asyncio.CancelledError) as error:
-            await _take_back(store, env.key, error)
+            await _delete_unfinished(store, env.key, error)
             raise
     return manifest
 
@@ -93,23 +93,25 @@ async def _store_one(env: BackupEnv, here: JobContext, store: JobStore) -> Manif
 async def _check_size(store: JobStore, key: str, taken: Taken) -> None:
     size = await store.size(key)
     if size != taken.size:
-        kept = "nothing" if size is None else f"{size} bytes"
-        raise JobFailure("Verification", f"{key}: {taken.size} bytes were sent, and {kept} is kept")
+        stored = "no object" if size is None else f"{size} bytes"
+        raise JobFailure(
+            "Verification", f"{key}: the job sent {taken.size} bytes, and the store has {stored}"
+        )
 
 
-async def _check_source(env: BackupEnv, here: JobContext, at: LeaderSession) -> None:
-    """The id and the version that the manifest names must be those of the whole snapshot."""
+async def _check_source(env: BackupEnv, context: JobContext, at: LeaderSession) -> None:
+    """Check that the cluster id and the version did not change during the snapshot."""
     try:
-        now = (await find_leader(at.bao, env.server, here.clock, here.addresses)).health
+        now = (await find_leader(at.bao, env.server, context.clock, context.addresses)).health
     except JobFailure:
-        # The snapshot is whole, and a cluster that lost its leader may soon need it.
+        # The snapshot is complete, and a cluster that lost its leader may soon need it.
         return
     was = at.leader.health
     if (now.cluster_id, now.version) != (was.cluster_id, was.version):
         raise JobFailure(
             "Verification",
-            f"the cluster changed while the snapshot was taken: it was {was.cluster_id} of "
-            f"{was.version} and is {now.cluster_id} of {now.version}",
+            f"the cluster changed while the snapshot was taken: from {was.cluster_id} with OpenBao "
+            f"{was.version} to {now.cluster_id} with {now.version}",
         )
 
 
@@ -118,7 +120,7 @@ async def _content(env: BackupEnv, at: LeaderSession) -> _Content:
     try:
         mounts = mounts_digest(await at.bao.read(address, token, MOUNTS_PATH))
     except (Denied, BaoError) as error:
-        # A role of an older first boot may not read them; the snapshot is as good without.
+        # A role that an older release created may not read them; the snapshot is valid anyway.
         log.info("the secret engines cannot be read", why=str(error))
         mounts = ""
     if not env.canary_path:
@@ -154,23 +156,25 @@ def _manifest(
     )
 
 
-async def _take_back(store: JobStore, key: str, error: BaseException) -> None:
-    """Remove an object that gets no manifest; one that cannot be removed is no snapshot either."""
+async def _delete_unfinished(store: JobStore, key: str, error: BaseException) -> None:
+    """Delete an object without a manifest. If that fails, it still does not count as a snapshot."""
     try:
         await store.delete(key)
     except JobFailure as refusal:
-        log.warning("an unfinished snapshot stays in the store", key=key, why=str(refusal))
+        log.warning("an unfinished snapshot remains in the store", key=key, why=str(refusal))
         if isinstance(error, JobFailure):
-            text = f"{error}; the object stays in the store, where nobody takes it for a snapshot"
+            text = f"{error}; the object remains in the store and does not count as a snapshot"
             raise JobFailure(error.failure, text) from None
 
 
-async def _clear(env: BackupEnv, here: JobContext, store: JobStore, key: BackupKey) -> Removed:
+async def _remove_outdated(
+    env: BackupEnv, context: JobContext, store: JobStore, key: BackupKey
+) -> Removed:
     try:
-        removed = await retain(store, env.retention, key, env.cluster_uid, here.clock)
+        removed = await retain(store, env.retention, key, env.cluster_uid, context.clock)
     except asyncio.CancelledError:
-        # The job was stopped, and the snapshot exists: the report says so.
-        return Removed(message="stopped, because the job was told to stop")
+        # The job was stopped, but the snapshot exists: report success.
+        return Removed(message="retention stopped, because the job was stopped")
     if removed.deleted or removed.message:
         log.info("retention", deleted=removed.deleted, message=removed.message)
     return removed

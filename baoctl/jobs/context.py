@@ -1,6 +1,6 @@
 """The context of a job: its clock, its environment, and how it connects to servers and stores.
 
-Uses store.egress_policy and leader_client. Made by baoctl.jobs.main for a pod, and by tests.
+Uses store.egress_policy and leader_client. baoctl.jobs.main creates it for a pod.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from runtime.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What every mode of a job gets in addition to its variables."""
+    """What every mode of a job needs besides its variables."""
 
     clock: Clock
     environ: Mapping[str, str]
     policy: EgressPolicy
-    """Where a store may be."""
+    """The addresses that a store may have."""
     addresses: ServerAddresses = field(default_factory=ServerAddresses)

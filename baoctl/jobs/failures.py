@@ -1,6 +1,6 @@
-"""How a job fails: the class that becomes its exit status, and a message.
+"""The failure of a job: a class that determines its exit status, and a message.
 
-Uses contracts.exit_codes. Raised by every step of a job; baoctl.jobs.main turns it into a report.
+Uses contracts.exit_codes. Every step of a job raises it; baoctl.jobs.main reports it.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import re
 from contracts.exit_codes import EXIT_CODES, FailureClass
 
 MESSAGE_MAX = 1000
-"""Characters; status takes 1024."""
+"""Characters; the schema of the status permits 1024."""
 _QUERY = re.compile(r"(https?://[^\s?]+)\?[^\s)]*")
 _NOT_PRINTABLE = re.compile(r"[^\x20-\x7e]+")
 
 
 class JobFailure(Exception):  # noqa: N818  named after what happened
-    """The job cannot do what it is for; `failure` says what kind of step failed."""
+    """The job failed; `failure` is the class of the step that failed."""
 
     def __init__(self, failure: FailureClass, message: str) -> None:
         super().__init__(shortened(message))
@@ -29,6 +29,6 @@ class JobFailure(Exception):  # noqa: N818  named after what happened
 
 
 def shortened(text: str) -> str:
-    """One line of printable ASCII without queries of URLs, which may carry signatures."""
+    """Return one line of printable ASCII without queries of URLs, which may contain signatures."""
     line = _NOT_PRINTABLE.sub(" ", _QUERY.sub(r"\1", text)).strip()
     return line if len(line) <= MESSAGE_MAX else f"{line[: MESSAGE_MAX - 3]}..."

@@ -1,7 +1,7 @@
-"""The client of a job for the leader: find it by its pods, log in, and keep the token.
+"""The client of a job for the leader: finds it among the pods, logs in, and keeps the token.
 
-Uses managers.bao. Called by baoctl.jobs.backup, restore and upgrade. The server of a restore test
-runs in the pod of its job and is not searched for.
+Uses managers.bao. Called by baoctl.jobs.backup, restore and upgrade. A restore test does not use
+it: its server runs in the pod of the job.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from runtime.clock import Clock
 
 PAUSES = (1.0, 2.0, 4.0, 8.0)
 """Seconds between searches for the leader: an election takes up to ten."""
-_NOBODY = "no pod"
-_NO_NAME = "its name is not known"
+_NO_PODS = "no pod"
+_NO_NAME = "its name does not resolve"
 _NO_ANSWER = "no answer"
 SILENT = (_NO_NAME, _NO_ANSWER)
-"""States of a server that gave no answer."""
+"""States of a server that did not answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """A server that leads: initialised, unsealed, and no standby."""
+    """An active node: initialized, unsealed, and not a standby."""
 
     pod: str
     address: str
@@ -43,7 +43,7 @@ class Leader:
 
 @dataclass(frozen=True, slots=True)
 class LeaderSession:
-    """Connections to the servers of one cluster, its leader and a token there."""
+    """Connections to the servers of one cluster, its leader, and a token for it."""
 
     bao: Bao
     leader: Leader
@@ -67,7 +67,10 @@ class ServerAddresses:
 
 @asynccontextmanager
 async def servers(env: ServerEnv, addresses: ServerAddresses) -> AsyncIterator[Bao]:
-    """Open connections to the servers of a cluster. Raises JobFailure(Config) without its CA."""
+    """Open connections to the servers of a cluster.
+
+    Raises JobFailure(Config) if its CA cannot be read.
+    """
     authority = authority_of(env)
     name = env.server_name or names.raft_server_name(env.cluster)
     async with Bao(authority, name, addresses.port, guard=unguarded) as bao:
@@ -75,13 +78,13 @@ async def servers(env: ServerEnv, addresses: ServerAddresses) -> AsyncIterator[B
 
 
 def authority_of(env: ServerEnv) -> str:
-    """Read the authorities of the servers, as PEM; "" for those of the system.
+    """Read the CA of the servers, as PEM; "" for the CAs of the system.
 
     Raises JobFailure(Config).
     """
     if not env.ca_path:
         return ""
-    return ascii_pem(_file(env.ca_path, "Config", "the authority of the servers"))
+    return ascii_pem(_file(env.ca_path, "Config", "the CA of the servers"))
 
 
 @asynccontextmanager
@@ -95,7 +98,7 @@ async def session(
 
 
 async def find_leader(bao: Bao, env: ServerEnv, clock: Clock, addresses: ServerAddresses) -> Leader:
-    """Ask every pod until one leads. Raises JobFailure(LeaderDiscovery) that says what each is."""
+    """Query all pods until one leads. Raises JobFailure(LeaderDiscovery) with the state of each."""
     states = await observe_servers(bao, env, addresses)
     for pause in PAUSES:
         leader = leader_in(states)
@@ -106,7 +109,7 @@ async def find_leader(bao: Bao, env: ServerEnv, clock: Clock, addresses: ServerA
     leader = leader_in(states)
     if leader is not None:
         return leader
-    summary = "; ".join(f"{pod}: {state}" for pod, state in states.items()) or _NOBODY
+    summary = "; ".join(f"{pod}: {state}" for pod, state in states.items()) or _NO_PODS
     raise JobFailure("LeaderDiscovery", f"no server of {env.cluster} leads ({summary})")
 
 
@@ -116,9 +119,9 @@ async def log_in(bao: Bao, address: str, env: ServerEnv) -> str:
         return _file(env.token_path, "Authentication", "the token that tokenSecretRef names")
     if not env.role:
         raise JobFailure("Config", "BACKUP_JWT_AUTH_ROLE is not set: there is no role to log in")
-    own = _file(env.jwt_path, "Authentication", "the token of the ServiceAccount")
+    jwt = _file(env.jwt_path, "Authentication", "the token of the ServiceAccount")
     try:
-        return (await bao.login(address, OPERATOR_MOUNT, env.role, own)).client_token
+        return (await bao.login(address, OPERATOR_MOUNT, env.role, jwt)).client_token
     except Denied as error:
         raise JobFailure(
             "Authentication",
@@ -130,13 +133,13 @@ async def log_in(bao: Bao, address: str, env: ServerEnv) -> str:
 
 
 class NoAnswerToLogin(JobFailure):
-    """No server refused the login: a caller with time left may try again."""
+    """The login failed, but no server refused it: the caller may retry before its deadline."""
 
 
 async def observe_servers(
     bao: Bao, env: ServerEnv, addresses: ServerAddresses
 ) -> dict[str, Leader | str]:
-    """Ask every pod what it is, as `observe_server` does."""
+    """Query the state of all pods with `observe_server`."""
     states = await asyncio.gather(
         *(
             observe_server(bao, pod, host, addresses)
@@ -147,7 +150,7 @@ async def observe_servers(
 
 
 async def observe_server(bao: Bao, pod: str, host: str, addresses: ServerAddresses) -> Leader | str:
-    """Ask a server for its state: the leader, or the name of another state."""
+    """Query the state of a server: a Leader, or the name of another state."""
     try:
         address = await addresses.resolve(host)
         health = await bao.health(address)
@@ -163,8 +166,8 @@ async def observe_server(bao: Bao, pod: str, host: str, addresses: ServerAddress
 
 
 def leader_in(states: dict[str, Leader | str]) -> Leader | None:
-    """The one that leads; None while there is none, or more than one says so."""
-    # A server that was just deposed may think for a moment that it still leads.
+    """Return the leader; None if no server, or more than one, reports that it leads."""
+    # A former leader may report for a moment that it still leads.
     leaders = [state for state in states.values() if isinstance(state, Leader)]
     return leaders[0] if len(leaders) == 1 else None
 

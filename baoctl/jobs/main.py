@@ -1,10 +1,10 @@
-"""The entry point of every job: read its variables, run once, report, and exit with its status.
+"""The entry point of every job: reads its variables, runs once, reports, and exits.
 
-Uses the modes of baoctl.jobs. Called by baoctl.cli. The process ends by os._exit, after all output
-is flushed: threads of obstore may abort the interpreter while it ends, and a job that succeeded
+Uses the modes of baoctl.jobs. Called by baoctl.cli. The process ends with os._exit, after all
+output is flushed: threads of obstore may abort the interpreter at exit, and a job that succeeded
 would appear to have failed.
 
-Exit status: 0 done; else the number of its failure class (contracts.exit_codes.EXIT_CODES).
+Exit status: 0 on success; else the number of its failure class (contracts.exit_codes.EXIT_CODES).
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ from runtime.process import logs
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 Work = Callable[[Any, "Job"], Awaitable[JobReport]]
-"""Does a mode, given its record of variables. Raises JobFailure."""
+"""Runs a mode with its record of variables. Raises JobFailure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a mode works with."""
+    """The context of a mode, its client of the API server, and its object."""
 
-    here: JobContext
+    context: JobContext
     client: Client
     run: RunEnv
 
@@ -68,26 +68,26 @@ class Mode:
     env: type[Env]
     work: Work
     failed: type[JobReport]
-    """The report of a failure."""
+    """The class of the report of a failure."""
     field: str = "report"
-    """The field of the status that holds it."""
+    """The field of the status that contains the report."""
     manager: str = EXECUTOR_MANAGER
-    """Field manager that writes it: each field of one object needs its own."""
+    """Field manager of the report: each field of one object needs its own."""
     stopped: FailureClass = "Snapshot"
     """Failure class of a job that was stopped."""
 
 
 async def _backup(env: BackupEnv, job: Job) -> JobReport:
-    return await back_up(env, job.here)
+    return await back_up(env, job.context)
 
 
 async def _restore(env: RestoreEnv, job: Job) -> JobReport:
-    return await restore(env, job.here, job.client)
+    return await restore(env, job.context, job.client)
 
 
 async def _restore_test(env: TestEnv, job: Job) -> JobReport:
-    async with open_store(env.store, job.here.environ, job.here.policy) as store:
-        return await restore_test(env, store, job.here.clock)
+    async with open_store(env.store, job.context.environ, job.context.policy) as store:
+        return await restore_test(env, store, job.context.clock)
 
 
 MODES: Final[Mapping[str, Mode]] = {
@@ -98,7 +98,7 @@ MODES: Final[Mapping[str, Mode]] = {
 
 
 def main(mode: str) -> NoReturn:
-    """Do a job in a pod, and end the process."""
+    """Run a job in a pod, and end the process."""
     clock = SystemClock()
     try:
         logs.configure(clock, level=log_level(os.environ))
@@ -106,7 +106,7 @@ def main(mode: str) -> NoReturn:
         logs.configure(clock)
         code = _cannot_start(error)
     else:
-        # The loop is not closed either: that would wait for threads that have no more work.
+        # The loop is not closed: that would wait for idle threads.
         code = asyncio.new_event_loop().run_until_complete(do(MODES[mode], os.environ, clock))
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
@@ -114,14 +114,14 @@ def main(mode: str) -> NoReturn:
 
 
 async def do(mode: Mode, environ: Mapping[str, str], clock: Clock) -> int:
-    """Do a mode and report it; return the exit status."""
+    """Run a mode and report its result; return the exit status."""
     try:
         run = RunEnv.from_environment(environ)
         client = _client(environ, clock)
     except (JobEnvError, SettingError, OSError, RuntimeError) as error:
         return _cannot_start(error)
     work = asyncio.ensure_future(outcome(mode, environ, client, clock))
-    # On SIGTERM of the kubelet, partial work is taken back and reported.
+    # On SIGTERM from the kubelet, the job removes partial results and reports the stop.
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
     report = (await work).model_copy(update={"job_uid": run.job_uid, "finished_at": clock.now()})
     message = f"{report.failure}: {report.message}" if report.failure else report.outcome
@@ -133,7 +133,7 @@ async def do(mode: Mode, environ: Mapping[str, str], clock: Clock) -> int:
         fields = {mode.field: report.to_object()}
         await write_status(client, clock, run, fields, mode.manager)
     except ObjectGone as error:
-        log.warning("nobody waits for the report", why=str(error))
+        log.warning("the object of the report is gone", why=str(error))
     except (ApiError, Transient) as error:
         log.error("the report could not be written", why=str(error))
     finally:
@@ -142,7 +142,7 @@ async def do(mode: Mode, environ: Mapping[str, str], clock: Clock) -> int:
 
 
 def _cannot_start(error: Exception) -> int:
-    # There is no object to report to: only the Job shows that it failed.
+    # There is no object to report to: only the Job shows the failure.
     log.error("the job cannot start", why=str(error))
     write_termination_message(f"Config: {error}")
     return EXIT_CODES["Config"]
@@ -154,17 +154,17 @@ async def outcome(
     """Run a mode and return its report in any case. A cancellation is reported as a failure."""
     try:
         env = mode.env.from_environment(environ)
-        here = JobContext(clock, environ, _policy(environ))
-        return await mode.work(env, Job(here, client, RunEnv.from_environment(environ)))
+        context = JobContext(clock, environ, _policy(environ))
+        return await mode.work(env, Job(context, client, RunEnv.from_environment(environ)))
     except JobFailure as error:
         return _failed(mode, error.failure, str(error))
     except JobEnvError as error:
         return _failed(mode, "Config", str(error))
     except asyncio.CancelledError:
-        return _failed(mode, mode.stopped, "the job was told to stop before it was done")
+        return _failed(mode, mode.stopped, "the job was stopped before it finished")
     except Exception as error:
-        log.exception("the job failed in a way that nobody thought of")
-        return _failed(mode, "Config", f"{type(error).__name__}; its log says where")
+        log.exception("the job failed with an unexpected error")
+        return _failed(mode, "Config", f"unexpected {type(error).__name__}; see the log of the job")
 
 
 def _policy(environ: Mapping[str, str]) -> EgressPolicy:

@@ -1,8 +1,8 @@
 """The report of a job, in the status of its object.
 
-Uses the client of the API server. Called by baoctl.jobs.main. A job may patch the
-status of the one object that it works for, and nothing else; it writes fields that no other client
-writes, with its own field manager, and only into that object (its UID is a precondition).
+Uses the client of the API server. Called by baoctl.jobs.main. A job may only patch the status of
+its own object. It writes fields that no other client writes, with its own field manager, and the
+UID of the object is a precondition.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from runtime.errors import Conflict, NotFound, Transient
 from runtime.types import Object, ObjectKey, Resource
 
 PAUSES: Final = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
-"""Seconds between tries to write: a restart of the API server must not hide what was done."""
+"""Seconds between attempts: a restart of the API server must not lose the report."""
 _RESOURCES: Mapping[RunResource, Resource] = {
     "openbaobackups": BACKUPS,
     "openbaorestores": RESTORES,
@@ -37,7 +37,7 @@ async def write_status(
     fields: Object,
     manager: str = EXECUTOR_MANAGER,
 ) -> None:
-    """Apply fields of status, trying for a minute. Raises ObjectGone, ApiError, Transient."""
+    """Apply fields of status; retry for a minute. Raises ObjectGone, ApiError, Transient."""
     for pause in (*PAUSES, None):
         try:
             await apply_status(client, run, fields, manager)
@@ -52,7 +52,7 @@ async def write_status(
 async def apply_status(
     client: AppliesObjects, run: RunEnv, fields: Object, manager: str = EXECUTOR_MANAGER
 ) -> Object:
-    """Apply fields of status once; all that this manager said before has to be among them.
+    """Apply fields of status once; they must contain all fields that this manager applied before.
 
     Raises ObjectGone, ApiError, Transient.
     """

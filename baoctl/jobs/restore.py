@@ -1,14 +1,15 @@
-"""`baoctl job restore`: one snapshot, from its store into the servers of a cluster, once.
+"""`baoctl job restore`: restores one snapshot from its store into a cluster, once.
 
-    deadline -> to the disk, with its digest -> checks -> leader, login -> claim -> send -> confirm
+    deadline -> download with digest -> checks -> leader, login -> claim -> send -> confirm
 
 Uses snapshot.download, leader_client, submission_permit and verify_restore. Called by
-baoctl.jobs.main. Nothing is sent before the whole snapshot is on the disk and checked, nor without
-the permit. A result that cannot be confirmed is reported as such: it is not sent again.
+baoctl.jobs.main. The job sends nothing before the complete snapshot is on the disk and checked, and
+nothing without the permit. If the result cannot be confirmed, the job reports that and does not
+send again.
 
-OpenBao 2.4.0 (vault/logical_system_raft.go): 204 means that the leader took the snapshot and goes
-on to apply it; every error that it answers itself means that it took nothing; a leader that fails
-to apply it seals itself.
+OpenBao 2.4.0 (vault/logical_system_raft.go): with 204 the leader accepted the snapshot and applies
+it afterwards; if it answers with an error, it accepted nothing; if it fails to apply the snapshot,
+it seals itself.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ FILE = "snapshot"
 
 @dataclass(frozen=True, slots=True)
 class StagedSnapshot:
-    """A whole snapshot on the disk, and what its manifest says of it."""
+    """A complete snapshot on the disk, and its manifest."""
 
     staged: Staged
     manifest: Manifest | None
 
     def as_status(self, key: str) -> Snapshot:
-        """The snapshot as the status shows it."""
+        """Return the snapshot for the status."""
         snapshot = Snapshot(
             key=key,
             digest=self.staged.digest,
@@ -70,26 +71,27 @@ class StagedSnapshot:
         )
 
 
-async def restore(env: RestoreEnv, here: JobContext, client: Client) -> RestoreReport:
-    """Restore once. Raises JobFailure while nothing was sent."""
-    began = here.clock.monotonic()
+async def restore(env: RestoreEnv, context: JobContext, client: Client) -> RestoreReport:
+    """Restore once. Raises JobFailure only if nothing was sent."""
+    began = context.clock.monotonic()
     deadline = _deadline(env)
     path = Path(env.scratch_path) / FILE
-    async with open_store(env.store, here.environ, here.policy) as store:
+    async with open_store(env.store, context.environ, context.policy) as store:
         manifest = await manifest_of(store, env.key)
         ready = StagedSnapshot(await stage(store, env.key, path), manifest)
-    log.info("snapshot is here", key=env.key, size=ready.staged.size, digest=ready.staged.digest)
+    log.info("snapshot downloaded", key=env.key, size=ready.staged.size, digest=ready.staged.digest)
     check(env, ready)
-    async with session(env.server, here.clock, here.addresses) as at:
+    async with session(env.server, context.clock, context.addresses) as at:
         check_target(env, at, ready.manifest)
         evidence = await find_evidence(at)
         await take_claim(
-            SubmissionPermit(client, here.clock, env.run, deadline), _claim(env, at, ready, here)
+            SubmissionPermit(client, context.clock, env.run, deadline),
+            _claim(env, at, ready, context),
         )
-        # From here on nothing may be raised: the servers may have other data than before.
-        report = await _send(env, here, at, ready.staged, evidence)
+        # Nothing may be raised from here on: the data of the servers may have changed.
+        report = await _send(env, context, at, ready.staged, evidence)
     path.unlink(missing_ok=True)
-    seconds = round(here.clock.monotonic() - began, 3)
+    seconds = round(context.clock.monotonic() - began, 3)
     return report.model_copy(update={"snapshot": ready.as_status(env.key), "seconds": seconds})
 
 
@@ -98,7 +100,7 @@ def _deadline(env: RestoreEnv) -> datetime | None:
 
 
 def _claim(
-    env: RestoreEnv, at: LeaderSession, ready: StagedSnapshot, here: JobContext
+    env: RestoreEnv, at: LeaderSession, ready: StagedSnapshot, context: JobContext
 ) -> SubmissionClaim:
     return SubmissionClaim(
         pod_uid=env.run.pod_uid,
@@ -106,7 +108,7 @@ def _claim(
         target=at.leader.pod,
         digest=ready.staged.digest,
         size=ready.staged.size,
-        claimed_at=here.clock.now(),
+        claimed_at=context.clock.now(),
     )
 
 
@@ -114,12 +116,12 @@ def _claim(
 
 
 def check(env: RestoreEnv, ready: StagedSnapshot) -> None:
-    """Compare the snapshot with what it has to be. Raises JobFailure(Verification)."""
+    """Compare the snapshot with the expected values. Raises JobFailure(Verification)."""
     staged, manifest = ready.staged, ready.manifest
     if manifest is None and not env.expected_digest and not env.force:
-        raise _wrong(
-            f"{env.key} has no manifest beside it, so nobody knows whether it was ever finished: "
-            "set spec.source.expectedDigest, or spec.force"
+        raise _mismatch(
+            f"{env.key} has no manifest, so the backup may be incomplete: set "
+            "spec.source.expectedDigest, or spec.force"
         )
     recorded = (manifest.digest, manifest.size) if manifest else ("", 0)
     for what, expected, actual in (
@@ -129,7 +131,7 @@ def check(env: RestoreEnv, ready: StagedSnapshot) -> None:
         ("the size of its manifest", recorded[1], staged.size),
     ):
         if expected and expected != actual:
-            raise _wrong(f"{env.key} is {actual} and {what} is {expected}")
+            raise _mismatch(f"{env.key} is {actual} and {what} is {expected}")
     if manifest is None or env.force:
         return
     for what, expected, actual, fits in (
@@ -141,7 +143,7 @@ def check(env: RestoreEnv, ready: StagedSnapshot) -> None:
         ),
     ):
         if not fits:
-            raise _wrong(
+            raise _mismatch(
                 f"{env.key} is of {actual} and {what} is {expected}: choose another snapshot, or "
                 "set spec.force"
             )
@@ -156,24 +158,24 @@ def check_target(env: RestoreEnv, at: LeaderSession, manifest: Manifest | None) 
     health = at.leader.health
     if env.force:
         return
-    # Without a manifest the snapshot is what it was expected to be: its digest was compared.
+    # Without a manifest the expected values apply: the digest of the snapshot was compared.
     version = (manifest.version if manifest else "") or env.expected_version
     if version and health.version and is_older(health.version, version):
-        raise _wrong(
-            f"{env.key} was taken by OpenBao {version} and the servers run {health.version}, "
+        raise _mismatch(
+            f"{env.key} was taken by OpenBao {version}, and the servers run {health.version}, "
             f"which cannot read newer data: set spec.version of the cluster to {version}"
         )
     cluster_id = (manifest.cluster_id if manifest else "") or env.expected_cluster_id
     permitted = env.any_cluster_id or cluster_id in ("", health.cluster_id, env.named_cluster_id)
     if not permitted:
-        raise _wrong(
+        raise _mismatch(
             f"{env.key} is of the cluster {cluster_id} and {env.server.cluster} is "
-            f"{health.cluster_id}: to replace its data by those of the other one, set "
+            f"{health.cluster_id}: to replace its data with those of the other cluster, set "
             f"spec.source.expectedClusterID to {cluster_id}"
         )
 
 
-def _wrong(why: str) -> JobFailure:
+def _mismatch(why: str) -> JobFailure:
     return JobFailure("Verification", why)
 
 
@@ -181,35 +183,43 @@ def _wrong(why: str) -> JobFailure:
 
 
 async def _send(
-    env: RestoreEnv, here: JobContext, at: LeaderSession, staged: Staged, evidence: RestoreEvidence
+    env: RestoreEnv,
+    context: JobContext,
+    at: LeaderSession,
+    staged: Staged,
+    evidence: RestoreEvidence,
 ) -> RestoreReport:
-    """Send the snapshot and return its result in any case."""
+    """Send the snapshot and return the result. Never raises."""
     try:
-        return await _sent(env, here, at, staged, evidence)
+        return await _send_and_confirm(env, context, at, staged, evidence)
     except asyncio.CancelledError:
-        return _failed("the job was told to stop while the servers took the snapshot")
+        return _failed("the job was stopped while the leader received the snapshot")
     except Exception as error:
-        log.exception("the job failed after it had sent")
+        log.exception("the job failed after it sent the snapshot")
         return _failed(f"{type(error).__name__} after the snapshot was sent")
 
 
-async def _sent(
-    env: RestoreEnv, here: JobContext, at: LeaderSession, staged: Staged, evidence: RestoreEvidence
+async def _send_and_confirm(
+    env: RestoreEnv,
+    context: JobContext,
+    at: LeaderSession,
+    staged: Staged,
+    evidence: RestoreEvidence,
 ) -> RestoreReport:
     address, trouble = at.leader.address, ""
-    log.info("the snapshot is sent", to=at.leader.pod, force=env.force)
+    log.info("sending the snapshot", to=at.leader.pod, force=env.force)
     try:
         await at.bao.restore(address, at.token, _pieces(staged.path), force=env.force)
     except (Denied, NotSentError) as error:
         return _failed(str(error), untouched=True)
     except BaoError as error:
-        # It may have been taken all the same: the servers are asked.
+        # The leader may have accepted the snapshot: query the servers.
         trouble = str(error)
-    # Logged before the servers are asked, which takes minutes when they do not agree.
+    # Logged before the confirmation, which may take minutes.
     log.info("the leader has answered", accepted=not trouble, why=trouble)
     completed = replace(evidence, accepted=not trouble)
-    confirmation = await confirm(env, here, at, completed)
-    log.info("the servers were asked", found=confirmation.state, why=confirmation.message)
+    confirmation = await confirm(env, context, at, completed)
+    log.info("the servers were queried", state=confirmation.state, why=confirmation.message)
     return _report(env, confirmation, trouble)
 
 

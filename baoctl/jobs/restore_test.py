@@ -1,13 +1,14 @@
 """`baoctl job restore-test`: restores a snapshot into the server of its own pod and checks it.
 
-The server is empty, listens on the loopback only, has the seal of the cluster and is deleted with
-the pod. The servers of the cluster are not contacted. The table CHECKS lists the checks in their
-order; each check adds a line to the report, and the first that fails ends the test with a reason of
+The server is empty, listens on loopback only, has the seal of the cluster and is deleted with the
+pod. The servers of the cluster are not contacted. The table CHECKS lists the checks in their order;
+each check adds a line to the report, and the first that fails ends the test with a reason of
 contracts.conditions.reasons_restore_test.
 
-Seen on OpenBao 2.4.0: the snapshot is taken (204) before it is in effect; then the server answers
-no request for about six seconds, opens itself with its seal and carries the id of the snapshot's
-cluster. A snapshot of another key is refused with 400, a broken one with 500, and nothing happens.
+Observed with OpenBao 2.4.0: the server accepts the snapshot (204) before it applies it; then it
+answers no request for about six seconds, unseals with its seal and has the id of the snapshot's
+cluster. It refuses a snapshot of another key with 400 and a damaged one with 500, and keeps its
+data.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from runtime.client.write_guard import unguarded
 from runtime.clock import Clock
 
 START_SECONDS: Final = 180.0
-"""In which the server has to answer and to lead; an image may have to be pulled before that."""
+"""Time limit until the server answers and leads; its image may have to be pulled first."""
 RETURN_SECONDS: Final = 300.0
-"""In which it has to come back with the data: a large state takes its time to load."""
+"""Time limit until the server answers again with the data: a large state loads slowly."""
 POLL_SECONDS: Final = 0.25
 _PIECE: Final = 1 << 20
 _OTHER_SEAL = "autoseal key"
@@ -52,7 +53,7 @@ _FAILURES: Mapping[str, FailureClass] = {
 }
 
 
-class Refuted(Exception):  # noqa: N818  named after what happened
+class CheckFailed(Exception):  # noqa: N818  named after what happened
     """A check failed: the reason, and the message."""
 
     def __init__(self, reason: str, message: str) -> None:
@@ -74,11 +75,11 @@ class Trial:
     root: str = field(default="", repr=False)
     token: str = field(default="", repr=False)
     own_id: str = ""
-    """Id of the empty cluster that the server was before."""
+    """Cluster id of the server before the restore."""
 
     @property
     def address(self) -> str:
-        """Where the server is."""
+        """The host of the server."""
         return self.env.address.rpartition(":")[0]
 
     @property
@@ -87,13 +88,13 @@ class Trial:
         return Path(self.env.scratch_path, "snapshot")
 
     def expected_manifest(self) -> Manifest:
-        """Return the manifest, which must have been read."""
+        """Return the manifest; the first check has read it."""
         assert self.manifest is not None
         return self.manifest
 
 
 async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> ProofReport:
-    """Run a test and say how it ended; raises nothing that a test can end with."""
+    """Run a test and return its report. Never raises for a test that fails."""
     began = clock.monotonic()
     port = int(env.address.rpartition(":")[2])
     async with Bao("", "", port, guard=unguarded, plain=True) as bao:
@@ -102,11 +103,11 @@ async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> ProofRepo
         try:
             for check in CHECKS:
                 trial.lines.append(await check(trial))
-        except Refuted as refuted:
-            reason, message = refuted.reason, str(refuted)
+        except CheckFailed as failed:
+            reason, message = failed.reason, str(failed)
         except JobFailure as failure:
-            stored = failure.failure == "Storage"
-            reason = "StoreUnavailable" if stored else "PreparationFailed"
+            is_storage = failure.failure == "Storage"
+            reason = "StoreUnavailable" if is_storage else "PreparationFailed"
             message = str(failure)
         except (BaoError, Denied, OSError) as error:
             reason, message = "ServerUnavailable", shortened(str(error) or type(error).__name__)
@@ -140,19 +141,19 @@ def _snapshot(trial: Trial) -> Snapshot | None:
     )
 
 
-# --- the snapshot itself, before any server is asked --------------------------------------------
+# --- the files in the store ----------------------------------------------------------------------
 
 
-async def _described(trial: Trial) -> str:
-    """The manifest is there, and is the one that the operator wrote down."""
+async def _check_manifest(trial: Trial) -> str:
+    """The manifest exists and equals the status of the OpenBaoBackup."""
     env = trial.env
     content = await trial.store.read(manifest_key(env.key), MANIFEST_MAX)
     if content is None:
-        raise Refuted("SnapshotMissing", f"there is no {manifest_key(env.key)} in the store")
+        raise CheckFailed("SnapshotMissing", f"there is no {manifest_key(env.key)} in the store")
     try:
         manifest = read_manifest(content)
     except ManifestError as error:
-        raise Refuted("SnapshotCorrupt", f"{manifest_key(env.key)}: {error}") from None
+        raise CheckFailed("SnapshotCorrupt", f"{manifest_key(env.key)}: {error}") from None
     comparisons: tuple[tuple[str, object, object], ...] = (
         ("digest", env.expected_digest, manifest.digest),
         ("size", env.expected_size, manifest.size),
@@ -163,31 +164,34 @@ async def _described(trial: Trial) -> str:
     )
     for what, expected, actual in comparisons:
         if expected and expected != actual:
-            message = f"its manifest says {what} {actual}, and the OpenBaoBackup {expected}"
-            raise Refuted("SnapshotCorrupt", message)
+            message = f"its manifest has {what} {actual}, and the OpenBaoBackup has {expected}"
+            raise CheckFailed("SnapshotCorrupt", message)
     trial.manifest = manifest
-    return f"manifest: as written down, taken {manifest.taken_at} by OpenBao {manifest.version}"
+    return (
+        f"manifest: equals the OpenBaoBackup, taken {manifest.taken_at} by "
+        f"OpenBao {manifest.version}"
+    )
 
 
-async def _whole(trial: Trial) -> str:
-    """The bytes are those that were written, and a whole archive."""
+async def _check_archive(trial: Trial) -> str:
+    """The digest equals the manifest, and the archive is complete."""
     manifest = trial.expected_manifest()
     fetched = await trial.store.fetch(trial.env.key, trial.file, SNAPSHOT_MAX)
     if fetched is None:
-        raise Refuted("SnapshotMissing", f"there is no {trial.env.key} in the store")
+        raise CheckFailed("SnapshotMissing", f"there is no {trial.env.key} in the store")
     if fetched.size < manifest.size:
-        message = f"the store holds {fetched.size} of {manifest.size} bytes"
-        raise Refuted("SnapshotIncomplete", message)
+        message = f"the store has {fetched.size} of {manifest.size} bytes"
+        raise CheckFailed("SnapshotIncomplete", message)
     if Fetched(manifest.size, manifest.digest) != fetched:
         message = (
             f"{fetched.size} bytes of {fetched.digest}, not {manifest.size} of {manifest.digest}"
         )
-        raise Refuted("SnapshotCorrupt", message)
+        raise CheckFailed("SnapshotCorrupt", message)
     trial.meta = await asyncio.to_thread(_read, trial.file)
     if (trial.meta.index, trial.meta.term) != (manifest.index, manifest.term):
-        message = f"it holds index {trial.meta.index}, and its manifest says {manifest.index}"
-        raise Refuted("SnapshotCorrupt", message)
-    return f"archive: whole, {fetched.size} bytes, {fetched.digest}"
+        message = f"it contains index {trial.meta.index}, and its manifest has {manifest.index}"
+        raise CheckFailed("SnapshotCorrupt", message)
+    return f"archive: complete, {fetched.size} bytes, {fetched.digest}"
 
 
 def _read(file: Path) -> Meta:
@@ -199,64 +203,62 @@ def _read(file: Path) -> Meta:
         return archive.finish()
     except NotASnapshot as error:
         reason = "SnapshotIncomplete" if "cut off" in str(error) else "SnapshotCorrupt"
-        raise Refuted(reason, f"the archive: {error}") from None
+        raise CheckFailed(reason, f"the archive: {error}") from None
 
 
-# --- the server takes it -------------------------------------------------------------------------
+# --- the restore ---------------------------------------------------------------------------------
 
 
-async def _started(trial: Trial) -> str:
-    """The server of the pod answers, is of the snapshot's version, and holds nothing."""
+async def _start_server(trial: Trial) -> str:
+    """The server of the pod answers, has the snapshot's version, and is empty."""
     health = await _until(trial, START_SECONDS, lambda _: True)
     if health is None:
-        raise Refuted("ServerUnavailable", f"no server answers at {trial.env.address}")
+        raise CheckFailed("ServerUnavailable", f"no server answers at {trial.env.address}")
     taken = trial.expected_manifest().version
     if taken and health.version != taken:
         message = f"OpenBao {taken} took the snapshot, and the servers run {health.version}"
-        raise Refuted("VersionDiffers", message)
+        raise CheckFailed("VersionDiffers", message)
     if health.initialized:
-        # Started a second time: what it holds is of an earlier try.
-        raise Refuted("ServerUnavailable", "the server of the test is not empty")
+        # The pod was restarted: the data are from an earlier attempt.
+        raise CheckFailed("ServerUnavailable", "the server of the test is not empty")
     trial.root = await trial.bao.initialize(trial.address)
     active = await _until(trial, START_SECONDS, _leads)
     if active is None:
-        raise Refuted("ServerUnavailable", "the empty server of the test does not open itself")
+        raise CheckFailed("ServerUnavailable", "the empty server of the test does not unseal")
     trial.own_id = active.cluster_id
     return f"server: OpenBao {health.version}"
 
 
-async def _taken(trial: Trial) -> str:
-    """The server checks the snapshot against its own seal, and takes it."""
+async def _restore(trial: Trial) -> str:
+    """The server checks the snapshot against its seal, and accepts it."""
     try:
         await trial.bao.restore(trial.address, trial.root, _pieces(trial.file), force=False)
     except Denied as refusal:
         if _OTHER_SEAL in str(refusal):
-            seal = trial.expected_manifest().seal or "a key that was not noted"
-            message = (
-                f"it was sealed with {seal}, and the servers of today cannot open it: {refusal}"
-            )
-            raise Refuted("SealDiffers", message) from None
-        raise Refuted("SnapshotCorrupt", str(refusal)) from None
+            seal = trial.expected_manifest().seal or "a key that its manifest does not name"
+            message = f"it was sealed with {seal}, which the servers do not have now: {refusal}"
+            raise CheckFailed("SealDiffers", message) from None
+        raise CheckFailed("SnapshotCorrupt", str(refusal)) from None
     except BaoError as error:
         if any(fragment in str(error) for fragment in _BROKEN):
-            raise Refuted("SnapshotCorrupt", str(error)) from None
+            raise CheckFailed("SnapshotCorrupt", str(error)) from None
         raise
     finally:
         trial.root = ""
-    return "seal: the server can open the snapshot, and took it"
+    return "seal: the server can decrypt the snapshot, and accepted it"
 
 
-async def _back(trial: Trial) -> str:
-    """It comes back unsealed, as the cluster of the snapshot."""
+async def _wait_for_data(trial: Trial) -> str:
+    """The server answers again, unsealed, with the cluster id of the snapshot."""
     health = await _until(trial, RETURN_SECONDS, lambda now: _leads(now) and _other(trial, now))
     manifest = trial.expected_manifest()
     if health is None:
-        message = "the server took the snapshot and did not come back with its data unsealed"
-        raise Refuted("StaysSealed", f"{message} within {RETURN_SECONDS:.0f} s")
+        message = "the server accepted the snapshot, but did not unseal with its data"
+        raise CheckFailed("StaysSealed", f"{message} within {RETURN_SECONDS:.0f} s")
     if manifest.cluster_id and health.cluster_id != manifest.cluster_id:
-        message = f"the data are those of cluster {health.cluster_id}, not of {manifest.cluster_id}"
-        raise Refuted("ClusterIDDiffers", message)
-    return f"unsealed: by itself, as cluster {health.cluster_id}"
+        message = f"the data are of cluster {health.cluster_id}, not of {manifest.cluster_id}"
+        raise CheckFailed("ClusterIDDiffers", message)
+    return f"unsealed: automatically, as cluster {health.cluster_id}"
 
 
 def _leads(health: ServerHealth) -> bool:
@@ -270,7 +272,7 @@ def _other(trial: Trial, health: ServerHealth) -> bool:
 async def _until(
     trial: Trial, seconds: float, enough: Callable[[ServerHealth], bool]
 ) -> ServerHealth | None:
-    """Ask the server until it says what is waited for; None when it does not in time."""
+    """Query the health of the server until it is `enough`; None after the time limit."""
     deadline = trial.clock.monotonic() + seconds
     while True:
         try:
@@ -278,7 +280,7 @@ async def _until(
             if enough(health):
                 return health
         except BaoError:
-            # It starts, or loads; both end, or the deadline comes.
+            # The server is starting or loading.
             pass
         if trial.clock.monotonic() >= deadline:
             return None
@@ -291,33 +293,33 @@ async def _pieces(file: Path) -> AsyncIterator[bytes]:
             yield piece
 
 
-# --- what is in it -------------------------------------------------------------------------------
+# --- the restored data ---------------------------------------------------------------------------
 
 
-async def _reached(trial: Trial) -> str:
-    """The restored log goes at least as far as the snapshot says."""
+async def _check_index(trial: Trial) -> str:
+    """The applied index is at least that of the snapshot."""
     assert trial.meta is not None
     applied = await trial.bao.applied_index(trial.address)
     if applied < trial.meta.index:
-        message = f"the data end at index {applied}, and the snapshot holds {trial.meta.index}"
-        raise Refuted("IndexTooLow", message)
-    return f"raft index: {trial.meta.index} was taken, {applied} is applied"
+        message = f"the data end at index {applied}, and the snapshot has {trial.meta.index}"
+        raise CheckFailed("IndexTooLow", message)
+    return f"raft index: {trial.meta.index} in the snapshot, {applied} is applied"
 
 
-async def _logged_in(trial: Trial) -> str:
+async def _log_in(trial: Trial) -> str:
     """The login of backups works with the restored roles, policies and keys."""
     server = trial.env.server
     if server.auth == "token":
         trial.token = await asyncio.to_thread(_mounted, server.token_path)
-        return "login: not tried, because a token is used"
-    shown = await asyncio.to_thread(_mounted, server.jwt_path)
+        return "login: not tested, because a token is used"
+    jwt = await asyncio.to_thread(_mounted, server.jwt_path)
     try:
-        login = await trial.bao.login(trial.address, OPERATOR_MOUNT, server.role, shown)
+        login = await trial.bao.login(trial.address, OPERATOR_MOUNT, server.role, jwt)
     except Denied as refusal:
         message = f"role {server.role} of the restored data refuses the login: {refusal}"
-        raise Refuted("LoginRefused", message) from None
+        raise CheckFailed("LoginRefused", message) from None
     trial.token = login.client_token
-    return f"login: by role {server.role} of the restored data"
+    return f"login: with role {server.role} of the restored data"
 
 
 def _mounted(path: str) -> str:
@@ -328,19 +330,19 @@ def _mounted(path: str) -> str:
         raise JobFailure("Config", message) from None
 
 
-async def _mounts(trial: Trial) -> str:
-    """The secret engines are those that there were."""
+async def _check_mounts(trial: Trial) -> str:
+    """The secret engines are the same as when the snapshot was taken."""
     expected = trial.expected_manifest().mounts
-    return await _compared(trial, "mounts", MOUNTS_PATH, expected, mounts_digest)
+    return await _compare(trial, "mounts", MOUNTS_PATH, expected, mounts_digest)
 
 
-async def _canary(trial: Trial) -> str:
-    """One path shows what it showed when the snapshot was taken."""
+async def _check_canary(trial: Trial) -> str:
+    """The canary path has the same content as when the snapshot was taken."""
     manifest = trial.expected_manifest()
-    return await _compared(trial, "canary", manifest.canary_path, manifest.canary, content_digest)
+    return await _compare(trial, "canary", manifest.canary_path, manifest.canary, content_digest)
 
 
-async def _compared(
+async def _compare(
     trial: Trial,
     what: str,
     path: str,
@@ -357,19 +359,19 @@ async def _compared(
         content = {}
     actual = digest(content)
     if actual != expected:
-        message = f"{path} shows {actual}, and showed {expected} when the snapshot was taken"
-        raise Refuted("MountsDiffer" if what == "mounts" else "CanaryDiffers", message)
-    return f"{what}: {path} is as it was"
+        message = f"{path} has {actual}, and had {expected} when the snapshot was taken"
+        raise CheckFailed("MountsDiffer" if what == "mounts" else "CanaryDiffers", message)
+    return f"{what}: {path} is unchanged"
 
 
 CHECKS: tuple[Callable[[Trial], Awaitable[str]], ...] = (
-    _described,
-    _whole,
-    _started,
-    _taken,
-    _back,
-    _reached,
-    _logged_in,
-    _mounts,
-    _canary,
+    _check_manifest,
+    _check_archive,
+    _start_server,
+    _restore,
+    _wait_for_data,
+    _check_index,
+    _log_in,
+    _check_mounts,
+    _check_canary,
 )

@@ -1,10 +1,10 @@
-"""Which snapshots of a cluster are removed, and their removal: only after a successful backup.
+"""Removes outdated snapshots of a cluster, only after a successful backup.
 
-Uses store.store and the contracts of keys and manifests. Called by baoctl.jobs.backup. A key counts
-when it has the shape that schedules and users create (no tag: snapshots of upgrades are kept),
+Uses store.store and the contracts of keys and manifests. Called by baoctl.jobs.backup. Retention
+applies to a key with the format of schedules and users (no tag: snapshots of upgrades are kept),
 directly below the cluster's prefix, with a manifest that names this cluster by its UID: two
-clusters of one name in one bucket keep each other's snapshots. An equal id of OpenBao is no
-evidence: a copy of the data that was restored elsewhere has the same id.
+clusters of one name in one bucket keep each other's snapshots. The id of OpenBao is not enough: a
+copy of the data that was restored elsewhere has the same id.
 """
 
 from __future__ import annotations
@@ -24,64 +24,64 @@ from runtime.clock import Clock, Deadline
 
 READS_AT_A_TIME = 8
 SECONDS = 300.0
-"""How long a job may spend on it: the backup itself is done and waits to be reported."""
+"""Time limit: the backup is complete, and its report waits for this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What retention did; `message` is empty when there is nothing to say."""
+    """The result of retention; `message` may be empty."""
 
     deleted: int = 0
     message: str = ""
 
 
 def outdated(keys: Iterable[BackupKey], rules: RetentionEnv, now: datetime) -> list[BackupKey]:
-    """Which of a cluster's snapshots go, oldest first; never the newest and never a protected one.
+    """Return the snapshots to remove, oldest first; never the newest and never a protected one.
 
-    A snapshot that is protected counts among those that are kept.
+    A protected snapshot counts towards `max_count`.
     """
-    newest_first = sorted(keys, key=lambda one: (one.at, one.id8), reverse=True)
-    stays = set(rules.protected) | {one.text for one in newest_first[:1]}
+    newest_first = sorted(keys, key=lambda key: (key.at, key.id8), reverse=True)
+    kept = set(rules.protected) | {key.text for key in newest_first[:1]}
     oldest = now - timedelta(seconds=rules.max_age_seconds) if rules.max_age_seconds else None
     return [
-        one
-        for index, one in reversed(list(enumerate(newest_first)))
-        if one.text not in stays
-        and ((rules.max_count and index >= rules.max_count) or (oldest and one.at < oldest))
+        key
+        for index, key in reversed(list(enumerate(newest_first)))
+        if key.text not in kept
+        and ((rules.max_count and index >= rules.max_count) or (oldest and key.at < oldest))
     ]
 
 
 def listed(keys: Collection[str], of: BackupKey) -> tuple[list[BackupKey], list[BackupKey]]:
-    """Which snapshots have a manifest, and which manifests have no snapshot."""
+    """Return the snapshots with a manifest, and the manifests without a snapshot."""
     present = set(keys)
-    whole: list[BackupKey] = []
+    complete: list[BackupKey] = []
     left_over: list[BackupKey] = []
     for manifest in present:
         key = snapshot_keys.parse(snapshot_keys.snapshot_key(manifest) or "")
         if key is None or not key.may_go_with(of):
             continue
-        (whole if key.text in present else left_over).append(key)
-    return whole, left_over
+        (complete if key.text in present else left_over).append(key)
+    return complete, left_over
 
 
 def left_alone(count: int) -> str:
-    """The message about snapshots with the same prefix that are never removed; "" for none."""
+    """Return the message about snapshots of this prefix that retention keeps; "" for none."""
     if not count:
         return ""
     return (
-        f"{count} more of this name stay: their manifests name another OpenBaoCluster object, as "
-        "after it was deleted and made anew, or cannot be read. They go by hand alone: "
-        'docs/backup.md, "What goes"'
+        f"{count} more snapshots of this name are kept: their manifests cannot be read, or name "
+        "another OpenBaoCluster object (for example, one that was deleted and created again). "
+        'Remove them by hand: see docs/backup.md, "Retention"'
     )
 
 
 async def retain(
     store: JobStore, rules: RetentionEnv, just_stored: BackupKey, cluster_uid: str, clock: Clock
 ) -> Removed:
-    """Remove what the rules say. Never raises for a store that refuses: that is in the message."""
+    """Remove the outdated snapshots. An error of the store is in the message and not raised."""
     if not rules.max_count and not rules.max_age_seconds:
         return Removed()
-    # Clocks of two jobs may differ, so that the newest by its key need not be the last one made.
+    # Clocks of two jobs may differ, so the newest by key may not be the last one created.
     rules = replace(rules, protected=(*rules.protected, just_stored.text))
     work = _Work(store, rules, just_stored, cluster_uid)
     try:
@@ -107,25 +107,25 @@ class _Work:
         prefix = snapshot_keys.list_prefix(
             self.just_stored.prefix, self.just_stored.namespace, self.just_stored.cluster
         )
-        whole, left_over = listed(await self.store.keys(prefix), self.just_stored)
-        # As if all were ours, which is the rule: then manifests need not be read at all.
-        if not outdated(whole, self.rules, now) and not left_over:
+        complete, left_over = listed(await self.store.keys(prefix), self.just_stored)
+        # If nothing is outdated even with all of them, no manifest has to be read.
+        if not outdated(complete, self.rules, now) and not left_over:
             return
-        own = await self._own(whole)
-        going = outdated(own, self.rules, now)
+        own = await self._own(complete)
+        to_remove = outdated(own, self.rules, now)
         if self.rules.dry_run:
-            names = ", ".join(one.text for one in going)
-            would = f"dry run: {len(going)} would go{': ' if going else ''}{names}"
-            self.message = "; ".join(filter(None, (would, left_alone(len(whole) - len(own)))))
+            names = ", ".join(key.text for key in to_remove)
+            plan = f"dry run: would remove {len(to_remove)}{': ' if to_remove else ''}{names}"
+            self.message = "; ".join(filter(None, (plan, left_alone(len(complete) - len(own)))))
             return
-        for one in going:
-            # The manifest last: as long as it is there, the next run finishes what this one began.
-            await self.store.delete(one.text)
-            await self.store.delete(one.manifest)
+        for key in to_remove:
+            # The manifest last: if this run is interrupted, the next one can continue.
+            await self.store.delete(key.text)
+            await self.store.delete(key.manifest)
             self.deleted += 1
-        for one in await self._own(left_over):
-            await self.store.delete(one.manifest)
-        self.message = left_alone(len(whole) - len(own))
+        for key in await self._own(left_over):
+            await self.store.delete(key.manifest)
+        self.message = left_alone(len(complete) - len(own))
 
     async def _own(self, keys: Sequence[BackupKey]) -> list[BackupKey]:
         gate = asyncio.Semaphore(READS_AT_A_TIME)

@@ -1,8 +1,9 @@
-"""The one permission of a restore job to send its snapshot: taken before, and never twice.
+"""The permission of a restore job to send its snapshot, which can be taken only once.
 
 Called by baoctl.jobs.restore. The permit is a claim in the status of the OpenBaoRestore, written
-with the version that was read as precondition: of a claim and a decision of the operator that ends
-the run, the API server accepts one write. Nothing is sent before the API server stored the claim.
+with the resourceVersion that was read as precondition: if the operator ends the run at the same
+time, the API server accepts only one of the two writes. Nothing is sent before the API server
+stored the claim.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from runtime.types import Object, ObjectKey, is_terminating, resource_version_of
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 CLAIM_MANAGER: Final = "openbao-executor-claim"
-"""Not that of the report: an apply of one of the two must not remove the other."""
+"""Differs from the manager of the report: an apply of one must not remove the other."""
 PAUSE: Final = 1.0
 """Seconds until the object is read again."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionPermit:
-    """Where the claim is written, and until when; `deadline` is None without one."""
+    """The object of the claim and the deadline; `deadline` may be None."""
 
     client: Client
     clock: Clock
@@ -43,15 +44,15 @@ class SubmissionPermit:
 
 
 async def take_claim(permit: SubmissionPermit, claim: SubmissionClaim) -> None:
-    """Return once the claim is stored. Raises JobFailure(Config) when it is refused.
+    """Write the claim. Raises JobFailure(Config) if it is refused.
 
-    Waits while the operator has not recorded yet that the Job exists, and while the API server
-    does not answer: a claim whose answer was lost counts when it is read back.
+    Waits until the operator has recorded the Job, and while the API server does not answer. If the
+    answer to the claim was lost, the claim counts when it is read back.
     """
     applied = False
     while True:
         if permit.deadline is not None and permit.clock.now() >= permit.deadline:
-            raise _refused("it is later than the time until which it may send")
+            raise _refused("the deadline has passed")
         try:
             live = await _read(permit)
             status = RestoreObjectStatus.lenient(live.get("status"))
@@ -61,7 +62,7 @@ async def take_claim(permit: SubmissionPermit, claim: SubmissionClaim) -> None:
             problem = objection(live, status, permit.run)
             if problem:
                 raise _refused(problem)
-            if is_written_down(status, permit.run):
+            if is_recorded(status, permit.run):
                 applied = True
                 await permit.client.apply(
                     RESTORES,
@@ -72,35 +73,35 @@ async def take_claim(permit: SubmissionPermit, claim: SubmissionClaim) -> None:
                 )
                 return
         except ApplyConflict as error:
-            raise _refused(f"somebody else wrote the claim: {error}") from None
+            raise _refused(f"another client wrote the claim: {error}") from None
         except (Conflict, Transient) as error:
-            log.info("the claim is tried again", why=str(error))
+            log.info("retrying the claim", why=str(error))
         except ApiError as error:
             raise _refused(str(error)) from None
         await permit.clock.sleep(PAUSE)
 
 
 def objection(live: Object, status: RestoreObjectStatus, run: RunEnv) -> str:
-    """Return why this job may never send; "" when it may, or may soon."""
+    """Return why this job must not send; "" if it may send now or later."""
     if uid_of(live) != run.uid:
-        return "another OpenBaoRestore has its name"
+        return "the OpenBaoRestore was replaced by another one of its name"
     if is_terminating(live):
         return "the OpenBaoRestore is being deleted"
     if status.submission_claim is not None:
-        return f"pod {status.submission_claim.pod_name} has claimed already"
+        return f"pod {status.submission_claim.pod_name} already has the claim"
     if status.phase != "Running" or status.execution is None:
         return f"the OpenBaoRestore is {status.phase}: {status.message}"
     if status.execution.stage not in ("Committed", "Created"):
-        return f"the OpenBaoRestore is at {status.execution.stage}"
+        return f"the OpenBaoRestore is in stage {status.execution.stage}"
     job_uid = status.execution.job_uid
     return (
-        f"the job of this restore is that of uid {job_uid}"
+        f"the restore belongs to another Job, uid {job_uid}"
         if job_uid not in ("", run.job_uid)
         else ""
     )
 
 
-def is_written_down(status: RestoreObjectStatus, run: RunEnv) -> bool:
+def is_recorded(status: RestoreObjectStatus, run: RunEnv) -> bool:
     """Whether the status names this Job: only then may it claim."""
     execution = status.execution
     return (

@@ -1,8 +1,8 @@
-"""Whether the servers have the data of a snapshot that was sent to them.
+"""Verifies that the servers have the data of the snapshot that was sent to them.
 
 Called by baoctl.jobs.restore. The evidence is a token that was issued after the snapshot was taken:
-a leader that no longer accepts it has other data than before. A token that may be in the snapshot
-itself, or that no storage holds, is no evidence; then the leader has to be healthy for WELL_FOR.
+a leader that no longer accepts it has other data than before. A token that may be in the snapshot,
+or that is not stored, is no evidence; then the leader has to be healthy for WELL_FOR.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from managers.bao.client import BaoError, Denied
 from managers.bao.models import ServerHealth
 
 PATIENCE: Final = 180.0
-"""Seconds until the servers have to agree on what they have."""
+"""Time limit in seconds of the verification."""
 SEALED_FOR: Final = 12.0
-"""Seconds after which a server that is sealed will not unseal automatically."""
+"""A server that is sealed for so many seconds will not unseal automatically."""
 WELL_FOR: Final = 15.0
-"""Seconds for which a leader has to be well where no token can prove anything."""
+"""Seconds for which the leader has to be healthy if the token is no evidence."""
 PAUSE: Final = 0.5
 LOOKUP: Final = "auth/token/lookup-self"
 
@@ -31,16 +31,16 @@ State = Literal["Applied", "Sealed", "Unconfirmed"]
 
 @dataclass(frozen=True, slots=True)
 class RestoreEvidence:
-    """How a restore is verified. `proves`: the token of the session ends with the former data."""
+    """How a restore is verified. `proves`: the token is lost with the former data."""
 
     proves: bool
     accepted: bool = False
-    """The leader said that it took the snapshot."""
+    """The leader answered that it accepted the snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What the servers show."""
+    """The verified state of the servers."""
 
     state: State
     message: str
@@ -56,18 +56,18 @@ async def find_evidence(at: LeaderSession) -> RestoreEvidence:
 
 
 async def confirm(
-    env: RestoreEnv, here: JobContext, at: LeaderSession, evidence: RestoreEvidence
+    env: RestoreEnv, context: JobContext, at: LeaderSession, evidence: RestoreEvidence
 ) -> Confirmation:
-    """Ask the servers until they show what they have, or for PATIENCE. Never raises.
+    """Query the servers until their state is clear, or for PATIENCE. Never raises.
 
-    A static token may be in the snapshot; it proves only when it is gone, like any other.
+    A static token may be in the snapshot: only its loss is evidence.
     """
-    clock = here.clock
+    clock = context.clock
     began = clock.monotonic()
     sealed_since: float | None = None
     well_since: float | None = None
     while clock.monotonic() - began < PATIENCE:
-        healths = await _server_healths(env, here, at)
+        healths = await _server_healths(env, context, at)
         leaders = [address for address, health in healths.items() if _leads(health)]
         gone = len(leaders) == 1 and evidence.proves and await _is_gone(at, leaders[0])
         if gone:
@@ -77,33 +77,33 @@ async def confirm(
         sealed_since = (sealed_since or now) if sealed else None
         if sealed_since is not None and now - sealed_since >= SEALED_FOR:
             return Confirmation(
-                "Sealed", f"{len(healths)} servers are sealed since the snapshot was sent"
+                "Sealed", f"{len(healths)} servers have been sealed since the snapshot was sent"
             )
         well = len(leaders) == 1 and evidence.accepted
         well_since = (well_since or now) if well else None
         lasting = well_since is not None and now - well_since >= WELL_FOR
         if lasting and (not evidence.proves or env.server.auth == "token"):
-            return Confirmation("Applied", "the leader took the snapshot, and is well since")
+            return Confirmation("Applied", "the leader accepted the snapshot and is healthy")
         await clock.sleep(PAUSE)
     return Confirmation(
         "Unconfirmed",
-        f"the servers did not show within {PATIENCE:.0f} s that they have the data of the snapshot",
+        f"could not confirm within {PATIENCE:.0f} s that the servers have the data of the snapshot",
     )
 
 
 async def _server_healths(
-    env: RestoreEnv, here: JobContext, at: LeaderSession
+    env: RestoreEnv, context: JobContext, at: LeaderSession
 ) -> dict[str, ServerHealth]:
-    """The health of each server that answers, by its address."""
-    healths = await asyncio.gather(*(_health(host, here, at) for host in env.server.hosts))
-    return dict(one for one in healths if one is not None)
+    """Return the health of each server that answers, by its address."""
+    healths = await asyncio.gather(*(_health(host, context, at) for host in env.server.hosts))
+    return dict(health for health in healths if health is not None)
 
 
 async def _health(
-    host: str, here: JobContext, at: LeaderSession
+    host: str, context: JobContext, at: LeaderSession
 ) -> tuple[str, ServerHealth] | None:
     try:
-        address = await here.addresses.resolve(host)
+        address = await context.addresses.resolve(host)
         return address, await at.bao.health(address)
     except (OSError, BaoError):
         return None

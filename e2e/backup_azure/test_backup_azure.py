@@ -77,4 +77,4 @@ def test_a_container_that_is_not_there_is_reported(cluster: Cluster, store: Stor
     with retargeted(cluster, store.target_of_missing("nowhere")):
         status = backup_now(cluster, "no-container").await_phase("Failed")
     assert status["reason"] == "StorageFailed", status["message"]
-    assert "no such container" in status["message"]
+    assert "the container does not exist" in status["message"]

@@ -153,7 +153,7 @@ def test_a_pod_that_is_evicted_fails_its_backup_once(
             # The store stays slow until then: the rest would take it less time than the kubelet.
             status = run.await_phase("Failed", SECONDS)
         assert (status["reason"], run.exit_code()) == ("SnapshotFailed", EXIT_CODES["Snapshot"])
-        assert "told to stop" in status["message"]
+        assert "was stopped" in status["message"]
         # Only ours: by the other one the Job counts its pods.
         left = api.get(POD, kept.namespace, pod["name"])["metadata"]["finalizers"]
         left.remove(HOLD)

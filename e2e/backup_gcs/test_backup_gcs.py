@@ -53,7 +53,7 @@ def test_a_bucket_that_is_not_there_is_reported(cluster: Cluster, store: Store) 
     with retargeted(cluster, missing):
         status = backup_now(cluster, "no-bucket").await_phase("Failed")
     assert status["reason"] == "StorageFailed", status["message"]
-    assert "no such bucket" in status["message"]
+    assert "the bucket does not exist" in status["message"]
 
 
 @pytest.mark.timeout(200)

@@ -125,7 +125,7 @@ def test_old_snapshots_go_and_nothing_else_does(
     # The next good one catches up, manifests included.
     fourth, report = _taken(kept, store, "fourth")
     assert report["deleted"] == 4
-    assert report["retentionMessage"].startswith("1 more of this name stay")
+    assert report["retentionMessage"].startswith("1 more snapshots of this name are kept")
     assert _snapshots(store) == {third, fourth, *foreign, bare}
     manifests = {key.removesuffix(".json") for key in store.keys(PREFIX) if key.endswith(".json")}
     assert manifests == {third, fourth, *foreign}

@@ -192,9 +192,11 @@ def _wrong(store: Store, name: str) -> Wrong:
         "user": Wrong(
             store.target(prefix=PREFIX), {"accessKeyId": "nobody"}, "does not know the access key"
         ),
-        "bucket": Wrong(store.target_of_missing(NO_BUCKET, PREFIX), {}, "there is no such bucket"),
+        "bucket": Wrong(
+            store.target_of_missing(NO_BUCKET, PREFIX), {}, "the bucket does not exist"
+        ),
         "authority": Wrong(
-            store.target(prefix=PREFIX), {"caCert": stranger}, "nobody that is trusted signed"
+            store.target(prefix=PREFIX), {"caCert": stranger}, "no trusted ca signed"
         ),
     }
     return table[name]

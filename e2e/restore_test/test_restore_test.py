@@ -134,9 +134,9 @@ def test_each_snapshot_is_restored_and_compared(
     record_property("seconds to a proof", round(watch.seconds, 2))
     assert (result["outcome"], result["reason"]) == ("Passed", "Restored"), describe(good)
     checks = {line.partition(":")[0]: line for line in result["checks"]}
-    assert checks["canary"] == f"canary: secret/{CANARY} is as it was"
-    assert checks["mounts"] == "mounts: sys/mounts is as it was"
-    assert checks["login"].startswith("login: by role openbao-operator-backup")
+    assert checks["canary"] == f"canary: secret/{CANARY} is unchanged"
+    assert checks["mounts"] == "mounts: sys/mounts is unchanged"
+    assert checks["login"].startswith("login: with role openbao-operator-backup")
     assert f"as cluster {good.status['snapshot']['clusterID']}" in checks["unsealed"]
     assert result["digest"] == good.status["snapshot"]["digest"]
 

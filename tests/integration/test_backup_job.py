@@ -138,7 +138,7 @@ async def test_half_of_a_pair_of_keys_is_no_login(job: Place) -> None:
 async def test_a_bucket_is_never_made(job: Place, store: Store) -> None:
     found = await failure(job.with_store(bucket="absent"))
     assert found.failure == "Storage"
-    assert "in bucket absent: there is no such bucket" in str(found)
+    assert "in bucket absent: the bucket does not exist" in str(found)
 
 
 async def test_a_store_that_another_authority_signed_is_not_spoken_to(
@@ -205,7 +205,7 @@ async def test_a_dry_run_tells_and_leaves(job: Place, store: Store) -> None:
     report = await back_up(replace(job.env, retention=rules), job.here)
     assert old in store.keys("")
     assert report.deleted == 0
-    assert report.retention_message == f"dry run: 1 would go: {old}"
+    assert report.retention_message == f"dry run: would remove 1: {old}"
 
 
 class Impatient(SystemClock):
@@ -255,7 +255,7 @@ BAD = {
     # The end of the body is as it should be: only the archive tells.
     "cut in good order": (WHOLE[: len(WHOLE) // 2], False, "it is cut off"),
     "cut in bad order": (WHOLE[: len(WHOLE) // 2], True, "the stream of c-0 broke"),
-    "no snapshot": (b"<html>an error page</html>", False, "it is no gzip stream"),
+    "no snapshot": (b"<html>an error page</html>", False, "it is not a gzip stream"),
     "nothing": (b"", False, "it is cut off"),
 }
 
@@ -283,7 +283,7 @@ async def test_a_snapshot_that_is_too_large_is_never_stored(
             open_store(played.env.store, {}, played.here.policy) as opened,
             session(played.env.server, played.here.clock, played.here.addresses) as at,
         ):
-            with pytest.raises(JobFailure, match="over 8388608 bytes"):
+            with pytest.raises(JobFailure, match="the limit of 8388608 bytes"):
                 await take(opened, at, KEY, limit=8 << 20)
     assert store.keys("") == []
 

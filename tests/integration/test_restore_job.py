@@ -253,7 +253,7 @@ async def test_a_second_job_of_the_same_restore_sends_nothing(target: Target, ma
     run = make()
     await run.restore()
     await target.write("later")
-    with pytest.raises(JobFailure, match="has claimed already"):
+    with pytest.raises(JobFailure, match="already has the claim"):
         await run.restore(run=replace(run.env.run, pod_uid="another"))
     assert await target.note() == "later"
 
@@ -261,8 +261,8 @@ async def test_a_second_job_of_the_same_restore_sends_nothing(target: Target, ma
 @pytest.mark.parametrize(
     ("status", "told"),
     [
-        ({"jobUID": "another"}, "is that of uid another"),
-        ({"stage": "TerminalObserved"}, "is at TerminalObserved"),
+        ({"jobUID": "another"}, "belongs to another Job, uid another"),
+        ({"stage": "TerminalObserved"}, "is in stage TerminalObserved"),
     ],
 )
 async def test_without_its_receipts_nothing_is_sent(
@@ -277,7 +277,7 @@ async def test_without_its_receipts_nothing_is_sent(
 async def test_after_the_deadline_nothing_is_sent(target: Target, make: Make) -> None:
     await target.write("kept")
     run = make()
-    with pytest.raises(JobFailure, match="later than the time"):
+    with pytest.raises(JobFailure, match="the deadline has passed"):
         await run.restore(deadline="2026-01-01T00:00:00Z")
     assert "submissionClaim" not in run.status
     assert await target.note() == "kept"
@@ -332,7 +332,7 @@ async def test_a_snapshot_of_a_newer_server_is_refused(target: Target, make: Mak
 
 async def test_a_cut_snapshot_never_leaves_the_disk(target: Target, make: Make) -> None:
     run = make(content=target.content[: len(target.content) // 2])
-    with pytest.raises(JobFailure, match="not a whole snapshot"):
+    with pytest.raises(JobFailure, match="not a valid snapshot"):
         await run.restore()
     assert "submissionClaim" not in run.status
 

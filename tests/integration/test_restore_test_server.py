@@ -181,8 +181,8 @@ async def test_a_good_snapshot_is_proven_by_what_was_in_it(
         "manifest", "archive", "server", "seal", "unsealed", "raft index", "login", "mounts",
         "canary",
     ]  # fmt: skip
-    assert report.checks[-1] == f"canary: {CANARY} is as it was"
-    assert report.checks[-2] == "mounts: sys/mounts is as it was"
+    assert report.checks[-1] == f"canary: {CANARY} is unchanged"
+    assert report.checks[-2] == "mounts: sys/mounts is unchanged"
 
 
 async def test_other_content_than_there_was_is_found(

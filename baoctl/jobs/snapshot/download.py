@@ -1,4 +1,4 @@
-"""Brings a snapshot from its store to a disk, and inspects it before it is used.
+"""Downloads a snapshot from its store to a disk, and inspects it before it is used.
 
 Uses store.store and snapshot.inspect. Called by baoctl.jobs.restore.
 """
@@ -18,7 +18,7 @@ from contracts.naming.snapshot_keys import manifest_key
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A whole snapshot on the disk."""
+    """A complete snapshot on the disk."""
 
     path: Path
     size: int
@@ -28,14 +28,14 @@ class Staged:
 
 
 async def stage(store: JobStore, key: str, path: Path, limit: int = SNAPSHOT_MAX) -> Staged:
-    """Read a snapshot into a new file. Raises JobFailure: Storage, or Verification if broken."""
+    """Read a snapshot into a new file. Raises JobFailure: Storage, or Verification if damaged."""
     archive = Archive()
 
     def feed(piece: bytes) -> None:
         try:
             archive.feed(piece)
         except NotASnapshot as error:
-            raise JobFailure("Verification", f"{key} is not a whole snapshot: {error}") from None
+            raise JobFailure("Verification", f"{key} is not a valid snapshot: {error}") from None
 
     fetched = await store.fetch(key, path, limit, feed)
     if fetched is None:
@@ -43,12 +43,12 @@ async def stage(store: JobStore, key: str, path: Path, limit: int = SNAPSHOT_MAX
     try:
         meta = archive.finish()
     except NotASnapshot as error:
-        raise JobFailure("Verification", f"{key} is not a whole snapshot: {error}") from None
+        raise JobFailure("Verification", f"{key} is not a valid snapshot: {error}") from None
     return Staged(path, fetched.size, fetched.digest, meta)
 
 
 async def manifest_of(store: JobStore, key: str) -> Manifest | None:
-    """Read the manifest of a snapshot; None when there is none. Raises JobFailure."""
+    """Read the manifest of a snapshot; None if it does not exist. Raises JobFailure."""
     name = manifest_key(key)
     content = await store.read(name, MANIFEST_MAX)
     if content is None:
@@ -56,7 +56,7 @@ async def manifest_of(store: JobStore, key: str) -> Manifest | None:
     try:
         manifest = read_manifest(content)
     except ManifestError as error:
-        raise JobFailure("Verification", f"{name} is no manifest: {error}") from None
+        raise JobFailure("Verification", f"{name} is not a manifest: {error}") from None
     if manifest.key != key:
-        raise JobFailure("Verification", f"{name} speaks of another snapshot: {manifest.key}")
+        raise JobFailure("Verification", f"{name} is for another snapshot: {manifest.key}")
     return manifest

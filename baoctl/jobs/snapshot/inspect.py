@@ -1,13 +1,13 @@
-"""Inspects the stream of a snapshot: is it whole, and what does it hold.
+"""Inspects the stream of a snapshot: checks that it is complete, and reads its metadata.
 
 Uses the standard library. Called by snapshot.upload, snapshot.download and restore_test. A
 snapshot of OpenBao 2.4.0 is a gzip stream of a tar archive of meta.json, state.bin, SHA256SUMS and
-SHA256SUMS.sealed, in this order. A stream that the server broke off ends without an error of
-HTTP, so the archive itself has to show that it is whole: gzip ends with its check sum,
-state.bin has the size that meta.json names, and the sealed sums are there.
+SHA256SUMS.sealed, in this order. If the server aborts the stream, there is no HTTP error, so the
+archive itself has to show that it is complete: gzip ends with its checksum, state.bin has the size
+that meta.json names, and the sealed sums exist.
 
-The sums themselves are not compared here: they are over what the gzip check sum is over too, and
-the server compares them when it restores.
+The sums are not compared here: the gzip checksum covers the same bytes, and the server compares
+them when it restores.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ SUMS: Final = "SHA256SUMS"
 SEALED: Final = "SHA256SUMS.sealed"
 _NAMES: Final = (META, STATE, SUMS, SEALED)
 SMALL_MAX: Final = 8 * 1024
-"""What the server itself takes for metadata and sums (raft snapshot archive, OpenBao 2.4.0)."""
+"""Limit of the server for metadata and sums (raft snapshot archive, OpenBao 2.4.0)."""
 _BLOCK: Final = 512
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _OUTPUT: Final = 1 << 20
 
 
 class NotASnapshot(ValueError):  # noqa: N818  named after what was found
-    """The bytes are not a whole snapshot; the message says where it stops being one."""
+    """The bytes are not a complete snapshot; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """What a snapshot says of itself."""
+    """The metadata of a snapshot."""
 
     index: int
     term: int
@@ -47,7 +47,7 @@ class Meta:
 class Archive:
     """Reads a snapshot piece by piece in constant memory.
 
-    `feed` and `finish` raise NotASnapshot; after `finish` the snapshot is whole.
+    `feed` and `finish` raise NotASnapshot; after `finish` the snapshot is complete.
     """
 
     def __init__(self) -> None:
@@ -66,18 +66,18 @@ class Archive:
         """Read the next bytes of the stream."""
         while piece:
             if self._gzip.eof:
-                raise NotASnapshot("there are bytes behind the end of the archive")
+                raise NotASnapshot("there are bytes after the end of the archive")
             try:
                 plain = self._gzip.decompress(piece, _OUTPUT)
             except zlib.error as error:
-                raise NotASnapshot(f"it is no gzip stream, or is damaged: {error}") from None
+                raise NotASnapshot(f"it is not a gzip stream, or is damaged: {error}") from None
             self._read(memoryview(plain))
             piece = self._gzip.unconsumed_tail or self._gzip.unused_data
 
     def finish(self) -> Meta:
-        """Return what the snapshot says of itself, now that the stream has ended."""
+        """Return the metadata of the snapshot after the end of the stream."""
         while not self._gzip.eof:
-            # What the bound on output held back.
+            # Input that the limit of output left.
             plain = self._gzip.decompress(self._gzip.unconsumed_tail, _OUTPUT)
             if not plain:
                 raise NotASnapshot("it is cut off: the stream ended before the archive did")
@@ -115,7 +115,7 @@ class Archive:
         try:
             member = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
         except (tarfile.HeaderError, UnicodeDecodeError) as error:
-            raise NotASnapshot(f"it is no tar archive: {type(error).__name__}") from None
+            raise NotASnapshot(f"it is not a tar archive: {type(error).__name__}") from None
         expected = _NAMES[len(self._names)] if len(self._names) < len(_NAMES) else "its end"
         if member.name != expected:
             raise NotASnapshot(f"it has {member.name[:80]!r} where {expected} was expected")
@@ -133,7 +133,7 @@ class Archive:
         assert self._meta is not None
         if size != self._meta.state_size:
             raise NotASnapshot(
-                f"its state has {size} bytes where meta.json says {self._meta.state_size}"
+                f"its state has {size} bytes, and meta.json has {self._meta.state_size}"
             )
 
     def _content(self, data: memoryview) -> memoryview:
@@ -151,4 +151,4 @@ def _meta(content: bytes) -> Meta:
         fields: Any = json.loads(content)
         return Meta(int(fields["Index"]), int(fields["Term"]), int(fields["Size"]))
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        raise NotASnapshot("its meta.json does not name Index, Term and Size") from None
+        raise NotASnapshot("its meta.json does not have Index, Term and Size") from None

@@ -1,8 +1,8 @@
-"""Streams a snapshot from the leader into the store: inspected, hashed and bounded on the way.
+"""Streams a snapshot from the leader into the store, and inspects, hashes and limits the stream.
 
-Uses leader_client, store.store and snapshot.inspect. Called by baoctl.jobs.backup. Nothing is kept
-on a disk, and in memory only the parts in flight. There is no object before the last byte was
-checked.
+Uses leader_client, store.store and snapshot.inspect. Called by baoctl.jobs.backup. Nothing is
+written to a disk; only the parts in flight are in memory. The object does not exist before the last
+byte was checked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from contracts.api.cluster.status_errors import SNAPSHOT_MAX
 from managers.bao.client import BaoError, Denied
 
 PIECE: Final = 1 << 20
-"""Bytes that are inspected together: enough that switching threads costs nothing."""
+"""Bytes that are inspected together: large enough that the cost of switching threads is small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class Taken:
 
 
 async def take(store: JobStore, at: LeaderSession, key: str, limit: int = SNAPSHOT_MAX) -> Taken:
-    """Stream a snapshot into the store. Raises JobFailure; then nothing was stored."""
+    """Stream a snapshot into the store. Raises JobFailure if nothing was stored."""
     measure = _Measure(limit)
     try:
         async with at.bao.snapshot(at.leader.address, at.token) as pieces:
-            await store.upload(key, measure.looked_at(pieces))
+            await store.upload(key, measure.inspected(pieces))
     except Denied as error:
         raise JobFailure(
             "Authentication", f"the role of the job may not take a snapshot: {error}"
@@ -46,12 +46,12 @@ async def take(store: JobStore, at: LeaderSession, key: str, limit: int = SNAPSH
     except BaoError as error:
         raise JobFailure("Snapshot", f"the stream of {at.leader.pod} broke: {error}") from None
     except NotASnapshot as error:
-        raise JobFailure("Snapshot", f"what {at.leader.pod} sent is no snapshot: {error}") from None
+        raise JobFailure("Snapshot", f"{at.leader.pod} did not send a snapshot: {error}") from None
     return measure.taken()
 
 
 class _Measure:
-    """Hashes and reads a stream while it passes, each in a thread of its own."""
+    """Hashes and inspects a stream in two threads."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -60,25 +60,25 @@ class _Measure:
         self._archive = Archive()
         self._meta: Meta | None = None
 
-    async def looked_at(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """The same bytes; raises NotASnapshot instead of ending when they are not a whole one."""
-        looks: tuple[asyncio.Future[None], ...] = ()
+    async def inspected(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Yield the same bytes. Raises NotASnapshot if they are not a complete snapshot."""
+        pending: tuple[asyncio.Future[None], ...] = ()
         loop = asyncio.get_running_loop()
         async for piece in _gathered(pieces):
-            await asyncio.gather(*looks)
+            await asyncio.gather(*pending)
             self._size += len(piece)
             if self._size > self._limit:
-                raise NotASnapshot(f"it is over {self._limit} bytes, the most that is stored")
-            looks = (
+                raise NotASnapshot(f"it exceeds the limit of {self._limit} bytes")
+            pending = (
                 loop.run_in_executor(None, self._digest.update, piece),
                 loop.run_in_executor(None, self._archive.feed, piece),
             )
             yield piece
-        await asyncio.gather(*looks)
+        await asyncio.gather(*pending)
         self._meta = self._archive.finish()
 
     def taken(self) -> Taken:
-        """What passed."""
+        """Return the size, digest and metadata of the stream."""
         assert self._meta is not None
         return Taken(self._size, f"sha256:{self._digest.hexdigest()}", self._meta)
 

@@ -1,9 +1,8 @@
-"""Which addresses a store may have: decided on what a name resolves to, at each connection.
+"""Which addresses a store may have. Each connection is checked after its name is resolved.
 
-Uses contracts.cloud_metadata; pure. Called by store.egress_proxy. A user who writes the endpoint of
-a store makes a pod of ours connect to it, so the pod itself, its link, the places where clouds keep
-the credentials of machines, and the control plane of Kubernetes are refused, however they are
-spelled.
+Uses contracts.cloud_metadata; pure. Called by store.egress_proxy. Users write the endpoint of a
+store, and a pod of the operator connects to it. So loopback, link-local addresses, the metadata
+services of clouds and the control plane of Kubernetes are refused, in every notation.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ CONTROL_PLANE_PORTS: Final[Mapping[int, str]] = {
     10257: "kube-controller-manager",
     10259: "kube-scheduler",
 }
-"""Ports that Kubernetes has for itself (Ports and Protocols in its documentation)."""
+"""Ports of Kubernetes components (Ports and Protocols in its documentation)."""
 
 _THIS_NETWORK = ipaddress.ip_network("0.0.0.0/8")
 _NAT64 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48"))
@@ -36,17 +35,17 @@ _COMPATIBLE = ipaddress.ip_network("::/96")
 
 @dataclass(frozen=True, slots=True)
 class EgressPolicy:
-    """What is refused beyond the addresses that no store has anywhere."""
+    """What is refused besides the reserved addresses."""
 
     api_server: frozenset[Address] = frozenset()
     """Addresses at which no port is allowed: the Service of the API server."""
     api_server_ports: frozenset[tuple[Address, int]] = frozenset()
-    """Where the API server itself listens; another port of that machine may be a store."""
+    """Where the API server itself listens; other ports of that machine may be a store."""
     permitted: tuple[Network, ...] = field(default=())
-    """Networks that are allowed in spite of all; for a process that is no pod."""
+    """Networks that are always allowed; for a process that is not in a pod."""
 
     def refusal(self, address: Address, port: int) -> str:
-        """Why a store may not be there, in words that follow "is"; "" when it may."""
+        """Return why a store may not have an address, as words after "is"; "" if it may."""
         plain = unwrapped(address)
         if any(plain in network for network in self.permitted if network.version == plain.version):
             return ""
@@ -56,14 +55,14 @@ class EgressPolicy:
         if plain in self.api_server or (plain, port) in self.api_server_ports:
             return "the API server"
         if port in CONTROL_PLANE_PORTS:
-            return f"at port {port}, which is that of {CONTROL_PLANE_PORTS[port]}"
+            return f"at port {port}, the port of {CONTROL_PLANE_PORTS[port]}"
         return ""
 
 
 def policy_of(environ: Mapping[str, str], forbidden: tuple[str, ...]) -> EgressPolicy:
-    """Return the policy of a pod: its API server by environment, and ADDRESS:PORT of its variables.
+    """Return the policy of a pod: the API server of its environment, and the forbidden endpoints.
 
-    Raises ValueError for an address that is none.
+    Each of `forbidden` is ADDRESS:PORT. Raises ValueError for an invalid one.
     """
     hosts = environ.get("KUBERNETES_SERVICE_HOST", "")
     service = {ipaddress.ip_address(hosts)} if hosts and is_address(hosts) else set()
@@ -71,7 +70,7 @@ def policy_of(environ: Mapping[str, str], forbidden: tuple[str, ...]) -> EgressP
 
 
 def unwrapped(address: Address) -> Address:
-    """The IPv4 address that an IPv6 address carries, where it carries one; else itself."""
+    """Return the IPv4 address that is embedded in an IPv6 address, or the address itself."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
     for embedded in (address.ipv4_mapped, address.sixtofour):
@@ -81,7 +80,7 @@ def unwrapped(address: Address) -> Address:
         return address.teredo[1]
     carries = any(address in network for network in _NAT64) or address in _COMPATIBLE
     number = int(address) & 0xFFFFFFFF
-    # :: and ::1 are addresses of their own.
+    # :: and ::1 embed no IPv4 address.
     return ipaddress.IPv4Address(number) if carries and number > 1 else address
 
 

@@ -1,13 +1,13 @@
 """The egress proxy of a job: it checks every connection to a store.
 
 Uses the standard library and store.egress_policy. Started by store.store. The obstore library
-resolves names and follows redirects on its own, so a check beforehand proves nothing: a name may
-resolve to something else a moment later. Everything that it sends goes through this proxy instead,
-which knows the few hosts of the store, resolves a name itself, refuses it when any of its addresses
-is one that no store has, and connects to the address that it checked.
+resolves names and follows redirects itself, so a check before the call is not enough: a name may
+resolve to another address a moment later. All requests of the library use this proxy. It knows the
+hosts of the store, resolves a name, refuses it if the policy refuses any of its addresses, and
+connects to the checked address.
 
-https is a tunnel (CONNECT): its bytes are copied and not read. http is forwarded, one request per
-connection.
+https is tunneled (CONNECT): the proxy copies its bytes and does not read them. http is forwarded,
+one request per connection.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from baoctl.jobs.store.egress_policy import EgressPolicy
 Resolve = Callable[[str, int], "list[tuple[Any, ...]]"]
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 120.0
-"""A connection on which nothing moves in either direction for so long is given up."""
+"""A connection is closed after so many seconds without data in either direction."""
 _HEAD_MAX = 64 * 1024
 _BUFFER = 256 * 1024
 _END = b"\r\n\r\n"
@@ -38,50 +38,50 @@ _HOP_BY_HOP = re.compile(rb"(?im)^(?:proxy-)?connection:[^\n]*\n")
 
 @dataclass(frozen=True, slots=True)
 class EgressEndpoint:
-    """Where a store and the issuers of its credentials are: lower-case hosts, and their ports."""
+    """An endpoint of a store, or of an issuer of its credentials: lower-case host, and port."""
 
     host: str
     """A name, an address without brackets, or a suffix that begins with a dot."""
     port: int
 
     def matches(self, host: str, port: int) -> bool:
-        """Whether a connection to a host is meant by it."""
+        """Whether a host and port are this endpoint."""
         if port != self.port:
             return False
         if self.host.startswith("."):
             return host.endswith(self.host)
-        return spelled(host) == spelled(self.host)
+        return normalized(host) == normalized(self.host)
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What may be dialled."""
+    """Which endpoints may be dialed."""
 
     policy: EgressPolicy
     endpoints: tuple[EgressEndpoint, ...]
     identity: tuple[EgressEndpoint, ...] = ()
-    """Where the identity of the pod itself is asked for: allowed at addresses that no store has."""
+    """The services that issue the identity of the pod; they may have reserved addresses."""
     resolve: Resolve = field(
         default=lambda host, port: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     )
 
     def addresses(self, host: str, port: int) -> list[tuple[Any, ...]]:
-        """Resolve a host that may be dialled. Raises Refused, OSError."""
-        vouched = any(endpoint.matches(host, port) for endpoint in self.identity)
-        if not vouched and not any(endpoint.matches(host, port) for endpoint in self.endpoints):
+        """Resolve a host that may be dialed. Raises EgressRefused, OSError."""
+        is_identity = any(endpoint.matches(host, port) for endpoint in self.identity)
+        if not is_identity and not any(endpoint.matches(host, port) for endpoint in self.endpoints):
             raise EgressRefused(f"{host}:{port} is not the store")
         infos = self.resolve(host, port)
         for *_, sockaddr in infos:
             address = ipaddress.ip_address(str(sockaddr[0]).partition("%")[0])
-            reason = "" if vouched else self.policy.refusal(address, port)
+            reason = "" if is_identity else self.policy.refusal(address, port)
             if reason:
                 named = "" if str(address) == host else f" resolves to {address}, which"
                 raise EgressRefused(f"{host}:{port}{named} is {reason}")
         return infos
 
 
-def spelled(host: str) -> str:
-    """A host in the one spelling that it is compared in."""
+def normalized(host: str) -> str:
+    """Return a host in its canonical notation."""
     try:
         return str(ipaddress.ip_address(host))
     except ValueError:
@@ -89,14 +89,14 @@ def spelled(host: str) -> str:
 
 
 class EgressRefused(Exception):  # noqa: N818  named after what happened
-    """A connection that was refused; the message names the target and the reason."""
+    """The proxy refused a connection; the message names the target and the reason."""
 
 
 class EgressProxy:
-    """The proxy: listens on loopback between entering and leaving the context.
+    """The proxy: listens on loopback while its context is open.
 
-    The caller of the library sees only that something went wrong. `refusal` is what was refused
-    last, and `trouble` the last host that could not be reached, each "" for nothing.
+    The errors of the library do not contain the cause. `refusal` is the last refused connection,
+    and `trouble` the last host that could not be reached; each is "" if there was none.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -120,7 +120,7 @@ class EgressProxy:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # The thread waits in accept, which closing alone does not end.
+        # Closing the socket alone does not end a blocked accept.
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -156,7 +156,7 @@ class EgressProxy:
                         client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
                     _Relay(client, server).run()
             except (OSError, ValueError):
-                # Either side went away, or spoke no HTTP: the library sees its connection end.
+                # A side closed the connection, or did not send HTTP: the library sees it closed.
                 return
 
     def _connect(self, host: str, port: int) -> socket.socket:
@@ -177,7 +177,7 @@ class EgressProxy:
 
 
 def _head(client: socket.socket) -> tuple[bytes, bytes]:
-    """The head of the first request, and what was read of its body."""
+    """Read the head of the first request; return it and the part of the body that was read."""
     read = bytearray()
     while _END not in read:
         piece = client.recv(4096)
@@ -189,7 +189,7 @@ def _head(client: socket.socket) -> tuple[bytes, bytes]:
 
 
 def _target(head: bytes) -> tuple[str, int, bytes]:
-    """Host, port, and the head to forward; the last is empty for a tunnel. Raises ValueError."""
+    """Return host, port, and the head to forward, empty for a tunnel. Raises ValueError."""
     request = _REQUEST.match(head)
     if request is None:
         raise ValueError("not a request to a proxy")
@@ -201,7 +201,7 @@ def _target(head: bytes) -> tuple[str, int, bytes]:
     if parts.scheme != "http":
         raise ValueError("not a request to a proxy")
     path = target.removeprefix("http://").removeprefix(parts.netloc) or "/"
-    # One request per connection: the answer then ends the connection, and nothing has to be parsed.
+    # One request per connection: the response ends with it, so nothing has to be parsed.
     headers = _HOP_BY_HOP.sub(b"", head[request.end() :])
     line = f"{method} {path} HTTP/1.1\r\nconnection: close\r\n".encode("ascii")
     return _host(parts.hostname), parts.port or 80, line + headers
@@ -214,7 +214,7 @@ def _host(name: str | None) -> str:
 
 
 class _Relay:
-    """Copies between two sockets until both have ended, or nothing moves any more."""
+    """Copies between two sockets until both have ended, or no data moves."""
 
     def __init__(self, client: socket.socket, server: socket.socket) -> None:
         self._client = client
@@ -236,7 +236,7 @@ class _Relay:
                 target.sendall(view[:count])
                 self._moved += count
         except OSError:
-            # Half of the connection broke or fell silent: the other half has nothing to wait for.
+            # One direction failed or timed out: end the other one too.
             _end(source, socket.SHUT_RDWR)
             _end(target, socket.SHUT_RDWR)
             return
@@ -248,11 +248,11 @@ class _Relay:
             try:
                 return source.recv_into(buffer)
             except TimeoutError:
-                # This side waits as long as the other one still moves: an upload has no answer yet.
+                # Continue while the other direction moves: an upload has no response yet.
                 if self._moved == before:
                     raise
 
 
-def _end(one: socket.socket, how: int) -> None:
+def _end(connection: socket.socket, how: int) -> None:
     with contextlib.suppress(OSError):
-        one.shutdown(how)
+        connection.shutdown(how)

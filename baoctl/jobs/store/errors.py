@@ -1,8 +1,8 @@
 """Messages for errors of a store.
 
-Uses only the error classes of obstore. Called by store.store. The texts of the library hold whole
-URLs and response bodies; a message holds a known cause, or the first line without them.
-Seen with obstore 0.12.1, minio, moto and azurite.
+Uses only the error classes of obstore. Called by store.store. The texts of the library contain
+whole URLs and response bodies; a message contains a known cause, or the first line without them.
+Tested with obstore 0.12.1, minio, moto and azurite.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from baoctl.jobs.failures import JobFailure
 _CODE = re.compile(r"<Code>([A-Za-z0-9]{1,64})</Code>")
 _STATUS = re.compile(r"(?:status(?: code)?|error response)[: (\"]+([1-5][0-9]{2})\b")
 _CERTIFICATE = re.compile(r"InvalidCertificate\(\s*(?:Other\(\s*OtherError\(\s*)?([A-Za-z]{1,40})")
-# The answer of OAuth (RFC 6749, 5.2).
+# The error response of OAuth (RFC 6749, 5.2).
 _GRANT = re.compile(r'"error"\s*:\s*"([a-z_]{1,64})"')
 _URI = re.compile(r"https?://[^\s,]+")
 _IDENTITY: Final = (
@@ -27,7 +27,7 @@ _IDENTITY: Final = (
     "/v1/credentials",
     "http://169.254.",
 )
-"""What the text of an error has that came while the identity of the pod was asked for."""
+"""Texts of errors that occur when the library requests the identity of the pod."""
 _REFUSALS: Final = re.compile(
     r"\b(?:400 Bad Request|401 Unauthorized|403 Forbidden|404 Not Found)\b"
 )
@@ -36,50 +36,53 @@ _CAUSES: Final = (
     ("SignatureDoesNotMatch", "the secret key is wrong: the signature does not match"),
     ("ExpiredToken", "the credentials have expired"),
     ("AuthenticationFailed", "the store refuses the credentials"),
-    ("NoSuchBucket", "there is no such bucket; make it, the operator never does"),
-    ("InvalidBucketName", "the store takes no bucket of that name"),
-    ("ContainerNotFound", "there is no such container; make it, the operator never does"),
-    ("RequestTimeTooSkewed", "the clock of this machine and that of the store differ too much"),
+    ("NoSuchBucket", "the bucket does not exist; create it, the operator does not create buckets"),
+    ("InvalidBucketName", "the store refuses the name of the bucket"),
+    (
+        "ContainerNotFound",
+        "the container does not exist; create it, the operator does not create containers",
+    ),
+    ("RequestTimeTooSkewed", "the clocks of this machine and of the store differ too much"),
     ("XMinioStorageFull", "the store is full"),
-    ("EntityTooLarge", "the store takes no object of that size"),
+    ("EntityTooLarge", "the store refuses objects of this size"),
     ("No space left on device", "the volume is full"),
-    ("QuotaExceeded", "the quota of the store is used up"),
-    ("Disk quota exceeded", "the quota of the volume is used up"),
-    ("Read-only file system", "the volume cannot be written"),
-    ("Permission denied (os error 13)", "the volume may not be written by the user of the job"),
+    ("QuotaExceeded", "the quota of the store is exceeded"),
+    ("Disk quota exceeded", "the quota of the volume is exceeded"),
+    ("Read-only file system", "the volume is read-only"),
+    ("Permission denied (os error 13)", "the user of the job may not write to the volume"),
     (
         "CaUsedAsEndEntity",
-        "the certificate of the store is its own authority; it needs one that an authority signed",
+        "the store uses a CA certificate as its server certificate; it needs one that a CA signed",
     ),
-    ("UnknownIssuer", "nobody that is trusted signed the certificate of the store; set caCert"),
-    ("NotValidForName", "the certificate of the store is for another name than its endpoint"),
+    ("UnknownIssuer", "no trusted CA signed the certificate of the store; set caCert"),
+    ("NotValidForName", "the certificate of the store is not valid for the name of its endpoint"),
     ("Expired", "the certificate of the store has expired"),
     ("InvalidCertificate", "the certificate of the store is not valid"),
-    ("dns error", "the name of the store is not known"),
-    ("Connection refused", "nobody listens at the endpoint of the store"),
+    ("dns error", "the name of the store does not resolve"),
+    ("Connection refused", "no server listens at the endpoint of the store"),
     ("unsuccessful tunnel", "the store cannot be reached"),
     ("502 Bad Gateway", "the store cannot be reached"),
     ("operation timed out", "the store did not answer in time"),
     ("connection closed before", "the store closed the connection"),
-    ("SlowDown", "the store asks for fewer requests"),
+    ("SlowDown", "the store limits the rate of requests"),
 )
 
 
 def is_missing_bucket(error: FileNotFoundError) -> bool:
-    """Whether it is not the object that is missing, but what it would be in."""
+    """Whether the bucket or container is missing, not the object."""
     return any(code in str(error) for code in ("NoSuchBucket", "ContainerNotFound"))
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """Whether there was no connection at all; then the proxy knows why."""
+    """Whether there was no connection; then the proxy knows why."""
     return "kind: Connect" in str(error) or "502 Bad Gateway" in str(error)
 
 
 def store_failure(what: str, error: BaseException) -> JobFailure:
-    """Return the failure that represents an exception of the library; `what` names the object."""
+    """Return the failure for an exception of the library; `what` names the object."""
     text = str(error)
     if any(needle in text for needle in _IDENTITY) and _REFUSALS.search(text):
-        cause = "the cloud refuses the identity or login that the job shows for a token"
+        cause = "the cloud refuses to issue a token for the identity or login of the job"
         return JobFailure("Storage", f"{what}: {cause}{_summary(text)}")
     for needle, cause in _CAUSES:
         if needle in text:
@@ -91,7 +94,10 @@ def store_failure(what: str, error: BaseException) -> JobFailure:
 
 
 def _summary(text: str) -> str:
-    parts = [f"certificate: {one[1]}" for one in (_CERTIFICATE.search(text),) if one]
-    parts += [f"code {one[1]}" for one in (_CODE.search(text) or _GRANT.search(text),) if one]
-    parts += [f"status {one[1]}" for one in (_STATUS.search(text),) if one]
+    matches = (
+        ("certificate:", _CERTIFICATE.search(text)),
+        ("code", _CODE.search(text) or _GRANT.search(text)),
+        ("status", _STATUS.search(text)),
+    )
+    parts = [f"{label} {match[1]}" for label, match in matches if match]
     return f" ({', '.join(parts)})" if parts else ""

@@ -1,17 +1,16 @@
-"""Syncs files of a volume that is used as a store to the disk before success is reported.
+"""Syncs the files of a store on a volume to the disk before the job reports success.
 
-Uses the standard library. Called by store.store. A file that is lost in a crash of the node is not
-a snapshot.
+Uses the standard library. Called by store.store. Without it, a crash of the node may lose the file.
 """
 
 import os
 from pathlib import Path
 
 
-def settle(path: Path) -> None:
-    """Wait until a file and its name are on the disk. Raises OSError."""
-    for one in (path, path.parent):
-        descriptor = os.open(one, os.O_RDONLY)
+def sync_file(path: Path) -> None:
+    """Sync a file and its directory to the disk. Raises OSError."""
+    for name in (path, path.parent):
+        descriptor = os.open(name, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:

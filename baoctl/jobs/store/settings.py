@@ -1,9 +1,9 @@
-"""Translates the variables of a job about its store into options of obstore.
+"""Translates the variables of the store of a job into options of obstore.
 
 Uses contracts.jobs.env, store.egress_proxy and store.google_credentials; reads no file: credentials
-come in as a mapping. Called by store.store. One function per provider, in a table. Options are
-those of obstore 0.12.1. A Secret without a login never leads to the identity of the pod: who may
-leave the Secret out is decided by an admission policy.
+are passed as a mapping. Called by store.store. One function per provider, in a table. The options
+are those of obstore 0.12.1. A Secret without a login never falls back to the identity of the pod:
+an admission policy decides who may omit the Secret.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from baoctl.jobs.store.egress_proxy import EgressEndpoint
 from contracts.jobs.env import StoreEnv
 
 Secret = Mapping[str, str]
-"""The mounted Secret of the credentials: file name to content; empty when there is none."""
+"""The mounted Secret of the credentials: file name to content; empty without a Secret."""
 DEFAULT_REGION: Final = "us-east-1"
 _REFERENCE = "spec.backup.target.credentialsSecretRef"
 _IMDS = EgressEndpoint("169.254.169.254", 80)
@@ -51,11 +51,11 @@ _AZURE_VARIABLES: Mapping[str, str] = {
     "AZURE_FEDERATED_TOKEN_FILE": "federated_token_file",
     "AZURE_AUTHORITY_HOST": "authority_host",
 }
-"""What the webhook of workload identity puts into a pod, and the matching options."""
+"""Variables that the workload identity webhook adds to a pod, and the matching options."""
 _AZURE_TOKEN: Final = frozenset(
     {"AZURE_CLIENT_ID", "AZURE_TENANT_ID", "AZURE_FEDERATED_TOKEN_FILE"}
 )
-"""With all of them the token of the pod is taken to a public token service."""
+"""If all of them are set, the library exchanges the token of the pod at a public token service."""
 _AWS_VARIABLES: Mapping[str, str] = {
     "AWS_CONTAINER_CREDENTIALS_FULL_URI": "container_credentials_full_uri",
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "container_credentials_relative_uri",
@@ -65,19 +65,19 @@ _AWS_VARIABLES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """How a store is opened."""
+    """The settings of a store for obstore and the egress proxy."""
 
     options: Mapping[str, Any] = field(repr=False)
-    """Of the constructor; credentials are among them."""
+    """Arguments of the constructor, with credentials."""
     endpoints: tuple[EgressEndpoint, ...] = ()
     identity: tuple[EgressEndpoint, ...] = ()
-    """Where the identity of the pod is asked for; empty when credentials are given."""
+    """Services that issue the identity of the pod; empty if there are credentials."""
     http: bool = False
     """Whether the endpoint is plain http."""
 
 
 def settings(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSettings:
-    """Decide how to open a store. Raises JobFailure(Config) that names the field."""
+    """Return the settings of a store. Raises JobFailure(Config) that names the field."""
     return _PROVIDERS[env.provider](env, secret, environ)
 
 
@@ -91,7 +91,7 @@ def _s3(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSetti
         "endpoint": address,
         "region": region,
         "virtual_hosted_style_request": virtual,
-        # Below TLS each part would be hashed again, which costs as much as sending it.
+        # TLS protects the parts; hashing each again would cost as much as sending it.
         "unsigned_payload": endpoint.scheme == "https" and not env.insecure_skip_verify,
     }
     endpoints = (_egress_endpoint(endpoint, f"{env.bucket}." if virtual else ""),)
@@ -110,7 +110,7 @@ def _s3(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSetti
             "web_identity_token_file": env.web_identity_path,
         }
         sts, sts_endpoint = _sts(endpoint, region)
-        # Its type hints call it sts_endpoint, which it does not know.
+        # The type hints of obstore name it sts_endpoint, which obstore does not accept.
         options["endpoint_url_sts"] = sts
         return StoreSettings(options, (*endpoints, sts_endpoint), http=endpoint.scheme == "http")
     _no_secret(env, secret, "accessKeyId and secretAccessKey")
@@ -120,7 +120,7 @@ def _s3(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSetti
 
 def _virtual_hosted(env: StoreEnv, endpoint: SplitResult) -> bool:
     host = endpoint.hostname or ""
-    # A certificate for *.host covers one label, and an address has no names below it.
+    # A certificate for *.host covers one label, and an IP address has no subdomains.
     return not (env.use_path_style or is_address(host) or "." in env.bucket)
 
 
@@ -129,7 +129,7 @@ def _sts(endpoint: SplitResult, region: str) -> tuple[str, EgressEndpoint]:
     if host.endswith((".amazonaws.com", ".amazonaws.com.cn")):
         domain = "amazonaws.com.cn" if host.endswith(".cn") else "amazonaws.com"
         return f"https://sts.{region}.{domain}", EgressEndpoint(f"sts.{region}.{domain}", 443)
-    # Other stores answer AssumeRoleWithWebIdentity where they answer everything else.
+    # Other stores serve AssumeRoleWithWebIdentity at the endpoint of the store.
     return _address(endpoint), _egress_endpoint(endpoint)
 
 
@@ -146,7 +146,7 @@ def _gcs(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSett
         more, tokens = _google_login(env, key)
         return StoreSettings(options | more, (*endpoints, *tokens), http=http)
     if http:
-        # Only emulators speak http, and they have no identities.
+        # Only emulators use http, and they have no identities.
         return StoreSettings(options | {"skip_signature": True}, endpoints, http=True)
     _no_secret(env, secret, google_credentials.FILE)
     if environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
@@ -155,9 +155,9 @@ def _gcs(env: StoreEnv, secret: Secret, environ: Mapping[str, str]) -> StoreSett
 
 
 def _google_login(env: StoreEnv, text: str) -> tuple[dict[str, Any], tuple[EgressEndpoint, ...]]:
-    """Return the options for a file of credentials, and where its tokens come from."""
+    """Return the options for a credentials file, and the endpoints that issue its tokens."""
     if google_credentials.credential_type(text, _REFERENCE) == google_credentials.ACCOUNT:
-        # The library signs its own tokens with the key.
+        # The library signs tokens with the key.
         return {"service_account_key": text}, ()
     file = f"{env.credentials_path}/{google_credentials.FILE}"
     return {"application_credentials": file}, (google_credentials.TOKEN_SERVICE,)
@@ -206,12 +206,12 @@ def _azure_endpoint(env: StoreEnv, stated: Mapping[str, str], account: str) -> S
     path = endpoint.path.rstrip("/")
     if host.startswith(f"{account}.") or path.endswith(f"/{account}"):
         return endpoint
-    # Where the host does not name the account, the path does.
+    # If the host does not name the account, the path must.
     return endpoint._replace(path=f"{path}/{account}")
 
 
 def _connection(text: str) -> Mapping[str, str]:
-    """`Name=value;...`; values may have equals signs in them."""
+    """Parse `Name=value;...`; values may contain equals signs."""
     pairs = (part.partition("=") for part in text.strip().split(";") if part)
     return {name.strip(): value for name, _, value in pairs}
 
@@ -239,11 +239,11 @@ def _pair(secret: Secret, first: str, other: str) -> bool:
 
 
 def _no_secret(env: StoreEnv, secret: Secret, keys: str) -> None:
-    """Refuse a Secret that has no login: the identity of the pod is not what was asked for."""
+    """Refuse a Secret without a login: it must not select the identity of the pod."""
     if secret or env.credentials_path:
         raise JobFailure(
             "Config",
-            f"{_REFERENCE}: the Secret has no {keys}; add what is missing, or remove "
+            f"{_REFERENCE}: the Secret has no {keys}; add them, or remove "
             "credentialsSecretRef to use the identity of the pod",
         )
 
@@ -261,7 +261,7 @@ def _endpoint(env: StoreEnv) -> SplitResult:
 def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
-        # Reading the port checks it.
+        # Reading the port validates it.
         wrong = parts.port == 0 or not parts.hostname
     except ValueError:
         parts, wrong = urlsplit(""), True

@@ -1,8 +1,8 @@
 """The store of a job: put, get, list and delete objects, with bounded memory and plain errors.
 
-Uses obstore, store.egress_proxy and store.settings. Called by the jobs, snapshot and retention. The
-synchronous half of obstore runs in threads: its asynchronous half leaves a pending upload when its
-task is cancelled, and now and then aborts the process when the interpreter ends.
+Uses obstore, store.egress_proxy and store.settings. Called by the jobs, snapshot and retention.
+The synchronous functions of obstore run in threads: its asynchronous functions leave a pending
+upload when a task is cancelled, and sometimes abort the process when the interpreter exits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.store.egress_policy import EgressPolicy
 from baoctl.jobs.store.egress_proxy import EgressProxy, Rules
 from baoctl.jobs.store.errors import is_missing_bucket, is_unreachable, store_failure
-from baoctl.jobs.store.fsync import settle
+from baoctl.jobs.store.fsync import sync_file
 from baoctl.jobs.store.settings import StoreSettings, settings
 from contracts.jobs.env import StoreEnv
 
@@ -37,10 +37,10 @@ PARTS_MAX: Final = 10_000
 """Parts of an upload, at most (S3); PART_MIN of them hold 48 GiB."""
 PIECES_AHEAD: Final = 8
 CLEAN_UP_SECONDS: Final = 15.0
-"""How long a job that was stopped waits for its upload to be forgotten; pods get 30 s."""
+"""How long a stopped job waits until its upload is aborted; pods get 30 s."""
 _STREAM: Final = 1 << 20
 _END: Final = b""
-# Some of what it raises has no class of its own; the last is what _Handover raises through it.
+# Not all exceptions of obstore are a BaseError; RuntimeError is from _Handover.
 _ERRORS = (BaseError, OSError, ValueError, TypeError, NotImplementedError, RuntimeError)
 _CONSTRUCTORS: Mapping[str, Callable[..., ObjectStore]] = {
     "s3": S3Store,
@@ -49,8 +49,8 @@ _CONSTRUCTORS: Mapping[str, Callable[..., ObjectStore]] = {
     "pvc": LocalStore,
 }
 _RETRIES: Mapping[str, Any] = {"max_retries": 5, "retry_timeout": timedelta(minutes=3)}
-# A request ends with its body, and a part of 10 MiB takes minutes on a slow line; silence is what
-# the proxy ends.
+# The timeout includes the body: a part of 10 MiB takes minutes on a slow line. The proxy closes
+# idle connections.
 _TIMES: Mapping[str, Any] = {
     "connect_timeout": timedelta(seconds=15),
     "timeout": timedelta(minutes=15),
@@ -59,7 +59,7 @@ _TIMES: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What was read: its size in bytes and its digest, sha256:HEX."""
+    """The size in bytes and the digest (sha256:HEX) of an object that was read."""
 
     size: int
     digest: str
@@ -68,7 +68,7 @@ class Fetched:
 class JobStore:
     """One open store.
 
-    Every method raises JobFailure of class Storage, or Config for a refusal of the EgressProxy.
+    Every method raises JobFailure of class Storage, or Config if the EgressProxy refuses.
     """
 
     def __init__(self, env: StoreEnv, store: ObjectStore, proxy: EgressProxy | None) -> None:
@@ -77,10 +77,10 @@ class JobStore:
         self._proxy = proxy
 
     async def upload(self, key: str, pieces: AsyncIterable[bytes]) -> None:
-        """Store a stream of unknown length; there is no object before its successful end.
+        """Store a stream of unknown length; the object exists only after its successful end.
 
-        What the stream raises is raised here, and nothing is left behind. A cancellation waits
-        until the store has forgotten the parts.
+        Raises the exceptions of the stream, and stores nothing then. A cancellation waits until the
+        upload is aborted.
         """
         handover = _Handover(pieces)
         feeding = asyncio.create_task(handover.feed())
@@ -93,7 +93,7 @@ class JobStore:
             await asyncio.wait({sending}, timeout=CLEAN_UP_SECONDS)
             raise
         except JobFailure:
-            # The library reports what the stream raised with its own text.
+            # The library replaces an exception of the stream with its own.
             if handover.error is not None:
                 raise handover.error from None
             raise
@@ -109,40 +109,40 @@ class JobStore:
             self._store, key, pieces, use_multipart=True, chunk_size=part,
             max_concurrency=concurrency,
         )  # fmt: skip
-        self._settle(key)
+        self._sync(key)
 
     async def write(self, key: str, content: bytes) -> None:
         """Store a small object."""
 
         def put() -> None:
             obstore.put(self._store, key, content, use_multipart=False)
-            self._settle(key)
+            self._sync(key)
 
         await self._run(key, put)
 
     async def size(self, key: str) -> int | None:
-        """Bytes of an object; None when there is none."""
+        """Return the size of an object in bytes; None if it does not exist."""
         meta = await self._optional(key, lambda: obstore.head(self._store, key))
         return None if meta is None else int(meta["size"])
 
     async def read(self, key: str, limit: int) -> bytes | None:
-        """Content of a small object; None when there is none. Storage when it is over the limit."""
+        """Read a small object; None if it does not exist. Raises Storage above the limit."""
         return await self._optional(key, lambda: self._read(key, limit))
 
     def _read(self, key: str, limit: int) -> bytes:
         result = obstore.get(self._store, key)
         if result.meta["size"] > limit:
             raise JobFailure(
-                "Storage", f"{key} has {result.meta['size']} bytes; at most {limit} are read"
+                "Storage", f"{key} has {result.meta['size']} bytes; the limit is {limit}"
             )
         return bytes(result.bytes())
 
     async def fetch(
         self, key: str, path: Path, limit: int, on_piece: Callable[[bytes], None] | None = None
     ) -> Fetched | None:
-        """Read an object into a new file, at most `limit` bytes; None when there is none.
+        """Read an object of at most `limit` bytes into a new file; None if it does not exist.
 
-        `on_piece` is called with each piece, in the thread that reads, and may raise JobFailure.
+        `on_piece` is called with each piece, in the reading thread, and may raise JobFailure.
         """
         return await self._optional(key, lambda: self._fetch(key, path, limit, on_piece))
 
@@ -155,7 +155,7 @@ class JobStore:
             for piece in result.stream(min_chunk_size=_STREAM):
                 size += len(piece)
                 if size > limit:
-                    raise JobFailure("Storage", f"{key} is over {limit} bytes; nothing was sent")
+                    raise JobFailure("Storage", f"{key} has more than {limit} bytes, the limit")
                 content = bytes(piece)
                 digest.update(content)
                 file.write(content)
@@ -164,24 +164,24 @@ class JobStore:
         return Fetched(size, f"sha256:{digest.hexdigest()}")
 
     async def keys(self, prefix: str) -> list[str]:
-        """All keys below a prefix, which ends in a slash, in whatever order."""
+        """Return all keys below a prefix that ends with a slash, unsorted."""
 
         def collect() -> list[str]:
             pages = obstore.list(self._store, prefix.rstrip("/"), chunk_size=1000)
-            return [str(one["path"]) for page in pages for one in page]
+            return [str(meta["path"]) for page in pages for meta in page]
 
         return await self._run(prefix, collect)
 
     async def delete(self, key: str) -> None:
-        """Remove an object; one that is not there is no error."""
+        """Delete an object if it exists."""
         await self._optional(key, lambda: obstore.delete(self._store, key))
 
-    def _settle(self, key: str) -> None:
+    def _sync(self, key: str) -> None:
         if self._env.provider == "pvc":
-            settle(Path(self._env.volume_path, self._env.bucket, key))
+            sync_file(Path(self._env.volume_path, self._env.bucket, key))
 
     async def _optional(self, key: str, call: Callable[[], Result]) -> Result | None:
-        """The result of a call; None when there is no object of that key."""
+        """Return the result of a call; None if the object does not exist."""
 
         def attempt() -> Result | None:
             try:
@@ -203,8 +203,8 @@ class JobStore:
         if self._proxy is not None and self._proxy.refusal:
             return JobFailure(
                 "Config",
-                f"spec.backup.target.endpoint={self._env.endpoint}: {self._proxy.refusal}; name a "
-                "store that is outside of this cluster's own machinery",
+                f"spec.backup.target.endpoint={self._env.endpoint}: {self._proxy.refusal}; set the "
+                "endpoint of an object store",
             )
         what = f"{key} in {self._bucket}"
         if self._proxy is not None and self._proxy.trouble and is_unreachable(error):
@@ -224,7 +224,7 @@ class JobStore:
 async def open_store(
     env: StoreEnv, environ: Mapping[str, str], policy: EgressPolicy
 ) -> AsyncIterator[JobStore]:
-    """Open the store of a job. Raises JobFailure(Config) for settings that make no store."""
+    """Open the store of a job. Raises JobFailure(Config) for invalid settings."""
     store_settings = settings(env, read_secret(env.credentials_path), environ)
     if env.provider == "pvc":
         yield JobStore(env, _construct(env, store_settings, {}), None)
@@ -240,9 +240,9 @@ def read_secret(path: str) -> dict[str, str]:
     if not path:
         return {}
     try:
-        # The kubelet keeps its own bookkeeping in names that begin with two dots.
-        files = [one for one in Path(path).iterdir() if not one.name.startswith("..")]
-        return {one.name: one.read_text(encoding="utf-8").strip() for one in files}
+        # Names that begin with two dots belong to the kubelet (the atomic writer of volumes).
+        files = [file for file in Path(path).iterdir() if not file.name.startswith("..")]
+        return {file.name: file.read_text(encoding="utf-8").strip() for file in files}
     except (OSError, UnicodeDecodeError) as error:
         raise JobFailure(
             "Config", f"the mounted Secret at {path} cannot be read: {type(error).__name__}"
@@ -270,16 +270,16 @@ def _construct(
     try:
         return _CONSTRUCTORS[env.provider](**options)
     except _ERRORS as error:
-        # The text of these may repeat a credential.
+        # The text of the error may contain a credential.
         raise JobFailure(
             "Config",
-            f"spec.backup.target: the settings or credentials make no {env.provider} store "
-            f"({type(error).__name__}); check the Secret, its keys and caCert",
+            f"spec.backup.target: the settings or credentials of the {env.provider} store are "
+            f"invalid ({type(error).__name__}); check the Secret, its keys and caCert",
         ) from None
 
 
 class _Handover:
-    """An iterator for the thread that sends, filled by the event loop with what a stream gives."""
+    """An iterator for the sending thread; the event loop fills it with the pieces of a stream."""
 
     def __init__(self, pieces: AsyncIterable[bytes]) -> None:
         self._pieces = pieces
@@ -291,21 +291,21 @@ class _Handover:
         """What the stream raised."""
 
     async def feed(self) -> None:
-        """Read the stream to its end, or to what it raises."""
+        """Read the stream until it ends or raises."""
         async for piece in self._pieces:
             if piece:
                 await self._room.acquire()
                 self._queue.put(piece)
 
     def fed(self, feeding: asyncio.Task[None]) -> None:
-        """Signal the end of the stream to the thread, after success or an error."""
+        """Tell the thread that the stream has ended or failed."""
         if not feeding.cancelled():
             self.error = feeding.exception()
         self._stopped = self._stopped or self.error is not None
         self._queue.put(_END)
 
     def stop(self) -> None:
-        """Make the sending thread fail at its next piece, so that it cleans up."""
+        """Make the sending thread fail at its next piece, so that it aborts the upload."""
         self._stopped = True
         self._queue.put(_END)
 

@@ -1,4 +1,4 @@
-"""What every action of an upgrade works with: the servers, the clock, and how waiting ends.
+"""The context of an action of an upgrade: the servers, the clock, and the deadline.
 
 Uses leader_client. Called by the other modules of this package.
 """
@@ -29,7 +29,7 @@ LOGIN_SECONDS: Final = 0.5
 
 
 class StepFailure(Exception):  # noqa: N818  named after what happened
-    """The action cannot do what it is for; `failure` says what kind of step failed."""
+    """The action failed; `failure` is the class of the step that failed."""
 
     def __init__(self, failure: StepClass, message: str) -> None:
         super().__init__(shortened(message))
@@ -50,19 +50,19 @@ class Work:
     clock: Clock
     addresses: ServerAddresses
     ends: float
-    """By the monotonic clock: when it has failed."""
+    """The deadline, on the monotonic clock."""
 
     @property
     def late(self) -> bool:
-        """Whether the time is over."""
+        """Whether the deadline has passed."""
         return self.clock.monotonic() >= self.ends
 
     async def observe_all(self) -> dict[str, Leader | str]:
-        """Ask every pod for its state: a leader, or the name of another state."""
+        """Query the state of all pods: a Leader, or the name of another state."""
         return await observe_servers(self.bao, self.env.server, self.addresses)
 
     async def observe(self, pod: str) -> Leader | str:
-        """Ask one pod for its state."""
+        """Query the state of one pod."""
         return await observe_server(self.bao, pod, self.env.server.host(pod), self.addresses)
 
     async def address(self, pod: str) -> str:
@@ -72,8 +72,8 @@ class Work:
     async def log_in(self, address: str) -> str:
         """Return a token for the server at an address. Raises JobFailure(Authentication).
 
-        A server that does not answer, or has an error of its own, is asked again while there is
-        time: a cluster that is being upgraded may have no leader for a moment.
+        Retries until the deadline if the server does not answer or returns an internal error: a
+        cluster that is being upgraded may have no leader for a moment.
         """
         while True:
             try:
@@ -84,9 +84,9 @@ class Work:
             await self.clock.sleep(LOGIN_SECONDS)
 
     async def until(self, failure: StepClass, missing: Callable[[], Awaitable[str]]) -> None:
-        """Ask until nothing is missing. Raises StepFailure with what is, when the time is over.
+        """Call `missing` until it returns "". Raises StepFailure with its text at the deadline.
 
-        That a server does not answer is something that is missing.
+        A server that does not answer counts as missing.
         """
         while True:
             try:
@@ -100,7 +100,7 @@ class Work:
             await self.clock.sleep(POLL_SECONDS)
 
     async def leader(self) -> Leader:
-        """Find the one server that leads. Raises JobFailure(LeaderDiscovery) when time is over."""
+        """Find the leader. Raises JobFailure(LeaderDiscovery) at the deadline."""
         while True:
             states = await self.observe_all()
             leader = leader_in(states)
@@ -112,7 +112,7 @@ class Work:
 
 
 Action = Callable[[Work], Awaitable[str]]
-"""Does one action and returns a line that reports it. Raises StepFailure, JobFailure."""
+"""Executes one action and returns a line for the report. Raises StepFailure, JobFailure."""
 
 
 def summary(states: dict[str, Leader | str]) -> str:

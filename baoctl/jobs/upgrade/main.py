@@ -1,10 +1,10 @@
-"""The entry point of `baoctl job upgrade`: read variables, do one action, write a message, exit.
+"""The entry point of `baoctl job upgrade`: reads variables, executes one action, and exits.
 
 Called by baoctl.cli. There is no object to report to: the exit status is the outcome, and the
-termination message is for users. An action is in the path of an outage, so this imports only what
-it needs: no client of the API server, and no obstore.
+termination message is for users. Clients may wait for an action, so this imports only what it
+needs: no client of the API server, and no obstore.
 
-Exit status: 0 done, or nothing was left to do; else contracts.exit_codes.
+Exit status: 0 done, or there was nothing to do; else contracts.exit_codes.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ HANDLERS: Final[Mapping[str, Action]] = {
 
 
 def main(mode: str) -> NoReturn:
-    """Do the action of a pod, and end the process. `mode` is the argument of `baoctl job`."""
+    """Execute the action of a pod, and end the process. `mode` is the argument of `baoctl job`."""
     try:
         level = log_level(os.environ)
     except SettingError as error:
-        # Before the action: an action that cannot be logged would appear to have failed.
+        # Checked before the action: an action that cannot be logged would appear to have failed.
         level, message, code = "info", f"Config: {error}", EXIT_CODES["Config"]
     else:
         work = do(os.environ, SystemClock(), ServerAddresses())
@@ -60,8 +60,8 @@ def main(mode: str) -> NoReturn:
 async def do(
     environ: Mapping[str, str], clock: Clock, addresses: ServerAddresses
 ) -> tuple[str, int]:
-    """Do the action that the variables name; return a message and the exit status."""
-    work = asyncio.ensure_future(_done(environ, clock, addresses))
+    """Execute the action that the variables name; return a message and the exit status."""
+    work = asyncio.ensure_future(_execute(environ, clock, addresses))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
     try:
         return await work, 0
@@ -70,12 +70,12 @@ async def do(
     except JobEnvError as error:
         return f"Config: {error}", EXIT_CODES["Config"]
     except asyncio.CancelledError:
-        return "Config: the job was told to stop before it was done", EXIT_CODES["Config"]
+        return "Config: the job was stopped before it finished", EXIT_CODES["Config"]
     except Exception as error:  # noqa: BLE001  every error is reported
         return f"Config: {type(error).__name__}: {_location(error)}", EXIT_CODES["Config"]
 
 
-async def _done(environ: Mapping[str, str], clock: Clock, addresses: ServerAddresses) -> str:
+async def _execute(environ: Mapping[str, str], clock: Clock, addresses: ServerAddresses) -> str:
     env = UpgradeEnv.from_environment(environ)
     if env.action not in HANDLERS:
         rule = f"must be one of {', '.join(HANDLERS)}"
@@ -93,11 +93,13 @@ async def _done(environ: Mapping[str, str], clock: Clock, addresses: ServerAddre
 
 
 def _location(error: BaseException) -> str:
-    """Where an error was raised; its text may hold anything, and is not reported."""
+    """Return where an error was raised. Its text is not reported: it may contain a secret."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
-    return "no place" if at is None else f"{at.tb_frame.f_code.co_qualname}, line {at.tb_lineno}"
+    if at is None:
+        return "unknown location"
+    return f"{at.tb_frame.f_code.co_qualname}, line {at.tb_lineno}"
 
 
 def _log(message: str, code: int, level: str) -> None:

@@ -1,4 +1,4 @@
-"""The raft configuration of the servers, as their leader reports and changes it.
+"""The client for the raft configuration: the leader reports and changes it.
 
 Uses upgrade.context. Called by upgrade.raft_membership and upgrade.remove_peers. A server is
 identified by its node id, which is the name of its pod.
@@ -21,10 +21,10 @@ States = Mapping[str, ServerState]
 
 
 class RaftClient:
-    """Asks the present leader, with a login that is kept until the leader changes or falls silent.
+    """Queries the leader, and keeps its login until the leader changes or does not answer.
 
-    Every method raises JobFailure(LeaderDiscovery, Authentication), StepFailure(Membership) for
-    what the leader refuses, and BaoError when it does not answer.
+    Every method raises JobFailure(LeaderDiscovery, Authentication), StepFailure(Membership) if the
+    leader refuses the request, and BaoError if it does not answer.
     """
 
     def __init__(self, work: Work) -> None:
@@ -32,7 +32,7 @@ class RaftClient:
         self._at: LeaderSession | None = None
 
     async def at(self) -> LeaderSession:
-        """The leader as last found, and a token."""
+        """Return the current leader and a token."""
         if self._at is None:
             leader = await self._work.leader()
             token = await self._work.log_in(leader.address)
@@ -44,12 +44,12 @@ class RaftClient:
         self._at = None
 
     async def peers(self) -> Peers:
-        """All members by their node id."""
-        members = await self._ask(lambda at: at.bao.members(at.leader.address, at.token))
-        return {one.node_id: one for one in members}
+        """Return all members by their node id."""
+        members = await self._call(lambda at: at.bao.members(at.leader.address, at.token))
+        return {member.node_id: member for member in members}
 
     async def states(self) -> States | None:
-        """How its autopilot sees each member; None when that is turned off."""
+        """Return the autopilot state of each member; None if autopilot is disabled."""
         at = await self.at()
         try:
             state = await at.bao.autopilot_state(at.leader.address, at.token)
@@ -64,17 +64,17 @@ class RaftClient:
 
     async def promote(self, pod: str) -> None:
         """Give a member a vote."""
-        await self._ask(lambda at: at.bao.promote(at.leader.address, at.token, pod))
+        await self._call(lambda at: at.bao.promote(at.leader.address, at.token, pod))
 
     async def demote(self, pod: str) -> None:
-        """Take the vote of a member away."""
-        await self._ask(lambda at: at.bao.demote(at.leader.address, at.token, pod))
+        """Remove the vote of a member."""
+        await self._call(lambda at: at.bao.demote(at.leader.address, at.token, pod))
 
     async def remove(self, pod: str) -> None:
-        """Take a member out."""
-        await self._ask(lambda at: at.bao.remove_peer(at.leader.address, at.token, pod))
+        """Remove a member."""
+        await self._call(lambda at: at.bao.remove_peer(at.leader.address, at.token, pod))
 
-    async def _ask(self, call: Callable[[LeaderSession], Awaitable[Answer]]) -> Answer:
+    async def _call(self, call: Callable[[LeaderSession], Awaitable[Answer]]) -> Answer:
         try:
             return await call(await self.at())
         except Denied as error:
@@ -91,15 +91,15 @@ def _refused(error: Denied) -> JobFailure | StepFailure:
 
 
 def voters(peers: Peers) -> frozenset[str]:
-    """The ids of those that vote."""
-    return frozenset(pod for pod, one in peers.items() if one.voter)
+    """Return the node ids of the voters."""
+    return frozenset(pod for pod, member in peers.items() if member.voter)
 
 
 def lag(pod: str, states: States) -> int | None:
-    """Entries of the log that a server is behind the leader; None while it is unknown."""
+    """Return how many log entries a server is behind the leader; None if that is unknown."""
     state = states.get(pod)
     if state is None:
         return None
-    leading = [one.last_index for one in states.values() if one.status == "leader"]
-    newest = leading[0] if leading else max(one.last_index for one in states.values())
+    leading = [server.last_index for server in states.values() if server.status == "leader"]
+    newest = leading[0] if leading else max(server.last_index for server in states.values())
     return max(0, newest - state.last_index)

@@ -1,8 +1,8 @@
-"""The actions that join the servers of green, and that move the votes between blue and green.
+"""The actions that join the servers of green, and move the votes between blue and green.
 
-Uses upgrade.raft_client and upgrade.step_down. Called by upgrade.main. Each reads the state first
-and does only what is missing, so that it may be repeated and may continue where another one ended.
-No vote is removed unless the servers that keep theirs are a majority that is alive.
+Uses upgrade.raft_client and upgrade.step_down. Called by upgrade.main. Each action reads the state
+first and does only what is missing, so it can be repeated and can continue an earlier one. A vote
+is removed only if a majority of the remaining voters is alive.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from contracts.naming import names
 from managers.bao.client import BaoError, Denied, JoinOrder
 
 JOINED_SECONDS: Final = 60.0
-"""In which a server that was asked to join is a member: the answer may come before that."""
+"""Time limit until a joining server is a member: it may answer the request before that."""
 RECORD_SECONDS: Final = 5.0
-"""In which the state of the autopilot shows a request for a vote: it is renewed every two."""
+"""Time until the state of autopilot shows a requested vote: it is updated every two seconds."""
 
 
 async def join_green(work: Work) -> str:
-    """Join every server of green without a vote; one that is a member stays as it is.
+    """Join every server of green as a non-voter; existing members are not changed.
 
-    Raises StepFailure(Membership) for one that does not become a member: it has data of its own.
+    Raises StepFailure(Membership) if a server does not become a member, for example because it
+    already has data.
     """
     raft_client = RaftClient(work)
     missing = [pod for pod in work.env.green if pod not in await raft_client.peers()]
@@ -36,10 +37,10 @@ async def join_green(work: Work) -> str:
     ends = min(work.ends, work.clock.monotonic() + JOINED_SECONDS)
     await replace(work, ends=ends).until("Membership", lambda: _absent(raft_client, work.env.green))
     votes = voters(await raft_client.peers())
-    # A join is a request for the record as well, and may be lost: autopilot would give a vote.
+    # A lost join request is missing in autopilot's record: autopilot would give a vote.
     without_vote = [pod for pod in work.env.green if pod not in votes]
     await _change_votes(work, raft_client, without_vote, vote=False)
-    return f"{_list(missing)} joined" if missing else "all servers of green were members"
+    return f"{_list(missing)} joined" if missing else "all servers of green were already members"
 
 
 async def wait_for_green(work: Work) -> str:
@@ -102,7 +103,7 @@ async def _must_be_members(raft_client: RaftClient, pods: Sequence[str]) -> None
 
 
 async def _lagging(work: Work, raft_client: RaftClient, pods: Sequence[str]) -> str:
-    """Which servers are too far behind; "" for none, or when the lag is unknown."""
+    """Return which servers are too far behind; "" for none, or if autopilot is disabled."""
     states = await raft_client.states()
     if states is None:
         return ""
@@ -117,26 +118,26 @@ async def _lagging(work: Work, raft_client: RaftClient, pods: Sequence[str]) -> 
 
 async def _promote(work: Work, raft_client: RaftClient, pods: Sequence[str]) -> str:
     peers = await raft_client.peers()
-    silent = [pod for pod in pods if pod not in voters(peers)]
+    nonvoters = [pod for pod in pods if pod not in voters(peers)]
     await _change_votes(work, raft_client, pods, vote=True)
-    return f"{_list(silent)} vote now" if silent else "all of them had a vote"
+    return f"promoted {_list(nonvoters)} to voters" if nonvoters else "all were already voters"
 
 
 async def _move(work: Work, *, away: Sequence[str], to: Sequence[str]) -> None:
-    """Take the votes of a pool away, its leader's last. The other pool must have all of its own."""
+    """Remove the votes of a pool, its leader's last. All servers of the other pool must vote."""
     raft_client = RaftClient(work)
     while True:
         peers = await raft_client.peers()
-        powerless = [pod for pod in to if pod not in voters(peers)]
-        if powerless:
-            raise StepFailure("Membership", f"{_list(powerless)} do not vote; nothing was taken")
+        nonvoters = [pod for pod in to if pod not in voters(peers)]
+        if nonvoters:
+            raise StepFailure("Membership", f"{_list(nonvoters)} do not vote; no vote was removed")
         leader = (await raft_client.at()).leader
         followers = [pod for pod in away if pod in voters(peers) - {leader.pod}]
         await _change_votes(work, raft_client, followers, vote=False)
         if leader.pod not in away:
             return
         if work.late:
-            raise StepFailure("StepDown", f"{leader.pod} leads again and again")
+            raise StepFailure("StepDown", f"{leader.pod} is elected again after each step-down")
         await hand_over(work, leader)
         raft_client.forget()
 
@@ -144,14 +145,14 @@ async def _move(work: Work, *, away: Sequence[str], to: Sequence[str]) -> None:
 async def _change_votes(
     work: Work, raft_client: RaftClient, pods: Sequence[str], *, vote: bool
 ) -> None:
-    """Give or remove votes, each removal once those that keep theirs are a majority that is alive.
+    """Give or remove votes; remove a vote only if most of the remaining voters are alive.
 
-    The leader records a request, and changes the votes some seconds later (its autopilot runs every
-    ten), for all of them at once: a vote whose removal was requested counts as removed.
+    The leader records a request and changes all requested votes together some seconds later (its
+    autopilot runs every ten), so a vote whose removal was requested counts as removed.
 
     The leader of OpenBao 2.4.0 to 2.7.2 may lose a request that it answered with 204: its autopilot
     restores the record that it read while the new one was written, and the next request is added
-    to the old record. So a request that the record does not show is repeated.
+    to the old record. So a request that is missing in the record is repeated.
     """
     requested: dict[str, float] = {}
 
@@ -163,8 +164,8 @@ async def _change_votes(
             due = pod not in requested or now - requested[pod] >= RECORD_SECONDS
             if record[pod] is vote or not due:
                 continue
-            going = {*requested, pod, *(one for one in pods if record[one] is False)}
-            reason = "" if vote else _unsafe(pod, votes - going, states)
+            removed = {*requested, pod, *(name for name in pods if record[name] is False)}
+            reason = "" if vote else _unsafe(pod, votes - removed, states)
             if reason:
                 return reason
             requested[pod] = now
@@ -175,21 +176,21 @@ async def _change_votes(
 
 
 def _recorded_vote(pod: str, states: States | None) -> bool | None:
-    """Report what the leader's record says; None without autopilot, or for a server not in it."""
+    """Return the vote in autopilot's record; None without autopilot, or if it has no entry."""
     state = None if states is None else states.get(pod)
     return {"voter": True, "non-voter": False}.get(state.node_type) if state else None
 
 
 def _unsafe(pod: str, left: frozenset[str], states: States | None) -> str:
-    """Return why a vote must not be removed: those that would be left are no live majority."""
-    alive = [one for one in left if _is_well(one, states)]
+    """Return why a vote must not be removed: too few of the remaining voters are alive."""
+    alive = [voter for voter in left if _is_healthy(voter, states)]
     if len(alive) * 2 > len(left):
         return ""
-    return f"{pod} keeps its vote: {len(alive)} of the {len(left)} others are well"
+    return f"{pod} keeps its vote: {len(alive)} of the {len(left)} others are healthy"
 
 
-def _is_well(pod: str, states: States | None) -> bool:
-    """Whether a server is alive; assumed where autopilot reports nothing."""
+def _is_healthy(pod: str, states: States | None) -> bool:
+    """Whether a server is alive; assumed without autopilot."""
     return states is None or (pod in states and states[pod].healthy)
 
 

@@ -1,8 +1,8 @@
-"""The actions that remove the servers of one pool from the raft cluster, permanently.
+"""The actions that permanently remove the servers of one pool from the raft cluster.
 
 Uses upgrade.raft_client. Called by upgrade.main. Only a server that neither leads nor votes is
-removed: its vote was removed before, or it is gone. A removed server keeps its data and is not
-notified; the operator deletes it afterwards.
+removed: an earlier action removed its vote, or it is gone. A removed server keeps its data and is
+not notified; the operator deletes it afterwards.
 """
 
 from __future__ import annotations
@@ -14,23 +14,25 @@ from baoctl.jobs.upgrade.raft_client import RaftClient
 
 
 async def remove_blue(work: Work) -> str:
-    """Take blue out, which has no votes any more. Raises StepFailure(Membership)."""
+    """Remove blue, which has no votes. Raises StepFailure(Membership)."""
     return await _remove(work, work.env.blue, work.env.green)
 
 
 async def remove_green(work: Work) -> str:
-    """Take green out, which has no votes. Raises StepFailure(Membership)."""
+    """Remove green, which has no votes. Raises StepFailure(Membership)."""
     return await _remove(work, work.env.green, work.env.blue)
 
 
-async def _remove(work: Work, pods: Sequence[str], stays: Sequence[str]) -> str:
+async def _remove(work: Work, pods: Sequence[str], remaining: Sequence[str]) -> str:
     raft_client = RaftClient(work)
     leader = (await raft_client.at()).leader.pod
-    if leader not in stays:
-        raise StepFailure("Membership", f"{leader} leads, and is to go; nothing was removed")
-    gone: list[str] = []
+    if leader not in remaining:
+        raise StepFailure(
+            "Membership", f"{leader} leads, and is not in the remaining pool; nothing was removed"
+        )
+    removed: list[str] = []
     for pod in pods:
-        # Read again for each: the state may have changed since the first.
+        # Read for each pod: the state may have changed.
         peer = (await raft_client.peers()).get(pod)
         if peer is None:
             continue
@@ -38,9 +40,9 @@ async def _remove(work: Work, pods: Sequence[str], stays: Sequence[str]) -> str:
             role = "leads" if peer.leader else "votes"
             raise StepFailure("Membership", f"{pod} {role} and was not removed")
         await raft_client.remove(pod)
-        gone.append(pod)
+        removed.append(pod)
     await work.until("Membership", lambda: _left(raft_client, pods))
-    return f"{', '.join(gone)} removed" if gone else "none of them was a member any more"
+    return f"{', '.join(removed)} removed" if removed else "none of them was a member"
 
 
 async def _left(raft_client: RaftClient, pods: Sequence[str]) -> str:

@@ -74,7 +74,7 @@ async def test_a_job_that_is_told_to_stop_says_so() -> None:
     running.cancel()
     report = await running
     assert (report.outcome, report.failure) == ("Failed", "Snapshot")
-    assert "told to stop" in report.message
+    assert "was stopped" in report.message
 
 
 async def test_a_defect_is_reported_by_its_kind_alone() -> None:

@@ -76,5 +76,5 @@ def test_only_whole_snapshots_of_this_place_are_listed() -> None:
 
 def test_what_no_retention_ever_removes_is_counted_for_a_person() -> None:
     assert left_alone(0) == ""
-    assert left_alone(3).startswith("3 more of this name stay")
+    assert left_alone(3).startswith("3 more snapshots of this name are kept")
     assert "by hand" in left_alone(3)

@@ -57,7 +57,7 @@ async def test_it_is_taken_once() -> None:
     api, asked = permit(at("Created"))
     await take_claim(asked, CLAIM)
     assert (stored(api) or {})["podUID"] == "pod-uid"
-    with pytest.raises(JobFailure, match="has claimed already"):
+    with pytest.raises(JobFailure, match="already has the claim"):
         await take_claim(asked, CLAIM)
 
 
@@ -76,7 +76,7 @@ async def test_a_conflict_is_looked_at_anew() -> None:
 
 async def test_it_waits_for_its_receipts_and_no_longer_than_it_may() -> None:
     api, asked = permit(at("Committed"))
-    with pytest.raises(JobFailure, match="later than"):
+    with pytest.raises(JobFailure, match="the deadline has passed"):
         await take_claim(asked, CLAIM)
     assert stored(api) is None
 
@@ -85,7 +85,7 @@ async def test_it_waits_for_its_receipts_and_no_longer_than_it_may() -> None:
     ("status", "told"),
     [
         ({"phase": "Failed", "message": "the lock was lost"}, "is Failed: the lock was lost"),
-        (at("TerminalObserved"), "is at TerminalObserved"),
+        (at("TerminalObserved"), "is in stage TerminalObserved"),
         (
             {**at("Created"), "execution": {**at("Created")["execution"], "jobUID": "other"}},
             "other",

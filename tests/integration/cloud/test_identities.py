@@ -28,7 +28,7 @@ GCS = replace(S3, provider="gcs", endpoint=f"https://{STORES}:{server.GCS_PORT}"
 AZURE = replace(
     S3, provider="azure", endpoint=f"https://{STORES}:{server.AZURE_PORT}", azure_account="bao"
 )
-REFUSED = "the cloud refuses the identity"
+REFUSED = "the cloud refuses to issue a token"
 METADATA = f"{server.METADATA}:80"
 
 

@@ -5,7 +5,7 @@ from obstore.exceptions import GenericError, PermissionDeniedError
 
 from baoctl.jobs.store.errors import store_failure
 
-IDENTITY = "the cloud refuses the identity or login that the job shows for a token"
+IDENTITY = "the cloud refuses to issue a token for the identity or login of the job"
 ANSWER = "Server returned non-2xx status code:"
 # text of the library: what of it the message keeps
 REFUSED = {

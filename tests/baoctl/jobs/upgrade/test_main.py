@@ -43,7 +43,7 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
     ),
     "no authority": (
         {"TLS_CA_PATH": "/nowhere"},
-        "Config: the authority of the servers at /nowhere cannot be read: FileNotFoundError",
+        "Config: the CA of the servers at /nowhere cannot be read: FileNotFoundError",
     ),
 }
 
@@ -66,7 +66,7 @@ async def test_servers_that_nobody_knows_are_a_failure_of_its_class() -> None:
         await clock.advance(1.0)
     said, code = work.result()
     assert code == EXIT_CODES["LeaderDiscovery"]
-    assert "c-0: its name is not known" in said
+    assert "c-0: its name does not resolve" in said
 
 
 async def test_a_job_that_is_told_to_stop_says_so() -> None:
@@ -77,7 +77,7 @@ async def test_a_job_that_is_told_to_stop_says_so() -> None:
 
     said, code = await do(ENV, ManualClock(), ServerAddresses(stopped))
     assert (said, code) == (
-        "Config: the job was told to stop before it was done",
+        "Config: the job was stopped before it finished",
         EXIT_CODES["Config"],
     )
 

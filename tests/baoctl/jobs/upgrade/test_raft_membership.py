@@ -108,15 +108,19 @@ REFUSED: dict[str, tuple[Raft, Action, str]] = {
     "a vote of green missing": (
         Raft(voters={*BLUE, "c-10", "c-g-1"}, others={"c-g-2"}),
         demote_blue,
-        "c-g-2 do not vote; nothing was taken",
+        "c-g-2 do not vote; no vote was removed",
     ),
     "a quorum that would be lost": (
         all_vote(ill={"c-10", "c-g-1", "c-2"}),
         demote_blue,
-        "c-1 keeps its vote: 2 of the 5 others are well",
+        "c-1 keeps its vote: 2 of the 5 others are healthy",
     ),
     "blue was removed": (Raft(leader="c-10", voters={*GREEN}), repair, "did not become members"),
-    "the leader's own set": (blue_votes(), remove_blue, "c-0 leads, and is to go"),
+    "the leader's own set": (
+        blue_votes(),
+        remove_blue,
+        "c-0 leads, and is not in the remaining pool",
+    ),
     "a voter": (
         Raft(leader="c-10", voters={*GREEN, "c-0"}, others={"c-1", "c-2"}),
         remove_blue,
@@ -155,7 +159,7 @@ async def test_the_servers_that_stay_are_counted_without_those_that_go(tmp_path:
     """Four are well of six: the first vote may go, and with the second one the rest would be two
     of four."""
     raft = all_vote(ill={"c-10", "c-g-1"})
-    with pytest.raises(StepFailure, match="c-2 keeps its vote: 2 of the 4 others are well"):
+    with pytest.raises(StepFailure, match="c-2 keeps its vote: 2 of the 4 others are healthy"):
         await demote_blue(raft.work(tmp_path, **SETS))
     assert raft.asked == ["demote c-1"]
 
