@@ -1,5 +1,5 @@
-"""The controllers of the process: for each reconciler its caches, its watches and its predicates.
+"""The controllers of a process: the caches, watches and predicates of each reconciler.
 
-What controller-runtime does in `SetupWithManager`. May use managers and runtime; called by
-`baoctl.process.wiring` and `baoctl.process.provisioner`, in a process that leads.
+The counterpart of `SetupWithManager` in controller-runtime. May use managers and runtime; called by
+`baoctl.process.wiring` and `baoctl.process.provisioner` after the election.
 """

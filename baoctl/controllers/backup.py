@@ -1,4 +1,4 @@
-"""The controllers of backups: which objects wake them, and which changes matter."""
+"""The controllers of backups: their watches and predicates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def build_backup_controllers(
     template_source: JobTemplateSource,
     make: MakeController,
 ) -> tuple[Controller, ...]:
-    """Make the reconcilers of each OpenBaoBackup, of a cluster's backups, and of their tests."""
+    """Build the controllers of OpenBaoBackups, of backup schedules, and of restore tests."""
     backup_caches = BackupCaches(caches.clusters, caches.backups, caches.restores)
     locks = OperationLocks(parts.client, caches.clusters, parts.clock)
     dependencies = BackupDependencies(
@@ -66,28 +66,28 @@ def build_backup_controllers(
 
 
 def gated_by_cluster(inner: Reconciler, runs: Cache, caches: Caches) -> Reconciler:
-    """A reconciler of objects that name a cluster, which starts where that may be worked on."""
+    """Return a reconciler that calls `inner` once the gate of the named cluster is open."""
 
     async def reconcile(request: Request, /) -> Outcome:
         live = runs.get(request)
         for cluster in cluster_keys(live) if live is not None else ():
-            named = caches.clusters.get(cluster)
-            held = None if named is None else caches.gate(named)
-            if held is not None:
-                return held
+            live_cluster = caches.clusters.get(cluster)
+            closed = None if live_cluster is None else caches.gate(live_cluster)
+            if closed is not None:
+                return closed
         return await inner(request)
 
     return reconcile
 
 
 def clusters_of_run(runs: Cache, request: Request) -> Iterable[ObjectKey]:
-    """Name the cluster that a backup or a restore is about; none for one that is being deleted."""
+    """Return the cluster of a backup or a restore; none if the object is being deleted."""
     live = runs.get(request)
     return cluster_keys(live) if live and not is_terminating(live) else ()
 
 
 def watch_runs(controller: Controller, caches: BackupCaches) -> None:
-    """Wake a backup: itself, whatever of its cluster it waits for, and restores that come or go."""
+    """Enqueue a backup for changes of itself, its cluster, and restores of that cluster."""
 
     def unfinished(key: ObjectKey) -> Iterable[Request]:
         for live in caches.backups.by_index(BY_CLUSTER, str(key)):
@@ -114,9 +114,9 @@ def watch_runs(controller: Controller, caches: BackupCaches) -> None:
 
 
 def watch_schedules(controller: Controller, caches: BackupCaches) -> None:
-    """Wake the backups of a cluster: its spec and annotations, its lock, and each of them.
+    """Enqueue the schedule of a cluster for changes of the cluster and its backups.
 
-    A restore that is gone wakes them too: perhaps it gave no lock back.
+    A deleted restore enqueues it too: the restore may not have released its lock.
     """
 
     def of_run(run: Object) -> Iterable[Request]:

@@ -1,15 +1,15 @@
 """The caches of a process, by its mode: what is watched, and what is read by name.
 
-| mode | our own kinds | their objects | definitions of optional kinds |
+| mode | clusters, backups, restores | owned objects | CRDs of optional kinds |
 |---|---|---|---|
 | cluster | watched everywhere | watched everywhere, by our label | watched by name |
 | namespaces, one | watched there | watched there | watched by name |
 | namespaces, several | watched in each | watched in each | watched by name |
-| tenants, reads=poll | watched everywhere | asked for by name | asked for by name |
-| tenants, reads=watch | watched everywhere | watched where provisioned | asked for by name |
+| tenants, reads=poll | watched everywhere | read by name | read by name |
+| tenants, reads=watch | watched everywhere | watched where provisioned | read by name |
 
-Our own kinds are clusters, backups and restores, all three read whole. The code
-that uses the caches is the same in all modes.
+Clusters, backups and restores are cached with all fields. The code that uses the caches is the same
+in all modes.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from runtime.process.manager import Runnable
 from runtime.types import Object, ObjectKey, Resource
 
 OF_CHILDREN = Bounds(size=128 << 10)
-"""Of a Pod or a ConfigMap: ten times what the operator writes into a large one."""
+"""For owned objects: ten times the size of a large ConfigMap of the operator."""
 OF_TENANTS = Bounds(size=512 << 10)
-"""A status may name a thousand clusters."""
+"""For tenants: a status may name a thousand clusters."""
 SECRETS_WHEN_WELL = 60.0
-"""Seconds: in the namespaces of others the operator asks little."""
+"""Seconds between reads of the Secrets of healthy clusters in namespaces of tenants."""
 OURS = f"{labels.MANAGED_BY}={labels.OPERATOR}"
-# The pod of a job is no server: it enqueues no cluster, and is not cached.
+# Pods of Jobs are not cached, and enqueue no cluster.
 SERVERS = f"{OURS},{labels.COMPONENT} notin ({','.join(labels.JOBS)})"
 
 
@@ -66,28 +66,28 @@ class Caches:
     refresher: CacheRefresher
     gate: Gate = open_gate
     opened: NamespaceSet | None = None
-    """Knows which namespaces can be read."""
+    """The namespaces whose caches are synced or syncing."""
     tenants: Informer | None = None
     runnables: tuple[Runnable, ...] = ()
-    """What runs in addition to the informers."""
+    """Runnables in addition to the informers."""
     named_age: float = 15.0
-    """Seconds for which a read of an object that users name, and no watch covers, is valid."""
+    """Seconds for which a read is valid of an object that users name and no watch covers."""
     gateway_age: float = 9.0
-    """The same of Gateways, of which many clusters share one."""
+    """The same for Gateways, which many clusters share."""
 
 
 def build_caches(parts: Parts) -> Caches:
-    """Make the caches of the mode that the settings name."""
-    here = parts.settings.installation
-    if here.mode == "tenants":
-        return _polled(parts) if here.reads == "poll" else _where_provisioned(parts)
+    """Build the caches for the mode of the settings."""
+    installation = parts.settings.installation
+    if installation.mode == "tenants":
+        return _polled(parts) if installation.reads == "poll" else _where_provisioned(parts)
     if len(parts.settings.namespaces) > 1:
         return _listed(parts, parts.settings.namespaces)
     return _watched(parts, next(iter(parts.settings.namespaces), None))
 
 
 def _own(parts: Parts, namespace: str | None = None) -> tuple[Cache, Cache, Cache]:
-    """Clusters, backups and restores, everywhere or in one namespace."""
+    """Build the caches of clusters, backups and restores, everywhere or in one namespace."""
     clusters, backups, restores = (
         parts.informers.informer(Selection(kind, namespace, transform=shallow))
         for kind in (CLUSTERS, BACKUPS, RESTORES)
@@ -207,14 +207,14 @@ async def _until_the_end(polling: PollingCacheRefresher) -> None:
 
 
 class _Mirrors:
-    """Makes mirrors; see runtime.cache.optional.Makes."""
+    """Builds mirrors; see runtime.cache.optional.Makes."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self.all: dict[Resource, PolledMirror] = {}
 
     def optional(self, selection: Selection, *, awake: bool = False) -> PolledMirror:
-        """Make the cache of one kind; awake or not, it reads only on request."""
+        """Build the cache of one kind; `awake` is ignored, because it reads only on request."""
         parts = self._parts
         mirror = PolledMirror(
             parts.client, selection, clock=parts.clock, rng=parts.rng, metrics=parts.metrics
@@ -225,19 +225,19 @@ class _Mirrors:
 
 @dataclass(frozen=True, slots=True)
 class _Definitions:
-    """The definitions of optional kinds, asked for by name."""
+    """The CRDs of optional kinds, read by name."""
 
     names: PolledNames
 
     def cache(self, definition: Selection) -> PolledNames:
-        """The cache that will hold that definition."""
+        """Return the cache for a CRD."""
         name = definition.field_selector.partition("=")[2]
         self.names.follow(ObjectKey("", name))
         return self.names
 
     @property
     def runnable(self) -> Runnable:
-        """What keeps them fresh."""
+        """The runnable that reads the CRDs."""
         return Runnable("definitions", self.names.run)
 
 
@@ -256,7 +256,7 @@ def _definitions(parts: Parts) -> _Definitions:
 
 
 class _Following:
-    """Adds and removes namespaces as their tenants say."""
+    """Adds and removes namespaces according to their tenants."""
 
     def __init__(self, gate: TenantGate, every: NamespaceSet) -> None:
         self._gate = gate
@@ -273,7 +273,7 @@ class _Following:
         self._update(target_of(obj))
 
     def on_resync(self, obj: Object) -> None:
-        """Nothing happened."""
+        """Do nothing."""
 
     def _update(self, namespace: str) -> None:
         if namespace and self._gate.is_provisioned(namespace):

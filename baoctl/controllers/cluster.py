@@ -1,4 +1,4 @@
-"""The table of watches: which objects wake which reconciler, and which of their changes matter."""
+"""The watches of the workload and adminops controllers, and their predicates."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from runtime.types import Object, Request, Resource, key_of, labels_of
 
 
 def cluster_of(obj: Object) -> Iterable[Request]:
-    """Map an object that carries our cluster label to its cluster."""
+    """Map an object with our cluster label to its cluster."""
     cluster = labels_of(obj).get(labels.CLUSTER)
     return () if cluster is None else (Request(key_of(obj).namespace, cluster),)
 
 
 def part_changed(*path: str) -> Callable[[Event], bool]:
-    """Make a predicate that accepts an update when the value at `path` changed."""
+    """Return a predicate that accepts an update if the value at `path` changed."""
 
     def changed(event: Event) -> bool:
         return event.old is None or _at(event.old, path) != _at(event.object, path)
@@ -49,10 +49,10 @@ def _at(obj: Object, path: tuple[str, ...]) -> object:
 def watch_workload(
     controller: Controller, clusters: Cache, children: Mapping[Resource, Cache]
 ) -> None:
-    """Wake the workload reconciler.
+    """Enqueue clusters in the workload controller for changes of clusters and owned objects.
 
-    A changed status wakes it too, and so does its own write, once and without effect: this is how
-    a status that a user edited is repaired.
+    A changed status counts too, so the reconciler repairs a status that a user edited. Its own
+    write of the status causes one more reconcile, which writes nothing.
     """
     news = any_of(
         generation_changed,
@@ -68,7 +68,7 @@ def watch_workload(
 
 
 def watch_optional(controller: Controller, clusters: Cache, kinds: OptionalKinds) -> None:
-    """Wake the workload reconciler of clusters that use a kind which may come and go."""
+    """Enqueue the clusters that use an optional kind, for changes of its objects and its CRD."""
     for cache in kinds.caches.values():
         controller.watch(cache, enqueue_owner(CLUSTER_KIND, GROUP))
 
@@ -82,9 +82,9 @@ def watch_optional(controller: Controller, clusters: Cache, kinds: OptionalKinds
 def watch_gates(
     controller: Controller, clusters: Cache, opened: EventSource | None, tenants: EventSource | None
 ) -> None:
-    """Wake the clusters of a namespace that can be read now, or of which a tenant tells."""
+    """Enqueue the clusters of a namespace if it becomes readable, or its tenant changes."""
 
-    def inside(namespace: Object) -> Iterable[Request]:
+    def of_namespace(namespace: Object) -> Iterable[Request]:
         return [key_of(live) for live in clusters.list(key_of(namespace).name)]
 
     def of_tenant(tenant: Object) -> Iterable[Request]:
@@ -92,28 +92,28 @@ def watch_gates(
         return [key_of(live) for live in clusters.list(target)] if target else ()
 
     if opened is not None:
-        controller.watch(opened, enqueue_mapped(inside))
+        controller.watch(opened, enqueue_mapped(of_namespace))
     if tenants is not None:
         controller.watch(tenants, enqueue_mapped(of_tenant))
 
 
 def watch_schemas(controller: Controller, clusters: Cache, schemas: EventSource) -> None:
-    """Wake every cluster when the API server has other fields than before."""
+    """Enqueue every cluster if the served schemas changed."""
     controller.watch(schemas, enqueue_mapped(lambda _: [key_of(live) for live in clusters.list()]))
 
 
 def asks_for(cluster: Object, definition: str) -> bool:
-    """Whether a spec requests objects of an optional kind, or may need the reason for none."""
-    scraped = definition == SERVICE_MONITOR.definition
-    way = ("observability", "metrics", "serviceMonitor") if scraped else ("gateway",)
-    section = _at(cluster, ("spec", *way))
+    """Whether a spec requests objects of an optional kind, or needs a reason for their absence."""
+    is_monitor = definition == SERVICE_MONITOR.definition
+    path = ("observability", "metrics", "serviceMonitor") if is_monitor else ("gateway",)
+    section = _at(cluster, ("spec", *path))
     return isinstance(section, dict) and section.get("enabled") is not False
 
 
 def watch_adminops(
     controller: Controller, clusters: Cache, children: Mapping[Resource, Cache]
 ) -> None:
-    """Wake the adminops reconciler: its spec, the end of its first boot, its pods."""
+    """Enqueue clusters in the adminops controller: spec, end of the first boot, pods."""
     news = any_of(
         generation_changed,
         part_changed("status", "initialized"),

@@ -1,4 +1,4 @@
-"""What the pieces of one process share."""
+"""The components that all parts of a process share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from runtime.process.manager import Runnable
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Made once by `baoctl.process.parts.build_parts`."""
+    """Built once by `baoctl.process.parts.build_parts`."""
 
     settings: Settings
     clock: Clock
@@ -31,4 +31,4 @@ class Parts:
     events: EventRecorder
     loop_slice: LoopSlice
     runnables: list[Runnable] = field(default_factory=list)
-    """What else runs as long as the caches do."""
+    """Further runnables that run together with the caches."""

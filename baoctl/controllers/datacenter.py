@@ -1,6 +1,6 @@
 """The controllers of Datacenters and BootstrapWorkloads: their caches and their watches.
 
-Composed by baoctl.process.wiring where the settings ask for datacenters, in mode cluster only.
+Called by baoctl.process.wiring with DATACENTERS=true, in mode cluster only.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ from runtime.limits.object_size import Bounds
 from runtime.types import Object, Request, Resource, key_of, labels_of
 
 DATACENTER_WORKERS = 6
-"""Parallel reconciles: nearly all of one is waiting for the API server, or for hooks."""
+"""Parallel reconciles, which mostly wait for the API server or for hooks."""
 WORKLOAD_WORKERS = 14
-"""As many as keep up with the BootstrapWorkloads that the others create."""
+"""Enough for the BootstrapWorkloads that the datacenter controller creates."""
 STATUS_DELAY = 1.0
 """Seconds from the change of a BootstrapWorkload to the reconcile of its Datacenter."""
 FIRST_STATUS = FIRST_STATUS_DELAY
 """The same for a BootstrapWorkload that was just created: it has no progress yet."""
 OF_DATACENTERS = Bounds(size=1 << 20, values=VALUES_MAX)
-"""Of a kind that no tenant writes: what its schema and its reader accept."""
+"""For kinds that no tenant writes: the limits of their schema and reader."""
 MakeController = Callable[[str, Reconciler, int], Controller]
 MakeApply = Callable[[Mapping[Resource, Cache]], OwnedApply]
 
@@ -68,8 +68,8 @@ def build_datacenter_controllers(
     make: MakeController,
     apply: MakeApply,
 ) -> tuple[Controller, ...]:
-    """Make the reconcilers of Datacenters and BootstrapWorkloads, and their controllers."""
-    # The services of a fleet are nearly the same everywhere, and so are the objects made of them.
+    """Build the controllers of Datacenters and BootstrapWorkloads."""
+    # Datacenters of a fleet have nearly the same services, so their objects share values.
     share = sharing()
 
     datacenters, sets, workloads = (
@@ -106,7 +106,7 @@ def build_datacenter_controllers(
     watch_datacenters(datacenter_controller, datacenters, workloads)
     watch_workloads(workload_controller, workloads, datacenters, children)
     sets.add_handler(SetHandler(registry, sets.get))
-    # After the handler that registers them: a reconcile that it wakes reads the new registry.
+    # After the handler that registers sets, so that the reconcile reads the new registry.
     datacenter_controller.watch(sets, _every(datacenters), generation_changed)
     return datacenter_controller, workload_controller
 
@@ -125,18 +125,18 @@ def _children(parts: Parts, caches: Caches, share: Shape) -> dict[Resource, Cach
 
 
 def _every(datacenters: Cache) -> Callable[[Event], Iterable[Request]]:
-    """A set that was added, changed or deleted may be for any datacenter."""
+    """Return a handler that enqueues all datacenters: a set may apply to any of them."""
     return lambda event: map(key_of, datacenters.list())
 
 
 def watch_datacenters(controller: Controller, datacenters: Cache, workloads: Cache) -> None:
-    """Wake a Datacenter: its spec, its deletion, and the state of its BootstrapWorkloads."""
-    # Adding our own finalizer is no reason for another reconcile.
+    """Enqueue a Datacenter for its spec, its deletion, and the state of its BootstrapWorkloads."""
+    # Adding our own finalizer must not cause another reconcile.
     own = any_of(generation_changed, finalizer_lost(names.DATACENTER_FINALIZER))
     controller.watch(datacenters, enqueue_object, own)
 
     def enqueue_datacenter(event: Event) -> Iterable[Request]:
-        # The workloads of one datacenter change together: one reconcile and one status for all.
+        # The workloads of one datacenter change together: one delayed reconcile for all.
         delay = FIRST_STATUS if event.type == "add" else STATUS_DELAY
         for request in datacenter_of(event.object):
             controller.enqueue(request, delay)
@@ -151,7 +151,7 @@ def watch_workloads(
     datacenters: Cache,
     children: Mapping[Resource, Cache],
 ) -> None:
-    """Wake a BootstrapWorkload: its spec and deletion, its objects, its Datacenter, its
+    """Enqueue a BootstrapWorkload for changes of itself, its objects, its Datacenter and its
     siblings."""
     own = any_of(generation_changed, finalizers_changed, labels_or_annotations_changed)
     controller.watch(workloads, enqueue_object, own)
@@ -159,12 +159,12 @@ def watch_workloads(
         controller.watch(cache, enqueue_owner(WORKLOAD_KIND, GROUP, namespaced=False))
 
     def related(event: Event) -> Iterable[Request]:
-        workloads_there = [
-            one
+        siblings = [
+            live
             for name in _datacenters_of(event)
-            for one in workloads.by_index(DATACENTER_INDEX, name)
+            for live in workloads.by_index(DATACENTER_INDEX, name)
         ]
-        return [key_of(one) for one in workloads_there if _listens(one)]
+        return [key_of(live) for live in siblings if _depends_on_siblings(live)]
 
     def of_datacenter(obj: Object) -> Iterable[Request]:
         return map(key_of, workloads.by_index(DATACENTER_INDEX, key_of(obj).name))
@@ -189,8 +189,8 @@ def datacenter_of(workload: Object) -> Iterable[Request]:
     return () if name is None else (Request("", name),)
 
 
-def _listens(workload: Object) -> bool:
-    """Whether changes of its siblings matter: it waits for one, or others wait for it."""
+def _depends_on_siblings(workload: Object) -> bool:
+    """Whether it waits for siblings: it has dependencies, or is deleted after its dependents."""
     metadata, spec = workload["metadata"], workload.get("spec") or {}
     service = spec.get("service") if isinstance(spec, dict) else None
     waits = isinstance(service, dict) and bool(service.get("dependsOn"))

@@ -1,4 +1,4 @@
-"""The controller of restores: which objects wake it, and which of their changes matter."""
+"""The controller of restores: its watches and predicates."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def build_restore_controller(
     servers: ServerSight,
     make: MakeController,
 ) -> Controller:
-    """Make the reconciler of restores and the controller that calls it."""
+    """Build the controller of restores."""
     restores, clusters = caches.restores, caches.clusters
     jobs = Jobs(parts.client)
     reporter = RestoreReporter(parts.events, parts.metrics)
@@ -64,9 +64,9 @@ def build_restore_controller(
 
 
 def watch_restores(controller: Controller, caches: Caches, reporter: RestoreReporter) -> None:
-    """Wake a restore: itself, its cluster, and the backup that it waits for.
+    """Enqueue a restore for changes of itself, its cluster, and the backup that it waits for.
 
-    Every change of its own counts: the claim and the report of its job, and what a person decides.
+    Every change of the restore counts: the claim and report of its Job, and annotations of users.
     """
     restores = caches.restores
     restores.add_index(NAMED_CLUSTER, named_cluster)
@@ -75,7 +75,7 @@ def watch_restores(controller: Controller, caches: Caches, reporter: RestoreRepo
     def of_cluster(event: Event) -> Iterable[Request]:
         key = key_of(event.object)
         if caches.clusters.get(key) is None:
-            # No series outlives its cluster.
+            # The metrics of a cluster are removed with it.
             reporter.forget(key)
         return map(key_of, restores.by_index(NAMED_CLUSTER, str(key)))
 
@@ -94,19 +94,20 @@ def watch_restores(controller: Controller, caches: Caches, reporter: RestoreRepo
 
 
 def _clusters_of(restores: Cache, request: Request) -> Iterable[ObjectKey]:
-    """Name the cluster of a restore; none for a restore that is being deleted, which goes on."""
+    """Return the cluster of a restore; none if the restore is being deleted: a pause must not
+    stop its deletion."""
     live = restores.get(request)
     name = _spec(live).get("cluster") if live is not None and not is_terminating(live) else None
     return (ObjectKey(request.namespace, name),) if isinstance(name, str) else ()
 
 
 def named_cluster(restore: Object) -> Iterable[str]:
-    """Index function: the cluster that a restore is about."""
+    """Index function: the cluster of a restore."""
     return _named(restore, _spec(restore).get("cluster"))
 
 
 def named_backup(restore: Object) -> Iterable[str]:
-    """Index function: the backup that a restore puts back, if it names one."""
+    """Index function: the backup that a restore uses, if it names one."""
     source = _spec(restore).get("source")
     return _named(restore, source.get("backup") if isinstance(source, dict) else None)
 
@@ -122,7 +123,7 @@ def _named(restore: Object, name: object) -> Iterable[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Gated:
-    """Begins no pass for a cluster on which the operator may not work yet."""
+    """Calls the reconciler once the gate of the cluster is open."""
 
     inner: Reconciler
     restores: Cache
@@ -130,11 +131,11 @@ class _Gated:
     gate: Gate
 
     async def __call__(self, request: Request, /) -> Outcome:
-        """Run a pass, or tell what it waits for."""
+        """Reconcile, or return what the gate waits for."""
         live = self.restores.get(request)
         name = _spec(live).get("cluster") if live is not None else None
         cluster = (
             self.clusters.get(ObjectKey(request.namespace, name)) if isinstance(name, str) else None
         )
-        held = None if cluster is None else self.gate(cluster)
-        return held if held is not None else await self.inner(request)
+        closed = None if cluster is None else self.gate(cluster)
+        return closed if closed is not None else await self.inner(request)

@@ -1,4 +1,4 @@
-"""The controller of restore tests: which objects wake it, and which of their changes matter."""
+"""The controller of restore tests: its watches and predicates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def build_restore_test_controller(
     template_source: JobTemplateSource,
     make: MakeController,
 ) -> Controller:
-    """Make the reconciler of the restore tests of each cluster, and its controller."""
+    """Build the controller of the restore tests of each cluster."""
     sources = Sources(caches.clusters, caches.backups, caches.children)
     dependencies = RestoreTestDependencies(
         parts.client, Jobs(parts.client), template_source, parts.events, parts.clock
@@ -44,7 +44,7 @@ def build_restore_test_controller(
 
 
 def watch_proofs(controller: Controller, caches: Caches) -> None:
-    """Wake the tests of a cluster: its spec, what is counted of its backups, and each of them."""
+    """Enqueue a cluster for changes of its spec, its backup status, and its backups."""
     news = any_of(generation_changed, part_changed("status", "backup"))
     controller.watch(caches.clusters, enqueue_object, news)
     backup_changes = any_of(

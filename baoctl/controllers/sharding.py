@@ -1,7 +1,7 @@
-"""Which requests and which clusters are for the shard of this process.
+"""The requests and clusters of the shard of this process.
 
-An object that is about a cluster belongs to the shard of its cluster, which the name in its spec
-tells: that never changes, and the cluster need not be known.
+A backup or restore belongs to the shard of the cluster that its spec names. That name never
+changes, and the cluster need not exist.
 """
 
 from __future__ import annotations
@@ -19,20 +19,19 @@ Owns = Callable[[Request], bool]
 
 
 class MakeController(Protocol):
-    """Makes a controller of a name that calls a reconciler."""
+    """Builds a controller with a name and a reconciler."""
 
     def __call__(
         self, name: str, reconcile: Reconciler, /, *, owns: Owns | None = None
     ) -> Controller:
-        """Make it. `owns`: which requests are for this process; None: each names a cluster."""
+        """`owns`: which requests belong to this process; None: requests are names of clusters."""
         ...
 
 
 def owns_run(shard: Shard, runs: Cache) -> Owns:
-    """Make the predicate of requests that name a backup or a restore.
+    """Return the predicate for requests that name a backup or a restore.
 
-    True for one that is not in the cache: without an object its reconciler has nothing to do but
-    to forget it.
+    True if the object is not in the cache: its reconciler only forgets it then.
     """
 
     def owns(request: Request) -> bool:
@@ -43,19 +42,19 @@ def owns_run(shard: Shard, runs: Cache) -> Owns:
 
 
 def cluster_of_run(run: Object) -> ObjectKey:
-    """Return the key of the cluster that a backup or a restore is about; without one its own."""
+    """Return the cluster of a backup or a restore; its own key if it names none."""
     return next(iter(cluster_keys(run)), key_of(run))
 
 
 class ClustersOfShard:
-    """The clusters that are for this process: those that its metrics tell of."""
+    """The clusters of the shard of this process, which its metrics report."""
 
     def __init__(self, clusters: Lister, shard: Shard) -> None:
         self._clusters = clusters
         self._shard = shard
 
     def get(self, key: ObjectKey) -> Object | None:
-        """Return the cluster as last seen; None also for that of another shard."""
+        """Return the cluster from the cache; None if it belongs to another shard."""
         return self._clusters.get(key) if self._shard.owns(key) else None
 
     def list(self, namespace: str | None = None) -> Objects:

@@ -1,7 +1,7 @@
-"""The controller of tenants: its reconciler, its caches and its table of watches.
+"""The controller of tenants: its reconciler, its caches and its watches.
 
-Composed by baoctl.process.provisioner once the provisioner leads. What it grants it cannot use:
-Roles and bounds are written as the delegate.
+Called by baoctl.process.provisioner after the election. The provisioner cannot use the rights that
+it grants: it writes Roles, quotas and limits as the delegate.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from runtime.controller.ratelimit import Bucket, ItemExponentialFailure
 from runtime.limits.nesting import shallow
 from runtime.types import Object, Request, key_of
 
-# Writes of the delegate, in all namespaces together: so many a second, and so many at once. To open
-# a namespace and to serve its first cluster takes ten.
+# Rate limit for the writes of the delegate in all namespaces. A new namespace with its first
+# cluster takes ten.
 WRITES_PER_SECOND = 5.0
 WRITES_AT_ONCE = 10
 
-# Of a cluster: everything that contracts.tenancy.access_of reads in addition to the spec.
+# What contracts.tenancy.access_of reads of the status of a cluster.
 SECRETS_OF_STATUS = (
     ("status", "unseal"),
     ("status", "initialized"),
@@ -46,7 +46,7 @@ SECRETS_OF_STATUS = (
 def build_tenant_controller(
     settings: ProvisionerSettings, parts: Parts, delegate: Client
 ) -> Controller:
-    """Make the reconciler of tenants and the controller that calls it."""
+    """Build the controller of tenants."""
     installation = settings.process.installation
     tenants = parts.informers.informer(
         Selection(TENANTS, None, transform=shallow, bounds=OF_TENANTS)
@@ -79,19 +79,19 @@ def build_tenant_controller(
 
 
 def watch_tenants(controller: Controller, tenants: Informer, clusters: Informer) -> None:
-    """Wake the reconciler: for a tenant, for those of the same namespace, for a cluster.
+    """Enqueue a tenant for changes of itself, tenants of the same namespace, and its clusters.
 
-    A changed status wakes it too, and so does its own write, without effect.
+    A changed status counts too; its own write causes one more reconcile, which writes nothing.
     """
 
-    def rivals(tenant: Object) -> Iterable[Request]:
+    def of_namespace(tenant: Object) -> Iterable[Request]:
         others = tenants.by_index(TARGET_INDEX, target_of(tenant))
         return dict.fromkeys((key_of(tenant), *map(key_of, others)))
 
-    def homes(cluster: Object) -> Iterable[Request]:
+    def of_cluster(cluster: Object) -> Iterable[Request]:
         return map(key_of, tenants.by_index(TARGET_INDEX, key_of(cluster).namespace))
 
     news = any_of(generation_changed, finalizers_changed, part_changed("status"))
-    controller.watch(tenants, enqueue_mapped(rivals), news)
+    controller.watch(tenants, enqueue_mapped(of_namespace), news)
     moved = any_of(generation_changed, *(part_changed(*path) for path in SECRETS_OF_STATUS))
-    controller.watch(clusters, enqueue_mapped(homes), moved)
+    controller.watch(clusters, enqueue_mapped(of_cluster), moved)

@@ -1,4 +1,4 @@
-"""The two processes of the operator: their clients, their composition, their start and their end.
+"""The two processes of the operator: composition, start and shutdown.
 
 May use everything; called by `baoctl.cli`.
 """

@@ -29,9 +29,9 @@ def build_election(
     metrics: Metrics,
     clock: Clock,
 ) -> Election | None:
-    """Make what takes part in the election; None where the settings ask for none.
+    """Build the elector; None if leader election is disabled.
 
-    `client` is one without a guard, and is used for nothing else.
+    `client` must have no guard, and is used only for the election.
     """
     if not settings.leader_election:
         return None

@@ -13,15 +13,15 @@ from baoctl.process.preflight import kinds_of_leader
 from baoctl.settings import Settings
 from runtime.clock import Clock
 
-# Decoded objects hold no cycles, and many are made at once: with the defaults the collector walks
-# all of them again and again while a large list comes in, and holds the event loop for 200 ms. Of
-# new objects it frees what ended TLS connections left, in parts small enough for the event loop: a
-# collection of survivors walks 50,000 objects, of which all may be in caches by then.
+# Decoded objects have no reference cycles. With the default thresholds the collector scans all of
+# them repeatedly while a large list arrives, and blocks the event loop for 200 ms. With these it
+# still frees the cycles of closed TLS connections, in collections that are short enough for the
+# event loop: generation 1 scans 50,000 objects, all of which may be in caches.
 GC_THRESHOLDS = (10_000, 5, 1_000)
 
 
 async def run(settings: Settings, clock: Clock) -> None:
-    """Run an operator until a signal, a crash, or the loss of its lease (which raise)."""
+    """Run the operator until a signal. Raises on a crash or the loss of the Lease."""
     gc.set_threshold(*GC_THRESHOLDS)
     parts = await build_parts(settings, clock)
     try:

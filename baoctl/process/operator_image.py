@@ -1,7 +1,7 @@
-"""The image of this process: read once from the API server, at the start.
+"""The image of this process: read once from the API server at startup.
 
-Tools that rewrite images in a manifest (kustomize, a mirror) change the image of a container and
-not its environment, so only the container itself is right.
+Tools that rewrite images in a manifest (kustomize, a mirror) change the image of a container but
+not its environment, so only the container has the correct image.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ CONTAINER = "operator"
 
 
 async def with_own_image(settings: Settings, client: Client) -> Settings:
-    """Fill in the operator's own image, unless it is set, if this process runs in a pod.
+    """Set the operator's own image if it is not set and this process runs in a pod.
 
-    Without it servers are replaced where they could reload, so a failure is only logged.
+    A failure is only logged: without the image the operator replaces servers instead of reloading
+    them.
     """
     installation = settings.installation
     if installation.operator_image or not settings.pod_name:
@@ -30,7 +31,7 @@ async def with_own_image(settings: Settings, client: Client) -> Settings:
     try:
         pod = await client.get(POD, ObjectKey(installation.namespace, settings.pod_name))
     except (ApiError, Transient) as error:
-        structlog.get_logger().warning("the operator's own image is not known", error=str(error))
+        structlog.get_logger().warning("the operator's own image is unknown", error=str(error))
         return settings
     updated = dataclasses.replace(installation, operator_image=_image(pod))
     return dataclasses.replace(settings, installation=updated)
@@ -38,5 +39,5 @@ async def with_own_image(settings: Settings, client: Client) -> Settings:
 
 def _image(pod: Object) -> str:
     containers = pod["spec"]["containers"]
-    named = [one["image"] for one in containers if one["name"] == CONTAINER]
-    return str(named[0] if named else containers[0]["image"])
+    images = [entry["image"] for entry in containers if entry["name"] == CONTAINER]
+    return str(images[0] if images else containers[0]["image"])

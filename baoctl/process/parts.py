@@ -1,7 +1,7 @@
-"""The parts that every process of the operator has, leader or standby, and its manager.
+"""The components of every process of the operator, leader or standby, and its manager.
 
-Imports nothing that only a leader needs: a standby is this module, the election, and the HTTP
-server. What a leader runs is composed once it is elected.
+Imports nothing that only a leader needs: a standby consists of this module, the election and the
+HTTP server. The components of a leader are built after the election.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ __all__ = ["Parts", "build_manager", "build_parts"]
 
 LEASE_NAME = "openbao-operator"
 REPORTER = "openbao.org/operator"
-# A watch is reopened at least every ten minutes; twice that without an event means it is dead.
+# A watch is reopened at least every ten minutes; it is dead after twice that without an event.
 WATCH_MAX_AGE = 1200.0
 SYNC_TIMEOUT = 120.0
 
 Build = Callable[[], Sequence[Controller]]
 """Builds the controllers of a leader; it adds informers and runnables to the parts."""
 Load = Callable[[], Build]
-"""Imports what only a leader needs, half of the memory of a process."""
+"""Imports the modules that only a leader needs, half of the memory of a process."""
 
 
 async def build_parts(settings: Settings, clock: Clock, *, name: str = LEASE_NAME) -> Parts:
-    """Make the clients, the elector and the caches. `name` is that of the lease and the program."""
+    """Build the clients, the elector and the caches. `name`: of the Lease, and the user agent."""
     metrics = Metrics()
     credentials = await credentials_of(settings, clock)
     lease_client = Client(credentials, user_agent=f"{name}/lease", clock=clock)
@@ -58,7 +58,7 @@ async def build_parts(settings: Settings, clock: Clock, *, name: str = LEASE_NAM
         clock=clock,
         metrics=metrics,
         guard=both(elector.guard if elector else None),
-        # The write guard depends on it: a write ends before another process may lead.
+        # The write guard depends on this timeout: a write ends before another process can lead.
         timeout=LeaderOptions().write_timeout,
     )
     return Parts(
@@ -78,16 +78,16 @@ async def build_parts(settings: Settings, clock: Clock, *, name: str = LEASE_NAM
 def build_manager(
     parts: Parts, load: Load, kinds: Sequence[Kind], checks: Sequence[Runnable] = ()
 ) -> Manager:
-    """Put everything that runs into its group.
+    """Build the manager with all runnables.
 
-    `kinds` are listed before the election, and `checks` pass before it. `load` runs after it.
+    Before the election it lists `kinds` and waits for `checks`; after it, it calls `load`.
     """
     health = HealthChecks()
     health.liveness["watches"] = lambda: parts.informers.healthy(WATCH_MAX_AGE)
     health.readiness["caches"] = parts.informers.unsynced
 
     async def lead() -> None:
-        # In a thread: with little CPU the import takes longer than a renewal may wait.
+        # In a thread: with little CPU the import takes longer than the renewal interval.
         build = await asyncio.to_thread(load)
         controllers = build()
         synced = partial(_synced, parts.informers)
@@ -119,7 +119,7 @@ def build_manager(
 
 async def _synced(informers: InformerSet) -> None:
     await informers.wait_synced(SYNC_TIMEOUT)
-    # What is in the caches now stays for long: without this every full collection walks all of
-    # it and holds the event loop (200 ms with 10,000 objects).
+    # The cached objects live long: without this every full collection scans them all and blocks
+    # the event loop (200 ms with 10,000 objects).
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Finding out on which platform this process runs: asked once, of the API server, at the start."""
+"""Detects the platform of this process: read once from the API server at startup."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from baoctl.settings import AUTO, Settings
 from runtime.client.client import Client
 from runtime.errors import NotFound
 
-# Served by OpenShift alone: its SecurityContextConstraints are of this group.
+# Only OpenShift serves this API group, with its SecurityContextConstraints.
 SECURITY_GROUP = "/apis/security.openshift.io"
 
 
 async def with_platform(settings: Settings, client: Client) -> Settings:
-    """Fill in the platform, unless it is set.
+    """Set the platform if it is not set.
 
-    Raises what the API server cannot answer: a wrong guess would replace every pod of every
-    cluster, so the process restarts instead.
+    Raises an error of the API server: a wrong guess would replace every pod of every cluster, so
+    the process restarts instead.
     """
     if settings.platform != AUTO:
         return settings

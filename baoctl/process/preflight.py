@@ -1,8 +1,8 @@
-"""Whether a process could lead: it lists each kind that a leader waits for, before the election.
+"""Checks that a process could lead: it lists each kind of the informers before the election.
 
-A standby has no caches, so its readiness says nothing about them. Without this check a release that
-lacks a right or a definition would be Ready as a standby, a rollout would replace every process
-that works, and the first leader of the new release would be the first to fail.
+A standby has no caches, so its readiness does not cover them. Without this check a release that
+lacks a right or a CRD would be Ready as a standby, and a rollout would replace every working
+process before the first leader of the new release fails.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 RETRY_SECONDS = 2.0
 Kind = tuple[Resource, str | None]
-"""A kind, and the namespace where it is listed; None: all of them."""
+"""A kind, and the namespace where it is listed; None: all namespaces."""
 
 
 def kinds_of_leader(settings: Settings) -> tuple[Kind, ...]:
-    """Return what the informers of a leader list before its controllers start.
+    """Return the kinds that the informers of a leader list before its controllers start.
 
-    With a list of namespaces nothing: a namespace that cannot be read is a matter of its clusters.
+    None with a list of namespaces: a namespace that cannot be read affects only its clusters.
     """
     own = (CLUSTERS, BACKUPS, RESTORES)
     children = tuple(resource for resource, _ in CHILDREN)
@@ -50,7 +50,7 @@ def kinds_of_leader(settings: Settings) -> tuple[Kind, ...]:
 
 
 class Preflight:
-    """Lists each kind once; a kind that cannot be listed is tried again until the deadline."""
+    """Lists each kind once; retries a kind that cannot be listed until the deadline."""
 
     def __init__(
         self, client: Client, clock: Clock, kinds: Sequence[Kind], seconds: float = 120.0
@@ -60,7 +60,7 @@ class Preflight:
         self._kinds = kinds
         self._seconds = seconds
         self._passed = False
-        self._failure = "the kinds of a leader are not listed yet"
+        self._failure = "the kinds that a leader watches are not listed yet"
 
     def failing(self) -> str | None:
         """Return why this process could not lead, or None; for the readiness check."""
@@ -74,7 +74,7 @@ class Preflight:
         self._passed = True
 
     async def _list(self, resource: Resource, namespace: str | None) -> None:
-        # No object has this name: the answer is empty, whatever there is.
+        # No object has this name, so the list is always empty.
         options = ListOptions(field_selector="metadata.name=preflight", metadata_only=True)
         while True:
             try:
@@ -88,5 +88,5 @@ class Preflight:
 
     @property
     def runnable(self) -> Runnable:
-        """What delays the election until this process could lead."""
+        """The runnable that delays the election until this process could lead."""
         return Runnable("preflight", asyncio.Event().wait, self.ready)

@@ -1,7 +1,6 @@
 """`baoctl provision`: the provisioner process, a standby until it is elected.
 
-It has an identity, a lease, metrics and health checks of its own, and shares the rest with
-baoctl.process.parts.
+It has its own identity, Lease, metrics and health checks; the rest is in baoctl.process.parts.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from runtime.process.manager import Runnable
 from runtime.types import ObjectKey
 
 NAME = "openbao-operator-provisioner"
-"""Of the lease, and of the program in the API server's log."""
+"""Name of the Lease, and user agent in the log of the API server."""
 
 KINDS = ((TENANTS, None), (CLUSTERS, None))
 
 
 async def delegate_client(settings: ProvisionerSettings, parts: Parts) -> Client:
-    """Make the client that acts as the delegate; its writes pass the same fence."""
+    """Build the client that acts as the delegate; it has the same write guard."""
     account = ObjectKey(settings.process.installation.namespace, settings.delegate)
     credentials = await credentials_of(settings.process, parts.clock)
     return Client(
@@ -39,18 +38,18 @@ async def delegate_client(settings: ProvisionerSettings, parts: Parts) -> Client
 
 
 def check_accounts(settings: ProvisionerSettings, parts: Parts) -> Runnable:
-    """Start nothing before both ServiceAccounts exist."""
+    """Return the runnable that waits until both ServiceAccounts exist."""
     installation = settings.process.installation
     expected = {
-        "the controller, who gets the rights": installation.service_account,
-        "the delegate, as whom they are written": settings.delegate,
+        "the controller, which receives the rights": installation.service_account,
+        "the delegate, as which the rights are written": settings.delegate,
     }
     accounts = Accounts(parts.client, parts.clock, installation.namespace, expected)
     return Runnable("service accounts", accounts.run, accounts.ready)
 
 
 async def provision(settings: ProvisionerSettings, clock: Clock) -> None:
-    """Run a provisioner until a signal, a crash, or the loss of its lease (which raise)."""
+    """Run the provisioner until a signal. Raises on a crash or the loss of the Lease."""
     parts = await build_parts(settings.process, clock, name=NAME)
     delegate = await delegate_client(settings, parts)
 

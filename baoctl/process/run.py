@@ -1,4 +1,4 @@
-"""`baoctl run` and `baoctl provision`: a process of the operator, from settings to exit status."""
+"""`baoctl run` and `baoctl provision`: run a process of the operator and set its exit status."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from runtime.process.manager import RunnableCrashed
 def run_operator(settings: Settings) -> None:
     """Run until a signal.
 
-    Exits with 1 on a crash, on the loss of the lease, and when the API server does not answer at
-    the start. Raises SettingError when there are no credentials.
+    Exits with 1 on a crash, on the loss of the Lease, and if the API server does not answer at
+    startup. Raises SettingError without credentials.
     """
     _run(lambda clock: run(settings, clock), settings.log_level)
 
 
 def run_provisioner(settings: ProvisionerSettings) -> None:
-    """Run the provisioner as `run_operator` does the operator."""
+    """Run the provisioner like `run_operator`."""
     _run(lambda clock: provision(settings, clock), settings.process.log_level)
 
 
@@ -40,12 +40,12 @@ def _run(work: Callable[[Clock], Coroutine[None, None, None]], level: str) -> No
     try:
         asyncio.run(work(clock))
     except LeaseLost as lost:
-        log.error("stopped: another process leads, or could", error=str(lost))
+        log.error("stopped: the leader lease was lost", error=str(lost))
         sys.exit(1)
     except RunnableCrashed as crashed:
-        log.error("stopped: a part of the operator crashed", error=str(crashed), exc_info=crashed)
+        log.error("stopped: a component crashed", error=str(crashed), exc_info=crashed)
         sys.exit(1)
     except (ApiError, Transient) as error:
-        # Before its parts run: from then on each of them deals with it.
-        log.error("stopped: the API server did not answer at the start", error=str(error))
+        # Only at startup: later each component handles these errors.
+        log.error("stopped: the API server did not answer at startup", error=str(error))
         sys.exit(1)

@@ -1,6 +1,6 @@
-"""Builds the reconcilers and controllers of an operator and ties them together; takes no decisions.
+"""Builds the reconcilers and controllers of an operator; makes no decisions.
 
-Imported once the process leads. The table of watches is `baoctl.controllers.cluster`.
+Imported after the election. The watches are in `baoctl.controllers`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ from runtime.types import Resource
 
 
 def build_controllers(parts: Parts) -> tuple[Controller, ...]:
-    """Make the reconcilers of clusters and backups, and the controllers that call them."""
+    """Build all reconcilers and controllers of the operator."""
     caches = build_caches(parts)
     clusters, children, kinds = caches.clusters, caches.children, caches.kinds
     store: SecretStore[SecretReading] = SecretStore(parts.client, parts.clock, secret_reading)
@@ -110,7 +110,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     series = ClusterMetrics(parts.metrics, _reported(parts, clusters), store)
     paused = PauseGuard(reconciler, clusters)
     gated = GateReporter(paused, clusters, caches.gate, statuses, parts.clock)
-    patient = _asking(parts, children[POD])
+    patient = _with_server_timeouts(parts, children[POD])
     workload = patient("openbaocluster-workload", counted(gated, series))
     adminops = patient(
         "openbaocluster-adminops",
@@ -120,19 +120,19 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     watch_optional(workload, clusters, kinds)
     watch_adminops(adminops, clusters, children)
     for controller in (workload, adminops):
-        _watch_surroundings(controller, caches, schemas)
+        _watch_gates_and_schemas(controller, caches, schemas)
     restored = RestoredServers(children, observer, logins)
     restores = build_restore_controller(parts, caches, template_source, restored, patient)
     return workload, adminops, restores, *_further_controllers(parts, caches, template_source)
 
 
-def _watch_surroundings(controller: Controller, caches: Caches, schemas: ServedSchemas) -> None:
+def _watch_gates_and_schemas(controller: Controller, caches: Caches, schemas: ServedSchemas) -> None:
     watch_gates(controller, caches.clusters, caches.opened, caches.tenants)
     watch_schemas(controller, caches.clusters, schemas)
 
 
-def _asking(parts: Parts, pods: Cache) -> MakeController:
-    """Make a maker of controllers whose passes ask servers."""
+def _with_server_timeouts(parts: Parts, pods: Cache) -> MakeController:
+    """Return a function that builds controllers whose reconciles query servers."""
     breakers = Breakers(parts.clock, parts.metrics)
 
     def lives(namespace: str) -> Mapping[str, Hashable]:
@@ -195,7 +195,7 @@ def _reported(parts: Parts, clusters: Cache) -> ClustersOfShard:
 
 
 def _gateways(parts: Parts, caches: Caches) -> ObjectReads:
-    # One Gateway is named by many clusters: that there is none costs one request for all of them.
+    # Many clusters name one Gateway: its absence costs one request for all of them.
     age = caches.gateway_age
     policy = CachePolicy(age, absent=age, refusals=(Forbidden,))
     return objects_by_name(parts.client, parts.clock, policy)
@@ -220,8 +220,8 @@ def _controller(
     *,
     owns: Owns | None = None,
 ) -> Controller:
-    """Make a controller; with workers of its own number it is one of administrators, whose
-    namespaces need no protection from each other. Without `owns` its requests name clusters."""
+    """Build a controller. With `workers` its objects are written by administrators, so namespaces
+    need no fair share. Without `owns` its requests are names of clusters."""
     return Controller(
         name,
         reconcile,

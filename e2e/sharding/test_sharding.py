@@ -113,7 +113,7 @@ def test_each_shard_writes_for_its_clusters_alone(
     first.faults_expected = True
     first.signal(signal.SIGCONT)
     assert first.wait(ENDS_WITHIN) != 0
-    assert first.logged("stopped: another process leads, or could"), first.tail()
+    assert first.logged("stopped: the leader lease was lost"), first.tail()
     repaired(api, namespace, mine[0][1], REPAIRED_WITHIN)
     late = audit.since(mark, users["zero"].user)
     # It is one of two shards as before, and may have said so in the Lease of all.

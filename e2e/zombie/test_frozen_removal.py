@@ -73,7 +73,7 @@ def test_a_leader_that_was_frozen_after_its_mark_takes_no_server_out(
     throughout("both servers vote", lambda: _both_vote(cluster), LOOKED_ON_FOR)
     assert leader.wait(ENDS_WITHIN) != 0
     print(f"\nthe frozen one ended {watch.seconds:.1f} s after it was resumed")
-    assert leader.logged("stopped: another process leads, or could"), leader.tail()
+    assert leader.logged("stopped: the leader lease was lost"), leader.tail()
     assert not writes(audit.since(mark, controller.user))
     await_size(cluster, 2)
     assert standby.alive

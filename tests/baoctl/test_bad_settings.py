@@ -201,7 +201,7 @@ def test_an_api_server_that_does_not_answer_is_one_line_and_another_status(
     )
     (line,) = done.stderr.splitlines()
     assert done.returncode == 1
-    assert json.loads(line)["msg"] == "stopped: the API server did not answer at the start"
+    assert json.loads(line)["msg"] == "stopped: the API server did not answer at startup"
 
 
 def test_the_levels_are_those_of_the_log() -> None:
