@@ -1,4 +1,4 @@
-"""The admission policies as text: deploy/admission, deploy/people, the tables of docs/admission.md.
+"""Renders the admission policies: deploy/admission, deploy/people, tables of docs/admission.md.
 
 Uses contracts.admission and contracts.installation. Called by baoctl.generate. Pure.
 """
@@ -30,15 +30,15 @@ _KUSTOMIZE = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomiz
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Writes equal parts in full, and long CEL on lines of its own."""
+    """Writes repeated values in full instead of YAML aliases."""
 
     def ignore_aliases(self, data: object) -> bool:
-        """Never use one."""
+        """Never use an alias."""
         return True
 
 
 def manifests() -> dict[Path, str]:
-    """Every file, by its path from the top of the repository."""
+    """Return all files by their path in the repository."""
     files = {FOLDER / f"{policy.name}.yaml": _manifest(policy) for policy in POLICIES}
     names = sorted(path.name for path in files)
     files[FOLDER / _PARAMETERS_FILE] = _HEADER + _PARAMETERS_NOTE + _yaml(parameters())
@@ -54,14 +54,14 @@ def manifests() -> dict[Path, str]:
     return files
 
 
-_PARAMETERS_NOTE = "# Who is who in this installation; nobody runs as this account.\n"
+_PARAMETERS_NOTE = "# The ServiceAccounts of this installation; no process runs as this account.\n"
 _NAMESPACE_NOTE = (
-    "# For another namespace: an overlay with that `namespace` and the same `replacements`.\n"
+    "# For another namespace, use an overlay with that `namespace` and the same `replacements`.\n"
 )
 
 
 def parameters(namespace: str = NAMESPACE) -> dict[str, Any]:
-    """The object with the parameters of the policies: the names of this installation."""
+    """Return the parameter object of the policies: the names of this installation."""
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
@@ -116,19 +116,19 @@ def _yaml(body: dict[str, Any]) -> str:
 
 
 def markdown() -> str:
-    """The tables of docs/admission.md: the fields, and the verbs that they require."""
+    """Return the tables of docs/admission.md: the fields, and the verbs that they require."""
     return "\n".join(_lines())
 
 
 def _lines() -> Iterator[str]:
-    yield "| fields | verb | ClusterRole to bind | what it gives |"
+    yield "| fields | verb | ClusterRole to bind | what it permits |"
     yield "|---|---|---|---|"
     for verb in VERBS:
         yield _verb(verb, [gate.field for gate in GATES if gate.verb is verb])
     yield ""
-    yield "Of an OpenBaoRestore, where the verb is asked for the cluster that it names:"
+    yield "For an OpenBaoRestore, the verb is checked for the cluster that the restore names:"
     yield ""
-    yield "| fields | verb | ClusterRole to bind | what it gives |"
+    yield "| fields | verb | ClusterRole to bind | what it permits |"
     yield "|---|---|---|---|"
     yield _verb(RESTORE, ["spec.cluster"])
     for verb in VERBS:
@@ -136,9 +136,9 @@ def _lines() -> Iterator[str]:
         if fields:
             yield _verb(verb, fields)
     yield ""
-    yield "Of a Datacenter:"
+    yield "For a Datacenter:"
     yield ""
-    yield "| fields | verb | ClusterRole to bind | what it gives |"
+    yield "| fields | verb | ClusterRole to bind | what it permits |"
     yield "|---|---|---|---|"
     for gate in DATACENTER_GATES:
         yield _verb(gate.verb, [gate.field], DATACENTERS.plural)
@@ -147,7 +147,7 @@ def _lines() -> Iterator[str]:
     yield "|---|---|---|"
     for use in USES:
         yield f"| `{use.field}` | {use.resource} | `use` |"
-    yield f"| `{TEST_NAMESPACE}` | openbaoclusters, made there | `create` |"
+    yield f"| `{TEST_NAMESPACE}` | openbaoclusters, created there | `create` |"
     for reference in REFERENCES:
         yield f"| `{reference.field}` | secrets | `get` or `use` |"
     yield f"| `{CONFIG_MAP}` | configmaps | `get` or `use` |"
@@ -157,13 +157,13 @@ def _lines() -> Iterator[str]:
     for reference in RESTORE_REFERENCES:
         yield f"| `{reference.field}` of a restore | secrets | `get` or `use` |"
     yield ""
-    yield "| policy | what for |"
+    yield "| policy | purpose |"
     yield "|---|---|"
     for policy in POLICIES:
         yield f"| `{policy.full_name()}` | {policy.why} |"
 
 
 def _verb(verb: Verb, fields: Iterable[str], kind: str = CLUSTERS.plural) -> str:
-    named = ", ".join(f"`{field}`" for field in fields)
+    names = ", ".join(f"`{field}`" for field in fields)
     label = " or ".join(f"`{name}`" for name in verb.names())
-    return f"| {named} | {label} on {kind} | `{PREFIX}{verb.role}` | {verb.why} |"
+    return f"| {names} | {label} on {kind} | `{PREFIX}{verb.role}` | {verb.why} |"

@@ -1,6 +1,6 @@
-"""The catalogue of conditions as the tables of docs/status.md, and the list of what was shown.
+"""Renders the catalogue of conditions: the tables of docs/status.md, and the list of entries.
 
-Uses contracts.conditions.catalogue and nothing heavy. Pure.
+Uses only contracts.conditions.catalogue. Pure.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contracts.conditions.catalogue import REASONS, TYPES
 
 
 def shown() -> str:
-    """One line per type and per reason: entries that no later version may remove."""
+    """Return one line per type and per reason; no later version may remove a line."""
     lines = []
     for kind in TYPES:
         lines.append(f"{kind.name} {kind.polarity}")
@@ -20,12 +20,12 @@ def shown() -> str:
 
 
 def markdown() -> str:
-    """The tables of docs/status.md."""
+    """Return the tables of docs/status.md."""
     return "\n".join((*_types(), "", *_reasons())) + "\n"
 
 
 def _types() -> Iterator[str]:
-    yield "| condition | True is | what it says | reasons |"
+    yield "| condition | True is | meaning | reasons |"
     yield "| --- | --- | --- | --- |"
     summary = _summary_reasons()
     for kind in TYPES:
@@ -40,7 +40,7 @@ def _summary_reasons() -> frozenset[str]:
 
 
 def _reasons() -> Iterator[str]:
-    yield "| reason | what it means | next step |"
+    yield "| reason | meaning | next step |"
     yield "| --- | --- | --- |"
     for name in sorted(REASONS):
         yield f"| {name} | {REASONS[name].meaning} | {REASONS[name].next_step} |"

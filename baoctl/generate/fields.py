@@ -1,4 +1,4 @@
-"""The fields of each kind as pages of docs, generated from the CRDs.
+"""Renders the docs page with the fields of each kind from its CRD.
 
 Uses the standard library. Called by baoctl.generate.main. Pure.
 """
@@ -16,19 +16,19 @@ _COLUMNS = "| field | type | description |\n|---|---|---|\n"
 
 
 def field_page_path(crd: Schema) -> Path:
-    """The path of the page of a kind."""
+    """Return the path of the page of a kind."""
     return Path("docs") / f"fields-{crd['spec']['names']['singular']}.md"
 
 
 def field_page(crd: Schema) -> str:
-    """Markdown with every field of a kind: one section for each field of spec that is an object."""
+    """Return Markdown with all fields of a kind: one section for each field that is an object."""
     names, version = crd["spec"]["names"], crd["spec"]["versions"][0]
     parts = version["schema"]["openAPIV3Schema"]["properties"]
     group = f"{crd['spec']['group']}/{version['name']}"
     page = (
         f"{_HEADER}\n# {names['kind']}\n\n"
         f"Fields of kind {names['kind']} of `{group}`, from the CRD. An asterisk marks a field\n"
-        "that is required where its object is set. `[]` stands for the items of a list, `{}` for "
+        "that is required if its object is set. `[]` stands for the items of a list, `{}` for "
         "the values of a map.\n"
     )
     return page + "".join(
@@ -38,10 +38,10 @@ def field_page(crd: Schema) -> str:
 
 def _chapters(name: str, part: Schema) -> str:
     fields: Mapping[str, Schema] = part.get("properties", {})
-    objects = {key: rows for key, one in fields.items() if (rows := [*_rows(one, f"{name}.{key}")])}
+    objects = {key: rows for key in fields if (rows := [*_rows(fields[key], f"{name}.{key}")])}
     required = part.get("required", ())
     text = f"\n## {name}\n\n{_COLUMNS}" + "".join(
-        _row(f"{name}.{key}", one, key in required) for key, one in fields.items()
+        _row(f"{name}.{key}", field, key in required) for key, field in fields.items()
     )
     return text + "".join(
         f"\n### {name}.{key}\n\n{_COLUMNS}{''.join(rows)}" for key, rows in objects.items()
@@ -49,16 +49,16 @@ def _chapters(name: str, part: Schema) -> str:
 
 
 def _rows(schema: Schema, path: str) -> Iterator[str]:
-    """The rows of all fields below one."""
+    """Yield the rows of all fields below a path."""
     inner, suffix = _inner(schema)
-    for key, one in inner.get("properties", {}).items():
-        where = f"{path}{suffix}.{key}"
-        yield _row(where, one, key in inner.get("required", ()))
-        yield from _rows(one, where)
+    for key, field in inner.get("properties", {}).items():
+        field_path = f"{path}{suffix}.{key}"
+        yield _row(field_path, field, key in inner.get("required", ()))
+        yield from _rows(field, field_path)
 
 
 def _inner(schema: Schema) -> tuple[Schema, str]:
-    """The schema that holds the fields: that of the items, the values, or itself."""
+    """Return the schema with the fields (of the items, the values, or itself) and its suffix."""
     if "items" in schema:
         return schema["items"], "[]"
     values = schema.get("additionalProperties")
@@ -82,8 +82,8 @@ def _type(schema: Schema) -> str:
 
 
 def _text(description: str) -> str:
-    """The first paragraph as the text of a cell."""
+    """Return the first paragraph as the text of a table cell."""
     line = " ".join(description.partition("\n\n")[0].split())
-    for char, shown in (("|", "\\|"), ("<", "&lt;"), ("*", "\\*")):
-        line = line.replace(char, shown)
+    for char, escaped in (("|", "\\|"), ("<", "&lt;"), ("*", "\\*")):
+        line = line.replace(char, escaped)
     return line

@@ -1,4 +1,4 @@
-"""What `ls` shows of each package, for docs/architecture.md.
+"""Renders the tree of packages for docs/architecture.md.
 
 Uses the standard library. Called by baoctl.generate.main. Pure.
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 
 def package_tree(paths: Iterable[str]) -> str:
-    """What `ls` shows of each package, as an indented tree: sub-packages first, then modules."""
+    """Return an indented tree of all packages: sub-packages first, then modules."""
     packages: dict[str, set[str]] = {}
     for path in paths:
         package, _, name = path.rpartition("/")

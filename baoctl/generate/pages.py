@@ -1,4 +1,4 @@
-"""The pages of docs that are generated as a whole: the command line, and the list of decisions.
+"""Renders the docs pages of the command line and of the list of decisions.
 
 Uses click. Called by baoctl.generate.main. Pure.
 """
@@ -19,29 +19,29 @@ _HEADER = "<!-- Written by `python -m baoctl.generate pages`. Do not edit. -->\n
 _CLI = f"""{_HEADER}
 # Command line
 
-`baoctl` runs the operator and its Jobs, and has commands for users. It is installed as
-`kubectl-bao`, too, which kubectl calls as `kubectl bao`. It reads environment variables:
+`baoctl` runs the operator and its Jobs, and has commands for users. It is also installed as
+`kubectl-bao`, which kubectl calls as `kubectl bao`. It reads environment variables:
 [settings of the operator](settings.md).
 
-`run`, `provision` and `job` are for pods, and are not listed. `NO_COLOR` switches colours off,
-as does an output that is no terminal. An error is one line on standard error that names the next
+`run`, `provision` and `job` are for pods, and are not listed. Colors are disabled with `NO_COLOR`
+and if the output is not a terminal. An error is one line on standard error that names the next
 step.
 
-A kubeconfig is used with all of its ways to log in. Its `proxy-url` may name an HTTP proxy
-(`http://HOST:PORT`); https and socks5 proxies are refused. `tls-server-name` is honoured. Proxies
-that the environment names are not used.
+All login methods of a kubeconfig are supported. Its `proxy-url` may name an HTTP proxy
+(`http://HOST:PORT`); https and socks5 proxies are refused. `tls-server-name` is used. Proxies of
+the environment are not used.
 
 {_EXITS}"""
 _DECISIONS = f"""{_HEADER}
 # Decisions
 
-A decision keeps its text. One that no longer holds says so at its top, and names the one that
-replaced it.
+The text of a decision does not change. A decision that no longer applies says so at the top, and
+names its replacement.
 """
 
 
 def command_page(program: click.Command) -> str:
-    """Markdown with the help of every command that is not hidden, each as `--help` prints it."""
+    """Return Markdown with the `--help` output of every command that is not hidden."""
     parts = (
         f"\n## {name}\n\n```text\n{text}\n```\n" for name, text in _helps(program, "baoctl", None)
     )
@@ -56,14 +56,14 @@ def _helps(
     )
     yield context.command_path, command.get_help(context)
     if isinstance(command, click.Group):
-        for each in command.list_commands(context):
-            found = command.get_command(context, each)
-            if found is not None and not found.hidden:
-                yield from _helps(found, each, context)
+        for verb in command.list_commands(context):
+            child = command.get_command(context, verb)
+            if child is not None and not child.hidden:
+                yield from _helps(child, verb, context)
 
 
 def decision_page(records: Iterable[tuple[str, str]]) -> str:
-    """Markdown with a link for each (file name, text) of docs/adr, the newest day first."""
+    """Return Markdown with a link for each (file name, text) of docs/adr, newest day first."""
     days: dict[str, list[str]] = {}
     for name, text in records:
         title = text.partition("\n")[0].removeprefix("# ")

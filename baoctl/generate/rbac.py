@@ -1,4 +1,4 @@
-"""The tables of rights as text: the manifests of deploy/rbac, and the table of docs/security.md.
+"""Renders the tables of rights: the manifests of deploy/rbac, and the tables of docs/security.md.
 
 Uses contracts.installation. Called by baoctl.generate. Pure.
 """
@@ -35,7 +35,7 @@ _WHERE: Mapping[Reach, str] = {
 
 
 def manifests() -> dict[Path, str]:
-    """Every file of deploy/rbac, by its path from the top of the repository."""
+    """Return all files of deploy/rbac by their path in the repository."""
     files: dict[Path, str] = {}
     for part in PARTS:
         files[FOLDER / part.name / FILE] = manifest(part)
@@ -44,7 +44,7 @@ def manifests() -> dict[Path, str]:
 
 
 def manifest(part: RbacManifest) -> str:
-    """One file: roles, each with its binding."""
+    """Return one file: roles, each with its binding."""
     objects = [text for held in part.roles for text in _objects(held)]
     return f"{_HEADER}# {part.purpose}\n" + "---\n".join(objects)
 
@@ -78,25 +78,25 @@ def _rule(right: Right) -> Iterator[str]:
         mark = "  "
 
 
-def _comment(words: str, indent: str) -> list[str]:
+def _comment(text: str, indent: str) -> list[str]:
     return textwrap.wrap(
-        words, _WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# "
+        text, _WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# "
     )
 
 
 def _list(key: str, values: Iterable[str]) -> list[str]:
-    shown = [value or '""' for value in values]
-    line = f"{key} [{', '.join(shown)}]"
-    return [line] if len(line) <= _WIDTH else [key, *(f"      - {value}" for value in shown)]
+    items = [value or '""' for value in values]
+    line = f"{key} [{', '.join(items)}]"
+    return [line] if len(line) <= _WIDTH else [key, *(f"      - {item}" for item in items)]
 
 
 def markdown() -> str:
-    """The tables of docs/security.md: every role, and every rule with its reason and its roles."""
+    """Return the tables of docs/security.md: all roles, and all rules with reason and roles."""
     return "\n".join((*_roles(), "", *_rights())) + "\n"
 
 
 def _roles() -> Iterator[str]:
-    yield "| role | folder of deploy/rbac | held by | where | what for |"
+    yield "| role | folder of deploy/rbac | bound to | where | purpose |"
     yield "|---|---|---|---|---|"
     for part in PARTS:
         for held in part.roles:
@@ -106,7 +106,7 @@ def _roles() -> Iterator[str]:
 
 
 def _rights() -> Iterator[str]:
-    yield "| what | may | why | in |"
+    yield "| resources | verbs | reason | folders |"
     yield "|---|---|---|---|"
     where: dict[Right, list[str]] = {}
     for part in PARTS:

@@ -1,4 +1,4 @@
-"""docs/versions.md: which versions are supported, what each can do, and which may follow which.
+"""Renders docs/versions.md: supported versions, their features, and the supported upgrades.
 
 Uses semver. Called by baoctl.generate.main. Pure.
 """
@@ -20,23 +20,24 @@ _ANY: Final = "any"
 def version_page(
     features: Mapping[str, Feature], pairs: Iterable[Pair], proofs: Iterable[PairProof]
 ) -> str:
-    """Markdown with what each version can do, the known pairs, and the pairs that are tested."""
+    """Return Markdown with the known pairs, the tested pairs, and the features of each version."""
     oldest = features["self-init"].since
     return (
         f"{_HEADER}\n# Versions of OpenBao\n\n"
-        f"The operator supports servers from {oldest} on. [Upgrades](upgrade.md) and\n"
+        f"The operator supports OpenBao {oldest} and later. [Upgrades](upgrade.md) and\n"
         "[blue/green upgrades](upgrade-bluegreen.md) use these tables.\n"
         "\n## Known pairs\n\n"
-        "`refuse` is VersionPairRefused, `warn` a warning of the preflight checks. The gravest\n"
-        "row that matches decides. A pair of different minor versions that matches no row is a\n"
-        "warning, and so are another major version, a skipped minor version, and a pre-release.\n\n"
+        "`refuse` is VersionPairRefused, `warn` is a warning of the preflight checks. If several\n"
+        "rows match, the most severe one applies. A pair of different minor versions without a\n"
+        "row is a warning, and so are another major version, a skipped minor version, and a\n"
+        "pre-release.\n\n"
         + _table(("from", "to", "strategy", "seal", "verdict", "why", "source"), map(_pair, pairs))
         + "\n## Tested pairs\n\n"
-        "Each test upgrades real servers while a client writes. The verdict is that for the seal\n"
+        "Each test upgrades real servers while a client writes. The verdict is for the seal\n"
         "`static`.\n\n"
         + _table(("from", "to", "strategy", "servers", "verdict", "test"), map(_proof, proofs))
-        + "\n## What a version can do\n\n"
-        "A setting that `spec.version` does not support is refused when it is written.\n\n"
+        + "\n## Features of versions\n\n"
+        "The API server refuses a setting that `spec.version` does not support.\n\n"
         + _table(("setting", "since", "before", "source"), map(_feature, features.values()))
     )
 
