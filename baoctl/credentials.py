@@ -1,7 +1,7 @@
-"""Who a process of `baoctl` is to the API server: a pod's ServiceAccount, or a kubeconfig.
+"""The credentials of a process for the API server: a pod's ServiceAccount, or a kubeconfig.
 
 Uses runtime.client.credentials. Called by baoctl.process.parts, and by baoctl.commands.api_client,
-for which the import of the whole operator would cost too much.
+which must not import the whole operator.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from runtime.clock import Clock
 from runtime.errors import TransportError
 
 _SEPARATOR = ":"
-"""Between the paths of KUBECONFIG, as kubectl has it on the systems that this runs on."""
+"""Separator of the paths in KUBECONFIG, as kubectl uses on Linux and macOS."""
 
 
 async def credentials_of(
     settings: Settings, clock: Clock, context: str | None = None
 ) -> Credentials:
-    """Find out who we are. Raises SettingError for what cannot be used, before anything is sent.
+    """Read the credentials. Raises SettingError before any request if they cannot be used.
 
-    `context` is one of the kubeconfig; None for its current one.
+    `context` is a context of the kubeconfig; None for the current one.
     """
     if settings.kubeconfig is None:
         return _of_pod(settings, clock)
     try:
-        return await from_kubeconfig(_there(settings.kubeconfig), context, clock)
+        return await from_kubeconfig(_existing(settings.kubeconfig), context, clock)
     except TransportError as error:
         which = f"context {context!r}" if context else "current context"
         rule = f"must be a kubeconfig whose {which} can be used: {_line(error)}"
@@ -48,11 +48,11 @@ def _of_pod(settings: Settings, clock: Clock) -> Credentials:
         ) from error
 
 
-def _there(paths: str) -> str:
-    """Return the paths if a file is there; the library would take none for an empty one."""
+def _existing(paths: str) -> str:
+    """Return the paths if a file exists; the library treats a missing file as an empty one."""
     files = [Path(path).expanduser() for path in paths.split(_SEPARATOR) if path]
     if not any(file.is_file() for file in files):
-        rule = "must name a file that is there; set it, or give --kubeconfig where a verb has it"
+        rule = "must name an existing file; set it, or use --kubeconfig if the command has it"
         raise SettingError("KUBECONFIG", paths, rule)
     return paths
 

@@ -1,7 +1,7 @@
-"""Exit statuses of the verbs of `baoctl`, in one table, and the error that ends a verb with one.
+"""The exit statuses of the verbs of `baoctl`, and the error that ends a verb with one.
 
-Uses the standard library alone at import. Read by every verb and by the page docs/cli.md. Jobs have
-exit statuses of their own (contracts.exit_codes).
+Imports only the standard library. Used by every verb and by the page docs/cli.md. Jobs have other
+exit statuses (contracts.exit_codes).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 
 
 class ExitCode(IntEnum):
-    """How a verb ended, for a script."""
+    """The result of a verb, for scripts."""
 
     GOOD = 0
     ERROR = 1
@@ -24,25 +24,25 @@ class ExitCode(IntEnum):
 
 
 MEANINGS: Final[Mapping[ExitCode, str]] = {
-    ExitCode.GOOD: "It was done, and what was looked at is as it should be.",
-    ExitCode.ERROR: "It failed; the message names the next step.",
-    ExitCode.USAGE: "The arguments, or the settings of the environment, make no sense.",
-    ExitCode.NOT_READY: "There is an answer, and it is: not ready, waiting, or something is wrong.",
-    ExitCode.REFUSED: "The operator, the API server or a rule refuses it.",
-    ExitCode.NOT_FOUND: "There is no such object.",
+    ExitCode.GOOD: "The command succeeded, and the objects are as expected.",
+    ExitCode.ERROR: "The command failed; the message names the next step.",
+    ExitCode.USAGE: "The arguments, or settings of the environment, are invalid.",
+    ExitCode.NOT_READY: "The command succeeded, but an object is not ready or has a problem.",
+    ExitCode.REFUSED: "The operator, the API server or a rule refuses the request.",
+    ExitCode.NOT_FOUND: "The object does not exist.",
     ExitCode.NO_ACCESS: (
-        "The API server cannot be reached, does not know who asks, or denies the right."
+        "The API server cannot be reached, or it does not accept the credentials or the request."
     ),
 }
 
 
 class VerbError(Exception):
-    """A verb cannot do what was asked; one line, with a next step, fit for a terminal."""
+    """A verb failed; the text is one line for a terminal, with a next step."""
 
     usual: ClassVar[ExitCode] = ExitCode.ERROR
 
     def __init__(self, text: str, code: ExitCode | None = None) -> None:
-        # The bounds of a message come with the types of the API, which `--help` does not need.
+        # Imported here: it imports the types of the API, which `--help` does not need.
         from contracts.conditions.message import clean_message
 
         super().__init__(clean_message(text))

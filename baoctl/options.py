@@ -1,4 +1,4 @@
-"""How the verbs of `baoctl` take options, files and settings, and how an error of theirs is told.
+"""Options, files and settings of the verbs of `baoctl`, and the output of their errors.
 
 Uses click and baoctl.variables. Called by baoctl.cli and baoctl.verbs.
 """
@@ -18,7 +18,7 @@ from baoctl.exit_codes import ExitCode, VerbError
 from baoctl.variables import SettingError
 
 F = TypeVar("F", bound=Callable[..., Any])
-DRY_RUN = click.option("--dry-run", is_flag=True, help="Let the API server check it alone.")
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Only let the API server validate it.")
 MANIFEST = click.option(
     "-f",
     "--filename",
@@ -26,11 +26,11 @@ MANIFEST = click.option(
     required=True,
     help="Manifest of one or more clusters; - reads standard input.",
 )
-YES = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+YES = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
 class Verbs(click.Group):
-    """A group of verbs that tells each error in one line, and suggests a verb for a slip."""
+    """A group of verbs that prints each error as one line, and suggests a verb for a typo."""
 
     def make_context(
         self,
@@ -39,7 +39,7 @@ class Verbs(click.Group):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Read the options before the verb."""
+        """Parse the options before the verb."""
         try:
             return super().make_context(info_name, args, parent, **extra)
         except click.exceptions.NoArgsIsHelpError:
@@ -48,7 +48,7 @@ class Verbs(click.Group):
             _end(_usage(error), ExitCode.USAGE)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Do the verb."""
+        """Execute the verb."""
         try:
             return super().invoke(ctx)
         except click.exceptions.NoArgsIsHelpError:
@@ -60,18 +60,18 @@ class Verbs(click.Group):
         except VerbError as error:
             _end(str(error), error.exit_code)
         except KeyboardInterrupt:
-            # How a watch ends, as a shell tells it.
+            # The exit status of shells after SIGINT, which ends a watch.
             raise SystemExit(130) from None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb, or name those that were perhaps meant."""
+        """Find the verb, or suggest similar ones."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            meant = suggestion(args[0], self.list_commands(ctx))
-            raise click.UsageError(f"{error.format_message().rstrip('.')}{meant}", ctx) from None
+            hint = suggestion(args[0], self.list_commands(ctx))
+            raise click.UsageError(f"{error.format_message().rstrip('.')}{hint}", ctx) from None
 
 
 def _end(text: str, code: ExitCode) -> NoReturn:
@@ -87,28 +87,28 @@ def _usage(error: click.UsageError) -> str:
 
 def suggestion(word: str, known: Sequence[str]) -> str:
     """Return `; did you mean X?` for a word that is close to a known one, else ""."""
-    by_folded = {one.casefold(): one for one in known}
+    by_folded = {name.casefold(): name for name in known}
     close = difflib.get_close_matches(word.casefold(), by_folded, n=3, cutoff=0.6)
-    return f"; did you mean {' or '.join(by_folded[one] for one in close)}?" if close else ""
+    return f"; did you mean {' or '.join(by_folded[name] for name in close)}?" if close else ""
 
 
 Check = Callable[[click.Context, click.Parameter, Any], Any]
 
 
 def fits(check: Callable[[str], bool], rule: str) -> Check:
-    """Make a callback that refuses a value, or one of several, which breaks a rule."""
+    """Return a callback that refuses a value, or one of several values, that breaks a rule."""
 
     def callback(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-        for one in (value,) if isinstance(value, str) else value or ():
-            if not check(one):
-                raise click.BadParameter(f"{one[:80]!r}: {rule}", ctx, param)
+        for text in (value,) if isinstance(value, str) else value or ():
+            if not check(text):
+                raise click.BadParameter(f"{text[:80]!r}: {rule}", ctx, param)
         return value
 
     return callback
 
 
 def content_of(file: BinaryIO) -> bytes:
-    """Read a file, and no more of one that has no end than it takes to refuse it."""
+    """Read a file up to one byte more than the limit, at which it is refused."""
     from baoctl.yaml_text import TEXT_MAX
 
     try:
@@ -118,18 +118,18 @@ def content_of(file: BinaryIO) -> bytes:
 
 
 def confirm_name(name: str, consequence: str, *, err: bool = False) -> None:
-    """Have the user type a name. Raises click.UsageError for another one.
+    """Ask the user to type a name. Raises click.UsageError for another one.
 
-    `err`: ask on standard error, where the output is for a program.
+    `err`: prompt on standard error, because a program reads the output.
     """
-    typed = click.prompt(f"{consequence} Type {name} to go on", err=err)
+    typed = click.prompt(f"{consequence} Type {name} to continue", err=err)
     if typed != name:
         raise click.UsageError(f"{typed[:80]!r} is not {name}: nothing was changed")
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Which API server a verb asks, as whom, and where; None is what the kubeconfig says."""
+    """The API server, credentials and namespace of a verb; None for those of the kubeconfig."""
 
     kubeconfig: str | None = None
     context: str | None = None
@@ -145,7 +145,7 @@ _NAMESPACE = click.option(
     "-n",
     "--namespace",
     callback=fits(variables.is_namespace, variables.NAMESPACE),
-    help="Namespace of the cluster.  [default: that of the context]",
+    help="Namespace of the cluster.  [default: from the context]",
 )
 _EVERY_NAMESPACE = click.option(
     "-A", "--all-namespaces", "every_namespace", is_flag=True, help="Clusters of all namespaces."
@@ -153,17 +153,17 @@ _EVERY_NAMESPACE = click.option(
 
 
 def reaches_api_server(verb: F) -> F:
-    """Give a verb --kubeconfig and --context; it is called with `access`."""
+    """Add --kubeconfig and --context to a verb, which gets them as `access`."""
     return _with_access(verb, _ACCESS)
 
 
 def reaches_cluster(verb: F) -> F:
-    """Give a verb --kubeconfig, --context and -n; it is called with `access`."""
+    """Add --kubeconfig, --context and -n to a verb, which gets them as `access`."""
     return _with_access(verb, (*_ACCESS, _NAMESPACE))
 
 
 def reaches_clusters(verb: F) -> F:
-    """Give a verb --kubeconfig, --context, -n and -A; it is called with `access`."""
+    """Add --kubeconfig, --context, -n and -A to a verb, which gets them as `access`."""
     return _with_access(verb, (*_ACCESS, _NAMESPACE, _EVERY_NAMESPACE))
 
 
@@ -178,11 +178,11 @@ def _with_access(verb: F, options: Sequence[Callable[[Any], Any]]) -> F:
         **others: Any,
     ) -> Any:
         if namespace is not None and every_namespace:
-            raise click.UsageError("-n and -A exclude each other", click.get_current_context())
+            raise click.UsageError("-n and -A are mutually exclusive", click.get_current_context())
         access = Access(kubeconfig, context, namespace, every_namespace)
         return verb(*arguments, access=access, **others)
 
-    made: Any = call
+    command: Any = call
     for option in reversed(options):
-        made = option(made)
-    return made  # type: ignore[no-any-return]
+        command = option(command)
+    return command  # type: ignore[no-any-return]

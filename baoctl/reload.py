@@ -1,11 +1,11 @@
-"""`python -m baoctl.reload`: tell the server of this pod to read its files again.
+"""`python -m baoctl.reload`: makes the server of this pod reload its files.
 
 Runs as an ephemeral container that shares the process namespace of the server's container
-(docs/rollouts.md). Waits until the mounted files are the expected ones - the kubelet takes up to a
-minute or two to show what changed - then sends SIGHUP to the server and ends.
+(docs/rollouts.md). Waits until the mounted files have the expected content (the kubelet updates
+them within one or two minutes), then sends SIGHUP to the server and exits.
 
-Uses the standard library alone and starts at once. Exit status: 0 the signal was sent, 1 the files
-did not come in time, 2 wrong arguments, 3 there is no server to signal.
+Imports only the standard library, to start quickly. Exit status: 0 the signal was sent, 1 the files
+did not change in time, 2 invalid arguments, 3 there is no server to signal.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _BEGIN, _END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
 
 @dataclass(frozen=True, slots=True)
 class ExpectedFile:
-    """One file, and what its content must hash to (SHA-256, lower-case hex)."""
+    """One file, and the expected hash of its content (SHA-256, lower-case hex)."""
 
     path: Path
     digest: str
     measure: Callable[[bytes], str]
 
     def arrived(self) -> bool:
-        """Whether the file is there and is the expected one."""
+        """Whether the file has the expected content."""
         try:
             return self.measure(self.path.read_bytes()) == self.digest
         except OSError:
@@ -47,12 +47,12 @@ class ExpectedFile:
 
 
 def content_digest(content: bytes) -> str:
-    """SHA-256 of the bytes."""
+    """Return the SHA-256 of the bytes."""
     return hashlib.sha256(content).hexdigest()
 
 
 def certificate_digest(content: bytes) -> str:
-    """Fingerprint of the first certificate of a PEM file; "" when there is none."""
+    """Return the fingerprint of the first certificate of a PEM file; "" if there is none."""
     _, begin, rest = content.partition(_BEGIN)
     body, end, _ = rest.partition(_END)
     if not begin or not end:
@@ -64,7 +64,7 @@ def certificate_digest(content: bytes) -> str:
 
 
 def server_process(processes: Path = PROCESSES) -> int | None:
-    """Return the first process of that name: the one that all others of the container came from."""
+    """Return the PID of the server: the oldest process of its name; None if there is none."""
     pids = []
     for folder in processes.iterdir():
         if not folder.name.isdigit():
@@ -72,7 +72,7 @@ def server_process(processes: Path = PROCESSES) -> int | None:
         try:
             name = (folder / "comm").read_text(encoding="utf-8").strip()
         except OSError:
-            # It ended meanwhile.
+            # The process has ended.
             continue
         if name == SERVER:
             pids.append(int(folder.name))
@@ -87,29 +87,29 @@ def reload(
     pause: Callable[[float], object] = _NEVER.wait,
 ) -> int:
     """Wait for the files, signal the server, and return the exit status."""
-    looks = max(1, round(seconds / EVERY))
-    while missing := [one for one in expected if not one.arrived()]:
-        looks -= 1
-        if not looks:
-            names = ", ".join(str(one.path) for one in missing)
-            _say(f"not the expected content after {seconds:g} s: {names}")
+    attempts = max(1, round(seconds / EVERY))
+    while missing := [file for file in expected if not file.arrived()]:
+        attempts -= 1
+        if not attempts:
+            names = ", ".join(str(file.path) for file in missing)
+            _print(f"not the expected content after {seconds:g} s: {names}")
             return LATE
         pause(EVERY)
     process = server_process(processes)
     if process is None:
-        _say(f"no process is called {SERVER}")
+        _print(f"there is no process {SERVER}")
         return NO_SERVER
     try:
         os.kill(process, signal.SIGHUP)
     except OSError as error:
-        _say(f"process {process} cannot be signalled: {error.strerror}")
+        _print(f"process {process} cannot be signaled: {error.strerror}")
         return NO_SERVER
-    _say(f"the files are in place: sent SIGHUP to {SERVER}, process {process}")
+    _print(f"the files have the expected content: sent SIGHUP to {SERVER}, process {process}")
     return DONE
 
 
-def _say(text: str) -> None:
-    # The kubelet keeps the last lines as the message of the ended container.
+def _print(text: str) -> None:
+    # The kubelet stores the last lines as the termination message of the container.
     sys.stdout.write(text + "\n")
 
 
@@ -124,7 +124,7 @@ def _expected(measure: Callable[[bytes], str]) -> Callable[[str], ExpectedFile]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Read the arguments and do it."""
+    """Parse the arguments and reload."""
     parser = argparse.ArgumentParser(prog="baoctl.reload", description=__doc__)
     for flag, measure in (("--file", content_digest), ("--certificate", certificate_digest)):
         parser.add_argument(
@@ -135,10 +135,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             metavar="PATH=SHA256",
             type=_expected(measure),
         )
-    parser.add_argument("--asked", help="When it was asked for; only the operator reads it.")
+    parser.add_argument("--asked", help="Time of the request; only the operator reads it.")
     parser.add_argument("--seconds", type=float, default=240.0)
-    read = parser.parse_args(arguments)
-    return reload(read.expected, read.seconds)
+    options = parser.parse_args(arguments)
+    return reload(options.expected, options.seconds)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Flags and environment to frozen settings: the only module that reads `os.environ`."""
+"""Converts flags and environment to frozen settings: the only module that reads `os.environ`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SECRET_RECHECK = 15.0
 ADMISSION_RECHECK = 600.0
 POD_DEADLINE = 600.0
 WORKERS: Final = 16
-"""Parallel reconciles of one controller; those of one namespace take at most a quarter of them."""
+"""Parallel reconciles of one controller; one namespace gets at most a quarter of them."""
 NO_TRUST = Trust()
 ALL_CLUSTERS = Shard()
 AUTO = "auto"
@@ -40,7 +40,7 @@ MULTI_TENANT = "multi-tenant"
 READS: Mapping[str, Reads] = {"poll": "poll", "watch": "watch"}
 PLATFORMS: Mapping[str, Platform] = {"kubernetes": "kubernetes", "openshift": "openshift"}
 PERIOD_MAX: Final = 30 * 24 * 3600.0
-"""Seconds: thirty days. What is longer is a slip, or would never come."""
+"""Seconds: thirty days. A longer period is a typo, or would never end."""
 TRUST_ROOT_MAX: Final = 1024 * 1024
 """Bytes of a trusted_root.json."""
 REPOSITORY: Final = "must be REGISTRY/REPOSITORY without a tag: the version of a cluster is the tag"
@@ -50,15 +50,15 @@ IMAGE: Final = "must be the reference of an image, REGISTRY/REPOSITORY:TAG or @s
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How one operator process runs."""
+    """The settings of one operator process."""
 
     installation: Installation
     api_server_host: str | None
-    """Address of the API server as pods see it; None: ask the API server."""
+    """Address of the API server for pods; None: read it from the API server."""
     kubeconfig: str | None
     """None: this process runs in a pod."""
     namespaces: tuple[str, ...]
-    """The namespaces whose clusters are reconciled; none named: all, or those of tenants."""
+    """The namespaces whose clusters are reconciled; empty: all, or those of tenants."""
     leader_election: bool
     identity: str
     workers: int
@@ -66,13 +66,13 @@ class Settings:
     port: int
     log_level: str
     platform: str = AUTO
-    """Who says on which platform this process runs: `auto` for the API server, or its name."""
+    """The platform, or `auto` to detect it from the API server."""
     pod_name: str = ""
-    """The pod of this process; "" when it runs in none."""
+    """The pod of this process; "" if it does not run in a pod."""
     images: Trust = NO_TRUST
-    """Registries and transparency logs that this installation believes in."""
+    """Registries and transparency logs that this installation trusts."""
     datacenters: bool = False
-    """Whether this installation reconciles datacenters, too."""
+    """Whether this installation also reconciles datacenters."""
     shard: Shard = ALL_CLUSTERS
     """The part of the clusters that this process reconciles."""
 
@@ -80,7 +80,7 @@ class Settings:
     def runs_datacenters(self) -> bool:
         """Whether this process reconciles datacenters.
 
-        They depend on each other across datacenters, and are few: the first shard has them all.
+        Their services depend on each other across datacenters, so the first shard has all of them.
         """
         return self.datacenters and not self.shard.index
 
@@ -93,8 +93,8 @@ def from_environment(
 ) -> Settings:
     """Read the settings of `baoctl run`; flags override them with `dataclasses.replace`.
 
-    `watch_namespace` and `shard` are the values of flags that are read like the environment.
-    Raises SettingError for the first invalid one. An empty value counts as unset.
+    `watch_namespace` and `shard` are flags that are parsed like the environment variables. Raises
+    SettingError for the first invalid value. An empty value counts as unset.
     """
     env = dict(os.environ if environ is None else environ)
     if watch_namespace is not None:
@@ -157,15 +157,15 @@ def _installation(env: Mapping[str, str], mode: Mode, platform: str) -> Installa
 
 @dataclass(frozen=True, slots=True)
 class ProvisionerSettings:
-    """How one provisioner process runs."""
+    """The settings of one provisioner process."""
 
     process: Settings
     """The settings of every process of the operator. `installation.service_account` is the
-    controller, who gets the rights."""
+    controller, which receives the rights."""
     delegate: str
-    """The ServiceAccount as whom rights are written; in the operator's namespace."""
+    """The ServiceAccount as which rights are written; in the operator's namespace."""
     reads: Reads
-    """What the controller is granted: to list and watch, or to read one by one."""
+    """The rights of the controller: to list and watch, or to read by name."""
     recheck: float
     """Seconds after which objects without a watch are read again."""
 
@@ -189,7 +189,7 @@ def provisioner_from_environment(environ: Mapping[str, str] | None = None) -> Pr
 
 
 def is_repository(text: str) -> bool:
-    """Whether this is a repository of images, to which a version may be added as the tag."""
+    """Whether this is an image repository, to which a version can be added as the tag."""
     try:
         reference = image_reference.parse(text)
     except ValueError:
@@ -198,7 +198,7 @@ def is_repository(text: str) -> bool:
 
 
 def is_image(text: str) -> bool:
-    """Whether this names an image."""
+    """Whether this is a reference of an image."""
     try:
         image_reference.parse(text)
     except ValueError:
@@ -211,7 +211,7 @@ def _namespaces(env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _mode(env: Mapping[str, str], namespaces: tuple[str, ...]) -> Mode:
-    """Read the mode. Raises SettingError for one that is not known, or that contradicts itself."""
+    """Read the mode. Raises SettingError for an unknown mode or contradictory variables."""
     modes = {SINGLE_TENANT: SINGLE_TENANT, MULTI_TENANT: MULTI_TENANT}
     if variables.choice(env, "TENANCY_MODE", modes, SINGLE_TENANT) == SINGLE_TENANT:
         return "namespaces" if namespaces else "cluster"
@@ -220,26 +220,26 @@ def _mode(env: Mapping[str, str], namespaces: tuple[str, ...]) -> Mode:
             "WATCH_NAMESPACE",
             env["WATCH_NAMESPACE"],
             "must not be set with TENANCY_MODE=multi-tenant: "
-            "the OpenBaoTenants say which namespaces are looked at",
+            "OpenBaoTenants determine the namespaces",
         )
     return "tenants"
 
 
 def _datacenters(env: Mapping[str, str], mode: Mode) -> bool:
-    """Read whether there are datacenters. Raises SettingError where they cannot be served."""
-    served = variables.switch(env, "DATACENTERS")
-    if served and mode != "cluster":
+    """Read whether to reconcile datacenters. Raises SettingError if the mode does not permit it."""
+    enabled = variables.switch(env, "DATACENTERS")
+    if enabled and mode != "cluster":
         raise SettingError(
             "DATACENTERS",
             "true",
             "must not be set with WATCH_NAMESPACE or TENANCY_MODE=multi-tenant: "
-            "datacenters name their namespaces themselves, and tenants have none",
+            "datacenters need access to all namespaces",
         )
-    return served
+    return enabled
 
 
 def _shard(env: Mapping[str, str]) -> Shard:
-    """Read the part of the clusters of this process. Raises SettingError for one that is none."""
+    """Read the shard of this process. Raises SettingError."""
     text = env.get("SHARD") or str(ALL_CLUSTERS)
     try:
         return Shard.parse(text)
@@ -248,20 +248,20 @@ def _shard(env: Mapping[str, str]) -> Shard:
 
 
 def reads_of(env: Mapping[str, str]) -> Reads:
-    """Read how the objects of tenants are read. Raises SettingError for a way that is not known."""
+    """Read how the objects of tenants are read. Raises SettingError for an unknown value."""
     reads = variables.choice(env, "TENANT_READS", READS, "poll")
     return reads if env.get("TENANCY_MODE") == MULTI_TENANT else "watch"
 
 
 def _trust(env: Mapping[str, str]) -> Trust:
-    """Read what images are proven with. Raises SettingError when the trust root cannot be used."""
+    """Read the trust of image verification. Raises SettingError for an invalid trust root."""
     insecure = frozenset(
         variables.listed(env, "INSECURE_REGISTRIES", variables.is_registry, variables.REGISTRY)
     )
     file = env.get("SIGSTORE_TRUSTED_ROOT")
     if not file:
         return Trust(insecure)
-    # The one setting that is read with cryptography: no verb pays for it without.
+    # Imported here: no other setting needs cryptography.
     from managers.images.tlog import read_trust_root
 
     try:

@@ -1,8 +1,8 @@
-"""Environment variables and options of a process, each read by a rule that is named when it fails.
+"""Parses environment variables and options of a process; each has a rule, named in the error.
 
-Uses the standard library alone. Called by baoctl.settings, baoctl.cli and baoctl.jobs. A value that
-breaks its rule ends the process before it does anything, with one line and the exit status 2; jobs
-have exit statuses of their own (contracts.exit_codes).
+Uses only the standard library. Called by baoctl.settings, baoctl.cli and baoctl.jobs. An invalid
+value ends the process before it does anything, with one line and exit status 2; jobs have other
+exit statuses (contracts.exit_codes).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar
 
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
-"""As runtime.process.logs has them, which costs more to import than `baoctl --help` may."""
+"""The levels of runtime.process.logs, which is too expensive to import for `baoctl --help`."""
 _VALUE_MAX = 256
-"""Characters of a value that are shown: the path of a file is of use only as a whole."""
+"""Characters of a value in a message: long enough for the whole path of a file."""
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(rf"{_LABEL.pattern}(\.{_LABEL.pattern})*")
 _HOST = re.compile(rf"{_SUBDOMAIN.pattern}\.?", re.IGNORECASE)
@@ -28,7 +28,7 @@ Env = Mapping[str, str]
 
 
 class SettingError(ValueError):
-    """A setting that makes no sense: one line with its name, its value and the rule."""
+    """An invalid setting: one line with its name, its value and the rule."""
 
     def __init__(self, name: str, value: str, rule: str) -> None:
         super().__init__(f"{name} {value[:_VALUE_MAX]!r}: {rule}")
@@ -43,7 +43,7 @@ def choice(env: Env, name: str, values: Mapping[str, T], default: str) -> T:
 
 
 def switch(env: Env, name: str) -> bool:
-    """Read true or false; false when it is not set. Raises SettingError."""
+    """Read true or false; false if it is not set. Raises SettingError."""
     value = env.get(name) or "false"
     if value not in ("true", "false"):
         raise SettingError(name, value, "must be true or false")
@@ -73,7 +73,7 @@ def seconds(env: Env, name: str, default: float, most: float) -> float:
         period = float(text)
     except ValueError:
         period = -1.0
-    # Also for nan, which is neither less nor more than anything.
+    # The chained comparison also refuses nan.
     if not 1 <= period <= most:
         raise SettingError(name, text, f"must be a number of seconds, 1 to {most:g}")
     return period
@@ -90,7 +90,7 @@ def is_object_name(text: str) -> bool:
 
 
 def is_address(text: str) -> bool:
-    """Whether this is an address of IPv4 or IPv6, without a zone."""
+    """Whether this is an IPv4 or IPv6 address, without a zone."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -99,7 +99,7 @@ def is_address(text: str) -> bool:
 
 
 def is_host(text: str) -> bool:
-    """Whether this is an address, or a name that one may be found under."""
+    """Whether this is an IP address or a host name."""
     return is_address(text) or (len(text) <= 253 and bool(_HOST.fullmatch(text)))
 
 
@@ -109,7 +109,7 @@ def is_registry(text: str) -> bool:
 
 
 def is_word(text: str) -> bool:
-    """Whether this is one printable word of ASCII that fits into a token."""
+    """Whether this is one printable ASCII word of at most 253 characters."""
     return len(text) <= 253 and bool(_WORD.fullmatch(text))
 
 
@@ -119,11 +119,11 @@ OBJECT_NAME: Final = "must be the name of an object: 1 to 253 of a-z, 0-9, - and
 ADDRESS: Final = "must be an IP address"
 HOST: Final = "must be an IP address or a host name"
 REGISTRY: Final = "must be HOST or HOST:PORT of a registry"
-WORD: Final = "must be 1 to 253 printable characters of ASCII without a space"
+WORD: Final = "must be 1 to 253 printable ASCII characters without a space"
 
 
 def text(env: Env, name: str, default: str, fits: Fits, rule: str) -> str:
-    """Read a text, or the default where it is not set or empty. Raises SettingError."""
+    """Read a text, or the default if it is not set or empty. Raises SettingError."""
     value = env.get(name)
     if not value:
         return default
@@ -133,13 +133,13 @@ def text(env: Env, name: str, default: str, fits: Fits, rule: str) -> str:
 
 
 def listed(env: Env, name: str, fits: Fits, rule: str) -> tuple[str, ...]:
-    """Read values between commas, each once. Raises SettingError for one that breaks the rule."""
+    """Read comma-separated values without duplicates. Raises SettingError for an invalid one."""
     values = tuple(dict.fromkeys(filter(None, map(str.strip, env.get(name, "").split(",")))))
     return each(name, values, fits, rule)
 
 
 def each(name: str, values: Iterable[str], fits: Fits, rule: str) -> tuple[str, ...]:
-    """Check several values of one setting. Raises SettingError for the first that is wrong."""
+    """Check several values of one setting. Raises SettingError for the first invalid one."""
     values = tuple(values)
     for value in values:
         if not fits(value):
@@ -148,6 +148,6 @@ def each(name: str, values: Iterable[str], fits: Fits, rule: str) -> tuple[str, 
 
 
 def check_api_server(env: Env) -> None:
-    """Check what the kubelet tells a pod of the API server. Raises SettingError."""
+    """Check the variables of the API server that the kubelet sets. Raises SettingError."""
     text(env, "KUBERNETES_SERVICE_HOST", "", is_host, HOST)
     port(env, "KUBERNETES_SERVICE_PORT", 443, least=1)

@@ -1,8 +1,8 @@
-"""YAML input of a verb of `baoctl`: read within bounds, and refused in one line.
+"""Reads the YAML input of a verb of `baoctl` within limits; an error is one line.
 
-Uses pyyaml. Called by baoctl.commands.rendering and baoctl.commands.upgrade.cluster_dump. An alias
-costs nothing to read, and may expand to a billion values on traversal; so values are counted as if
-each alias were expanded. Timestamps stay texts, as for the API server.
+Uses pyyaml. Called by baoctl.commands.rendering and baoctl.commands.upgrade.cluster_dump. Nested
+aliases are cheap to parse, but may expand to a billion values on traversal; so values are counted
+as if each alias were expanded. Timestamps stay strings, as for the API server.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOMENT = "tag:yaml.org,2002:timestamp"
 
 
 class TextError(Exception):
-    """Why a text cannot be read; one line, fit for a terminal."""
+    """Why a text cannot be read; one line for a terminal."""
 
     def __init__(self, text: str) -> None:
         super().__init__(clean_message(text))
@@ -41,7 +41,7 @@ class _Loader(yaml.SafeLoader):
         """Values and levels of the targets of aliases, by identity."""
 
     def compose_document(self) -> yaml.Node | None:
-        # Names of parts hold within a document, and identities as long as its nodes live.
+        # Anchors are valid in one document, and identities as long as its nodes exist.
         self._sizes.clear()
         return super().compose_document()
 
@@ -50,7 +50,7 @@ class _Loader(yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent):
             node = super().compose_node(parent, index)
             if id(node) not in self._sizes:
-                raise TextError(f"it holds itself{_position(event.start_mark)}")
+                raise TextError(f"it contains itself{_position(event.start_mark)}")
             values, levels = self._sizes[id(node)]
             self._enter(values, self._depth + levels, event)
             return node
@@ -69,7 +69,7 @@ class _Loader(yaml.SafeLoader):
         self._values += values
         self._deepest = max(self._deepest, level)
         if self._values > VALUES_MAX:
-            raise TextError(f"it holds more than {VALUES_MAX} values{_position(event.start_mark)}")
+            raise TextError(f"it has more than {VALUES_MAX} values{_position(event.start_mark)}")
         if level > DEPTH_MAX:
             raise TextError(f"it is deeper than {DEPTH_MAX} levels{_position(event.start_mark)}")
 
@@ -88,29 +88,29 @@ def read_documents(content: str | bytes) -> list[Any]:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise TextError(f"it is no text in UTF-8: see byte {error.start}") from None
+        raise TextError(f"it is not UTF-8: see byte {error.start}") from None
     try:
         return list(yaml.load_all(text, _Loader))
     except yaml.MarkedYAMLError as error:
         position = _position(error.problem_mark or error.context_mark)
-        raise TextError(f"it is no YAML: {error.problem or error.context}{position}") from None
+        raise TextError(f"it is not YAML: {error.problem or error.context}{position}") from None
     except yaml.YAMLError as error:
-        raise TextError(f"it is no YAML: {' '.join(str(error).split())}") from None
+        raise TextError(f"it is not YAML: {' '.join(str(error).split())}") from None
     except (ValueError, TypeError, AttributeError, LookupError) as error:
-        # A tag says what a value is, and it is something else: `!!int x`.
-        raise TextError(f"a value in it is not what its tag says: {error}") from None
+        # The value does not match its tag: `!!int x`.
+        raise TextError(f"a value does not match its tag: {error}") from None
 
 
 def objects_of(documents: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    """Yield the objects of documents, those in lists (`kind: List`) one by one."""
-    for one in documents:
-        if not isinstance(one, dict):
+    """Yield the objects of documents, including the items of lists (`kind: List`)."""
+    for document in documents:
+        if not isinstance(document, dict):
             continue
-        items = one.get("items")
+        items = document.get("items")
         if isinstance(items, list):
             yield from objects_of(items)
         else:
-            yield one
+            yield document
 
 
 def _position(mark: Any) -> str:

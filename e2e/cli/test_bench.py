@@ -326,7 +326,7 @@ def test_a_user_at_a_terminal_types_the_name(cluster: Cluster, typed: str, statu
     os.close(theirs)
     os.close(ours)
     assert done.returncode == status, done.stderr
-    assert f"Type {NAME} to go on" in done.stderr
+    assert f"Type {NAME} to continue" in done.stderr
     assert bool(done.stdout) == (status == 0)
     assert status == 2 or orjson.loads(done.stdout)["operations"]
 

@@ -46,16 +46,16 @@ def manifest(**changes: Any) -> str:
 # sentence: (text, words of the refusal)
 TEXTS: Mapping[str, tuple[str | bytes, str]] = {
     "nothing": ("", "there is no OpenBaoCluster"),
-    "bytes": (b"\x7fELF\xff\xfe\x00\x01", "it is no text in UTF-8"),
+    "bytes": (b"\x7fELF\xff\xfe\x00\x01", "it is not UTF-8"),
     "another kind": ("kind: ConfigMap\nmetadata: {name: x}", "there is no OpenBaoCluster"),
     "a list": ("[1, 2]", "there is no OpenBaoCluster"),
     "another version": (manifest(apiVersion="openbao.org/v9"), "must be openbao.org/v1alpha1"),
     "no version": (manifest(apiVersion=None), "must be openbao.org/v1alpha1"),
-    "a billion values": (laughs(9), "it holds more than 1000000 values"),
-    "a billion objects": (laughs(9, "{items: [%s]}"), "it holds more than 1000000 values"),
-    "a list that holds itself": ("items: &a [{items: *a}]", "it holds itself"),
+    "a billion values": (laughs(9), "it has more than 1000000 values"),
+    "a billion objects": (laughs(9, "{items: [%s]}"), "it has more than 1000000 values"),
+    "a list that holds itself": ("items: &a [{items: *a}]", "it contains itself"),
     "many brackets": ("[" * 9999, "it is deeper than 100 levels"),
-    "a text of several lines that is no YAML": ("a: [\n\nb: }\n", "it is no YAML"),
+    "a text of several lines that is no YAML": ("a: [\n\nb: }\n", "it is not YAML"),
     "a spec that is a text": (manifest(spec="x"), "InvalidSpec: spec"),
     "a spec that is deep": (
         manifest(spec={"a": yaml.safe_load("[" * 70 + "]" * 70)}), "must not be nested deeper",
