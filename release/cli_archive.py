@@ -1,8 +1,8 @@
-"""kubectl-bao as one file: a zipapp that holds the code and all of its dependencies.
+"""Builds kubectl-bao as one file: a zipapp with the code and all of its dependencies.
 
-Some dependencies are compiled: there is one file per platform, and in it one folder of compiled
-modules per version of Python. Runs uv, which installs for platforms that are not this one, and
-shiv. Called by release.main.
+Some dependencies are compiled: there is one file per platform, with one folder of compiled modules
+per version of Python. Runs uv, which can install for other platforms, and shiv. Called by
+release.main.
 """
 
 import filecmp
@@ -19,30 +19,30 @@ PLATFORMS: Mapping[str, str] = {
     "linux-arm64": "aarch64-manylinux_2_28",
     "darwin-arm64": "aarch64-apple-darwin",
 }
-"""What we call a platform, and what uv calls it."""
+"""Our name of a platform, and its name in uv."""
 CODE = ("baoctl", "contracts", "managers", "runtime")
 LOCK = Path("requirements") / "cli.txt"
 PREAMBLE = Path(__file__).with_name("choose_abi.py")
 _ABI = "abi"
-# Written by an installer about itself, with paths and times of this machine.
+# Metadata of an installer, with paths and times of this machine.
 _NOTES = ("bin", "**/RECORD", "**/INSTALLER", "**/REQUESTED", "**/direct_url.json", ".lock")
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The folder of the locked programs that make a release."""
+    """The folder with the locked tools of a release."""
 
     folder: Path
 
     def run(self, name: str, *args: str | Path) -> None:
-        """Run one. Raises subprocess.CalledProcessError."""
-        # What shiv and uv make has the time of this variable, which other machines do not set.
+        """Run a tool. Raises subprocess.CalledProcessError."""
+        # shiv and uv would write this time into their files; other machines may not set it.
         environment = {k: v for k, v in os.environ.items() if k != "SOURCE_DATE_EPOCH"}
         subprocess.run([self.folder / name, *args], check=True, env=environment)
 
 
 def cli_archive(root: Path, work: Path, platform: str, tools: Tools, target: Path) -> None:
-    """Build the file of one platform, in a folder of its own below `work`."""
+    """Build the file of one platform, in a folder below `work`."""
     folder = work / platform
     shutil.rmtree(folder, ignore_errors=True)
     trees = {python: folder / python for python in PYTHONS}
@@ -70,7 +70,7 @@ def _install(root: Path, platform: str, python: str, tree: Path, tools: Tools) -
 
 
 def split(trees: Mapping[str, Path], site: Path) -> None:
-    """Move what is the same in all trees into `site`, and the rest into `site/abi/<name>`."""
+    """Move entries that are equal in all trees to `site`, and the rest to `site/abi/<name>`."""
     names = sorted({path.name for tree in trees.values() for path in tree.iterdir()})
     for name in names:
         places = [tree / name for tree in trees.values()]
@@ -102,7 +102,7 @@ def _contents(place: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _set_modes(folder: Path) -> None:
-    """Give files the same mode whatever the umask of the builder is."""
+    """Set the modes of files, independent of the umask of the builder."""
     for path in folder.rglob("*"):
         if path.is_file():
             path.chmod(0o755 if path.suffix == ".so" else 0o644)

@@ -1,7 +1,7 @@
-"""kubectl-bao for krew, the package manager of kubectl: an archive per platform, and the manifest.
+"""Packages kubectl-bao for krew: an archive per platform, and the manifest.
 
-The same bytes each time. Source of the format: "Writing krew plugin manifests", API v1alpha2.
-Called by release.main.
+Reproducible. Source of the format: "Writing krew plugin manifests", API v1alpha2. Called by
+release.main.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ def archive_name(platform: str) -> str:
 
 
 def archive(program: bytes, licence: bytes) -> bytes:
-    """Pack the program with its license, which krew demands."""
+    """Pack the program with its license, which krew requires."""
     return tarball(((LICENSE, licence, 0o644), (PROGRAM, program, 0o755)), FAST)
 
 
@@ -54,7 +54,7 @@ def manifest(version: str, source: Source, archives: Mapping[str, bytes]) -> str
             "shortDescription": "Look at OpenBao clusters, and operate them",
             "description": _DESCRIPTION,
             "caveats": _CAVEATS,
-            "platforms": [_platform(one, source, archives[one]) for one in archives],
+            "platforms": [_platform(name, source, archives[name]) for name in archives],
         },
     }
     return yaml.safe_dump(document, sort_keys=False, width=100)

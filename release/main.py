@@ -1,6 +1,6 @@
-"""`python -m release`: writes every file of a release into one folder.
+"""`python -m release`: writes all files of a release into one folder.
 
-The same checkout gives the same bytes: no file holds a time or a path. Called by `make release`.
+Reproducible: no file contains a time or a path. Called by `make release`.
 """
 
 import filecmp
@@ -43,7 +43,7 @@ _URL = re.compile(r"https://[A-Za-z0-9][A-Za-z0-9.:/_-]*")
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What a release is called, and where its image and its files are."""
+    """The version of a release, and the location of its image and files."""
 
     version: str
     image: str
@@ -51,7 +51,7 @@ class Release:
 
 
 def write_manifests(checkout: Checkout, release: Release, out: Path) -> None:
-    """Write what is made of text alone: installation files, chart, bundle and notes."""
+    """Write the files that need no compilation: installation files, chart, bundle and notes."""
     for name, text in install_files(checkout, release.image, release.version).items():
         (out / name).write_text(text, encoding="utf-8")
     chart = archive(chart_files(checkout, release.version, release.image))
@@ -78,10 +78,11 @@ def write(
 
 
 def write_krew(checkout: Checkout, release: Release, platforms: Sequence[str], out: Path) -> None:
-    """Write the archives for krew and their manifest; the programs are in the folder."""
+    """Write the archives for krew and their manifest; the programs must be in the folder."""
     licence = (checkout.root / LICENSE).read_bytes()
     archives = {
-        one: krew_archive((out / f"kubectl-bao-{one}").read_bytes(), licence) for one in platforms
+        platform: krew_archive((out / f"kubectl-bao-{platform}").read_bytes(), licence)
+        for platform in platforms
     }
     for platform, content in archives.items():
         (out / archive_name(platform)).write_bytes(content)
@@ -121,9 +122,9 @@ def _checked_image(_: click.Context, __: click.Parameter, value: str) -> str:
 
 
 @click.command()
-@click.option("--version", required=True, callback=_checked_version, help="Of the release.")
-@click.option("--image", required=True, callback=_checked_image, help="Repository of its image.")
-@click.option("--url", required=True, callback=_checked_url, help="Of the project at its forge.")
+@click.option("--version", required=True, callback=_checked_version, help="Version.")
+@click.option("--image", required=True, callback=_checked_image, help="Repository of the image.")
+@click.option("--url", required=True, callback=_checked_url, help="URL of the project.")
 @click.option(
     "--tools",
     type=click.Path(path_type=Path, exists=True),
@@ -137,9 +138,9 @@ def _checked_image(_: click.Context, __: click.Parameter, value: str) -> str:
     type=click.Choice([*PLATFORMS]),
     multiple=True,
     default=[*PLATFORMS],
-    help="Of kubectl-bao; repeatable.",
+    help="Platform of kubectl-bao; repeatable.",
 )
-@click.option("--twice", is_flag=True, help="Fail unless a second build gives the same bytes.")
+@click.option("--twice", is_flag=True, help="Build twice, and fail if the files differ.")
 def main(version: str, url: str, tools: Path, out: Path, twice: bool, **chosen: Any) -> None:
     """Write the files of a release."""
     (kubectl,) = obtain(Cache(cache_root()), [KUBECTL], lambda text: click.echo(text, err=True))

@@ -25,14 +25,14 @@ MODES = (
 """Each is an overlay of the same name."""
 DEFAULT_MODE = "cluster-wide"
 IMAGE_NAME = "openbao-operator"
-"""What the manifests call the image; an installation says where it is."""
+"""Name of the image in the manifests; an installation replaces it."""
 
 Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """The sources of the manifests, and the kubectl that builds them."""
+    """The repository with the manifests, and the kubectl that builds them."""
 
     root: Path
     kubectl: Path
@@ -46,7 +46,7 @@ class Checkout:
         return [one for one in yaml.load_all(self.build(folder), yaml.CSafeLoader) if one]
 
     def with_image(self, folder: str, image: str, version: str) -> str:
-        """Build a folder of deploy with an image in the place of the one that it names."""
+        """Build a folder of deploy with another image."""
         with _kustomization(self.root, self.root / "deploy" / folder, image, version) as built:
             return self._kustomize(built)
 
@@ -57,7 +57,7 @@ class Checkout:
 
 @contextmanager
 def _kustomization(root: Path, base: Path, image: str, version: str) -> Iterator[Path]:
-    # Below the root: kustomize follows no absolute path.
+    # Below the root: kustomize refuses absolute paths.
     (root / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=root / "build") as name:
         folder = Path(name)

@@ -1,8 +1,8 @@
 """Collects the root file system of the operator image: Python, its libraries, certificates.
 
-Runs in the build of the image (Dockerfile), on the base image and with its standard library alone.
-What else the base holds, a shell and a package manager among it, stays behind: an operator never
-runs it, and whoever breaks into a pod would.
+Runs during the build of the image (Dockerfile), on the base image, with only the standard library.
+The image does not contain the rest of the base, such as a shell and a package manager: the operator
+does not need it, and an attacker in a pod would.
 """
 
 import compileall
@@ -43,7 +43,7 @@ UNUSED = (
     "tkinter",
     "turtledemo",
 )
-"""Names of folders of the standard library that no process needs."""
+"""Folders of the standard library that the operator does not need."""
 UNUSED_MODULES = (
     "_curses*",
     "_dbm*",
@@ -54,7 +54,7 @@ UNUSED_MODULES = (
     "nis.*",
     "readline.*",
 )
-"""Compiled modules that no process needs, and whose libraries would come with them."""
+"""Compiled modules that the operator does not need; their libraries would be copied too."""
 ACCOUNTS = {
     "etc/passwd": "root:x:0:0::/:/sbin/nologin\nnonroot:x:65532:65532::/tmp:/sbin/nologin\n",
     "etc/group": "root:x:0:\nnonroot:x:65532:\n",
@@ -64,10 +64,10 @@ _LIBRARY = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x[0-9a-f]+\)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A root file system that is made from parts of another one.
+    """A root file system with parts of another one.
 
     Args:
-        source: the other one, absolute.
+        source: the other root file system, absolute.
         target: the folder of the new one.
     """
 
@@ -75,24 +75,23 @@ class Root:
     target: Path
 
     def copy(self, path: str) -> None:
-        """Copy a file, or a folder with all that is below it, under the same absolute path.
+        """Copy a file, or a folder with its content, to the same absolute path.
 
-        A symbolic link, also on the way to the file, stays one, and what it names is copied too.
+        Symbolic links in the path are copied as links, and their targets are copied too.
         """
-        here = Path(path)
-        way = (*reversed(here.parents), here)
-        link = next((one for one in way if self._at(one).is_symlink()), None)
+        item = Path(path)
+        link = next((p for p in (*reversed(item.parents), item) if self._at(p).is_symlink()), None)
         if link is not None:
             self._link(link)
-            self.copy(str(self._resolve(link) / here.relative_to(link)))
-        elif self._at(here).is_dir():
-            self._into(here).mkdir(parents=True, exist_ok=True)
-            for entry in sorted(self._at(here).iterdir()):
+            self.copy(str(self._resolve(link) / item.relative_to(link)))
+        elif self._at(item).is_dir():
+            self._into(item).mkdir(parents=True, exist_ok=True)
+            for entry in sorted(self._at(item).iterdir()):
                 if not _is_unused(entry):
-                    self.copy(str(here / entry.name))
-        elif self._at(here).exists() and not self._into(here).exists():
-            self._into(here).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(self._at(here), self._into(here))
+                    self.copy(str(item / entry.name))
+        elif self._at(item).exists() and not self._into(item).exists():
+            self._into(item).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(self._at(item), self._into(item))
 
     def _at(self, path: Path) -> Path:
         return self.source / path.relative_to("/")
@@ -101,7 +100,7 @@ class Root:
         return self.target / path.relative_to("/")
 
     def _resolve(self, link: Path) -> Path:
-        """Return where a link points to, one step, as an absolute path without dots."""
+        """Return the direct target of a link as an absolute path without dots."""
         parts: list[str] = []
         for name in (link.parent / self._at(link).readlink()).parts[1:]:
             if name == "..":
@@ -122,7 +121,7 @@ def _is_unused(path: Path) -> bool:
 
 
 def library_paths(listing: str) -> list[str]:
-    """Return the absolute paths in what `ldd` prints, without what it does not find."""
+    """Return the absolute paths in the output of `ldd`, without libraries that it did not find."""
     return _LIBRARY.findall(listing)
 
 
@@ -145,15 +144,15 @@ def package_records(status: str, packages: set[str]) -> Iterator[tuple[str, str]
 
 
 def _owners(paths: Iterable[str]) -> set[str]:
-    """Return the packages that own these files; a file of none is left out."""
+    """Return the packages that own these files."""
     argv = ["/usr/bin/dpkg-query", "--search", *sorted(paths)]
     listing = subprocess.run(argv, capture_output=True, text=True, check=False).stdout
-    # "libc6:amd64: /lib/libc.so.6"; of several packages the first one.
+    # "libc6:amd64: /lib/libc.so.6"; the first package if there are several.
     return {re.split("[:,]", line, maxsplit=1)[0] for line in listing.splitlines()}
 
 
 def main(target: Path, site: Path) -> None:
-    """Make the root file system below `target`, for Python and the wheels in `site`."""
+    """Create the root file system below `target`, for Python and the wheels in `site`."""
     root = Root(Path("/"), target)
     standard = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
     for path in (sys.executable, *standard, *FILES):
@@ -180,7 +179,7 @@ def main(target: Path, site: Path) -> None:
 
 
 def _record_packages(target: Path) -> None:
-    """Write a record for each package that has a file here, where scanners of images look."""
+    """Write a dpkg record for each package that has a file in the image, for image scanners."""
     files = {f"/{path.relative_to(target)}" for path in target.rglob("*") if path.is_file()}
     unmerged = {path.removeprefix("/usr") for path in files if path.startswith("/usr/lib")}
     status = Path("/var/lib/dpkg/status").read_text(encoding="utf-8")

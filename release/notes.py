@@ -1,8 +1,8 @@
-"""The notes of a release: the sentences of `changes`, sorted by kind. Pure."""
+"""The release notes: the sentences of `changes`, sorted by kind. Pure."""
 
 from collections.abc import Iterable, Mapping
 
-# Most urgent first.
+# The most urgent kind first.
 _HEADINGS: Mapping[str, str] = {
     "security": "Security",
     "removed": "Removed",

@@ -1,4 +1,4 @@
-"""What the image holds, as a CycloneDX document. Runs cyclonedx-py. Called by release.main."""
+"""The SBOM of the image, in CycloneDX format. Runs cyclonedx-py. Called by release.main."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ _LOCK = Path("requirements") / "image.txt"
 
 
 def sbom(root: Path, version: str, tools: Tools, target: Path) -> None:
-    """Write the document: every locked package with its hashes, and the release as the root."""
+    """Write the SBOM: all locked packages with their hashes, and the release as the root."""
     options = ["--output-reproducible", "--pyproject", str(root / "pyproject.toml")]
     options += ["--output-format", "JSON", "--output-file", str(target)]
     tools.run("cyclonedx-py", "requirements", *options, root / _LOCK)
@@ -19,7 +19,7 @@ def sbom(root: Path, version: str, tools: Tools, target: Path) -> None:
 
 
 def with_version(document: bytes, version: str) -> bytes:
-    """Add the version of the release: pyproject.toml leaves it to the code."""
+    """Add the version of the release, which pyproject.toml does not contain."""
     content = orjson.loads(document)
     content["metadata"]["component"]["version"] = version
     return orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n"

@@ -1,4 +1,4 @@
-"""A .tar.gz file with the same bytes each time: no time, no owner. Pure.
+"""A reproducible .tar.gz file: no time, no owner. Pure.
 
 Called by release.chart.archive and release.krew.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 BEST = 9
 FAST = 1
-"""Levels of compression; the second is for what is compressed already."""
+"""Levels of compression; FAST is for content that is already compressed."""
 
 
 def tarball(entries: Iterable[tuple[str, bytes, int]], level: int = BEST) -> bytes:

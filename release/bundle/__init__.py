@@ -1,6 +1,6 @@
 """The bundle for the Operator Lifecycle Manager (OLM), of the format registry+v1.
 
-Made from the overlay of the default mode, so that no permission is written twice. Called by
+Built from the overlay of the default mode, so permissions are not duplicated. Called by
 release.main. Source of the format: "Creating operator bundles" of the OLM documentation, and
 pkg/lib/bundle of operator-registry v1.65.
 """

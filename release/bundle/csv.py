@@ -1,4 +1,4 @@
-"""The ClusterServiceVersion of a release: what OLM installs, and what a console shows. Pure.
+"""The ClusterServiceVersion of a release: the installation and the texts for OLM. Pure.
 
 Source of the fields: operators.coreos.com/v1alpha1 of github.com/operator-framework/api v0.45.
 """
@@ -26,7 +26,7 @@ _KEYWORDS = ("openbao", "vault", "secrets", "security", "encryption")
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What is not in an overlay."""
+    """The content that is not in an overlay."""
 
     version: str
     image: str
@@ -54,7 +54,7 @@ def service_version(parts: Parts, texts: Texts) -> Object:
         "metadata": {
             "name": f"{PACKAGE}.v{texts.version}",
             "namespace": "placeholder",
-            "labels": {f"operatorframework.io/{one}": "supported" for one in _PLATFORMS},
+            "labels": {f"operatorframework.io/{name}": "supported" for name in _PLATFORMS},
             "annotations": _annotations(texts),
         },
         "spec": {
@@ -62,7 +62,7 @@ def service_version(parts: Parts, texts: Texts) -> Object:
             "version": texts.version,
             "minKubeVersion": MIN_KUBERNETES,
             "installModes": _install_modes(),
-            "customresourcedefinitions": {"owned": [_owned(one) for one in parts.definitions]},
+            "customresourcedefinitions": {"owned": [_owned(crd) for crd in parts.definitions]},
             "install": {"strategy": "deployment", "spec": _install(parts, texts)},
             "relatedImages": [{"name": "operator", "image": texts.reference}],
         },
@@ -77,7 +77,7 @@ def _annotations(texts: Texts) -> Mapping[str, str]:
         "containerImage": texts.reference,
         "description": _SUMMARY,
         "olm.skipRange": f"<{texts.version}",
-        # The operator writes them: a console offers no form.
+        # Only the operator writes these kinds, so a console offers no form.
         "operators.operatorframework.io/internal-objects": json.dumps([*_INTERNAL]),
         "operatorframework.io/suggested-namespace": NAMESPACE,
         "repository": texts.home,
@@ -99,7 +99,7 @@ def _about(texts: Texts) -> Object:
 
 def _install_modes() -> list[Object]:
     modes = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
-    return [{"type": one, "supported": one == "AllNamespaces"} for one in modes]
+    return [{"type": mode, "supported": mode == "AllNamespaces"} for mode in modes]
 
 
 def _owned(definition: Object) -> Object:
@@ -135,9 +135,9 @@ def _install(parts: Parts, texts: Texts) -> Object:
 
 
 def _with_image(content: Any, reference: str) -> Any:
-    """Return a copy in which every container of the operator has this image."""
+    """Return a copy with this image in every container of the operator."""
     if isinstance(content, list):
-        return [_with_image(one, reference) for one in content]
+        return [_with_image(item, reference) for item in content]
     if not isinstance(content, dict):
         return content
     return {

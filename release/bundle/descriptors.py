@@ -1,6 +1,6 @@
 """Descriptors of a ClusterServiceVersion: how a console shows the fields of an object. Pure.
 
-They are made from the schema of a CustomResourceDefinition, which is generated from contracts.api.
+They are derived from the schema of a CustomResourceDefinition.
 Source of the names: the descriptor reference of the console of OpenShift (x-descriptors).
 """
 
@@ -26,7 +26,7 @@ _OF_SPEC: Mapping[str, str] = {
 }
 _OF_STATUS: Mapping[str, str] = {"conditions": _CONDITIONS, "phase": _PHASE, "reason": _REASON}
 _DEPTH = 2
-"""Levels of the spec that a form shows; deeper fields are edited as YAML."""
+"""Levels of the spec in a form; deeper fields are edited as YAML."""
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -36,7 +36,7 @@ def spec_descriptors(definition: Object) -> list[dict[str, Any]]:
 
 
 def status_descriptors(definition: Object) -> list[dict[str, Any]]:
-    """Describe the fields of the status that a console can show: simple values and conditions."""
+    """Describe the status fields that a console can show: simple values and conditions."""
     properties = _schema(definition, "status").get("properties", {})
     return [
         _descriptor(name, field, [_OF_STATUS[name]] if name in _OF_STATUS else [])
@@ -52,15 +52,15 @@ def display_name(field: str) -> str:
 
 def version_of(definition: Object) -> Object:
     """Return the stored version of a definition."""
-    (stored,) = [one for one in definition["spec"]["versions"] if one["storage"]]
-    found: Object = stored
-    return found
+    stored: Object
+    (stored,) = [version for version in definition["spec"]["versions"] if version["storage"]]
+    return stored
 
 
 def _schema(definition: Object, part: str) -> Object:
     schema = version_of(definition)["schema"]["openAPIV3Schema"]
-    found: Object = schema["properties"].get(part, {})
-    return found
+    properties: Object = schema["properties"].get(part, {})
+    return properties
 
 
 def _fields(schema: Object, prefix: str, depth: int) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""All files of the bundle, and the file of what OLM does not install. Reads config/samples."""
+"""All files of the bundle, and the file with the objects that OLM does not install."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ _SAMPLES = Path("config") / "samples"
 _BUNDLE = Path("release") / "bundle"
 EXAMPLES: Mapping[str, Path] = {
     "BootstrapServiceSet": _SAMPLES / "datacenter.yaml",
-    # The operator writes it, so there is no sample; the validators demand an example.
+    # Only the operator writes this kind, so there is no sample; the validators require an example.
     "BootstrapWorkload": _BUNDLE / "bootstrap-workload.yaml",
     "Datacenter": _SAMPLES / "datacenter.yaml",
     "OpenBaoBackup": _SAMPLES / "backup.yaml",
@@ -24,7 +24,7 @@ EXAMPLES: Mapping[str, Path] = {
     "OpenBaoRestore": _SAMPLES / "restore.yaml",
     "OpenBaoTenant": _SAMPLES / "tenant.yaml",
 }
-"""The file with the example of each kind."""
+"""The file with the example of each kind, in config/samples."""
 _MEDIA = {
     "operators.operatorframework.io.bundle.mediatype.v1": "registry+v1",
     "operators.operatorframework.io.bundle.manifests.v1": "manifests/",
@@ -36,7 +36,7 @@ _MEDIA = {
 
 
 def bundle_files(checkout: Checkout, version: str, image: str, home: str) -> Mapping[str, str]:
-    """Return the files of the folder from which the image of the bundle is built, by path.
+    """Return the files of the build context of the bundle image, by path.
 
     Raises UnknownObjectError for an overlay that the bundle cannot express.
     """
@@ -58,22 +58,23 @@ def bundle_files(checkout: Checkout, version: str, image: str, home: str) -> Map
 
 
 def bundle_archive(files: Mapping[str, str], version: str) -> bytes:
-    """Pack the folder, with the same bytes each time."""
+    """Pack the folder into a reproducible archive."""
     folder = f"{PACKAGE}-bundle-{version}"
     return tarball((f"{folder}/{path}", files[path].encode(), 0o644) for path in sorted(files))
 
 
 def extras_file(checkout: Checkout, version: str) -> str:
-    """Return the installation file of what OLM cannot install."""
+    """Return the installation file with the objects that OLM cannot install."""
     header = (
-        f"# openbao-operator {version}: what the Operator Lifecycle Manager does not install.\n"
-        "# Apply it beside the bundle: kubectl apply --server-side -f FILE\n"
+        f"# openbao-operator {version}: objects that the Operator Lifecycle Manager does not "
+        "install.\n"
+        "# Apply it with the bundle: kubectl apply --server-side -f FILE\n"
     )
     return header + "---\n".join(_text(one) for one in divided(checkout).extras)
 
 
 def divided(checkout: Checkout) -> Parts:
-    """Return the objects of the default mode, divided for OLM."""
+    """Return the objects of the default mode, grouped for OLM."""
     return divide(checkout.objects(f"overlays/{DEFAULT_MODE}"))
 
 
@@ -81,8 +82,8 @@ def example(root: Path, kind: str) -> Object:
     """Return the first object of a kind in its file."""
     text = (root / EXAMPLES[kind]).read_text(encoding="utf-8")
     objects = yaml.load_all(text, yaml.CSafeLoader)
-    found: Object = next(one for one in objects if one and one["kind"] == kind)
-    return found
+    first: Object = next(body for body in objects if body and body["kind"] == kind)
+    return first
 
 
 def _file(one: Object) -> str:

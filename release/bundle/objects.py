@@ -1,4 +1,4 @@
-"""Which objects of an overlay OLM makes itself, and which a bundle holds or cannot hold. Pure."""
+"""Groups the objects of an overlay: created by OLM, in the bundle, or not supported. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from contracts.installation import CONTROLLER
 from release.manifests import Object
 
 IN_BUNDLE = frozenset({"CustomResourceDefinition", "ClusterRole", "Service", "PodDisruptionBudget"})
-"""Kinds that every OLM installs. NetworkPolicy is not one of them: OLM before 0.33 refuses it."""
+"""Kinds that every OLM installs. Not NetworkPolicy: OLM before 0.33 refuses it."""
 
 
 class UnknownObjectError(Exception):
-    """An overlay has an object of which the bundle does not know what to do."""
+    """An overlay has an object that the bundle does not support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +24,19 @@ class Parts:
     cluster_permissions: tuple[Object, ...]
     definitions: tuple[Object, ...]
     others: tuple[Object, ...]
-    """What else the bundle holds, without a namespace: OLM chooses it."""
+    """Other objects of the bundle, without a namespace: OLM sets it."""
     extras: tuple[Object, ...]
-    """What OLM cannot install: admission policies, their marker, and the NetworkPolicy."""
+    """Objects that OLM cannot install: admission policies, their parameters, NetworkPolicy."""
 
 
 def divide(objects: Sequence[Object]) -> Parts:
-    """Divide an overlay. Raises UnknownObjectError: nothing of an overlay may get lost."""
+    """Group the objects of an overlay. Raises UnknownObjectError for an unsupported object."""
     rules = {(one["kind"], one["metadata"]["name"]): one for one in objects}
     roles = [one for one in objects if one["kind"] == "RoleBinding"]
     cluster_roles = [one for one in objects if one["kind"] == "ClusterRoleBinding"]
     (deployment,) = [one for one in objects if one["kind"] == "Deployment"]
     held = {_role(binding) for binding in (*roles, *cluster_roles)}
-    # OLM makes these from the ClusterServiceVersion, and the account and the namespace as well.
+    # OLM creates these from the ClusterServiceVersion, and also the account and the namespace.
     made = {
         *held,
         *(_key(one) for one in (*roles, *cluster_roles, deployment)),

@@ -1,4 +1,4 @@
-"""The Helm chart: templates made of the built overlays, and the files of deploy/chart.
+"""The Helm chart: templates from the built overlays, and the files of deploy/chart.
 
 Called by release.main and by the tests.
 """

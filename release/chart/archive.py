@@ -1,4 +1,4 @@
-"""The chart as `helm package` would write it, with the same bytes each time. Pure."""
+"""The archive of the chart in the format of `helm package`, reproducible. Pure."""
 
 from collections.abc import Mapping
 
@@ -8,6 +8,6 @@ NAME = "openbao-operator"
 
 
 def archive(files: Mapping[str, str]) -> bytes:
-    """Pack the files of a chart, by path below its folder; Chart.yaml first, as helm does."""
-    paths = sorted(files, key=lambda one: (one != "Chart.yaml", one))
+    """Pack the files of a chart, by path in its folder; Chart.yaml first, like helm."""
+    paths = sorted(files, key=lambda path: (path != "Chart.yaml", path))
     return tarball((f"{NAME}/{path}", files[path].encode(), 0o644) for path in paths)

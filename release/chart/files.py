@@ -1,4 +1,4 @@
-"""All files of the chart. Reads deploy/chart, and has the overlays built."""
+"""All files of the chart. Reads deploy/chart, and builds the overlays."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,11 +13,11 @@ OPTIONS: Mapping[str, str] = {
     ".Values.ownerReferencesPermission": "rbac/owner-references",
     SHARDED: "rbac/shards",
 }
-"""Folders of deploy that a value adds, by the condition of their templates."""
+"""Folders of deploy that values enable, by the condition of their templates."""
 
 
 def chart_files(checkout: Checkout, version: str, image: str) -> Mapping[str, str]:
-    """Return the files by path. Raises UnknownPartError for an overlay that no template fits."""
+    """Return the files by path. Raises UnknownPartError for an overlay without a template."""
     folder = checkout.root / FOLDER
     written = {
         str(path.relative_to(folder)): path.read_text(encoding="utf-8")
@@ -36,5 +36,5 @@ def chart_files(checkout: Checkout, version: str, image: str) -> Mapping[str, st
 def _with_image(values: str, image: str) -> str:
     before = "  repository: openbao-operator\n"
     if values.count(before) != 1:
-        raise ValueError("deploy/chart/values.yaml does not name the image once")
+        raise ValueError("deploy/chart/values.yaml must name the image exactly once")
     return values.replace(before, f"  repository: {image}\n")

@@ -1,7 +1,7 @@
 """Templates of the objects of all overlays. Pure.
 
-Uses the marks of release.chart.template. What it cannot express it refuses: a chart that lacks a
-part of an overlay must not be made.
+Uses the markers of release.chart.template. It raises an error for an object that it cannot express:
+the chart must contain every part of an overlay.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,13 +18,13 @@ _LIST = "WATCH_NAMESPACE"
 _CONTROLLER = "openbao-operator"
 _PROVISIONER = "openbao-operator-provisioner"
 _COMPONENT = {"app.kubernetes.io/component": "controller"}
-"""What selects the pods of the controller."""
+"""The selector of the pods of the controller."""
 _SETTINGS: Mapping[str, str] = {_CONTROLLER: "", _PROVISIONER: "provisioner-"}
-"""The Deployments, and what the marks of their own values begin with."""
+"""The Deployments, and the prefix of the markers of their values."""
 
 
 class UnknownPartError(Exception):
-    """An overlay has something that no template stands for."""
+    """An overlay has a part that no template can express."""
 
 
 def templates(
@@ -37,7 +37,7 @@ def templates(
     files: dict[str, str] = {}
     for (kind, namespace, name), found in variants(overlays).items():
         if kind == "Namespace":
-            # Helm makes it, or finds it: a release cannot hold the namespace that it is stored in.
+            # Helm creates it: a release cannot contain its own namespace.
             continue
         if namespace not in ("", NAMESPACE):
             name = f"{name}-of-each-namespace"
@@ -70,7 +70,7 @@ def _documents(kind: str, found: Sequence[Variant]) -> Iterator[str]:
 
 
 def _moved(content: Object, each: str = "") -> Object:
-    """Mark the namespace of the operator, and that of the list, wherever they stand."""
+    """Replace the namespaces of the operator and of the list with markers."""
 
     def change(text: str) -> str:
         if text == NAMESPACE:
@@ -78,7 +78,7 @@ def _moved(content: Object, each: str = "") -> Object:
         if each and text == each:
             return value("each-namespace")
         if NAMESPACE in text:
-            raise UnknownPartError(f"the namespace is a part of a text: {text[:80]!r}")
+            raise UnknownPartError(f"the namespace is part of a text: {text[:80]!r}")
         return text
 
     moved: Object = replaced(content, change)
@@ -88,12 +88,12 @@ def _moved(content: Object, each: str = "") -> Object:
 def _kept(definition: Object) -> Object:
     metadata = definition["metadata"]
     if "annotations" in metadata:
-        raise UnknownPartError(f"{metadata['name']} has annotations of its own")
+        raise UnknownPartError(f"{metadata['name']} has annotations")
     return {**_moved(definition), "metadata": {**metadata, line("keep"): None}}
 
 
 def _deployment(found: Sequence[Variant]) -> str:
-    """Return one template for all variants: they differ in variables of the environment alone."""
+    """Return one template for all variants, which differ only in environment variables."""
     environment = {mode: _container(one.content)["env"] for one in found for mode in one.modes}
     first = found[0].content
     for one in found:
@@ -109,7 +109,7 @@ def _deployment(found: Sequence[Variant]) -> str:
 
 
 def _of_a_shard(deployment: Object) -> Object:
-    """Mark the name, and the labels that tell pods of one shard from those of the others."""
+    """Add markers for the name and the label of the shard."""
     metadata = {**deployment["metadata"], "name": value("controller")}
     marked: Object = _with_shard_label({**deployment, "metadata": metadata})
     return marked
@@ -129,12 +129,12 @@ def _is_usual(entry: Object, environment: Mapping[str, Sequence[Object]]) -> boo
 
 
 def _entries(environment: Mapping[str, Sequence[Object]]) -> Iterator[str]:
-    """Write the variables that only some modes have, each with its condition."""
-    seen: list[Object] = []
+    """Yield the variables that only some modes have, each with its condition."""
+    written: list[Object] = []
     for entry in (entry for entries in environment.values() for entry in entries):
-        if entry in seen or _is_usual(entry, environment):
+        if entry in written or _is_usual(entry, environment):
             continue
-        seen.append(entry)
+        written.append(entry)
         modes = [mode for mode in MODES if entry in environment.get(mode, ())]
         is_list = entry["name"] == _LIST and "value" in entry
         shown = {**entry, "value": value("namespaces")} if is_list else entry
@@ -143,8 +143,8 @@ def _entries(environment: Mapping[str, Sequence[Object]]) -> Iterator[str]:
 
 def _container(deployment: Object) -> Object:
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    found: Object = container
-    return found
+    result: Object = container
+    return result
 
 
 def _with_environment(deployment: Object, entries: Iterable[Any]) -> Object:
@@ -159,7 +159,7 @@ def _with_container(deployment: Object, container: Object, **pod: object) -> Obj
 
 
 def _marked(deployment: Object) -> Object:
-    """Mark what values of the chart decide."""
+    """Replace the fields that values of the chart set with markers."""
     prefix = _SETTINGS.get(deployment["metadata"]["name"])
     if prefix is None:
         raise UnknownPartError(f"no values for Deployment {deployment['metadata']['name']}")

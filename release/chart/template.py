@@ -1,7 +1,7 @@
-"""Text of a template from an object of an overlay. Pure.
+"""Converts an object of an overlay to a template. Pure.
 
-Actions of a template cannot stand in parsed YAML. The object gets marks in their places, is written
-as YAML, and the marks are replaced afterwards.
+Parsed YAML cannot contain template actions. So the object gets markers, is written as YAML, and
+then the markers are replaced with actions.
 """
 
 import re
@@ -16,7 +16,7 @@ _LINE = re.compile(r"^(?P<indent> *)(?P<dash>- )?'@line (?P<name>[a-z-]+)@'(?:: 
 _VALUE = re.compile(r"'@value (?P<name>[a-z-]+)@'")
 
 SHARDED = "gt (int .Values.shards) 1"
-"""Whether the clusters are divided."""
+"""Whether the installation has shards."""
 
 VALUES: Mapping[str, str] = {
     "controller": "openbao-operator{{ if " + SHARDED + " }}-shard-{{ $shard }}{{ end }}",
@@ -27,7 +27,7 @@ VALUES: Mapping[str, str] = {
     "replicas": "{{ .Values.replicas }}",
     "provisioner-replicas": "{{ .Values.provisioner.replicas }}",
 }
-"""What stands for a value."""
+"""The replacements of markers for values."""
 
 LINES: Mapping[str, str] = {
     "pull-policy": """\
@@ -87,13 +87,13 @@ annotations:
   helm.sh/resource-policy: keep
 {{- end }}""",
 }
-"""What stands for whole lines. OUTER is the indent of the mark, INNER two more."""
+"""The replacements of markers for lines. OUTER is the indent of the marker, INNER two more."""
 
 _END = "{{- end }}\n"
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Writes equal parts in full."""
+    """Writes repeated values in full."""
 
     def ignore_aliases(self, data: object) -> bool:
         """Never use an alias."""
@@ -101,30 +101,30 @@ class _Dumper(yaml.CSafeDumper):
 
 
 def value(name: str) -> str:
-    """Return the mark of a value."""
+    """Return the marker of a value."""
     return f"@value {name}@"
 
 
 def line(name: str) -> str:
-    """Return the mark of lines: a key whose value is None, or an entry of a list."""
+    """Return the marker of lines: a key whose value is None, or an entry of a list."""
     return f"@line {name}@"
 
 
 def text(content: Any, lines: Mapping[str, str] = LINES) -> str:
-    """Return an object with marks as text of a template, without a condition."""
+    """Return an object with markers as a template, without a condition."""
     written = yaml.dump(content, Dumper=_Dumper, sort_keys=False, width=100, allow_unicode=True)
-    # What looks like an action in the object is text.
+    # Escape texts of the object that look like an action.
     written = written.replace("{{", '{{ "{{" }}')
-    written = _LINE.sub(lambda found: _lines(found, lines), written)
-    return _VALUE.sub(lambda found: VALUES[found["name"]], written)
+    written = _LINE.sub(lambda match: _lines(match, lines), written)
+    return _VALUE.sub(lambda match: VALUES[match["name"]], written)
 
 
-def _lines(found: "re.Match[str]", known: Mapping[str, str]) -> str:
-    outer = len(found["indent"])
-    body = known[found["name"]].replace("OUTER", str(outer)).replace("INNER", str(outer + 2))
-    # An action that takes the line break before it away may stand at the beginning of its line.
+def _lines(match: "re.Match[str]", known: Mapping[str, str]) -> str:
+    outer = len(match["indent"])
+    body = known[match["name"]].replace("OUTER", str(outer)).replace("INNER", str(outer + 2))
+    # An action that trims the preceding whitespace needs no indent.
     return "\n".join(
-        part if part.startswith("{{-") else f"{found['indent']}{part}" for part in body.splitlines()
+        part if part.startswith("{{-") else f"{match['indent']}{part}" for part in body.splitlines()
     )
 
 
@@ -146,16 +146,16 @@ def each_namespace(body: str) -> str:
 
 
 def each_shard(body: str) -> str:
-    """Return a template that is repeated for each shard; once without shards."""
+    """Return a template that is repeated for each shard; used once without shards."""
     return f"{{{{- range $shard := until (int .Values.shards) }}}}{{{{- with $ }}}}\n{body}" + (
         f"{{{{- end }}}}{_END}"
     )
 
 
 def replaced(content: Any, change: Callable[[str], str]) -> Any:
-    """Return a copy of parsed YAML with each text changed; keys stay."""
+    """Return a copy of parsed YAML with each text changed; keys are not changed."""
     if isinstance(content, dict):
-        return {name: replaced(one, change) for name, one in content.items()}
+        return {name: replaced(item, change) for name, item in content.items()}
     if isinstance(content, list):
-        return [replaced(one, change) for one in content]
+        return [replaced(item, change) for item in content]
     return change(content) if isinstance(content, str) else content

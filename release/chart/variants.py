@@ -1,4 +1,4 @@
-"""Which objects each mode has, and where the modes differ in one object. Pure."""
+"""The objects of each mode, and the differences between modes in one object. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One content of an object, and the modes that have it."""
+    """One version of an object, and the modes that have it."""
 
     content: Object
     modes: tuple[str, ...]
 
 
 def key(one: Object) -> Key:
-    """Return what tells an object of an overlay from all others."""
+    """Return the key that identifies an object in an overlay."""
     return one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]
 
 

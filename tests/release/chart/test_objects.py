@@ -65,7 +65,7 @@ def test_a_deployment_without_values_is_refused() -> None:
 
 
 def test_a_namespace_inside_of_a_text_is_refused() -> None:
-    with pytest.raises(UnknownPartError, match="a part of a text"):
+    with pytest.raises(UnknownPartError, match="part of a text"):
         made({**ACCOUNT, "host": f"x.{HOME}.svc"})
 
 
