@@ -1,10 +1,10 @@
 # The operator image: `docker build .`, or `podman build .`, or `buildah build .`.
 #
-# BASE is Debian with a python3 of the version that the wheels are for, and pip. A release pins it
-# by its digest: .github/workflows/release.yaml reads the digest, builds with it and records it in
-# the labels. Nothing here depends on the architecture.
+# BASE is Debian with pip and the python3 version of the wheels. A release pins it by its digest:
+# .github/workflows/release.yaml reads the digest, builds with it and records it in the labels.
+# Nothing here depends on the architecture.
 #
-# Without a network give the dependencies as a context, and the first stage is left out:
+# To build without a network, pass the dependencies as a context, which replaces the first stage:
 #
 #   pip install --require-hashes --no-deps --only-binary :all: --target wheels/app/site \
 #       --requirement requirements/image.txt
@@ -26,9 +26,9 @@ FROM scratch
 COPY --from=root /root-file-system /
 ENV PATH=/usr/local/bin:/usr/bin
 
-# Dependencies first: they change seldom, so this layer is nearly always taken from the cache.
-# Bytecode belongs into the image: its root file system is read-only when it runs, and compiling
-# at every start would cost seconds. unchecked-hash, because file times do not survive the copy.
+# Dependencies first: they rarely change, so this layer is usually cached. The image contains
+# bytecode: its root file system is read-only at run time, and compiling at every start would take
+# seconds. unchecked-hash, because the copy does not keep file times.
 COPY --from=dependencies /app/site /app/site
 RUN ["python3", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "/app/site"]
 
@@ -41,12 +41,12 @@ RUN ["python3", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash
 ENV PYTHONPATH=/app/code:/app/site PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER 65532:65532
 
-# All that a pod ever imports, compiled modules of each wheel among it: a wheel for another Python or
-# another architecture fails here and not in a cluster.
+# Import everything that a pod imports, with the compiled modules of each wheel: a wheel for another
+# Python or architecture fails here and not in a cluster.
 RUN ["python3", "-c", "import baoctl.process.run, baoctl.process.provisioner, baoctl.jobs.main, \
     baoctl.jobs.upgrade.main, managers.images.keyless, obstore, sigstore.verify"]
 
-# What changes with each release stands last.
+# Last, because it changes with each release.
 ARG BASE
 ARG VERSION=dev
 ARG REVISION=

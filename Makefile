@@ -1,27 +1,27 @@
-# Everything that is done with this repository. `make help` lists it.
+# All tasks of this repository. `make help` lists them.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory --no-builtin-rules
-# Some machines turn it on. Operators start hundreds of times in a run, and each would compile all
-# modules anew: half a second of a processor.
+# Some machines set it. Operators start hundreds of times in a run, and each would compile all
+# modules again, which takes half a second of CPU time.
 unexport PYTHONDONTWRITEBYTECODE
 
-# rig: the node that e2e/rig brings up. existing: the cluster that your KUBECONFIG points at.
+# rig: the node that e2e/rig starts. existing: the cluster of your KUBECONFIG.
 CLUSTER ?= rig
-# Which rig. Not taken from the environment, where some systems keep a NAME of their own.
+# Name of the rig. Not read from the environment, because some systems set NAME.
 NAME := demo
-# Version of the servers in e2e. Any but the newest one is tried with the CORE scenarios.
+# Version of the servers in e2e. Older versions run only the CORE scenarios.
 OPENBAO :=
-# How make demo-upgrade changes the version: RollingUpdate or BlueGreen.
+# Strategy of make demo-upgrade: RollingUpdate or BlueGreen.
 STRATEGY ?= RollingUpdate
-# OPERATOR_IMAGE, IMAGE_PULL_POLICY and OPENBAO_IMAGE_REPOSITORY reach the demo through the
-# environment, whether they stand there or on the command line.
+# The demo reads OPERATOR_IMAGE, IMAGE_PULL_POLICY and OPENBAO_IMAGE_REPOSITORY from the environment;
+# make exports variables of the command line.
 
-# How many processes share the tests.
+# Number of test processes.
 WORKERS := 2
-# Scenarios wait more than they compute; one that measures has the machine to itself.
+# Scenarios mostly wait, so several run at the same time; measurements run alone.
 RIGS := 3
 
 VENV := .venv
@@ -31,15 +31,15 @@ STAMP := $(VENV)/.made
 PIP := $(PY) -m pip --quiet --disable-pip-version-check
 SOURCES := baoctl managers contracts runtime release tests e2e examples
 
-# The generator of the site has an environment of its own, because nothing else needs it.
+# The generator of the site has its own environment, because nothing else needs it.
 DOCS_VENV := build/docs-venv
 DOCS_STAMP := $(DOCS_VENV)/.made
 MKDOCS = NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/python -m mkdocs
 
-# So have the tools that make a release.
+# The tools of a release have their own environment too.
 RELEASE_VENV := build/release-venv
 RELEASE_STAMP := $(RELEASE_VENV)/.made
-# Of the release, and the image that its manifests name.
+# Version of the release, and the image in its manifests.
 VERSION :=
 IMAGE ?= openbao-operator
 URL ?= https://openbao-operator.example.com
@@ -47,22 +47,22 @@ URL ?= https://openbao-operator.example.com
 UV := uv
 LOCK := pip compile pyproject.toml --quiet --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header --no-emit-index-url $(UPGRADE)
-# The library sigstore names them for its command line; 20 MB of an image, 3 MB of a process.
+# sigstore requires them only for its command line; they take 20 MB of an image, 3 MB of a process.
 NOT_IN_IMAGE := $(addprefix --no-emit-package ,rich pygments markdown-it-py mdurl)
 
-# The order is by price: what fails in seconds fails first.
+# The fast stages run first.
 STAGES := lint types imports verify-crd house unit servers real
-# How often make flake runs a scenario.
+# Number of runs of make flake.
 N := 10
-# The numbers of clusters that make bench-clusters measures, such as N="1 100 300".
+# Numbers of clusters for make bench-clusters, such as N="1 100 300".
 CLUSTERS := $(if $(filter command,$(firstword $(origin N))),$(N),300)
 
-RIG_ONLY = [ $(CLUSTER) = rig ] || { echo "make $@ works on the rig, not with CLUSTER=$(CLUSTER)" >&2; exit 1; }
+RIG_ONLY = [ $(CLUSTER) = rig ] || { echo "make $@ works only on the rig, not with CLUSTER=$(CLUSTER)" >&2; exit 1; }
 
 ##@ Try it
 
 .PHONY: demo
-demo: $(STAMP) ## One command from nothing to a live three-node cluster.
+demo: $(STAMP) ## Start a three-node cluster with one command.
 	@$(PY) -m e2e.demo --cluster $(CLUSTER) --name $(NAME)
 
 .PHONY: demo-backup
@@ -71,17 +71,17 @@ demo-backup: $(STAMP) ## Write, back up, destroy, restore and read back on the r
 	@$(PY) -m e2e.demo_backup --name $(NAME)
 
 .PHONY: demo-upgrade
-demo-upgrade: $(STAMP) ## Upgrade three servers while a client writes, drawn live; STRATEGY=BlueGreen.
+demo-upgrade: $(STAMP) ## Upgrade three servers while a client writes, with a live view; STRATEGY=BlueGreen.
 	@$(RIG_ONLY)
 	@$(PY) -m e2e.demo_upgrade --name $(NAME) --strategy $(STRATEGY)
 
 .PHONY: up
-up: $(STAMP) ## Bring the rig up: a Kubernetes node made of real servers. Needs root.
+up: $(STAMP) ## Start the rig: a Kubernetes node of real servers. Needs root.
 	@$(RIG_ONLY)
 	@$(PY) -m e2e.rig up --name $(NAME)
 
 .PHONY: down
-down: $(STAMP) ## Remove the rig and all that it made, the cache of built servers excepted.
+down: $(STAMP) ## Remove the rig and all its files, except the cache of built servers.
 	@$(RIG_ONLY)
 	@$(PY) -m e2e.rig down --name $(NAME)
 
@@ -97,7 +97,7 @@ endif
 ##@ Work on it
 
 .PHONY: venv
-venv: $(STAMP) ## Make the virtual environment with everything at its locked hash.
+venv: $(STAMP) ## Create the virtual environment with all packages at their locked hashes.
 
 .PHONY: run
 run: $(STAMP) ## Run the operator from the checkout instead of the deployed one.
@@ -110,7 +110,7 @@ else
 endif
 
 .PHONY: image
-image: $(STAMP) ## Build the operator image, and load it into the rig if that is up.
+image: $(STAMP) ## Build the operator image, and load it into the rig if it is running.
 	@$(PY) -m e2e.rig image --name $(NAME)
 
 .PHONY: measure
@@ -119,25 +119,25 @@ measure: $(STAMP) ## Measure speed, requests and memory on the rig.
 	@$(PY) -m e2e.measure
 
 .PHONY: bench
-bench: $(STAMP) ## Measure the runtime beside a Go program on controller-runtime, as ratios.
+bench: $(STAMP) ## Compare the runtime with a Go program on controller-runtime, as ratios.
 	@$(RIG_ONLY)
 	@$(PY) -m e2e.bench
 
 .PHONY: bench-stream
-bench-stream: $(STAMP) ## Stream a snapshot of 1 GiB with a backup job and with the bare library.
+bench-stream: $(STAMP) ## Stream a snapshot of 1 GiB with a backup Job and with the library alone.
 	@$(PY) -m e2e.stream
 
 .PHONY: bench-fleet
-bench-fleet: $(STAMP) ## Look after 1,500 datacenters without nodes: first pass, quiet, memory.
+bench-fleet: $(STAMP) ## Reconcile 1,500 datacenters without nodes: first reconcile, idle load, memory.
 	@$(PY) -m e2e.fleet
 
 .PHONY: bench-clusters
-bench-clusters: $(STAMP) ## Look after N clusters without nodes: time, requests, CPU, memory, growth.
+bench-clusters: $(STAMP) ## Reconcile N clusters without nodes: time, requests, CPU, memory, growth.
 	@$(RIG_ONLY)
 	@$(PY) -m e2e.cluster_fleet $(foreach n,$(CLUSTERS),--clusters $(n))
 
 .PHONY: soak
-soak: $(STAMP) ## Minutes of faults, clusters that come and go, and large ones: nothing may grow.
+soak: $(STAMP) ## Faults, created and deleted clusters, and large ones: memory must not grow.
 	@$(RIG_ONLY)
 	@$(PY) -m e2e.soak --minutes 10
 	@$(PY) -m e2e.churn gone --count 500
@@ -154,8 +154,8 @@ crd: $(STAMP) ## Write config/crd from contracts/api.
 	@$(PY) -m baoctl.generate pages
 
 .PHONY: requirements
-# pip takes a pin for a package with an extra only if the pin names it.
-requirements: ## Write the lock files from pyproject.toml; UPGRADE=--upgrade takes newer versions.
+# pip accepts a pin for a package with an extra only if the pin names the extra.
+requirements: ## Write the lock files from pyproject.toml; UPGRADE=--upgrade selects newer versions.
 	@command -v $(UV) >/dev/null || { echo "uv is needed: pip install uv" >&2; exit 1; }
 	@$(UV) $(LOCK) --no-strip-extras --output-file requirements/runtime.txt
 	@$(UV) $(LOCK) --no-strip-extras --extra dev --output-file requirements/dev.txt
@@ -178,7 +178,7 @@ docs: $(DOCS_STAMP) ## Build the pages of docs as a site in site/; a warning is 
 	@echo "built: site/index.html"
 
 .PHONY: docs-serve
-docs-serve: $(DOCS_STAMP) ## Serve the pages on 127.0.0.1:8000, built anew whenever one changes.
+docs-serve: $(DOCS_STAMP) ## Serve the pages on 127.0.0.1:8000, rebuilt after each change.
 	@$(MKDOCS) serve
 
 .PHONY: release
@@ -195,7 +195,7 @@ wheels: $(STAMP) ## Pin each wheel that e2e/rig/versions.py names: OpenBao, kube
 	done
 
 .PHONY: clean
-clean: ## Remove what was made in the checkout; rigs and their cache stay.
+clean: ## Remove generated files of the checkout; rigs and their cache stay.
 	@rm -rf $(VENV) build dist site *.egg-info .hypothesis .import_linter_cache
 	@rm -rf .mypy_cache .pytest_cache .ruff_cache
 	@find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -203,7 +203,7 @@ clean: ## Remove what was made in the checkout; rigs and their cache stay.
 ##@ Test it
 
 .PHONY: test
-test: $(STAMP) ## Code, API server, and one scenario of a whole life, with the time of each stage.
+test: $(STAMP) ## Run all checks, unit and integration tests, and one scenario; prints stage times.
 	@report=; \
 	for stage in $(STAGES); do \
 	  printf '\n== %s\n' "$$stage"; began=$$SECONDS; \
@@ -223,11 +223,11 @@ types: $(STAMP) ## mypy --strict, tests included.
 	@$(BIN)/mypy $(SOURCES)
 
 .PHONY: imports
-imports: $(STAMP) ## Who may import whom (.importlinter).
+imports: $(STAMP) ## Check the imports between layers (.importlinter).
 	@$(BIN)/lint-imports --no-cache --no-logo
 
 .PHONY: verify-crd
-verify-crd: $(STAMP) ## Fail when config/crd is not what contracts/api says; writes nothing.
+verify-crd: $(STAMP) ## Fail if a generated file is not up to date; writes nothing.
 	@$(PY) -m baoctl.generate crd --check
 	@$(PY) -m baoctl.generate conditions --check
 	@$(PY) -m baoctl.generate rights --check
@@ -237,19 +237,19 @@ verify-crd: $(STAMP) ## Fail when config/crd is not what contracts/api says; wri
 	@$(PY) -m baoctl.generate pages --check
 
 .PHONY: house
-house: $(STAMP) ## The rules of the house (tests/house).
+house: $(STAMP) ## Check the code rules of this project (tests/house).
 	@$(PY) -m pytest tests/house -n $(WORKERS)
 
 .PHONY: unit
-unit: $(STAMP) ## The tests that need no server.
+unit: $(STAMP) ## Run the tests that need no server.
 	@$(PY) -m pytest tests --ignore tests/house --ignore tests/integration -n $(WORKERS)
 
 .PHONY: mutants
-mutants: $(STAMP) ## Change single places of the product; count what the unit tests notice.
+mutants: $(STAMP) ## Run mutation tests: count the changes that the unit tests detect.
 	@$(PY) -m tests.mutants --workers $(WORKERS) $(MUTANTS)
 
 .PHONY: start-up
-start-up: $(STAMP) ## Measure how long each verb of baoctl takes to start; a table in Markdown.
+start-up: $(STAMP) ## Measure the start-up time of each verb of baoctl; prints a Markdown table.
 	@$(PY) -m e2e.start_up
 
 .PHONY: servers
@@ -257,26 +257,26 @@ servers: $(STAMP) ## Build the servers of the rig that are not in its cache yet.
 	@$(PY) -m e2e.rig build
 
 .PHONY: integration
-integration: servers ## The tests against a real API server; no root needed.
+integration: servers ## Run the tests against a real API server; no root needed.
 	@$(PY) -m pytest tests/integration $(call SIDE_BY_SIDE,$(WORKERS))
 
 .PHONY: life
-life: servers ## One cluster from its first boot to its deletion on a real node. Needs root.
+life: servers ## Run one cluster from first boot to deletion on a real node. Needs root.
 	@$(PY) -m pytest e2e/life --timeout 900 --durations 15
 
 .PHONY: real
-real: servers ## integration and life side by side: the one waits where the other computes.
+real: servers ## Run integration and life in parallel: one waits while the other computes.
 	@$(PY) -m pytest tests/integration e2e/life $(call SIDE_BY_SIDE,$(RIGS))
 
 .PHONY: e2e
-e2e: servers ## All other scenarios on rigs of their own, or one: SCENARIO=tls-rotation. Needs root.
+e2e: servers ## Run all other scenarios on their own rigs, or one: SCENARIO=tls-rotation. Needs root.
 	@E2E_OPENBAO=$(OPENBAO) $(PY) -m pytest --timeout 900 --durations 40 \
 	  $(if $(SCENARIO)$(OPENBAO),,$(addprefix --ignore ,$(ALONE))) \
 	  $(if $(SCENARIO),--capture no $(call SCENARIO_FOLDER,$(SCENARIO)), \
 	    $(if $(OPENBAO),$(addprefix e2e/,$(CORE)),e2e) $(call SIDE_BY_SIDE,$(RIGS)))
 
 .PHONY: flake
-flake: servers ## Run a scenario N times beside two busy loops: SCENARIO=tls-rotation N=10.
+flake: servers ## Run a scenario N times with two busy loops: SCENARIO=tls-rotation N=10.
 	@$(PY) -m e2e.flake --runs $(N) $(or $(SCENARIO),$(error make flake SCENARIO=tls-rotation))
 
 .PHONY: help
@@ -303,30 +303,29 @@ help: ## Show this list.
 	  IMAGE_PULL_POLICY 'pull policy of that image' \
 	  OPENBAO_IMAGE_REPOSITORY 'repository of the OpenBao images'
 
-# --- behind the targets
+# --- implementation of the targets
 
-# What a file sets up is set up once.
+# Tests of one file run in one process, so fixtures of a file run once.
 SIDE_BY_SIDE = -n $(1) --dist loadfile --no-loadscope-reorder
 
-# What `make e2e` leaves out: a part of make test, and what takes long or measures.
+# Excluded from `make e2e`: parts of make test, and long or measuring scenarios.
 ALONE := e2e/life e2e/hostile_tenant e2e/tuning e2e/versions/test_matrix.py
 
-# What each supported version of OpenBao has to pass: `make e2e OPENBAO=2.4.0`.
+# The scenarios for each supported version of OpenBao: `make e2e OPENBAO=2.4.0`.
 CORE := first_boot self_init operator_init scale restart config_change tls_rotation seal_rotation \
   seal_transit backup_s3 restore quiet delete_policies
 
-# A scenario is a folder of e2e that holds tests.
+# A scenario is a folder of e2e with tests.
 SCENARIOS := $(sort $(patsubst e2e/%/,%,$(dir $(wildcard e2e/*/test_*.py))))
 SCENARIO_FOLDER = $(if $(1),$(or $(wildcard e2e/$(subst -,_,$(1))),$(error \
   no scenario $(1); there are: $(subst _,-,$(SCENARIOS)))),e2e)
 
-# Two steps, because a failure inside of eval's argument would go unnoticed, and kubectl would then
-# talk to whatever cluster the reader has.
+# Two steps, because make would ignore a failure inside of eval's argument, and kubectl would use
+# the current cluster of the user.
 USE_RIG = $(PY) -m e2e.rig status --name $(NAME) >/dev/null; \
 	lines=$$($(PY) -m e2e.rig env --name $(NAME)); eval "$$lines"
 
-# What `run` needs in the cluster. Two operators take turns by their Lease, so the deployed one has
-# to let go of it first.
+# Prepares the cluster for `run`. The deployed operator holds the Lease, so it is scaled down first.
 OPERATOR := kubectl --namespace openbao-operator-system
 define TAKE_OVER
 kubectl apply --server-side --force-conflicts --filename deploy/base/namespace.yaml \
@@ -340,8 +339,8 @@ $(OPERATOR) get deployment openbao-operator --ignore-not-found --output name \
   | xargs -r $(OPERATOR) scale --replicas 0
 endef
 
-# The admission policies of an installed operator let nobody but its ServiceAccount change the
-# objects that it owns, an administrator neither: `run` works with a token of that account.
+# The admission policies permit only the ServiceAccount of the operator to change its objects, and
+# refuse administrators: `run` uses a token of that account.
 define LOG_IN
 login=$$(mktemp -d); trap 'rm -rf "$$login"' EXIT; \
 kubectl config view --minify --flatten >"$$login/config"; \
@@ -351,8 +350,8 @@ kubectl config set users.operator.tokenFile "$$login/token" >/dev/null; \
 kubectl config set-context --current --user operator >/dev/null
 endef
 
-# --only-binary, because building a wheel would fetch build tools that nobody locked. The project
-# itself is built by the locked setuptools.
+# --only-binary, because building a wheel would download build tools without a lock. The project
+# itself is built with the locked setuptools.
 $(STAMP): requirements/dev.txt pyproject.toml
 	@$(PY) -m pip --version >/dev/null 2>&1 || { $(MAKE_VENV); }
 	@echo "installing locked dependencies into $(VENV)"
@@ -379,17 +378,17 @@ for one in python3.11 python3 python3.14 python3.13 python3.12; do \
     python=$$one; break; \
   fi; \
 done; \
-[ -n "$$python" ] || { echo "Python 3.11 or newer is needed and was not found" >&2; exit 1; }; \
+[ -n "$$python" ] || { echo "Python 3.11 or newer is required and was not found" >&2; exit 1; }; \
 if ! $$python -c 'import ensurepip, venv' 2>/dev/null; then \
   if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
     echo "installing the Debian package python3-venv"; \
     apt-get update -qq; \
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-venv >/dev/null; \
   else \
-    echo "$$python cannot make a virtual environment: as root, apt-get install python3-venv" >&2; \
+    echo "$$python cannot create a virtual environment: as root, apt-get install python3-venv" >&2; \
     exit 1; \
   fi; \
 fi; \
-echo "making $(VENV) with $$($$python --version)"; \
+echo "creating $(VENV) with $$($$python --version)"; \
 $$python -m venv --clear $(VENV)
 endef
