@@ -42,7 +42,7 @@ class Somebody:
 
 
 def account(namespace: str, name: str, **extra: str) -> Somebody:
-    """A ServiceAccount; `pod` is the pod that its token was made for."""
+    """A ServiceAccount; `pod` is the pod to which its token is bound."""
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
     extra_info = {f"authentication.kubernetes.io/{key}-name": value for key, value in extra.items()}
     return Somebody(f"system:serviceaccount:{namespace}:{name}", groups, extra_info)
@@ -129,7 +129,7 @@ def _message_of(content: bytes) -> str:
 
 
 def foreign_secret_refusal(rig: Rig, operator: Somebody, namespace: str) -> str:
-    """Return the error when an operator creates a Secret that belongs to no cluster; "" if none."""
+    """Return the error of creating a Secret without a cluster as the operator; "" if none."""
     metadata = {"name": "somebodys", "namespace": namespace}
     try:
         Asking(rig, operator).create(SECRET, {"metadata": metadata}, dry_run=True)

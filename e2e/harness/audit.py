@@ -9,7 +9,7 @@ import orjson
 
 READS = frozenset({"get", "list", "watch"})
 LEASES = "leases"
-# What informers do by themselves: once per process, and again every few minutes.
+# Requests of informers: once per process, and again every few minutes.
 INFORMER_VERBS = frozenset({"list", "watch"})
 
 
@@ -35,11 +35,11 @@ class Entry:
     group: str = ""
     """API group of the resource."""
     allowed_by: str = ""
-    """Why RBAC let it pass: names one binding and the role behind it."""
+    """Why RBAC permitted it: names one binding and its role."""
     acted_as: str = ""
-    """The user name that was taken on for this request, "" for the own one."""
+    """The impersonated user name; "" without impersonation."""
     violation: str = ""
-    """What of the strictest pod security level a pod does not keep."""
+    """The violations of the strictest pod security level."""
 
     @property
     def writes(self) -> bool:
@@ -62,7 +62,7 @@ class Entry:
 
 
 class AuditLog:
-    """The log of one rig, read from a mark on."""
+    """The log of one rig, read from an offset."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -77,10 +77,10 @@ class AuditLog:
         A line is written after the response was sent, so the last one may be missing.
         """
         with self._path.open("rb") as log:
-            # A long line arrives page by page: one that the mark is inside of began before it.
+            # The offset may be inside of a long line, which is written in parts.
             log.seek(max(0, mark - 1))
             lines = log.read().split(b"\n")[1 if mark else 0 :]
-        # What follows the last newline is a line in the making, or nothing.
+        # The text after the last newline is an incomplete line, or empty.
         entries = [_entry(line) for line in lines[:-1] if line]
         return [entry for entry in entries if user is None or entry.user == user]
 

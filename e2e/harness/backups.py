@@ -22,7 +22,7 @@ from runtime.builtin_kinds import JOB, POD, SECRET
 from runtime.types import Resource
 
 NAME = "kept"
-# Due once a year: a scenario asks when it wants a snapshot.
+# Once a year: scenarios request their snapshots.
 SELDOM = "0 3 1 1 *"
 ENDED = frozenset({"Completed", "Failed", "Unknown"})
 RUN_SECONDS = 90.0
@@ -132,7 +132,7 @@ class Run:
         def reached() -> Object | None:
             status = self.status
             if status.get("phase") != phase and status.get("phase") in ENDED:
-                raise NotSoError(f"{self.name} has ended, not in {phase}:\n{self.describe()}")
+                raise NotSoError(f"{self.name} has ended, but not in {phase}:\n{self.describe()}")
             return status if status.get("phase") == phase else None
 
         try:
@@ -171,7 +171,7 @@ class Run:
 
         def code() -> list[int]:
             pods = self.pods()
-            assert len(pods) == 1, "a job makes one pod, and none after it"
+            assert len(pods) == 1, "a Job must create exactly one pod"
             states = [one["state"] for one in pods[0]["status"].get("containerStatuses") or ()]
             return [one["terminated"]["exitCode"] for one in states if "terminated" in one]
 

@@ -16,12 +16,12 @@ from e2e.harness.kubernetes import Api
 from runtime.builtin_kinds import POD, SECRET
 
 PORT = 8200
-# Seconds, on a machine that starts a dozen servers meanwhile.
+# Seconds, on a machine that starts a dozen servers at the same time.
 PATIENCE = 15.0
-# Of the roles that the scenarios give to their own clients. The operator's has one per cluster.
+# Audience of the roles of clients of scenarios. The operator has one per cluster.
 AUDIENCE = "openbao-internal"
 MOUNT = "jwt-operator"
-# Active, standby, uninitialised, sealed: each of them is an answer.
+# Active, standby, uninitialized, sealed: valid responses of the health endpoint.
 HEALTH_CODES = frozenset({200, 429, 472, 473, 501, 503})
 
 Answer = dict[str, Any]
@@ -88,7 +88,7 @@ class Server:
         raw = socket.create_connection((self._address, PORT), timeout=PATIENCE)
         connection = http.client.HTTPConnection(self._address, PORT)
         try:
-            # The certificate is good for the cluster's own name, whatever the address.
+            # The certificate is valid for the name of the cluster, not for the address.
             connection.sock = self._context.wrap_socket(raw, server_hostname=self._name)
             headers = {"X-Vault-Token": token} if token else {}
             data = None if body is None else orjson.dumps(body)

@@ -13,7 +13,7 @@ import pytest
 from e2e.demo import table
 
 STRICT: Final = "STRICT"
-"""With STRICT=1 in the environment what is over its budget fails."""
+"""STRICT=1 in the environment: a value above its budget fails the test."""
 OVER: Final = "over budget"
 _PROPERTY = "budget"
 _HEADERS = ("test", "claim", "measured", "budget", "")
@@ -37,7 +37,7 @@ class Claim(NamedTuple):
         return f"{self.what}: {self.value:.4g} {self.unit} (budget {self.limit:.4g}){mark}"
 
 
-# What this process measured, and has not yet handed over.
+# Values that this process measured and has not reported.
 _made: list[Claim] = []
 
 
@@ -79,6 +79,6 @@ def as_table(reports: Iterable[object]) -> str:
 
 
 def _claims(report: pytest.TestReport) -> list[Claim]:
-    # Whatever else was recorded as a property has a value of its own kind.
+    # Other properties of a report have values of other types.
     found = [value for name, value in report.user_properties if name == _PROPERTY]
     return [Claim(*value) for value in found if isinstance(value, (tuple, list))]

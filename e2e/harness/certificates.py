@@ -1,6 +1,6 @@
 """Certificates for TLS mode External: a CA, an intermediate CA, a leaf.
 
-The leaf has an RSA key, which is common, and which the operator itself never creates.
+The leaf has an RSA key, which is common, but which the operator never creates.
 """
 
 import base64

@@ -193,7 +193,7 @@ def expected_belongings(
         found.add((PVC.kind, names.data_claim(name, ordinal)))
     if replicas >= 3:
         found.add((POD_DISRUPTION_BUDGET.kind, names.pod_disruption_budget(name)))
-    # The login of the operator has a role for these Jobs, which may be wanted any day.
+    # The login of the operator always has a role for these Jobs.
     found.add((SERVICE_ACCOUNT.kind, names.job_service_account(name, "upgrade")))
     if root_token:
         found.add((SECRET.kind, names.root_token_secret(name)))

@@ -1,4 +1,4 @@
-"""`kubectl bao` as a user runs it: a process of its own, with the kubeconfig of the rig."""
+"""`kubectl bao` as a user runs it: in a separate process, with the kubeconfig of the rig."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ _SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a verb printed, and its exit status."""
+    """The output of a verb, and its exit status."""
 
     status: int
     out: str
@@ -29,10 +29,10 @@ class CommandLine:
 
     rig: Rig
     kubeconfig: Path | None = None
-    """Another one than that of the rig."""
+    """The kubeconfig, if it is not that of the rig."""
 
     def run(self, *words: str, input: str | None = None, seconds: float = _SECONDS) -> Answer:
-        """Run a verb to its end. Raises TimeoutExpired."""
+        """Run a verb and wait for its exit. Raises TimeoutExpired."""
         done = subprocess.run(
             [sys.executable, "-m", "baoctl", *words],
             cwd=REPOSITORY,
@@ -50,7 +50,7 @@ class CommandLine:
         return {**self.rig.environment(), **chosen}
 
     def json(self, *words: str) -> Any:
-        """Run a verb with `-o json`, and return what it printed; fails if it printed none."""
+        """Run a verb with `-o json`, and return the parsed output; fails without output."""
         answer = self.run(*words, "-o", "json")
         assert answer.out, answer.err
         return orjson.loads(answer.out)

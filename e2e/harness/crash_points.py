@@ -20,11 +20,11 @@ class Crash(Protocol):
 
     @property
     def plan(self) -> Plan:
-        """Where its operator was to crash."""
+        """The planned crash of its operator."""
 
     @property
     def result(self) -> Result | None:
-        """How it ended; None if it did not run."""
+        """The result; None if it did not run."""
 
 
 def numbered(keys: Iterable[WriteKey]) -> list[tuple[WriteKey, int]]:
@@ -53,9 +53,8 @@ def batches(things: Sequence[Thing], size: int) -> list[Sequence[Thing]]:
 def never_reached(crashes: Iterable[Crash]) -> list[str]:
     """Return the planned writes at which no operator was killed.
 
-    A status is written a varying number of times, so neither each of its writes need come again
-    nor a last one, after which an operator was to die: the one that ends with nothing left to
-    write leaves the same behind. So each write has to be reached in one position only.
+    The number of status writes varies between runs, so not every planned occurrence is reached, and
+    neither is a crash after the last write. So each write must be reached in only one position.
     """
     ended = [(one.plan.write, one.result) for one in crashes]
     reached = {key for key, result in ended if result and result.crashed}

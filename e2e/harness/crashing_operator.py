@@ -27,14 +27,14 @@ from runtime.client.transport import HttpRequest, HttpResponse, Transport
 
 CRASHED = 137
 SIDE_BY_SIDE = 3
-# Seconds without a write after which an operator will not come to its write any more: while a
-# server starts, and once the status says that all of them are ready.
+# Seconds without a write after which an operator will not reach its planned write: while a server
+# starts, and once the status reports that all servers are ready.
 NEXT_WRITE = 40
 LAST_WRITES = 5
 
 
 Position = Literal["before", "at", "after"]
-# Seconds in which a request leaves this process, and no answer comes that anybody would read.
+# Seconds in which a request leaves this process, and no response is read.
 _SENDING = 0.002
 
 
@@ -90,7 +90,7 @@ def read_results(path: Path) -> dict[str, Result]:
 
 
 def set_trap(plan: Plan) -> None:
-    """Make this process exit at the write of the plan, or when no further write comes."""
+    """Make this process exit at the write of the plan, or when there are no further writes."""
     original = Transport.request
     seen, left = 0, NEXT_WRITE
 
@@ -102,7 +102,7 @@ def set_trap(plan: Plan) -> None:
             return await original(self, call, seconds=seconds)
         if b'"AllReplicasReady"' in (call.body or b""):
             left = plan.last_writes
-        # The kernel kills us when the alarm goes off: nobody handles it.
+        # There is no handler, so SIGALRM kills this process.
         signal.alarm(left)
         here = of_request(call.method, call.target, call.body) == plan.write
         seen += here

@@ -24,8 +24,8 @@ from runtime.clock import SystemClock
 
 FIRST_WRITE = 40
 NOTHING_LEFT = 6
-"""Seconds without a write after which a process has nothing to do any more. Each has one write to
-make at least: the one before which the last one died."""
+"""Seconds without a write after which a process has nothing to do. Each has at least one write: the
+one before which the last process crashed."""
 MOST = 40
 
 
@@ -55,7 +55,7 @@ def start_crashing(launcher: Launcher, who: Identity, controller: str) -> Crashi
 
 
 def set_trap() -> None:
-    """Make this process exit before its second write, or when no write comes."""
+    """Make this process exit before its second write, or when there is no write."""
     original = Transport.request
     begun = 0
 
@@ -73,7 +73,7 @@ def set_trap() -> None:
                 signal.alarm(NOTHING_LEFT)
 
     Transport.request = trapped  # type: ignore[method-assign]  # the trap is the point
-    # The kernel ends us when the alarm goes off: nobody handles it.
+    # There is no handler, so SIGALRM kills this process.
     signal.alarm(FIRST_WRITE)
 
 

@@ -27,12 +27,12 @@ from runtime.builtin_kinds import (
 from runtime.types import labels_of, uid_of
 
 ON = {"DATACENTERS": "true"}
-"""The environment of an operator that looks after datacenters."""
+"""The environment of an operator that reconciles datacenters."""
 CLUSTER_ROLE = "openbao-operator-datacenters"
 WORKLOAD_KINDS = (DAEMON_SET, DEPLOYMENT, STATEFUL_SET)
 MADE = (CLUSTERS, CONFIG_MAP, DAEMON_SET, DEPLOYMENT, PVC, SECRET, SERVICE, STATEFUL_SET, POD)
 _KINDS = ("bootstrapservicesets", "bootstrapworkloads", "datacenters")
-# What Kubernetes itself puts into every namespace.
+# Objects that Kubernetes creates in every namespace.
 _OF_KUBERNETES = ("kube-root-ca.crt",)
 
 
@@ -59,7 +59,7 @@ def allow_datacenters(api: Api, account: str) -> None:
     try:
         api.create(CLUSTER_BINDING, body)
     except ApiError as error:
-        # A rig that was kept has it from the last session.
+        # A kept rig has it from the last session.
         if error.code != 409:
             raise
 
@@ -170,7 +170,7 @@ class DatacenterUnderTest:
     def event_reasons(self, service: str = "") -> list[str]:
         """The reasons of all events about it or about one of its services, with duplicates."""
         about = names.workload_name(self.name, service) if service else self.name
-        # Where events about objects without a namespace are.
+        # The namespace of events about objects without a namespace.
         found = self.api.list(EVENT, "default")
         return sorted(one["reason"] for one in found if one["regarding"]["name"] == about)
 

@@ -2,7 +2,7 @@
 
 It serves TLS with a certificate of the CA of the store, in the process of the test, so a scenario
 can change the fault during requests. Signatures stay valid, because the host name that the client
-signed is passed on.
+signed is forwarded.
 """
 
 import http.client
@@ -25,7 +25,7 @@ from e2e.harness.stores import BUCKET, Ground, Store
 PORT = 9900
 _PIECE = 64 * 1024
 _SECONDS = 120.0
-# Between two neighbours only (RFC 9110, 7.6.1); both connections here are our own.
+# Hop-by-hop headers (RFC 9110, 7.6.1), which are not forwarded.
 _HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "expect"})
 
 
@@ -68,7 +68,7 @@ class Answer:
     code: str
     matches: Matches = everything
     after: int = 0
-    """So many of the matching requests are let through first."""
+    """The number of matching requests that are forwarded first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Cut:
     """The connection, and each later one, is closed in the middle of a body."""
 
     after: int
-    """Bytes that get through, of all bodies together since the fault began."""
+    """Bytes of all bodies that are forwarded, since the fault began."""
     way: Literal["up", "down"] = "up"
 
 
@@ -91,7 +91,7 @@ class Slow:
 Fault = Answer | Cut | Slow
 
 FULL = Answer(507, "XMinioStorageFull", writes)
-"""The store has no room; deleting still works."""
+"""The store is full; deletions still work."""
 BROKEN = Answer(503, "ServiceUnavailable")
 KEEPS_ALL = Answer(403, "AccessDenied", removes)
 """The credentials may not delete objects."""
@@ -106,11 +106,11 @@ class FaultProxy:
     """A store proxy; `fault` is None for no fault."""
 
     store: Store
-    """Targets of this name the proxy; objects are read past it."""
+    """The store; its targets are used through the proxy, its objects are read directly."""
     upstream: str
     """Host and port of the real store."""
     context: ssl.SSLContext | None
-    """Trusts the real store; None when that serves plain http."""
+    """TLS context for the real store; None for plain http."""
     fault: Fault | None = None
     seen: list[Request] = field(default_factory=list)
     """All requests so far, in the order of their arrival."""
@@ -185,7 +185,7 @@ def fault_proxy(
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    # Connections that clients keep open are not waited for.
+    # Do not wait for connections that clients keep open.
     block_on_close = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -254,7 +254,7 @@ def _pass_back(
     read: Callable[[int], bytes] = answer.read
     size = answer.headers.get("Content-Length")
     if size is None and client.command != "HEAD" and answer.status != 204:
-        # In chunks: lists are, and they are short.
+        # Chunked bodies (lists) are short.
         whole = answer.read()
         read, size = io.BytesIO(whole).read, str(len(whole))
         client.send_header("Content-Length", size)
@@ -288,7 +288,7 @@ def _copy(
 
 
 def _refuse(client: BaseHTTPRequestHandler, refusal: Answer, length: int) -> None:
-    # Read to the end, or the client sees a broken connection and not the answer.
+    # Read to the end; otherwise the client gets a connection error instead of the response.
     while length > 0 and (piece := client.rfile.read(min(_PIECE, length))):
         length -= len(piece)
     words = f"<Error><Code>{refusal.code}</Code><Message>played by a test</Message></Error>"

@@ -9,8 +9,8 @@ as JSON, with the log file and a status socket as descriptors. The status socket
 pidfd, and the exit status when the process has ended. The server exits when the control socket is
 closed, and the kernel kills its operators with it (PR_SET_PDEATHSIG).
 
-What an interpreter or the C library reads at its start, such as MALLOC_ARENA_MAX, has no effect on
-a fork: a scenario that measures memory starts its own interpreter. Called by
+Variables that the interpreter or the C library reads at start, such as MALLOC_ARENA_MAX, have no
+effect on a fork: a scenario that measures memory starts its own interpreter. Called by
 e2e.harness.forked_process.
 """
 
@@ -46,7 +46,7 @@ class StartRequest:
 
 @dataclass(slots=True)
 class ForkServer:
-    """Forks processes, and reports their ends."""
+    """Forks processes, and reports their exit statuses."""
 
     control: socket.socket
     children: dict[int, tuple[int, socket.socket]] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class ForkServer:
         return pidfd
 
     def _leave(self, channel: socket.socket, log: int, server: int) -> None:
-        """Give up what belongs to the server."""
+        """Close the descriptors of the server in a child."""
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != server:
             os._exit(1)
@@ -106,12 +106,12 @@ class ForkServer:
             try:
                 channel.send(str(os.waitstatus_to_exitcode(status)).encode())
             except BrokenPipeError:
-                # The scenario has given up this process.
+                # The scenario no longer waits for this process.
                 return
 
 
 def load(packages: Sequence[str]) -> None:
-    """Import all modules of the packages, and freeze what they made."""
+    """Import all modules of the packages, and freeze their objects."""
     for name in packages:
         package = importlib.import_module(name)
         for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{name}."):
@@ -127,7 +127,7 @@ def become(request: StartRequest) -> None:
     os.environ.clear()
     os.environ.update(request.environment)
     time.tzset()
-    # Behind the working directory, where the interpreter has them; scenarios bring packages so.
+    # After the working directory, like the interpreter; scenarios use this to add packages.
     sys.path[1:1] = filter(None, request.environment.get("PYTHONPATH", "").split(os.pathsep))
     sys.stdout.reconfigure(write_through=True)  # type: ignore[union-attr]  # a TextIOWrapper
     sys.argv[1:] = request.arguments

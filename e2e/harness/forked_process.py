@@ -28,13 +28,13 @@ LOADED = (
     "baoctl.verbs.process",
     "kubernetes_asyncio.config",
 )
-"""What an operator imports sooner or later."""
+"""The packages that an operator imports."""
 _STATUS_MAX = 32
 _LOADS_WITHIN = 120.0
 
 
 class Process(Protocol):
-    """What operators need of `subprocess.Popen`."""
+    """The part of `subprocess.Popen` that operators use."""
 
     @property
     def pid(self) -> int:
@@ -79,7 +79,7 @@ class ForkedProcess:
         if not select.select([self.channel], [], [], timeout)[0]:
             raise subprocess.TimeoutExpired(self.module, timeout or 0.0)
         status = self.channel.recv(_STATUS_MAX)
-        # A server that is gone has taken its processes with it.
+        # If the server has exited, so have its processes.
         self.returncode = int(status) if status else -signal.SIGKILL
         self.channel.close()
         os.close(self.pidfd)
@@ -102,7 +102,7 @@ class ForkedProcess:
 
 @dataclass(slots=True)
 class ForkedProcesses:
-    """Starts processes from one fork server, which begins with the first of them.
+    """Starts processes from one fork server, which is started with the first process.
 
     `inside` makes a command run in a network namespace; the server runs there, and so do its
     processes. `folder` is their working directory.
@@ -128,7 +128,7 @@ class ForkedProcesses:
         return ForkedProcess(module, ours, int(pid), pidfd)
 
     def close(self) -> None:
-        """End the server, and with it every process that still runs."""
+        """Stop the server, and all of its running processes."""
         if self._control is not None and self._server is not None:
             self._control.close()
             self._server.wait()

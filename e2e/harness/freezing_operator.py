@@ -18,7 +18,7 @@ class Policy(asyncio.DefaultEventLoopPolicy):
     """Makes event loops that freeze this process at SIGUSR1."""
 
     def new_event_loop(self) -> asyncio.AbstractEventLoop:
-        """Return one; it may only be made in the main thread, as the one of the operator is."""
+        """Return an event loop; must be called in the main thread, as in the operator."""
         loop = super().new_event_loop()
         loop.add_signal_handler(signal.SIGUSR1, os.kill, os.getpid(), signal.SIGSTOP)
         return loop

@@ -55,7 +55,7 @@ def full_volume(cluster: Cluster, pod: str) -> Iterator[FullVolume]:
         made.fill()
         yield made
     finally:
-        # Who uses it keeps it.
+        # Processes that use it keep it.
         unmount(str(folder))
         _run("rm", "--recursive", "--force", str(kept))
 

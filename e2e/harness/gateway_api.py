@@ -15,7 +15,7 @@ from runtime.types import Resource
 
 KINDS = ("backendtlspolicies", "gatewayclasses", "gateways", "httproutes", "tlsroutes")
 ALL_KINDS = (*KINDS, "grpcroutes", "listenersets", "referencegrants", "tcproutes", "udproutes")
-"""Those too that the operator has no use for; a gateway waits for all of them."""
+"""All kinds, also those that the operator does not use: a gateway waits for all of them."""
 CONTROLLER = "example.com/played-by-hand"
 CLASS = "e2e"
 

@@ -15,7 +15,7 @@ def served_serial(address: str, server_name: str, port: int = PORT) -> int:
     context.verify_mode = ssl.CERT_NONE
     der = _shake(context, address, server_name, port)
     if der is None:
-        raise OSError(f"{address} showed no certificate")
+        raise OSError(f"{address} sent no certificate")
     return x509.load_der_x509_certificate(der).serial_number
 
 

@@ -80,7 +80,7 @@ def add_account(api: Api, account: str, *roles: str) -> None:
         try:
             api.create(resource, body)
         except ApiError as error:
-            # A rig that was kept has it from the last session.
+            # A kept rig has it from the last session.
             if error.code != 409:
                 raise
 

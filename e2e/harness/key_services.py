@@ -124,7 +124,7 @@ def _new_key(endpoint: str, trust: ssl.SSLContext) -> str:
         headers={
             "Content-Type": "application/x-amz-json-1.1",
             "X-Amz-Target": "TrentService.CreateKey",
-            # Names service and region; moto does not verify the signature.
+            # The header names service and region; moto does not verify the signature.
             "Authorization": "AWS4-HMAC-SHA256 Credential=a/20260101/eu-central-1/kms/aws4_request",
         },
     )

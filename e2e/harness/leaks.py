@@ -16,7 +16,7 @@ from runtime.builtin_kinds import CONFIG_MAP, EVENT, JOB, POD, SECRET, STATEFUL_
 from runtime.types import Object
 
 KINDS = (BACKUPS, CLUSTERS, CONFIG_MAP, EVENT, JOB, POD, RESTORES, STATEFUL_SET)
-# Shorter ones are names and numbers, and stand everywhere.
+# Shorter values are names and numbers, which occur everywhere.
 SHORTEST = 16
 _PUBLIC = (".crt", "-crt", "_crt", ".pub", "address", "namespace", "username")
 

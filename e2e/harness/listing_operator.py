@@ -12,7 +12,7 @@ from runtime.cache.reflector import Reflector
 
 
 class Lister(Reflector):
-    """A lister that knows from the start that the server does not stream lists."""
+    """A lister that never uses streaming lists."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **{**options, "watch_list": False})

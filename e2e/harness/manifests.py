@@ -10,7 +10,7 @@ from runtime.types import Object
 VERSION = OPENBAO
 CLIENT = "client"
 SECRETS = "secret"
-# Nobody but the tests looks after their clusters: nothing is kept, unless a scenario says so.
+# Clusters of tests keep nothing, unless a scenario overrides this.
 _SPEC: dict[str, Any] = {
     "version": VERSION,
     "profile": "Development",
@@ -19,12 +19,12 @@ _SPEC: dict[str, Any] = {
     "deletionPolicy": "DeleteAll",
 }
 
-# A leader may be out of touch for one second instead of half a one. On two cores that also run the
-# whole node, the start of a server takes that long at times, and the election that follows is not
-# what a test of a planned change is about.
+# A leader may lose contact for one second instead of half a second. On two cores that also run the
+# whole node, the start of a server may take that long, and the election that follows would disturb
+# a test of a planned change.
 STEADY: dict[str, Any] = {"raft": {"performanceMultiplier": 2}}
-# The same for two and a half seconds, for tests that count leaders while others run beside them.
-# Such a server also needs longer to lead where nobody makes way for it.
+# The same for two and a half seconds, for tests that count leaders while other tests run. Such a
+# server also takes longer to become the leader if the former leader does not step down.
 STEADFAST: dict[str, Any] = {"raft": {"performanceMultiplier": 5}}
 
 
@@ -62,7 +62,7 @@ def client_login(namespace: str) -> tuple[Object, Object]:
 def account_login(
     audience: str, namespace: str, account: str, policy: str
 ) -> tuple[Object, Object]:
-    """Return the requests that allow a ServiceAccount what a policy says, under its own name."""
+    """Return the requests that create a policy and a role of a ServiceAccount, with its name."""
     return (
         {
             "name": f"{account}_policy",

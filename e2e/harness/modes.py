@@ -34,7 +34,7 @@ def tenant_controller(rig: Rig, api: Api, folder: Path) -> Identity:
 
 
 def namespace_controller(rig: Rig, api: Api, folder: Path) -> Identity:
-    """Create an account with the RBAC of mode namespaces, not yet bound in any namespace."""
+    """Create an account with the RBAC of mode namespaces, without a binding in a namespace."""
     return _account(rig, api, folder, "e2e-namespaces", NAMESPACES)
 
 
@@ -45,7 +45,7 @@ def bind_namespace(api: Api, namespace: str) -> None:
 
 
 def as_in_a_pod(api: Api) -> dict[str, str]:
-    """What the kubelet would set: without it the API server's Service would be read."""
+    """The variables that the kubelet sets; without them the operator reads the Service."""
     service = api.get(SERVICE, "default", "kubernetes")
     return {"KUBERNETES_SERVICE_HOST": str(service["spec"]["clusterIP"])}
 

@@ -22,14 +22,14 @@ from baoctl.process.run import run_operator
 from baoctl.settings import from_environment
 from runtime.client.transport import HttpRequest, HttpResponse, Transport
 
-# An event is told and never waited for: what comes of it is nobody's state.
+# Events are not awaited, and no state depends on them.
 _TELLS = "/events"
 
 
 def set_trap(writes: Path) -> None:
     """Make this process exit after the response to its first write."""
     original = Transport.request
-    # One at a time: what is sent beside the last write would be done and not told of.
+    # One write at a time: a parallel write would be executed and not recorded.
     turn = asyncio.Lock()
 
     async def trapped(

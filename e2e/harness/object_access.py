@@ -44,15 +44,15 @@ class Objects(Protocol):
         ...
 
     def pending(self, bucket: str) -> list[str]:
-        """Return the keys of uploads that were begun and neither finished nor given up."""
+        """Return the keys of incomplete multipart uploads."""
         ...
 
     def read(self, bucket: str, key: str) -> bytes:
-        """Read an object whole."""
+        """Read a whole object."""
         ...
 
     def write(self, bucket: str, key: str, content: bytes) -> None:
-        """Write an object, over one of that key."""
+        """Write an object, replacing an existing one."""
         ...
 
     def delete(self, bucket: str, key: str) -> None:
@@ -127,11 +127,11 @@ class S3Objects:
         return sorted(_texts(self._call("GET", f"/{bucket}", {"uploads": ""}).decode(), "Key"))
 
     def read(self, bucket: str, key: str) -> bytes:
-        """Read an object whole."""
+        """Read a whole object."""
         return self._call("GET", f"/{bucket}/{key}")
 
     def write(self, bucket: str, key: str, content: bytes) -> None:
-        """Write an object, over one of that key."""
+        """Write an object, replacing an existing one."""
         self._call("PUT", f"/{bucket}/{key}", body=content)
 
     def delete(self, bucket: str, key: str) -> None:
@@ -166,7 +166,7 @@ class S3Objects:
 
 @dataclass(frozen=True, slots=True)
 class AzureObjects:
-    """Shared Key, with the account in the path, as in emulators. A bucket is a container."""
+    """Shared Key, with the account in the path, as in emulators. Buckets are containers."""
 
     endpoint: Endpoint
     account: str
@@ -191,11 +191,11 @@ class AzureObjects:
                 if name not in whole]  # fmt: skip
 
     def read(self, bucket: str, key: str) -> bytes:
-        """Read a blob whole."""
+        """Read a whole blob."""
         return self._call("GET", f"/{bucket}/{key}")
 
     def write(self, bucket: str, key: str, content: bytes) -> None:
-        """Write a blob, over one of that name."""
+        """Write a blob, replacing an existing one."""
         kind = {"x-ms-blob-type": "BlockBlob"}
         self._call("PUT", f"/{bucket}/{key}", body=content, headers=kind)
 

@@ -26,7 +26,7 @@ from e2e.rig.paths import REPOSITORY
 IMAGE_REPOSITORY = "localhost/openbao"
 NO_ELECTION = "--no-leader-elect"
 _GRACE = 15.0
-# What no run may leave in its log, whatever the level (rule I21 of the safety list).
+# Texts that must not occur in a log, at any level (rule I21 of the safety list).
 _NEVER = ("Task exception was never retrieved", "was never awaited", "Unclosed client session")
 
 
@@ -113,7 +113,7 @@ class Operator:
 
     def _logged_or_ended(self, event: str) -> bool:
         if not self.alive:
-            raise AssertionError(f"{self.name} has ended:\n{self.tail()}")
+            raise AssertionError(f"{self.name} has exited:\n{self.tail()}")
         return self.logged(event)
 
     def tail(self, lines: int = 20) -> str:
@@ -146,9 +146,9 @@ class Launcher:
     rig: Rig
     folder: Path
     forks: ForkedProcesses | None = None
-    """Where `start` gets its processes; None for an interpreter of its own for each."""
+    """The fork server for `start`; None: each process has its own interpreter."""
     inside: Callable[..., list[str]] | None = None
-    """Makes a command run somewhere else than on the node, such as in the network of a pod."""
+    """Wraps a command to run it elsewhere than on the node, such as in the network of a pod."""
     started: "list[Operator]" = field(default_factory=list)
 
     def start(
@@ -199,7 +199,7 @@ class Launcher:
             if operator.faults_expected:
                 continue
             if was_alive and status != 0:
-                complaints.append(f"{operator.name} ended with {status}:\n{operator.tail()}")
+                complaints.append(f"{operator.name} exited with {status}:\n{operator.tail()}")
             complaints += operator.complaints()
         self.started.clear()
         assert not complaints, "\n".join(complaints)

@@ -12,7 +12,7 @@ from runtime.types import Object
 
 SHIPPED = "openbao-operator-system"
 EVERYWHERE = ("cluster-wide", "without-admission", "datacenters")
-"""Those whose operator looks after clusters of every namespace."""
+"""The overlays whose operator reconciles clusters of all namespaces."""
 LISTED = ("team-a", "team-b")
 _KEPT = frozenset({"Namespace", "CustomResourceDefinition"})
 POLICY = "ValidatingAdmissionPolicy"
@@ -34,7 +34,7 @@ def rendered(rig: Rig, checkout: Path, overlay: str) -> str:
 
 
 def remove_objects(rig: Rig, objects: Iterable[Object], keep: Collection[str] = ()) -> None:
-    """Delete what an overlay installed; namespaces, definitions and the kinds of `keep` stay."""
+    """Delete the objects of an overlay, except namespaces, CRDs and the kinds of `keep`."""
     gone = [one for one in objects if one["kind"] not in _KEPT and one["kind"] not in keep]
     delete = ("delete", "--ignore-not-found", "--wait=false", "-f", "-")
     rig.kubectl(*delete, input=as_list(gone), timeout=120.0)

@@ -9,14 +9,14 @@ from e2e.harness.clusters import Cluster
 from e2e.harness.upgrades import Requests
 from e2e.harness.waiting import until
 
-# What was on the wire when the watch told of the pause cannot be taken back.
+# Requests that were sent before the watch reported the pause cannot be cancelled.
 ON_THE_WIRE = timedelta(seconds=0.25)
 _STATUSES = frozenset({"openbaoclusters", "openbaobackups", "openbaorestores"})
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """One pause of one cluster, from the response of the API server on."""
+    """One pause of one cluster, beginning with the response of the API server."""
 
     cluster: Cluster
     requests: Requests

@@ -29,7 +29,7 @@ class Pebble:
 
     host: str
     authority: Signed
-    """Who signed the certificate of its directory."""
+    """The CA of its directory."""
     log: Path
     process: "subprocess.Popen[bytes]"
 
@@ -79,7 +79,7 @@ def running(rig: Rig, folder: Path) -> Iterator[Pebble]:
         "setpriv", "--pdeathsig", "KILL", "--", str(binary),
         "-config", str(folder / "pebble.json"), "-dnsserver", f"{host}:53",
     )  # fmt: skip
-    # No artificial delays and no refused nonces: those try ACME clients, and this tries ours.
+    # No artificial delays and no refused nonces: those test ACME clients, not the operator.
     environment = {"PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "0"}
     with log.open("wb") as output:
         process = subprocess.Popen(argv, env=environment, stdout=output, stderr=subprocess.STDOUT)

@@ -20,7 +20,7 @@ from e2e.rig.versions import CRANE_TOOL, REGISTRY_SERVER, Server
 from runtime.types import Object
 
 PORT = 5002
-# The catalog looks for versions of three numbers.
+# The catalog requires versions with three numbers.
 VERSION = "v1.0.0"
 _UP_SECONDS = 60.0
 

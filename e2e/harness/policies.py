@@ -22,7 +22,7 @@ FOLDER = REPOSITORY / "deploy" / "admission"
 PEOPLE = REPOSITORY / "deploy" / "people"
 TENANT_CRD = REPOSITORY / "config" / "crd" / "openbao.org_openbaotenants.yaml"
 SECONDS = 45.0
-# A server that has just taken the policies up may answer once more as it did before.
+# The API server may once more respond without the new policies.
 IN_A_ROW = 3
 _ELSEWHERE = "default"
 _FREE_DATA = "audit-options-known"

@@ -1,6 +1,6 @@
-"""A real Prometheus, which scrapes the pods that ask for it by annotations.
+"""A real Prometheus, which scrapes pods with its annotations.
 
-The package of Debian has no client of Kubernetes. So the targets come from a file: `follow` writes
+The package of Debian has no Kubernetes client. So the targets come from a file: `follow` writes
 what the job `kubernetes-pods` of the examples of Prometheus finds by the same annotations.
 """
 
@@ -60,7 +60,7 @@ class Prometheus:
 
 @contextmanager
 def prometheus(rig: Rig, folder: Path) -> Iterator[Prometheus]:
-    """Run a Prometheus that scrapes every second what it is to follow."""
+    """Run a Prometheus that scrapes the followed pods every second."""
     binary = unpack("prometheus", rig.progress) / "usr" / "bin" / "prometheus"
     # JSON is YAML.
     (folder / "prometheus.yaml").write_bytes(orjson.dumps(_configuration(folder)))

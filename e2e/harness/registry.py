@@ -28,7 +28,7 @@ from managers.images.registry import INDEX
 OPEN_PORT = 5000
 CLOSED_PORT = 5001
 USER, PASSWORD = "reader", "open sesame"
-# bcrypt of PASSWORD, the one form that the registry knows: 2^5 rounds, which suit a test.
+# bcrypt of PASSWORD, the only format that the registry accepts: 2^5 rounds are enough for a test.
 _HTPASSWD = f"{USER}:$2b$05$abcdefghijklmnopqrstuupx2xBUC4954936wVIjyyPHmUBFu0wCW\n"
 REPOSITORY = "team/openbao"
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -190,7 +190,7 @@ class Registry:
         if dead:
             logs = sorted(self._folder.glob("registry-*.log"))
             output = "\n".join(log.read_text(errors="replace")[-2000:] for log in logs)
-            raise AssertionError(f"the registry has ended:\n{output}")
+            raise AssertionError(f"the registry has exited:\n{output}")
         try:
             self._call(self._tools.crane, "catalog", f"{self._node}:{OPEN_PORT}")
         except subprocess.CalledProcessError:

@@ -30,7 +30,7 @@ class Grain:
         return f"{self.verb} {self.path or what}"
 
     def covers(self, other: "Grain") -> bool:
-        """Whether this one grants the other."""
+        """Whether this grain includes another one."""
         same = (self.group, self.resource, self.verb, self.path) == (
             other.group,
             other.resource,
@@ -54,7 +54,7 @@ def grains(rule: Rule) -> list[Grain]:
 
 
 def without(rules: Sequence[Rule], grain: Grain) -> list[Rule]:
-    """The rules without one grain."""
+    """Return the rules without one grain."""
     left: list[Rule] = []
     for rule in rules:
         found = grains(rule)

@@ -1,4 +1,4 @@
-"""An OpenBao cluster that unseals others: one server with a transit key and a login for it."""
+"""An OpenBao cluster that unseals others: one server with a transit key and a login for clients."""
 
 import base64
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """Pods that do nothing: the test acts from inside their network, with their address and labels.
 
 A NetworkPolicy selects pods by label and namespace, whatever they run. A socket belongs to the
-network namespace of the thread that made it (setns(2)), so a test enters that of a pod only to make
-sockets, or starts a process there.
+network namespace of the thread that created it (setns(2)), so a test enters that of a pod only to
+create sockets, or starts a process there.
 """
 
 import ctypes
@@ -25,9 +25,9 @@ from runtime.builtin_kinds import POD
 Protocol = Literal["TCP", "UDP"]
 _CLONE_NEWNET = 0x40000000
 _LIBC = ctypes.CDLL(None, use_errno=True)
-# A refusal arrives at once, as an ICMP message; this is for a packet that is dropped.
+# Timeout for dropped packets; a refusal arrives immediately, as an ICMP message.
 _PATIENCE = 3.0
-# A question for the name `version.bind`, which every DNS server answers in some way (RFC 1035).
+# A query for the name `version.bind`, to which every DNS server responds (RFC 1035).
 _QUESTION = bytes.fromhex("0001010000010000000000000776657273696f6e0462696e640000100003")
 
 
@@ -42,7 +42,7 @@ class Seat:
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """Let this thread make its sockets there."""
+        """Create the sockets of this thread there."""
         with open("/proc/thread-self/ns/net") as before:
             with open(self.netns) as there:
                 _enter(there.fileno())
@@ -68,7 +68,7 @@ class Seat:
         return made
 
     def reaches(self, address: str, port: int, protocol: Protocol = "TCP") -> bool:
-        """Whether a connection is accepted, or by UDP a question for a name answered."""
+        """Whether a TCP connection is accepted, or a DNS query over UDP is answered."""
         try:
             if protocol == "TCP":
                 self.connect(address, port).close()
@@ -89,7 +89,7 @@ class Seat:
 
     @contextmanager
     def holding(self, address: str) -> Iterator[None]:
-        """Give it one more address."""
+        """Add an address."""
         run(*self.inside("ip", "address", "add", f"{address}/32", "dev", "lo"))
         try:
             yield
@@ -125,7 +125,7 @@ def answering(seat: Seat, port: int) -> Iterator[None]:
     try:
         yield
     finally:
-        # An empty datagram from itself ends it.
+        # An empty datagram from its own address stops it.
         made.sendto(b"", (seat.address, port))
         thread.join(5.0)
         made.close()

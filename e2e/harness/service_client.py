@@ -36,7 +36,7 @@ class Target:
     token: str
     path: str
     patience: float
-    """Seconds. A write that takes longer counts as failed; its connection is given up."""
+    """Seconds. A write that takes longer counts as failed, and its connection is closed."""
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class Line:
             return f"{type(error).__name__}: {error}"
         if code == 204:
             return ""
-        # Another server may do better.
+        # Another server may respond.
         self.close()
         return f"{code}: {words[:200]!r}"
 
@@ -98,7 +98,7 @@ class Line:
         return f"{code}: {words[:200]!r} over {self._server()}" if code in (200, 404) else ""
 
     def _server(self) -> str:
-        """Return what the server of this connection says of itself and of the leader."""
+        """Return the state of the server of this connection, and its leader."""
         try:
             return " ".join(
                 self.call("GET", f"sys/{path}")[1][:400].decode(errors="replace").strip()
@@ -120,7 +120,7 @@ class Line:
         self._connection = connection
         connection.sock = raw
         context = ssl.create_default_context(cadata=target.authority)
-        # The certificate is good for the cluster's own name, whatever the address.
+        # The certificate is valid for the name of the cluster, not for the address.
         connection.sock = context.wrap_socket(raw, server_hostname=target.server_name)
         return connection
 

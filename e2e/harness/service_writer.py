@@ -68,13 +68,13 @@ class ServiceWriter:
 
     cluster: Cluster
     reads_back: bool = False
-    """Each acknowledged write is read at once; `missed` has those that were not there."""
+    """Read each acknowledged write immediately; `missed` has those that were not visible."""
     service: Callable[[str], str] = names.public_service
-    """Names the Service of a cluster."""
+    """Returns the name of the Service of a cluster."""
     patience: float = 2.0
     """Seconds that a request may take before it counts as failed."""
     leaders: list[str] = field(default_factory=list)
-    """Names of the pods that said they lead, one after the other."""
+    """Names of the pods that reported to lead, in order."""
     _target: Target | None = None
     _process: "subprocess.Popen[bytes] | None" = None
     _log: Path | None = None
@@ -119,7 +119,7 @@ class ServiceWriter:
         """All writes so far: number, at, failed."""
         assert self._log is not None
         lines = self._log.read_bytes().split(b"\n")
-        # What follows the last newline is a line in the making, or nothing.
+        # The text after the last newline is an incomplete line, or empty.
         return [orjson.loads(line) for line in lines[:-1]]
 
     @property
@@ -187,7 +187,7 @@ class ServiceWriter:
             authority=base64.b64decode(authority).decode(),
             server_name=names.raft_server_name(name),
             token=until("the client logs in", self._login, 60.0, tolerate=_TROUBLE),
-            # A folder of its own: the same keys of an earlier writer would hide a lost write.
+            # A separate folder: keys of an earlier writer would hide a lost write.
             path=f"{SECRETS}/{uuid.uuid4().hex[:8]}",
             patience=self.patience,
         )

@@ -36,7 +36,7 @@ def assert_nobody_is_touched(
     pods = uids(cluster)
     requests.await_silence()
     mark = requests.mark()
-    throughout("nobody is touched", lambda: uids(cluster) == pods, seconds)
+    throughout("no pod changes", lambda: uids(cluster) == pods, seconds)
     sent = [one for one in requests.writes_since(mark) if one.subresource != "status"]
     assert not sent, "\n".join(map(str, sent))
 

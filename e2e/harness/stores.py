@@ -31,7 +31,7 @@ CREDENTIALS = "store-login"
 """Name of the Secret that `target` refers to."""
 S3_PORT, GCS_PORT, AZURE_PORT = 9000, 9010, 9020
 _AZURE_ACCOUNT = "devstoreaccount1"
-# The key that the documentation of every Azure emulator gives.
+# The well-known key of Azure emulators.
 _AZURE_KEY = (
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 )
@@ -44,7 +44,7 @@ class Ground:
 
     address: str
     here: str
-    """An address of this process for those who use the store."""
+    """The address for clients of the store."""
     inside: Callable[..., list[str]]
     cache: Cache
     progress: Progress
@@ -68,12 +68,12 @@ class Store:
 
     provider: str
     endpoint: str
-    """URL, as `target` names it."""
+    """URL, as in `target`."""
     objects: Objects
     login: Mapping[str, str] = field(repr=False)
     """Entries of the Secret with its credentials, as plain text."""
     authority: Signed | None = None
-    """Who signed its certificate; None when it serves plain http."""
+    """The CA of its certificate; None for plain http."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Fields of a target in addition to endpoint and bucket."""
     process: "subprocess.Popen[bytes] | None" = None
@@ -108,7 +108,7 @@ class Store:
         return self.objects.pending(bucket)
 
     def read(self, key: str, bucket: str = BUCKET) -> bytes:
-        """Read an object whole."""
+        """Read a whole object."""
         return self.objects.read(bucket, key)
 
     def write(self, key: str, content: bytes, bucket: str = BUCKET) -> None:
@@ -236,7 +236,7 @@ def running(
     try:
         yield process
     finally:
-        # With the processes that it started itself, as PyKMIP does.
+        # With its child processes; PyKMIP has some.
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -245,7 +245,9 @@ def running(
 def _await_up(store: Store, log: Path) -> None:
     def ready() -> bool:
         if store.process is not None and store.process.poll() is not None:
-            raise AssertionError(f"the store has ended:\n{log.read_text(errors='replace')[-2000:]}")
+            raise AssertionError(
+                f"the store has exited:\n{log.read_text(errors='replace')[-2000:]}"
+            )
         store.objects.make_bucket(BUCKET)
         return True
 

@@ -38,12 +38,12 @@ class Takeover:
 
     @property
     def cluster(self) -> Cluster:
-        """Whose servers they are."""
+        """The cluster of the servers."""
         return self.record.cluster
 
     @property
     def seen(self) -> TwoPools:
-        """What was seen so far."""
+        """The events so far."""
         return TwoPools(self.record.history, self._services)
 
     def await_phase(self, phase: str, seconds: float = PHASE_SECONDS) -> Object:

@@ -23,7 +23,7 @@ def retargeted(cluster: Cluster, target: Object) -> Iterator[None]:
 
 
 def _set_target(cluster: Cluster, before: Object, target: Object) -> None:
-    # A merge patch keeps what it does not name.
+    # A merge patch keeps other fields.
     gone = dict.fromkeys(before.keys() - target.keys())
     change = {"spec": {"backup": {"target": {**gone, **target}}}}
     cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, change)
@@ -33,7 +33,7 @@ def _set_target(cluster: Cluster, before: Object, target: Object) -> None:
 def with_credentials(cluster: Cluster, entries: Mapping[str, str]) -> Iterator[None]:
     """Use a credentials Secret with only these entries until the end of the context.
 
-    It is a separate Secret: of a changed one, the kubelet may still mount the old content.
+    It is a separate Secret, because the kubelet may mount the old content of a changed one.
     """
     name = f"{CREDENTIALS}-{uuid.uuid4().hex[:6]}"
     metadata = {"name": name, "namespace": cluster.namespace}

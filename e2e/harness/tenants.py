@@ -22,7 +22,7 @@ def provisioner_identity(rig: Rig, api: Api, folder: Path) -> Identity:
     """Install the CRD, the ServiceAccounts and the RBAC; return the identity of the provisioner."""
     rig.kubectl("apply", "--server-side", "-f", str(CRD))
     wait_established(rig.kubectl, "-f", str(CRD))
-    # A kind that was made a moment ago is "(re)initializing" for another one.
+    # A new kind is "(re)initializing" for a moment.
     until(
         "tenants can be listed",
         lambda: api.list(TENANTS, None) is not None,
@@ -78,4 +78,4 @@ def await_reason(
         found = provisioned(api, name, home)
         return found if found is not None and found["reason"] == reason else None
 
-    return until(f"tenant {home}/{name} is told {reason}", reported, seconds)
+    return until(f"tenant {home}/{name} has reason {reason}", reported, seconds)

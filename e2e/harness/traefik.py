@@ -1,7 +1,7 @@
 """A real ingress controller and gateway, Traefik, in the network of a pod.
 
 Its providers of Ingress and of the Gateway API read the API server and write status, as they do in
-a cluster. What Ingress has no field for comes from a file: how the servers' certificate is checked.
+a cluster. How the certificate of the servers is verified comes from a file: Ingress has no field.
 """
 
 import os
@@ -39,7 +39,7 @@ ANNOTATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """How servers behind an Ingress are checked: the name and the CA (PEM) of their certificate."""
+    """How servers behind an Ingress are verified: name and CA (PEM) of their certificate."""
 
     name: str
     authority: bytes
@@ -54,7 +54,7 @@ class Traefik:
 
     @property
     def transport(self) -> Path:
-        """The file that says how servers behind an Ingress are checked."""
+        """The file that configures how servers behind an Ingress are verified."""
         return self.folder / "transport.yaml"
 
     def flags(self) -> list[str]:
@@ -62,7 +62,7 @@ class Traefik:
         address = self.seat.address
         return [
             f"--entrypoints.https.address=:{HTTPS_PORT}",
-            # As its Helm chart sets them: an Ingress is served by TLS, and here alone.
+            # As its Helm chart sets them; an Ingress is served by TLS only.
             "--entrypoints.https.http.tls=true",
             "--entrypoints.https.asdefault=true",
             f"--entrypoints.passthrough.address=:{PASSTHROUGH_PORT}",
@@ -113,6 +113,6 @@ def _make_class(api: Api) -> None:
     try:
         api.create(_INGRESS_CLASS, body)
     except ApiError as error:
-        # A run that was killed left it.
+        # A killed run may have left it.
         if error.code != 409:
             raise

@@ -17,7 +17,7 @@ from e2e.harness.upgrade_history import CLUSTERS, JOBS, PODS, Figures, History, 
 
 SERVICES, SETS = "services", "statefulsets"
 VIEWS = (f"v1/{SERVICES}", f"apps/v1/{SETS}")
-"""What has to be watched beside what every record watches."""
+"""The watches in addition to those of every record."""
 _OF_JOB = "batch.kubernetes.io/job-name"
 _BEFORE = Moment(0, 0.0)
 """Before every event."""
@@ -75,7 +75,7 @@ class TwoPools:
         return found
 
     def began(self, phase: str) -> Moment | None:
-        """Return when a phase began first."""
+        """Return when a phase first began."""
         return next((one.at for one in self.phases() if one.name == phase), None)
 
     def lives(self, servers: ServerPool) -> list[Life]:
@@ -84,7 +84,7 @@ class TwoPools:
         return [life for life in found if servers.ordinal_of(life.name) is not None]
 
     def directed(self, service: str) -> list[Directed]:
-        """Return which revisions a Service selected, from the first green server on.
+        """Return which revisions a Service selected, beginning with the first green server.
 
         Pods that are created later count as well: whether a selector matches does not depend on
         whether the pods exist.

@@ -1,7 +1,7 @@
 """Evaluates the recorded watch events of pods, leaders and Jobs during an upgrade. Pure.
 
-Times are ordered by what the API server stored first, and tell seconds by the arrival of an event:
-timestamps in objects have whole seconds only.
+Times have the order of the API server, and the seconds of the arrival of an event: timestamps in
+objects have only whole seconds.
 """
 
 import itertools
@@ -40,7 +40,7 @@ class Life:
     terminating: Moment | None = None
     gone: Moment | None = None
     restarts: int = 0
-    """How often its server was started again in it."""
+    """How often its server container was restarted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class StepDown:
     name: str
     made: Moment
     ended: Moment | None
-    """When it was seen Complete or Failed."""
+    """When it was observed as Complete or Failed."""
     succeeded: bool
 
 
@@ -89,7 +89,7 @@ class History:
         elected = [(uid_of(pod), name_of(pod)) for pod in self.before if _leads(pod)]
         for entry in self._pods():
             pod, now = (uid_of(entry.object), name_of(entry.object)), _leads(entry.object)
-            # A label that stays behind on a pod that ends is no news.
+            # The event of a deletion may show an outdated label.
             if now and not leads.get(pod[0]) and entry.change != "DELETED":
                 elected.append(pod)
             leads[pod[0]] = now
@@ -194,13 +194,13 @@ class Figures:
 
     title: str
     seconds: float
-    """From the change of the spec to the status that says it is over."""
+    """From the change of the spec to the status of the completed upgrade."""
     writes: int
     failed: int
     gap: float
     """Seconds of the longest time without an acknowledged write."""
     requests: int
-    """What the operator asked the API server meanwhile."""
+    """The requests of the operator to the API server during the upgrade."""
     replaced: Sequence[str] = field(default_factory=tuple)
     leaders: Sequence[str] = field(default_factory=tuple)
 

@@ -26,7 +26,7 @@ from runtime.builtin_kinds import POD
 UPGRADE_SECONDS = 360.0
 _LEAD_SECONDS = 20.0
 _MOVES = 5
-# By then the former leader is awake, and the next one reaches the server that was restarted.
+# After that the former leader responds, and the next one reaches the restarted server.
 _REST_SECONDS = 1.5 * STEP_DOWN_SLEEP.total_seconds()
 _STILL = 2.0
 
@@ -41,11 +41,11 @@ class Record:
 
     @property
     def history(self) -> History:
-        """What was seen so far."""
+        """The events so far."""
         return History(self.cluster.name, self._before, self._journal.entries())
 
     def catch_up(self) -> None:
-        """Wait until what can be read of the objects is in the history, too."""
+        """Wait until the history has the current state of the objects."""
         assert self._journal.catch_up(_LEAD_SECONDS), "a watch has fallen behind"
 
     def await_finished(self, version: str, seconds: float = UPGRADE_SECONDS) -> float:
@@ -77,14 +77,14 @@ class Record:
         """Wait until the first server is terminating."""
         try:
             until(
-                "the first server is told to end", lambda: self.history.first_touch(), seconds,
+                "the first server is terminating", lambda: self.history.first_touch(), seconds,
                 every=0.02,
             )  # fmt: skip
         except NotSoError as error:
             raise NotSoError(f"{error}\n{self.describe()}") from None
 
     def alive(self, kind: str) -> list[Object]:
-        """Return the objects of a kind that exist now, as last seen, by name."""
+        """Return the existing objects of a kind by name, as of their last event."""
         return self._journal.alive(kind)
 
     def describe(self) -> str:
@@ -159,7 +159,7 @@ def move_lead(cluster: Cluster, ordinal: int) -> None:
         leader = until("a server leads", cluster.leader, _LEAD_SECONDS)
         name = name_of(leader)
         if name == names.pod(cluster.name, ordinal):
-            until("the former leader is awake", rested, 2 * _REST_SECONDS)
+            until("the former leader responds", rested, 2 * _REST_SECONDS)
             return
         number = names.ordinal_of(cluster.name, name)
         assert number is not None

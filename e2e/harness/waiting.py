@@ -6,8 +6,8 @@ from typing import TypeVar
 
 Found = TypeVar("Found")
 EVERY = 0.1
-# No bound of time decides over a landing. Longer than the two minutes that a pod of a server has to
-# end, all of which one takes that is told to end before it listens to signals.
+# The minimum timeout, so that a slow machine fails no test. Longer than the grace period of two
+# minutes of a server pod, which a server needs if it gets SIGTERM before it handles signals.
 GENEROUS = 180.0
 _SHOWN = 1500
 
@@ -53,7 +53,7 @@ def throughout(
     started = time.monotonic()
     while (age := time.monotonic() - started) < seconds:
         if not holds():
-            raise NotSoError(f"not any more after {age:.1f} s: {what}")
+            raise NotSoError(f"no longer true after {age:.1f} s: {what}")
         time.sleep(every)
 
 

@@ -15,8 +15,8 @@ _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete
 class WriteKey:
     """Verb, object and field manager of a write.
 
-    The namespace is left out: the same write happens in every namespace. Events have no name,
-    because theirs is new each time, and the Job of an upgrade only what all of its kind begin with.
+    Without the namespace: the same write happens in every namespace. Events have no name, because
+    their names are random, and Jobs of upgrades only the prefix of their kind.
     """
 
     verb: str

@@ -91,7 +91,7 @@ class Writer:
         try:
             self._server.post(f"{SECRETS}/canary-{number}", self._token, {"value": str(number)})
         except (BaoError, OSError):
-            # On its way out, on its way in, or no leader any more: find the one that leads.
+            # The server is stopping, starting, or no longer the leader: find the leader.
             self._connect()
             return False
         return True

@@ -143,7 +143,7 @@ def test_a_cluster_without_a_status_is_not_brought_to_an_older_version(cluster: 
         return
     try:
         until("it is refused", lambda: refused(cluster), HEAL_SECONDS)
-        throughout("nobody is touched", lambda: uids(cluster) == pods, STILL_SECONDS)
+        throughout("no pod changes", lambda: uids(cluster) == pods, STILL_SECONDS)
     finally:
         change(cluster, {"version": SECOND})
 
@@ -154,7 +154,7 @@ def play(cluster: Cluster, row: Row) -> float:
     write(cluster, row.values)
     until(row.title, lambda: row.then(cluster), HEAL_SECONDS)
     seconds = watch.seconds
-    throughout("nobody is touched", lambda: uids(cluster) == pods, STILL_SECONDS)
+    throughout("no pod changes", lambda: uids(cluster) == pods, STILL_SECONDS)
     if row.put_back is not None:
         write(cluster, row.put_back)
     until(f"{row.title}: over", lambda: healed(cluster), HEAL_SECONDS)

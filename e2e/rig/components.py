@@ -8,7 +8,7 @@ from e2e.rig.network import bridge_filter_works
 from e2e.rig.paths import REPOSITORY
 from e2e.rig.processes import Command
 
-# The order is that of starting; stopping goes the other way round.
+# In starting order; they are stopped in reverse order.
 CONTROL_PLANE = ("etcd", "kube-apiserver")
 NODE = (
     "kube-controller-manager",
@@ -31,7 +31,7 @@ def names(layout: Layout) -> tuple[str, ...]:
 def command(layout: Layout, name: str) -> Command:
     """Return the command that starts component ``name``. Raises KeyError for an unknown name."""
     argv = _ARGUMENTS[name](layout)
-    # They live for minutes and need not save memory: what is left uncollected costs no time.
+    # They run only for minutes: less garbage collection saves CPU time.
     environment = {"TMPDIR": str(layout.paths.tmp), "GOGC": "400"}
     if name == "provisioner":
         environment["PYTHONPATH"] = str(REPOSITORY)
@@ -47,7 +47,7 @@ def _etcd(layout: Layout) -> list[str]:
         f"--listen-peer-urls={layout.etcd_peer}",
         f"--initial-advertise-peer-urls={layout.etcd_peer}",
         f"--initial-cluster=default={layout.etcd_peer}",
-        # The data is thrown away with the rig; what must survive a crash is not tested on etcd.
+        # The data is deleted with the rig, and no test checks that etcd survives a crash.
         "--unsafe-no-fsync",
         # Measurements store hundreds of the largest objects: more than the default of 2 GiB.
         f"--quota-backend-bytes={8 << 30}",
@@ -75,15 +75,15 @@ def _apiserver(layout: Layout) -> list[str]:
         "--allow-privileged=true",
         f"--audit-policy-file={layout.paths.config}/audit-policy.yaml",
         f"--audit-log-path={layout.paths.audit_log}",
-        # Zero would mean 100 MB and then a new file, which whoever counts requests would miss.
+        # Zero would rotate the file at 100 MB, and tests that count requests read only one file.
         "--audit-log-maxsize=100000",
     ]
     if layout.control_plane_only:
-        # Nobody makes default service accounts here, and pods would be refused without one.
+        # No controller creates default service accounts here, and pods need one.
         return [
             *arguments,
             "--disable-admission-plugins=ServiceAccount",
-            # As OpenShift does it: who sets an owner must be allowed what that owner may block.
+            # As on OpenShift: setting blockOwnerDeletion requires update of finalizers.
             "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
         ]
     return [
@@ -113,7 +113,7 @@ def _controller_manager(layout: Layout) -> list[str]:
         "--use-service-account-credentials=true",
         "--leader-elect=false",
         "--bind-address=127.0.0.1",
-        # The rig must never be what a measurement waits for.
+        # The rate limits of the rig must not affect measurements.
         "--kube-api-qps=100",
         "--kube-api-burst=200",
     ]
@@ -139,9 +139,9 @@ def _proxy(layout: Layout) -> list[str]:
         "--proxy-mode=iptables",
         f"--cluster-cidr={layout.slot.pods}",
         f"--masquerade-all={str(not bridge_filter_works()).lower()}",
-        # Endpoints that change are routed at once, not with the next second.
+        # Apply changed endpoints immediately, not after the default delay of a second.
         "--iptables-min-sync-period=100ms",
-        # These would write sysctls of the whole machine.
+        # These would change sysctls of the whole machine.
         "--conntrack-max-per-core=0",
         "--conntrack-tcp-timeout-established=0",
         "--conntrack-tcp-timeout-close-wait=0",

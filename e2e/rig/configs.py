@@ -14,7 +14,7 @@ from e2e.rig.layout import Layout
 from e2e.rig.paths import write_atomically
 from e2e.rig.pki import Subject
 
-# Who talks to the API server, by name of the kubeconfig.
+# Clients of the API server, by name of their kubeconfig.
 USERS = {
     "admin": Subject("admin", ("system:masters",)),
     "coredns": Subject("rig-coredns", ("system:masters",)),
@@ -189,7 +189,7 @@ cluster.local in-addr.arpa ip6.arpa {{
 
 
 def write(layout: Layout) -> None:
-    """Write all configuration files of this rig. The certificates have to exist."""
+    """Write all configuration files of this rig. The certificates must exist."""
     folder = layout.paths.config
     write_atomically(folder / "audit-policy.yaml", audit_policy())
     users = ["admin"] if layout.control_plane_only else [*USERS, "kubelet"]

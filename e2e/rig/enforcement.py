@@ -1,6 +1,6 @@
 """Enforces NetworkPolicies in the network namespace of a rig, for scenarios that ask for it.
 
-The policy controller of kube-router writes iptables rules and ipsets of the kernel from them.
+The policy controller of kube-router writes them as iptables rules and ipsets.
 Bridged packets pass these rules (br_netfilter), so they apply between pods of one node too. Rules
 see a packet after the translation of Service addresses. As Kubernetes requires, traffic from
 addresses of the node itself is exempt; packets of the host arrive from outside of the node.
@@ -19,15 +19,15 @@ from e2e.rig.progress import Progress
 from e2e.rig.versions import KUBE_ROUTER_SERVER
 
 _CHAIN = "KUBE-ROUTER-FORWARD"
-# What kube-router appends to its chains once the rules of all pods are in place.
+# kube-router appends this comment to its chains after it has written the rules of all pods.
 _WHOLE = "comply to network policies"
 _START_SECONDS = 60.0
-# It takes its rules away before it ends.
+# It removes its rules before it exits.
 _GRACE = 20.0
 
 
 def start(cache: Cache, layout: Layout, table: ProcessTable, progress: Progress) -> None:
-    """Start it, and return when the present policies are enforced. Raises RigError."""
+    """Start it, and wait until the current policies are enforced. Raises RigError."""
     if not bridge_filter_works():
         raise RigError("this kernel has no br_netfilter: rules would not see bridged packets")
     packages.ensure(packages.ENFORCER, progress)
@@ -38,9 +38,9 @@ def start(cache: Cache, layout: Layout, table: ProcessTable, progress: Progress)
     until = time.monotonic() + _START_SECONDS
     while _WHOLE not in rules(layout):
         if table.running(name) is None:
-            raise RigError(f"{name} has ended, see {table.log(name)}")
+            raise RigError(f"{name} has exited, see {table.log(name)}")
         if time.monotonic() > until:
-            raise RigError(f"{name} enforces nothing, see {table.log(name)}")
+            raise RigError(f"{name} has no rules, see {table.log(name)}")
         time.sleep(0.05)
     progress("NetworkPolicies are enforced")
 
@@ -54,6 +54,6 @@ def stop(layout: Layout, table: ProcessTable, progress: Progress) -> None:
 
 
 def rules(layout: Layout) -> str:
-    """Return the rules that every forwarded packet passes first; "" while there are none."""
+    """Return the rules of kube-router for forwarded packets; "" if there are none."""
     listing = layout.inside("iptables", "--wait", "--list-rules", _CHAIN)
     return subprocess.run(listing, capture_output=True, text=True, check=False).stdout

@@ -63,11 +63,11 @@ def openbao_binary(cache: Cache, version: str, progress: Progress) -> Path:
     if version == OPENBAO_OLDEST:
         return builds.build(cache, [OPENBAO_OLDEST_SERVER], progress)[0]
     known = ", ".join((OPENBAO_OLDEST, *OPENBAO_WHEELS))
-    raise RigError(f"there is no OpenBao {version} for the rig; there are {known}")
+    raise RigError(f"the rig has no OpenBao {version}; it has {known}")
 
 
 def server_images(cache: Cache, versions: tuple[str, ...], progress: Progress) -> dict[str, Path]:
-    """Make pause and one OpenBao image per version; return archives by image name."""
+    """Build pause and one OpenBao image per version; return archives by image name."""
     (pause,) = builds.build(cache, [PAUSE_SERVER], progress)
     images = [BinaryImage(PAUSE_IMAGE, pause, "/pause", "65535:65535")]
     # The ids of the user `openbao` in the images that the OpenBao project publishes.
@@ -114,7 +114,7 @@ def _parents(path: str) -> list[Path]:
 
 
 def architecture() -> str:
-    """Return the architecture of this machine as OCI spells it."""
+    """Return the architecture of this machine in the notation of OCI."""
     return _ARCHITECTURES[platform.machine()]
 
 
@@ -128,7 +128,7 @@ def oci_archive(reference: str, layer_tar: bytes, config: Mapping[str, object]) 
         return {"mediaType": media_type, "digest": f"sha256:{digest}", "size": len(content)}
 
     layer = blob(_LAYER, layer_tar)
-    # One line of history per layer, or the image builder refuses to build upon the image.
+    # One history entry per layer; otherwise the image builder refuses the image as a base.
     history = [{"created_by": "openbao rig"}]
     layers = {"type": "layers", "diff_ids": [layer["digest"]]}
     whole = {**config, "rootfs": layers, "history": history}
@@ -182,7 +182,7 @@ def load(layout: Layout, archive_path: Path) -> None:
 
 
 def tag(layout: Layout, image: str, name: str) -> None:
-    """Give an image of the rig another name; what had that name loses it."""
+    """Add a name to an image of the rig, also if another image has that name."""
     run(*_ctr(layout), "images", "tag", "--force", image, name)
 
 

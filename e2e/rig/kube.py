@@ -20,14 +20,14 @@ from urllib3.exceptions import HTTPError
 
 Object = dict[str, Any]
 MERGE_PATCH = "application/merge-patch+json"
-# Seconds to an answer. An API server that shares two cores with everything else needs some at
-# times, and those after its start until it knows its admission policies.
+# Timeout of a response in seconds: an API server that shares two cores is slow at times, and after
+# its start until it has loaded its admission policies.
 PATIENCE = 20.0
-# Of a scenario that call at the same time; each keeps its connection.
+# Threads of a scenario that call at the same time; each has its own connection.
 THREADS = 4
-# As often as client-go asks again when a server says that it is not ready yet.
+# Retries of client-go for a response with Retry-After.
 TRIES = 11
-# A question about conditions is an error while there are none; with the names come the first ones.
+# kubectl wait fails for an object without conditions; the first ones appear with the names.
 _NAMED = "--for=jsonpath={.status.acceptedNames.kind}"
 _ESTABLISHED = '--for=jsonpath={.status.conditions[?(@.type=="Established")].status}=True'
 
@@ -119,7 +119,7 @@ class Kube:
     def watch(self, path: str, resource_version: str) -> Iterator[Object]:
         """Yield watch events until the server ends the watch. Raises ApiError, OSError."""
         query = urlencode({"watch": "1", "resourceVersion": resource_version})
-        # Longer than the server's own limit: a watch may be silent for as long as it lasts.
+        # Longer than the limit of the server: a watch may have no events.
         response = self.request("GET", f"{path}?{query}", None, streams=True)
         try:
             if response.status != 200:

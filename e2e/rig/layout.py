@@ -1,4 +1,4 @@
-"""The layout of a rig: name, number, folder, addresses and mode. All else is derived from it."""
+"""The layout of a rig: name, number, folder, addresses and mode. The rest is derived from it."""
 
 import socket
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ class Layout:
         return ["nsenter", f"--net={self.paths.netns}", *argv]
 
     def save(self) -> None:
-        """Save what later commands cannot derive."""
+        """Save the values that later commands cannot derive."""
         state = {"index": self.slot.index, "ports": list(self.ports)}
         write_atomically(self.paths.state, orjson.dumps(state))
 

@@ -22,7 +22,7 @@ def mounts_below(folder: Path) -> list[str]:
     wanted = str(folder)
     found = []
     for line in Path("/proc/self/mounts").read_text().splitlines():
-        # The kernel writes blanks and the like as octal escapes.
+        # The kernel writes spaces and other special characters as octal escapes.
         point = line.split(" ")[1].encode().decode("unicode_escape")
         if point == wanted or point.startswith(wanted + "/"):
             found.append(point)
@@ -52,8 +52,8 @@ def create(layout: Layout) -> None:
     inside = (
         f"ip link set lo up && ip address replace {slot.node}/30 dev eth0 && ip link set eth0 up"
         f" && ip route replace default via {slot.host} && echo 1 >{_FORWARD}"
-        # Without it a pod that reaches itself or a neighbour through a Service gets an answer
-        # from an address it never asked.
+        # Without it a pod that reaches itself or a neighbour through a Service gets a response
+        # from another address.
         f" && if [ -e {_BRIDGE_CALLS} ]; then echo 1 >{_BRIDGE_CALLS}; fi"
     )
     run(*layout.inside("sh", "-c", inside))
@@ -72,6 +72,6 @@ def remove(layout: Layout) -> None:
         try:
             run("ip", "link", "delete", interface)
         except RigError:
-            # The kernel takes a namespace apart in its own time, this end of the cable with it.
+            # The kernel removes a namespace asynchronously, with its end of the veth pair.
             if there.exists():
                 raise

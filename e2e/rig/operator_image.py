@@ -29,7 +29,7 @@ from e2e.rig.versions import BASE_IMAGE, BASE_PACKAGES, BASE_PYTHON, BASE_SUITE,
 _DOCKERFILE = REPOSITORY / "Dockerfile"
 _REQUIREMENTS = REPOSITORY / "requirements" / "image.txt"
 _CODE = ("runtime", "contracts", "managers", "baoctl", "release/minimal_root.py")
-# Where the builder keeps notes about blobs; the path is compiled in.
+# Cache of the builder about blobs; the path is compiled in.
 _BUILDER_STATE = Path("/var/lib/containers")
 _UNUSED = ("man", "locale", "doc", "info")
 
@@ -45,7 +45,7 @@ def _code_files() -> list[Path]:
 
 
 def code_key() -> str:
-    """Return a digest of what is copied into the image: paths and contents."""
+    """Return a digest of the paths and contents that are copied into the image."""
     parts = [_DOCKERFILE.read_bytes()]
     for path in _code_files():
         parts += [str(path.relative_to(REPOSITORY)).encode(), path.read_bytes()]
@@ -65,7 +65,7 @@ class Workshop:
 
     @property
     def dependencies(self) -> Path:
-        """What takes the place of the first stage, which needs pip and a network."""
+        """The context that replaces the first stage, which needs pip and a network."""
         return self.root / "dependencies"
 
     @property
@@ -80,7 +80,7 @@ class Workshop:
 
     @property
     def built(self) -> Path:
-        """Holds the key of the code that was built last."""
+        """The file with the key of the last build."""
         return self.root / "built"
 
     def buildah(self, *argv: str) -> list[str]:
@@ -118,7 +118,7 @@ def _base(target: Path, progress: Progress) -> Path:
         include = f"--include={','.join(BASE_PACKAGES)}"
         quiet = ["--quiet", "--variant=essential", "--format=tar", include, *leave_out]
         argv = ["mmdebstrap", *quiet, BASE_SUITE, str(fresh)]
-        run_long("making the base of the operator image", argv, progress)
+        run_long("creating the base of the operator image", argv, progress)
         fresh.replace(target)
     return target
 
@@ -141,7 +141,7 @@ def _platform() -> list[str]:
     if sys.version_info[:2] == BASE_PYTHON:
         return []
     version = "".join(str(part) for part in BASE_PYTHON)
-    # Any glibc up to that of the base will do.
+    # Any glibc up to the version of the base.
     tags = [f"manylinux_2_{minor}_{platform.machine()}" for minor in range(17, 37)]
     tags.append(f"manylinux2014_{platform.machine()}")
     chosen = ["--implementation", "cp", "--python-version", version, "--abi", f"cp{version}"]
@@ -207,7 +207,7 @@ def _blob(layout: Path, digest: str) -> Path:
 def _forget_old(layout: Path) -> None:
     """Remove the blobs of earlier builds from the layout."""
     top, names = _reachable(layout)
-    # Exactly as the builder wrote it, or it would not know its own entry the next time.
+    # Exactly as the builder wrote it; otherwise it does not find its entry the next time.
     write_atomically(layout / "index.json", _index(top))
     kept = {_blob(layout, name) for name in names}
     for path in (layout / "blobs" / "sha256").iterdir():

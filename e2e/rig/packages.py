@@ -10,7 +10,7 @@ from e2e.rig.locks import locked
 from e2e.rig.paths import Cache, cache_root
 from e2e.rig.progress import Progress
 
-# What must be there, and the package that brings it. A name with a slash is a path.
+# A required file and its package. A name with a slash is a path.
 NODE = {
     "containerd": "containerd",
     "runc": "runc",
@@ -25,10 +25,10 @@ NODE = {
     "nsenter": "util-linux",
     "mount": "mount",
 }
-# What the enforcer of NetworkPolicies calls, beside iptables.
+# Programs of the NetworkPolicy enforcer besides iptables.
 ENFORCER = {"ipset": "ipset"}
 IMAGE = {"buildah": "buildah", "mmdebstrap": "mmdebstrap"}
-# A token in software, and what cgo needs; gcc only recommends the headers.
+# A software token, and the requirements of cgo; gcc only recommends the headers.
 HSM = {"softhsm2-util": "softhsm2", "gcc": "gcc", "/usr/include/stdlib.h": "libc6-dev"}
 _QUIET = {"DEBIAN_FRONTEND": "noninteractive"}
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -80,9 +80,9 @@ def unpack(package: str, progress: Progress) -> Path:
 
 def _install(packages: list[str], progress: Progress) -> None:
     if shutil.which("apt-get") is None:
-        raise RigError(f"please install: {' '.join(packages)} (no apt-get here to do it)")
+        raise RigError(f"please install: {' '.join(packages)} (this machine has no apt-get)")
     if os.geteuid() != 0:
-        raise RigError(f"missing packages, run as root or install: {' '.join(packages)}")
+        raise RigError(f"missing packages: run as root, or install {' '.join(packages)}")
     install = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
     _read_lists(progress)
     run_long(f"installing {' '.join(packages)}", install, progress, environment=_QUIET)

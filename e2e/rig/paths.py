@@ -8,7 +8,7 @@ from e2e.rig.errors import RigError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TOOLS = REPOSITORY / "e2e" / "tools"
-# sun_path holds 108 bytes with its end mark; containerd's longest socket is its own plus ".ttrpc".
+# sun_path has 108 bytes with the terminator; containerd's longest socket is its own with ".ttrpc".
 SOCKET_PATH_LIMIT = 107
 
 
@@ -23,7 +23,7 @@ def cache_root() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """What all rigs share."""
+    """The files that all rigs share."""
 
     root: Path
 
@@ -64,13 +64,13 @@ class RigPaths:
         longest = len(str(self.containerd_socket)) + len(".ttrpc")
         if longest > SOCKET_PATH_LIMIT:
             raise RigError(
-                f"{self.root} is too deep for unix sockets ({longest} > {SOCKET_PATH_LIMIT} "
+                f"{self.root} is too long for unix sockets ({longest} > {SOCKET_PATH_LIMIT} "
                 "characters); set OPENBAO_RIG_CACHE to a shorter folder"
             )
 
     @property
     def state(self) -> Path:
-        """What the first `up` decided: mode, addresses, ports."""
+        """The file with mode, addresses and ports, written by the first `up`."""
         return self.root / "rig.json"
 
     @property
@@ -160,7 +160,7 @@ class RigPaths:
             self.cni, self.kubelet, self.volumes, self.tmp,
         ):  # fmt: skip
             folder.mkdir(parents=True, exist_ok=True)
-        # etcd warns, and later versions refuse, when others can read its data.
+        # etcd warns, and later versions fail, if other users can read its data.
         self.etcd.mkdir(mode=0o700, exist_ok=True)
 
 

@@ -19,8 +19,8 @@ from e2e.rig.errors import RigError
 _TICKS = os.sysconf("SC_CLK_TCK")
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
-# The new process writes its own record and only then becomes the server, so there is never a
-# server without a record. noclobber (-C) makes the first of two racing starters the only one.
+# The new process writes its record before it executes the server, so every server has a record.
+# With noclobber (-C) only the first of two concurrent starts succeeds.
 _STARTER = """
 set -C
 read -r boot </proc/sys/kernel/random/boot_id

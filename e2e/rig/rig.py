@@ -52,7 +52,7 @@ class Rig:
                 boot.node(tuple(images))
 
     def down(self) -> None:
-        """Remove the rig and everything it created; does nothing if there is none."""
+        """Remove the rig and everything it created; does nothing if it does not exist."""
         with self._lock():
             layout = layouts.load(self.name, self.paths)
             if layout is not None:
@@ -66,7 +66,7 @@ class Rig:
         """Names and addresses. Raises RigError if the rig does not exist."""
         found = layouts.load(self.name, self.paths)
         if found is None:
-            raise RigError(f"there is no rig {self.name}: bring it up first")
+            raise RigError(f"rig {self.name} does not exist: run up first")
         return found
 
     @property
@@ -168,15 +168,15 @@ class Rig:
         self._signal(component, signal.SIGCONT)
 
     def enforce_policies(self) -> None:
-        """Enforce NetworkPolicies on the node, from now on; otherwise they have no effect."""
+        """Start to enforce NetworkPolicies on the node; before that they have no effect."""
         enforcement.start(self.cache, self.layout, self.table, self.progress)
 
     def ignore_policies(self) -> None:
-        """Enforce them no longer."""
+        """Stop enforcing NetworkPolicies."""
         enforcement.stop(self.layout, self.table, self.progress)
 
     def enforced_addresses(self) -> str:
-        """Return the rules with the addresses of all pods that are known to the enforcer."""
+        """Return the rules of the enforcer, with the addresses of all pods that it knows."""
         return enforcement.rules(self.layout)
 
     def load_image(self, archive: Path) -> None:
@@ -205,24 +205,24 @@ class Rig:
         return OPERATOR_IMAGE
 
     def tag_image(self, image: str, name: str) -> None:
-        """Give an image that was loaded another name as well."""
+        """Add a name to a loaded image."""
         images.tag(self.layout, image, name)
 
     def _signal(self, component: str, number: signal.Signals) -> None:
         self._known(component)
         if not self.table.signal(component, number):
-            raise RigError(f"{component} does not run")
+            raise RigError(f"{component} is not running")
 
     def _known(self, component: str) -> None:
         if component not in self.components():
-            raise RigError(f"no component {component!r}: {', '.join(self.components())}")
+            raise RigError(f"unknown component {component!r}: {', '.join(self.components())}")
 
     def _claim(self, control_plane: bool) -> Layout:
         found = layouts.load(self.name, self.paths)
         if found is not None:
             if found.control_plane_only != control_plane:
                 kind = "a control plane only" if found.control_plane_only else "a whole node"
-                raise RigError(f"rig {self.name} is {kind}: take it down first")
+                raise RigError(f"rig {self.name} is {kind}: remove it first")
             self.paths.make()
             return found
         slot = slots.claim(self.cache, self.name, self.progress)

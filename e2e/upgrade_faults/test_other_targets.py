@@ -54,7 +54,7 @@ def test_a_tag_of_another_version_is_refused_and_nothing_changes(
     change(cluster, {"version": THIRD, "image": openbao_reference(FOURTH)})
     condition = cluster.await_condition("Upgrading", "False", "ImageVersionMismatch", seconds=20.0)
     print(f"\n  {condition['message']}")
-    throughout("nobody is touched", lambda: uids(cluster) == before, UNTOUCHED_SECONDS)
+    throughout("no pod changes", lambda: uids(cluster) == before, UNTOUCHED_SECONDS)
     assert generation(cluster) == template
     status = cluster.live()["status"]
     assert "upgrade" not in status
