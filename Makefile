@@ -287,18 +287,18 @@ help: ## Show this list.
 	@printf '\n%s\n' 'Settings, as in: make demo CLUSTER=existing'
 	@printf '  %-26s%s\n' \
 	  CLUSTER 'rig, or existing: the cluster of your KUBECONFIG  [$(CLUSTER)]' \
-	  NAME 'which rig; several live side by side  [$(NAME)]' \
-	  STRATEGY 'of make demo-upgrade: RollingUpdate or BlueGreen  [$(STRATEGY)]' \
-	  OPENBAO 'version of the servers of make e2e, as in 2.6.2; runs the core scenarios' \
+	  NAME 'name of the rig; several can run at the same time  [$(NAME)]' \
+	  STRATEGY 'strategy of make demo-upgrade: RollingUpdate or BlueGreen  [$(STRATEGY)]' \
+	  OPENBAO 'version of the servers of make e2e, such as 2.6.2; runs the core scenarios' \
 	  SCENARIO 'one scenario of make e2e or make flake: a folder of e2e' \
-	  N 'how often make flake runs it  [$(N)]' \
-	  MUTANTS "arguments of make mutants, as in '--count 50 --only managers/upgrade'" \
-	  VERSION 'of make release, as baoctl/__init__.py says it' \
-	  IMAGE 'repository of the image that the manifests of make release name  [$(IMAGE)]' \
-	  TWICE '--twice: make release fails unless a second build gives the same bytes' \
-	  STRICT '1: a scenario that is over a budget fails' \
-	  WORKERS 'how many processes share the tests without a rig  [$(WORKERS)]' \
-	  RIGS 'how many share the scenarios, each with a rig of its own  [$(RIGS)]' \
+	  N 'number of runs of make flake  [$(N)]' \
+	  MUTANTS "arguments of make mutants, such as '--count 50 --only managers/upgrade'" \
+	  VERSION 'version of make release, equal to baoctl/__init__.py' \
+	  IMAGE 'repository of the image in the manifests of make release  [$(IMAGE)]' \
+	  TWICE '--twice: make release builds twice, and fails if the files differ' \
+	  STRICT '1: a scenario that exceeds a budget fails' \
+	  WORKERS 'number of processes for tests without a rig  [$(WORKERS)]' \
+	  RIGS 'number of processes for scenarios, each with its own rig  [$(RIGS)]' \
 	  OPERATOR_IMAGE 'image of the operator, with CLUSTER=existing' \
 	  IMAGE_PULL_POLICY 'pull policy of that image' \
 	  OPENBAO_IMAGE_REPOSITORY 'repository of the OpenBao images'

@@ -43,7 +43,7 @@ class Checkout:
 
     def objects(self, folder: str) -> list[Object]:
         """Build a folder of deploy and parse the output."""
-        return [one for one in yaml.load_all(self.build(folder), yaml.CSafeLoader) if one]
+        return [body for body in yaml.load_all(self.build(folder), yaml.CSafeLoader) if body]
 
     def with_image(self, folder: str, image: str, version: str) -> str:
         """Build a folder of deploy with another image."""

@@ -31,50 +31,52 @@ class Parts:
 
 def divide(objects: Sequence[Object]) -> Parts:
     """Group the objects of an overlay. Raises UnknownObjectError for an unsupported object."""
-    rules = {(one["kind"], one["metadata"]["name"]): one for one in objects}
-    roles = [one for one in objects if one["kind"] == "RoleBinding"]
-    cluster_roles = [one for one in objects if one["kind"] == "ClusterRoleBinding"]
-    (deployment,) = [one for one in objects if one["kind"] == "Deployment"]
+    rules = {(body["kind"], body["metadata"]["name"]): body for body in objects}
+    roles = [body for body in objects if body["kind"] == "RoleBinding"]
+    cluster_roles = [body for body in objects if body["kind"] == "ClusterRoleBinding"]
+    (deployment,) = [body for body in objects if body["kind"] == "Deployment"]
     held = {_role(binding) for binding in (*roles, *cluster_roles)}
     # OLM creates these from the ClusterServiceVersion, and also the account and the namespace.
-    made = {
+    created_by_olm = {
         *held,
-        *(_key(one) for one in (*roles, *cluster_roles, deployment)),
+        *(_key(body) for body in (*roles, *cluster_roles, deployment)),
         ("ServiceAccount", CONTROLLER),
     }
-    rest = [one for one in objects if _key(one) not in made and one["kind"] != "Namespace"]
+    rest = [
+        body for body in objects if _key(body) not in created_by_olm and body["kind"] != "Namespace"
+    ]
     return Parts(
         deployment=deployment,
-        permissions=tuple(rule for one in roles for rule in rules[_role(one)]["rules"]),
+        permissions=tuple(rule for body in roles for rule in rules[_role(body)]["rules"]),
         cluster_permissions=tuple(
-            rule for one in cluster_roles for rule in rules[_role(one)]["rules"]
+            rule for body in cluster_roles for rule in rules[_role(body)]["rules"]
         ),
-        definitions=tuple(one for one in rest if one["kind"] == "CustomResourceDefinition"),
+        definitions=tuple(body for body in rest if body["kind"] == "CustomResourceDefinition"),
         others=tuple(
-            _without_namespace(one)
-            for one in rest
-            if one["kind"] in IN_BUNDLE - {"CustomResourceDefinition"}
+            _without_namespace(body)
+            for body in rest
+            if body["kind"] in IN_BUNDLE - {"CustomResourceDefinition"}
         ),
-        extras=tuple(one for one in rest if one["kind"] not in IN_BUNDLE),
+        extras=tuple(body for body in rest if body["kind"] not in IN_BUNDLE),
     )
 
 
-def _key(one: Object) -> tuple[str, str]:
-    return one["kind"], one["metadata"]["name"]
+def _key(body: Object) -> tuple[str, str]:
+    return body["kind"], body["metadata"]["name"]
 
 
 def _role(binding: Object) -> tuple[str, str]:
     """Return the role of a binding. Raises UnknownObjectError if another account holds it."""
-    names = [(one["kind"], one["name"]) for one in binding["subjects"]]
+    names = [(subject["kind"], subject["name"]) for subject in binding["subjects"]]
     if names != [("ServiceAccount", CONTROLLER)]:
         raise UnknownObjectError(
             f"{binding['kind']} {binding['metadata']['name']} is for {names}, not for the "
-            f"ServiceAccount {CONTROLLER} alone"
+            f"ServiceAccount {CONTROLLER} only"
         )
     reference = binding["roleRef"]
     return reference["kind"], reference["name"]
 
 
-def _without_namespace(one: Object) -> Object:
-    metadata = {name: value for name, value in one["metadata"].items() if name != "namespace"}
-    return {**one, "metadata": metadata}
+def _without_namespace(body: Object) -> Object:
+    metadata = {name: value for name, value in body["metadata"].items() if name != "namespace"}
+    return {**body, "metadata": metadata}

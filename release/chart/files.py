@@ -26,11 +26,11 @@ def chart_files(checkout: Checkout, version: str, image: str) -> Mapping[str, st
     }
     written["Chart.yaml"] += f"version: {version}\nappVersion: {version}\n"
     written["values.yaml"] = _with_image(written["values.yaml"], image)
-    made = templates(
+    generated = templates(
         {mode: checkout.objects(f"overlays/{mode}") for mode in MODES},
         {condition: checkout.objects(part) for condition, part in OPTIONS.items()},
     )
-    return {**written, **{f"templates/{name}": text for name, text in made.items()}}
+    return {**written, **{f"templates/{name}": text for name, text in generated.items()}}
 
 
 def _with_image(values: str, image: str) -> str:

@@ -35,38 +35,38 @@ def templates(
     `overlays` are the objects by mode. `options` are objects that a condition adds to each mode.
     """
     files: dict[str, str] = {}
-    for (kind, namespace, name), found in variants(overlays).items():
+    for (kind, namespace, name), group in variants(overlays).items():
         if kind == "Namespace":
             # Helm creates it: a release cannot contain its own namespace.
             continue
         if namespace not in ("", NAMESPACE):
             name = f"{name}-of-each-namespace"
         file = f"{kind}-{name}.yaml".lower()
-        files[file] = "".join(_documents(kind, found))
+        files[file] = "".join(_documents(kind, group))
     for condition, objects in options.items():
-        for one in objects:
-            file = f"{one['kind']}-{one['metadata']['name']}.yaml".lower()
+        for body in objects:
+            file = f"{body['kind']}-{body['metadata']['name']}.yaml".lower()
             if file in files:
                 raise UnknownPartError(f"{file} is in an overlay and an option")
-            files[file] = when(condition, _DOCUMENT + template.text(_moved(one)))
+            files[file] = when(condition, _DOCUMENT + template.text(_moved(body)))
     return files
 
 
-def _documents(kind: str, found: Sequence[Variant]) -> Iterator[str]:
+def _documents(kind: str, group: Sequence[Variant]) -> Iterator[str]:
     if kind == "Deployment":
-        yield _deployment(found)
+        yield _deployment(group)
         return
-    for one in found:
-        modes = in_modes(one.modes)
-        namespace = one.content["metadata"].get("namespace", NAMESPACE)
+    for variant in group:
+        modes = in_modes(variant.modes)
+        namespace = variant.content["metadata"].get("namespace", NAMESPACE)
         if kind == "CustomResourceDefinition":
-            body = template.text(_kept(one.content))
+            body = template.text(_kept(variant.content))
             yield when(".Values.crds.enabled", _DOCUMENT + body)
         elif namespace != NAMESPACE:
-            body = template.text(_moved(one.content, namespace))
+            body = template.text(_moved(variant.content, namespace))
             yield when(modes, each_namespace(body))
         else:
-            yield when(modes, _DOCUMENT + template.text(_moved(one.content)))
+            yield when(modes, _DOCUMENT + template.text(_moved(variant.content)))
 
 
 def _moved(content: Object, each: str = "") -> Object:
@@ -92,14 +92,16 @@ def _kept(definition: Object) -> Object:
     return {**_moved(definition), "metadata": {**metadata, line("keep"): None}}
 
 
-def _deployment(found: Sequence[Variant]) -> str:
+def _deployment(group: Sequence[Variant]) -> str:
     """Return one template for all variants, which differ only in environment variables."""
-    environment = {mode: _container(one.content)["env"] for one in found for mode in one.modes}
-    first = found[0].content
-    for one in found:
-        if _with_environment(one.content, []) != _with_environment(first, []):
+    environment = {
+        mode: _container(variant.content)["env"] for variant in group for mode in variant.modes
+    }
+    first = group[0].content
+    for variant in group:
+        if _with_environment(variant.content, []) != _with_environment(first, []):
             raise UnknownPartError(f"{first['metadata']['name']} differs between modes")
-    usual = [entry for entry in environment[found[0].modes[0]] if _is_usual(entry, environment)]
+    usual = [entry for entry in environment[group[0].modes[0]] if _is_usual(entry, environment)]
     divided = first["metadata"]["name"] == _CONTROLLER
     added = [line("mode"), *([line("shard")] if divided else ()), line("environment")]
     marked = _marked(_with_environment(_moved(first), [*usual, *added]))
@@ -117,11 +119,11 @@ def _of_a_shard(deployment: Object) -> Object:
 
 def _with_shard_label(content: Any) -> Any:
     if isinstance(content, list):
-        return [_with_shard_label(one) for one in content]
+        return [_with_shard_label(item) for item in content]
     if not isinstance(content, dict):
         return content
     more = {line("shard-label"): None} if _COMPONENT.items() <= content.items() else {}
-    return {name: _with_shard_label(one) for name, one in content.items()} | more
+    return {name: _with_shard_label(item) for name, item in content.items()} | more
 
 
 def _is_usual(entry: Object, environment: Mapping[str, Sequence[Object]]) -> bool:

@@ -17,24 +17,25 @@ class Variant:
     modes: tuple[str, ...]
 
 
-def key(one: Object) -> Key:
+def key(body: Object) -> Key:
     """Return the key that identifies an object in an overlay."""
-    return one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]
+    return body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"]
 
 
 def variants(overlays: Mapping[str, Iterable[Object]]) -> Mapping[Key, Sequence[Variant]]:
     """Return the variants of each object of the overlays, by mode, in the order of the modes."""
-    found: dict[Key, list[Variant]] = {}
+    by_key: dict[Key, list[Variant]] = {}
     for mode, objects in overlays.items():
-        for one in objects:
-            known = found.setdefault(key(one), [])
-            known[:] = _with_mode(known, one, mode)
-    return found
+        for body in objects:
+            group = by_key.setdefault(key(body), [])
+            group[:] = _with_mode(group, body, mode)
+    return by_key
 
 
-def _with_mode(known: Sequence[Variant], content: Object, mode: str) -> list[Variant]:
-    if all(one.content != content for one in known):
-        return [*known, Variant(content, (mode,))]
+def _with_mode(group: Sequence[Variant], content: Object, mode: str) -> list[Variant]:
+    if all(variant.content != content for variant in group):
+        return [*group, Variant(content, (mode,))]
     return [
-        Variant(one.content, (*one.modes, mode)) if one.content == content else one for one in known
+        Variant(content, (*variant.modes, mode)) if variant.content == content else variant
+        for variant in group
     ]
