@@ -91,7 +91,7 @@ def write_krew(checkout: Checkout, release: Release, platforms: Sequence[str], o
 
 
 def differing(first: Path, second: Path) -> list[str]:
-    """Name the files that are not the same in two folders."""
+    """Return the files that differ between two folders."""
     names = {path.name for folder in (first, second) for path in folder.iterdir()}
     _, mismatch, missing = filecmp.cmpfiles(first, second, sorted(names), shallow=False)
     return sorted((*mismatch, *missing))
@@ -100,8 +100,8 @@ def differing(first: Path, second: Path) -> list[str]:
 def _checked_version(_: click.Context, __: click.Parameter, value: str) -> str:
     if value != __version__:
         raise click.BadParameter(
-            f"{value!r}: must be {__version__}, which baoctl/__init__.py says and the programs "
-            "print; change it there for another release"
+            f"{value!r}: must be {__version__}, the version in baoctl/__init__.py, which the "
+            "programs print; change it there for another release"
         )
     return value
 

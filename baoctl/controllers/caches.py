@@ -66,7 +66,7 @@ class Caches:
     refresher: CacheRefresher
     gate: Gate = open_gate
     opened: NamespaceSet | None = None
-    """The namespaces whose caches are synced or syncing."""
+    """Knows which namespaces are readable."""
     tenants: Informer | None = None
     runnables: tuple[Runnable, ...] = ()
     """Runnables in addition to the informers."""

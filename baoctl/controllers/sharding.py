@@ -24,7 +24,7 @@ class MakeController(Protocol):
     def __call__(
         self, name: str, reconcile: Reconciler, /, *, owns: Owns | None = None
     ) -> Controller:
-        """`owns`: which requests belong to this process; None: requests are names of clusters."""
+        """Build it. `owns`: whether a request is for this process; None: requests name clusters."""
         ...
 
 

@@ -254,7 +254,7 @@ WHOLE = snapshot(os.urandom(12 << 20))
 BAD = {
     # The end of the body is as it should be: only the archive tells.
     "cut in good order": (WHOLE[: len(WHOLE) // 2], False, "it is cut off"),
-    "cut in bad order": (WHOLE[: len(WHOLE) // 2], True, "the stream of c-0 broke"),
+    "cut in bad order": (WHOLE[: len(WHOLE) // 2], True, "the stream of c-0 failed"),
     "no snapshot": (b"<html>an error page</html>", False, "it is not a gzip stream"),
     "nothing": (b"", False, "it is cut off"),
 }

@@ -34,7 +34,7 @@ class Taken:
 
 
 async def take(store: JobStore, at: LeaderSession, key: str, limit: int = SNAPSHOT_MAX) -> Taken:
-    """Stream a snapshot into the store. Raises JobFailure if nothing was stored."""
+    """Stream a snapshot into the store. Raises JobFailure, and stores nothing then."""
     measure = _Measure(limit)
     try:
         async with at.bao.snapshot(at.leader.address, at.token) as pieces:
@@ -44,7 +44,7 @@ async def take(store: JobStore, at: LeaderSession, key: str, limit: int = SNAPSH
             "Authentication", f"the role of the job may not take a snapshot: {error}"
         ) from None
     except BaoError as error:
-        raise JobFailure("Snapshot", f"the stream of {at.leader.pod} broke: {error}") from None
+        raise JobFailure("Snapshot", f"the stream of {at.leader.pod} failed: {error}") from None
     except NotASnapshot as error:
         raise JobFailure("Snapshot", f"{at.leader.pod} did not send a snapshot: {error}") from None
     return measure.taken()

@@ -88,9 +88,9 @@ def _reserved(address: Address) -> str:
     if address.is_loopback or address.is_unspecified or address in _THIS_NETWORK:
         return "the pod itself"
     if address.is_link_local:
-        return "on the link of the machine, where clouds keep its credentials"
+        return "a link-local address, where clouds serve the credentials of machines"
     if is_metadata(address):
-        return "where a cloud keeps the credentials of machines"
+        return "the metadata service of a cloud"
     if address.is_multicast:
         return "a multicast address"
     return ""

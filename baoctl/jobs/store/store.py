@@ -315,7 +315,7 @@ class _Handover:
     def __next__(self) -> bytes:
         piece = self._queue.get()
         if self._stopped:
-            raise RuntimeError("the stream broke or was stopped")
+            raise RuntimeError("the stream failed or was stopped")
         if piece == _END:
             raise StopIteration
         self._loop.call_soon_threadsafe(self._room.release)

@@ -120,7 +120,7 @@ def test_a_name_is_judged_by_every_address_that_it_has(store: int) -> None:
         EgressEndpoint("store.example.com", 80), policy=EgressPolicy(), resolve=resolve
     ) as egress:
         assert ask(egress, "http://store.example.com/")[0] == 403
-        assert "resolves to 169.254.169.254, which is on the link" in egress.refusal
+        assert "resolves to 169.254.169.254, which is a link-local address" in egress.refusal
 
 
 def test_a_name_is_looked_up_anew_for_each_connection(store: int) -> None:
