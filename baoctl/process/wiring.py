@@ -120,13 +120,15 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     watch_optional(workload, clusters, kinds)
     watch_adminops(adminops, clusters, children)
     for controller in (workload, adminops):
-        _watch_common(controller, caches, schemas)
+        _watch_gates_and_schemas(controller, caches, schemas)
     restored = RestoredServers(children, observer, logins)
     restores = build_restore_controller(parts, caches, template_source, restored, patient)
     return workload, adminops, restores, *_further_controllers(parts, caches, template_source)
 
 
-def _watch_common(controller: Controller, caches: Caches, schemas: ServedSchemas) -> None:
+def _watch_gates_and_schemas(
+    controller: Controller, caches: Caches, schemas: ServedSchemas
+) -> None:
     watch_gates(controller, caches.clusters, caches.opened, caches.tenants)
     watch_schemas(controller, caches.clusters, schemas)
 
