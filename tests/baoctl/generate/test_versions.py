@@ -16,7 +16,7 @@ PROOF = PairProof("2.6.2", "2.7.0", "RollingUpdate", (1, 3), "e2e/a/test_b.py::t
 
 def test_the_page_has_a_row_for_each_pair_proof_and_feature() -> None:
     page = version_page({"self-init": Feature("2.4.0", "notes", setting="`a`")}, [PAIR], [PROOF])
-    assert "servers from 2.4.0 on" in page
+    assert "supports OpenBao 2.4.0 and later" in page
     rows = [line for line in page.splitlines() if line.startswith("| ")]
     assert (
         "| before 2.6.0 | from 2.6.0, before 2.7.0 | BlueGreen | any | refuse | no | issue |"
