@@ -1,6 +1,6 @@
 """`baoctl`, also `kubectl bao`: the table of verbs.
 
-What a verb needs is imported when it is called: `baoctl --help` must not pay for HTTP and TLS.
+A verb imports its module when it is called, so that `baoctl --help` loads no HTTP and TLS.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from baoctl.verbs import (
 )
 @click.version_option(__version__, prog_name="baoctl")
 def main() -> None:
-    """Look at OpenBao clusters, find out what is wrong, and act."""
+    """Inspect, troubleshoot and operate OpenBao clusters."""
 
 
 VERBS: Final[tuple[click.Command, ...]] = (

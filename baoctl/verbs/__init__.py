@@ -1,4 +1,4 @@
-"""The verbs of `baoctl` as click sees them: names, options and help; one module per family.
+"""The click commands of `baoctl`: names, options and help, one module per group of verbs.
 
-Cheap to import: what a verb does is in baoctl.commands, and is imported when the verb is called.
+Cheap to import: the code of a verb is in baoctl.commands and is imported when the verb is called.
 """

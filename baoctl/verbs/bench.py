@@ -1,6 +1,6 @@
-"""The verb that measures the servers of a cluster.
+"""`baoctl bench`: measures the servers of a cluster.
 
-Uses click at import; what the verb needs is imported when it is called. Called by baoctl.cli.
+Imports only click; the verb imports its module when it is called. Called by baoctl.cli.
 """
 
 from __future__ import annotations
@@ -26,32 +26,36 @@ _ADDRESS: Final = re.compile(
 
 @click.command("bench")
 @click.argument("cluster")
-@click.option("--duration", default="10s", show_default=True, help="Of each operation, 1s to 5m.")
+@click.option("--duration", default="10s", show_default=True, help="Time per operation, 1s to 5m.")
 @click.option(
     "--workers",
     type=click.IntRange(1, 64),
     default=8,
     show_default=True,
-    help="Clients that wait for each answer.",
+    help="Concurrent clients, each with one request at a time.",
 )
-@click.option("--size", default="1KiB", show_default=True, help="Of a value, 1B to 64KiB.")
+@click.option("--size", default="1KiB", show_default=True, help="Size of a value, 1B to 64KiB.")
 @click.option(
     "--mount",
     callback=fits(is_path, "must be the path of a secrets engine"),
-    help="Key-value engine to use, below a prefix.  [default: one for this run]",
+    help="Existing key-value engine to use, under a prefix.  [default: a new one]",
 )
-@click.option("--only", type=click.Choice(["writes", "reads", "logins"]), help="One operation.")
+@click.option("--only", type=click.Choice(["writes", "reads", "logins"]), help="Measure only this.")
 @click.option(
     "--address", help="https://HOST[:PORT] to send requests to.  [default: a port-forward]"
 )
-@click.option("--force", is_flag=True, help="Also if it is not Available, or an operation runs.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Run even if the cluster is not Available or an operation is in progress.",
+)
 @click.option(
     "-o",
     "--output",
     type=click.Choice(["text", "json", "yaml"]),
     default="text",
     show_default=True,
-    help="How to print it.",
+    help="Output format.",
 )
 @YES
 @logs_in
@@ -59,11 +63,12 @@ _ADDRESS: Final = re.compile(
 def bench_command(
     cluster: str, duration: str, size: str, *, access: Access, **options: Any
 ) -> None:
-    """Measure writes, reads and logins per second of CLUSTER. It is under load meanwhile.
+    """Measure writes, reads and logins per second of CLUSTER. Puts load on the cluster.
 
-    Logs in as login does, or uses BAO_TOKEN. Keys are in an engine that is mounted for the run and
-    removed at its end, also after Ctrl-C and SIGTERM. Asks first, if standard input is a terminal.
-    Exits with 3 if a request failed, with 4 if the cluster is not Available or an operation runs.
+    Logs in like baoctl login, or uses BAO_TOKEN. Mounts an engine for its keys and removes it at
+    the end, also after Ctrl-C and SIGTERM. Asks for confirmation if standard input is a terminal.
+    Exits with 3 if a request failed, and with 4 if the cluster is not Available or an operation is
+    in progress.
     """
     from baoctl.commands.bench.order import OPERATIONS, BenchOrder
     from baoctl.commands.bench.run import bench

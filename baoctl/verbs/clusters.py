@@ -1,6 +1,6 @@
-"""The verbs that look at one cluster, or at all of them.
+"""The verbs that read one cluster, or all of them.
 
-Uses click at import; what a verb needs is imported when it is called. Called by baoctl.cli.
+Imports only click; a verb imports its module when it is called. Called by baoctl.cli.
 """
 
 from __future__ import annotations
@@ -15,26 +15,27 @@ OUTPUT = click.option(
     type=click.Choice(["text", "wide", "json", "yaml"]),
     default="text",
     show_default=True,
-    help="How to print it.",
+    help="Output format.",
 )
 
 
 @click.command("status")
 @click.argument("cluster", required=False)
-@click.option("-w", "--watch", is_flag=True, help="Draw it anew every two seconds.")
+@click.option("-w", "--watch", is_flag=True, help="Refresh every two seconds.")
 @OUTPUT
 @reaches_clusters
 def status_command(cluster: str | None, watch: bool, output: str, *, access: Access) -> None:
     """Show CLUSTER on one screen, or list all clusters.
 
-    Servers, seal, certificate, backup, operation, and what waits and why. The values are those of
-    the status that the operator wrote, and of the pods. Exits with 3 when a cluster is not Ready.
+    Shows servers, seal, certificate, backup, operation, and the conditions that are not met. The
+    values come from the status of the cluster and from its pods. Exits with 3 if a cluster is not
+    Ready.
     """
     from baoctl.commands.cluster.show import show
     from baoctl.commands.cluster.terminal import STRUCTURED
 
     if watch and output in STRUCTURED:
-        raise click.UsageError("--watch draws a screen: not with -o json or -o yaml")
+        raise click.UsageError("--watch cannot be combined with -o json or -o yaml")
     raise SystemExit(show(cluster, access, output=output, watch=watch))
 
 
@@ -42,7 +43,7 @@ OPERATOR_NAMESPACE = click.option(
     "--operator-namespace",
     default="openbao-operator-system",
     show_default=True,
-    help="Where the operator runs.",
+    help="Namespace of the operator.",
 )
 
 
@@ -54,11 +55,11 @@ OPERATOR_NAMESPACE = click.option(
 def doctor_command(
     cluster: str | None, operator_namespace: str, output: str, *, access: Access
 ) -> None:
-    """Find out what is wrong with CLUSTER, the cause first.
+    """Diagnose CLUSTER: list what is wrong, the cause first.
 
-    Without a name it looks at all clusters. Each finding comes with its next command. Works while
-    the operator is down, and says what it may not read. Changes nothing. Exits with 3 when
-    something is wrong.
+    Without a name it examines all clusters. Each finding comes with the next command to run. Works
+    while the operator is down, and lists what it is not allowed to read. Changes nothing. Exits
+    with 3 if something is wrong.
     """
     from baoctl.commands.cluster.doctor import doctor
 
@@ -70,7 +71,7 @@ def doctor_command(
 @OUTPUT
 @reaches_cluster
 def events_command(cluster: str, output: str, *, access: Access) -> None:
-    """List what happened to CLUSTER and its objects."""
+    """List the events of CLUSTER and its objects."""
     from baoctl.commands.cluster.events import events
 
     raise SystemExit(events(cluster, access, output=output))
@@ -88,7 +89,7 @@ def tree_command(cluster: str, output: str, *, access: Access) -> None:
 
 
 @click.command("version")
-@click.option("--client", "client_only", is_flag=True, help="Only that of this client.")
+@click.option("--client", "client_only", is_flag=True, help="Show only the version of this client.")
 @click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text")
 @OPERATOR_NAMESPACE
 @reaches_clusters
@@ -97,7 +98,7 @@ def version_command(
 ) -> None:
     """Show the versions of client, operator and servers.
 
-    Names a client and an operator that do not fit.
+    Reports a version skew between client and operator.
     """
     from baoctl.commands.cluster.versions import versions
 
@@ -111,14 +112,14 @@ def version_command(
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    """Print the completion of baoctl for SHELL.
+    """Print the completion script of baoctl for SHELL.
 
-    Put it into the start file of the shell.
+    Load it in the startup file of the shell.
     """
     from click.shell_completion import get_completion_class
 
-    made = get_completion_class(shell)
-    if made is None:
+    completion = get_completion_class(shell)
+    if completion is None:
         raise click.UsageError(f"there is no completion for {shell}", ctx)
     program = ctx.find_root().command
-    click.echo(made(program, {}, "baoctl", "_BAOCTL_COMPLETE").source())
+    click.echo(completion(program, {}, "baoctl", "_BAOCTL_COMPLETE").source())

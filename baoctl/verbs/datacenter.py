@@ -1,6 +1,6 @@
 """`baoctl datacenter`: the shared services of datacenters.
 
-Uses click at import; what a verb needs is imported when it is called. Called by baoctl.cli.
+Imports only click; a verb imports its module when it is called. Called by baoctl.cli.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from baoctl.options import Access, Verbs, reaches_api_server
 
 @click.group("datacenter", cls=Verbs)
 def datacenter_group() -> None:
-    """Look at the shared services of datacenters."""
+    """Show and redeploy the shared services of datacenters."""
 
 
 @datacenter_group.command("status")
 @click.argument("datacenter", metavar="DC")
-@click.option("-w", "--watch", is_flag=True, help="Print it anew whenever something has changed.")
-@click.option("--until-ready", is_flag=True, help="Watch, and end as soon as it is Ready.")
-@click.option("--timeout", help="End after so long, such as 5m, whatever it is then.")
-@click.option("-v", "--verbose", is_flag=True, help="Name the objects of each service, too.")
+@click.option("-w", "--watch", is_flag=True, help="Print it again on every change.")
+@click.option("--until-ready", is_flag=True, help="Watch, and exit once it is Ready.")
+@click.option("--timeout", help="Exit after this time, for example 5m, in any case.")
+@click.option("-v", "--verbose", is_flag=True, help="Also list the objects of each service.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
 @reaches_api_server
 def datacenter_status_command(
@@ -35,8 +35,8 @@ def datacenter_status_command(
 ) -> None:
     """Show Datacenter DC, its sources and its services as a tree. Changes nothing.
 
-    A service stands under the first one that it depends on. Exits with 0 when everything runs as
-    the present spec asks (Ready), and with 3 when not.
+    A service is shown under the first service that it depends on. Exits with 0 if the datacenter
+    is Ready for its current spec, and with 3 if not.
     """
     from baoctl.commands.datacenter.watch import looks_of, show
 
@@ -54,10 +54,10 @@ def datacenter_status_command(
 def datacenter_get_command(
     identity: str, output: Literal["text", "json"], *, access: Access
 ) -> None:
-    """Show the datacenter or the service that ID names: its UID, or its name. Changes nothing.
+    """Show the datacenter or the service with this ID, a UID or a name. Changes nothing.
 
-    The id of an audit record is that of a service. Exits with 0 when the datacenter is Ready, or
-    the service Running, with 3 when not, and with 5 when nothing has that ID.
+    The ID in an audit record is the UID of a service. Exits with 0 if the datacenter is Ready or
+    the service is Running, with 3 if not, and with 5 if there is no such ID.
     """
     from baoctl.commands.datacenter.get import get
 
@@ -66,12 +66,12 @@ def datacenter_get_command(
 
 @datacenter_group.command("redeploy")
 @click.argument("target", metavar="DC/SERVICE")
-@click.option("--token", help="Text of the order; the same text again is none.  [default: now]")
+@click.option("--token", help="Token of the request; a repeated one has no effect.  [default: now]")
 @reaches_api_server
 def datacenter_redeploy_command(target: str, token: str | None, *, access: Access) -> None:
-    """Have the pods of SERVICE in Datacenter DC replaced, whatever source it comes from.
+    """Replace the pods of SERVICE in Datacenter DC, whatever source declares it.
 
-    Writes an order into spec.redeploy of the Datacenter; the operator carries it out.
+    Writes a request to spec.redeploy of the Datacenter; the operator replaces the pods.
     """
     from baoctl.commands.datacenter.redeploy import redeploy
 

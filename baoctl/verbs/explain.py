@@ -1,6 +1,6 @@
-"""`baoctl explain`: what the operator knows about itself.
+"""`baoctl explain`: the conditions, reasons and reconciliation steps of the operator.
 
-Uses click at import; what a verb needs is imported when it is called. Called by baoctl.cli.
+Imports only click; a verb imports its module when it is called. Called by baoctl.cli.
 """
 
 from __future__ import annotations

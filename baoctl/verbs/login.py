@@ -1,6 +1,6 @@
-"""The verb that gives a user a login at a cluster.
+"""`baoctl login`: logs a user in to a cluster.
 
-Uses click at import; what the verb needs is imported when it is called. Called by baoctl.cli.
+Imports only click; the verb imports its module when it is called. Called by baoctl.cli.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PATH: Final = re.compile(
 
 
 def is_path(text: str) -> bool:
-    """Whether something can be mounted at this path."""
+    """Whether this is a valid mount path."""
     return bool(_PATH.fullmatch(text))
 
 
@@ -30,7 +30,7 @@ LOGIN_OPTIONS: Final = (
         default="default",
         show_default=True,
         callback=fits(variables.is_object_name, variables.OBJECT_NAME),
-        help="ServiceAccount of the namespace to log in as.",
+        help="ServiceAccount to log in as.",
     ),
     click.option(
         "--role",
@@ -42,7 +42,7 @@ LOGIN_OPTIONS: Final = (
         default="jwt-operator",
         show_default=True,
         callback=fits(is_path, "must be the path of an auth method"),
-        help="Where the auth method is mounted.",
+        help="Mount path of the auth method.",
     ),
     click.option(
         "--audience",
@@ -52,17 +52,17 @@ LOGIN_OPTIONS: Final = (
     click.option(
         "--ca-file",
         type=click.Path(dir_okay=False, path_type=Path),
-        help="CA of the servers.  [default: from the Secret of the cluster]",
+        help="CA certificate of the servers.  [default: from the Secret of the cluster]",
     ),
 )
 
 
 def logs_in(verb: F) -> F:
-    """Give a verb the options of a login."""
-    made: Any = verb
+    """Add the options of a login to a verb."""
+    command: Any = verb
     for option in reversed(LOGIN_OPTIONS):
-        made = option(made)
-    return made  # type: ignore[no-any-return]
+        command = option(command)
+    return command  # type: ignore[no-any-return]
 
 
 @click.command("login")
@@ -73,11 +73,12 @@ def logs_in(verb: F) -> F:
 def login_command(
     cluster: str, command: tuple[str, ...], *, access: Access, **options: Any
 ) -> None:
-    """Log in at CLUSTER, and start a shell, or run COMMAND after --.
+    """Log in to CLUSTER, and start a shell or run the COMMAND after --.
 
     Forwards a port to the active server with kubectl, and logs in with a token of a ServiceAccount.
-    The shell gets BAO_ADDR, BAO_TOKEN, BAO_TLS_SERVER_NAME and BAO_CACERT. At its end the token is
-    revoked, and the files and the port-forward are removed. Exits with the status of the command.
+    The shell gets BAO_ADDR, BAO_TOKEN, BAO_TLS_SERVER_NAME and BAO_CACERT. When it ends, the token
+    is revoked, the files are deleted and the port-forward stops. Exits with the status of the
+    command.
     """
     from baoctl.commands.login.reads import LoginOrder
     from baoctl.commands.login.session import login

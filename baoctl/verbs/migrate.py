@@ -1,6 +1,6 @@
-"""`baoctl migrate`: manifests of the public Go operator as this one takes them.
+"""`baoctl migrate`: converts manifests of the public Go operator.
 
-Uses click at import; what a verb needs is imported when it is called. Called by baoctl.cli.
+Imports only click; the verb imports its module when it is called. Called by baoctl.cli.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from baoctl.options import content_of
     help="Manifests of the public Go operator; - reads standard input.",
 )
 def migrate_command(filename: BinaryIO) -> None:
-    """Print manifests of the public Go operator as this one takes them.
+    """Convert manifests of the public Go operator for this operator.
 
-    What was changed, and what only you can decide, goes to standard error; with the latter the exit
-    status is 4.
+    Lists the changes, and the decisions that are left to you, on standard error. Exits with 4 if a
+    decision is left.
     """
     from baoctl.commands.migrate import explanation_of, manifest_of, migrated
 

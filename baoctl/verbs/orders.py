@@ -1,6 +1,6 @@
-"""The verbs that change a cluster: each writes what a user could write with kubectl.
+"""The verbs that change the spec of a cluster: each writes a patch that kubectl could write.
 
-Uses click at import; what a verb needs is imported when it is called. Called by baoctl.cli.
+Imports only click; a verb imports its module when it is called. Called by baoctl.cli.
 """
 
 from __future__ import annotations
@@ -32,40 +32,40 @@ def _simple(verb: str, help_text: str, target: str = "cluster") -> click.Command
 
 _SIMPLE: Final[Mapping[str, str]] = {
     "restart": "Restart the servers of CLUSTER one at a time.",
-    "resume": "End the pause of CLUSTER.",
+    "resume": "Resume the paused CLUSTER.",
     "wake": "Start the servers of a hibernated CLUSTER.",
 }
 _OF_PODS: Final[Mapping[str, str]] = {
-    "fence": "Stop the server POD and keep it stopped, with its volume. A leader hands over first.",
-    "unfence": "Let the server POD start again.",
+    "fence": "Stop the server POD, and keep it stopped with its volume. A leader steps down first.",
+    "unfence": "Start the fenced server POD again.",
 }
 _OF_UPGRADES: Final[Mapping[str, str]] = {
-    "retry": "Try again what failed in the upgrade of CLUSTER.",
-    "promote": "Let the green servers of CLUSTER that are held take over.",
-    "rollback": "Give up the blue/green upgrade of CLUSTER, and go back.",
-    "cleanup": "Remove the blue servers of CLUSTER that are held; there is no way back.",
+    "retry": "Retry the failed step of the upgrade of CLUSTER.",
+    "promote": "Promote the green servers of CLUSTER that wait for approval.",
+    "rollback": "Roll back the blue/green upgrade of CLUSTER.",
+    "cleanup": "Delete the blue servers that CLUSTER still keeps; this cannot be undone.",
 }
 
 
 _ROTATIONS: Final[Mapping[str, str]] = {
     "ca": "Replace the certificate authority of CLUSTER, with an overlap.",
-    "unseal-key": "Replace the static unseal key of CLUSTER, server by server.",
+    "unseal-key": "Replace the static unseal key of CLUSTER, one server at a time.",
 }
 
 
-def _made(texts: Mapping[str, str], target: str = "cluster") -> tuple[click.Command, ...]:
+def _commands(texts: Mapping[str, str], target: str = "cluster") -> tuple[click.Command, ...]:
     return tuple(_simple(verb, text, target) for verb, text in texts.items())
 
 
 @click.command("pause")
 @click.argument("cluster")
-@click.option("--for", "period", help="Wait so long, such as 30m, and resume it then.")
+@click.option("--for", "period", help="Resume it after this time, for example 30m.")
 @DRY_RUN
 @reaches_cluster
 def pause_command(cluster: str, period: str | None, dry_run: bool, *, access: Access) -> None:
-    """Have the operator change and repair nothing of CLUSTER.
+    """Pause CLUSTER: the operator changes and repairs nothing.
 
-    With --for the command waits and resumes the cluster at the end, also when it is interrupted.
+    With --for the command waits, and resumes the cluster at the end or when it is interrupted.
     """
     from baoctl.commands.cluster.pause import pause_for, seconds_of
 
@@ -77,7 +77,7 @@ def pause_command(cluster: str, period: str | None, dry_run: bool, *, access: Ac
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--for") from None
     if dry_run:
-        raise click.UsageError("--for waits: not with --dry-run")
+        raise click.UsageError("--for cannot be combined with --dry-run")
     pause_for(cluster, seconds, access, click.echo)
 
 
@@ -95,17 +95,17 @@ def hibernate_command(cluster: str, dry_run: bool, yes: bool, *, access: Access)
 
 @click.group("rotate", cls=Verbs)
 def rotate_group() -> None:
-    """Replace a key that the operator manages, while the servers serve."""
+    """Rotate a key that the operator manages, while the cluster serves."""
 
 
 COMMANDS: Final[tuple[click.Command, ...]] = (
     hibernate_command,
     pause_command,
-    *_made(_SIMPLE),
-    *_made(_OF_PODS, "pod"),
+    *_commands(_SIMPLE),
+    *_commands(_OF_PODS, "pod"),
     rotate_group,
 )
 PROMOTE: Final = _simple("promote", _OF_UPGRADES["promote"])
-UPGRADE_COMMANDS: Final[tuple[click.Command, ...]] = _made(_OF_UPGRADES)
-for _rotation in _made(_ROTATIONS):
+UPGRADE_COMMANDS: Final[tuple[click.Command, ...]] = _commands(_OF_UPGRADES)
+for _rotation in _commands(_ROTATIONS):
     rotate_group.add_command(_rotation)

@@ -1,6 +1,6 @@
-"""`baoctl plan`: what would change if a manifest were applied.
+"""`baoctl plan`: shows what applying a manifest would change.
 
-Uses click at import; what the verb needs is imported when it is called. Called by baoctl.cli.
+Imports only click; the verb imports its module when it is called. Called by baoctl.cli.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from baoctl.options import MANIFEST, Access, content_of, reaches_cluster
     "--field-manager",
     default="kubectl",
     show_default=True,
-    help="Who would apply it; matters for server-side apply.",
+    help="Field manager of the apply; matters for server-side apply.",
 )
 @click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text")
 @reaches_cluster
@@ -36,10 +36,10 @@ def plan_command(
     *,
     access: Access,
 ) -> None:
-    """Tell what would change if a manifest were applied, object by object. Changes nothing.
+    """Show what applying a manifest would change, object by object. Changes nothing.
 
-    Also which servers would restart. The API server tries the write and refuses what it would
-    refuse. Exits with 3 if the pods would wait, and with 4 if the manifest is refused.
+    Also shows which servers would restart. The API server validates the write in a dry run. Exits
+    with 3 if the pods would wait, and with 4 if the manifest is refused.
     """
     from baoctl.commands.cluster.plan import plan
 

@@ -1,6 +1,6 @@
-"""The verbs that pods run: run, provision and job. Hidden from the help of users.
+"""The verbs that pods run: run, provision and job. Hidden in the help.
 
-Uses click at import; what a verb needs is imported when it is called. Called by baoctl.cli.
+Imports only click; a verb imports its module when it is called. Called by baoctl.cli.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def runs_a_process(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a verb the options of every process; they reach it as `flags`."""
+    """Add the options of every process to a verb, which receives them as `flags`."""
 
     @click.option("--kubeconfig", help="Kubeconfig to use; in a pod its ServiceAccount is used.")
     @click.option(
@@ -54,7 +54,7 @@ def runs_a_process(command: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """The options of every process; None: as the environment says."""
+    """The options of every process; None: the value of the environment."""
 
     kubeconfig: str | None
     leader_election: bool
@@ -62,12 +62,12 @@ class Flags:
     log_level: str | None
 
     def over(self, settings: Settings) -> Settings:
-        """Return the settings of the environment with these in their place.
+        """Return the settings of the environment, overridden by these options.
 
         Raises SettingError for a shard without leader election.
         """
         if not (self.leader_election or settings.shard.is_only):
-            rule = "needs leader election: without it two processes could have one shard"
+            rule = "needs leader election: without it two processes could own the same shard"
             raise SettingError("SHARD", str(settings.shard), rule)
         return dataclasses.replace(
             settings,
@@ -79,11 +79,11 @@ class Flags:
 
 
 @click.command("run", hidden=True)
-@click.option("--watch-namespace", help="Only clusters of these (a, or a,b).  [default: all]")
-@click.option("--shard", help="Only this part of the clusters, INDEX/COUNT.  [default: 0/1]")
+@click.option("--watch-namespace", help="Namespaces to watch (a, or a,b).  [default: all]")
+@click.option("--shard", help="Shard of the clusters, INDEX/COUNT.  [default: 0/1]")
 @runs_a_process
 def run_command(watch_namespace: str | None, shard: str | None, *, flags: Flags) -> None:
-    """Run the operator until it is told to stop."""
+    """Run the operator until it is stopped."""
     from baoctl.process.run import run_operator
     from baoctl.settings import from_environment
 
@@ -93,7 +93,7 @@ def run_command(watch_namespace: str | None, shard: str | None, *, flags: Flags)
 @click.command("provision", hidden=True)
 @runs_a_process
 def provision_command(*, flags: Flags) -> None:
-    """Open namespaces for tenants until it is told to stop."""
+    """Run the provisioner, which opens namespaces for tenants, until it is stopped."""
     from baoctl.process.run import run_provisioner
     from baoctl.settings import provisioner_from_environment
 
@@ -105,17 +105,17 @@ JOBS: Mapping[str, str] = {
     "backup": "baoctl.jobs.main",
     "restore": "baoctl.jobs.main",
     "restore-test": "baoctl.jobs.main",
-    # A module of its own, because it is in a hurry: it needs no store and reports to no object.
+    # A separate module, so that it starts fast: it needs no store and reports to no object.
     "upgrade": "baoctl.jobs.upgrade.main",
 }
-"""Modes of `baoctl job`, and the modules whose `main` does them."""
+"""Modes of `baoctl job`, and the modules whose `main` runs them."""
 
 
 @click.command("job", hidden=True)
 @click.argument("mode", type=click.Choice([*JOBS]))
 def job_command(mode: str) -> None:
-    """Do a job of a pod once: backup, restore, the test of a backup, or a step of an upgrade.
+    """Run the process of a Job: a backup, a restore, a restore test, or a step of an upgrade.
 
-    It is told everything by environment variables (contracts/jobs/env.py), which the operator sets.
+    Its parameters are environment variables (contracts/jobs/env.py), which the operator sets.
     """
     importlib.import_module(JOBS[mode]).main(mode)

@@ -1,6 +1,6 @@
-"""`baoctl render`: the objects of a manifest, without a cluster.
+"""`baoctl render`: prints the objects of a manifest, without a cluster.
 
-Uses click at import; what a verb needs is imported when it is called. Called by baoctl.cli.
+Imports only click; the verb imports its module when it is called. Called by baoctl.cli.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from baoctl.options import MANIFEST, content_of, fits
     type=click.Choice(["first-boot", "running"]),
     default="running",
     show_default=True,
-    help="Before there is data, or after.",
+    help="Before or after the cluster is initialized.",
 )
 @click.option(
     "-n",
@@ -29,12 +29,12 @@ from baoctl.options import MANIFEST, content_of, fits
     default="default",
     show_default=True,
     callback=fits(variables.is_namespace, variables.NAMESPACE),
-    help="If none is named.",
+    help="Namespace of manifests that name none.",
 )
 @click.option(
     "--operator-namespace",
     callback=fits(variables.is_namespace, variables.NAMESPACE),
-    help="Where the operator runs.",
+    help="Namespace of the operator.",
 )
 @click.option("--image-repository", help="Repository of the server image; the version is its tag.")
 @click.option(
@@ -54,9 +54,9 @@ def render_command(
     image_repository: str | None,
     hosts: tuple[str, ...],
 ) -> None:
-    """Print the objects of a manifest, without a cluster.
+    """Print the objects that the operator would create for a manifest.
 
-    They are those that the operator would make.
+    Needs no API server.
     """
     from baoctl.commands.assumed import RenderOptions
     from baoctl.commands.render import render

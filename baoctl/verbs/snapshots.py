@@ -1,6 +1,6 @@
-"""The verbs that take a snapshot of a cluster and put one back.
+"""The verbs that take and restore snapshots of a cluster.
 
-Uses click at import; what a verb needs is imported when it is called. Called by baoctl.cli.
+Imports only click; a verb imports its module when it is called. Called by baoctl.cli.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from baoctl.options import DRY_RUN, YES, Access, confirm_name, reaches_cluster
 
 @click.command("backup")
 @click.argument("cluster")
-@click.option("--wait/--no-wait", default=True, show_default=True, help="Wait until it has ended.")
-@click.option("--timeout", default="10m", show_default=True, help="Wait no longer than that.")
+@click.option("--wait/--no-wait", default=True, show_default=True, help="Wait for the result.")
+@click.option("--timeout", default="10m", show_default=True, help="Maximum time to wait.")
 @reaches_cluster
 def backup_command(cluster: str, wait: bool, timeout: str, *, access: Access) -> None:
-    """Take a snapshot of CLUSTER now. Exits with 3 when it has not ended in time."""
+    """Take a snapshot of CLUSTER now. Exits with 3 if it does not finish in time."""
     from baoctl.commands.cluster.backup import backup
 
     raise SystemExit(backup(cluster, access, wait=wait, seconds=_seconds(timeout)))
@@ -26,24 +26,24 @@ def backup_command(cluster: str, wait: bool, timeout: str, *, access: Access) ->
 
 @click.command("restore")
 @click.argument("cluster")
-@click.option("--from", "source", help="OpenBaoBackup to put back.  [default: choose from a list]")
-@click.option("--wait/--no-wait", default=True, show_default=True, help="Wait until it has ended.")
-@click.option("--timeout", default="30m", show_default=True, help="Wait no longer than that.")
+@click.option("--from", "source", help="OpenBaoBackup to restore.  [default: choose from a list]")
+@click.option("--wait/--no-wait", default=True, show_default=True, help="Wait for the result.")
+@click.option("--timeout", default="30m", show_default=True, help="Maximum time to wait.")
 @DRY_RUN
 @YES
 @reaches_cluster
 def restore_command(
     cluster: str, source: str | None, timeout: str, *, access: Access, **flags: bool
 ) -> None:
-    """Put a snapshot back into CLUSTER: what was written after it is lost.
+    """Restore a snapshot into CLUSTER: data written after it is lost.
 
-    Shows what it costs, and asks for the name of the cluster. Exits with 3 when it has not ended in
-    time, or when its outcome is unknown.
+    Shows the consequences, and asks for the name of the cluster. Exits with 3 if the restore does
+    not finish in time, or if its outcome is unknown.
     """
     from baoctl.commands.cluster.restore import Dialogue, RestoreOrder, restore
 
     if source is None and flags["yes"]:
-        raise click.UsageError("--yes asks nothing: choose the backup with --from")
+        raise click.UsageError("--yes does not ask: choose the backup with --from")
     dialogue = Dialogue(_choose, _skip if flags["yes"] else _confirm)
     order = RestoreOrder(cluster, source, flags["dry_run"], flags["wait"], _seconds(timeout))
     raise SystemExit(restore(order, access, dialogue))

@@ -1,6 +1,6 @@
-"""`baoctl upgrade`: another version of the servers.
+"""`baoctl upgrade`: plans an upgrade of the servers and controls it.
 
-Uses click at import; what a verb needs is imported when it is called. Called by baoctl.cli.
+Imports only click; a verb imports its module when it is called. Called by baoctl.cli.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from baoctl.options import Access, Verbs, content_of, reaches_cluster
 
 @click.group("upgrade", cls=Verbs)
 def upgrade_group() -> None:
-    """Look ahead to another version of the servers."""
+    """Plan an upgrade of a cluster, or control the one in progress."""
 
 
 @upgrade_group.command("plan")
@@ -24,15 +24,13 @@ def upgrade_group() -> None:
     type=click.File("rb"),
     help="Dump of the cluster and its objects.  [default: ask the API server]",
 )
-@click.option(
-    "--cluster", help="NAME or NAMESPACE/NAME; may be left out when the dump holds only one."
-)
-@click.option("--to", "version", required=True, help="Version of OpenBao to go to.")
-@click.option("--image", help="Image of the servers, as spec.image would name it.")
+@click.option("--cluster", help="NAME or NAMESPACE/NAME; optional if the dump holds only one.")
+@click.option("--to", "version", required=True, help="Target version of OpenBao.")
+@click.option("--image", help="Image of the servers, as in spec.image.")
 @click.option(
     "--strategy",
     type=click.Choice(["RollingUpdate", "BlueGreen"]),
-    help="As spec.upgrade.strategy would say.  [default: as it says now]",
+    help="Strategy, as in spec.upgrade.strategy.  [default: the current one]",
 )
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
 @reaches_cluster
@@ -44,10 +42,10 @@ def upgrade_plan_command(
     access: Access,
     **edit: Any,
 ) -> None:
-    """Tell what an upgrade would do, in which order, and what could stop it. Changes nothing.
+    """Show the preflight checks and the steps of an upgrade. Changes nothing.
 
-    A dump: kubectl get openbaocluster,sts,pods,pvc -o yaml. Exits with 3 if it would wait, and with
-    4 if it would be refused.
+    Make a dump with kubectl get openbaocluster,sts,pods,pvc -o yaml. Exits with 3 if the upgrade
+    would wait, and with 4 if it would be refused.
     """
     from baoctl.commands.upgrade.plan import (
         VERSION,
