@@ -1,4 +1,4 @@
-"""`baoctl upgrade plan`: reads a cluster, and prints the checks and the steps of its upgrade.
+"""`baoctl upgrade plan`: prints the preflight checks and the steps of an upgrade.
 
 Called by `baoctl.cli`.
 """

@@ -1,7 +1,7 @@
-"""A cluster and what is observed of it, from Kubernetes objects in a file or in the API server.
+"""A cluster and its observed state, from Kubernetes objects in a file or in the API server.
 
-The functions of the operator read the facts. They lack what only a running operator reads: the
-followers as the leader reports them, and the content of Secrets.
+The observers of the operator read the objects. Missing is what only a running operator reads: the
+followers that the leader reports, and the content of Secrets.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ from runtime.types import Object, ObjectKey, labels_of
 
 _NAMESPACE = "default"
 MALFORMED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""Errors of objects that no API server validated; the operator reads validated ones only."""
+"""Errors of objects that no API server validated; the operator reads only validated objects."""
 
 
 class DumpError(VerbError):
-    """There is nothing to read."""
+    """The dump cannot be read, or does not contain the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterDump:
-    """One cluster, and what is observed of it."""
+    """One cluster and its observed state."""
 
     cluster: OpenBaoCluster
     observed: Observed
     kinds: frozenset[str]
-    """Kinds of which there are objects: a kind that is missing was perhaps not dumped."""
+    """Kinds of the objects in the dump: a missing kind was perhaps not dumped."""
     has_status: bool = True
-    """A manifest has none, nor has an object that the operator has not reconciled yet."""
+    """False for a manifest, and for an object that the operator has not reconciled yet."""
 
 
 def objects_in(dump: str | bytes) -> tuple[Object, ...]:
-    """Read the objects of a YAML or JSON text, those in lists too; raises DumpError."""
+    """Read the objects of a YAML or JSON text, and those in its lists; raises DumpError."""
     try:
-        found = objects_of(read_documents(dump))
-        return tuple(one for one in found if isinstance(one.get("metadata"), dict))
+        objects = objects_of(read_documents(dump))
+        return tuple(one for one in objects if isinstance(one.get("metadata"), dict))
     except TextError as error:
         raise DumpError(f"the dump cannot be read: {error}") from None
 
@@ -77,27 +77,27 @@ def read_dump(objects: Iterable[Object], key: str | None, now: datetime) -> Clus
 
 
 def expect_status(dump: ClusterDump) -> None:
-    """Raise DumpError where the status does not tell what the servers run."""
+    """Raise DumpError if the status does not show which version the servers run."""
     metadata = dump.cluster.metadata
     key = f"{CLUSTER_KIND} {metadata.namespace}/{metadata.name}"
     if not dump.has_status:
         raise DumpError(
-            f"{key} has no status, so it is not known what its servers run: a manifest never has "
-            "one, so take a dump of the live objects (kubectl get openbaocluster,sts,pods,pvc -o "
-            "yaml) or name the cluster with --cluster; a live object has one once the operator has "
-            "looked at it"
+            f"{key} has no status, so the version of its servers is unknown: a manifest has no "
+            "status, so dump the live objects (kubectl get openbaocluster,sts,pods,pvc -o yaml) or "
+            "name the cluster with --cluster; a live object has a status once the operator has "
+            "reconciled it"
         )
     if not dump.cluster.status.initialized and is_initialized(dump.cluster, dump.observed):
         raise DumpError(
             f"{key}: status.initialized is not true, and its servers have data, so the status is "
-            "not written yet, or it was lost: look again once the operator has written it"
+            "not written yet or was lost: try again once the operator has written it"
         )
 
 
 def _chosen(clusters: list[Object], key: str | None) -> Object:
     by_key = {_key(one): one for one in clusters}
     if not by_key:
-        raise DumpError(f"there is no {CLUSTER_KIND} in it", ExitCode.NOT_FOUND)
+        raise DumpError(f"the dump contains no {CLUSTER_KIND}", ExitCode.NOT_FOUND)
     if key is None:
         if len(by_key) > 1:
             text = f"choose one with --cluster: {', '.join(sorted(by_key))}"
@@ -121,11 +121,11 @@ def _cluster_dump(live: Object, objects: Iterable[Object], now: datetime) -> Clu
         text = f"{CLUSTER_KIND} {key}: apiVersion {shown(version)!r}: must be {API_VERSION}"
         raise DumpError(text, ExitCode.REFUSED)
     try:
-        cluster = OpenBaoCluster.from_object(_whole(live))
+        cluster = OpenBaoCluster.from_object(_with_defaults(live))
         names.stateful_set(cluster.metadata.name)
     except (InvalidClusterError, ValueError) as error:
         raise DumpError(f"InvalidSpec: {error}", ExitCode.REFUSED) from None
-    observed, kinds = _observed(cluster, owner_of(_whole(live)), objects, now)
+    observed, kinds = _observed(cluster, owner_of(_with_defaults(live)), objects, now)
     return ClusterDump(cluster, observed, kinds, has_status=bool(live.get("status")))
 
 
@@ -156,10 +156,10 @@ def _observed(
     return observed, frozenset(kind for kind, items in of_kind.items() if items)
 
 
-def _whole(live: Object) -> Object:
+def _with_defaults(live: Object) -> Object:
     metadata = dict(live["metadata"])
-    for field, usual in (("namespace", _NAMESPACE), ("uid", ""), ("generation", 1)):
-        metadata.setdefault(field, usual)
+    for field, default in (("namespace", _NAMESPACE), ("uid", ""), ("generation", 1)):
+        metadata.setdefault(field, default)
     return {**live, "metadata": metadata}
 
 
@@ -174,6 +174,6 @@ async def fetch(client: Client, key: str) -> tuple[Object, ...]:
             answer = await client.list(kind, namespace, options=mine)
             objects += [{**one, "kind": kind.kind} for one in answer.items]
     except (ApiError, TransportError) as error:
-        refusal = error_of(error)
-        raise DumpError(f"{CLUSTER_KIND} {key}: {refusal}", refusal.exit_code) from None
+        failure = error_of(error)
+        raise DumpError(f"{CLUSTER_KIND} {key}: {failure}", failure.exit_code) from None
     return ({**live, "apiVersion": API_VERSION, "kind": CLUSTER_KIND}, *objects)

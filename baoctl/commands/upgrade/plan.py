@@ -1,7 +1,7 @@
-"""`baoctl upgrade plan`: what an upgrade would do, in which order, and what could stop it.
+"""`baoctl upgrade plan`: the preflight checks, the steps and the duration of an upgrade.
 
-The operator's own functions give every answer, for the cluster as it would be after the edit.
-Nothing is changed, and no server is asked.
+It calls the functions of the operator with the cluster as it would be after the edit. It changes
+nothing, and sends no request to a server.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from runtime.types import Object
 Answer = Literal["begins", "goes-on", "waits", "refused", "nothing"]
 VERSION: Final = "must be a version of OpenBao, MAJOR.MINOR.PATCH, as in 2.7.2"
 VERSION_MAX: Final = 64
-"""Characters, as the schema of the field says."""
+"""Characters, as in the schema of the field."""
 EXITS: Final[Mapping[Answer, ExitCode]] = {
     "begins": ExitCode.GOOD,
     "goes-on": ExitCode.GOOD,
@@ -55,13 +55,13 @@ EXITS: Final[Mapping[Answer, ExitCode]] = {
     "refused": ExitCode.REFUSED,
 }
 _EARLY: Final = ("Idle", "DeployingGreen", "JoiningMesh", "Syncing")
-"""Phases in which a blue/green upgrade is taken back once the spec no longer requests it."""
+"""Phases in which a blue/green upgrade is rolled back once the spec no longer requests it."""
 _SIGNS: Final = {"ok": "ok", "warn": "warn", "wait": "wait", "stop": "STOP", "unknown": "?"}
 
 
 @dataclass(frozen=True, slots=True)
 class UpgradeRequest:
-    """The edit of the spec; None leaves a field as it is."""
+    """The edit of the spec; None keeps the current value of a field."""
 
     version: str
     image: str | None = None
@@ -81,7 +81,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What would happen."""
+    """The result of an upgrade plan."""
 
     cluster: str
     from_version: str
@@ -93,20 +93,20 @@ class Forecast:
     checks: tuple[Line, ...]
     steps: tuple[str, ...]
     seconds: tuple[int, int]
-    """How long it takes roughly, at least and in most cases at most."""
+    """The estimated duration: the minimum, and the usual maximum."""
     deadline_seconds: int
-    """After this time without progress of one server, or of the whole green pool, it stops."""
+    """The upgrade stops after this time without progress of a server, or of the green pool."""
 
     @property
     def exit_code(self) -> int:
-        """How the verb ends."""
+        """The exit status of the verb."""
         return EXITS[self.answer]
 
 
 def is_version(text: str) -> bool:
-    """Whether spec.version can be this text."""
-    written = len(text) <= VERSION_MAX and re.fullmatch(VERSION_PATTERN, text)
-    return bool(written) and version_matrix.parse(text) is not None
+    """Whether this text is a valid spec.version."""
+    matches = len(text) <= VERSION_MAX and re.fullmatch(VERSION_PATTERN, text)
+    return bool(matches) and version_matrix.parse(text) is not None
 
 
 def plan(
@@ -115,9 +115,9 @@ def plan(
     cluster: str | None = None,
     access: Access | None = None,
 ) -> Forecast:
-    """Forecast from a dump, or without one from the live cluster.
+    """Plan an upgrade of a cluster in a dump, or of the live cluster if there is no dump.
 
-    Raises DumpError, and SettingError for settings that make no sense.
+    Raises DumpError, and SettingError for invalid settings.
     """
     settings, clock = from_environment(), SystemClock()
     deadline = settings.installation.pod_deadline
@@ -131,8 +131,8 @@ def plan(
         return forecast(read_dump(objects_in(dump), cluster, clock.now()), request, deadline)
     except MALFORMED as error:
         raise DumpError(
-            f"an object in the dump is not as Kubernetes writes it ({type(error).__name__}: "
-            f"{error}): take it anew with kubectl get -o yaml"
+            f"an object in the dump is malformed ({type(error).__name__}: {error}): create the "
+            "dump again with kubectl get -o yaml"
         ) from None
 
 
@@ -145,9 +145,9 @@ async def _live(
 
 
 def forecast(dump: ClusterDump, request: UpgradeRequest, deadline: timedelta) -> Forecast:
-    """Return what would happen if it were requested now. `deadline` is that for one server.
+    """Return the plan of a requested upgrade; `deadline` is the time for one server.
 
-    Raises DumpError where the status does not show what the servers run.
+    Raises DumpError if the status does not show which version the servers run.
     """
     expect_status(dump)
     before = accepted(dump.cluster)
@@ -158,7 +158,7 @@ def forecast(dump: ClusterDump, request: UpgradeRequest, deadline: timedelta) ->
     broken = violations(cluster, dump.cluster)
     answer, reason, message = _answer(dump, cluster, deadline)
     if broken and answer != "refused":
-        # The upgrade never begins: the API server refuses the edit.
+        # The API server refuses the edit, so the upgrade does not begin.
         answer, reason, message = "refused", "InvalidSpec", "; ".join(map(str, broken))
     by_green_pool = decides(cluster)
     steps = blue_green(cluster) if by_green_pool else in_place(cluster, dump.observed)
@@ -194,9 +194,9 @@ def _answer(
     dump: ClusterDump, cluster: OpenBaoCluster, deadline: timedelta
 ) -> tuple[Answer, str, str]:
     """Return the first decision of the state machine of the operator."""
-    still = _nothing_moves(cluster)
-    if still is not None:
-        return still
+    idle = _idle(cluster)
+    if idle is not None:
+        return idle
     if blue_green_under_way(cluster.status.blue_green):
         return _under_way(cluster)
     decision = decide_upgrade(cluster, dump.observed, deadline)
@@ -205,18 +205,18 @@ def _answer(
         case Blocked(reason, message):
             return "refused", reason, message
         case Wait() if begins:
-            return "begins", "", "the upgrade would start at once"
+            return "begins", "", "the upgrade would start immediately"
         case Wait(reason, message) if decision.upgrade is None:
             return "waits", reason, message
     if decision.upgrade is None and not begins:
-        return "nothing", "", f"the servers already run or roll to {decision.release}"
+        return "nothing", "", f"the servers run {decision.release} already, or are upgraded to it"
     if cluster.status.upgrade is not None:
-        return "goes-on", "", "an upgrade is in progress and would continue with this"
-    return "begins", "", "the upgrade would start at once"
+        return "goes-on", "", "an upgrade is in progress and would continue with this request"
+    return "begins", "", "the upgrade would start immediately"
 
 
-def _nothing_moves(cluster: OpenBaoCluster) -> tuple[Answer, str, str] | None:
-    """The answer for a cluster that the state machine does not apply to; None for any other."""
+def _idle(cluster: OpenBaoCluster) -> tuple[Answer, str, str] | None:
+    """Return the answer for a paused or uninitialized cluster; None for any other."""
     if cluster.spec.paused:
         return "waits", "Paused", "spec.paused is true: the operator does nothing"
     if not cluster.status.initialized:
@@ -224,21 +224,21 @@ def _nothing_moves(cluster: OpenBaoCluster) -> tuple[Answer, str, str] | None:
         return (
             "nothing",
             "",
-            f"the cluster is not initialized: the first boot would run {release} at once",
+            f"the cluster is not initialized: the first boot would use {release}",
         )
     return None
 
 
 def _under_way(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:
-    """The answer for a blue/green upgrade in progress: an edit takes effect after its end.
+    """Return the answer for a blue/green upgrade in progress; an edit takes effect after it.
 
-    A dump holds neither its Jobs nor the members, so no more is known of it.
+    A dump contains neither its Jobs nor the raft members.
     """
     status, glass = cluster.status.blue_green, cluster.status.break_glass
     progress = where_stored(cluster)
     if glass is not None and glass.active:
-        answered = "follow status.breakGlass.steps, then set spec.breakGlassAck"
-        return "waits", "BreakGlassRequired", f"{progress}: {glass.message}; {answered}"
+        next_step = "follow status.breakGlass.steps, then set spec.breakGlassAck"
+        return "waits", "BreakGlassRequired", f"{progress}: {glass.message}; {next_step}"
     requested = Release.requested(cluster)
     has_target = status is not None and bool(status.green_version)
     target = Release(status.green_version or "", status.green_image or "") if status else requested
@@ -251,7 +251,7 @@ def _under_way(cluster: OpenBaoCluster) -> tuple[Answer, str, str]:
         return "goes-on", "", f"an upgrade is in progress: {progress}; it would be rolled back"
     if has_target and requested != target:
         return "goes-on", "", f"an upgrade is in progress: {progress}; it completes first"
-    return "goes-on", "", f"an upgrade is in progress: {progress}; it would continue with this"
+    return "goes-on", "", f"an upgrade is in progress: {progress}; it would continue with it"
 
 
 def _line(result: Result, dump: ClusterDump) -> Line:
@@ -259,7 +259,7 @@ def _line(result: Result, dump: ClusterDump) -> Line:
         "quorum": "not checked: the operator asks the leader before the upgrade starts"
         if dump.observed.quorum is None
         else "",
-        "volumes": "" if PVC.kind in dump.kinds else "the dump holds no PersistentVolumeClaim",
+        "volumes": "" if PVC.kind in dump.kinds else "the dump contains no PersistentVolumeClaim",
     }.get(result.check, "")
     if unknown and result.state == "ok":
         return Line(result.check, result.requirement, "unknown", "", (unknown,))
@@ -267,12 +267,12 @@ def _line(result: Result, dump: ClusterDump) -> Line:
 
 
 def as_json(report: Forecast) -> str:
-    """Print a forecast for programs."""
+    """Return a plan as JSON."""
     return json.dumps({**asdict(report), "nothingWasChanged": True}, indent=2) + "\n"
 
 
 def as_text(report: Forecast) -> str:
-    """Print a forecast as text."""
+    """Return a plan as text."""
     return "\n".join(_lines(report)) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The steps of an upgrade and a rough estimate of their time: for `baoctl upgrade plan`.
+"""The steps of an upgrade and an estimate of their duration, for `baoctl upgrade plan`.
 
 One function for each strategy. Pure: computed from the cluster as it would be after the edit.
 """
@@ -22,12 +22,12 @@ from managers.workload.preview import replacements
 
 Range = tuple[int, int]
 
-# One server of a small cluster on the test rig comes back within the first; the second is what a
-# large volume or a slow registry may need.
+# Seconds until one server is ready again: in a small cluster on the test rig, and with a large
+# volume or a slow registry.
 _ONE_SERVER: Final = (10, 60)
 _SNAPSHOT: Final = (5, 120)
 _NOTHING: Final = (0, 0)
-# The servers of green start in parallel; raft gives and takes votes every ten seconds.
+# The green servers start in parallel; raft promotes and demotes voters every ten seconds.
 _PHASES: Final[Mapping[BlueGreenPhase, Range]] = {
     "Idle": _NOTHING,
     "DeployingGreen": (15, 120),
@@ -44,34 +44,34 @@ _PHASES: Final[Mapping[BlueGreenPhase, Range]] = {
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps in their order; `seconds`: the minimum time, and the usual maximum."""
+    """The steps in their order; `seconds`: the minimum duration and the usual maximum."""
 
     lines: tuple[str, ...]
     seconds: Range
 
 
 def in_place(cluster: OpenBaoCluster, observed: Observed) -> Steps:
-    """The steps of a rolling upgrade: one server after the other, the leader last."""
+    """Return the steps of a rolling upgrade: one server at a time, the leader last."""
     pods = replacements(observed, _done(cluster))
-    first, last = (each * len(pods) for each in _ONE_SERVER)
+    least, most = (each * len(pods) for each in _ONE_SERVER)
     snapshot = _SNAPSHOT if _takes_snapshot(cluster) else _NOTHING
     lines = tuple(_in_place(cluster, observed))
-    return Steps(lines, (first + snapshot[0], last + snapshot[1]))
+    return Steps(lines, (least + snapshot[0], most + snapshot[1]))
 
 
 def _in_place(cluster: OpenBaoCluster, observed: Observed) -> Iterator[str]:
     release = Release.requested(cluster)
-    yield "take the operation lock, so that no backup or restore starts meanwhile"
+    yield "acquire the operation lock, so that no backup or restore starts"
     if _takes_snapshot(cluster):
-        yield "make an OpenBaoBackup, and go on once it is Completed; after three failures stop"
-    yield f"render the servers with {release}; no pod changes by that alone"
+        yield "create an OpenBaoBackup, and wait until it is Completed; stop after three failures"
+    yield f"change the pod template to {release}; no pod restarts yet"
     job = jobs_can_log_in(cluster)
     for replacement in replacements(observed, _done(cluster)):
         yield _replacement_text(
             replacement.pod, leads=replacement.leads, votes=replacement.votes, job=job
         )
     ready = f"all servers run {release.version} and the leader reports them healthy"
-    yield f"once {ready}: free the lock"
+    yield f"once {ready}: release the operation lock"
 
 
 def _replacement_text(pod: str, *, leads: bool, votes: bool, job: bool) -> str:
@@ -79,8 +79,12 @@ def _replacement_text(pod: str, *, leads: bool, votes: bool, job: bool) -> str:
         return f"replace {pod}, a read replica, and wait until it is ready"
     if not leads:
         return f"replace {pod}, and wait until it is ready and has caught up"
-    step_down = "a Job asks it to step down" if job else "it is asked to step down, or hands over"
-    return f"{pod} leads now: {step_down}; once another one leads, replace it"
+    if not job:
+        return (
+            f"replace {pod}, the leader, after the operator has asked it to step down; if that is "
+            "not possible, it hands over when it shuts down"
+        )
+    return f"{pod} is the leader: a Job asks it to step down; replace it once another server leads"
 
 
 def _done(cluster: OpenBaoCluster) -> tuple[int, ...]:
@@ -98,7 +102,7 @@ def _takes_snapshot(cluster: OpenBaoCluster) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _BlueGreenUpgrade:
-    """A blue/green upgrade: the one in progress, or the one that would begin."""
+    """The blue/green upgrade that is in progress, or that would begin."""
 
     cluster: OpenBaoCluster
     blue: ServerPool
@@ -126,7 +130,7 @@ class _BlueGreenUpgrade:
 
     @property
     def begun(self) -> BlueGreenStatus | None:
-        """The status of the upgrade in progress, which holds what was decided at its beginning."""
+        """The status of the upgrade in progress, with the settings that applied when it began."""
         status = self.cluster.status.blue_green
         return status if status is not None and status.green_revision else None
 
@@ -151,7 +155,7 @@ class _BlueGreenUpgrade:
 
 
 def blue_green(cluster: OpenBaoCluster) -> Steps:
-    """The steps of a blue/green upgrade, from its present phase on."""
+    """Return the steps of a blue/green upgrade, from its current phase on."""
     upgrade, status = _upgrade_of(cluster), cluster.status.blue_green
     phase: BlueGreenPhase = status.phase if status is not None else "Idle"
     paths = (_FORWARD, _BACK)
@@ -159,8 +163,8 @@ def blue_green(cluster: OpenBaoCluster) -> Steps:
     left = list(path)[list(path).index(phase) :]
     lines = tuple(text for one in left for text in path[one](upgrade))
     ranges = [_seconds(upgrade, one) for one in left]
-    first, last = (sum(one[edge] for one in ranges) for edge in (0, 1))
-    return Steps((*lines, "free the operation lock"), (first, last))
+    least, most = (sum(one[edge] for one in ranges) for edge in (0, 1))
+    return Steps((*lines, "release the operation lock"), (least, most))
 
 
 def _upgrade_of(cluster: OpenBaoCluster) -> _BlueGreenUpgrade:
@@ -173,7 +177,7 @@ def _upgrade_of(cluster: OpenBaoCluster) -> _BlueGreenUpgrade:
         target = Release(status.green_version or requested.version, status.green_image or "")
         return _BlueGreenUpgrade(cluster, blue, green, target, status.green_replicas or size)
     if status is not None and status.phase != "Idle":
-        # Only the read replicas remain: green is the only pool, and is called blue.
+        # Only the read replicas are left to upgrade: green is the only pool, and is called blue.
         return _BlueGreenUpgrade(cluster, blue, blue, Release.accepted(cluster) or requested, size)
     return _BlueGreenUpgrade(
         cluster, blue, ServerPool(name, next_revision(cluster)), requested, size
@@ -197,57 +201,57 @@ def _seconds(upgrade: _BlueGreenUpgrade, phase: BlueGreenPhase) -> Range:
 
 
 def _begin(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
-    yield "take the operation lock, so that no backup or restore starts meanwhile"
+    yield "acquire the operation lock, so that no backup or restore starts"
     if upgrade.takes_snapshot:
-        yield "make an OpenBaoBackup, and go on once it is Completed; after three failures stop"
+        yield "create an OpenBaoBackup, and wait until it is Completed; stop after three failures"
 
 
 def _deploy(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
     volumes = upgrade.cluster.spec.storage.size
     yield (
-        f"make {upgrade.size} servers {upgrade.green.stateful_set} of {upgrade.target} with new "
-        f"volumes ({volumes} each) beside the present ones, and wait until all are ready"
+        f"create {upgrade.size} servers {upgrade.green.stateful_set} of {upgrade.target} with new "
+        f"volumes ({volumes} each) in addition to the current ones, and wait until all are ready"
     )
 
 
 def _join(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
-    yield "a Job lets them join the raft cluster without a vote"
+    yield "a Job joins them to the raft cluster without a vote"
 
 
 def _sync(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
     if upgrade.follows:
-        yield f"let them follow for {upgrade.follows} (minSyncDuration)"
+        yield f"let them replicate for {upgrade.follows} (minSyncDuration)"
     yield "a Job waits until they have caught up"
     if upgrade.hook_seconds:
-        yield f"the pre-promotion hook judges them, for {upgrade.hook_seconds} s at most"
+        yield f"the pre-promotion hook verifies them, for {upgrade.hook_seconds} s at most"
     if upgrade.waits_for_approval:
         yield "wait for a new spec.upgrade.requests.promote (autoPromote is false)"
 
 
 def _promote(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
-    yield "a Job gives them their votes"
+    yield "a Job promotes them to voters"
 
 
 def _demote(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
-    yield "send the clients of the public Service to them"
+    yield "switch the public Service to them"
     yield (
-        f"a Job takes the votes of {upgrade.blue.stateful_set}, and lets its leader step down; one "
-        "of the new servers leads"
+        f"a Job demotes the voters of {upgrade.blue.stateful_set} and makes their leader step "
+        "down; one of the new servers becomes the leader"
     )
     yield (
         f"keep the former servers for {upgrade.kept} s (stabilizationSeconds): until here "
-        "spec.upgrade.requests.rollback leads back"
+        "spec.upgrade.requests.rollback rolls the upgrade back"
     )
     if upgrade.waits_for_cleanup:
         yield "keep them until a new spec.upgrade.requests.cleanup (autoCleanup is false)"
-    yield f"accept {upgrade.target}: there is no way back from here"
+    yield f"accept {upgrade.target}: from here the upgrade cannot be rolled back"
 
 
 def _clean_up(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
     policy = upgrade.cluster.spec.deletion_policy
     volumes = "its volumes stay" if policy == "Retain" else "its volumes are deleted"
     yield (
-        f"a Job takes {upgrade.blue.stateful_set} out of the raft cluster; then its servers are "
+        f"a Job removes {upgrade.blue.stateful_set} from the raft cluster; then its servers are "
         f"deleted, and {volumes} (deletionPolicy is {policy})"
     )
 
@@ -258,13 +262,14 @@ def _restore(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
 
 
 def _roll_back(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
-    yield "send the clients of the public Service to the former servers"
-    yield f"a Job gives {upgrade.blue.stateful_set} its votes back, and one of it leads"
+    yield "switch the public Service back to the former servers"
+    blue = upgrade.blue.stateful_set
+    yield f"a Job promotes the servers of {blue} to voters again; one of them becomes the leader"
 
 
-def _take_away(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
+def _remove_green(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
     yield (
-        f"a Job takes {upgrade.green.stateful_set} out of the raft cluster; then its servers and "
+        f"a Job removes {upgrade.green.stateful_set} from the raft cluster; then its servers and "
         "its volumes are deleted"
     )
 
@@ -280,4 +285,4 @@ _FORWARD: Final[_PhaseTexts] = {
     "Cleanup": _clean_up,
     "RestoringReadReplicas": _restore,
 }
-_BACK: Final[_PhaseTexts] = {"RollingBack": _roll_back, "RollbackCleanup": _take_away}
+_BACK: Final[_PhaseTexts] = {"RollingBack": _roll_back, "RollbackCleanup": _remove_green}

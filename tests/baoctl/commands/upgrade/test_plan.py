@@ -45,10 +45,10 @@ def test_the_order_and_the_checks_are_printed() -> None:
     result = call(dump(), "--to", NEW)
     assert result.exit_code == 0
     text = result.stdout
-    assert text.index("replace x-2") < text.index("replace x-0") < text.index("x-1 leads now")
+    assert text.index("replace x-2") < text.index("replace x-0") < text.index("x-1 is the leader")
     assert [one.name for one in CHECKS if f" {one.name} " not in text] == []
     assert "Nothing was changed" in text
-    assert text.rstrip().endswith("Result: begins: the upgrade would start at once")
+    assert text.rstrip().endswith("Result: begins: the upgrade would start immediately")
 
 
 def test_the_example_in_the_docs_is_what_it_prints() -> None:
@@ -132,8 +132,8 @@ def test_what_a_dump_cannot_tell_is_not_called_well() -> None:
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ({"jwtAuthRole": "openbao-operator-upgrade"}, "x-1 leads now: a Job asks it to step down"),
-        ({}, "x-1 leads now: it is asked to step down, or hands over"),
+        ({"jwtAuthRole": "openbao-operator-upgrade"}, "x-1 is the leader: a Job asks it"),
+        ({}, "replace x-1, the leader, after the operator has asked it"),
     ],
 )
 def test_who_asks_the_leader_is_told(settings: Mapping[str, Any], named: str) -> None:

@@ -56,9 +56,10 @@ def test_the_example_in_the_docs_is_what_it_prints() -> None:
 def test_the_phases_are_told_in_their_order() -> None:
     steps = "\n".join(plan_of(CLUSTER)["steps"])
     marks = (
-        "take the operation lock", f"make 3 servers x-{GREEN} of {NEW}", "without a vote",
-        "caught up", "gives them their votes", "send the clients", "takes the votes of x,",
-        "for 60 s", "there is no way back", "its volumes stay", "free the operation lock",
+        "acquire the operation lock", f"create 3 servers x-{GREEN} of {NEW}", "without a vote",
+        "caught up", "promotes them to voters", "switch the public Service",
+        "demotes the voters of x ", "for 60 s", "cannot be rolled back", "its volumes stay",
+        "release the operation lock",
     )  # fmt: skip
     places = [steps.index(mark) for mark in marks]
     assert places == sorted(places)
@@ -68,14 +69,14 @@ def test_the_phases_are_told_in_their_order() -> None:
 WISHES: dict[str, tuple[gen.Cluster, str]] = {
     "a hook": (
         with_settings(verification={"prePromotionHook": {"image": "a/b:1", "timeoutSeconds": 77}}),
-        "the pre-promotion hook judges them, for 77 s at most",
+        "the pre-promotion hook verifies them, for 77 s at most",
     ),
     "an approval": (with_settings(autoPromote=False), "spec.upgrade.requests.promote"),
     "an approval of the removal": (
         with_settings(autoCleanup=False),
         "keep them until a new spec.upgrade.requests.cleanup",
     ),
-    "time to follow": (with_settings(verification={"minSyncDuration": "5m"}), "follow for 5m"),
+    "time to follow": (with_settings(verification={"minSyncDuration": "5m"}), "replicate for 5m"),
     "time to look": (with_settings(autoRollback={"stabilizationSeconds": 9}), "servers for 9 s"),
     "no volumes": (CLUSTER.wanting(deletionPolicy="DeleteAll"), "its volumes are deleted"),
 }  # fmt: skip
@@ -110,7 +111,7 @@ def test_a_snapshot_comes_first() -> None:
 
 # sentence: (cluster, arguments, answer, reason, what the message names)
 ANSWERS: dict[str, tuple[gen.Cluster, str, str, str]] = {
-    "all is well": (CLUSTER, "begins", "", "at once"),
+    "all is well": (CLUSTER, "begins", "", "immediately"),
     "nothing to do": (
         CLUSTER.wanting(version=NEW).having(release={"version": NEW}), "nothing", "", NEW,
     ),
@@ -163,14 +164,14 @@ def test_only_what_is_left_is_told() -> None:
     }
     assert first == {
         "Syncing": "a Job waits until they have caught up",
-        "Promoting": "a Job gives them their votes",
-        "DemotingBlue": "send the clients of the public Service to them",
+        "Promoting": "a Job promotes them to voters",
+        "DemotingBlue": "switch the public Service to them",
         "Cleanup": (
-            "a Job takes x out of the raft cluster; then its servers are deleted, and its volumes "
+            "a Job removes x from the raft cluster; then its servers are deleted, and its volumes "
             "stay (deletionPolicy is Retain)"
         ),
         "RollbackCleanup": (
-            f"a Job takes x-{GREEN} out of the raft cluster; then its servers and its volumes are "
+            f"a Job removes x-{GREEN} from the raft cluster; then its servers and its volumes are "
             "deleted"
         ),
     }

@@ -30,7 +30,7 @@ def test_a_manifest_without_status_tells_nothing_of_servers(status: dict[str, An
     manifest = {**gen.cluster(version=OLD).object(), "status": status}
     for version in (OLD, NEW):
         line = refusal(yaml.safe_dump(manifest), "--to", version)
-        assert "OpenBaoCluster ns/x has no status, so it is not known what its servers run" in line
+        assert "OpenBaoCluster ns/x has no status, so the version of its servers is unknown" in line
         assert "kubectl get openbaocluster,sts,pods,pvc -o yaml" in line
 
 
@@ -43,9 +43,7 @@ def test_a_cluster_without_data_is_not_said_to_run_anything() -> None:
     result = call(dump(YOUNG, pods=()).replace("StatefulSet", "Set"), "--to", NEW, "-o", "json")
     read = json.loads(result.stdout)
     assert (result.exit_code, read["answer"], read["steps"]) == (0, "nothing", [])
-    assert (
-        read["message"] == f"the cluster is not initialized: the first boot would run {NEW} at once"
-    )
+    assert read["message"] == f"the cluster is not initialized: the first boot would use {NEW}"
 
 
 @pytest.mark.parametrize(
