@@ -1,4 +1,4 @@
-"""The verbs of `baoctl` that read clusters, datacenters and manifests: one module or package each.
+"""The verbs of `baoctl` for clusters, datacenters and manifests: one module or package each.
 
-May use everything below baoctl; called by `baoctl.cli`, which imports a verb when it is called.
+May use everything below baoctl. Called by `baoctl.verbs`, which imports a verb when it is called.
 """

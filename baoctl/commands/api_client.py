@@ -1,4 +1,4 @@
-"""How a verb of `baoctl` asks the API server, with the identity that a kubeconfig names.
+"""The API client of the verbs of `baoctl`, with the identity of a kubeconfig.
 
 Uses runtime.client.client. Called by every verb that needs a cluster.
 """
@@ -39,75 +39,75 @@ T = TypeVar("T")
 
 
 class AskError(VerbError):
-    """There is no answer."""
+    """A request to the API server failed, or its result is unusable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """An API server, and where a verb works in it."""
+    """A client of an API server, and the namespace of the verb."""
 
     client: Client
     clock: Clock
     namespace: str
-    """Of the option -n, else of the context."""
+    """From the option -n, else from the context."""
 
 
 FIELD_MANAGER: Final = "baoctl"
-"""Of what a verb writes for its user."""
+"""Field manager of the writes of a verb."""
 NOTHING_MORE: Final = ""
 _POLICY: Final = "ValidatingAdmissionPolicy"
-# First match: subclasses stand before their classes.
+# The first match applies, so subclasses come before their base classes.
 _ANSWERS: Final[tuple[tuple[type[Exception], ExitCode, str], ...]] = (
     (NotFound, ExitCode.NOT_FOUND, "check the name, -n and --context"),
     (QuotaExceeded, ExitCode.REFUSED, "raise the quota of the namespace"),
-    (Unauthorized, ExitCode.NO_ACCESS, "log in anew, or choose another --context"),
-    (Forbidden, ExitCode.NO_ACCESS, "ask for the right; kubectl auth can-i --list shows yours"),
+    (Unauthorized, ExitCode.NO_ACCESS, "log in again, or choose another --context"),
+    (Forbidden, ExitCode.NO_ACCESS, "request this right; kubectl auth can-i --list shows yours"),
     (AlreadyExists, ExitCode.REFUSED, "choose another name"),
-    (Conflict, ExitCode.ERROR, "somebody else wrote it at the same time: try again"),
-    (ApplyConflict, ExitCode.REFUSED, "edit it where it is managed"),
-    (Invalid, ExitCode.REFUSED, "do what the message says"),
+    (Conflict, ExitCode.ERROR, "another client changed it at the same time: try again"),
+    (ApplyConflict, ExitCode.REFUSED, "change it with the tool that manages these fields"),
+    (Invalid, ExitCode.REFUSED, "correct the fields in the message"),
     (EvictionRefused, ExitCode.REFUSED, "wait until the other servers are ready"),
-    (RequestTooLarge, ExitCode.REFUSED, "make it smaller"),
+    (RequestTooLarge, ExitCode.REFUSED, "reduce its size"),
     (BadRequest, ExitCode.REFUSED, NOTHING_MORE),
     (TransportError, ExitCode.NO_ACCESS, "check --context, and the network to the API server"),
 )
 
 
 def error_of(error: ApiError | TransportError) -> AskError:
-    """Return the error of a verb: what the API server said, the next step, the exit status."""
+    """Return the error of a verb: the message, the next step and the exit status."""
     for kind, code, step in _ANSWERS:
         if isinstance(error, kind):
             if isinstance(error, Forbidden) and _POLICY in str(error):
-                return AskError(f"{error}; do what the message says", ExitCode.REFUSED)
+                return AskError(f"{error}; follow the message", ExitCode.REFUSED)
             return AskError(f"{error}; {step}" if step else str(error), code)
-    return AskError(f"{error}; try again, then look at the API server")
+    return AskError(f"{error}; try again, then check the API server")
 
 
 @asynccontextmanager
 async def connected(
     settings: Settings, clock: Clock, verb: str, access: Access | None = None
 ) -> AsyncIterator[Session]:
-    """Open a client that calls itself baoctl/<verb>. Raises AskError without credentials."""
-    where = access or Access()
-    if where.kubeconfig or where.context:
-        chosen = where.kubeconfig or settings.kubeconfig or ""
+    """Open a client with the user agent baoctl/<verb>. Raises AskError without credentials."""
+    options = access or Access()
+    if options.kubeconfig or options.context:
+        chosen = options.kubeconfig or settings.kubeconfig or ""
         settings = dataclasses.replace(settings, kubeconfig=chosen or None)
     try:
-        credentials = await credentials_of(settings, clock, where.context)
+        credentials = await credentials_of(settings, clock, options.context)
     except SettingError as error:
         raise AskError(str(error), ExitCode.NO_ACCESS) from None
     client = Client(credentials, user_agent=f"baoctl/{verb}", clock=clock)
     try:
-        yield Session(client, clock, where.namespace or credentials.namespace)
+        yield Session(client, clock, options.namespace or credentials.namespace)
     finally:
         await client.close()
 
 
 def ask(verb: str, question: Callable[[Session], Awaitable[T]], access: Access | None = None) -> T:
-    """Put a question, and wait for the answer.
+    """Run the requests of a verb in a session, and return their result.
 
-    Raises AskError without credentials, and for whatever the API server refuses or does not
-    answer; SettingError for settings that make no sense.
+    Raises AskError without credentials and when a request fails; SettingError for invalid
+    settings.
     """
     settings = from_environment()
     try:

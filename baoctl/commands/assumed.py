@@ -1,4 +1,4 @@
-"""What `baoctl render` and `baoctl plan` assume where only a cluster knows: the healthy state.
+"""The observed state that `baoctl render` and `baoctl plan` assume: a healthy cluster.
 
 Pure. Called by baoctl.commands.rendering.
 """
@@ -23,7 +23,7 @@ from runtime.cache.optional_kind import KindAvailability, OptionalKind
 
 Phase = Literal["first-boot", "running"]
 NO_UID = "00000000-0000-0000-0000-000000000000"
-# Nothing of what is printed depends on the moment; the certificates are valid around it.
+# A fixed time: the output does not depend on it, and the assumed certificates are valid then.
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 UNKNOWN = "known-in-the-cluster-only"
 ISSUER = TokenIssuer("https://kubernetes.default.svc", (UNKNOWN,))
@@ -31,11 +31,11 @@ ISSUER = TokenIssuer("https://kubernetes.default.svc", (UNKNOWN,))
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """What is not in the manifest: the installation and the namespace that it is rendered for."""
+    """The inputs of a rendering that are not in the manifest."""
 
     installation: Installation
     namespace: str
-    """For a manifest that names none."""
+    """Namespace of a manifest that names none."""
     api_server_hosts: tuple[str, ...]
     phase: Phase
     api_endpoints: ApiEndpoints = NO_ENDPOINTS
@@ -59,7 +59,7 @@ class _Supplied(Mapping[str, CredentialFacts]):
 
 
 def assumed(cluster: OpenBaoCluster, options: RenderOptions) -> Observed:
-    # Without a StatefulSet: there is none that the desired one could differ from.
+    # There is no observed StatefulSet that the desired one could differ from.
     return Observed(
         now=NOON,
         token_issuer=ISSUER,
@@ -71,7 +71,7 @@ def assumed(cluster: OpenBaoCluster, options: RenderOptions) -> Observed:
 
 
 def _read_pool(cluster: OpenBaoCluster, options: RenderOptions) -> PoolFacts:
-    """Assume that the read replicas have found a leader: no more are added before that."""
+    """Assume that the read replicas have a leader: the operator adds no replicas before that."""
     replicas = cluster.spec.servers - cluster.spec.replicas
     if options.phase == "first-boot" or not replicas:
         return PoolFacts()

@@ -1,6 +1,6 @@
-"""What `baoctl explain` prints of conditions and reasons.
+"""The text of `baoctl explain` for conditions and reasons.
 
-Uses contracts.conditions.catalogue and nothing heavy. Called by baoctl.verbs.explain. Pure.
+Uses only contracts.conditions.catalogue. Called by baoctl.verbs.explain. Pure.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ from baoctl.options import suggestion
 from contracts.conditions.catalogue import REASONS, TYPES, ConditionType, Polarity
 
 READS: dict[Polarity, str] = {
-    "good": "True is good news",
-    "bad": "True is bad news",
-    "neutral": "True is neither good nor bad news",
+    "good": "True is healthy",
+    "bad": "True is a problem",
+    "neutral": "informational",
 }
 
 
 def known_as(word: str, what: str, known: Iterable[str]) -> str:
-    """Return the known name that a word spells in whatever case; raises VerbError for none."""
+    """Return the known name that matches a word in any case. Raises VerbError if there is none."""
     names = tuple(known)
     by_folded = {name.casefold(): name for name in names}
-    found = by_folded.get(word.casefold())
-    if found is None:
-        meant = suggestion(word, names)
-        text = f"there is no {what} {word[:80]!r}{meant}; see baoctl explain {what}s for all"
+    name = by_folded.get(word.casefold())
+    if name is None:
+        hint = suggestion(word, names)
+        text = f"there is no {what} {word[:80]!r}{hint}; baoctl explain {what}s lists them all"
         raise VerbError(text, ExitCode.NOT_FOUND)
-    return found
+    return name
 
 
 def reason_text(name: str) -> str:
-    """Explain one reason: meaning, next step, and where it may be seen. KeyError for no reason."""
+    """Explain one reason: meaning, next step and conditions. Raises KeyError if it is unknown."""
     reason = REASONS[name]
-    where = ", ".join(kind.name for kind in TYPES if name in kind.reasons)
-    return f"{reason.name}\n  {reason.meaning}\n  {reason.next_step}\n  Seen in: {where}\n"
+    conditions = ", ".join(kind.name for kind in TYPES if name in kind.reasons)
+    return f"{reason.name}\n  {reason.meaning}\n  {reason.next_step}\n  Conditions: {conditions}\n"
 
 
 def condition_text(kind: ConditionType) -> str:
-    """Explain one condition and every reason that it may give."""
+    """Explain one condition and all of its reasons."""
     lines = [f"{kind.name} ({READS[kind.polarity]})", f"  {kind.meaning}", ""]
     for name in kind.reasons:
         lines += [f"  {name}", f"    {REASONS[name].meaning}", f"    {REASONS[name].next_step}"]
@@ -46,5 +46,5 @@ def condition_text(kind: ConditionType) -> str:
 
 
 def condition_line(kind: ConditionType) -> str:
-    """One condition as a line of a list."""
+    """Return the line of a condition in the list of conditions."""
     return f"{kind.name} ({READS[kind.polarity]}): {kind.meaning}"

@@ -1,7 +1,7 @@
-"""`baoctl migrate`: a manifest of the public Go operator as this operator takes it.
+"""`baoctl migrate`: converts manifests of the public Go operator.
 
-Pure: a text in, a text out. The table RULES says what is edited and why;
-what only a person can decide is left as it is, and named. Called by baoctl.cli.
+Pure: YAML in, YAML out. The table RULES contains the edits and their reasons. What only a user can
+decide stays unchanged and is reported. Called by baoctl.verbs.migrate.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NO_UID = "00000000-0000-0000-0000-000000000000"
 LOG_FOLDERS: Final = ("/openbao/logs/", "/var/log/openbao/", "/tmp/")  # noqa: S108 - in the pod
 CACHE_SIZE: Final = "1Gi"
 API_PORTS: Final = (8200, "api")
-# What the API server wrote: a manifest that has it cannot be applied elsewhere.
+# Fields that the API server writes: a manifest with them cannot be applied to another cluster.
 SERVERS_OWN: Final = (
     "creationTimestamp",
     "deletionTimestamp",
@@ -47,27 +47,27 @@ Spec = dict[str, Any]
 
 
 class MigrateError(VerbError):
-    """The text cannot be read; one line, fit for a terminal."""
+    """The manifest cannot be read; one line, safe for a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationRule:
-    """One edit of the spec of a cluster, and why it is made."""
+    """One edit of the spec of a cluster, and its reason."""
 
     field: str
     why: str
     edit: Callable[[Spec], str]
-    """Edits the spec in place and says what it did; "" when there is nothing to do."""
+    """Edits the spec in place and returns a description; "" if there is nothing to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """One document as it is to be applied."""
+    """One converted document."""
 
     document: Object
     changes: tuple[str, ...]
     left: tuple[str, ...]
-    """What this operator refuses in it still; only a person can decide about it."""
+    """What this operator still refuses; a user has to decide about it."""
 
     @property
     def name(self) -> str:
@@ -113,20 +113,18 @@ def _acme_cache(spec: Spec) -> str:
     if spec.get("replicas", 3) == 1 and not spec.get("readReplicas"):
         return ""
     acme["sharedCache"] = {"mode": "ManagedPVC", "size": CACHE_SIZE}
-    return (
-        f"a claim of {CACHE_SIZE}; set storageClassName if the default class is not ReadWriteMany"
-    )
+    return f"a PVC of {CACHE_SIZE}; set storageClassName if the default class is not ReadWriteMany"
 
 
 def _ingress_rules(spec: Spec) -> str:
     network = spec.get("network") or {}
-    found = network.get("ingressRules")
-    if spec.get("profile") != "Hardened" or not isinstance(found, list) or not found:
+    rules = network.get("ingressRules")
+    if spec.get("profile") != "Hardened" or not isinstance(rules, list) or not rules:
         return ""
-    # Only what means the same as a trusted peer: the API port, and somebody named.
-    if not all(_is_of_the_api(one) for one in found):
+    # Only rules that are equivalent to trusted peers: the API port, and named sources.
+    if not all(_is_of_the_api(one) for one in rules):
         return ""
-    peers = [peer for one in found for peer in one["from"]]
+    peers = [peer for one in rules for peer in one["from"]]
     network["trustedIngressPeers"] = [*(network.get("trustedIngressPeers") or ()), *peers]
     del network["ingressRules"]
     return f"{len(peers)} peers moved to spec.network.trustedIngressPeers"
@@ -157,38 +155,38 @@ def _restart(spec: Spec) -> str:
 RULES: Final[tuple[MigrationRule, ...]] = (
     MigrationRule(
         "spec.initContainer",
-        "servers need no container that renders their configuration",
+        "the servers need no container that renders their configuration",
         _init_container,
     ),
     MigrationRule(
-        "spec.maintenance.restartAt", "it is the older spelling of the same request", _restart
+        "spec.maintenance.restartAt", "it is the former field of the same request", _restart
     ),
     MigrationRule(
         "spec.version",
-        "an image whose tag is another version than spec.version is refused",
+        "the operator refuses an image whose tag differs from spec.version",
         _version,
     ),
     MigrationRule(
         "spec.configuration.logging.file",
-        "no volume is mounted there, so the server would end at once; it logs to its output",
+        "no volume is mounted there, so the server would not start; it logs to standard output",
         _log_file,
     ),
     MigrationRule(
         "spec.tls.acme.sharedCache",
-        "an ACME server may check a name at any server, so they share their state",
+        "the ACME provider may validate a name at any server, so the servers share their state",
         _acme_cache,
     ),
     MigrationRule(
         "spec.network.ingressRules",
-        "peers of the API port need no verb, and rules of a user in profile Hardened do",
+        "in profile Hardened, ingressRules require a verb, and trustedIngressPeers do not",
         _ingress_rules,
     ),
 )
-"""The edits, in their order. docs/migrate.md has them as a table."""
+"""The edits, in their order; docs/migrate.md lists them."""
 
 
 def migrate(document: Object) -> Migrated:
-    """Edit one document; the argument is not changed. Documents of other kinds stay as they are."""
+    """Convert a copy of one document; documents of other kinds stay unchanged."""
     edited = copy.deepcopy(document)
     if edited.get("apiVersion") != API_VERSION:
         return Migrated(edited, (), ())
@@ -233,15 +231,15 @@ def _left(document: Object) -> Iterator[str]:
 
 
 def migrated(text: str | bytes) -> tuple[Migrated, ...]:
-    """Edit all documents of a YAML text, those of lists too. Raises MigrateError."""
+    """Convert all documents of a YAML text, and those of its lists. Raises MigrateError."""
     try:
         documents = [one for one in read_documents(text) if isinstance(one, dict)]
     except TextError as error:
         raise MigrateError(f"the manifest cannot be read: {error}") from None
-    found = [item for one in documents for item in _items(one)]
-    if not any(one.get("apiVersion") == API_VERSION for one in found):
-        raise MigrateError(f"there is no object of {API_VERSION} in it")
-    return tuple(migrate(one) for one in found)
+    items = [item for one in documents for item in _items(one)]
+    if not any(one.get("apiVersion") == API_VERSION for one in items):
+        raise MigrateError(f"there is no object of {API_VERSION} in the manifest")
+    return tuple(migrate(one) for one in items)
 
 
 def _items(document: Object) -> list[Object]:
@@ -251,16 +249,16 @@ def _items(document: Object) -> list[Object]:
 
 
 def manifest_of(documents: tuple[Migrated, ...]) -> str:
-    """Print the documents as YAML, in their order."""
+    """Return the documents as YAML, in their order."""
     return yaml.safe_dump_all([one.document for one in documents], sort_keys=False)
 
 
 def explanation_of(documents: tuple[Migrated, ...]) -> str:
-    """Say what was changed, and what is left to a person: one line each."""
+    """Return one line for each change and each open decision."""
     lines = []
     for one in documents:
         lines += [f"{one.name}: changed: {text}" for text in one.changes]
         lines += [f"{one.name}: decide: {text}" for text in one.left]
         if not one.changes and not one.left:
-            lines.append(f"{one.name}: applies as it is")
+            lines.append(f"{one.name}: needs no change")
     return "".join(f"{line}\n" for line in lines)

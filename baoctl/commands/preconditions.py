@@ -1,4 +1,4 @@
-"""What must hold when a verb writes an object that it has read. Pure.
+"""The preconditions of a write to an object that a verb has read. Pure.
 
 Called by baoctl.commands.cluster and baoctl.commands.datacenter.
 """
@@ -9,7 +9,7 @@ from runtime.types import Object, resource_version_of, uid_of
 
 
 def unchanged(live: Object) -> tuple[Object, ...]:
-    """Return the JSON patch operations that hold for this version of an object alone."""
+    """Return JSON patch operations that fail unless the object still has this version."""
     return (
         {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},
         {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version_of(live)},

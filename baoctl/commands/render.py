@@ -1,6 +1,6 @@
 """`baoctl render`: the objects that the operator would create for a manifest, without a cluster.
 
-Secrets are never invented, and are named in comments.
+It prints no Secrets; comments name them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _LEADING = ("apiVersion", "kind", "metadata")
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes equal parts in full, and texts of several lines as blocks."""
+    """Writes no aliases, and texts of several lines as blocks."""
 
     def ignore_aliases(self, data: object) -> bool:
-        """Never use one."""
+        """Ignore all aliases."""
         return True
 
 
@@ -39,9 +39,9 @@ _Dumper.add_representer(str, _text)
 
 
 def render(text: str | bytes, options: RenderOptions) -> str:
-    """Print every object that belongs to the clusters in a YAML text, the same bytes each time.
+    """Return the objects of all clusters in a YAML text; the output is deterministic.
 
-    Raises RenderError when a manifest cannot be read or breaks a rule.
+    Raises RenderError when a manifest cannot be read or violates a rule.
     """
     return "".join(_cluster(one, options) for one in clusters_of(text))
 
@@ -50,31 +50,31 @@ def _cluster(manifest: Object, options: RenderOptions) -> str:
     return "".join(_documents(rendering(manifest, options), options.phase))
 
 
-def _documents(made: Rendering, phase: Phase) -> Iterator[str]:
-    resolved = made.resolved
+def _documents(rendered: Rendering, phase: Phase) -> Iterator[str]:
+    resolved = rendered.resolved
     yield HEADER.format(
         kind=CLUSTER_KIND, namespace=resolved.namespace, name=resolved.name, phase=phase
     )
-    yield from _remarks(made)
-    for intent in made.intents:
+    yield from _remarks(rendered)
+    for intent in rendered.intents:
         yield "---\n"
         yield _yaml(intent.body)
 
 
-def _remarks(made: Rendering) -> Iterator[str]:
+def _remarks(rendered: Rendering) -> Iterator[str]:
     yield "# Not printed, because the operator generates the content:\n"
-    for name in made.secrets:
-        yield f"#   Secret {name}: {_maker(made.resolved, name)}\n"
+    for name in rendered.secrets:
+        yield f"#   Secret {name}: {_origin(rendered.resolved, name)}\n"
     yield (
         "# openbao.org/reload-hash follows the server certificate, and the addresses of the API\n"
         "# server are those of --api-server-host; both differ in a cluster.\n"
     )
-    for outcome in made.outcomes:
+    for outcome in rendered.outcomes:
         if isinstance(outcome, Blocked):
             yield f"# The pods would wait: {outcome.reason}: {outcome.message}\n"
 
 
-def _maker(resolved: Resolved, name: str) -> str:
+def _origin(resolved: Resolved, name: str) -> str:
     cluster = resolved.name
     generated = {
         names.tls_ca_secret(cluster): "ca.crt, ca.key",
@@ -86,14 +86,14 @@ def _maker(resolved: Resolved, name: str) -> str:
         resolved.tls.authority_secret: "ca.crt",
     }
     if resolved.tls.mode != "OperatorManaged" and name in supplied:
-        return f"made by you, with the keys {supplied[name]}"
+        return f"created by you, with the keys {supplied[name]}"
     if name in generated:
-        return f"made by the operator, with the keys {generated[name]}"
+        return f"created by the operator, with the keys {generated[name]}"
     if name == resolved.unseal.spec.secret_name:
-        return "made by you, with the keys that spec.unseal names"
+        return "created by you, with the keys that spec.unseal names"
     if name in (resolved.tls.acme_ca_secret, resolved.tls.issuer_secret):
-        return "made by you, with the authorities that tls.acme.caSecretRef asks for"
-    return "made by the operator, with an unseal key that is drawn once"
+        return "created by you, with the authorities for tls.acme.caSecretRef"
+    return "created by the operator, with an unseal key that it generates once"
 
 
 def _yaml(body: Object) -> str:

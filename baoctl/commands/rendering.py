@@ -1,7 +1,7 @@
-"""The objects of a cluster, by the code of the controller: resolve, then every step of the plan.
+"""Renders the objects of a cluster with the code of the controller: resolve, then plan.
 
-Pure. For what only a cluster has, it assumes the healthy state (baoctl.commands.assumed). Called by
-`baoctl render` and `baoctl plan`.
+Pure. It assumes the state of a healthy cluster (baoctl.commands.assumed). Called by `baoctl render`
+and `baoctl plan`.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from runtime.outcome import Blocked, Outcome
 from runtime.types import Object
 
 NAMED: Final = 5
-"""Unknown fields that a message names."""
+"""Maximum number of unknown fields in a message."""
 
 
 class RenderError(VerbError):
-    """There is nothing to print; the text gives the reason, as a condition does."""
+    """The manifest cannot be rendered; the text has the reason and message of a condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """The objects of one cluster in the order of the apply, and what would hold them back."""
+    """The objects of one cluster in the order of the apply, and the outcomes of the plan."""
 
     resolved: Resolved
     intents: tuple[Intent, ...]
     outcomes: tuple[Outcome, ...]
     secrets: tuple[str, ...]
-    """Names of the Secrets that it reads; they are not among the intents."""
+    """Names of the Secrets of the cluster; they are not part of the intents."""
 
 
 def clusters_of(text: str | bytes) -> tuple[Object, ...]:
@@ -59,18 +59,20 @@ def clusters_of(text: str | bytes) -> tuple[Object, ...]:
         raise RenderError(f"the manifest cannot be read: {error}") from None
     clusters = tuple(one for one in documents if one.get("kind") == CLUSTER_KIND)
     if not clusters:
-        raise RenderError(f"there is no {CLUSTER_KIND} of {API_VERSION} in it", ExitCode.NOT_FOUND)
+        raise RenderError(
+            f"there is no {CLUSTER_KIND} of {API_VERSION} in the manifest", ExitCode.NOT_FOUND
+        )
     return clusters
 
 
 def rendering(manifest: Object, options: RenderOptions) -> Rendering:
-    """Plan one cluster. Raises RenderError when it breaks a rule or cannot be resolved."""
+    """Render one cluster. Raises RenderError if it violates a rule or cannot be resolved."""
     live = _as_stored(manifest, options)
     try:
         cluster = OpenBaoCluster.from_object(live)
         _expect_known_fields(manifest)
         names.stateful_set(cluster.metadata.name)
-        # In either phase: some rules exempt a cluster that has data, and this one has none yet.
+        # In both phases: some rules exempt a cluster with data, and this one has none yet.
         broken = violations(OpenBaoCluster.from_object({**live, "status": {}}))
     except (InvalidClusterError, ValueError) as error:
         raise RenderError(f"InvalidSpec: {error}", ExitCode.REFUSED) from None
@@ -79,21 +81,21 @@ def rendering(manifest: Object, options: RenderOptions) -> Rendering:
     owner = owner_of(live)
     resolved = _resolved(cluster, owner, options, assumed(cluster, options))
     observed = replace(assumed(cluster, options), secrets=assumed_secrets(cluster, resolved))
-    # Again: part of the resolved state follows from the Secrets.
+    # Resolve again, because part of the resolved state depends on the Secrets.
     resolved = _resolved(cluster, owner, options, observed)
     desired = merge_plans(resolved, observed)
     intents = tuple(desired.intents)
     if not desired.complete:
-        # An input that only a cluster has is missing; the pods are known anyway.
+        # An input that only a live cluster has is missing; the workload does not need it.
         intents += WORKLOAD.plan(resolved, observed).intents
     return Rendering(resolved, intents, desired.outcomes, tuple(sorted(observed.secrets)))
 
 
 def _expect_known_fields(manifest: Object) -> None:
-    """Raise RenderError for a field that the API server would refuse, or drop without a word."""
+    """Raise RenderError for a field that the API server would reject or silently drop."""
     unknown = list(islice(unknown_fields(manifest.get("spec"), _spec_schema(), "spec"), NAMED))
     if unknown:
-        fields = ", ".join(f"{path}{_meant(path)}" for path in unknown)
+        fields = ", ".join(f"{path}{_hint(path)}" for path in unknown)
         text = f"InvalidSpec: unknown fields: {fields}; correct or remove them"
         raise RenderError(text, ExitCode.REFUSED)
 
@@ -104,8 +106,8 @@ def _spec_schema() -> Mapping[str, Any]:
     return schema
 
 
-def _meant(path: str) -> str:
-    """Return the fields beside an unknown one that it is perhaps a slip of."""
+def _hint(path: str) -> str:
+    """Suggest the sibling fields with a similar name."""
     *above, last = path.split(".")
     node = _spec_schema()
     for name in above[1:]:
@@ -130,7 +132,7 @@ def _as_stored(manifest: Object, options: RenderOptions) -> Object:
     metadata.setdefault("namespace", options.namespace)
     metadata.setdefault("uid", NO_UID)
     metadata.setdefault("generation", 1)
-    # A status in the manifest is ignored: the output follows from the spec.
+    # A status in the manifest is ignored: the output depends only on the spec.
     status = {"initialized": True} if options.phase == "running" else {}
     return {**manifest, "metadata": metadata, "status": status}
 

@@ -148,7 +148,7 @@ def test_what_is_left_is_an_exit_status_of_its_own(tmp_path: Path) -> None:
     done = run(yaml.safe_dump(items), tmp_path)
     assert done.exit_code == ExitCode.REFUSED
     assert "OpenBaoRestore r: decide: spec.source.target.endpoint" in done.stderr
-    assert "OpenBaoCluster vault: applies as it is" in done.stderr
+    assert "OpenBaoCluster vault: needs no change" in done.stderr
     assert len(list(yaml.safe_load_all(done.stdout))) == 2
 
 

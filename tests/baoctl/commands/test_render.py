@@ -77,7 +77,7 @@ def test_nothing_secret_is_printed_and_what_is_missing_is_named() -> None:
     done = printed("-f", "-", text=manifest())
     assert not [one for one in objects(done.output) if one["kind"] == "Secret"]
     for name in ("x-tls-ca", "x-tls-server", "x-unseal-key", "x-root-token"):
-        assert f"Secret {name}: made by the operator" in done.output
+        assert f"Secret {name}: created by the operator" in done.output
     assert UNKNOWN not in "".join(
         line for line in done.output.splitlines() if not line.startswith("#")
     )
@@ -142,6 +142,6 @@ def test_a_hardened_cluster_with_everything_from_outside_is_printed_whole(
     done = printed("--phase", phase, "-f", str(file))
     assert done.exit_code == 0, done.output
     assert [one["kind"] for one in objects(done.output)] == KINDS[phase]
-    assert "Secret aws: made by you" in done.output
-    assert "Secret x-tls-server: made by you" in done.output
+    assert "Secret aws: created by you" in done.output
+    assert "Secret x-tls-server: created by you" in done.output
     assert "would wait" not in done.output
