@@ -68,7 +68,7 @@ class Scene:
         watch, others = Stopwatch(), list[str]()
 
         def first() -> bool:
-            cause = next((one["cause"] for one in self.findings(name)), "nothing is wrong")
+            cause = next((one["cause"] for one in self.findings(name)), "no problems found")
             if words not in cause and cause not in others:
                 others.append(cause)
             return words in cause
@@ -187,7 +187,7 @@ def test_a_lock_that_was_left_behind(scene: Scene) -> None:
     job = until("the Job is there", run.job, SECONDS)["metadata"]["name"]
     scene.await_nothing(WEB)
     kubectl(scene, "delete", "openbaobackup", "hanging", "--cascade=orphan")
-    scene.await_cause(WEB, "lock was left behind by openbaobackup/hanging")
+    scene.await_cause(WEB, "operation lock of openbaobackup/hanging is stale")
     unlock(scene, "job", job)
     scene.api.delete(JOB, scene.namespace, job)
     scene.await_nothing(WEB)
@@ -209,7 +209,7 @@ def test_a_webhook_that_lets_nothing_through(scene: Scene, rig: Rig) -> None:
     rig.kubectl("apply", "-f", "-", input=dead_webhook(scene.namespace))
     try:
         scene.api.delete(SERVICE, scene.namespace, service)
-        scene.await_cause(WEB, "An admission rule refuses what is written")
+        scene.await_cause(WEB, "An admission rule refuses writes")
     finally:
         rig.kubectl("delete", "validatingwebhookconfigurations", HOOK)
     scene.await_nothing(WEB)

@@ -1,7 +1,7 @@
-"""`baoctl backup`: orders a snapshot now, and waits for its end.
+"""`baoctl backup`: requests a snapshot, and waits for the result.
 
-Uses runtime.client.client. Called by baoctl.verbs.snapshots. The order is an OpenBaoBackup, as a
-user may create one with kubectl.
+Uses runtime.client.client. Called by baoctl.verbs.snapshots. The request is an OpenBaoBackup, which
+a user could create with kubectl.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from runtime.types import Object
 
 
 def backup(cluster: str, access: Access, *, wait: bool, seconds: float) -> ExitCode:
-    """Order it, and print what becomes of it. Raises AskError."""
+    """Create an OpenBaoBackup, and print its progress and result. Raises AskError."""
 
     async def question(api: Session) -> ExitCode:
         name = await ordered(api, cluster)
@@ -37,7 +37,7 @@ async def ordered(api: Session, cluster: str) -> str:
     live = await read_cluster(api, cluster)
     if not part(live, "spec", "backup"):
         raise AskError(
-            f"{api.namespace}/{cluster}: spec.backup says where backups go, and is missing; set it",
+            f"{api.namespace}/{cluster} has no spec.backup, which configures the store; set it",
             ExitCode.REFUSED,
         )
     name = run_name(api, cluster, "manual")

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 ABSENT: Final = None
-"""In the place of a value that is not there: the API server stores no null."""
+"""Stands for a missing value: the API server stores no null."""
 _MERGE_KEYS: Final = ("name", "mountPath", "key")
-"""Items of a list are compared by the first of these keys that each of them has."""
+"""List items are matched by the first of these keys that all of them have."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field that differs; None stands for a field that is not there."""
+    """One field that differs; None stands for a missing field."""
 
     path: str
     before: Any
@@ -25,7 +25,7 @@ class FieldChange:
 
 
 def differences(before: Any, after: Any, path: str = "") -> Iterator[FieldChange]:
-    """Yield what differs, the deepest fields, in the order of the paths."""
+    """Yield the leaf fields that differ, in the order of their paths."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in sorted({*before, *after}):
             inner = f"{path}.{name}" if path else name
@@ -58,7 +58,7 @@ def _of_lists(before: Sequence[Any], after: Sequence[Any], path: str) -> Iterato
 
 
 def _of_items(before: Sequence[Any], after: Sequence[Any], path: str) -> Iterator[FieldChange]:
-    """Name the items that only one side has, where the others keep their order."""
+    """Yield added and removed items if the others keep their order, else the whole list."""
     gone = [(at, one) for at, one in enumerate(before) if one not in after]
     new = [(at, one) for at, one in enumerate(after) if one not in before]
     if [one for one in before if one in after] == [one for one in after if one in before]:

@@ -25,7 +25,7 @@ from runtime.types import key_of
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is wrong with one cluster, the cause first."""
+    """The findings for one cluster, the cause first."""
 
     namespace: str
     name: str
@@ -39,13 +39,12 @@ def doctor(name: str | None, access: Access, *, output: str, operator_namespace:
     async def question(api: Session) -> list[Report]:
         if name is not None:
             return [report_of(await examine(api, name, operator_namespace))]
-        found = await read_clusters(api, every_namespace=access.every_namespace)
-        there = [(key_of(one).namespace, key_of(one).name) for one in found]
-        homes = [Session(api.client, api.clock, namespace) for namespace, _ in there]
-        return [
-            report_of(await examine(home, one, operator_namespace))
-            for home, (_, one) in zip(homes, there, strict=True)
-        ]
+        clusters = await read_clusters(api, every_namespace=access.every_namespace)
+        reports = []
+        for key in map(key_of, clusters):
+            session = Session(api.client, api.clock, key.namespace)
+            reports.append(report_of(await examine(session, key.name, operator_namespace)))
+        return reports
 
     reports = ask("doctor", question, access)
     present(reports, Group(*(part for one in reports for part in screen(one))), output)
@@ -58,10 +57,10 @@ def report_of(seen: ClusterObservation) -> Report:
 
 
 def screen(report: Report) -> Iterator[RenderableType]:
-    """Return what is printed of a diagnosis."""
+    """Yield the lines of a report."""
     head = (f"{report.namespace}/{report.name}", BOLD)
     if not report.findings:
-        yield Text.assemble(head, "  ", ("nothing is wrong", GOOD), f"  {len(CHECKS)} checks")
+        yield Text.assemble(head, "  ", ("no problems found", GOOD), f"  {len(CHECKS)} checks")
     else:
         count = len(report.findings)
         yield Text.assemble(head, "  ", (f"{count} finding{'s' * (count > 1)}", BAD))

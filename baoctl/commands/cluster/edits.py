@@ -1,7 +1,7 @@
-"""The edits of a cluster that a verb may order, as JSON patches of what is there now.
+"""The edits that verbs make to a cluster, as JSON patches of the live object.
 
-Pure. Each edit writes what a user could write with kubectl, and nothing else; an edit that changes
-nothing is empty. Carried out by baoctl.commands.cluster.order.
+Pure. A user could make each edit with kubectl. The patch of an edit that changes nothing is empty.
+Applied by baoctl.commands.cluster.order.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ Operations = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What is to be written, and what follows from it."""
+    """A field to write, and the consequence."""
 
     path: tuple[str, ...]
     """Field below spec."""
     value: Any
     done: str
-    """What the operator does with it, for a person."""
+    """The consequence, as a text for the user."""
     follow: str = "status"
-    """Verb that shows it."""
+    """Verb that shows the progress."""
 
 
 def _set_to(path: str, value: Any, done: str) -> Callable[[Object, str], Edit]:
@@ -39,8 +39,8 @@ def _set_to(path: str, value: Any, done: str) -> Callable[[Object, str], Edit]:
 
 
 def _fenced(live: Object) -> list[str]:
-    found = part(live, "spec").get("fencedPods")
-    return [str(one) for one in found] if isinstance(found, list) else []
+    pods = part(live, "spec").get("fencedPods")
+    return [str(one) for one in pods] if isinstance(pods, list) else []
 
 
 def _fence(live: Object, pod: str) -> Edit:
@@ -62,8 +62,8 @@ def _request(kind: str, done: str) -> Callable[[Object, str], Edit]:
 
 
 def _rotate_ca(live: Object, now: str) -> Edit:
-    _expect(live, ("tls", "mode"), "OperatorManaged", "rotate the CA where it is managed")
-    done = "a second CA is created, and takes over after two overlaps (spec.tls.caOverlap)"
+    _expect(live, ("tls", "mode"), "OperatorManaged", "rotate the CA in the system that issues it")
+    done = "a second CA is created, and replaces the first after two overlaps (spec.tls.caOverlap)"
     return Edit(("tls", "rotateCAAt"), now, done)
 
 
@@ -72,7 +72,7 @@ def _rotate_unseal_key(live: Object, now: str) -> Edit:
     if part(live, "spec", "unseal", "credentialsSecretRef"):
         key = key_of(live)
         text = (
-            f"{key.namespace}/{key.name} has its unseal key in a Secret of yours: add a new key to "
+            f"{key.namespace}/{key.name} reads its unseal key from your Secret: add a new key to "
             "it, and set spec.unseal.static.currentKey and currentKeyID"
         )
         raise VerbError(text, ExitCode.REFUSED)
@@ -81,13 +81,13 @@ def _rotate_unseal_key(live: Object, now: str) -> Edit:
 
 
 _KEY_ID: Final = re.compile(r"[^0-9TZ]")
-"""What is left out of a time to make it an id: colons are not allowed in one."""
+"""Characters to remove from a timestamp: a key ID may not contain colons."""
 
 
-def _expect(live: Object, path: tuple[str, str], usual: str, step: str) -> None:
-    """Raise VerbError unless a field of the spec has its usual value."""
-    value = part(live, "spec", path[0]).get(path[1]) or usual
-    if value != usual:
+def _expect(live: Object, path: tuple[str, str], required: str, step: str) -> None:
+    """Raise VerbError unless a field of the spec has the required value, or is not set."""
+    value = part(live, "spec", path[0]).get(path[1]) or required
+    if value != required:
         key = key_of(live)
         text = f"{key.namespace}/{key.name} has spec.{'.'.join(path)} {value}: {step}"
         raise VerbError(text, ExitCode.REFUSED)
@@ -95,37 +95,37 @@ def _expect(live: Object, path: tuple[str, str], usual: str, step: str) -> None:
 
 EDITS: Final[Mapping[str, Callable[[Object, str], Edit]]] = {
     "restart": _restart,
-    "pause": _set_to("paused", True, "the operator makes no changes until it is resumed"),
+    "pause": _set_to("paused", True, "the operator makes no changes until the cluster is resumed"),
     "resume": _set_to("paused", False, "the operator resumes"),
     "fence": _fence,
     "unfence": _unfence,
     "hibernate": _set_to("hibernate", True, "every server stops; volumes and keys stay"),
-    "wake": _set_to("hibernate", False, "the servers come back with their data"),
+    "wake": _set_to("hibernate", False, "the servers start again with their data"),
     "ca": _rotate_ca,
     "unseal-key": _rotate_unseal_key,
     "retry": _request("retry", "the upgrade retries the failed step"),
-    "promote": _request("promote", "the held green servers are promoted"),
+    "promote": _request("promote", "the operator promotes the green servers"),
     "rollback": _request("rollback", "the upgrade rolls back"),
     "cleanup": _request("cleanup", "the blue servers are deleted; this cannot be undone"),
 }
-"""By verb; called with the live cluster, and with the argument of the verb or the time."""
+"""The edit of each verb, from the live cluster and the pod or the current time."""
 
 
 def edit_of(verb: str, live: Object, argument: str) -> Edit:
-    """Return the edit of a verb. Raises VerbError where it makes no sense."""
+    """Return the edit of a verb. Raises VerbError if the verb does not apply to the cluster."""
     key = key_of(live)
     if is_terminating(live):
-        text = f"{key.namespace}/{key.name} is being deleted; make another cluster"
+        text = f"{key.namespace}/{key.name} is being deleted; choose another cluster"
         raise VerbError(text, ExitCode.REFUSED)
     upgrades = part(live, "status", "upgrade") or part(live, "status", "blueGreen")
     if verb in UPGRADE_REQUESTS and not upgrades:
-        text = f"{key.namespace}/{key.name} has no upgrade to {verb}; look with baoctl status"
+        text = f"{key.namespace}/{key.name} has no upgrade to {verb}; see baoctl status"
         raise VerbError(text, ExitCode.REFUSED)
     return EDITS[verb](live, argument)
 
 
 def operations(live: Object, edit: Edit) -> Operations:
-    """Return the patch of this version of the cluster; empty when it says so already."""
+    """Return the patch of this version of the cluster; empty if the field has this value."""
     spec: Any = part(live, "spec")
     value, path = edit.value, ["spec"]
     *above, last = edit.path
@@ -153,7 +153,7 @@ def _guarded(live: Object, path: Sequence[str], value: Any) -> Operations:
 
 
 def as_kubectl(live: Object, edit: Edit) -> str:
-    """Return the command that writes the same with kubectl."""
+    """Return the kubectl command that makes the same edit."""
     value = edit.value
     for name in reversed(("spec", *edit.path)):
         value = {name: value}

@@ -1,4 +1,4 @@
-"""`baoctl events`: what happened to a cluster and its objects, the newest last.
+"""`baoctl events`: the events of a cluster and its objects, the newest last.
 
 Uses rich by baoctl.commands.cluster.terminal. Called by baoctl.verbs.clusters.
 """
@@ -68,7 +68,7 @@ def _row(event: Object, since: timedelta) -> EventRow:
 
 
 def screen(rows: Iterable[EventRow]) -> Table:
-    """Return the table of events."""
+    """Return the events as a table."""
     made = table("AGE", "REASON", "OBJECT", "MESSAGE")
     for row in rows:
         times = f" ({row.count} times)" if row.count > 1 else ""

@@ -1,13 +1,13 @@
-"""Reads a cluster and its surroundings, as far as the rights of the user go. Decides nothing.
+"""Reads a cluster and its related objects, as far as the user has the rights. Decides nothing.
 
-Uses runtime.client.client. Called by the verbs for clusters. What a right is missing for is named
-in ClusterObservation.denied; only the cluster itself has to be readable.
+Uses runtime.client.client. Called by the verbs for clusters. ClusterObservation.denied lists the
+reads that failed; only the cluster itself has to be readable.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
@@ -40,13 +40,13 @@ from runtime.leader.shard import count_of_group, lease_of_shard, shard_of
 from runtime.types import Object, ObjectKey, Resource, key_of
 
 OPERATOR: Final = "openbao-operator"
-"""Name of the Deployment and of the Lease, where there are no shards."""
+"""Name of the Deployment, and of the Lease without shards."""
 EVENTS_MAX: Final = 500
 LOG_LINES: Final = 20
 LOG_SECONDS: Final = 120
-"""Age of what is read of the log of a ready server."""
+"""Maximum age of the log lines of a ready server."""
 LOGS_MAX: Final = 3
-"""Servers whose log is read."""
+"""Maximum number of servers whose log is read."""
 NAMED: Final = 10
 _HOLDERS: Final = {"openbaobackup": BACKUPS, "openbaorestore": RESTORES}
 
@@ -55,7 +55,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Reads:
-    """Reads what may be missing, and keeps what was denied."""
+    """Reads optional objects, and records the reads that failed."""
 
     api: Session
     denied: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ class _Reads:
 
 
 async def read_clusters(api: Session, *, every_namespace: bool) -> tuple[Object, ...]:
-    """List the clusters of the namespace, or of all."""
+    """List the clusters of the namespace, or of all namespaces."""
     namespace = None if every_namespace else api.namespace
     try:
         found = await api.client.list(CLUSTERS, namespace)
@@ -89,15 +89,15 @@ async def read_clusters(api: Session, *, every_namespace: bool) -> tuple[Object,
 
 
 async def read_cluster(api: Session, name: str) -> Object:
-    """Read a cluster. Raises AskError, which names those that there are, without it."""
+    """Read a cluster. Raises AskError, with the existing clusters, if there is none."""
     try:
         return await api.client.get(CLUSTERS, ObjectKey(api.namespace, name))
     except NotFound:
         others = [key_of(one).name for one in await read_clusters(api, every_namespace=False)]
-    there = f"only {', '.join(others[:NAMED])}" if others else "and no other one"
+    existing = f"only {', '.join(others[:NAMED])}" if others else "nor any other"
     raise AskError(
-        f"there is no {CLUSTER_KIND} {name[:80]!r} in namespace {api.namespace}, {there}; choose "
-        "another with -n, or list all with baoctl status -A",
+        f"there is no {CLUSTER_KIND} {name[:80]!r} in namespace {api.namespace}, {existing}; "
+        "choose another namespace with -n, or list all clusters with baoctl status -A",
         ExitCode.NOT_FOUND,
     )
 
@@ -108,7 +108,7 @@ def _not_served() -> AskError:
 
 
 async def observe(api: Session, name: str) -> ClusterObservation:
-    """Read what a status screen shows."""
+    """Read the objects that `baoctl status` shows."""
     live = await read_cluster(api, name)
     reads, mine = _Reads(api), ListOptions(label_selector=f"{labels.CLUSTER}={name}")
     servers = ListOptions(label_selector=labels.selector_text(labels.servers(name)))
@@ -128,7 +128,7 @@ async def observe(api: Session, name: str) -> ClusterObservation:
 
 
 async def examine(api: Session, name: str, operator_namespace: str) -> ClusterObservation:
-    """Read what a diagnosis needs besides: events, Secrets by name, logs, the operator."""
+    """Read all that a diagnosis needs: also events, names of Secrets, logs, the operator."""
     seen = await observe(api, name)
     reads = _Reads(api)
     names_only = ListOptions(metadata_only=True)
@@ -148,12 +148,12 @@ async def examine(api: Session, name: str, operator_namespace: str) -> ClusterOb
 async def with_surroundings(
     api: Session, seen: ClusterObservation, operator_namespace: str
 ) -> ClusterObservation:
-    """Read what is not in the namespace as a list: logs, the operator, the holder of the lock."""
+    """Add the logs of servers, the objects of the operator, and the holder of the lock."""
     reads = _Reads(api)
     operator, logs, holder = await asyncio.gather(
         _operator(reads, operator_namespace, ObjectKey(seen.namespace, seen.name)),
         _logs(reads, seen),
-        _holder(reads, seen),
+        _holder_exists(reads, seen),
     )
     return replace(
         seen,
@@ -165,7 +165,7 @@ async def with_surroundings(
 
 
 def is_about(cluster: str, event: Object) -> bool:
-    """Whether an event is about a cluster, or about an object that carries its name."""
+    """Whether an event is about a cluster, or about an object that is named after it."""
     regarding = text(event, "regarding", "name")
     return (
         regarding == cluster or regarding.startswith(f"{cluster}-") or f"-{cluster}-" in regarding
@@ -186,7 +186,7 @@ async def _operator(reads: _Reads, namespace: str, cluster: ObjectKey) -> Operat
 
 
 async def _lease(reads: _Reads, namespace: str, cluster: ObjectKey) -> Object | None:
-    """Read the Lease of the process that has this cluster, be it that of a shard."""
+    """Read the Lease of the process that reconciles this cluster, perhaps that of a shard."""
     right, get = "leases of the operator", reads.api.client.get
     lease = await reads.attempt(right, get(LEASE, ObjectKey(namespace, OPERATOR)))
     shards = count_of_group(text(lease or {}, "spec", "holderIdentity"))
@@ -197,7 +197,7 @@ async def _lease(reads: _Reads, namespace: str, cluster: ObjectKey) -> Object | 
 
 
 async def _logs(reads: _Reads, seen: ClusterObservation) -> dict[str, str]:
-    # A server whose volume is full is ready, as a standby without a leader is.
+    # Ready servers, too: a server with a full volume is ready, and so is one without a leader.
     chosen = sorted(seen.pods, key=is_ready)[:LOGS_MAX]
     found = await asyncio.gather(*(_log(reads, one) for one in chosen))
     return {key_of(one).name: log for one, log in zip(chosen, found, strict=True) if log}
@@ -206,9 +206,9 @@ async def _logs(reads: _Reads, seen: ClusterObservation) -> dict[str, str]:
 async def _log(reads: _Reads, pod: Object) -> str:
     key = key_of(pod)
     path = f"{POD.path(key.namespace, key.name)}/log"
-    # What a server that works now said an hour ago is over.
+    # Old messages of a server that is ready now no longer apply.
     recent = f"&sinceSeconds={LOG_SECONDS}" if is_ready(pod) else ""
-    # A container that has not started yet has none, which is no right that is missing.
+    # A container that has not started has no log; that is no missing right.
     try:
         found = await reads.api.client.get_raw(
             f"{path}?container=openbao&tailLines={LOG_LINES}&limitBytes={LOG_MAX}{recent}"
@@ -218,18 +218,17 @@ async def _log(reads: _Reads, pod: Object) -> str:
     return found.decode(errors="replace")[-LOG_MAX:]
 
 
-async def _holder(reads: _Reads, seen: ClusterObservation) -> bool | None:
+async def _holder_exists(reads: _Reads, seen: ClusterObservation) -> bool | None:
     kind, _, name = text(part(seen.status, "operationLock"), "holder").partition("/")
     resource = _HOLDERS.get(kind)
     if resource is None or not name:
         return None
     key = ObjectKey(seen.namespace, name)
-    found: Sequence[bool] = []
     try:
         await reads.api.client.get(resource, key, metadata_only=True)
-        found = [True]
     except NotFound:
-        found = [False]
+        return False
     except (ApiError, TransportError):
         reads.denied.append(resource.plural)
-    return found[0] if found else None
+        return None
+    return True

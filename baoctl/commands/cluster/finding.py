@@ -1,4 +1,4 @@
-"""One thing that is wrong with a cluster. Pure."""
+"""A finding of `baoctl doctor`. Pure."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong, how that is known, and the next command."""
+    """A problem, its evidence, and the next command."""
 
     cause: str
     evidence: str
     next_step: str
     command: str
     reason: str = ""
-    """Of the condition that it explains; "" when it explains none."""
+    """Reason of the condition that the finding explains; "" if there is none."""

@@ -1,8 +1,8 @@
-"""`baoctl doctor`: all that can be wrong with a cluster, the likeliest cause first.
+"""`baoctl doctor`: the checks of a cluster, the likeliest cause first.
 
-Pure: a table of checks over one observation. A check that cannot know finds nothing. The order is
-that of causes: what stops the operator, then what stops pods, then what follows from pods that do
-not run, and last what the operator itself reports.
+Pure: a table of checks of one observation. A check that lacks data finds nothing. Causes come
+before their effects: problems of the operator, then of pods, then the effects of pods that do not
+run, and last what the operator itself reports.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from baoctl.commands.cluster.observed import ClusterObservation
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """One question; `look` yields what it finds."""
+    """One check; `find` yields its findings."""
 
     name: str
     asks: str
-    look: Callable[[ClusterObservation], Iterator[Finding]]
+    find: Callable[[ClusterObservation], Iterator[Finding]]
 
 
 CHECKS: Final[tuple[Examination, ...]] = (
@@ -30,27 +30,27 @@ CHECKS: Final[tuple[Examination, ...]] = (
     Examination("pause", "Is the cluster paused?", findings_of_operator.paused),
     Examination("admission", "Does an admission rule refuse writes?", findings_of_operator.refused),
     Examination("image", "Can the images be pulled?", findings_of_pods.image),
-    Examination("scheduling", "Is there room for the pods?", findings_of_pods.unschedulable),
-    Examination("volumes", "Are the volumes there, and not full?", findings_of_pods.volumes),
-    Examination("seal", "Is the key of the seal there?", findings_of_status.seal),
+    Examination("scheduling", "Can the pods be scheduled?", findings_of_pods.unschedulable),
+    Examination("volumes", "Are the volumes bound, and not full?", findings_of_pods.volumes),
+    Examination("seal", "Does the key of the seal exist?", findings_of_status.seal),
     Examination("certificates", "Are the certificates valid?", findings_of_status.certificates),
     Examination("crashes", "Do servers crash?", findings_of_pods.crashes),
     Examination("quorum", "Is there a leader with a majority?", findings_of_pods.quorum),
-    Examination("lock", "Was an operation lock left behind?", findings_of_status.lock),
+    Examination("lock", "Is the operation lock stale?", findings_of_status.lock),
     Examination(
-        "policies", "Are the admission policies there?", findings_of_operator.policies_missing
+        "policies", "Are the admission policies installed?", findings_of_operator.policies_missing
     ),
     Examination("conditions", "Does the operator report a problem?", findings_of_status.conditions),
 )
 
 
 def diagnose(seen: ClusterObservation) -> tuple[Finding, ...]:
-    """Return what is wrong, the cause first; empty for a cluster that is well.
+    """Return the findings, the cause first; empty for a healthy cluster.
 
-    A reason that several conditions give is one finding.
+    Conditions with the same reason result in one finding.
     """
     findings: list[Finding] = []
-    for found in (one for check in CHECKS for one in check.look(seen)):
-        if not found.reason or found.reason not in {one.reason for one in findings}:
-            findings.append(found)
+    for finding in (one for check in CHECKS for one in check.find(seen)):
+        if not finding.reason or finding.reason not in {one.reason for one in findings}:
+            findings.append(finding)
     return tuple(findings)

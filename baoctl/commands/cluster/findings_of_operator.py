@@ -1,4 +1,4 @@
-"""Checks of `baoctl doctor` about what keeps the operator from its work. Pure."""
+"""Checks of `baoctl doctor` for the operator, pauses and admission rules. Pure."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from baoctl.commands.cluster.observed import (
 )
 
 LEASE_SECONDS: Final = 15
-"""Duration of the Lease where it does not say."""
+"""Duration of a Lease that does not specify one."""
 GRACE: Final = 4
-"""Durations of the Lease after which nobody renews it any more."""
+"""Lease durations without renewal after which the operator counts as down."""
 SLOW: Final = timedelta(minutes=5)
 POLICY_PREFIX: Final = "openbao-"
 _DENIED: Final = re.compile(
@@ -32,21 +32,21 @@ _DENIED: Final = re.compile(
 
 
 def operator_down(seen: ClusterObservation) -> Iterator[Finding]:
-    """Find a Deployment without a ready pod, and a Lease that nobody renews."""
+    """Find a Deployment without a ready pod, and a Lease that is not renewed."""
     operator = seen.operator
     if operator is None:
         return
     where = f"-n {operator.namespace}"
     deployment = operator.deployment
     if deployment is not None:
-        wanted = number(part(deployment, "spec").get("replicas"), 1)
+        desired = number(part(deployment, "spec").get("replicas"), 1)
         ready = number(part(deployment, "status").get("readyReplicas"))
         if ready == 0:
-            why = "it is scaled to 0" if wanted == 0 else f"none of its {wanted} pods is ready"
-            step = "Scale it up." if wanted == 0 else "Look at its pods, and at their log."
+            why = "it is scaled to 0" if desired == 0 else f"none of its {desired} pods is ready"
+            step = "Scale it up." if desired == 0 else "Check its pods and their logs."
             command = (
                 f"kubectl {where} scale deployment/openbao-operator --replicas=1"
-                if wanted == 0
+                if desired == 0
                 else f"kubectl {where} describe pods -l app.kubernetes.io/name=openbao-operator"
             )
             yield Finding(
@@ -67,13 +67,13 @@ def _lease(seen: ClusterObservation, where: str) -> Iterator[Finding]:
         yield Finding(
             "The operator is down",
             f"Lease {text(lease, 'metadata', 'name')}: not renewed for {age(silent)}",
-            "Start the operator, or read why it does not run; the servers go on without it.",
+            "Start the operator, or find out why it does not run; the servers run without it.",
             f"kubectl {where} get deployment,pods",
         )
 
 
 def paused(seen: ClusterObservation) -> Iterator[Finding]:
-    """Find a pause: whoever set it may have forgotten it."""
+    """Find a pause, which a user may have forgotten."""
     if seen.spec.get("paused") is not True:
         return
     since = moment(seen.condition("Paused"), "lastTransitionTime")
@@ -94,7 +94,7 @@ def policies_missing(seen: ClusterObservation) -> Iterator[Finding]:
         for one in seen.conditions
         if text(one, "reason") in ("AdmissionPoliciesMissing", "AdmissionPolicyMissing")
     ]
-    # Nothing is refused in profile Development that a policy would have to back.
+    # Profile Development does not depend on the admission policies.
     development = text(seen.spec, "profile") == "Development"
     evidence = text(reported[0], "message") if reported else ""
     if not evidence and not development and seen.operator:
@@ -110,17 +110,17 @@ def policies_missing(seen: ClusterObservation) -> Iterator[Finding]:
 
 
 def _not_enforced(operator: Operator) -> str:
-    """Say which policies refuse nothing; "" for none, and where they cannot be read.
+    """Return why policies are not enforced; "" if they are, or cannot be read.
 
-    The names alone are compared: the operator may be of another release than this command.
+    Only the names are compared: the operator may be of another release than this command.
     """
     if operator.policies is None:
         return ""
     policies = {name for name in operator.policies if name.startswith(POLICY_PREFIX)}
     if not policies:
-        return "the API server has none of them"
+        return "none of them is installed"
     unbound = sorted(policies - set(operator.bindings)) if operator.bindings is not None else []
-    return f"without a binding, so that nothing is refused: {', '.join(unbound)}" if unbound else ""
+    return f"not enforced, because they have no binding: {', '.join(unbound)}" if unbound else ""
 
 
 def refused(seen: ClusterObservation) -> Iterator[Finding]:
@@ -128,9 +128,9 @@ def refused(seen: ClusterObservation) -> Iterator[Finding]:
     for source, message in _messages(seen):
         if _DENIED.search(message):
             yield Finding(
-                "An admission rule refuses what is written for the cluster",
+                "An admission rule refuses writes for the cluster",
                 f"{source}: {message}",
-                "Correct the rule that the message names, or its webhook.",
+                "Correct the rule or the webhook that the message names.",
                 "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations,"
                 "validatingadmissionpolicies",
             )
@@ -153,13 +153,13 @@ def _messages(seen: ClusterObservation) -> Iterator[tuple[str, str]]:
 
 
 def recent(seen: ClusterObservation, event: Part) -> bool:
-    """Whether an event happened in the last minutes."""
+    """Whether an event happened within SLOW."""
     last = last_seen(event)
     return last is None or seen.now - last <= SLOW
 
 
 def last_seen(event: Part) -> datetime | None:
-    """Return when an event happened last."""
+    """Return the time of the last occurrence of an event."""
     return (
         moment(event, "series", "lastObservedTime")
         or moment(event, "deprecatedLastTimestamp")

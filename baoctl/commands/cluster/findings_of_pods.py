@@ -1,4 +1,4 @@
-"""Checks of `baoctl doctor` about pods, volumes and the majority. Pure."""
+"""Checks of `baoctl doctor` for pods, volumes and quorum. Pure."""
 
 from __future__ import annotations
 
@@ -41,26 +41,26 @@ def image(seen: ClusterObservation) -> Iterator[Finding]:
 
 
 def unschedulable(seen: ClusterObservation) -> Iterator[Finding]:
-    """Find pods that no node takes."""
+    """Find pods that cannot be scheduled."""
     for pod in seen.pods:
         for one in parts(pod, "status", "conditions"):
             held = one.get("type") == "PodScheduled" and one.get("status") == "False"
             if held and text(one, "reason") == "Unschedulable":
                 name = key_of(pod).name
                 yield Finding(
-                    "There is no node for a server",
+                    "A server cannot be scheduled",
                     f"pod {name}: {text(one, 'message')}",
-                    "Make room, or loosen spec.scheduling and spec.resources.",
+                    "Add nodes, or relax spec.scheduling and spec.resources.",
                     f"kubectl -n {seen.namespace} describe pod {name}",
                 )
                 return
 
 
 def volumes(seen: ClusterObservation) -> Iterator[Finding]:
-    """Find volumes that are full, and claims that have none."""
-    for name, evidence in _sayings(seen):
-        if found := _FULL.search(evidence):
-            line = next(part for part in evidence.splitlines() if found[0] in part)
+    """Find full volumes, and PVCs that are not bound."""
+    for name, evidence in _messages(seen):
+        if match := _FULL.search(evidence):
+            line = next(part for part in evidence.splitlines() if match[0] in part)
             yield Finding(
                 f"The data volume of {name} is full",
                 f"log of pod {name}: {line.strip()}",
@@ -82,20 +82,20 @@ def volumes(seen: ClusterObservation) -> Iterator[Finding]:
 
 
 def crashes(seen: ClusterObservation) -> Iterator[Finding]:
-    """Find servers that end again and again."""
+    """Find servers in CrashLoopBackOff."""
     for pod in seen.pods:
         for one in parts(pod, "status", "containerStatuses"):
             waiting = text(one, "state", "waiting", "reason") == "CrashLoopBackOff"
             if waiting and not is_ready(pod):
                 name = key_of(pod).name
                 ended = part(one, "lastState", "terminated")
-                said = text(ended, "message").strip().splitlines() or [""]
+                lines = text(ended, "message").strip().splitlines() or [""]
                 code = number(ended.get("exitCode"))
                 restarts = number(one.get("restartCount"))
                 yield Finding(
                     f"Server {name} crashes",
-                    f"{restarts} restarts, exit status {code} {text(ended, 'reason')} {said[-1]}",
-                    "Read why it ended.",
+                    f"{restarts} restarts, exit status {code} {text(ended, 'reason')} {lines[-1]}",
+                    "Read the log of its last run.",
                     f"kubectl -n {seen.namespace} logs {name} --previous",
                 )
                 return
@@ -110,15 +110,15 @@ def quorum(seen: ClusterObservation) -> Iterator[Finding]:
     ready, needed = sum(map(is_ready, seen.voters)), seen.replicas // 2 + 1
     if ready >= needed:
         return
-    ill = [key_of(pod).name for pod in seen.voters if not is_ready(pod)]
+    unready = [key_of(pod).name for pod in seen.voters if not is_ready(pod)]
     evidence = f"{ready} of {seen.replicas} voters are ready, {needed} are needed"
     missing = seen.replicas - len(seen.voters)
     gone = f"; {missing} pods are missing" if missing > 0 else ""
-    first = ill[0] if ill else f"{seen.name}-0"
+    first = unready[0] if unready else f"{seen.name}-0"
     yield Finding(
         "There is no quorum: nothing can be read or written",
-        f"{evidence}; not ready: {', '.join(ill) or 'none'}{gone}",
-        "Get the servers to run; do not delete volumes. If they are lost, restore a backup.",
+        f"{evidence}; not ready: {', '.join(unready) or 'none'}{gone}",
+        "Make the servers run again; do not delete volumes. If they are lost, restore a backup.",
         f"kubectl -n {seen.namespace} logs {first} --tail 50",
     )
 
@@ -128,7 +128,7 @@ def _containers(pod: Object) -> Iterator[object]:
     yield from parts(pod, "status", "containerStatuses")
 
 
-def _sayings(seen: ClusterObservation) -> Iterator[tuple[str, str]]:
+def _messages(seen: ClusterObservation) -> Iterator[tuple[str, str]]:
     for pod in seen.pods:
         name = key_of(pod).name
         yield name, seen.logs.get(name, "")

@@ -1,4 +1,4 @@
-"""Checks of `baoctl doctor` about seal, certificates, locks, and the conditions. Pure."""
+"""Checks of `baoctl doctor` for seal, certificates, operation lock and conditions. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contracts.naming import labels, names
 from runtime.types import key_of, labels_of
 
 LOCK_SILENT: Final = timedelta(minutes=15)
-"""A holder renews its lock every few minutes at the latest."""
+"""Without renewal for this time a lock is stale; holders renew it every few minutes."""
 _SEAL: Final = frozenset(
     {"UnsealKeyMissing", "UnsealKeyChanged", "UnsealKeyRotationRefused", "CredentialsSecretMissing"}
 )
@@ -26,20 +26,20 @@ _NO_FAULT: Final = frozenset({"Paused", "NoBackupYet", "NeverTested"})
 
 
 def seal(seen: ClusterObservation) -> Iterator[Finding]:
-    """Find a missing or another key of the seal, and servers that stay sealed."""
+    """Find a missing or changed key of the seal, and servers that stay sealed."""
     for one in seen.conditions:
         if text(one, "reason") in _SEAL:
             yield _reported(seen, "The key of the seal is missing or wrong", one)
             return
-    wanted = _seal_secret(seen)
-    there = None if seen.secrets is None else [n for n in seen.secrets if n.startswith(wanted)]
-    missing = bool(wanted) and there == []
+    prefix = _seal_secret(seen)
+    existing = None if seen.secrets is None else [n for n in seen.secrets if n.startswith(prefix)]
+    missing = bool(prefix) and existing == []
     if missing and seen.status.get("initialized"):
         yield Finding(
-            f"Secret {wanted} with the key of the seal is missing",
+            f"Secret {prefix} with the key of the seal is missing",
             "servers that start now stay sealed",
             "Restore the Secret from a backup; a new key cannot unseal existing data.",
-            f"kubectl -n {seen.namespace} get secret {wanted}",
+            f"kubectl -n {seen.namespace} get secret {prefix}",
         )
         return
     sealed = [
@@ -56,17 +56,17 @@ def seal(seen: ClusterObservation) -> Iterator[Finding]:
         )
         yield Finding(
             f"Servers are sealed: {', '.join(sealed)}",
-            next(refusals, f"the seal {kind} does not open them"),
-            "Read what the server says about its seal.",
+            next(refusals, f"the seal {kind} does not unseal them"),
+            "Read the log of the server.",
             f"kubectl -n {seen.namespace} logs {sealed[0]} --tail 50",
         )
 
 
 def _seal_secret(seen: ClusterObservation) -> str:
-    """Return how the name of the Secret begins: a rotation makes one of a next generation."""
-    chosen = text(seen.spec, "unseal", "credentialsSecretRef", "name")
+    """Return the prefix of the name: a rotation creates a Secret of the next generation."""
+    supplied = text(seen.spec, "unseal", "credentialsSecretRef", "name")
     static = text(seen.spec, "unseal", "type") in ("", "static")
-    return chosen or (names.unseal_key_secret(seen.name) if static else "")
+    return supplied or (names.unseal_key_secret(seen.name) if static else "")
 
 
 def certificates(seen: ClusterObservation) -> Iterator[Finding]:
@@ -76,13 +76,13 @@ def certificates(seen: ClusterObservation) -> Iterator[Finding]:
         yield Finding(
             "The certificate of the servers has expired",
             text(tls, "message"),
-            "Renew it in its Secret; in mode OperatorManaged, get the operator to run.",
+            "Renew it in its Secret; in mode OperatorManaged, make the operator run.",
             f"kubectl -n {seen.namespace} get secret {_server_secret(seen)}",
             text(tls, "reason"),
         )
         return
     stalled = seen.condition("Stalled")
-    # The operator makes no certificate for a cluster that it refuses for another reason.
+    # The operator creates no certificate for a cluster that it refuses for another reason.
     waits = stalled.get("status") == "True" and text(stalled, "reason") not in _TLS
     if text(tls, "reason") in _TLS and tls.get("status") != "True" and not waits:
         yield _reported(seen, "The certificate of the servers cannot be used", tls)
@@ -93,18 +93,18 @@ def certificates(seen: ClusterObservation) -> Iterator[Finding]:
         yield Finding(
             f"The certificate of the servers expires {when}",
             text(tls, "message"),
-            "Renew it; the operator takes it over from the Secret.",
+            "Renew it in its Secret; the operator then deploys it.",
             f"kubectl -n {seen.namespace} describe openbaocluster {seen.name}",
         )
 
 
 def _server_secret(seen: ClusterObservation) -> str:
-    chosen = text(seen.spec, "tls", "external", "serverSecretRef", "name")
-    return chosen or names.tls_server_secret(seen.name)
+    supplied = text(seen.spec, "tls", "external", "serverSecretRef", "name")
+    return supplied or names.tls_server_secret(seen.name)
 
 
 def lock(seen: ClusterObservation) -> Iterator[Finding]:
-    """Find a lock whose holder is gone or silent."""
+    """Find a lock whose holder is gone, or does not renew it."""
     held = part(seen.status, "operationLock")
     if not held:
         return
@@ -114,21 +114,21 @@ def lock(seen: ClusterObservation) -> Iterator[Finding]:
     gone = seen.lock_holder_exists is False
     if not gone and silent <= LOCK_SILENT:
         return
-    evidence = "it does not exist any more" if gone else f"it has been silent for {age(silent)}"
+    evidence = "the holder no longer exists" if gone else f"not renewed for {age(silent)}"
     yield Finding(
-        f"The operation lock was left behind by {holder}",
+        f"The operation lock of {holder} is stale",
         f"{text(held, 'operation')}: {evidence}; backups, restores and upgrades wait",
-        "The operator frees it once the holder and its Job are gone. Delete a Job that hangs; where"
+        "The operator releases it once the holder and its Job are gone. Delete a Job that hangs; if"
         f" the admission policies are installed, annotate it with {labels.MAINTENANCE}=true first.",
         f"kubectl -n {seen.namespace} get openbaobackups,openbaorestores,jobs",
     )
 
 
 def conditions(seen: ClusterObservation) -> Iterator[Finding]:
-    """Report the conditions that are not as desired, in the order of the catalogue."""
+    """Report the conditions without their desired status, in the order of the catalogue."""
     if not seen.conditions:
         yield Finding(
-            "The operator has not looked at the cluster yet",
+            "The operator has not reconciled the cluster yet",
             "it has no status",
             "Check that the operator watches this namespace; then read its log.",
             f"kubectl -n {seen.namespace} describe openbaocluster {seen.name}",
@@ -139,7 +139,7 @@ def conditions(seen: ClusterObservation) -> Iterator[Finding]:
             yield Finding(
                 f"{one.condition}: {one.reason}",
                 one.message,
-                one.next_step or "Wait; the operator goes on by itself.",
+                one.next_step or "Wait; the operator continues automatically.",
                 f"kubectl bao explain reasons {one.reason}",
                 one.reason,
             )

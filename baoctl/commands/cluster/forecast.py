@@ -1,7 +1,7 @@
-"""What would change in a cluster if its spec were another one, object by object. Pure.
+"""The changes to the objects of a cluster that an edit of its spec would cause. Pure.
 
-Called by baoctl.commands.cluster.plan. Both sides are rendered under the same assumptions
-(baoctl.commands.assumed), so a difference follows from the spec alone.
+Called by baoctl.commands.cluster.plan. The cluster is rendered before and after the edit under the
+same assumptions (baoctl.commands.assumed), so only the spec causes differences.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ObjectChange:
 
 @dataclass(frozen=True, slots=True)
 class PodsChange:
-    """What the servers of one StatefulSet would notice."""
+    """The effect of the edit on the servers of one StatefulSet."""
 
     stateful_set: str
     effect: Literal["start", "restart", "reload", "scale", "stop"]
@@ -46,7 +46,7 @@ class PodsChange:
 
 @dataclass(frozen=True, slots=True)
 class PlanForecast:
-    """What would happen to one cluster."""
+    """The changes of one cluster."""
 
     cluster: str
     """namespace/name."""
@@ -56,13 +56,13 @@ class PlanForecast:
     pods: tuple[PodsChange, ...]
     notes: tuple[str, ...]
     blocked: tuple[str, ...]
-    """Why the operator would not carry it out yet: reason and message."""
+    """Why the operator would wait: reasons and messages."""
 
 
 def forecast(
     live: Object | None, later: Object, before: Rendering | None, after: Rendering
 ) -> PlanForecast:
-    """Compare a cluster with what it becomes.
+    """Compare a cluster before and after an edit.
 
     `before` is None when there is no cluster, or when its stored spec cannot be rendered.
     """
@@ -95,8 +95,8 @@ def _of_user(cluster: Object) -> Object:
     return {"metadata": kept, "spec": part(cluster, "spec")}
 
 
-def _by_name(made: Rendering | None) -> dict[ObjectName, Object]:
-    intents = made.intents if made else ()
+def _by_name(rendered: Rendering | None) -> dict[ObjectName, Object]:
+    intents = rendered.intents if rendered else ()
     return {(one.resource.kind, one.key.name): one.body for one in intents}
 
 
@@ -112,7 +112,7 @@ def _objects(
 
 
 def _visible(fields: Iterator[FieldChange]) -> Iterator[FieldChange]:
-    """Leave out the hashes, which repeat other changes, and what never changes in place."""
+    """Omit hashes, which repeat other changes, and volumeClaimTemplates, which cannot change."""
     return (
         one
         for one in fields
@@ -122,7 +122,7 @@ def _visible(fields: Iterator[FieldChange]) -> Iterator[FieldChange]:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """A cluster before, {} if there was none, and after the edit."""
+    """A cluster before the edit, {} for a new one, and after it."""
 
     live: Object
     later: Object
@@ -132,7 +132,7 @@ class _Edit:
         return number(part(self.later, "spec").get("replicas")) or 0
 
     def start(self, stateful_set: str, size: int) -> str:
-        """Return how new servers begin."""
+        """Describe the start of new servers."""
         others = self.servers - size
         if stateful_set == key_of(self.later).name and others > 0:
             return f"{size} starts and initializes the cluster; then {others} join it"
@@ -140,14 +140,14 @@ class _Edit:
 
     @property
     def restart(self) -> str:
-        """How the servers get a new pod template."""
+        """How the servers receive a new pod template."""
         old, new = part(self.live, "spec"), part(self.later, "spec")
         upgraded = any(old.get(one) != new.get(one) for one in ("version", "image"))
         if upgraded and text(self.later, "spec", "upgrade", "strategy") == "BlueGreen":
-            return "new servers (green) take over from these"
+            return "new servers (green) replace them"
         if self.servers == 1:
-            return "the only server restarts, and nobody serves meanwhile"
-        return "all restart, one at a time, the leader last"
+            return "the only server restarts, and the cluster is not available meanwhile"
+        return "all servers restart, one at a time, the leader last"
 
 
 def _pods(
@@ -167,23 +167,23 @@ def _servers(name: str, old: Object | None, new: Object | None, edit: _Edit) -> 
     if old is None:
         return PodsChange(name, "start", edit.start(name, size))
     before = number(part(old, "spec").get("replicas")) or 0
-    changed = {hash_: _note(old, hash_) != _note(new, hash_) for hash_ in _HASHES}
-    scaled = f"{before} become {size}" if before != size else ""
+    changed = {hash_: _annotation(old, hash_) != _annotation(new, hash_) for hash_ in _HASHES}
+    scaled = f"scales from {before} to {size}" if before != size else ""
     if changed[labels.TEMPLATE_HASH]:
         return PodsChange(name, "restart", "; ".join(filter(None, (scaled, edit.restart))))
     if changed[labels.RELOAD_HASH]:
-        reload = "none restarts; they reload the changed files"
+        reload = "no server restarts; they reload the changed files"
         return PodsChange(name, "reload", "; ".join(filter(None, (scaled, reload))))
     return PodsChange(name, "scale", scaled) if scaled else None
 
 
-def _note(stateful_set: Object, annotation: str) -> Any:
-    return part(stateful_set, "spec", "template", "metadata", "annotations").get(annotation)
+def _annotation(stateful_set: Object, name: str) -> Any:
+    return part(stateful_set, "spec", "template", "metadata", "annotations").get(name)
 
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """What follows from a change of a field and is not an object."""
+    """A consequence of a changed field that the objects do not show."""
 
     field: str
     text: str
@@ -194,13 +194,15 @@ class _Note:
 _NOTES: Final = (
     _Note(
         "version",
-        "The servers are upgraded. Look ahead with: "
+        "The servers are upgraded. Preview the upgrade with: "
         "kubectl bao upgrade plan --cluster {cluster} --to {version}",
     ),
-    _Note("storage.size", "The volumes grow in place. A pod restarts only if its driver needs it."),
-    _Note("paused", "The operator changes and repairs nothing until it is resumed.", True),
+    _Note(
+        "storage.size", "The volumes grow in place. A pod restarts only if its driver requires it."
+    ),
+    _Note("paused", "The operator changes and repairs nothing until the cluster is resumed.", True),
     _Note("hibernate", "Every server stops; volumes and keys stay.", True),
-    _Note("deletionPolicy", "It takes effect when the cluster is deleted, and not before."),
+    _Note("deletionPolicy", "It takes effect only when the cluster is deleted."),
 )
 
 

@@ -1,8 +1,8 @@
-"""What a cluster becomes when a manifest is applied, as kubectl computes it. Pure.
+"""Merges a manifest into a cluster, like `kubectl apply`. Pure.
 
 Called by baoctl.commands.cluster.plan. `kubectl apply` keeps the last manifest in an annotation and
 sends a JSON merge patch (RFC 7386): for custom resources a list is replaced as a whole. Fields of
-the last manifest that the new one lacks are removed; fields of others stay.
+the last manifest that the new one lacks are removed; fields of other clients stay.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from runtime.limits.object_size import LAST_APPLIED
 from runtime.types import Object, annotations_of
 
 _METADATA: Final = ("labels", "annotations")
-"""What a manifest can change of the metadata."""
+"""Fields of the metadata that a manifest can change."""
 
 
 def applied(live: Object, manifest: Object) -> Object:
-    """Return the live object with the spec, labels and annotations that the manifest leaves."""
+    """Return the live object with the merged spec, labels and annotations."""
     last = last_applied(live)
     merged = {**live, "spec": _merged(live.get("spec"), last.get("spec"), manifest.get("spec"))}
     metadata, new, old = live["metadata"], _metadata(manifest), _metadata(last)
@@ -36,7 +36,7 @@ def applied(live: Object, manifest: Object) -> Object:
 
 
 def last_applied(live: Object) -> Object:
-    """Return the manifest that `kubectl apply` sent last; {} if there is none that can be read."""
+    """Return the manifest that `kubectl apply` sent last; {} if it is missing or malformed."""
     try:
         manifest = json.loads(annotations_of(live).get(LAST_APPLIED, "{}"))
     except (ValueError, RecursionError):
@@ -51,7 +51,7 @@ def _metadata(manifest: Object) -> Mapping[str, Any]:
 
 
 def _merged(live: Any, last: Any, new: Any) -> Any:
-    """Return `live` with the values of `new`, without what `new` no longer has of `last`."""
+    """Return `live` with the values of `new`, without the fields of `last` that `new` lacks."""
     if not isinstance(new, Mapping):
         return new
     kept = dict(live) if isinstance(live, Mapping) else {}

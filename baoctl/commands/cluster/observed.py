@@ -1,8 +1,8 @@
-"""A cluster and its surroundings as one look at the API server found them, as plain objects.
+"""A cluster and its related objects, as read from the API server at one time.
 
-Pure. Made by baoctl.commands.cluster.fetch, or by a test; read by what decides. The objects are not
-parsed as a whole: a verb has to speak of a cluster that a rule refuses, and of one that a newer or
-an older operator wrote.
+Pure. Created by baoctl.commands.cluster.fetch, or by a test; read by the checks and the views. The
+objects are not parsed as a whole: a verb also has to describe a cluster that violates a rule, or
+that a newer or older operator wrote.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from runtime.types import Object, key_of, labels_of
 Part = Mapping[str, Any]
 NOTHING: Final[Part] = MappingProxyType({})
 LOG_MAX: Final = 4096
-"""Characters of the log of one container that are looked at."""
+"""Maximum characters of the log of one container."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """What shows whether the operator works."""
+    """The objects that show whether the operator works."""
 
     namespace: str
     lease: Object | None = None
     deployment: Object | None = None
     policies: tuple[str, ...] | None = None
-    """Names of the admission policies of the API server; None where they cannot be read."""
+    """Names of the admission policies of the API server; None if they cannot be read."""
     bindings: tuple[str, ...] | None = None
-    """Names of the policies that a binding puts into force; None where they cannot be read."""
+    """Names of the policies with a binding; None if they cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterObservation:
-    """One look. What could not be read is named in `denied`, and is empty here."""
+    """One observation. `denied` lists the reads that failed; their fields are empty."""
 
     now: datetime
     cluster: Object
@@ -45,12 +45,12 @@ class ClusterObservation:
     claims: tuple[Object, ...] = ()
     stateful_sets: tuple[Object, ...] = ()
     secrets: tuple[str, ...] | None = None
-    """Names of the Secrets of the namespace; None where they cannot be listed."""
+    """Names of the Secrets of the namespace; None if they cannot be listed."""
     events: tuple[Object, ...] = ()
     logs: Mapping[str, str] = field(default_factory=dict)
-    """The end of the log of some servers, by pod; of a ready one, that of the last minutes."""
+    """The last log lines of some servers, by pod; of a ready server, only recent lines."""
     lock_holder_exists: bool | None = None
-    """Whether the object that holds the operation lock is there; None where that is not known."""
+    """Whether the object that holds the operation lock exists; None if unknown."""
     operator: Operator | None = None
     denied: tuple[str, ...] = ()
 
@@ -75,7 +75,7 @@ class ClusterObservation:
         return part(self.cluster, "status")
 
     def condition(self, kind: str) -> Part:
-        """One of its conditions; empty while it says nothing about that."""
+        """Return the condition of a type; empty if there is none."""
         return next((one for one in self.conditions if one.get("type") == kind), NOTHING)
 
     @property
@@ -103,33 +103,33 @@ def part(obj: Any, *path: str) -> Part:
 
 def parts(obj: Any, *path: str) -> tuple[Part, ...]:
     """Return the mappings of the list at a path."""
-    found = part(obj, *path[:-1]).get(path[-1])
-    items = found if isinstance(found, list) else ()
+    value = part(obj, *path[:-1]).get(path[-1])
+    items = value if isinstance(value, list) else ()
     return tuple(one for one in items if isinstance(one, Mapping))
 
 
 def text(obj: Any, *path: str) -> str:
     """Return the text at a path; "" for anything else."""
-    found = part(obj, *path[:-1]).get(path[-1])
-    return found if isinstance(found, str) else ""
+    value = part(obj, *path[:-1]).get(path[-1])
+    return value if isinstance(value, str) else ""
 
 
-def number(value: Any, otherwise: int = 0) -> int:
-    """Return a whole number, or the other one for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
+def number(value: Any, default: int = 0) -> int:
+    """Return an integer; the default for any other value."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else default
 
 
 def moment(obj: Any, *path: str) -> datetime | None:
     """Return the time at a path; None for anything else."""
     try:
-        found = datetime.fromisoformat(text(obj, *path).replace("Z", "+00:00"))
+        time = datetime.fromisoformat(text(obj, *path).replace("Z", "+00:00"))
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def is_voter(pod: Object) -> bool:
-    """Whether a pod is that of a server with a vote."""
+    """Whether a pod is a voter."""
     return labels_of(pod).get(labels.WORKLOAD_POOL) != labels.READ_REPLICA
 
 
@@ -142,7 +142,7 @@ def is_ready(pod: Object) -> bool:
 
 
 def age(period: timedelta) -> str:
-    """Return a period as kubectl shows it: 45s, 12m, 5h, 3d."""
+    """Return a duration in the format of kubectl: 45s, 12m, 5h, 3d."""
     seconds = max(0, int(period.total_seconds()))
     for limit, unit, name in ((120, 1, "s"), (7200, 60, "m"), (172_800, 3600, "h")):
         if seconds < limit:

@@ -1,4 +1,4 @@
-"""Carries out an edit of a cluster, and tells what was done. Decides nothing.
+"""Applies an edit to a cluster, and reports the result. Decides nothing.
 
 Uses baoctl.commands.cluster.edits. Called by baoctl.verbs.orders.
 """
@@ -27,17 +27,17 @@ TRIES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class ClusterOrder:
-    """A verb, and what it is about."""
+    """A verb and its target."""
 
     verb: str
     cluster: str = ""
     pod: str = ""
-    """With a pod and no cluster, the cluster is that of the pod."""
+    """Without a cluster, the cluster of this pod."""
     dry_run: bool = False
 
 
 def carry_out(order: ClusterOrder, access: Access) -> str:
-    """Write it; return what was done, on two lines. Raises AskError."""
+    """Apply the edit; return the result and the kubectl command, on two lines. Raises AskError."""
 
     async def question(api: Session) -> str:
         return await written(api, order)
@@ -46,7 +46,7 @@ def carry_out(order: ClusterOrder, access: Access) -> str:
 
 
 async def written(api: Session, order: ClusterOrder) -> str:
-    """Write it. Raises AskError, and what the client raises."""
+    """Apply the edit. Raises AskError, and the errors of the client."""
     name = order.cluster or await _cluster_of(api, order.pod)
     for _ in range(TRIES):
         live = await read_cluster(api, name)
@@ -61,9 +61,9 @@ async def written(api: Session, order: ClusterOrder) -> str:
             )
         except (Conflict, PatchFailed):
             continue
-        did = "would be patched" if order.dry_run else "patched"
-        return f"{clean_message(f'{home} {did}: {edit.done}')}\n{as_kubectl(live, edit)}"
-    raise AskError(f"{name}: others wrote it {TRIES} times at the same time; try again")
+        result = "would be patched" if order.dry_run else "patched"
+        return f"{clean_message(f'{home} {result}: {edit.done}')}\n{as_kubectl(live, edit)}"
+    raise AskError(f"{name}: other clients changed it during {TRIES} attempts; try again")
 
 
 async def _cluster_of(api: Session, pod: str) -> str:
@@ -74,12 +74,13 @@ async def _cluster_of(api: Session, pod: str) -> str:
     name = labels_of(live).get(labels.CLUSTER, "")
     if name:
         return name
-    # A fenced pod may be gone; its name stands in the spec of its cluster.
+    # A fenced pod may be gone; its name is in the spec of its cluster.
     for cluster in await read_clusters(api, every_namespace=False):
         fenced = part(cluster, "spec").get("fencedPods")
         if isinstance(fenced, list) and pod in fenced:
             return key_of(cluster).name
     raise AskError(
-        f"{pod[:80]!r} is no server of a cluster in namespace {api.namespace}; see baoctl status",
+        f"{pod[:80]!r} is not a server of any cluster in namespace {api.namespace}; "
+        "see baoctl status",
         ExitCode.NOT_FOUND,
     )

@@ -1,7 +1,8 @@
 """`baoctl pause --for`: pauses a cluster, waits, and resumes it.
 
-Uses baoctl.commands.cluster.order. Called by baoctl.verbs.orders. The API knows no end of a pause,
-so this process keeps it; when it is killed, `status` and `doctor` tell of the pause.
+Uses baoctl.commands.cluster.order. Called by baoctl.verbs.orders. The API has no timed pause, so
+this process resumes the cluster. If it is killed, the cluster stays paused, and `status` and
+`doctor` report the pause.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from runtime.clock import Clock, SystemClock
 
 
 def seconds_of(period: str) -> float:
-    """Read a period; raises ValueError for one that is none."""
+    """Parse a duration. Raises ValueError if it is invalid."""
     seconds = parse_duration(period).total_seconds()
     if seconds <= 0:
         raise ValueError("must be longer than 0")
@@ -30,9 +31,9 @@ def pause_for(
     echo: Callable[[str], object],
     clock: Clock | None = None,
 ) -> None:
-    """Pause it, and resume it after that time, or when the user interrupts. Raises AskError."""
+    """Pause a cluster, and resume it after a time or an interrupt. Raises AskError."""
     echo(carry_out(ClusterOrder("pause", cluster), access))
-    echo(f"Resumes in {seconds:g} s, or at once with Ctrl-C.")
+    echo(f"Resumes in {seconds:g} s, or immediately with Ctrl-C.")
     try:
         asyncio.run((clock or SystemClock()).sleep(seconds))
     except KeyboardInterrupt:

@@ -1,7 +1,7 @@
-"""`baoctl plan`: what would change if a manifest were applied.
+"""`baoctl plan`: shows what applying a manifest would change. Changes nothing.
 
-The API server tries the write (dry run), so that its defaults, its schema and its policies count;
-offline, kubectl's merge and the rules of the operator have to do. Nothing is changed.
+A dry run of the API server applies its defaults, its schema and its policies. Offline, the plan
+uses the merge of kubectl and the rules of the operator.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from runtime.errors import NotFound
 from runtime.types import Object, ObjectKey, key_of
 
 _HOSTS: Final = ("10.96.0.1",)
-"""The same address on both sides, so that it is no difference."""
+"""The same address before and after, so that it causes no difference."""
 _NAMESPACE: Final = "default"
 
 
 def plan(
     manifest: bytes, dump: bytes | None, access: Access, *, manager: str, output: str
 ) -> ExitCode:
-    """Print the forecast of each cluster in a manifest.
+    """Print the plan of each cluster in a manifest.
 
-    With a dump nothing is asked of an API server. Raises VerbError.
+    With a dump it sends no request to an API server. Raises VerbError.
     """
     manifests = clusters_of(manifest)
     for one in manifests:
-        # First, as the API server suggests no other name for an unknown field.
+        # Before the dry run, because the API server suggests no names for unknown fields.
         placed = _placed(one, access.namespace or _NAMESPACE)
         rendering(placed, _options(placed, None))
     if dump is not None:
@@ -114,7 +114,7 @@ def _operations(live: Object, later: Object) -> Sequence[Mapping[str, object]]:
 
 
 def _compared(live: Object | None, later: Object, manifest: Object) -> PlanForecast:
-    """Render both sides. Raises RenderError for the later one."""
+    """Compare the renderings. Raises RenderError if the result cannot be rendered."""
     options = _options(manifest, live)
     return forecast(live, later, _rendered(live, options), rendering(_of_api(later), options))
 
@@ -123,7 +123,7 @@ def _rendered(live: Object | None, options: RenderOptions) -> Rendering | None:
     try:
         return rendering(_of_api(live), options) if live else None
     except RenderError:
-        # The stored spec breaks a rule of this release: the operator wrote no object for it.
+        # The stored spec violates a rule of this release: the operator wrote no objects for it.
         return None
 
 

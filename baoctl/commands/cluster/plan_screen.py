@@ -18,7 +18,7 @@ from baoctl.commands.cluster.forecast import PlanForecast, Verb
 from baoctl.commands.cluster.terminal import BAD, BOLD, DIM, GOOD, WARN, safe
 
 VALUE_MAX: Final = 200
-"""Characters of a value that are shown."""
+"""Maximum characters of a printed value."""
 _VERBS: Final[dict[Verb, str]] = {
     "create": "would be created",
     "update": "would change",
@@ -44,12 +44,12 @@ def screen(plan: PlanForecast) -> Iterator[RenderableType]:
             yield Text.assemble((f"  {sign} ", style), safe(f"{one.kind} {one.name}"))
             yield from _fields(one.fields, "      ")
     elif plan.verb != "none":
-        yield Text("\nNo object of the cluster changes; the operator reads the spec itself.")
+        yield Text("\nNo object of the cluster changes; only the operator uses the changed fields.")
     if plan.verb != "none":
         yield Text("\nServers", BOLD)
         yield from (safe(f"  {one.stateful_set}: {one.text}") for one in plan.pods)
         if not plan.pods:
-            yield Text("  none restarts")
+            yield Text("  no server restarts")
     yield from _paragraphs(plan.notes)
     yield from _paragraphs(tuple(f"The pods would wait: {one}" for one in plan.blocked), BAD)
 

@@ -1,7 +1,7 @@
-"""`baoctl restore`: puts a snapshot back, after the user has seen what it costs.
+"""`baoctl restore`: restores a snapshot, after the user has confirmed the consequences.
 
 Uses runtime.client.client and rich by baoctl.commands.cluster.terminal. Called by
-baoctl.verbs.snapshots. The order is an OpenBaoRestore, as a user may create one with kubectl.
+baoctl.verbs.snapshots. The request is an OpenBaoRestore, which a user could create with kubectl.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from runtime.types import Object, key_of
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 SHOWN_MAX: Final = 20
-"""Backups that are listed, the newest first."""
+"""Maximum number of listed backups, the newest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRow:
-    """A backup that can be put back."""
+    """A backup that can be restored."""
 
     backup: str
     taken_at: datetime | None
     size: int | None
     """Bytes."""
     version: str
-    """Of the OpenBao that took it."""
+    """Version of OpenBao that took it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreOrder:
-    """What the user asks for."""
+    """The request of the user."""
 
     cluster: str
     backup: str | None
@@ -58,16 +58,16 @@ class RestoreOrder:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """How the user is asked; each raises click.UsageError or returns."""
+    """The prompts; each returns or raises click.UsageError."""
 
     choose: Callable[[Sequence[str]], str]
-    """One of these backups."""
+    """Returns one of these backups."""
     confirm: Callable[[str], None]
-    """The name of the cluster, typed."""
+    """Makes the user type the name of the cluster."""
 
 
 def restore(order: RestoreOrder, access: Access, dialogue: Dialogue) -> ExitCode:
-    """Show what is lost, ask, order it, and print what becomes of it. Raises AskError."""
+    """Ask for confirmation, create an OpenBaoRestore, and print its progress. Raises AskError."""
 
     async def question(api: Session) -> ExitCode:
         return await _carried_out(api, order, dialogue)
@@ -82,8 +82,8 @@ async def _carried_out(api: Session, order: RestoreOrder, dialogue: Dialogue) ->
     now = api.clock.now()
     if not rows:
         raise AskError(
-            f"{api.namespace}/{order.cluster} has no Completed OpenBaoBackup; kubectl bao backup "
-            f"{order.cluster} takes one",
+            f"{api.namespace}/{order.cluster} has no Completed OpenBaoBackup; create one with "
+            f"kubectl bao backup {order.cluster}",
             ExitCode.NOT_FOUND,
         )
     if order.backup is None:
@@ -98,9 +98,9 @@ async def _carried_out(api: Session, order: RestoreOrder, dialogue: Dialogue) ->
         dialogue.confirm(order.cluster)
     body = manifest(run_name(api, order.cluster, "restore"), api.namespace, order.cluster, row)
     await api.client.create(RESTORES, body, field_manager=FIELD_MANAGER, dry_run=order.dry_run)
-    did = "would be created" if order.dry_run else "created"
+    result = "would be created" if order.dry_run else "created"
     restore_name = body["metadata"]["name"]
-    sys.stdout.write(f"{RESTORE_KIND} {api.namespace}/{restore_name} {did}\n")
+    sys.stdout.write(f"{RESTORE_KIND} {api.namespace}/{restore_name} {result}\n")
     if order.dry_run or not order.wait:
         return ExitCode.GOOD
     return _end(await ended(api, RESTORES, restore_name, order.seconds))
@@ -111,7 +111,7 @@ def snapshots_of(cluster: str, backups: Iterable[Object]) -> tuple[SnapshotRow, 
     rows = [
         SnapshotRow(
             key_of(one).name,
-            # The data is at least as new as the start of the Job.
+            # The Job takes the snapshot after its start, so the data is at least this new.
             moment(one, "status", "startedAt"),
             number(part(one, "status", "snapshot").get("size")),
             text(one, "status", "snapshot", "version"),
@@ -143,11 +143,11 @@ def listing(rows: Sequence[SnapshotRow], now: datetime) -> Table:
 
 
 def consequences(row: SnapshotRow, cluster: str, now: datetime) -> tuple[str, ...]:
-    """Return what the user has to know before it is done."""
+    """Return the consequences of a restore, one text each."""
     return (
         f"{cluster} gets the data of {row.backup}, which is {_age(row, now)}.",
         "Everything written since then is lost. To keep it, run kubectl bao backup first.",
-        "All servers restart at once at the end: no client is served for some seconds.",
+        "At the end all servers restart at the same time: the cluster is down for some seconds.",
     )
 
 
@@ -175,7 +175,7 @@ def _end(live: Object) -> ExitCode:
         operation = text(live, "status", "execution", "operationID")
         key = key_of(live)
         sys.stdout.write(
-            "Check the data. Then acknowledge the outcome, with Resume to go on or Abandon:\n"
+            "Check the data. Then acknowledge the outcome: Resume continues, Abandon gives up:\n"
             f"kubectl -n {key.namespace} annotate {RESTORES.plural} {key.name} "
             f"{RESTORE_ACKNOWLEDGE}={clean_message(operation)}/Resume\n"
         )

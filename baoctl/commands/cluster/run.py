@@ -1,4 +1,4 @@
-"""Waits for the end of an OpenBaoBackup or OpenBaoRestore, and shows how far it is.
+"""Waits for the end of an OpenBaoBackup or OpenBaoRestore, and shows its progress.
 
 Uses runtime.client.client and baoctl.commands.cluster.run_view. Called by
 baoctl.commands.cluster.backup and restore.
@@ -17,7 +17,7 @@ from runtime.clock import Deadline
 from runtime.types import Object, ObjectKey, Resource
 
 PERIOD: Final = 1.0
-"""Seconds between two looks."""
+"""Seconds between two reads."""
 
 
 def run_name(api: Session, cluster: str, purpose: str) -> str:
@@ -26,7 +26,7 @@ def run_name(api: Session, cluster: str, purpose: str) -> str:
 
 
 async def ended(api: Session, kind: Resource, name: str, seconds: float) -> Object:
-    """Show how far it is, and return the object in a phase that it does not leave.
+    """Show the progress, and return the object when its phase is final.
 
     Raises AskError.
     """
@@ -41,8 +41,8 @@ async def ended(api: Session, kind: Resource, name: str, seconds: float) -> Obje
                         return live
                     await api.clock.sleep(PERIOD)
     except TimeoutError:
-        late = (
-            f"{kind.kind} {name} has not ended in {seconds:g} s; it goes on: "
+        text = (
+            f"{kind.kind} {name} has not finished in {seconds:g} s and continues: "
             f"kubectl -n {api.namespace} get {kind.plural} {name}"
         )
-        raise AskError(late, ExitCode.NOT_READY) from None
+        raise AskError(text, ExitCode.NOT_READY) from None

@@ -1,8 +1,8 @@
-"""How far an OpenBaoBackup or an OpenBaoRestore is, in steps, from its status alone.
+"""The progress of an OpenBaoBackup or OpenBaoRestore in steps, from its status.
 
 Pure. Called by baoctl.commands.cluster.run. The steps are those of managers.backup.state_machine
-and managers.restore.state_machine. A status counts no bytes while they flow: a step is the smallest
-part of a run that is known.
+and managers.restore.state_machine. The status does not count transferred bytes, so a step is the
+smallest unit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from runtime.types import Object, Resource
 
 UNKNOWN: Final = "Unknown"
 ENDS: Final = frozenset({"Completed", "Failed", UNKNOWN})
-"""Phases that the operator does not leave; an Unknown restore waits for a user."""
+"""Final phases; an Unknown restore waits for a user."""
 BACKUP_STEPS: Final = ("Preconditions", "Reservation", "Job", "Cleanup")
 RESTORE_STEPS: Final = ("Validation", "Reservation", "Job", "Submission", "Recovery")
 _STAGES: Final = {
@@ -28,24 +28,24 @@ _STAGES: Final = {
     "TerminalObserved": 4,
     "Recovering": 4,
 }
-"""Steps of a restore that are over, by the stage of its execution."""
+"""Completed steps of a restore, by the stage of its execution."""
 _SUBMISSION: Final = RESTORE_STEPS.index("Submission")
 
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """How far it is."""
+    """The progress of a backup or restore."""
 
     phase: str
     message: str
     """What it does or waits for."""
     steps: tuple[str, ...]
     done: int
-    """Steps that are over."""
+    """Number of completed steps."""
 
     @property
     def step(self) -> str:
-        """The step that is under way; the phase after the last one."""
+        """The current step; the phase after the last step."""
         return self.steps[self.done] if self.done < len(self.steps) else self.phase
 
     @property
@@ -55,7 +55,7 @@ class RunProgress:
 
 
 def progress_of(kind: Resource, live: Object) -> RunProgress:
-    """Return how far an object of that kind is."""
+    """Return the progress of an object of this kind."""
     phase = text(live, "status", "phase") or "Pending"
     message = text(live, "status", "message")
     steps = BACKUP_STEPS if kind is BACKUPS else RESTORE_STEPS
@@ -74,5 +74,5 @@ def _of_backup(live: Object) -> int:
 
 def _of_restore(live: Object) -> int:
     done = _STAGES.get(text(live, "status", "execution", "stage"), 0)
-    # The Job takes its permit right before it sends.
+    # The Job takes its permit immediately before it sends the snapshot.
     return max(done, _SUBMISSION) if part(live, "status", "submissionClaim") else done

@@ -1,8 +1,8 @@
-"""How a verb shows the run that it waits for: lines, or at a terminal a bar of its steps.
+"""Shows the progress of a backup or restore: lines, or a progress bar on a terminal.
 
-Uses rich. Called by baoctl.commands.cluster.run. The bar is on standard error and vanishes at the
-end; what it ended with is a line of standard output, as everything is without a terminal, with
-NO_COLOR and with TERM=dumb.
+Uses rich. Called by baoctl.commands.cluster.run. The bar is on standard error and disappears at the
+end; its last state is then printed as a line to standard output. Without a terminal, with NO_COLOR
+and with TERM=dumb every state is a line on standard output.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Show = Callable[[RunProgress], None]
 
 @contextmanager
 def run_view(clock: Clock) -> Iterator[Show]:
-    """Show a run on the standard streams of this process; the value takes each state of it."""
+    """Show a run on the standard streams of this process; call the value with each state."""
     out = console(sys.stderr)
     if not _is_drawn(out):
         yield LineView().show
@@ -51,7 +51,7 @@ def run_view(clock: Clock) -> Iterator[Show]:
         ):
             yield view.show
     finally:
-        # Also at the end of the time to wait: what it waits for would vanish with the bar.
+        # Also after a timeout: otherwise the last state would disappear with the bar.
         _print(view.line)
 
 
@@ -73,7 +73,7 @@ class LineView:
         self._last = ""
 
     def show(self, progress: RunProgress) -> None:
-        """Print a line if it is another one."""
+        """Print the line if it has changed."""
         if progress.line != self._last:
             _print(progress.line)
             self._last = progress.line
@@ -95,7 +95,7 @@ class StepView:
         # Without a total the bar only pulses.
         self._task = self._bar.add_task("Request", total=None)
         self.line = ""
-        """Phase and message that were shown last."""
+        """Last shown phase and message."""
 
     def show(self, progress: RunProgress) -> None:
         """Draw it with the next frame."""

@@ -1,4 +1,4 @@
-"""`baoctl status`: reads a cluster once or again and again, and prints it; or lists clusters.
+"""`baoctl status`: reads and prints a cluster once or repeatedly, or lists clusters.
 
 Uses baoctl.commands.cluster.fetch to read and status_screen to print. Called by
 baoctl.verbs.clusters.
@@ -25,12 +25,12 @@ from contracts.conditions.message import clean_message
 from runtime.errors import Transient, TransportError
 
 PERIOD: Final = 2.0
-"""Seconds between two looks of a watch."""
+"""Seconds between two reads of a watch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What one look found: how to print it, and how the verb would end."""
+    """The result of one read: the value, its text and the exit status."""
 
     value: Any
     text: RenderableType
@@ -41,15 +41,15 @@ def show(name: str | None, access: Access, *, output: str, watch: bool) -> ExitC
     """Print a cluster, or all of them without a name. Raises AskError."""
 
     async def question(api: Session) -> ExitCode:
-        async def look() -> Shown:
+        async def read() -> Shown:
             if name is None or access.every_namespace:
                 return await _list(api, access, wide=output == "wide")
             return _one(view_of(await observe(api, name)), wide=output == "wide")
 
         out = console()
         if watch:
-            return await _follow(api, look, out)
-        shown = await look()
+            return await _follow(api, read, out)
+        shown = await read()
         present(shown.value, shown.text, output, out)
         return shown.exit_code
 
@@ -61,26 +61,24 @@ def _one(view: StatusView, *, wide: bool) -> Shown:
 
 
 async def _list(api: Session, access: Access, *, wide: bool) -> Shown:
-    found = await read_clusters(api, every_namespace=access.every_namespace)
-    rows = [list_row(one, api.clock.now()) for one in found]
+    clusters = await read_clusters(api, every_namespace=access.every_namespace)
+    rows = [list_row(one, api.clock.now()) for one in clusters]
     if not rows:
-        where = "any namespace" if access.every_namespace else f"namespace {api.namespace}"
-        nothing = (
-            f"There is no cluster in {where}. Apply a manifest, or look elsewhere with -n or -A."
-        )
-        return Shown(rows, Text(nothing), ExitCode.GOOD)
+        place = "any namespace" if access.every_namespace else f"namespace {api.namespace}"
+        text = f"There is no cluster in {place}. Apply a manifest, or choose a namespace with -n."
+        return Shown(rows, Text(text), ExitCode.GOOD)
     good = all(row.ready for row in rows)
     table = listing(rows, wide=wide, namespaces=access.every_namespace)
     return Shown(rows, table, ExitCode.GOOD if good else ExitCode.NOT_READY)
 
 
-async def _follow(api: Session, look: Callable[[], Awaitable[Shown]], out: Console) -> ExitCode:
-    """Print again whenever something changed, until the user ends it."""
+async def _follow(api: Session, read: Callable[[], Awaitable[Shown]], out: Console) -> ExitCode:
+    """Print again on every change, until the user interrupts."""
     last: object = None
     with Live(console=out, auto_refresh=False, screen=out.is_terminal) as live:
         while True:
             try:
-                shown = await look()
+                shown = await read()
             except Transient as error:
                 if last is None:
                     raise

@@ -1,4 +1,4 @@
-"""`baoctl status`: what is said about a cluster, as a value that is printed as text or as JSON.
+"""`baoctl status`: the status of a cluster as a value, which is printed as text or JSON.
 
 Pure. Reads baoctl.commands.cluster.observed.ClusterObservation; printed by
 baoctl.commands.cluster.status_screen.
@@ -32,7 +32,7 @@ from runtime.types import Object, key_of, labels_of
 SUMMARIES: Final = frozenset({"Ready", "Reconciling", "Degraded"})
 """Conditions that repeat others; Ready is the headline."""
 ADVICE: Final = frozenset({"ProductionReady", "SecurityRisk"})
-"""Conditions about the choice of settings; they tell nothing of health."""
+"""Conditions about the settings; they do not describe the health."""
 _DESIRED: Final = {"good": "True", "bad": "False"}
 _UNTIL: Final = re.compile(r"valid until (\d{4}-\d{2}-\d{2})")
 _ENDED: Final = re.compile(r"(?:expired|ended) at (\d{4}-\d{2}-\d{2})")
@@ -52,12 +52,12 @@ class ServerRow:
     node: str
     age: str
     state: str
-    """Why it is not ready, in one word; "" for a pod that is."""
+    """Why the pod is not ready, in one word; "" if it is ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """A condition that is not as desired."""
+    """A condition that does not have its desired status."""
 
     condition: str
     reason: str
@@ -96,12 +96,12 @@ class StatusView:
 
     @property
     def exit_code(self) -> ExitCode:
-        """Good when the cluster is Ready."""
+        """GOOD if the cluster is Ready, else NOT_READY."""
         return ExitCode.GOOD if self.ready else ExitCode.NOT_READY
 
 
 def view_of(seen: ClusterObservation) -> StatusView:
-    """Return what is said about a cluster."""
+    """Return the status of a cluster."""
     ready, status = seen.condition("Ready"), seen.status
     stale = number(status.get("observedGeneration")) < number(
         part(seen.cluster, "metadata").get("generation")
@@ -136,13 +136,13 @@ def view_of(seen: ClusterObservation) -> StatusView:
 
 
 def days_left(seen: ClusterObservation) -> int | None:
-    """Return the days until the certificate of the servers expires; None where nobody says.
+    """Return the days until the certificate of the servers expires; None if unknown.
 
     0 on the last day, and less than 0 once it has expired.
     """
     message = text(seen.condition("TLSReady"), "message")
-    if ended := _ENDED.search(message):
-        return min(-1, (_day(ended[1]) - seen.now).days)
+    if expired := _ENDED.search(message):
+        return min(-1, (_day(expired[1]) - seen.now).days)
     if until := _UNTIL.search(message):
         return (_day(until[1]) + timedelta(days=1) - seen.now).days
     return None
@@ -185,7 +185,7 @@ def _row(seen: ClusterObservation, pod: Object) -> ServerRow:
 
 
 def state_of(pod: Object) -> str:
-    """Return in one word why a pod is not ready."""
+    """Return why a pod is not ready, in one word."""
     if text(pod, "metadata", "deletionTimestamp"):
         return "Terminating"
     for one in (
@@ -205,7 +205,7 @@ def state_of(pod: Object) -> str:
 def _backup(seen: ClusterObservation) -> str:
     backup, schedule = part(seen.status, "backup"), text(seen.spec, "backup", "schedule")
     if not backup and not part(seen.spec, "backup"):
-        return "none is configured"
+        return "not configured"
     last = moment(backup, "lastBackupTime")
     words = [f"last {age(seen.now - last)} ago" if last else "none yet"]
     if size := number(backup.get("lastBackupSize")):
@@ -227,19 +227,19 @@ def _size(count: int) -> str:
 def _operation(seen: ClusterObservation) -> str:
     operation, upgrade = part(seen.status, "operation"), part(seen.status, "upgrade")
     green = part(seen.status, "blueGreen")
-    said = []
+    texts = []
     if operation:
         started = _since(seen, moment(operation, "startedAt"))
-        said.append(text(operation, "summary") + (f", begun {started} ago" if started else ""))
+        texts.append(text(operation, "summary") + (f", started {started} ago" if started else ""))
     if upgrade:
         done = len(upgrade.get("completedPods") or ())
         path = f"{text(upgrade, 'fromVersion')} to {text(upgrade, 'targetVersion')}"
-        said.append(f"upgrade {path}, {text(upgrade, 'phase')}, {done}/{seen.replicas} servers")
+        texts.append(f"upgrade {path}, {text(upgrade, 'phase')}, {done}/{seen.replicas} servers")
         if failure := text(upgrade, "failure", "message"):
-            said.append(f"failed: {failure}")
+            texts.append(f"failed: {failure}")
     if text(green, "phase") not in ("", "Idle"):
-        said.append(f"blue/green to {text(green, 'greenVersion')}, {text(green, 'phase')}")
-    return "; ".join(filter(None, said))
+        texts.append(f"blue/green to {text(green, 'greenVersion')}, {text(green, 'phase')}")
+    return "; ".join(filter(None, texts))
 
 
 def _lock(seen: ClusterObservation) -> str:
@@ -304,4 +304,4 @@ def list_row(cluster: Object, now: datetime) -> ListRow:
 
 
 SOON: Final = timedelta(days=14).days
-"""Days left of a certificate from which on it is marked."""
+"""A certificate with fewer days left is highlighted."""

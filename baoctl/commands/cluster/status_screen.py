@@ -27,7 +27,7 @@ def _parts(view: StatusView, *, wide: bool) -> Iterator[RenderableType]:
     yield Text.assemble((f"{view.namespace}/{view.name}", BOLD), "  ", state, f"  {view.servers}")
     yield Padding(safe(f"{view.reason}: {view.message}"), (0, 0, 0, 2))
     if view.stale:
-        late = "The operator has not looked at the last change of the spec yet."
+        late = "The operator has not reconciled the last change of the spec yet."
         yield Padding(Text(late, WARN), (0, 0, 0, 2))
     yield Text()
     yield _facts(view)
@@ -49,8 +49,8 @@ def _facts(view: StatusView) -> Table:
     facts.add_column(style=DIM, no_wrap=True)
     facts.add_column(overflow="fold")
     target = view.target_version
-    goes_on = f" (spec: {target})" if target and view.version not in ("", target) else ""
-    facts.add_row("Version", safe(f"{view.version or 'none runs yet'}{goes_on}"))
+    requested = f" (spec: {target})" if target and view.version not in ("", target) else ""
+    facts.add_row("Version", safe(f"{view.version or 'not running yet'}{requested}"))
     count = view.voters
     voters = "" if count is None else f", {count} voter{'' if count == 1 else 's'}"
     facts.add_row("Leader", safe(f"{view.leader or 'unknown'}{voters}"))
@@ -68,7 +68,7 @@ def _facts(view: StatusView) -> Table:
 
 def _certificate(view: StatusView) -> Text:
     if view.days_left is None:
-        return safe(view.certificate or "not known yet")
+        return safe(view.certificate or "unknown")
     style = BAD if view.days_left < 0 else WARN if view.days_left < SOON else ""
     word = f"{view.days_left} days left" if view.days_left >= 0 else "expired"
     return Text(word, style)
@@ -78,7 +78,7 @@ def _servers(view: StatusView, *, wide: bool) -> Table | Text:
     if not view.rows:
         return Text("No server pods.", WARN)
     columns = ["SERVER", "READY", "ROLE", "VOTER", "SEALED", "VERSION", "NODE"]
-    made = table(*columns, *(["RESTARTS", "AGE"] if wide else []))
+    servers = table(*columns, *(["RESTARTS", "AGE"] if wide else []))
     for row in view.rows:
         ready = Text("yes", GOOD) if row.ready else safe(f"no, {row.state}", BAD)
         cells: list[RenderableType] = [
@@ -90,14 +90,14 @@ def _servers(view: StatusView, *, wide: bool) -> Table | Text:
             safe(row.version),
         ]
         cells.append(safe(row.node or "-"))
-        made.add_row(*cells, *([str(row.restarts), row.age] if wide else []))
-    return made
+        servers.add_row(*cells, *([str(row.restarts), row.age] if wide else []))
+    return servers
 
 
 def _by_reason(concerns: Sequence[Concern]) -> list[Concern]:
-    """Return one concern per reason, which names all conditions that give it.
+    """Return one concern per reason, with the names of all conditions that have it.
 
-    The message is that of the condition of the same name, else that of the first.
+    The message is from the condition with the name of the reason, else from the first one.
     """
     found: dict[str, Concern] = {}
     for one in concerns:
@@ -120,13 +120,13 @@ def listing(rows: Sequence[ListRow], *, wide: bool, namespaces: bool) -> Table:
     """Return the list of clusters."""
     more = ["CERT-DAYS"] if wide else []
     place = ["NAMESPACE"] if namespaces else []
-    made = table(
+    clusters = table(
         *place, "NAME", "READY", "VERSION", "LEADER", "SEALED", "BACKUP", *more, "AGE", "STATE"
     )
     for row in rows:
         days = ["" if row.days_left is None else str(row.days_left)] if wide else []
         state = row.operation or ("" if row.ready else row.reason)
-        made.add_row(
+        clusters.add_row(
             *([row.namespace] if namespaces else []),
             row.name,
             Text(row.servers, GOOD if row.ready else BAD),
@@ -138,4 +138,4 @@ def listing(rows: Sequence[ListRow], *, wide: bool, namespaces: bool) -> Table:
             row.age,
             safe(state),
         )
-    return made
+    return clusters

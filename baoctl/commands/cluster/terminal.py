@@ -1,7 +1,7 @@
-"""How text reaches a terminal or a pipe: tables, trees and colours by rich.
+"""Prints tables, trees and colours to a terminal or a pipe.
 
-Uses rich. Called by the modules that print. NO_COLOR and COLUMNS hold as everywhere; a pipe gets no
-colours, and a width of 120 where nobody names one.
+Uses rich. Called by the modules that print. NO_COLOR and COLUMNS are honoured; a pipe gets no
+colours, and by default a width of 120.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from rich.text import Text
 from contracts.conditions.message import clean_message
 
 WIDTH: Final = 120
-"""Columns of an output that is no terminal."""
+"""Default columns of an output that is not a terminal."""
 STRUCTURED: Final = ("json", "yaml")
 GOOD, BAD, WARN, DIM, BOLD = "green", "red", "yellow", "dim", "bold"
 
 
 def console(file: IO[str] | None = None) -> Console:
-    """Return where to print."""
+    """Return a console for a file, by default standard output."""
     out = file or sys.stdout
     width = None if out.isatty() else shutil.get_terminal_size((WIDTH, 50)).columns
     return Console(
@@ -36,7 +36,7 @@ def console(file: IO[str] | None = None) -> Console:
 
 
 def emit(out: Console, what: RenderableType) -> None:
-    """Print; without the blanks at the ends of lines where it is no terminal."""
+    """Print; strip trailing blanks of lines if the output is not a terminal."""
     if out.is_terminal:
         out.print(what)
         return
@@ -54,16 +54,16 @@ def present(value: Any, text: RenderableType, output: str, out: Console | None =
 
 
 def safe(text: str, style: str = "") -> Text:
-    """Return a text of an object, without what a terminal would take for an order."""
+    """Return a text of an object, with its terminal control characters escaped."""
     return Text(clean_message(text), style=style)
 
 
 def table(*columns: str) -> Table:
-    """Return a table as kubectl prints one: columns without lines."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=DIM)
+    """Return a table in the style of kubectl: columns without lines."""
+    plain = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=DIM)
     for name in columns:
-        made.add_column(name, overflow="fold")
-    return made
+        plain.add_column(name, overflow="fold")
+    return plain
 
 
 def structured(value: Any, output: str) -> str:

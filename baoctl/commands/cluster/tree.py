@@ -1,7 +1,7 @@
 """`baoctl tree`: the objects of a cluster, each below its owner.
 
-Uses rich by baoctl.commands.cluster.terminal. Called by baoctl.verbs.clusters. Of Secrets and
-ConfigMaps only the metadata is read.
+Uses rich by baoctl.commands.cluster.terminal. Called by baoctl.verbs.clusters. It reads only
+the metadata of Secrets and ConfigMaps.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _METADATA_ONLY: Final = frozenset({SECRET.kind, CONFIG_MAP.kind})
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One object, and what it owns."""
+    """One object, and the objects that it owns."""
 
     kind: str
     name: str
@@ -93,7 +93,7 @@ async def _listed(api: Session, kind: Resource, cluster: str) -> tuple[Object, .
 
 
 def node_of(cluster: Object, objects: Sequence[Object], now: datetime) -> Node:
-    """Return the tree of a cluster; what no shown object owns stands directly below it."""
+    """Return the tree of a cluster; objects without a shown owner are directly below it."""
     shown = {uid_of(one) for one in objects}
     below: dict[str, list[Object]] = {}
     for one in objects:
@@ -127,9 +127,9 @@ def _state(obj: Object) -> tuple[str, bool | None]:
         ended = text(status, "phase") == "Succeeded"
         return ("ended", None) if ended else _pod_state(obj)
     if kind == STATEFUL_SET.kind:
-        wanted = number(part(obj, "spec").get("replicas"))
+        desired = number(part(obj, "spec").get("replicas"))
         ready = number(status.get("readyReplicas"))
-        return f"{ready}/{wanted} ready", ready >= wanted
+        return f"{ready}/{desired} ready", ready >= desired
     if kind == CLUSTER_KIND:
         return text(status, "ready"), None
     phase = text(status, "phase")
@@ -141,7 +141,7 @@ def _pod_state(pod: Object) -> tuple[str, bool]:
 
 
 def screen(root: Node, denied: Iterable[str]) -> RenderableType:
-    """Return the tree as it is drawn."""
+    """Return the tree as text."""
     top = Tree(_line(root), guide_style=DIM)
     _grow(top, root)
     missing = ", ".join(denied)

@@ -1,4 +1,4 @@
-"""`baoctl version`: of this client, of the operator, and of the servers, and whether they fit.
+"""`baoctl version`: the versions of client, operator and servers, and a version skew.
 
 Uses runtime.client.client. Called by baoctl.verbs.clusters.
 """
@@ -22,18 +22,18 @@ from runtime.types import Object, ObjectKey, key_of
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """What runs."""
+    """The versions of client, operator and servers."""
 
     client: str
     operator: str
-    """Tag of its image; "" where it cannot be read or has none."""
+    """Tag of its image; "" if it cannot be read, or has none."""
     servers: tuple[str, ...]
     skew: str
-    """What does not fit; "" for nothing."""
+    """Description of a version skew; "" if there is none."""
 
 
 def versions(access: Access, *, client_only: bool, output: str, operator_namespace: str) -> str:
-    """Return what is printed. Raises AskError."""
+    """Return the output of the verb. Raises AskError."""
     if client_only:
         found = Versions(__version__, "", (), "")
     else:
@@ -52,18 +52,18 @@ def versions(access: Access, *, client_only: bool, output: str, operator_namespa
 
 
 def versions_of(deployment: Object, clusters: Sequence[Object]) -> Versions:
-    """Return the versions, and whether client and operator fit."""
+    """Return the versions, and the skew of client and operator."""
     containers = parts(deployment, "spec", "template", "spec", "containers")
     image = text(containers[0], "image") if containers else ""
     name = image.partition("@")[0]
     tag = name.rpartition(":")[2] if ":" in name.rpartition("/")[2] else ""
     servers = tuple(
         f"{key_of(one).namespace}/{key_of(one).name} "
-        f"{text(one, 'status', 'currentVersion') or 'none runs yet'}"
+        f"{text(one, 'status', 'currentVersion') or 'not running yet'}"
         for one in clusters
     )
-    fits = not tag or _minor(tag) == _minor(__version__)
-    skew = "" if fits else f"client {__version__}, operator {tag}: use the client of the operator"
+    same = not tag or _minor(tag) == _minor(__version__)
+    skew = "" if same else f"client {__version__}, operator {tag}: use client {tag}"
     return Versions(__version__, tag, servers, skew)
 
 

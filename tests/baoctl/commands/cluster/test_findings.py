@@ -183,9 +183,9 @@ BROKEN: dict[str, tuple[ClusterObservation, str, str]] = {
         webhook_does_not_answer(), "admission rule refuses", "webhook",
     ),
     "paused and forgotten": (paused_and_forgotten(), "paused for 3d", "bao resume first"),
-    "lock of nobody": (lock_of_nobody(), "left behind by openbaobackup/monday", "openbaobackups"),
-    "lock of a silent holder": (lock_of_a_silent_holder(), "left behind", "openbaobackups"),
-    "no node": (unschedulable(), "no node", "describe pod first-2"),
+    "lock of nobody": (lock_of_nobody(), "lock of openbaobackup/monday is stale", "openbaobackups"),
+    "lock of a silent holder": (lock_of_a_silent_holder(), "is stale", "openbaobackups"),
+    "no node": (unschedulable(), "cannot be scheduled", "describe pod first-2"),
 }  # fmt: skip
 
 
@@ -258,7 +258,7 @@ def test_a_reason_of_several_conditions_is_one_finding() -> None:
 
 def test_a_cluster_without_a_status_is_told() -> None:
     seen = replace(healthy(), cluster={**healthy().cluster, "status": {}})
-    assert "has not looked" in diagnose(seen)[0].cause
+    assert "has not reconciled" in diagnose(seen)[0].cause
 
 
 def test_objects_that_are_anything_are_no_traceback() -> None:

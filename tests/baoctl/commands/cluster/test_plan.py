@@ -61,37 +61,37 @@ EDITS: dict[str, tuple[dict[str, Any], set[str], list[tuple[str, str]], str]] = 
     "a log level": (
         {"configuration": {"logLevel": "debug"}},
         {"update ConfigMap first-config"},
-        [("reload", "none restarts; they reload the changed files")],
+        [("reload", "no server restarts; they reload the changed files")],
         "",
     ),
     "a cache, which is read at the start": (
         {"configuration": {"cacheSize": 1000}},
         {"update ConfigMap first-config"},
-        [("restart", "all restart, one at a time, the leader last")],
+        [("restart", "all servers restart, one at a time, the leader last")],
         "",
     ),
     "more servers": (
         {"replicas": 5},
         {"update StatefulSet first", "update Role first-serviceaccount-role"},
-        [("scale", "3 become 5")],
+        [("scale", "scales from 3 to 5")],
         "",
     ),
     "one server": (
         {"replicas": 1},
         {"update StatefulSet first", "delete PodDisruptionBudget first-pdb"},
-        [("scale", "3 become 1")],
+        [("scale", "scales from 3 to 1")],
         "",
     ),
     "a version": (
         {"version": "2.8.0"},
         {"update StatefulSet first"},
-        [("restart", "all restart, one at a time, the leader last")],
+        [("restart", "all servers restart, one at a time, the leader last")],
         "upgrade plan --cluster default/first --to 2.8.0",
     ),
     "a version by green servers": (
         GREEN,
         {"update StatefulSet first"},
-        [("restart", "new servers (green) take over from these")],
+        [("restart", "new servers (green) replace them")],
         "upgrade plan",
     ),
     "read replicas": (
@@ -101,7 +101,7 @@ EDITS: dict[str, tuple[dict[str, Any], set[str], list[tuple[str, str]], str]] = 
         "",
     ),
     "larger volumes": ({"storage": {"size": "128Mi"}}, set(), [], "The volumes grow in place"),
-    "a pause": ({"paused": True}, set(), [], "until it is resumed"),
+    "a pause": ({"paused": True}, set(), [], "until the cluster is resumed"),
 }
 
 
@@ -148,7 +148,7 @@ def test_the_text_shows_lines_and_never_more_than_it_must(tmp_path: Path) -> Non
         '        + log_level = "debug"',
         "",
         "Servers",
-        "  first: none restarts; they reload the changed files",
+        "  first: no server restarts; they reload the changed files",
     ]
 
 

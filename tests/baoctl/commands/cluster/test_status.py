@@ -105,11 +105,11 @@ SAYS: dict[str, tuple[ClusterObservation, tuple[str, ...]]] = {
             healthy(),
             cluster={**healthy().cluster, "metadata": {"name": "first", "generation": 2}},
         ),
-        ("Not ready", "has not looked at the last change"),
+        ("Not ready", "has not reconciled the last change"),
     ),
     "no status at all": (
         replace(healthy(), cluster={**healthy().cluster, "status": {}}),
-        ("Not ready", "NoStatus", "none runs yet", "unknown"),
+        ("Not ready", "NoStatus", "not running yet", "unknown"),
     ),
     "a message that would drive the terminal": (
         stating(healthy(), "Ready", "False", "NotReady", "a\x1b[2Jb\nc"), ("a\\x1b[2Jb\\nc",),
