@@ -40,7 +40,7 @@ Version      2.7.2
 Leader       first-0, 3 voters
 Seal         static, unsealed
 Certificate  365 days left
-Backup       none is configured
+Backup       not configured
 Operation    none
 Age          22m
 
