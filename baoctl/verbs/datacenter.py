@@ -31,20 +31,20 @@ def datacenter_status_command(
     output: Literal["text", "json"],
     *,
     access: Access,
-    **looking: Any,
+    **flags: Any,
 ) -> None:
     """Show Datacenter DC, its sources and its services as a tree. Changes nothing.
 
     A service is shown under the first service that it depends on. Exits with 0 if the datacenter
     is Ready for its current spec, and with 3 if not.
     """
-    from baoctl.commands.datacenter.watch import looks_of, show
+    from baoctl.commands.datacenter.watch import show, watch_options
 
     try:
-        looks = looks_of(**looking)
+        options = watch_options(**flags)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--timeout") from None
-    raise SystemExit(show(datacenter, looks, access, output=output, verbose=verbose))
+    raise SystemExit(show(datacenter, options, access, output=output, verbose=verbose))
 
 
 @datacenter_group.command("get")

@@ -1,4 +1,4 @@
-"""`baoctl datacenter`: the status of a datacenter as a tree, its watch, `get` and `redeploy`.
+"""`baoctl datacenter`: `status`, `get` and `redeploy`.
 
-Called by `baoctl.cli`.
+Called by `baoctl.verbs.datacenter`.
 """

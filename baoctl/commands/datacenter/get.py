@@ -1,4 +1,4 @@
-"""`baoctl datacenter get`: one datacenter, or one of its services, by an id.
+"""`baoctl datacenter get`: prints a datacenter, or one of its services, by UID or name.
 
 Uses baoctl.commands.datacenter.status to read, and baoctl.commands.datacenter.watch to print.
 Called by baoctl.cli. Audit records identify a service by the UID of its BootstrapWorkload.
@@ -23,20 +23,20 @@ from runtime.client.client import Client
 from runtime.types import Object, Resource, key_of, labels_of, uid_of
 
 _ID_MAX: Final = 80
-"""Most characters of an unknown id that the error repeats."""
+"""Maximum characters of an unknown ID in the error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What an id names: a datacenter, or one service of it."""
+    """The object with an ID: a datacenter, or one of its services."""
 
     view: View
     service: str = ""
-    """The service that the id names, which is then the only row of the view; "" for none."""
+    """The service with this ID, the only row of the view; "" for a datacenter."""
 
     @property
     def exit_code(self) -> int:
-        """0 when the datacenter is Ready, or the service Running as requested; else 3."""
+        """0 if the datacenter is Ready, or the service Running with its current spec; else 3."""
         if not self.service:
             return self.view.exit_code
         runs = (one.state == "Running" and not one.outdated for one in self.view.rows)
@@ -44,7 +44,7 @@ class Found:
 
 
 def get(identity: str, access: Access, *, output: Literal["text", "json"]) -> int:
-    """Print what an id names; the exit status. Raises AskError."""
+    """Print the object with an ID; return the exit status. Raises AskError."""
     stdout = sys.stdout
 
     async def question(api: Session) -> Found:
@@ -59,9 +59,9 @@ def get(identity: str, access: Access, *, output: Literal["text", "json"]) -> in
 
 
 async def look_up(client: Client, identity: str) -> Found:
-    """Read the Datacenter or BootstrapWorkload that has this UID or name.
+    """Read the Datacenter or BootstrapWorkload with this UID or name.
 
-    Raises AskError when there is none, and what the client raises.
+    Raises AskError if there is none, and the errors of the client.
     """
     datacenter = await _with_id(client, DATACENTERS, identity)
     if datacenter is not None:
@@ -69,8 +69,7 @@ async def look_up(client: Client, identity: str) -> Found:
     workload = await _with_id(client, WORKLOADS, identity)
     if workload is None:
         raise AskError(
-            f"nothing has the id {identity[:_ID_MAX]!r}: neither the UID nor the name of a "
-            "Datacenter or of a BootstrapWorkload is that",
+            f"no Datacenter or BootstrapWorkload has the UID or name {identity[:_ID_MAX]!r}",
             ExitCode.NOT_FOUND,
         )
     name = labels_of(workload).get(names.DATACENTER, "")
@@ -82,5 +81,5 @@ async def look_up(client: Client, identity: str) -> Found:
 
 
 async def _with_id(client: Client, kind: Resource, identity: str) -> Object | None:
-    found = await metadata_of_all(client, kind)
-    return next((one for one in found if identity in (uid_of(one), key_of(one).name)), None)
+    objects = await metadata_of_all(client, kind)
+    return next((one for one in objects if identity in (uid_of(one), key_of(one).name)), None)

@@ -1,7 +1,8 @@
-"""`baoctl datacenter redeploy`: orders the pods of one service to be replaced.
+"""`baoctl datacenter redeploy`: requests the replacement of the pods of one service.
 
-Uses runtime.client.client. Called by baoctl.cli. The order is an entry of spec.redeploy of the
-Datacenter; the operator carries it out when its text changes, and it may stay there.
+Uses runtime.client.client. Called by baoctl.verbs.datacenter. The request is an entry of
+spec.redeploy of the Datacenter; the operator replaces the pods when its token changes. The entry
+may stay there.
 """
 
 from __future__ import annotations
@@ -31,29 +32,29 @@ from runtime.errors import Conflict, NotFound, PatchFailed, TransportError
 from runtime.types import Object, ObjectKey, is_terminating, key_of
 
 TRIES: Final = 5
-"""How often an order is written when another client writes the Datacenter at the same time."""
+"""Attempts to write a request while other clients change the Datacenter."""
 _HELD: Final = ("Maintenance", "Offline")
 
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """An order in spec.redeploy."""
+    """A request in spec.redeploy."""
 
     datacenter: str
     service: str
     token: str
     before: str
-    """The token of the last order; "" without one."""
+    """The token of the previous request; "" without one."""
     state: str
     """spec.state of the datacenter."""
     written: bool
-    """False when the same order existed already."""
+    """False if the same request existed already."""
 
 
 def redeploy(target: str, token: str | None, access: Access) -> str:
-    """Order it; what was done. Raises AskError.
+    """Write a request, and return the result. Raises AskError.
 
-    `target` is datacenter/service; without a token it is the time.
+    `target` is datacenter/service; the default token is the current time.
     """
 
     async def question(api: Session) -> Ordered:
@@ -63,7 +64,7 @@ def redeploy(target: str, token: str | None, access: Access) -> str:
 
 
 async def order(client: Client, clock: Clock, target: str, token: str | None) -> Ordered:
-    """Write an order. Raises AskError, and what the client raises."""
+    """Write a request. Raises AskError, and the errors of the client."""
     datacenter, slash, service = target.partition("/")
     if not slash or not re.fullmatch(NAME_PATTERN, service):
         raise AskError(
@@ -81,21 +82,20 @@ async def order(client: Client, clock: Clock, target: str, token: str | None) ->
                     DATACENTERS, key_of(live), ops, field_manager=FIELD_MANAGER
                 )
             except (Conflict, PatchFailed, TransportError):
-                # Without an answer, the next read shows whether it was written.
+                # After a lost response, the next read shows whether the patch was applied.
                 live = await find(client, datacenter)
                 continue
         state = str((live.get("spec") or {}).get("state") or "Active")
         return Ordered(datacenter, service, request.token, before, state, before != request.token)
     raise AskError(
-        f"Datacenter {datacenter}: was changed by others {TRIES} times while the order was being "
-        "written; try again"
+        f"Datacenter {datacenter}: other clients changed it during {TRIES} attempts; try again"
     )
 
 
 def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
-    """The JSON patch that writes an order into this version; empty when the order exists.
+    """Return the JSON patch that writes a request to this version; empty if it exists.
 
-    Raises AskError when the datacenter is being deleted, and when the list is full.
+    Raises AskError if the datacenter is being deleted, or the list is full.
     """
     name = key_of(live).name
     if is_terminating(live):
@@ -109,8 +109,8 @@ def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
         return ()
     if index is None and len(orders) >= SERVICES_MAX:
         raise AskError(
-            f"spec.redeploy of Datacenter {name} holds {len(orders)} orders, at most {SERVICES_MAX}"
-            ": take out some; those that were carried out are of no more use",
+            f"spec.redeploy of Datacenter {name} has {len(orders)} requests, the maximum is "
+            f"{SERVICES_MAX}: remove completed ones",
             ExitCode.REFUSED,
         )
     change: Object
@@ -127,7 +127,7 @@ def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
 
 
 def summary(done: Ordered) -> str:
-    """Return what was done and what follows, on one line."""
+    """Return the result and the next step, on one line."""
     return clean_message(_summary(done))
 
 
@@ -135,13 +135,13 @@ def _summary(done: Ordered) -> str:
     target = f"{done.datacenter}/{done.service}"
     if not done.written:
         return (
-            f"{target}: the order {done.token} stands there already; nothing was changed. "
-            "Another --token is another order."
+            f"{target}: the request {done.token} exists already; nothing was changed. "
+            "To replace the pods again, use another --token."
         )
-    before = f", before it {done.before}" if done.before else ""
-    held = f" when spec.state {done.state} is over" if done.state in _HELD else ""
+    before = f" (previous: {done.before})" if done.before else ""
+    held = f" once spec.state is no longer {done.state}" if done.state in _HELD else ""
     return (
-        f"{target}: ordered with token {done.token}{before}. Its pods are replaced{held}; "
+        f"{target}: requested with token {done.token}{before}. Its pods are replaced{held}; "
         f"follow it with: baoctl datacenter status {done.datacenter} --until-ready"
     )
 
@@ -174,9 +174,9 @@ async def _expect_workload(client: Client, datacenter: str, service: str) -> Non
         workload = await client.get(WORKLOADS, key, metadata_only=True)
     except NotFound:
         services = await _services_of(client, datacenter)
-        there = f"only {services}" if services else "and no other one"
+        existing = f"only {services}" if services else "nor any other"
         raise AskError(
-            f"there is no service {service} in Datacenter {datacenter}, {there}",
+            f"there is no service {service} in Datacenter {datacenter}, {existing}",
             ExitCode.NOT_FOUND,
         ) from None
     if is_terminating(workload):

@@ -1,7 +1,7 @@
-"""The status of a datacenter and its services: the values, reading them, and JSON of them.
+"""Reads the status of a datacenter and its services; returns it as a value and as JSON.
 
-Uses runtime.client.client and the readers of managers.datacenter; nothing is changed. Called by
-baoctl.commands.datacenter.watch; baoctl.commands.datacenter.tree is the text form.
+Uses runtime.client.client and the readers of managers.datacenter. Changes nothing. Called by
+baoctl.commands.datacenter.watch; baoctl.commands.datacenter.tree prints it as text.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from runtime.types import Object, ObjectKey, Resource, is_terminating, key_of
 UNREADABLE: Final = "Unreadable"
 """State of a BootstrapWorkload that cannot be read."""
 NAMED: Final = 10
-"""Names that a message lists at most."""
-_LOST: Final = "its status cannot be read; the operator writes it anew"
+"""Maximum number of names in a message."""
+_LOST: Final = "its status cannot be read; the operator rewrites it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class ConditionSummary:
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """A source of services; `error` is "" while it answers."""
+    """A source of services; `error` is "" if its last read succeeded."""
 
     name: str
     priority: int
@@ -69,7 +69,7 @@ class ServiceView:
     """One of contracts.datacenter.workload.ServiceState, or UNREADABLE."""
     kind: str = ""
     ready: str = ""
-    """Ready and desired pods, such as 1/3; "" while there are none."""
+    """Ready and desired pods, such as 1/3; "" if there are none."""
     source: str = ""
     depends_on: tuple[str, ...] = ()
     message: str = ""
@@ -79,7 +79,7 @@ class ServiceView:
     error: str = ""
     retiring: bool = False
     outdated: bool = False
-    """The progress is of a former spec: the operator has not reconciled it since the change."""
+    """The progress is for a former spec: the operator has not reconciled the new one."""
     running_since: datetime | None = None
     provider_ref: str = ""
     service_refs: Mapping[str, str] = field(default_factory=dict)
@@ -106,10 +106,10 @@ class View:
     sources: tuple[SourceView, ...]
     rows: tuple[ServiceView, ...]
     problems: tuple[str, ...] = ()
-    """Why its spec or status cannot be read."""
+    """Why its spec or its status cannot be read."""
 
     def condition(self, kind: str) -> ConditionSummary | None:
-        """One of its conditions; None while it says nothing about that."""
+        """Return the condition of a type; None if there is none."""
         return next((one for one in self.conditions if one.type == kind), None)
 
     @property
@@ -119,36 +119,36 @@ class View:
 
     @property
     def is_ready(self) -> bool:
-        """Whether everything runs as the present spec asks."""
+        """Whether everything runs with the current spec."""
         ready = self.condition(READY)
         is_true = ready is not None and ready.status == "True"
         return is_true and not self.is_stale and not self.deleting
 
     @property
     def conflict(self) -> str:
-        """Which sources declare the same name; "" for none."""
+        """The sources that declare the same service; "" if there are none."""
         condition = self.condition(NO_CONFLICTS)
         return condition.message if condition is not None and condition.status == "False" else ""
 
     @property
     def exit_code(self) -> int:
-        """0 when it is ready, else 3."""
+        """0 if the datacenter is ready, else 3."""
         return 0 if self.is_ready else ExitCode.NOT_READY
 
 
 def as_json(view: View) -> str:
-    """Print a view for programs; times are RFC 3339, in UTC."""
+    """Return a view as JSON; times are RFC 3339, in UTC."""
     whole = {**asdict(view), "ready": view.is_ready}
     return json.dumps(whole, indent=2, default=rfc3339) + "\n"
 
 
-# --- asking -------------------------------------------------------------------------------------
+# --- requests -----------------------------------------------------------------------------------
 
 
 async def fetch(client: Client, name: str) -> View:
     """Read a datacenter and its BootstrapWorkloads.
 
-    Raises AskError when there is none of that name, and what the client raises.
+    Raises AskError if it does not exist, and the errors of the client.
     """
     live = await find(client, name)
     mine = ListOptions(label_selector=f"{names.DATACENTER}={name}")
@@ -157,10 +157,10 @@ async def fetch(client: Client, name: str) -> View:
 
 
 async def find(client: Client, name: str) -> Object:
-    """Read a Datacenter. Raises AskError, which names those that there are, without one."""
+    """Read a Datacenter. Raises AskError, with the existing names, if there is none."""
     if not re.fullmatch(NAME_PATTERN, name):
         rule = "must be lower-case letters, digits and dashes, and begin with a letter"
-        raise AskError(f"{name!r} is no name of a datacenter: {rule}", ExitCode.USAGE)
+        raise AskError(f"{name!r} is not a valid name of a datacenter: {rule}", ExitCode.USAGE)
     try:
         return await client.get(DATACENTERS, ObjectKey("", name))
     except NotFound:
@@ -168,7 +168,7 @@ async def find(client: Client, name: str) -> Object:
 
 
 async def metadata_of_all(client: Client, kind: Resource) -> tuple[Object, ...]:
-    """List a kind of datacenters. Raises AskError where its definition is missing."""
+    """List the metadata of a kind. Raises AskError if its definition is missing."""
     try:
         listing = await client.list(kind, options=ListOptions(metadata_only=True))
     except NotFound:
@@ -182,12 +182,12 @@ async def _absent(client: Client, name: str) -> str:
     return (
         f"there is no Datacenter {name}, only {existing}"
         if existing
-        else (f"there is no Datacenter {name}, and no other one")
+        else f"there is no Datacenter {name}, nor any other"
     )
 
 
 def listed(found: Iterable[str]) -> str:
-    """The first names in their order, and how many more there are; "" for none."""
+    """Return the first names, sorted, and the number of the others; "" for none."""
     ordered = sorted(found)
     more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""
     return ", ".join(ordered[:NAMED]) + more
@@ -197,7 +197,7 @@ def listed(found: Iterable[str]) -> str:
 
 
 def view_of(live: Object, workloads: Iterable[Object]) -> View:
-    """Read a Datacenter and its BootstrapWorkloads, whatever is in them."""
+    """Return the view of a Datacenter and its BootstrapWorkloads; malformed objects are allowed."""
     name = key_of(live).name
     spec, status = _texts(live.get("spec")), DatacenterStatus.lenient(live.get("status"))
     return View(
@@ -241,7 +241,7 @@ def _problems(live: Object) -> Iterator[str]:
 
 
 def _is_lost(kind: type[StoredStatus], live: Object) -> bool:
-    """Whether a status counts as none because it cannot be read."""
+    """Whether a status is ignored because it cannot be read."""
     try:
         kind.model_validate(live.get("status") or {})
     except ValidationError:
@@ -255,13 +255,13 @@ def _service(datacenter: str, obj: Object) -> ServiceView:
     except InvalidDatacenterError as error:
         return _unreadable(datacenter, obj, str(error))
     if record.datacenter.name != datacenter:
-        problem = f"its label says {datacenter}, but it is of datacenter {record.datacenter.name}"
+        problem = f"its label names {datacenter}, its spec names {record.datacenter.name}"
         return _unreadable(datacenter, obj, problem)
     return _readable(record, _LOST if _is_lost(BootstrapWorkloadStatus, obj) else "")
 
 
 def service_of(datacenter: str, workload: Object) -> str:
-    """The name of the service that a BootstrapWorkload of a datacenter is for."""
+    """Return the name of the service of a BootstrapWorkload."""
     return key_of(workload).name.removeprefix(names.workload_name(datacenter, ""))
 
 
@@ -296,5 +296,5 @@ def _readable(record: ServiceRecord, problem: str) -> ServiceView:
 
 
 def _aware(moment: datetime | None) -> datetime | None:
-    """Take a time without a zone as UTC: it is compared with the clock."""
+    """Return a time with a zone, by default UTC, so that it can be compared with the clock."""
     return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment

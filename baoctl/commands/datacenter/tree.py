@@ -1,7 +1,7 @@
-"""A datacenter as a tree of text: its sources, its problems, and its services.
+"""Prints a datacenter as a tree of text: its sources, its problems and its services.
 
-Uses baoctl.commands.datacenter.status. Pure: text of the API server is escaped, so that no
-text of another user can move the cursor or hide a line. Called by baoctl.commands.datacenter.watch.
+Uses baoctl.commands.datacenter.status. Pure. It escapes the texts of the API server, so that they
+cannot move the cursor or hide a line. Called by baoctl.commands.datacenter.watch.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from contracts.datacenter.service_spec import OPENBAO_READY
 from contracts.rfc3339 import rfc3339
 
 Paint: TypeAlias = Callable[[str, str], str]
-"""Gives a text a colour; "" for none."""
+"""Colours a text; the colour "" leaves it unchanged."""
 Cell: TypeAlias = tuple[str, str]
-"""A text that is escaped already, and its colour."""
+"""An escaped text and its colour."""
 
 COLOURS: Final[Mapping[str, str]] = {
     "Provisioning": "blue",
@@ -35,16 +35,14 @@ COLOURS: Final[Mapping[str, str]] = {
 _ANSWERS: Final[Mapping[str, str]] = {"True": "green", "False": "red"}
 _LEAVES: Final = ("Retiring", "Retired")
 _OF_SERVICES: Final = ("ServicesFailed", "ServicesNotRunning")
-"""Reasons that the lines of the services tell better."""
-_NEVER: Final = (
-    "nobody has looked at it yet: see whether the operator runs, and with DATACENTERS=true"
-)
+"""Reasons that the lines of the services show in detail."""
+_NEVER: Final = "not reconciled yet: check that the operator runs with DATACENTERS=true"
 _MINUTES_FROM: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A service in the tree: the prefix of its name, and that of the lines below it."""
+    """A service in the tree, with the prefixes of its line and of the lines below it."""
 
     before: str
     below: str
@@ -52,7 +50,7 @@ class _Line:
 
 
 def plain(text: str, colour: str) -> str:
-    """Leave a text as it is."""
+    """Return the text without a colour."""
     del colour
     return text
 
@@ -63,7 +61,7 @@ def coloured(text: str, colour: str) -> str:
 
 
 def as_text(view: View, now: datetime, *, verbose: bool = False, paint: Paint = plain) -> str:
-    """Print a view as text. `verbose` adds the objects of each service."""
+    """Return a view as text. `verbose` adds the objects of each service."""
     sections = (
         _sources(view.sources, paint),
         *((note, []) for note in _notes(view)),
@@ -98,8 +96,10 @@ def _notes(view: View) -> Iterator[str]:
     if ready is None:
         yield _NEVER
     elif view.is_stale:
-        spoken = f"its status speaks of generation {view.observed_generation}"
-        yield f"{spoken}, its spec is generation {view.generation}: nobody has looked since"
+        yield (
+            f"its status is for generation {view.observed_generation}, its spec has generation "
+            f"{view.generation}: not reconciled since"
+        )
     if ready is not None and ready.status != "True" and ready.reason not in _OF_SERVICES:
         yield clean_message(f"{ready.reason}: {ready.message}")
     if view.conflict:
@@ -111,7 +111,7 @@ def _notes(view: View) -> Iterator[str]:
 
 def _sources(sources: Sequence[SourceView], paint: Paint) -> tuple[str, list[str]]:
     if not sources:
-        return "no source was asked yet", []
+        return "no source was read yet", []
     table = [
         [
             (f"{_branch(position, sources)[0]}{clean_message(one.name)}", ""),
@@ -124,7 +124,7 @@ def _sources(sources: Sequence[SourceView], paint: Paint) -> tuple[str, list[str
 
 
 def _branch(position: int, of: Sequence[object]) -> tuple[str, str]:
-    """The prefix of one of these, and that of the lines below it."""
+    """Return the prefixes of one of these lines and of the lines below it."""
     return ("└─ ", "   ") if position == len(of) - 1 else ("├─ ", "│  ")
 
 
@@ -133,7 +133,7 @@ def _contribution(source: SourceView) -> Cell:
     if not source.error:
         return count, ""
     since = source.last_good_time
-    good = f"last good answer of {rfc3339(since)}" if since else "no good answer yet"
+    good = f"last valid response at {rfc3339(since)}" if since else "no valid response yet"
     return f"{count}, DEGRADED: {clean_message(source.error)} ({good})", "red"
 
 
@@ -171,9 +171,9 @@ def _details(one: ServiceView, now: datetime) -> Iterator[str]:
     if one.problem:
         yield one.problem
     if one.retiring and one.state not in _LEAVES:
-        yield "is to go"
+        yield "is to be removed"
     if one.outdated:
-        yield "was changed since"
+        yield "its spec has changed since"
     if one.error_reason:
         attempt = "" if one.outdated else f"attempt {one.attempts}, {_next(one, now)}: "
         yield f"{attempt}{one.error_reason}: {one.error}"
@@ -183,7 +183,7 @@ def _details(one: ServiceView, now: datetime) -> Iterator[str]:
 
 def _next(one: ServiceView, now: datetime) -> str:
     if one.next_retry is None:
-        return "none before something changes"
+        return "no retry before a change"
     retry_at = rfc3339(one.next_retry)
     left = math.ceil((one.next_retry - now).total_seconds())
     moment = retry_at.partition("T")[2] if retry_at[:10] == rfc3339(now)[:10] else retry_at
@@ -204,7 +204,7 @@ def _objects(one: ServiceView) -> Iterator[str]:
 
 
 def _columns(table: Sequence[Sequence[Cell]], paint: Paint) -> list[str]:
-    """Align all columns but the last one, which is as long as it likes; leave out empty ones."""
+    """Align all columns except the last one; omit empty columns."""
     widths = [max(len(text) for text, _ in column) for column in zip(*table, strict=True)]
     used = [index for index, width in enumerate(widths) if width]
     return [
@@ -220,7 +220,7 @@ def _columns(table: Sequence[Sequence[Cell]], paint: Paint) -> list[str]:
 
 
 def _tree(services: Sequence[ServiceView]) -> Iterator[_Line]:
-    """Each service once, by name, under the first one that it depends on."""
+    """Yield each service once, by name, under the first service that it depends on."""
     below: dict[int | None, list[int]] = {}
     for index, parent in enumerate(_parents(services)):
         below.setdefault(parent, []).append(index)
@@ -234,7 +234,7 @@ def _tree(services: Sequence[ServiceView]) -> Iterator[_Line]:
 
 
 def _branches(before: str, indices: Sequence[int]) -> list[tuple[str, str, int]]:
-    """The prefixes of these services and of what is below them, the first one last."""
+    """Return the prefixes of these services and of the lines below them, in reverse order."""
     branches = []
     for position, index in enumerate(indices):
         branch, beneath = _branch(position, indices)
@@ -243,7 +243,7 @@ def _branches(before: str, indices: Sequence[int]) -> list[tuple[str, str, int]]
 
 
 def _parents(services: Sequence[ServiceView]) -> list[int | None]:
-    """For each service the index of its parent in the tree; None for the first level."""
+    """Return the index of the parent of each service; None for the first level."""
     index_of = {one.name: index for index, one in reversed(list(enumerate(services)))}
     vaults = tuple(one.name for one in services if one.kind == "OpenBaoCluster")
     parents = [_first(index, one, index_of, vaults) for index, one in enumerate(services)]
@@ -255,7 +255,7 @@ def _parents(services: Sequence[ServiceView]) -> list[int | None]:
             path[at] = None
             at = parents[at]
         if at is not None and at in path:
-            # The first member is the root of a cycle: it would otherwise be below itself.
+            # The first member of a cycle becomes its root; otherwise it would be below itself.
             members = list(path)
             parents[min(members[members.index(at) :])] = None
         done.update(path)

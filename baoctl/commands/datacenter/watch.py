@@ -1,4 +1,4 @@
-"""`baoctl datacenter status`: reads once or repeatedly, and prints what changed.
+"""`baoctl datacenter status`: reads a datacenter once or repeatedly, and prints changes.
 
 Uses baoctl.commands.datacenter.status to read, and baoctl.commands.datacenter.tree or JSON to
 print. Called by baoctl.cli.
@@ -34,13 +34,13 @@ _ASCII: Final = str.maketrans("├└│─", "|`|-")
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class WatchOptions:
     """How often to read: once, or until a condition ends it."""
 
     again: bool = False
     until_ready: bool = False
     seconds: float | None = None
-    """It ends after this time in any case; None for never."""
+    """It ends after this time in any case; None for no limit."""
 
 
 class Shows(Protocol):
@@ -56,7 +56,7 @@ class Shows(Protocol):
 
 
 class Screen:
-    """Prints what differs from what it printed last."""
+    """Prints each view that differs from the last one."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Screen:
         verbose: bool = False,
         terminal: bool = False,
     ) -> None:
-        """`echo` prints a text as it is. On a terminal a tree replaces the last one."""
+        """`echo` prints a text unchanged. On a terminal a tree replaces the last one."""
         self._clock = clock
         self._echo = echo
         self._output = output
@@ -80,7 +80,7 @@ class Screen:
     def view(self, view: View) -> None:
         """Print a view, unless it is the last one."""
         text = self._render(view)
-        # The time to the next attempt goes by on a terminal; in a log that would be no news.
+        # On a terminal the time to the next attempt is updated; in a log it is not a change.
         if view == self._view and (text == self._text or not self._redraws):
             return
         between = self._between() if self._begun else ""
@@ -89,7 +89,7 @@ class Screen:
 
     def trouble(self, error: Transient) -> None:
         """Report once that a read failed; the next view is printed again."""
-        text = f"cannot be read now, trying again: {clean_message(str(error))}\n"
+        text = f"read failed, retrying: {clean_message(str(error))}\n"
         if text != self._text:
             self._view, self._text = None, text
             click.echo(text, nl=False, err=True)
@@ -122,15 +122,17 @@ def rendered(
     return as_text(view, now, verbose=verbose, paint=coloured if terminal else plain)
 
 
-async def follow(client: Client, clock: Clock, name: str, looks: Looks, shows: Shows) -> View:
+async def follow(
+    client: Client, clock: Clock, name: str, options: WatchOptions, shows: Shows
+) -> View:
     """Read a datacenter repeatedly and report each view; return the last one.
 
     A first read that fails raises what `fetch` raises; so does a later one that gets NotFound or
-    Forbidden. Raises AskError, too, when the time is over before there was an answer.
+    Forbidden. Also raises AskError if the time is over before the first response.
     """
     last: View | None = None
     try:
-        async with nullcontext() if looks.seconds is None else Deadline(clock, looks.seconds):
+        async with nullcontext() if options.seconds is None else Deadline(clock, options.seconds):
             while True:
                 try:
                     last = await fetch(client, name)
@@ -140,35 +142,40 @@ async def follow(client: Client, clock: Clock, name: str, looks: Looks, shows: S
                     shows.trouble(error)
                 else:
                     shows.view(last)
-                    if not looks.again or (looks.until_ready and last.is_ready):
+                    if not options.again or (options.until_ready and last.is_ready):
                         return last
                 await clock.sleep(PERIOD)
     except TimeoutError:
         if last is None:
             text = (
-                f"Datacenter {name}: no answer in {looks.seconds:g} s; give it a longer --timeout"
+                f"Datacenter {name}: no response in {options.seconds:g} s; use a longer --timeout"
             )
             raise AskError(text, ExitCode.NO_ACCESS) from None
     return last
 
 
-def looks_of(*, watch: bool, until_ready: bool, timeout: str | None) -> Looks:
-    """Read the flags; raises ValueError for a timeout that is none."""
+def watch_options(*, watch: bool, until_ready: bool, timeout: str | None) -> WatchOptions:
+    """Parse the flags. Raises ValueError for an invalid timeout."""
     again = watch or until_ready
     if timeout is None:
-        return Looks(again, until_ready)
+        return WatchOptions(again, until_ready)
     if not again:
         raise ValueError("only with --watch or --until-ready")
     seconds = parse_duration(timeout).total_seconds()
     if seconds <= 0:
         raise ValueError("must be longer than 0")
-    return Looks(again, until_ready, seconds)
+    return WatchOptions(again, until_ready, seconds)
 
 
 def show(
-    name: str, looks: Looks, access: Access, *, output: Literal["text", "json"], verbose: bool
+    name: str,
+    options: WatchOptions,
+    access: Access,
+    *,
+    output: Literal["text", "json"],
+    verbose: bool,
 ) -> int:
-    """Print a datacenter; the exit status. Raises AskError."""
+    """Print a datacenter; return the exit status. Raises AskError."""
     stdout = sys.stdout
 
     def echo(text: str) -> None:
@@ -177,13 +184,13 @@ def show(
     async def question(api: Session) -> View:
         terminal = stdout.isatty()
         screen = Screen(api.clock, echo, output=output, verbose=verbose, terminal=terminal)
-        return await follow(api.client, api.clock, name, looks, screen)
+        return await follow(api.client, api.clock, name, options, screen)
 
     return ask("datacenter-status", question, access).exit_code
 
 
 def printable(text: str, encoding: str | None) -> str:
-    """Draw the tree in ASCII, and escape the rest, where an encoding has no such characters."""
+    """Return the text in ASCII, with other characters escaped, if the encoding lacks them."""
     charset = encoding or "ascii"
     try:
         text.encode(charset)

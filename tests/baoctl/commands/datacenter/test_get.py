@@ -79,8 +79,7 @@ async def test_an_id_that_nothing_has_is_said() -> None:
     with pytest.raises(AskError) as raised:
         await look_up(client_at(fleet()), "x\033" + "y" * 100)
     assert str(raised.value) == (
-        f"nothing has the id 'x\\x1b{'y' * 78}': neither the UID nor the name of a Datacenter or "
-        "of a BootstrapWorkload is that"
+        f"no Datacenter or BootstrapWorkload has the UID or name 'x\\x1b{'y' * 78}'"
     )
 
 
@@ -98,4 +97,4 @@ async def test_the_command_prints_what_the_id_names(tmp_path: Path) -> None:
     ]
     assert (ill.exit_code, json.loads(ill.stdout)["ready"]) == (3, False)
     assert (unknown.exit_code, unknown.stdout) == (5, "")
-    assert unknown.stderr.startswith("Error: nothing has the id 'ffffffff-0000-4000-8000-")
+    assert unknown.stderr.startswith("Error: no Datacenter or BootstrapWorkload has the UID")

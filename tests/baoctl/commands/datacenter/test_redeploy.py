@@ -142,8 +142,8 @@ REFUSED: dict[str, tuple[Object, str, str | None, str]] = {
     ),
     "no more room": (
         fra1(*((f"s{n}", "t") for n in range(SERVICES_MAX))), "fra1/vault", None,
-        "spec.redeploy of Datacenter fra1 holds 32 orders, at most 32: take out some; those that "
-        "were carried out are of no more use",
+        "spec.redeploy of Datacenter fra1 has 32 requests, the maximum is 32: remove completed "
+        "ones",
     ),
 }  # fmt: skip
 
@@ -163,7 +163,7 @@ async def test_what_cannot_be_ordered_is_said(
 
 
 async def test_a_datacenter_without_services_says_so() -> None:
-    with pytest.raises(AskError, match=r"^there is no service vault in .* fra1, and no other one$"):
+    with pytest.raises(AskError, match=r"^there is no service vault in .* fra1, nor any other$"):
         await ordered(server_of([fra1()]))
 
 
@@ -216,7 +216,7 @@ async def test_the_order_of_another_person_is_not_lost() -> None:
 async def test_it_gives_up_when_others_never_stop() -> None:
     server = holding(fra1())
     between = Between(lambda n: keep(server, fra1(("shipper", f"t{n}"))), TRIES)
-    with pytest.raises(AskError, match=r"was changed by others 5 times while the order"):
+    with pytest.raises(AskError, match=r"other clients changed it during 5 attempts"):
         await ordered(server, faults=between)
     assert (orders_of(server), len(writes(server))) == ({"shipper": f"t{TRIES}"}, TRIES)
 
@@ -243,21 +243,21 @@ FOLLOW = "follow it with: baoctl datacenter status fra1 --until-ready"
 SAID: dict[str, tuple[str, str, bool, str]] = {
     "the first one": (
         "", "Active", True,
-        f"fra1/vault: ordered with token t. Its pods are replaced; {FOLLOW}",
+        f"fra1/vault: requested with token t. Its pods are replaced; {FOLLOW}",
     ),
     "another one": (
         "b", "Draining", True,
-        f"fra1/vault: ordered with token t, before it b. Its pods are replaced; {FOLLOW}",
+        f"fra1/vault: requested with token t (previous: b). Its pods are replaced; {FOLLOW}",
     ),
     "later": (
         "", "Maintenance", True,
-        "fra1/vault: ordered with token t. Its pods are replaced when spec.state Maintenance is "
-        f"over; {FOLLOW}",
+        "fra1/vault: requested with token t. Its pods are replaced once spec.state is no longer "
+        f"Maintenance; {FOLLOW}",
     ),
     "nothing": (
         "t", "Active", False,
-        "fra1/vault: the order t stands there already; nothing was changed. Another --token is "
-        "another order.",
+        "fra1/vault: the request t exists already; nothing was changed. To replace the pods "
+        "again, use another --token.",
     ),
 }  # fmt: skip
 
@@ -278,8 +278,8 @@ async def test_the_command(tmp_path: Path) -> None:
         wrong = await baoctl("redeploy", "fra1/none")
     assert (done.exit_code, done.stdout) == (
         0,
-        "fra1/vault: ordered with token again, before it b. Its pods are replaced when spec.state "
-        f"Offline is over; {FOLLOW}\n",
+        "fra1/vault: requested with token again (previous: b). Its pods are replaced once "
+        f"spec.state is no longer Offline; {FOLLOW}\n",
     )
     assert (wrong.exit_code, wrong.stdout) == (5, "")
     assert wrong.stderr == (

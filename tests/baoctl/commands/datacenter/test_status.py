@@ -48,15 +48,15 @@ MANY = [f"dc{number:02}" for number in range(12)]
 # sentence: (server, name, message)
 ABSENT: dict[str, tuple[FakeApiServer, str, str]] = {
     "others": (fleet("fra1", "ams1"), "fra2", "there is no Datacenter fra2, only ams1, fra1"),
-    "no other": (fleet(), "fra2", "there is no Datacenter fra2, and no other one"),
+    "no other": (fleet(), "fra2", "there is no Datacenter fra2, nor any other"),
     "more than ten": (
         fleet(*MANY), "fra2",
         f"there is no Datacenter fra2, only {', '.join(MANY[:10])} and 2 more",
     ),
     "no name": (
         fleet("fra1"), "../x\033",
-        "'../x\\x1b' is no name of a datacenter: must be lower-case letters, digits and dashes, "
-        "and begin with a letter",
+        "'../x\\x1b' is not a valid name of a datacenter: must be lower-case letters, digits "
+        "and dashes, and begin with a letter",
     ),
 }  # fmt: skip
 

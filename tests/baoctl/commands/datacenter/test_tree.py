@@ -76,7 +76,7 @@ fra1  Active  eu-central/eu-central-1a  namespace dc-fra1  2/5 running  Ready=Fa
 ├─ sources
 │  ├─ declared            1 service
 │  ├─ set/logging   (10)  2 services
-│  └─ hook/network        0 services, DEGRADED: no route to host (last good answer of \
+│  └─ hook/network        0 services, DEGRADED: no route to host (last valid response at \
 2029-12-31T12:00:00Z)
 ├─ conflict: service agent: set/a and set/b give it
 └─ services
@@ -120,7 +120,7 @@ def test_an_empty_one() -> None:
     live = live_datacenter(READY, spec={"region": None, "zone": "z1", "state": "Draining"})
     assert as_text(view_of(live, ()), NOW) == (
         "fra1  Draining  -/z1  namespace dc-fra1  0/0 running  Ready=True AllRunning\n"
-        "├─ no source was asked yet\n"
+        "├─ no source was read yet\n"
         "└─ no services\n"
     )
 
@@ -147,12 +147,12 @@ PLACES: dict[str, tuple[Object, str, bool]] = {
     ),
     "news of a former spec": (
         live_datacenter(READY, observed_generation=0),
-        "├─ its status speaks of generation 0, its spec is generation 1: nobody has looked since",
+        "├─ its status is for generation 0, its spec has generation 1: not reconciled since",
         False,
     ),
     "nobody has looked": (
         without_status(live_datacenter()),
-        "├─ nobody has looked at it yet: see whether the operator runs, and with DATACENTERS=true",
+        "├─ not reconciled yet: check that the operator runs with DATACENTERS=true",
         False,
     ),
     "it is going": (
@@ -165,7 +165,7 @@ PLACES: dict[str, tuple[Object, str, bool]] = {
     ),
     "a status that cannot be read": (
         {**live_datacenter(READY), "status": {"services": "many"}},
-        "├─ its status cannot be read; the operator writes it anew", False,
+        "├─ its status cannot be read; the operator rewrites it", False,
     ),
 }  # fmt: skip
 
@@ -216,30 +216,30 @@ DETAILS: dict[str, tuple[Object, str, str]] = {
         f"attempt 9, next at 2030-01-02T12:00:00Z (in 1440 min): {WHY}",
     ),
     "only a change helps": (
-        row(failed(None, 1)), "Failed", f"attempt 1, none before something changes: {WHY}",
+        row(failed(None, 1)), "Failed", f"attempt 1, no retry before a change: {WHY}",
     ),
     "it failed, and waits for something else": (
         row(failed(8, 3, state="Retiring", message=BLOCKED), **GOING), "Retiring",
         f"attempt 3, next at 12:00:08Z (in 8 s): {WHY}; {BLOCKED}",
     ),
     "it was changed since": (
-        row(failed(8, digest="former")), "Failed", f"was changed since; {WHY}",
+        row(failed(8, digest="former")), "Failed", f"its spec has changed since; {WHY}",
     ),
     "it runs, but not as asked": (
-        row(replace(RUNS, digest="former")), "Running", "was changed since",
+        row(replace(RUNS, digest="former")), "Running", "its spec has changed since",
     ),
-    "it is to go, and nobody has looked": (row(RUNS, **GOING), "Running", "is to go"),
+    "it is to go, and nobody has looked": (row(RUNS, **GOING), "Running", "is to be removed"),
     "it goes": (
         row(ServiceProgress("Retiring", "is taken away"), **GOING), "Retiring", "is taken away",
     ),
     "it was just made": (row(ServiceProgress()), "Pending", ""),
     "nothing was said yet": (live_workload(desired_service(service("shipper"))), "Pending", ""),
     "a status that cannot be read": (
-        lost(), "Pending", "its status cannot be read; the operator writes it anew",
+        lost(), "Pending", "its status cannot be read; the operator rewrites it",
     ),
     "a row of another datacenter": (
         of_another(), UNREADABLE,
-        "BootstrapWorkload ams1.shipper: its label says fra1, but it is of datacenter ams1",
+        "BootstrapWorkload ams1.shipper: its label names fra1, its spec names ams1",
     ),
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""baoctl datacenter status --watch: when it looks, what it prints again, and when it ends."""
+"""baoctl datacenter status --watch: when it reads, what it prints again, and when it ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ import pytest
 
 from baoctl.commands.api_client import AskError
 from baoctl.commands.datacenter.status import View, view_of
-from baoctl.commands.datacenter.watch import CLEAR, Looks, Screen, follow, looks_of, printable
+from baoctl.commands.datacenter.watch import (
+    CLEAR,
+    Screen,
+    WatchOptions,
+    follow,
+    printable,
+    watch_options,
+)
 from contracts.datacenter.kinds import DATACENTERS
 from contracts.datacenter.workload_records import ServiceProgress
 from runtime.errors import Transient, TransportError
@@ -38,8 +45,8 @@ from tests.baoctl.datacenter_bench import (
 )
 from tests.managers.datacenter.bodies import desired_service, service
 
-UNTIL_READY = Looks(again=True, until_ready=True)
-WATCH = Looks(again=True)
+UNTIL_READY = WatchOptions(again=True, until_ready=True)
+WATCH = WatchOptions(again=True)
 ILL = live_datacenter(FAILING)
 WELL = live_datacenter(READY)
 REFUSED = Fault(FaultKind.REFUSED)
@@ -68,9 +75,9 @@ class Watch:
     faults: ScriptedFaults
     seen: Seen = field(default_factory=Seen)
 
-    def follow(self, looks: Looks) -> asyncio.Task[View]:
+    def follow(self, options: WatchOptions) -> asyncio.Task[View]:
         client = client_at(self.server, self.faults)
-        return asyncio.create_task(follow(client, self.clock, "fra1", looks, self.seen))
+        return asyncio.create_task(follow(client, self.clock, "fra1", options, self.seen))
 
 
 @pytest.fixture
@@ -80,7 +87,7 @@ def watch() -> Watch:
 
 
 async def test_without_watch_it_looks_once(watch: Watch) -> None:
-    task = watch.follow(Looks())
+    task = watch.follow(WatchOptions())
     await watch.clock.advance(1)
     assert (task.result().is_ready, watch.seen.ready) == (False, [False])
 
@@ -149,7 +156,7 @@ async def test_a_datacenter_that_goes_ends_it(watch: Watch) -> None:
     await watch.clock.advance(1)
     watch.server.remove(DATACENTERS, ObjectKey("", "fra1"))
     await watch.clock.advance(2)
-    assert str(task.exception()) == "there is no Datacenter fra1, and no other one"
+    assert str(task.exception()) == "there is no Datacenter fra1, nor any other"
 
 
 # --- what is printed ----------------------------------------------------------------------------
@@ -213,7 +220,7 @@ def test_trouble_is_told_once_and_what_follows_is_news(capsys: pytest.CaptureFix
         log.screen.trouble(TransportError("no route\033 to host"))
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err == "cannot be read now, trying again: no route\\x1b to host\n"
+    assert captured.err == "read failed, retrying: no route\\x1b to host\n"
     assert log.new(FIRST).startswith("--- ")
     assert log.new(FIRST) == ""
 
@@ -245,17 +252,17 @@ def test_an_encoding_without_lines_gets_others(encoding: str | None, expected: s
 
 
 @pytest.mark.parametrize(
-    ("watch", "until_ready", "timeout", "looks"),
+    ("watch", "until_ready", "timeout", "options"),
     [
-        (False, False, None, Looks()),
+        (False, False, None, WatchOptions()),
         (True, False, None, WATCH),
         (False, True, None, UNTIL_READY),
-        (True, True, "5m", Looks(again=True, until_ready=True, seconds=300)),
-        (True, False, "1h30m", Looks(again=True, seconds=5400)),
+        (True, True, "5m", WatchOptions(again=True, until_ready=True, seconds=300)),
+        (True, False, "1h30m", WatchOptions(again=True, seconds=5400)),
     ],
 )
-def test_flags(watch: bool, until_ready: bool, timeout: str | None, looks: Looks) -> None:
-    assert looks_of(watch=watch, until_ready=until_ready, timeout=timeout) == looks
+def test_flags(watch: bool, until_ready: bool, timeout: str | None, options: WatchOptions) -> None:
+    assert watch_options(watch=watch, until_ready=until_ready, timeout=timeout) == options
 
 
 # sentence: (arguments, message)
