@@ -130,7 +130,7 @@ async def test_without_any_answer_in_time_there_is_nothing_to_tell(watch: Watch)
     watch.faults.extend(Fault(FaultKind.DELAY, 6))
     task = watch.follow(replace(WATCH, seconds=5.0))
     await watch.clock.advance(5)
-    with pytest.raises(AskError, match=r"^Datacenter fra1: no answer in 5 s; give it a longer"):
+    with pytest.raises(AskError, match=r"^Datacenter fra1: no response in 5 s; use a longer"):
         task.result()
 
 
