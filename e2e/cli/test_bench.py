@@ -193,7 +193,7 @@ def test_a_signal_in_the_middle_leaves_nothing(
 ) -> None:
     before = auditor.mounts()
     with running(cluster, MOUNTER, "--only", operation, "--duration", "5m") as process:
-        await_line(process, f"Measures {operation}")
+        await_line(process, f"Measuring {operation}")
         own = [path for path in auditor.mounts() if path.startswith(ENGINE)]
         assert len(own) == (operation != "logins")
         until("a token is there", lambda: MOUNTER in auditor.logins()[0], 10.0)
@@ -206,7 +206,7 @@ def test_a_signal_in_the_middle_leaves_nothing(
 def test_what_a_killed_run_leaves_is_bounded_and_named(cluster: Cluster, auditor: Auditor) -> None:
     before = auditor.mounts()
     with running(cluster, MOUNTER, "--only", "writes", "--duration", "2m") as process:
-        await_line(process, "Measures writes")
+        await_line(process, "Measuring writes")
         process.kill()
         process.communicate(timeout=SECONDS)
     (path,) = set(auditor.mounts()) - set(before)
@@ -266,7 +266,7 @@ def test_an_engine_that_exists_keeps_what_it_has(
         assert orjson.loads(done.stdout)["engine"] == f"a key-value engine of version 1 ({SECRETS})"
     else:
         with running(cluster, WRITER, *more, "--duration", "5m") as process:
-            await_line(process, "Measures writes")
+            await_line(process, "Measuring writes")
             assert [one for one in auditor.keys(SECRETS) if one.startswith(ENGINE)]
             process.send_signal(number)
             process.communicate(timeout=SECONDS)

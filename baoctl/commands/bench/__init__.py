@@ -1,4 +1,4 @@
-"""What the servers of one cluster do in a second.
+"""Measures the requests per second of the servers of one cluster.
 
 Called by baoctl.verbs.bench.
 """

@@ -1,4 +1,4 @@
-"""The connections of a measurement, and the token that its requests carry.
+"""The connections of a measurement, and the token of its requests.
 
 Uses managers.bao.client and baoctl.commands.login.connection. Called by baoctl.commands.bench.run.
 """
@@ -35,29 +35,29 @@ from runtime.types import Object
 
 TOKEN: Final = "BAO_TOKEN"  # noqa: S105  the name of a variable
 MARGIN_SECONDS: Final = 180.0
-"""How much longer than the load a token has to live, for the keys and their removal."""
+"""Time that a token has to live beyond the load, to create and remove the keys."""
 SPARE_SECONDS: Final = 900.0
-"""How long the token of a run lives beyond the load, if the run is killed."""
+"""Time that the token of a killed run lives beyond the load."""
 LOOKUP: Final = "auth/token/lookup-self"
 RENEWAL: Final = "auth/token/renew-self"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerConnections:
-    """The workers of a run, and what answers them."""
+    """The workers of a run, and the servers that they are connected to."""
 
     target: ServerAddress
     workers: tuple[Worker, ...]
     version: str
     standbys: int
-    """Connections to a server that does not lead."""
+    """Number of connections to a standby."""
 
 
 @asynccontextmanager
 async def connected(
     api: Session, order: BenchOrder, access: Access, live: Object
 ) -> AsyncIterator[WorkerConnections]:
-    """Connect each worker; all connections and the login end with the block. Raises AskError."""
+    """Connect all workers; the block closes the connections and the login. Raises AskError."""
     async with AsyncExitStack() as stack:
         target = await stack.enter_async_context(_target(api, order, access, live))
         bao = await stack.enter_async_context(target.session())
@@ -87,17 +87,19 @@ async def _target(
 
 async def _resolved(host: str, port: int) -> str:
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = await asyncio.get_running_loop().getaddrinfo(
+            host, port, type=socket.SOCK_STREAM
+        )
     except OSError as error:
         raise AskError(
-            f"--address: {host} has no address here: {error.strerror}; the names of Services are "
-            "known in the cluster alone"
+            f"--address: {host} cannot be resolved: {error.strerror}; the names of Services "
+            "resolve only in the cluster"
         ) from None
-    return str(found[0][4][0])
+    return str(addresses[0][4][0])
 
 
 async def _health(bao: Bao, address: str) -> ServerHealth:
-    """Read the health, by which the connection of the session is made, too."""
+    """Read the health of a server; the request also opens the connection of the session."""
     try:
         health = await bao.health(address)
     except BaoError as error:
@@ -111,10 +113,10 @@ async def _health(bao: Bao, address: str) -> ServerHealth:
 
 @asynccontextmanager
 async def _token(api: Session, order: BenchOrder, bao: Bao, address: str) -> AsyncIterator[str]:
-    given = given_token()
-    if given:
-        await _check_life(bao, address, order, given)
-        yield given
+    token = environment_token()
+    if token:
+        await _check_life(bao, address, order, token)
+        yield token
         return
     jwt = await account_token(api, order.login)
     async with logged_in(bao, address, order.login, jwt) as issued:
@@ -123,33 +125,33 @@ async def _token(api: Session, order: BenchOrder, bao: Bao, address: str) -> Asy
         yield issued.client_token
 
 
-def given_token() -> str:
+def environment_token() -> str:
     """Return the token of the environment; "" for none."""
     return processes.inherited_environment().get(TOKEN, "")
 
 
 async def shorten(bao: Bao, address: str, issued: LoginToken, seconds: float) -> None:
-    """Let a token live no longer than that from now on, if its policies let it renew itself.
+    """Limit the remaining life of a token, if its policies allow it to renew itself.
 
-    SIGKILL leaves it, and a role without token_ttl gives it 32 days.
+    A run that gets SIGKILL leaves its token; without token_ttl in the role it lives 32 days.
     """
     if issued.lease_duration <= seconds:
         return
     body = {"increment": f"{seconds:.0f}s"}
-    # The default policy of OpenBao grants it; without it the token lives as the role says.
+    # The default policy of OpenBao grants this; without it the token has the TTL of the role.
     with suppress(Denied, BaoError):
         await bao.write(address, issued.client_token, RENEWAL, body)
 
 
 async def _check_life(bao: Bao, address: str, order: BenchOrder, token: str) -> None:
-    """Raise AskError for a token that ends before the keys can be removed."""
+    """Raise AskError for a token that expires before the keys can be removed."""
     try:
         data = await bao.read(address, token, LOOKUP)
     except Denied:
-        # A policy may hide this; what the token cannot do is seen when it is used.
+        # A policy may deny the lookup; a missing capability shows when the token is used.
         return
     except BaoError as error:
         raise unanswered(error) from None
-    found = token_obstacle(data, order.load_seconds + MARGIN_SECONDS)
-    if found:
-        raise AskError(found, ExitCode.REFUSED)
+    obstacle = token_obstacle(data, order.load_seconds + MARGIN_SECONDS)
+    if obstacle:
+        raise AskError(obstacle, ExitCode.REFUSED)

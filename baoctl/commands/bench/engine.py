@@ -1,4 +1,4 @@
-"""The key-value engine of a measurement: its paths, and the capabilities that it takes. Pure.
+"""The key-value engine of a measurement: its paths, and the required capabilities. Pure.
 
 Called by baoctl.commands.bench.workload and baoctl.commands.bench.run. API: OpenBao 2.4.0.
 """
@@ -11,39 +11,39 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 NAME: Final = "bao_bench_"
-"""How the engine of a run is called, or the prefix of its keys in another engine."""
+"""Prefix of the engine of a run, or of its keys in an existing engine."""
 ROOT: Final = "root"
 DESCRIPTION: Final = "made by kubectl bao bench, which removes it at its end"
 NAMED: Final = 5
-"""Engines of other runs that are named."""
+"""Maximum number of reported engines of other runs."""
 _OWN: Final = re.compile(rf"{NAME}[0-9a-f]{{16}}/")
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Where the keys of one run are."""
+    """The location of the keys of one run."""
 
     mount: str
     version: int
     folder: str
-    """Prefix of the keys in an engine that was there before; "" in an engine of the run's own."""
+    """Prefix of the keys in an existing engine; "" in an engine that the run mounts."""
 
     @property
     def is_own(self) -> bool:
-        """Whether the run mounts it, and removes it."""
+        """Whether the run mounts and removes the engine."""
         return not self.folder
 
     @property
     def mount_path(self) -> str:
-        """Path at which it is mounted and removed."""
+        """Path of the requests that mount and remove it."""
         return f"sys/mounts/{self.mount}"
 
     def content_path(self, key: str) -> str:
-        """Path at which a key is written and read."""
+        """Return the path to write and read a key."""
         return self._path("data", key)
 
     def removal_path(self, key: str) -> str:
-        """Path at which a key is deleted with all of its versions."""
+        """Return the path to delete a key with all of its versions."""
         return self._path("metadata", key)
 
     def _path(self, kind: str, key: str) -> str:
@@ -56,7 +56,7 @@ class Engine:
         return {"data": data} if self.version == 2 else data
 
     def required(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """List the capabilities that a run takes, by path."""
+        """Yield the capabilities that a run requires, by path."""
         if self.is_own:
             yield self.mount_path, ("update", "delete")
         yield self.content_path("w0k0"), ("create", "update", "read")
@@ -73,17 +73,17 @@ class Engine:
 
 
 def own_engine(run: str) -> Engine:
-    """Return the engine of a run's own: the newer version, which most applications use."""
+    """Return the engine that a run mounts: version 2, which most applications use."""
     return Engine(f"{NAME}{run}", 2, "")
 
 
 def engines_of_other_runs(mounts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the mounts of other runs, from what a token may see; the first ones by name."""
+    """Return the first mounts of other runs, by name, among those that a token may list."""
     engines = mounts.get("secret")
-    found = engines.items() if isinstance(engines, Mapping) else ()
+    items = engines.items() if isinstance(engines, Mapping) else ()
     names = sorted(
         path.removesuffix("/")
-        for path, settings in found
+        for path, settings in items
         if _OWN.fullmatch(path)
         and isinstance(settings, Mapping)
         and settings.get("description") == DESCRIPTION
@@ -92,7 +92,7 @@ def engines_of_other_runs(mounts: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def existing_engine(mount: str, run: str, settings: Mapping[str, Any]) -> Engine | None:
-    """Return the engine that is mounted there, from its settings; None if it keeps no keys."""
+    """Return the engine at a mount, from its settings; None if it is no key-value engine."""
     if settings.get("type") != "kv":
         return None
     options = settings.get("options")

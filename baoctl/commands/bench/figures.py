@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 ERRORS_MAX: Final = 5
-"""Different errors of one operation that are kept."""
+"""Maximum number of different errors of one operation."""
 ERROR_MAX: Final = 200
-"""Characters of an error that are kept."""
+"""Maximum characters of an error."""
 OTHERS: Final = "other errors"
 STORED_MAX: Final = 64 << 20
-"""Bytes of values, with all of their versions, that a measurement leaves in the data at once."""
+"""Maximum bytes of the values, with all of their versions, that a run stores."""
 KEYS_MAX: Final = 4
-"""Keys of a worker. An engine is removed key by key, which takes as long as so many writes."""
+"""Maximum keys of a worker. OpenBao removes an engine key by key, at the speed of writes."""
 VERSIONS: Final = 10
 """Versions of a value that a key-value engine keeps, unless it is configured otherwise."""
 _SIZE: Final = re.compile(r"([0-9]{1,9})(B|KiB|MiB)?")
@@ -29,10 +29,10 @@ _UNITS: Final = {None: 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20}
 
 @dataclass(slots=True)
 class Samples:
-    """What the workers of one operation record."""
+    """The results of the workers of one operation."""
 
     seconds: list[float] = field(default_factory=list)
-    """Duration of each request that was answered as it should be."""
+    """Duration of each successful request."""
     errors: Counter[str] = field(default_factory=Counter)
 
     def fail(self, error: str) -> None:
@@ -44,13 +44,13 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class OperationFigures:
-    """What was measured of one operation; durations in milliseconds."""
+    """The figures of one operation; durations in milliseconds."""
 
     operation: str
     count: int
     per_second: float
     p50_ms: float | None
-    """None without a request that was answered."""
+    """None without a successful request."""
     p99_ms: float | None
     max_ms: float | None
     errors: int
@@ -58,7 +58,7 @@ class OperationFigures:
 
 
 def percentile(ordered: Sequence[float], percent: float) -> float | None:
-    """Return the smallest value that so many percent of the values do not exceed (nearest rank).
+    """Return the smallest value that `percent` of the values do not exceed (nearest rank).
 
     The values are in ascending order; None without any.
     """
@@ -69,7 +69,7 @@ def percentile(ordered: Sequence[float], percent: float) -> float | None:
 
 
 def operation_figures(operation: str, samples: Samples, seconds: float) -> OperationFigures:
-    """Sum up an operation that ran for so long."""
+    """Return the figures of an operation that ran for some seconds."""
     ordered = sorted(samples.seconds)
     return OperationFigures(
         operation=operation,
@@ -88,13 +88,13 @@ def _milliseconds(seconds: float | None) -> float | None:
 
 
 def keys_per_worker(workers: int, size: int) -> int:
-    """Return how many keys a worker writes by turns, so that STORED_MAX is kept."""
+    """Return the number of keys that a worker writes in turn, within STORED_MAX."""
     return max(1, min(KEYS_MAX, STORED_MAX // (workers * size * VERSIONS)))
 
 
 def size_of(text: str) -> int:
-    """Read a size such as 512, 512B or 4KiB. Raises ValueError."""
-    found = _SIZE.fullmatch(text)
-    if found is None:
+    """Parse a size such as 512, 512B or 4KiB. Raises ValueError."""
+    match = _SIZE.fullmatch(text)
+    if match is None:
         raise ValueError("must be a number of bytes, such as 512B or 4KiB")
-    return int(found[1]) * _UNITS[found[2]]
+    return int(match[1]) * _UNITS[match[2]]

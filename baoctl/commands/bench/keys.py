@@ -1,7 +1,7 @@
 """Mounts the key-value engine of a measurement, fills it, and removes it, or its keys.
 
-Uses managers.bao.client. Called by baoctl.commands.bench.run. Only what the run itself has made is
-ever removed: an engine under a random name that no other has, or keys below a random prefix.
+Uses managers.bao.client. Called by baoctl.commands.bench.run. It removes only
+what the run has created: an engine with a random name, or keys below a random prefix.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from managers.bao.client import BaoError, Denied
 from runtime.clock import Clock, Deadline
 
 READY_SECONDS: Final = 15.0
-"""How long a new engine of the newer version may refuse requests."""
+"""Time that a new engine of version 2 may refuse requests."""
 REMOVAL_SECONDS: Final = 90.0
 _POLL_SECONDS: Final = 0.1
 _PAUSE_SECONDS: Final = 1.0
@@ -35,7 +35,7 @@ _MOUNTS: Final = "sys/internal/ui/mounts"
 
 
 async def engine_of(worker: Worker, mount: str | None, run: str) -> Engine:
-    """Return the engine to use, none of it made yet. Raises AskError if a capability is missing."""
+    """Return the engine to use, not yet mounted. Raises AskError if a capability is missing."""
     engine = own_engine(run) if mount is None else await _existing(worker, mount, run)
     paths = [path for path, _ in engine.required()]
     try:
@@ -49,11 +49,11 @@ async def engine_of(worker: Worker, mount: str | None, run: str) -> Engine:
         return engine
     if engine.is_own:
         step = (
-            "grant it, or name a key-value engine that the token may use with --mount: the keys "
-            "go below a prefix of their own there"
+            "grant it, or use --mount with a key-value engine that the token may use: the keys "
+            "are written below a prefix of this run"
         )
     else:
-        step = "grant it, or name another engine with --mount"
+        step = "grant it, or use --mount with another engine"
     raise AskError(f"the token lacks {'; '.join(lacking)}; {step}", ExitCode.REFUSED)
 
 
@@ -63,7 +63,7 @@ async def _existing(worker: Worker, mount: str, run: str) -> Engine:
         settings = await worker.bao.read(worker.address, worker.token, path)
     except Denied as error:
         raise AskError(
-            f"{error}; name an engine that exists and that the token may use with --mount",
+            f"{error}; use --mount with an existing engine that the token may use",
             ExitCode.REFUSED,
         ) from None
     except BaoError as error:
@@ -71,17 +71,17 @@ async def _existing(worker: Worker, mount: str, run: str) -> Engine:
     engine = existing_engine(mount, run, settings)
     if engine is None:
         raise AskError(
-            f"{mount} is no key-value engine; name another one with --mount", ExitCode.REFUSED
+            f"{mount} is not a key-value engine; use --mount with another one", ExitCode.REFUSED
         )
     return engine
 
 
 async def other_runs(worker: Worker) -> tuple[str, ...]:
-    """Return the engines of other runs that the token sees: some go on, some were killed."""
+    """Return the engines of other runs, active or killed, that the token may list."""
     try:
         return engines_of_other_runs(await worker.bao.read(worker.address, worker.token, _MOUNTS))
     except (BaoError, Denied):
-        # It only saves a user a look.
+        # The note is optional.
         return ()
 
 
@@ -91,21 +91,23 @@ class Keys:
 
     engine: Engine
     count: int
-    """Of each worker."""
+    """Number of keys of each worker."""
     clock: Clock
 
     async def mount(self, worker: Worker) -> None:
-        """Mount the engine, if it is the run's own. Raises AskError with nothing left behind."""
+        """Mount the engine of the run, if it has one. On an AskError nothing is left behind."""
         if not self.engine.is_own:
             return
         request = worker.bao.write(
             worker.address, worker.token, self.engine.mount_path, self.engine.settings()
         )
         try:
-            # Also when it is cancelled: the caller removes it then.
+            # Complete it even if the task is cancelled: the caller then removes the engine.
             await to_its_end(request)
         except Denied as error:
-            raise AskError(f"{error}; choose an engine with --mount", ExitCode.REFUSED) from None
+            raise AskError(
+                f"{error}; use --mount with an existing engine", ExitCode.REFUSED
+            ) from None
         except BaoError as error:
             left = await self.remove((worker,))
             raise AskError(f"{error}; {left or 'nothing was mounted: try again'}") from None
@@ -118,7 +120,7 @@ class Keys:
             await asyncio.gather(*(self._fill(worker, value) for worker in workers))
         except TimeoutError:
             raise AskError(
-                f"{self.engine.mount} refused each write for {READY_SECONDS:g} s; try again"
+                f"{self.engine.mount} refused all writes for {READY_SECONDS:g} s; try again"
             ) from None
         except (BaoError, Denied) as error:
             raise AskError(f"{error}; see kubectl bao doctor") from None
@@ -141,12 +143,12 @@ class Keys:
     async def _write(self, worker: Worker, key: str, value: str) -> None:
         path = self.engine.content_path(key)
         payload = self.engine.payload(value)
-        # Also when it is cancelled: a key must not be written after its removal.
+        # Complete it even if the task is cancelled: no write may follow the removal of the key.
         await to_its_end(worker.bao.write(worker.address, worker.token, path, payload))
         stay_cancelled()
 
     async def remove(self, workers: Sequence[Worker]) -> str:
-        """Remove what the run has made, in bounded time; return what is left, "" for nothing."""
+        """Remove what the run has created, in bounded time; return what is left, "" for nothing."""
         reasons: list[str] = []
         try:
             async with Deadline(self.clock, REMOVAL_SECONDS):
@@ -165,9 +167,9 @@ class Keys:
             await self._delete(worker, self.engine.removal_path(key), reasons)
 
     async def _delete(self, worker: Worker, path: str, reasons: list[str]) -> None:
-        """Delete until it is done: what is not there any more is deleted without an error.
+        """Retry a deletion until it succeeds; deleting a missing path succeeds, too.
 
-        A server answers 400 while an earlier attempt, whose answer was lost, is still at work.
+        A server returns 400 while an earlier attempt, whose response was lost, still runs.
         """
         while True:
             try:
@@ -185,5 +187,6 @@ class Keys:
     def _left(self, reason: str) -> str:
         engine = self.engine
         if engine.is_own:
-            return f"The engine {engine.mount} was not removed: {reason}; bao secrets disable it"
+            step = f"run bao secrets disable {engine.mount}"
+            return f"The engine {engine.mount} was not removed: {reason}; {step}"
         return f"Keys below {engine.mount}/{engine.folder} were not removed: {reason}; delete them"

@@ -1,4 +1,4 @@
-"""What a user asks `baoctl bench` to measure. Pure.
+"""The request of a measurement. Pure.
 
 Called by baoctl.commands.bench and baoctl.verbs.bench.
 """
@@ -16,24 +16,24 @@ OPERATIONS: Final = (WRITES, READS, LOGINS)
 
 @dataclass(frozen=True, slots=True)
 class BenchOrder:
-    """What to measure, and as whom."""
+    """A measurement and its login."""
 
     login: LoginOrder
     operations: tuple[str, ...]
     seconds: float
-    """Of each operation."""
+    """Duration of each operation."""
     workers: int
     size: int
-    """Bytes of a value."""
+    """Size of a value in bytes."""
     mount: str | None
-    """None: an engine of the run's own."""
+    """None: the run mounts an engine."""
     address: tuple[str, int] | None
-    """Host and port; None: by a port-forward."""
+    """Host and port; None: a port-forward."""
     force: bool
 
     @property
     def load_seconds(self) -> float:
-        """How long the load lasts."""
+        """Duration of the load."""
         return self.seconds * len(self.operations)
 
     @property

@@ -1,4 +1,4 @@
-"""Whether a cluster, and a token, are in a state to measure with. Pure.
+"""Whether a cluster and a token are suitable for a measurement. Pure.
 
 Called by baoctl.commands.bench.run and baoctl.commands.bench.connections.
 """
@@ -13,7 +13,7 @@ from runtime.types import Object
 
 
 def obstacles(live: Object) -> Iterator[str]:
-    """List what makes figures worthless, or a load harmful."""
+    """Yield the states in which figures are useless, or a load is harmful."""
     if text(live, "metadata", "deletionTimestamp"):
         yield "it is being deleted"
     conditions = parts(live, "status", "conditions")
@@ -22,22 +22,23 @@ def obstacles(live: Object) -> Iterator[str]:
         yield f"it is not Available ({text(available, 'reason') or 'without a condition'})"
     lock = part(live, "status", "operationLock")
     if lock:
-        yield f"{text(lock, 'operation') or 'an operation'} of {text(lock, 'holder')} runs"
+        operation = text(lock, "operation") or "an operation"
+        yield f"{operation} of {text(lock, 'holder')} is in progress"
     elif part(live, "status", "upgrade"):
-        yield "a rolling upgrade runs or has failed"
+        yield "a rolling upgrade is in progress or has failed"
     elif text(live, "status", "blueGreen", "phase") not in ("", "Idle"):
-        yield "a blue/green upgrade runs"
+        yield "a blue/green upgrade is in progress"
 
 
 def token_obstacle(data: Mapping[str, Any], seconds: float) -> str:
-    """Return why a token cannot serve for so long, from what it reads of itself; "" if it can."""
+    """Return why a token cannot be used for some seconds, from its lookup; "" if it can."""
     life, uses = number(data.get("ttl")), number(data.get("num_uses"))
     if uses:
-        return f"the token may be used {uses} times; choose a role without token_num_uses"
-    # 0 is for ever.
+        return f"the token can be used only {uses} times; use a role without token_num_uses"
+    # 0 is no limit.
     if life and life < seconds:
         return (
-            f"the token lives {life} s, and the run takes up to {seconds:g} s; choose a shorter "
+            f"the token lives {life} s, and the run takes up to {seconds:g} s; use a shorter "
             "--duration, or a role with a longer token_ttl"
         )
     return ""

@@ -1,4 +1,4 @@
-"""What `baoctl bench` prints: the figures, and what they were measured on.
+"""The output of `baoctl bench`: the figures and their conditions.
 
 Uses rich by baoctl.commands.cluster.terminal. Called by baoctl.commands.bench.run.
 """
@@ -14,50 +14,50 @@ from baoctl.commands.bench.figures import OperationFigures
 from baoctl.commands.cluster.terminal import safe, table
 
 LOGIN_NOTE = (
-    "Each login is followed by the revocation of its token: in the rate, not in the latency."
+    "After each login its token is revoked, which counts for the rate and not for the latency."
 )
 FORWARD_NOTE = (
-    "A port-forward leads to one pod, and adds latency to each request: compare figures with "
-    "those of other port-forwards alone, or run this in the cluster with --address."
+    "A port-forward connects to one pod, and adds latency to each request: compare only with "
+    "figures of other port-forwards, or run this in the cluster with --address."
 )
 STANDBY_NOTE = "A standby forwards requests to the leader."
-QUORUM_NOTE = "A write is answered once a majority of the voters has it in its log."
+QUORUM_NOTE = "A write succeeds once a majority of the voters has it in their logs."
 
 
 def left_note(mount: str) -> str:
-    """Return what to do about the engine of another run."""
+    """Return the note about the engine of another run."""
     return (
-        f"{mount} is the engine of another run, which goes on or was killed; if none goes on: "
+        f"{mount} is the engine of another run, which is active or was killed. If it was killed: "
         f"bao secrets disable {mount}"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class BenchReport:
-    """The figures of one run, and what they were measured on."""
+    """The figures of one run and their conditions."""
 
     namespace: str
     cluster: str
     version: str
     servers: int
-    """Ready ones."""
+    """Number of ready servers."""
     leader: str
     path: str
-    """How the requests reach a server."""
+    """The connection to the servers."""
     connections_to_leader: int
     connections_to_standbys: int
     workers: int
     seconds: float
-    """Of each operation."""
+    """Duration of each operation."""
     size_bytes: int
-    """Of a value."""
+    """Size of a value in bytes."""
     engine: str
     operations: tuple[OperationFigures, ...]
     notes: tuple[str, ...]
 
 
 def screen(report: BenchReport) -> RenderableType:
-    """Return the report for people."""
+    """Return the report as text."""
     figures = table("OPERATION", "PER SECOND", "P50", "P99", "MAX", "ERRORS")
     for column in figures.columns[1:]:
         column.justify = "right"

@@ -1,7 +1,7 @@
-"""`baoctl bench`: what the servers of one cluster do in a second, and nothing left behind.
+"""`baoctl bench`: measures the servers of one cluster, and leaves nothing behind.
 
-Uses runtime.client.client and managers.bao.client by the other modules of this package. Called by
-baoctl.verbs.bench. Everything that it makes ends with its block, also at a signal.
+Uses runtime.client.client and managers.bao.client through the other modules of this package. Called
+by baoctl.verbs.bench. Each block removes what it has created, also after a signal.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Confirm = Callable[[str], None]
 def bench(order: BenchOrder, access: Access, confirm: Confirm, output: str) -> int:
     """Measure, print the figures, and return the exit status. Raises AskError.
 
-    `confirm` is called with what is about to happen, before anything does.
+    It calls `confirm` with the consequence before it starts.
     """
     if order.address is None:
         check_kubectl()
@@ -56,11 +56,10 @@ def bench(order: BenchOrder, access: Access, confirm: Confirm, output: str) -> i
 
 
 def _refuse(order: BenchOrder, live: Object) -> None:
-    found = list(obstacles(live))
-    if found and not order.force:
+    reasons = list(obstacles(live))
+    if reasons and not order.force:
         raise AskError(
-            f"{order.login.cluster} is not measured: {', '.join(found)}; wait until that is over, "
-            "or add --force",
+            f"{order.login.cluster} is not measured: {', '.join(reasons)}; wait, or use --force",
             ExitCode.REFUSED,
         )
 
@@ -68,8 +67,8 @@ def _refuse(order: BenchOrder, live: Object) -> None:
 def _consequence(api: Session, order: BenchOrder) -> str:
     return (
         f"{api.namespace}/{order.login.cluster} gets {', '.join(order.operations)} from "
-        f"{order.workers} workers, as fast as it answers, for {order.load_seconds:g} s in all. Its "
-        "clients wait longer meanwhile."
+        f"{order.workers} workers without a rate limit for {order.load_seconds:g} s. Requests of "
+        "other clients take longer meanwhile."
     )
 
 
@@ -113,7 +112,7 @@ def _report(
 def _path(order: BenchOrder, connections: WorkerConnections) -> str:
     if order.address is None:
         pod = connections.target.server.pod
-        return f"port-forward by the API server to {pod}, which answered alone"
+        return f"port-forward by the API server to {pod}"
     host, port = order.address
     return f"https://{host}:{port}"
 

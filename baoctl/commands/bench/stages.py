@@ -1,6 +1,6 @@
 """The stages of a measurement: keys, writes, reads, logins, removal.
 
-Uses managers.bao.client by baoctl.commands.bench.keys and workload. Called by
+Uses managers.bao.client through baoctl.commands.bench.keys and workload. Called by
 baoctl.commands.bench.run.
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 
 from baoctl.commands.api_client import AskError, Session
 from baoctl.commands.bench import report
-from baoctl.commands.bench.connections import given_token
+from baoctl.commands.bench.connections import environment_token
 from baoctl.commands.bench.engine import Engine
 from baoctl.commands.bench.figures import OperationFigures, keys_per_worker, operation_figures
 from baoctl.commands.bench.keys import Keys, engine_of, other_runs
@@ -29,7 +29,7 @@ _RUN_BYTES: Final = 8
 
 @dataclass(slots=True)
 class Measurement:
-    """What the stages found, and what they left."""
+    """The results of the stages, and what they left behind."""
 
     operations: list[OperationFigures] = field(default_factory=list)
     engine: Engine | None = None
@@ -39,7 +39,7 @@ class Measurement:
 
 
 async def measured(api: Session, order: BenchOrder, workers: Sequence[Worker]) -> Measurement:
-    """Run each stage; what was made is removed, whatever happens. Raises AskError."""
+    """Run all stages, and always remove what they created. Raises AskError."""
     found = Measurement()
     if order.needs_engine:
         await _measure_keys(api, order, workers, found)
@@ -68,7 +68,7 @@ async def _measure_keys(
             reads = [worker.read(engine, count) for worker in workers]
             await _measure(api, order, READS, reads, found)
     finally:
-        processes.warn("Removes the keys.")
+        processes.warn("Removing the keys.")
         found.left = await keys.remove(workers)
         if found.left:
             processes.warn(found.left)
@@ -77,12 +77,12 @@ async def _measure_keys(
 async def _measure_logins(
     api: Session, order: BenchOrder, workers: Sequence[Worker], found: Measurement
 ) -> None:
-    """Measure logins; a token of the environment says nothing of whether there is a role."""
+    """Measure logins, after a check of the role if the token is from the environment."""
     first = workers[0]
     try:
-        # A new one: the token of the session may be near its end.
+        # A new token: the one of the session may expire soon.
         jwt = await account_token(api, order.login)
-        if given_token():
+        if environment_token():
             async with logged_in(first.bao, first.address, order.login, jwt):
                 pass
     except AskError as error:
@@ -101,7 +101,7 @@ async def _measure(
     attempts: Sequence[Attempt],
     found: Measurement,
 ) -> None:
-    processes.warn(f"Measures {operation} for {order.seconds:g} s.")
+    processes.warn(f"Measuring {operation} for {order.seconds:g} s.")
     begun = api.clock.monotonic()
     samples = await measure(api.clock, order.seconds, attempts)
     elapsed = api.clock.monotonic() - begun

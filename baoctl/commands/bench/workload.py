@@ -1,7 +1,7 @@
-"""The requests of a measurement: closed-loop workers, each with a connection of its own.
+"""The requests of a measurement: closed-loop workers, each with its own connection.
 
-Uses managers.bao.client. Called by baoctl.commands.bench.run. A worker sends its next request when
-the one before is answered; after an error it waits for a moment.
+Uses managers.bao.client. Called by baoctl.commands.bench.run. A worker sends its next request
+after the response to the previous one; after an error it pauses.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from managers.context.sensitive import SensitiveString
 from runtime.clock import Clock
 
 PAUSE_SECONDS: Final = 0.1
-"""Between an error and the next request of the same worker."""
+"""Pause between an error and the next request of the same worker."""
 SAMPLES_MAX: Final = 1_000_000
-"""Requests of one operation, after which it ends early."""
+"""Requests of one operation after which it ends early."""
 
 Attempt = Callable[[int], Awaitable[float]]
-"""Sends the n-th request of a worker, and returns the seconds until its answer."""
+"""Sends the n-th request of a worker, and returns the seconds until the response."""
 
 
 class FailedRequestError(Exception):
-    """A request was not answered as it should be; the text does not depend on its path."""
+    """A request failed; the text does not depend on its path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """With what a worker logs in."""
+    """The login of a worker."""
 
     order: LoginOrder
     jwt: SensitiveString = field(repr=False)
@@ -42,7 +42,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """One connection, and the keys that this worker alone writes."""
+    """One connection, and the keys that only this worker writes."""
 
     number: int
     bao: Bao
@@ -55,7 +55,7 @@ class Worker:
         return [self.key(number, count) for number in range(count)]
 
     def key(self, number: int, count: int) -> str:
-        """Return the key of its n-th request, if there are so many."""
+        """Return the key of its n-th request, for `count` keys."""
         return f"w{self.number}k{number % count}"
 
     def write(self, engine: Engine, value: str, count: int) -> Attempt:
@@ -65,7 +65,7 @@ class Worker:
         async def attempt(number: int) -> float:
             path = engine.content_path(self.key(number, count))
             request = self.bao.write(self.address, self.token, path, payload)
-            # Also when it is cancelled: a key must not be written after its removal.
+            # Complete it even if the task is cancelled: no write may follow the removal.
             return await self._timed(path, to_its_end(request))
 
         return attempt
@@ -89,7 +89,7 @@ class Worker:
             begun = self.clock.monotonic()
             request = self.bao.login(self.address, order.auth_path, role, login.jwt.reveal())
             try:
-                # Also when it is cancelled: what the server has issued has to be revoked.
+                # Complete it even if the task is cancelled: an issued token must be revoked.
                 issued = await to_its_end(request)
                 took = self.clock.monotonic() - begun
                 await to_its_end(self._revoke(issued.client_token))
@@ -103,7 +103,7 @@ class Worker:
         try:
             await self.bao.write(self.address, token, REVOKE, {})
         except BaoError:
-            # A second time at most: without an answer nobody knows whether it is revoked.
+            # Retry once: without a response it is unknown whether the token is revoked.
             await self.bao.write(self.address, token, REVOKE, {})
 
     async def _timed(self, path: str, request: Awaitable[object]) -> float:
@@ -120,7 +120,7 @@ def _failed(error: Exception, path: str) -> FailedRequestError:
 
 
 async def measure(clock: Clock, seconds: float, attempts: Sequence[Attempt]) -> Samples:
-    """Run one worker for each attempt; a request that has begun is waited for."""
+    """Run one worker for each attempt; wait for requests in flight at the end."""
     samples = Samples()
     end = clock.monotonic() + seconds
 

@@ -17,16 +17,19 @@ ROWS: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"conditions": [{**AVAILABLE, "status": "False", "reason": "NotReady"}]},
         ["it is not Available (NotReady)"],
     ),
-    "a backup": ({"operationLock": LOCK}, ["Backup of openbaobackup/nightly runs"]),
+    "a backup": ({"operationLock": LOCK}, ["Backup of openbaobackup/nightly is in progress"]),
     "a rolling upgrade": (
         {"upgrade": {"phase": "Preparing"}},
-        ["a rolling upgrade runs or has failed"],
+        ["a rolling upgrade is in progress or has failed"],
     ),
     "the lock of an upgrade": (
         {"upgrade": {"phase": "Preparing"}, "operationLock": LOCK},
-        ["Backup of openbaobackup/nightly runs"],
+        ["Backup of openbaobackup/nightly is in progress"],
     ),
-    "a blue/green upgrade": ({"blueGreen": {"phase": "Syncing"}}, ["a blue/green upgrade runs"]),
+    "a blue/green upgrade": (
+        {"blueGreen": {"phase": "Syncing"}},
+        ["a blue/green upgrade is in progress"],
+    ),
     "a blue/green upgrade that is over": ({"blueGreen": {"phase": "Idle"}}, []),
 }
 
@@ -48,7 +51,7 @@ TOKENS: dict[str, tuple[dict[str, Any], str]] = {
     "one that lives for ever": ({"ttl": 0, "num_uses": 0}, ""),
     "one that lives long enough": ({"ttl": 210, "num_uses": 0}, ""),
     "one that ends before the keys are removed": ({"ttl": 209}, "lives 209 s"),
-    "one that may be used a few times": ({"ttl": 0, "num_uses": 5}, "used 5 times"),
+    "one that may be used a few times": ({"ttl": 0, "num_uses": 5}, "only 5 times"),
     "one that says nothing": ({}, ""),
 }
 

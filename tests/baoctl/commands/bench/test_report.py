@@ -22,7 +22,7 @@ def report(samples: Samples) -> BenchReport:
         version="2.7.2",
         servers=3,
         leader="prod-1",
-        path="port-forward by the API server to prod-1, which answered alone",
+        path="port-forward by the API server to prod-1",
         connections_to_leader=7,
         connections_to_standbys=1,
         workers=8,
