@@ -122,8 +122,8 @@ async def test_a_file_that_cannot_be_used_is_an_error(
 ) -> None:
     for file, reason in (
         (tmp_path / "none", "No such file"),
-        (Path("/dev/zero"), "no authority"),
-        (Path("/dev/null"), "no authority"),
+        (Path("/dev/zero"), "not a valid CA"),
+        (Path("/dev/null"), "not a valid CA"),
     ):
         with pytest.raises(AskError, match=reason):
             await authority(client, cluster, namespace, file)

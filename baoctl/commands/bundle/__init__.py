@@ -1,4 +1,4 @@
-"""A support archive of one cluster, without what is secret in it.
+"""A support archive of one cluster, without secrets.
 
 Called by baoctl.verbs.bundle.
 """

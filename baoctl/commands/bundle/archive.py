@@ -1,7 +1,7 @@
-"""The bytes of a support archive, and the file that it becomes.
+"""Packs a support archive, and writes it to a file.
 
-Uses tarfile and gzip. Called by baoctl.commands.bundle.bundle. The same files make the same bytes:
-entries are sorted and carry no time and no owner.
+Uses tarfile and gzip. Called by baoctl.commands.bundle.bundle. The archive is reproducible: entries
+are sorted, and have no time and no owner.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ENTRY_MODE: Final = 0o600
 
 
 def archive_bytes(files: Mapping[str, str], folder: str) -> bytes:
-    """Return a tar.gz file with these files in a folder."""
+    """Return a tar.gz archive with these files in a directory."""
     packed = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=packed, mode="wb", filename="", mtime=0) as zipped,
@@ -33,34 +33,34 @@ def archive_bytes(files: Mapping[str, str], folder: str) -> bytes:
 
 
 def write_archive(target: Path, content: bytes, *, force: bool) -> None:
-    """Write a file that only its owner may read, complete or not at all.
+    """Write a file atomically; only its owner may read it.
 
-    Raises FileExistsError when something has that name, unless force; OSError.
+    Raises FileExistsError if the target exists, unless force; OSError.
     """
-    # Made with mode 0600, in the same folder, so that the rename cannot cross a file system.
+    # With mode 0600, in the directory of the target, so that the rename is on one file system.
     with tempfile.NamedTemporaryFile(
         dir=target.parent, prefix=f".{target.name}.", delete=False
     ) as file:
-        made = Path(file.name)
+        temporary = Path(file.name)
         try:
             file.write(content)
             file.flush()
             if force:
-                made.replace(target)
+                temporary.replace(target)
             else:
-                _link(made, target)
+                _link(temporary, target)
         finally:
-            made.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
-def _link(made: Path, target: Path) -> None:
-    # Unlike a rename, it fails when the name was taken in the meantime.
+def _link(temporary: Path, target: Path) -> None:
+    # Unlike a rename, a link fails if the target exists.
     try:
-        target.hardlink_to(made)
+        target.hardlink_to(temporary)
     except FileExistsError:
         raise
     except OSError:
-        # The file system has no links.
+        # The file system does not support hard links.
         if target.exists():
             raise FileExistsError(target) from None
-        made.replace(target)
+        temporary.replace(target)

@@ -1,4 +1,4 @@
-"""`baoctl bundle`: writes a support archive of a cluster, unless it holds a secret.
+"""`baoctl bundle`: writes a support archive of a cluster, unless it contains a secret.
 
 Uses baoctl.commands.bundle.collect to read, contents to decide and archive to write. Called by
 baoctl.verbs.bundle.
@@ -44,9 +44,9 @@ from contracts.rfc3339 import rfc3339
 from runtime.clock import Deadline
 
 SECONDS: Final = 180.0
-"""For all that is read."""
+"""Time for all reads."""
 SHOWN_MAX: Final = 5
-"""Secrets that an error names."""
+"""Maximum number of secrets in an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ class BundleOrder:
     cluster: str
     operator_namespace: str
     file: Path | None
-    """None: `<namespace>-<cluster>.tar.gz` in the present folder."""
+    """None: `<namespace>-<cluster>.tar.gz` in the current directory."""
     log_lines: int
     force: bool
     redact: bool
 
 
 def bundle(order: BundleOrder, access: Access) -> ExitCode:
-    """Write the archive, and print what is in it. Raises AskError."""
+    """Write the archive, and print a summary. Raises AskError."""
 
     async def question(api: Session) -> tuple[str, Bundle, str]:
         target = order.file or Path(f"{api.namespace}-{order.cluster}.tar.gz")
@@ -93,13 +93,13 @@ def bundle(order: BundleOrder, access: Access) -> ExitCode:
 
 
 def without_secrets(made: Bundle, *, redact: bool) -> Bundle:
-    """Return an archive without secrets. Raises AskError when there are any that stay."""
+    """Return an archive without secrets. Raises AskError if it still contains any."""
     made = redacted(made) if redact else made
     found = secrets_of(made)
     if not found:
         return made
-    step = "report this" if redact else "remove them, or have them replaced with --redact"
-    text = f"the archive was not written, because it would hold {_named(found)}; {step}"
+    step = "report this" if redact else "remove them, or replace them with --redact"
+    text = f"the archive was not written, because it would contain {_named(found)}; {step}"
     raise AskError(text, ExitCode.REFUSED)
 
 
@@ -111,13 +111,17 @@ def _named(found: tuple[SecretLocation, ...]) -> str:
 
 def _check_target(target: Path, *, force: bool) -> None:
     if not target.parent.is_dir():
-        raise AskError(f"{target.parent} is no folder; choose another file with -f", ExitCode.USAGE)
+        raise AskError(
+            f"{target.parent} is not a directory; choose another file with -f", ExitCode.USAGE
+        )
     if target.exists() and not force:
         raise _exists(target)
 
 
 def _exists(target: Path) -> AskError:
-    return AskError(f"{target} exists; choose another file with -f, or --force", ExitCode.REFUSED)
+    return AskError(
+        f"{target} exists; choose another file with -f, or use --force", ExitCode.REFUSED
+    )
 
 
 async def _read(api: Session, order: BundleOrder) -> Collected:
@@ -129,7 +133,7 @@ async def _read(api: Session, order: BundleOrder) -> Collected:
 def reports_of(
     seen: ClusterObservation, collected: Collected, server_version: bytes
 ) -> Mapping[str, str]:
-    """Return what doctor, tree and version print, and the Deployment and Lease of the operator."""
+    """Return the output of doctor, tree and version, and the objects of the operator."""
     report = report_of(seen)
     root = node_of(collected.cluster, (*collected.objects, *collected.secrets), seen.now)
     operator = seen.operator
@@ -162,16 +166,18 @@ def reports_of(
 
 def _server_version(answer: bytes) -> str:
     try:
-        found = json.loads(answer or b"{}")
+        version_info = json.loads(answer or b"{}")
     except ValueError:
         return ""
-    version = found.get("gitVersion") if isinstance(found, dict) else ""
+    version = version_info.get("gitVersion") if isinstance(version_info, dict) else ""
     return version if isinstance(version, str) else ""
 
 
 def _summary(name: str, made: Bundle, size: int) -> str:
     lines = [f"{name}: {len(made.files) + 1} files, {size} bytes"]
     if made.redacted:
-        lines.append(f"Replaced by [redacted]: {len(made.redacted)}; {MANIFEST} names each")
-    lines += [f"Not in it: {one.what}: {one.why}" for one in made.unread]
+        lines.append(
+            f"Replaced with [redacted]: {len(made.redacted)} secrets, listed in {MANIFEST}"
+        )
+    lines += [f"Not in the archive: {one.what}: {one.why}" for one in made.unread]
     return "".join(f"{clean_message(line)}\n" for line in lines)

@@ -1,7 +1,7 @@
-"""Reads what a support archive holds, as far as the rights of the user go. Decides nothing.
+"""Reads the content of a support archive, as far as the user has the rights. Decides nothing.
 
 Uses runtime.client.client. Called by baoctl.commands.bundle.bundle. Only the cluster itself has to
-be readable; everything else that is not is named in Collected.unread, with the reason.
+be readable; Collected.unread lists all other reads that failed, with the reason.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from runtime.errors import ApiError, NotFound, TransportError
 from runtime.types import Object, ObjectKey, Resource, key_of, labels_of
 
 RUNS: Final[tuple[Resource, ...]] = (BACKUPS, RESTORES)
-"""Listed whole: those of the past carry no label."""
+"""Listed without a selector: old objects have no label."""
 KINDS: Final = tuple(one for one in tree.KINDS if one not in (CONFIG_MAP, SECRET, *RUNS))
-"""Read as they are."""
+"""Kinds that are read completely."""
 OBJECTS_MAX: Final = 200
-"""Objects of one kind; of ConfigMaps, which may be large, as many as below."""
+"""Maximum objects of one kind; ConfigMaps, which may be large, have their own limit."""
 CONFIG_MAPS_MAX: Final = 50
 EVENTS_MAX: Final = 1000
 PODS_MAX: Final = 30
-"""Pods whose logs are read, and as many of the operator."""
+"""Maximum pods whose logs are read, of the cluster and of the operator each."""
 LOG_BYTES: Final = 256 << 10
-"""Of one container."""
+"""Maximum bytes of the log of one container."""
 _RESTARTED: Final = {True: "&previous=true", False: ""}
 
-LOOKED_AT: Final = (POD, PVC, STATEFUL_SET, SECRET, EVENT)
-"""Kinds of a diagnosis."""
+EXAMINED: Final = (POD, PVC, STATEFUL_SET, SECRET, EVENT)
+"""Kinds that a diagnosis needs."""
 
 T = TypeVar("T")
 Lists = Mapping[Resource, Sequence[Object] | None]
-"""What is there of each kind; None where it cannot be read."""
+"""The objects of each kind; None if they cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class _Reads:
     async def listed(
         self, kind: Resource, namespace: str, options: ListOptions = LIST_ALL
     ) -> tuple[Object, ...] | None:
-        """Return all objects, sorted by name; None where they cannot be read."""
+        """Return all objects, sorted by name; None if they cannot be read."""
         try:
             found = (await self.api.client.list(kind, namespace, options=options)).items
         except NotFound:
@@ -85,7 +85,7 @@ class _Reads:
     def kept(
         self, kind: Resource, objects: Sequence[Object] | None, most: int = OBJECTS_MAX
     ) -> Sequence[Object]:
-        """Return the objects that the archive has room for."""
+        """Return the first objects, at most `most`, and record the rest as unread."""
         if objects is None or len(objects) <= most:
             return objects or ()
         why = f"only the first {most} of {len(objects)} are in the archive"
@@ -95,13 +95,13 @@ class _Reads:
 
 @dataclass(frozen=True, slots=True)
 class BundleReading:
-    """What one pass over the API server gave: each object once."""
+    """The result of one pass over the API server; each object is read once."""
 
     collected: Collected
     seen: ClusterObservation
-    """The same objects, as a diagnosis takes them; without logs and the operator."""
+    """The same objects for a diagnosis, without logs and the operator."""
     server_version: bytes
-    """Of the API server; empty if unread."""
+    """Response of the API server to GET /version; empty if unread."""
 
 
 async def collect(
@@ -119,7 +119,7 @@ async def collect(
         reads.attempt("version of the API server", api.client.get_raw("/version", most=LOG_BYTES)),
     )
     secrets, events, operators = await asyncio.gather(
-        # All of the namespace: a Secret of a user, which carries no label, may be missing.
+        # All Secrets of the namespace, because those of users have no label.
         reads.listed(SECRET, api.namespace, ListOptions(metadata_only=True)),
         reads.listed(EVENT, api.namespace),
         reads.listed(
@@ -151,7 +151,7 @@ async def collect(
 
 
 def observation_of(live: Object, lists: Lists, now: datetime) -> ClusterObservation:
-    """Return what a diagnosis looks at, from the lists of a namespace."""
+    """Return the observation for a diagnosis, from the lists of a namespace."""
     name = key_of(live).name
     selector = labels.servers(name).items()
     secrets = lists[SECRET]
@@ -163,12 +163,12 @@ def observation_of(live: Object, lists: Lists, now: datetime) -> ClusterObservat
         stateful_sets=tuple(lists[STATEFUL_SET] or ()),
         secrets=None if secrets is None else tuple(key_of(one).name for one in secrets),
         events=tuple(one for one in lists[EVENT] or () if is_about(name, one)),
-        denied=tuple(kind.plural for kind in LOOKED_AT if lists[kind] is None),
+        denied=tuple(kind.plural for kind in EXAMINED if lists[kind] is None),
     )
 
 
 def log_requests(pods: Sequence[Object], prefix: str = "") -> tuple[LogRequest, ...]:
-    """Return which logs to read: of each container, and of its last run if it was restarted."""
+    """Return the logs to read: of each container, and of its last run after a restart."""
     found = []
     for pod in pods[:PODS_MAX]:
         key = key_of(pod)
@@ -186,7 +186,7 @@ def log_requests(pods: Sequence[Object], prefix: str = "") -> tuple[LogRequest, 
 
 
 async def _config_maps(reads: _Reads, mine: str) -> tuple[Object, ...]:
-    # One after the other: the list of a namespace may have hundreds of MiB.
+    # One at a time: a list with the content may have hundreds of MiB.
     only = ListOptions(label_selector=mine, metadata_only=True)
     found = await reads.listed(CONFIG_MAP, reads.api.namespace, only)
     kept = []

@@ -1,7 +1,7 @@
-"""The files of a support archive, made of what was read, and its manifest.
+"""The files of a support archive and its manifest, from the objects and logs that were read.
 
-Pure. Called by baoctl.commands.bundle.bundle; baoctl.commands.bundle.collect reads, and
-baoctl.commands.bundle.secret_patterns knows what a secret looks like.
+Pure. Called by baoctl.commands.bundle.bundle. baoctl.commands.bundle.collect reads the input, and
+baoctl.commands.bundle.secret_patterns recognizes secrets.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from runtime.types import Object, key_of
 
 MANIFEST: Final = "MANIFEST.json"
 FILES_MAX: Final = 32 << 20
-"""Bytes of all files of an archive."""
+"""Maximum bytes of all files of an archive."""
 _FOREIGN: Final = re.compile(r"[^A-Za-z0-9_.-]|^\.+")
 _OF_SECRETS: Final = ("name", "namespace", "uid", "creationTimestamp", "labels", "ownerReferences")
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """What is not in the archive, and why."""
+    """A part that is not in the archive, and the reason."""
 
     what: str
     why: str
@@ -36,7 +36,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class SecretLocation:
-    """A secret of a file: its line, from 1, and what it looks like."""
+    """A secret in a file: its line, from 1, and its kind."""
 
     file: str
     line: int
@@ -48,22 +48,22 @@ class SecretLocation:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What was read of a cluster. Objects carry their kind; of Secrets there is the metadata."""
+    """The input of an archive. Objects have their kind; Secrets have only metadata."""
 
     cluster: Object
     objects: tuple[Object, ...] = ()
     secrets: tuple[Object, ...] = ()
     events: tuple[Object, ...] = ()
     logs: Mapping[str, str] = field(default_factory=dict)
-    """By name of the file, without its end."""
+    """By file name, without its extension."""
     reports: Mapping[str, str] = field(default_factory=dict)
-    """What other verbs print of the cluster, by name of the file."""
+    """Output of other verbs, by file name."""
     unread: tuple[Unread, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """The files of an archive by name, without the manifest, and what is not in them."""
+    """The files of an archive by name, without the manifest, and the missing parts."""
 
     files: Mapping[str, str]
     unread: tuple[Unread, ...] = ()
@@ -71,14 +71,16 @@ class Bundle:
 
 
 def bundle_of(collected: Collected) -> Bundle:
-    """Return the files of the archive, sorted by name; those beyond FILES_MAX are left out."""
+    """Return the files of the archive, sorted by name; files beyond FILES_MAX are omitted."""
     kept: dict[str, str] = {}
     unread = list(collected.unread)
     room = FILES_MAX
     for name, text in sorted(_files(collected)):
         size = len(text.encode())
         if size > room:
-            unread.append(Unread(name, f"it has {size} bytes, and the archive room for {room}"))
+            unread.append(
+                Unread(name, f"it has {size} bytes, and the archive has space for {room}")
+            )
             continue
         room -= size
         kept[name] = text
@@ -95,7 +97,7 @@ def secrets_of(bundle: Bundle) -> tuple[SecretLocation, ...]:
 
 
 def redacted(bundle: Bundle) -> Bundle:
-    """Return the archive without the secrets, and a list of where they stood."""
+    """Return the archive without the secrets, and a list of their locations."""
     files, locations = {}, []
     for name, text in bundle.files.items():
         files[name], matches = redact(text)
@@ -104,7 +106,7 @@ def redacted(bundle: Bundle) -> Bundle:
 
 
 def manifest(bundle: Bundle, created: str, version: str) -> str:
-    """Return the text of MANIFEST.json: each file with its SHA-256, and what is not there."""
+    """Return the text of MANIFEST.json: each file with its SHA-256, and the missing parts."""
     return as_json(
         {
             "created": created,
@@ -173,7 +175,7 @@ def _trimmed(obj: Object) -> Object:
     metadata = dict(obj.get("metadata") or {})
     metadata.pop("managedFields", None)
     annotations = dict(metadata.get("annotations") or {})
-    # It repeats the object, of a Secret with its data.
+    # It repeats the object, including the data of a Secret.
     annotations.pop(LAST_APPLIED, None)
     if "annotations" in metadata:
         metadata["annotations"] = annotations
@@ -181,7 +183,7 @@ def _trimmed(obj: Object) -> Object:
 
 
 def _secret(obj: Object) -> Object:
-    """Return who a Secret is and whose; annotations may repeat its data."""
+    """Return name, labels and owners of a Secret; annotations may repeat its data."""
     metadata = obj.get("metadata") or {}
     kept = {name: metadata[name] for name in _OF_SECRETS if name in metadata}
     return {"metadata": kept, "annotations": sorted(metadata.get("annotations") or ())}

@@ -1,8 +1,8 @@
-"""What looks like a secret in a text, where it is, and the text without it.
+"""Finds and redacts secrets in a text.
 
-Pure. Called by baoctl.commands.bundle.contents. A text is a log, a file
-of a ConfigMap, or objects as JSON with sorted keys. Two signs give a secret away: its own shape,
-and the name in front of it. Every repetition is bounded, because a tenant may choose the text.
+Pure. Called by baoctl.commands.bundle.contents. A text is a log, a file of a ConfigMap, or objects
+as JSON with sorted keys. A secret is recognized by its shape or by the name in front of it. All
+repetitions are bounded, because a tenant may choose the text.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import Final
 from runtime.redaction import REDACTED
 
 ROUNDS_MAX: Final = 8
-"""How often a text is redacted; what is left then is a finding again."""
+"""Maximum rounds of redaction; secrets that remain are found again by the caller."""
 
-# The end of a name: `client_token`, `AWS_SECRET_ACCESS_KEY`, `spec.unseal.transit.token`. The field
-# rootTokenSecret of the status is the version of a Secret.
+# Suffix of a name: `client_token`, `AWS_SECRET_ACCESS_KEY`, `spec.unseal.transit.token`. The field
+# rootTokenSecret of the status contains the version of a Secret.
 _NAME: Final = (
     r"(?:token|passw(?:or)?d|passphrase|secret|credentials?"
     r"|(?:secret|access|private|api|encryption|account)[_-]?key)(?<!rootTokenSecret)"
 )
 _PLAIN: Final = r"\"(?P<plain>(?:[^\"\\\n]|\\.){1,65536})\""
-# A text with quotes inside of a text of JSON.
+# A quoted text inside a JSON string.
 _NESTED: Final = r"\\\"(?P<nested>(?:(?!\\\")[^\n]){1,65536}?)\\\""
 _SINGLE: Final = r"'(?P<single>[^'\n]{1,65536})'"
 _BARE: Final = r"(?P<bare>[^\s\"'\\&,;{}\[\]()<>]{4,4096})"
 
-# With the headers of an encrypted key, and line ends as JSON writes them.
+# Includes the headers of an encrypted key, and line ends as escaped by JSON.
 _PEM: Final = r"[A-Za-z0-9+/=\s\\:,.-]"
 
 _SHAPES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
@@ -100,24 +100,23 @@ _NAMED: Final[tuple[re.Pattern[str], ...]] = (
     ),
 )
 _NAMED_KIND: Final = "value with the name of a secret"
-# What stands where a secret could, and is none: a switch, a path, a variable, a digest of an audit
-# device, a mask.
+# Values that are not secrets: a boolean, a path, a variable, a digest of an audit device, a mask.
 _HARMLESS: Final = re.compile(
     r"\s*(?:true|false|null|none|\[redacted\]|<[a-z -]{1,40}>|\*+|hmac-sha256:[0-9a-f]+"
     r"|(?:/[\w.@-]+){2,}/?|\$\([\w.-]+\)|\$\{[^}]*\}|\$[A-Z_][A-Z0-9_]*|\{\{.*\}\}"
     r"|(?:env|file)://.*)?\s*",
     re.I | re.S,
 )
-# spec.unseal.pkcs11.runtime.env: which entry of a Secret becomes which variable.
+# spec.unseal.pkcs11.runtime.env maps entries of a Secret to variables.
 _ENTRY_NAME: Final = re.compile(r"\bname\"?:\s{0,8}\"?[\w.-]{1,256}\"?,?\s{1,200}\"?\Z")
 _ENTRY_FIELD: Final = "secretkey"
 _BEFORE_MAX: Final = 600
-"""Characters before a name that are looked at."""
+"""Characters before a name that are examined."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecretMatch:
-    """What looks like a secret: characters start to end of a text, on that line (from 1)."""
+    """A probable secret: the characters start to end of a text, on a line (from 1)."""
 
     line: int
     kind: str
@@ -126,7 +125,7 @@ class SecretMatch:
 
 
 def find_secrets(text: str) -> tuple[SecretMatch, ...]:
-    """Return what looks like a secret, in the order of the text; no two overlap."""
+    """Return the probable secrets in the order of the text; they do not overlap."""
     lines = [0, *(found.end() for found in re.finditer("\n", text))]
     merged: list[tuple[str, int, int]] = []
     for kind, start, end in sorted(_spans(text), key=lambda span: (span[1], -span[2])):
@@ -141,9 +140,9 @@ def find_secrets(text: str) -> tuple[SecretMatch, ...]:
 
 
 def redact(text: str) -> tuple[str, tuple[SecretMatch, ...]]:
-    """Return the text with REDACTED for each secret, and what that replaced.
+    """Return the text with REDACTED for each secret, and the replaced matches.
 
-    The matches are those of the text as it was.
+    The positions of the matches are those in the original text.
     """
     first = matches = find_secrets(text)
     for _ in range(ROUNDS_MAX):

@@ -1,4 +1,4 @@
-"""A session of a user with the servers of one cluster.
+"""Sessions of a user with the servers of one cluster.
 
 Called by baoctl.verbs.login.
 """

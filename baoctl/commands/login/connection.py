@@ -1,4 +1,4 @@
-"""The way from this machine to the servers of a cluster, and a login that ends with its block.
+"""Connects this machine to a server of a cluster, and logs in until the end of a block.
 
 Uses runtime.client.client, managers.bao.client and baoctl.commands.login.processes. Called by
 baoctl.commands.login.session and baoctl.commands.bench.
@@ -44,31 +44,31 @@ class ActiveServer:
     pod: str
     server_name: str
     authority: str
-    """PEM; "" for the authorities of this machine."""
+    """CA certificates in PEM; "" for those of this machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where this machine connects to."""
+    """The address of a server as seen from this machine."""
 
     server: ActiveServer
     address: str
     port: int
 
     def session(self) -> Bao:
-        """Return a session with what answers there. Use as an async context manager."""
+        """Return a session with this server. Use as an async context manager."""
         server = self.server
         return Bao(server.authority, server.server_name, self.port, guard=unguarded)
 
 
 def check_kubectl() -> None:
-    """Raise AskError without the program that forwards the port."""
+    """Raise AskError if kubectl, which forwards the port, is missing."""
     if not shutil.which("kubectl"):
-        raise AskError("there is no kubectl on PATH, which forwards the port; install it")
+        raise AskError("there is no kubectl on PATH to forward the port; install it")
 
 
 async def active_server(api: Session, order: LoginOrder, live: Object) -> ActiveServer:
-    """Return the active server of a cluster. Raises AskError, with the reason if there is none."""
+    """Return the active server of a cluster. Raises AskError with the reason if there is none."""
     trust = trust_of(live)
     servers = ListOptions(label_selector=labels.selector_text(labels.servers(order.cluster)))
     pods = await api.client.list(POD, api.namespace, options=servers)
@@ -88,9 +88,9 @@ async def forwarded(
 
 @contextmanager
 def ending_signals() -> Iterator[list[int]]:
-    """Let the first signal that ends a process cancel this task instead; the value is its number.
+    """Let the first terminating signal cancel this task; the value receives its number.
 
-    The terminal sends SIGINT to the command of the user as well, which decides about it.
+    The terminal also sends SIGINT to the command of the user, which handles it.
     """
     loop, task, received = asyncio.get_running_loop(), asyncio.current_task(), list[int]()
 
@@ -113,7 +113,7 @@ def ending_signals() -> Iterator[list[int]]:
 async def logged_in(
     bao: Bao, address: str, order: LoginOrder, jwt: SensitiveString
 ) -> AsyncIterator[LoginToken]:
-    """Log in; the token is revoked at the end of the block. Raises AskError."""
+    """Log in, and revoke the token at the end of the block. Raises AskError."""
     role = order.role or order.service_account
     try:
         health = await bao.health(address)
@@ -121,7 +121,7 @@ async def logged_in(
             raise AskError(
                 f"{order.cluster} is sealed; kubectl bao doctor names the cause", ExitCode.NOT_READY
             )
-        # Also when it is cancelled: what the server has issued has to be revoked.
+        # Complete it even if the task is cancelled: an issued token must be revoked.
         issued = await to_its_end(bao.login(address, order.auth_path, role, jwt.reveal()))
     except Denied as error:
         raise AskError(
@@ -139,25 +139,25 @@ async def logged_in(
 
 
 def unanswered(error: BaoError) -> AskError:
-    """Return the error for a user, of a request that no server answered as it should."""
+    """Return the error of a verb for a failed request to a server."""
     return AskError(f"{error}; try again, then see kubectl bao doctor")
 
 
 async def to_its_end(request: Awaitable[T]) -> T:
-    """Return the answer of a request, also when this task is cancelled meanwhile.
+    """Complete a request and return its response, even if this task is cancelled meanwhile.
 
-    Call stay_cancelled as soon as the answer needs no more care.
+    Call stay_cancelled once the response is handled.
     """
     task = asyncio.ensure_future(request)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        # A request to a server has a deadline of its own.
+        # A request to a server has its own deadline.
         return await task
 
 
 def stay_cancelled() -> None:
-    """Raise CancelledError if to_its_end has held a cancellation back."""
+    """Raise CancelledError if to_its_end has deferred a cancellation."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError

@@ -1,7 +1,7 @@
 """The processes of a session: the port-forward of kubectl, and the command of the user.
 
-Uses asyncio and the environment of the process. Called by baoctl.commands.login.session. Each is
-ended with the block that started it.
+Uses asyncio and the environment of the process. Called by baoctl.commands.login.session. Each
+ends with the block that started it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from runtime.clock import Clock, Deadline
 START_SECONDS: Final = 30.0
 END_SECONDS: Final = 5.0
 OUTPUT_MAX: Final = 16 << 10
-"""Bytes of the output of kubectl that are looked at."""
+"""Maximum bytes of the output of kubectl that are read."""
 POLL_SECONDS: Final = 0.05
 SHELL: Final = "/bin/sh"
 SIGNALLED: Final = 128
-"""What shells add to the number of a signal that ended a process."""
+"""Added to the number of the signal that ended a process, as shells do."""
 
 
 def inherited_environment() -> Mapping[str, str]:
@@ -38,7 +38,7 @@ def inherited_environment() -> Mapping[str, str]:
 
 
 def user_shell(environ: Mapping[str, str]) -> str:
-    """Return the shell that a user works in."""
+    """Return the shell of the user."""
     return environ.get("SHELL") or SHELL
 
 
@@ -65,7 +65,7 @@ async def port_forward(
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                # Ctrl-C in the shell of the user is not for it.
+                # Ctrl-C in the shell of the user must not reach kubectl.
                 start_new_session=True,
             )
         except OSError as error:
@@ -85,7 +85,7 @@ async def port_forward(
 
 async def _report_end(process: asyncio.subprocess.Process, pod: str) -> None:
     await process.wait()
-    warn(f"The port-forward to {pod} ended: start again.")
+    warn(f"The port-forward to {pod} ended; start a new session.")
 
 
 async def _local_port(
@@ -114,10 +114,10 @@ async def _local_port(
 async def run(
     arguments: Sequence[str], environment: Mapping[str, str], clock: Clock, *, ending: int
 ) -> int:
-    """Run a command of the user in this terminal; return its exit status as a shell tells it.
+    """Run a command of the user in this terminal; return its exit status like a shell.
 
-    A task that is cancelled meanwhile ends it: with the signal `ending`, and if it stays with
-    SIGKILL. Raises AskError when it cannot be started.
+    If the task is cancelled, the command receives the signal `ending`, and SIGKILL if it does not
+    end. Raises AskError if it cannot be started.
     """
     try:
         process = await asyncio.create_subprocess_exec(*arguments, env=dict(environment))
@@ -131,7 +131,7 @@ async def run(
 
 
 async def end(process: asyncio.subprocess.Process, ending: int, clock: Clock) -> None:
-    """End a process that may have ended, in bounded time."""
+    """End a process, if it still runs, in bounded time."""
     if process.returncode is not None:
         return
     with suppress(ProcessLookupError):
@@ -146,6 +146,6 @@ async def end(process: asyncio.subprocess.Process, ending: int, clock: Clock) ->
 
 
 def warn(line: str) -> None:
-    """Print a line for the user, beside the output of a command."""
+    """Print a line for the user to standard error."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""What a login reads at the API server: the authority of the servers, and a token of an account.
+"""The reads of a login: the CA of the servers, and a token of a ServiceAccount.
 
 Uses runtime.client.client. Called by baoctl.commands.login.session.
 """
@@ -27,7 +27,7 @@ from runtime.types import Object, ObjectKey, uid_of
 
 @dataclass(frozen=True, slots=True)
 class LoginOrder:
-    """Who logs in where, and what is run then."""
+    """A login, and the command to run."""
 
     cluster: str
     command: tuple[str, ...]
@@ -37,14 +37,14 @@ class LoginOrder:
     """None: the name of the ServiceAccount."""
     auth_path: str
     audience: str | None
-    """None: that of the cluster."""
+    """None: the audience of the cluster."""
     ca_file: Path | None
 
 
 async def read_authority(
     api: Session, order: LoginOrder, trust: ServerAuthority, live: Object
 ) -> str:
-    """Return the PEM of the authority; "" for those of this machine. Raises AskError."""
+    """Return the CA of the servers in PEM; "" for those of this machine. Raises AskError."""
     if order.ca_file is not None:
         return _authority_of_file(order.ca_file)
     if trust.secret is None:
@@ -57,8 +57,8 @@ async def read_authority(
         if shared:
             return shared
         raise AskError(
-            f"{error}; ask somebody for the entry {trust.entry} of Secret {key}, and name it with "
-            "--ca-file",
+            f"{error}; request the entry {trust.entry} of Secret {key} from an administrator, and "
+            "use it with --ca-file",
             ExitCode.NO_ACCESS,
         ) from None
     return authority_in(f"Secret {key}", secret.get("data"), trust.entry)
@@ -76,7 +76,7 @@ def _authority_of_file(path: Path) -> str:
 
 
 async def _shared_authority(api: Session, cluster: str, live: Object) -> str:
-    """Return the authority of the ConfigMap for gateways, if the operator made one."""
+    """Return the CA of the ConfigMap for gateways, if the operator has created it."""
     key = ObjectKey(api.namespace, names.gateway_ca_config_map(cluster))
     try:
         found = await api.client.get(CONFIG_MAP, key)
@@ -101,5 +101,5 @@ async def account_token(api: Session, order: LoginOrder) -> SensitiveString:
             ExitCode.NOT_FOUND,
         ) from None
     except Forbidden as error:
-        step = f"ask for the right to create serviceaccounts/token of {account}"
+        step = f"request the right to create serviceaccounts/token of {account}"
         raise AskError(f"{error}; {step}", ExitCode.NO_ACCESS) from None

@@ -1,8 +1,8 @@
-"""`baoctl login`: a shell or a command with a login at one cluster, which ends with it.
+"""`baoctl login`: runs a shell or a command with a login to one cluster.
 
-Uses baoctl.commands.login.connection and processes. Called by baoctl.verbs.login. Everything that
-it makes is in one stack: the folder, the port-forward and the token are gone when the block ends,
-however it ends.
+Uses baoctl.commands.login.connection and processes. Called by baoctl.verbs.login. One stack
+contains the directory, the port-forward and the token: all are removed when the block ends, also
+after an error.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ async def _run(api: Session, order: LoginOrder, connection: Connection) -> int:
         ending = signal.SIGHUP
         arguments = (processes.user_shell(inherited),)
         processes.warn(
-            f"Logged in at {api.namespace}/{order.cluster} as {order.service_account}; the token "
+            f"Logged in to {api.namespace}/{order.cluster} as {order.service_account}; the token "
             "is revoked when this shell ends."
         )
-    # The terminal sends it to the command, too, and that decides about it.
+    # The terminal also sends SIGINT to the command, which handles it.
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, lambda: None)
     return await processes.run(arguments, environment, api.clock, ending=ending)

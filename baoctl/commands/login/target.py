@@ -1,4 +1,4 @@
-"""Which server a user logs in at, which authority it is checked with, and what a shell gets.
+"""Selects the server and the CA of a login, and builds the environment of its shell.
 
 Pure. Called by baoctl.commands.login.session.
 """
@@ -22,7 +22,7 @@ from managers.context.secret_files import UnreadableFileError, ascii_pem, check_
 from runtime.types import Object, key_of, labels_of
 
 AUTHORITY_MAX: Final = 1 << 20
-"""Bytes of an authority; a Secret holds no more."""
+"""Maximum bytes of a CA file; a Secret cannot contain more."""
 LOOPBACK: Final = "127.0.0.1"
 _FORWARDING: Final = re.compile(r"Forwarding from 127\.0\.0\.1:(\d{1,5}) -> \d{1,5}")
 _SETTINGS: Final = (
@@ -37,7 +37,7 @@ class ServerAuthority:
 
     server_name: str
     secret: str | None
-    """The Secret with the authority; None: those of this machine."""
+    """The Secret with the CA; None: the CAs of this machine."""
     entry: str
 
 
@@ -52,7 +52,7 @@ class Connection:
 
 
 def leader_of(cluster: str, pods: Sequence[Object]) -> str:
-    """Return the pod of the active server. Raises AskError, with the reason that there is none."""
+    """Return the pod of the active server. Raises AskError with the reason if there is none."""
     alive = [one for one in pods if not text(one, "metadata", "deletionTimestamp")]
     states = [labels.registration(labels_of(one)) for one in alive]
     active = [
@@ -65,9 +65,9 @@ def leader_of(cluster: str, pods: Sequence[Object]) -> str:
     if not alive:
         why = "has no server; kubectl bao status shows whether it is hibernated"
     elif all(state.sealed for state in states):
-        why = "is sealed, on every server; kubectl bao doctor names the cause"
+        why = "is sealed on every server; kubectl bao doctor names the cause"
     else:
-        why = "has no active server; wait for an election, then see kubectl bao doctor"
+        why = "has no active server; wait for the leader election, then see kubectl bao doctor"
     raise AskError(f"{cluster} {why}", ExitCode.NOT_READY)
 
 
@@ -87,7 +87,7 @@ def trust_of(live: Object) -> ServerAuthority:
 
 
 def authority_in(where: str, data: Any, entry: str) -> str:
-    """Return the PEM of an entry of a Secret. Raises AskError."""
+    """Return the CA in an entry of a Secret, in PEM. Raises AskError."""
     encoded = data.get(entry) if isinstance(data, Mapping) else None
     try:
         content = base64.b64decode(encoded or "", validate=True).decode()
@@ -97,38 +97,38 @@ def authority_in(where: str, data: Any, entry: str) -> str:
 
 
 def checked_authority(where: str, content: str) -> str:
-    """Return the PEM of an authority that can be trusted. Raises AskError."""
+    """Return valid CA certificates in PEM. Raises AskError."""
     try:
         if not content or len(content) > AUTHORITY_MAX:
             raise UnreadableFileError("it is empty, or too long")
         check_trusted(content)
     except UnreadableFileError as error:
         raise AskError(
-            f"{where}: no authority: {error}; name another file with --ca-file"
+            f"{where}: not a valid CA: {error}; use another file with --ca-file"
         ) from None
     return ascii_pem(content)
 
 
 def forwarded_port(output: str) -> int | None:
-    """Return the local port that kubectl tells; None while it tells none."""
-    found = _FORWARDING.search(output)
-    return int(found[1]) if found and 0 < int(found[1]) < 65_536 else None
+    """Return the local port in the output of kubectl; None if there is none yet."""
+    match = _FORWARDING.search(output)
+    return int(match[1]) if match and 0 < int(match[1]) < 65_536 else None
 
 
 def forward_error(pod: str, output: str) -> AskError:
-    """Return why kubectl forwards no port, and the next step."""
+    """Return the error of kubectl port-forward, with the next step."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    reason = lines[-1] if lines else "kubectl gave no reason"
+    reason = lines[-1] if lines else "kubectl printed no reason"
     if "forbidden" in reason.casefold():
-        step = "ask for the right to get pods and to create pods/portforward"
+        step = "request the right to get pods and to create pods/portforward"
         return AskError(f"port-forward to {pod}: {reason}; {step}", ExitCode.NO_ACCESS)
     return AskError(f"port-forward to {pod}: {reason}; try again, then see kubectl bao doctor")
 
 
 def environment_of(inherited: Mapping[str, str], connection: Connection) -> dict[str, str]:
-    """Return the environment of a command: that of the user, with this connection and no other."""
-    other = {f"{client}_{name}" for client in ("BAO", "VAULT") for name in _SETTINGS}
-    kept = {name: value for name, value in inherited.items() if name not in other}
+    """Return the environment of the user, with the variables of this connection only."""
+    replaced = {f"{client}_{name}" for client in ("BAO", "VAULT") for name in _SETTINGS}
+    kept = {name: value for name, value in inherited.items() if name not in replaced}
     trusted = {"BAO_CACERT": connection.ca_file} if connection.ca_file else {}
     return {
         **kept,

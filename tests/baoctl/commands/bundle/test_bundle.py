@@ -155,7 +155,7 @@ async def test_what_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> N
     assert result.exit_code == 0
     unread = {one["what"]: one["why"] for one in manifest_of(tmp_path / "x.tar.gz")["unread"]}
     assert "500" in unread["secrets"] or "internal" in unread["secrets"].lower()
-    assert "Not in it: secrets: " in result.stdout
+    assert "Not in the archive: secrets: " in result.stdout
 
 
 async def test_a_cluster_that_is_none_and_a_folder_that_is_none(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_a_spec_of_another_version_is_told_in_one_line() -> None:
      {"ca.crt": base64.b64encode(b"\xff\xfe").decode()}],
 )  # fmt: skip
 def test_what_is_no_authority_is_refused(data: Any) -> None:
-    with pytest.raises(VerbError, match=r"Secret a/b, entry ca\.crt: no authority.*--ca-file"):
+    with pytest.raises(VerbError, match=r"Secret a/b, entry ca\.crt: not a valid CA.*--ca-file"):
         authority_in("Secret a/b", data, "ca.crt")
 
 
