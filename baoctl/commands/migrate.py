@@ -193,9 +193,9 @@ def migrate(document: Object) -> Migrated:
     changes = [*_without_server_fields(edited)]
     if edited.get("kind") == CLUSTER_KIND and isinstance(edited.get("spec"), dict):
         for rule in RULES:
-            done = rule.edit(edited["spec"])
-            if done:
-                changes.append(f"{rule.field}: {done}, because {rule.why}")
+            change = rule.edit(edited["spec"])
+            if change:
+                changes.append(f"{rule.field}: {change}, because {rule.why}")
     return Migrated(edited, tuple(changes), tuple(_left(edited)))
 
 

@@ -126,8 +126,8 @@ def _size(size: str) -> int:
 
 
 def _address(address: str) -> tuple[str, int]:
-    found = _ADDRESS.fullmatch(address)
-    port = int(found["port"] or PORT) if found else 0
-    if found is None or not 0 < port < 65_536:
+    match = _ADDRESS.fullmatch(address)
+    port = int(match["port"] or PORT) if match else 0
+    if match is None or not 0 < port < 65_536:
         raise click.BadParameter("must be https://HOST[:PORT]", param_hint="--address")
-    return found["host"].strip("[]"), port
+    return match["host"].strip("[]"), port

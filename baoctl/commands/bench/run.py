@@ -76,11 +76,11 @@ async def _run(
     api: Session, order: BenchOrder, access: Access, live: Object
 ) -> tuple[int, BenchReport]:
     async with connected(api, order, access, live) as connections:
-        found = await measured(api, order, connections.workers)
-    result = _report(api, order, live, connections, found)
-    if found.left:
+        measurement = await measured(api, order, connections.workers)
+    result = _report(api, order, live, connections, measurement)
+    if measurement.left:
         return ExitCode.ERROR, result
-    failed = any(one.errors for one in found.operations)
+    failed = any(one.errors for one in measurement.operations)
     return ExitCode.NOT_READY if failed else ExitCode.GOOD, result
 
 
@@ -89,7 +89,7 @@ def _report(
     order: BenchOrder,
     live: Object,
     connections: WorkerConnections,
-    found: Measurement,
+    measurement: Measurement,
 ) -> BenchReport:
     return BenchReport(
         namespace=api.namespace,
@@ -102,10 +102,10 @@ def _report(
         connections_to_standbys=connections.standbys,
         workers=order.workers,
         seconds=order.seconds,
-        size_bytes=order.size if found.engine else 0,
-        engine=_engine(found.engine),
-        operations=tuple(found.operations),
-        notes=tuple(_notes(order, connections, found)),
+        size_bytes=order.size if measurement.engine else 0,
+        engine=_engine(measurement.engine),
+        operations=tuple(measurement.operations),
+        notes=tuple(_notes(order, connections, measurement)),
     )
 
 
@@ -124,13 +124,15 @@ def _engine(engine: Engine | None) -> str:
     return f"a key-value engine of version {engine.version} ({origin})"
 
 
-def _notes(order: BenchOrder, connections: WorkerConnections, found: Measurement) -> Iterator[str]:
+def _notes(
+    order: BenchOrder, connections: WorkerConnections, measurement: Measurement
+) -> Iterator[str]:
     if WRITES in order.operations:
         yield report.QUORUM_NOTE
-    if any(one.operation == LOGINS for one in found.operations):
+    if any(one.operation == LOGINS for one in measurement.operations):
         yield report.LOGIN_NOTE
     if order.address is None:
         yield report.FORWARD_NOTE
     if connections.standbys:
         yield report.STANDBY_NOTE
-    yield from found.notes
+    yield from measurement.notes

@@ -40,42 +40,42 @@ class Measurement:
 
 async def measured(api: Session, order: BenchOrder, workers: Sequence[Worker]) -> Measurement:
     """Run all stages, and always remove what they created. Raises AskError."""
-    found = Measurement()
+    result = Measurement()
     if order.needs_engine:
-        await _measure_keys(api, order, workers, found)
+        await _measure_keys(api, order, workers, result)
     if LOGINS in order.operations:
-        await _measure_logins(api, order, workers, found)
-    return found
+        await _measure_logins(api, order, workers, result)
+    return result
 
 
 async def _measure_keys(
-    api: Session, order: BenchOrder, workers: Sequence[Worker], found: Measurement
+    api: Session, order: BenchOrder, workers: Sequence[Worker], result: Measurement
 ) -> None:
     engine = await engine_of(workers[0], order.mount, secrets.token_hex(_RUN_BYTES))
     count = keys_per_worker(order.workers, order.size)
     keys = Keys(engine, count, api.clock)
     value = (TEXT * (order.size // len(TEXT) + 1))[: order.size]
-    found.engine = engine
-    found.notes += [report.left_note(one) for one in await other_runs(workers[0])]
+    result.engine = engine
+    result.notes += [report.left_note(one) for one in await other_runs(workers[0])]
     await keys.mount(workers[0])
     try:
         stay_cancelled()
         await keys.fill(workers, value)
         if WRITES in order.operations:
             writes = [worker.write(engine, value, count) for worker in workers]
-            await _measure(api, order, WRITES, writes, found)
+            await _measure(api, order, WRITES, writes, result)
         if READS in order.operations:
             reads = [worker.read(engine, count) for worker in workers]
-            await _measure(api, order, READS, reads, found)
+            await _measure(api, order, READS, reads, result)
     finally:
         processes.warn("Removing the keys.")
-        found.left = await keys.remove(workers)
-        if found.left:
-            processes.warn(found.left)
+        result.left = await keys.remove(workers)
+        if result.left:
+            processes.warn(result.left)
 
 
 async def _measure_logins(
-    api: Session, order: BenchOrder, workers: Sequence[Worker], found: Measurement
+    api: Session, order: BenchOrder, workers: Sequence[Worker], result: Measurement
 ) -> None:
     """Measure logins, after a check of the role if the token is from the environment."""
     first = workers[0]
@@ -86,12 +86,12 @@ async def _measure_logins(
             async with logged_in(first.bao, first.address, order.login, jwt):
                 pass
     except AskError as error:
-        if not found.operations:
+        if not result.operations:
             raise
-        found.notes.append(f"logins were not measured: {error}")
+        result.notes.append(f"logins were not measured: {error}")
         return
     login = Login(order.login, jwt)
-    await _measure(api, order, LOGINS, [worker.log_in(login) for worker in workers], found)
+    await _measure(api, order, LOGINS, [worker.log_in(login) for worker in workers], result)
 
 
 async def _measure(
@@ -99,10 +99,10 @@ async def _measure(
     order: BenchOrder,
     operation: str,
     attempts: Sequence[Attempt],
-    found: Measurement,
+    result: Measurement,
 ) -> None:
     processes.warn(f"Measuring {operation} for {order.seconds:g} s.")
     begun = api.clock.monotonic()
     samples = await measure(api.clock, order.seconds, attempts)
     elapsed = api.clock.monotonic() - begun
-    found.operations.append(operation_figures(operation, samples, elapsed))
+    result.operations.append(operation_figures(operation, samples, elapsed))

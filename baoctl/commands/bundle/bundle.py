@@ -70,43 +70,43 @@ def bundle(order: BundleOrder, access: Access) -> ExitCode:
         _check_target(target, force=order.force)
         try:
             async with Deadline(api.clock, SECONDS):
-                made = bundle_of(await _read(api, order))
+                archive = bundle_of(await _read(api, order))
         except TimeoutError:
             raise AskError(
                 f"the API server took longer than {SECONDS:g} s; try again with fewer --log-lines"
             ) from None
-        return str(target), made, rfc3339(api.clock.now())
+        return str(target), archive, rfc3339(api.clock.now())
 
-    name, made, created = ask("bundle", question, access)
-    made = without_secrets(made, redact=order.redact)
-    text = manifest(made, created, __version__)
+    name, archive, created = ask("bundle", question, access)
+    archive = without_secrets(archive, redact=order.redact)
+    text = manifest(archive, created, __version__)
     target = Path(name)
-    content = archive_bytes({**made.files, MANIFEST: text}, order.cluster)
+    content = archive_bytes({**archive.files, MANIFEST: text}, order.cluster)
     try:
         write_archive(target, content, force=order.force)
     except FileExistsError:
         raise _exists(target) from None
     except OSError as error:
         raise AskError(f"{target}: {error.strerror}; choose another file with -f") from None
-    sys.stdout.write(_summary(name, made, len(content)))
+    sys.stdout.write(_summary(name, archive, len(content)))
     return ExitCode.GOOD
 
 
-def without_secrets(made: Bundle, *, redact: bool) -> Bundle:
+def without_secrets(archive: Bundle, *, redact: bool) -> Bundle:
     """Return an archive without secrets. Raises AskError if it still contains any."""
-    made = redacted(made) if redact else made
-    found = secrets_of(made)
-    if not found:
-        return made
+    archive = redacted(archive) if redact else archive
+    secrets = secrets_of(archive)
+    if not secrets:
+        return archive
     step = "report this" if redact else "remove them, or replace them with --redact"
-    text = f"the archive was not written, because it would contain {_named(found)}; {step}"
+    text = f"the archive was not written, because it would contain {_named(secrets)}; {step}"
     raise AskError(text, ExitCode.REFUSED)
 
 
-def _named(found: tuple[SecretLocation, ...]) -> str:
-    shown = ", ".join(map(str, found[:SHOWN_MAX]))
-    more = f" and {len(found) - SHOWN_MAX} more" if len(found) > SHOWN_MAX else ""
-    return f"{len(found)} secret{'s' * (len(found) > 1)}: {shown}{more}"
+def _named(secrets: tuple[SecretLocation, ...]) -> str:
+    shown = ", ".join(map(str, secrets[:SHOWN_MAX]))
+    more = f" and {len(secrets) - SHOWN_MAX} more" if len(secrets) > SHOWN_MAX else ""
+    return f"{len(secrets)} secret{'s' * (len(secrets) > 1)}: {shown}{more}"
 
 
 def _check_target(target: Path, *, force: bool) -> None:
@@ -125,19 +125,21 @@ def _exists(target: Path) -> AskError:
 
 
 async def _read(api: Session, order: BundleOrder) -> Collected:
-    read = await collect(api, order.cluster, order.operator_namespace, order.log_lines)
-    seen = await with_surroundings(api, read.seen, order.operator_namespace)
-    return replace(read.collected, reports=reports_of(seen, read.collected, read.server_version))
+    reading = await collect(api, order.cluster, order.operator_namespace, order.log_lines)
+    observed = await with_surroundings(api, reading.observed, order.operator_namespace)
+    return replace(
+        reading.collected, reports=reports_of(observed, reading.collected, reading.server_version)
+    )
 
 
 def reports_of(
-    seen: ClusterObservation, collected: Collected, server_version: bytes
+    observed: ClusterObservation, collected: Collected, server_version: bytes
 ) -> Mapping[str, str]:
     """Return the output of doctor, tree and version, and the objects of the operator."""
-    report = report_of(seen)
-    root = node_of(collected.cluster, (*collected.objects, *collected.secrets), seen.now)
-    operator = seen.operator
-    versions = versions_of((operator and operator.deployment) or {}, (seen.cluster,))
+    report = report_of(observed)
+    root = node_of(collected.cluster, (*collected.objects, *collected.secrets), observed.now)
+    operator = observed.operator
+    versions = versions_of((operator and operator.deployment) or {}, (observed.cluster,))
     doctor, tree = io.StringIO(), io.StringIO()
     for part in doctor_screen(report):
         emit(console(doctor), part)
@@ -173,11 +175,11 @@ def _server_version(answer: bytes) -> str:
     return version if isinstance(version, str) else ""
 
 
-def _summary(name: str, made: Bundle, size: int) -> str:
-    lines = [f"{name}: {len(made.files) + 1} files, {size} bytes"]
-    if made.redacted:
+def _summary(name: str, archive: Bundle, size: int) -> str:
+    lines = [f"{name}: {len(archive.files) + 1} files, {size} bytes"]
+    if archive.redacted:
         lines.append(
-            f"Replaced with [redacted]: {len(made.redacted)} secrets, listed in {MANIFEST}"
+            f"Replaced with [redacted]: {len(archive.redacted)} secrets, listed in {MANIFEST}"
         )
-    lines += [f"Not in the archive: {one.what}: {one.why}" for one in made.unread]
+    lines += [f"Not in the archive: {one.what}: {one.why}" for one in archive.unread]
     return "".join(f"{clean_message(line)}\n" for line in lines)

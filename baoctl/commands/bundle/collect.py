@@ -73,14 +73,14 @@ class _Reads:
     ) -> tuple[Object, ...] | None:
         """Return all objects, sorted by name; None if they cannot be read."""
         try:
-            found = (await self.api.client.list(kind, namespace, options=options)).items
+            items = (await self.api.client.list(kind, namespace, options=options)).items
         except NotFound:
             # The API server does not serve that kind.
             return ()
         except (ApiError, TransportError) as error:
             self.unread.append(Unread(str(kind), str(error)))
             return None
-        return tuple({**one, "kind": kind.kind} for one in sorted(found, key=key_of))
+        return tuple({**one, "kind": kind.kind} for one in sorted(items, key=key_of))
 
     def kept(
         self, kind: Resource, objects: Sequence[Object] | None, most: int = OBJECTS_MAX
@@ -98,7 +98,7 @@ class BundleReading:
     """The result of one pass over the API server; each object is read once."""
 
     collected: Collected
-    seen: ClusterObservation
+    observed: ClusterObservation
     """The same objects for a diagnosis, without logs and the operator."""
     server_version: bytes
     """Response of the API server to GET /version; empty if unread."""
@@ -109,13 +109,16 @@ async def collect(
 ) -> BundleReading:
     """Read the cluster and its surroundings. Raises AskError without the cluster."""
     live = await read_cluster(api, name)
-    reads, mine = _Reads(api), f"{labels.CLUSTER}={name}"
+    reads, selector = _Reads(api), f"{labels.CLUSTER}={name}"
     lists, runs, maps, version = await asyncio.gather(
         asyncio.gather(
-            *(reads.listed(one, api.namespace, ListOptions(label_selector=mine)) for one in KINDS)
+            *(
+                reads.listed(one, api.namespace, ListOptions(label_selector=selector))
+                for one in KINDS
+            )
         ),
         asyncio.gather(*(reads.listed(one, api.namespace) for one in RUNS)),
-        _config_maps(reads, mine),
+        _config_maps(reads, selector),
         reads.attempt("version of the API server", api.client.get_raw("/version", most=LOG_BYTES)),
     )
     secrets, events, operators = await asyncio.gather(
@@ -169,7 +172,7 @@ def observation_of(live: Object, lists: Lists, now: datetime) -> ClusterObservat
 
 def log_requests(pods: Sequence[Object], prefix: str = "") -> tuple[LogRequest, ...]:
     """Return the logs to read: of each container, and of its last run after a restart."""
-    found = []
+    requests = []
     for pod in pods[:PODS_MAX]:
         key = key_of(pod)
         restarts = {
@@ -179,18 +182,18 @@ def log_requests(pods: Sequence[Object], prefix: str = "") -> tuple[LogRequest, 
         }
         for container, count in sorted(restarts.items()):
             base = f"{prefix}{key.name}.{container}"
-            found.append(LogRequest(key, container, False, base))
+            requests.append(LogRequest(key, container, False, base))
             if count:
-                found.append(LogRequest(key, container, True, f"{base}.previous"))
-    return tuple(found)
+                requests.append(LogRequest(key, container, True, f"{base}.previous"))
+    return tuple(requests)
 
 
-async def _config_maps(reads: _Reads, mine: str) -> tuple[Object, ...]:
+async def _config_maps(reads: _Reads, selector: str) -> tuple[Object, ...]:
     # One at a time: a list with the content may have hundreds of MiB.
-    only = ListOptions(label_selector=mine, metadata_only=True)
-    found = await reads.listed(CONFIG_MAP, reads.api.namespace, only)
+    options = ListOptions(label_selector=selector, metadata_only=True)
+    config_maps = await reads.listed(CONFIG_MAP, reads.api.namespace, options)
     kept = []
-    for one in reads.kept(CONFIG_MAP, found, CONFIG_MAPS_MAX):
+    for one in reads.kept(CONFIG_MAP, config_maps, CONFIG_MAPS_MAX):
         key = key_of(one)
         live = await reads.attempt(f"configmaps {key.name}", reads.api.client.get(CONFIG_MAP, key))
         if live is not None:
@@ -204,7 +207,7 @@ async def _log(reads: _Reads, request: LogRequest, lines: int) -> str | None:
         f"container={request.container}&tailLines={lines}&limitBytes={LOG_BYTES}"
         f"{_RESTARTED[request.previous]}"
     )
-    found = await reads.attempt(
+    content = await reads.attempt(
         f"log of {request.file}", reads.api.client.get_raw(f"{path}?{query}", most=2 * LOG_BYTES)
     )
-    return None if found is None else found.decode(errors="replace")
+    return None if content is None else content.decode(errors="replace")

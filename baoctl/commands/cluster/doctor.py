@@ -51,9 +51,9 @@ def doctor(name: str | None, access: Access, *, output: str, operator_namespace:
     return ExitCode.NOT_READY if any(one.findings for one in reports) else ExitCode.GOOD
 
 
-def report_of(seen: ClusterObservation) -> Report:
+def report_of(observed: ClusterObservation) -> Report:
     """Return the diagnosis of a cluster."""
-    return Report(seen.namespace, seen.name, diagnose(seen), seen.denied)
+    return Report(observed.namespace, observed.name, diagnose(observed), observed.denied)
 
 
 def screen(report: Report) -> Iterator[RenderableType]:

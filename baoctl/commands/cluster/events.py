@@ -41,8 +41,8 @@ def events(name: str, access: Access, *, output: str) -> ExitCode:
 
     async def question(api: Session) -> tuple[EventRow, ...]:
         await read_cluster(api, name)
-        found = await api.client.list(EVENT, api.namespace, options=ListOptions(limit=EVENTS_MAX))
-        return rows_of(name, found.items, api.clock.now())
+        listing = await api.client.list(EVENT, api.namespace, options=ListOptions(limit=EVENTS_MAX))
+        return rows_of(name, listing.items, api.clock.now())
 
     rows = ask("events", question, access)
     present(rows, screen(rows) if rows else Text("No events; they are kept for an hour."), output)
@@ -51,8 +51,8 @@ def events(name: str, access: Access, *, output: str) -> ExitCode:
 
 def rows_of(cluster: str, found: Iterable[Object], now: datetime) -> tuple[EventRow, ...]:
     """Return the events about a cluster, the newest last."""
-    mine = [(last_seen(one) or now, one) for one in found if is_about(cluster, one)]
-    return tuple(_row(one, now - seen) for seen, one in sorted(mine, key=lambda pair: pair[0]))
+    own = [(last_seen(one) or now, one) for one in found if is_about(cluster, one)]
+    return tuple(_row(one, now - last) for last, one in sorted(own, key=lambda pair: pair[0]))
 
 
 def _row(event: Object, since: timedelta) -> EventRow:
@@ -69,9 +69,9 @@ def _row(event: Object, since: timedelta) -> EventRow:
 
 def screen(rows: Iterable[EventRow]) -> Table:
     """Return the events as a table."""
-    made = table("AGE", "REASON", "OBJECT", "MESSAGE")
+    event_table = table("AGE", "REASON", "OBJECT", "MESSAGE")
     for row in rows:
         times = f" ({row.count} times)" if row.count > 1 else ""
         reason = safe(row.reason, WARN if row.warns else "")
-        made.add_row(row.age, reason, safe(row.about), safe(row.message + times))
-    return made
+        event_table.add_row(row.age, reason, safe(row.about), safe(row.message + times))
+    return event_table

@@ -72,20 +72,20 @@ class _Reads:
     async def listed(
         self, kind: Resource, namespace: str | None, options: ListOptions
     ) -> tuple[Object, ...] | None:
-        found = await self.attempt(
+        listing = await self.attempt(
             kind.plural, self.api.client.list(kind, namespace, options=options)
         )
-        return None if found is None else tuple(found.items)
+        return None if listing is None else tuple(listing.items)
 
 
 async def read_clusters(api: Session, *, every_namespace: bool) -> tuple[Object, ...]:
     """List the clusters of the namespace, or of all namespaces."""
     namespace = None if every_namespace else api.namespace
     try:
-        found = await api.client.list(CLUSTERS, namespace)
+        listing = await api.client.list(CLUSTERS, namespace)
     except NotFound:
         raise _not_served() from None
-    return tuple(sorted(found.items, key=lambda one: key_of(one)))
+    return tuple(sorted(listing.items, key=lambda one: key_of(one)))
 
 
 async def read_cluster(api: Session, name: str) -> Object:
@@ -110,12 +110,12 @@ def _not_served() -> AskError:
 async def observe(api: Session, name: str) -> ClusterObservation:
     """Read the objects that `baoctl status` shows."""
     live = await read_cluster(api, name)
-    reads, mine = _Reads(api), ListOptions(label_selector=f"{labels.CLUSTER}={name}")
+    reads, by_cluster = _Reads(api), ListOptions(label_selector=f"{labels.CLUSTER}={name}")
     servers = ListOptions(label_selector=labels.selector_text(labels.servers(name)))
     pods, claims, sets = await asyncio.gather(
         reads.listed(POD, api.namespace, servers),
-        reads.listed(PVC, api.namespace, mine),
-        reads.listed(STATEFUL_SET, api.namespace, mine),
+        reads.listed(PVC, api.namespace, by_cluster),
+        reads.listed(STATEFUL_SET, api.namespace, by_cluster),
     )
     return ClusterObservation(
         now=api.clock.now(),
@@ -129,13 +129,13 @@ async def observe(api: Session, name: str) -> ClusterObservation:
 
 async def examine(api: Session, name: str, operator_namespace: str) -> ClusterObservation:
     """Read all that a diagnosis needs: also events, names of Secrets, logs, the operator."""
-    seen = await observe(api, name)
+    observed = await observe(api, name)
     reads = _Reads(api)
     names_only = ListOptions(metadata_only=True)
     secrets, events, surroundings = await asyncio.gather(
         reads.listed(SECRET, api.namespace, names_only),
         reads.listed(EVENT, api.namespace, ListOptions(limit=EVENTS_MAX)),
-        with_surroundings(api, seen, operator_namespace),
+        with_surroundings(api, observed, operator_namespace),
     )
     return replace(
         surroundings,
@@ -146,21 +146,21 @@ async def examine(api: Session, name: str, operator_namespace: str) -> ClusterOb
 
 
 async def with_surroundings(
-    api: Session, seen: ClusterObservation, operator_namespace: str
+    api: Session, observed: ClusterObservation, operator_namespace: str
 ) -> ClusterObservation:
     """Add the logs of servers, the objects of the operator, and the holder of the lock."""
     reads = _Reads(api)
     operator, logs, holder = await asyncio.gather(
-        _operator(reads, operator_namespace, ObjectKey(seen.namespace, seen.name)),
-        _logs(reads, seen),
-        _holder_exists(reads, seen),
+        _operator(reads, operator_namespace, ObjectKey(observed.namespace, observed.name)),
+        _logs(reads, observed),
+        _holder_exists(reads, observed),
     )
     return replace(
-        seen,
+        observed,
         logs=logs,
         lock_holder_exists=holder,
         operator=operator,
-        denied=tuple(dict.fromkeys((*seen.denied, *reads.denied))),
+        denied=tuple(dict.fromkeys((*observed.denied, *reads.denied))),
     )
 
 
@@ -196,11 +196,11 @@ async def _lease(reads: _Reads, namespace: str, cluster: ObjectKey) -> Object | 
     return await reads.attempt(right, get(LEASE, ObjectKey(namespace, name)))
 
 
-async def _logs(reads: _Reads, seen: ClusterObservation) -> dict[str, str]:
+async def _logs(reads: _Reads, observed: ClusterObservation) -> dict[str, str]:
     # Ready servers, too: a server with a full volume is ready, and so is one without a leader.
-    chosen = sorted(seen.pods, key=is_ready)[:LOGS_MAX]
-    found = await asyncio.gather(*(_log(reads, one) for one in chosen))
-    return {key_of(one).name: log for one, log in zip(chosen, found, strict=True) if log}
+    chosen = sorted(observed.pods, key=is_ready)[:LOGS_MAX]
+    logs = await asyncio.gather(*(_log(reads, one) for one in chosen))
+    return {key_of(one).name: log for one, log in zip(chosen, logs, strict=True) if log}
 
 
 async def _log(reads: _Reads, pod: Object) -> str:
@@ -210,20 +210,20 @@ async def _log(reads: _Reads, pod: Object) -> str:
     recent = f"&sinceSeconds={LOG_SECONDS}" if is_ready(pod) else ""
     # A container that has not started has no log; that is no missing right.
     try:
-        found = await reads.api.client.get_raw(
+        content = await reads.api.client.get_raw(
             f"{path}?container=openbao&tailLines={LOG_LINES}&limitBytes={LOG_MAX}{recent}"
         )
     except (ApiError, TransportError):
         return ""
-    return found.decode(errors="replace")[-LOG_MAX:]
+    return content.decode(errors="replace")[-LOG_MAX:]
 
 
-async def _holder_exists(reads: _Reads, seen: ClusterObservation) -> bool | None:
-    kind, _, name = text(part(seen.status, "operationLock"), "holder").partition("/")
+async def _holder_exists(reads: _Reads, observed: ClusterObservation) -> bool | None:
+    kind, _, name = text(part(observed.status, "operationLock"), "holder").partition("/")
     resource = _HOLDERS.get(kind)
     if resource is None or not name:
         return None
-    key = ObjectKey(seen.namespace, name)
+    key = ObjectKey(observed.namespace, name)
     try:
         await reads.api.client.get(resource, key, metadata_only=True)
     except NotFound:

@@ -44,13 +44,13 @@ CHECKS: Final[tuple[Examination, ...]] = (
 )
 
 
-def diagnose(seen: ClusterObservation) -> tuple[Finding, ...]:
+def diagnose(observed: ClusterObservation) -> tuple[Finding, ...]:
     """Return the findings, the cause first; empty for a healthy cluster.
 
     Conditions with the same reason result in one finding.
     """
     findings: list[Finding] = []
-    for finding in (one for check in CHECKS for one in check.find(seen)):
+    for finding in (one for check in CHECKS for one in check.find(observed)):
         if not finding.reason or finding.reason not in {one.reason for one in findings}:
             findings.append(finding)
     return tuple(findings)

@@ -31,9 +31,9 @@ _DENIED: Final = re.compile(
 )
 
 
-def operator_down(seen: ClusterObservation) -> Iterator[Finding]:
+def operator_down(observed: ClusterObservation) -> Iterator[Finding]:
     """Find a Deployment without a ready pod, and a Lease that is not renewed."""
-    operator = seen.operator
+    operator = observed.operator
     if operator is None:
         return
     where = f"-n {operator.namespace}"
@@ -53,16 +53,16 @@ def operator_down(seen: ClusterObservation) -> Iterator[Finding]:
                 "The operator is down", f"Deployment openbao-operator: {why}", step, command
             )
             return
-    yield from _lease(seen, where)
+    yield from _lease(observed, where)
 
 
-def _lease(seen: ClusterObservation, where: str) -> Iterator[Finding]:
-    lease = seen.operator.lease if seen.operator else None
+def _lease(observed: ClusterObservation, where: str) -> Iterator[Finding]:
+    lease = observed.operator.lease if observed.operator else None
     spec = part(lease, "spec")
     renewed = moment(spec, "renewTime")
     if renewed is None:
         return
-    silent = seen.now - renewed
+    silent = observed.now - renewed
     if silent > timedelta(seconds=GRACE * number(spec.get("leaseDurationSeconds"), LEASE_SECONDS)):
         yield Finding(
             "The operator is down",
@@ -72,33 +72,33 @@ def _lease(seen: ClusterObservation, where: str) -> Iterator[Finding]:
         )
 
 
-def paused(seen: ClusterObservation) -> Iterator[Finding]:
+def paused(observed: ClusterObservation) -> Iterator[Finding]:
     """Find a pause, which a user may have forgotten."""
-    if seen.spec.get("paused") is not True:
+    if observed.spec.get("paused") is not True:
         return
-    since = moment(seen.condition("Paused"), "lastTransitionTime")
+    since = moment(observed.condition("Paused"), "lastTransitionTime")
     yield Finding(
-        f"The cluster has been paused for {age(seen.now - since)}"
+        f"The cluster has been paused for {age(observed.now - since)}"
         if since
         else "The cluster is paused",
         "spec.paused is true: the operator changes and repairs nothing",
         "Resume the cluster once manual work on it has ended.",
-        f"kubectl bao resume {seen.name} -n {seen.namespace}",
+        f"kubectl bao resume {observed.name} -n {observed.namespace}",
     )
 
 
-def policies_missing(seen: ClusterObservation) -> Iterator[Finding]:
+def policies_missing(observed: ClusterObservation) -> Iterator[Finding]:
     """Find an installation whose admission policies are missing."""
     reported = [
         one
-        for one in seen.conditions
+        for one in observed.conditions
         if text(one, "reason") in ("AdmissionPoliciesMissing", "AdmissionPolicyMissing")
     ]
     # Profile Development does not depend on the admission policies.
-    development = text(seen.spec, "profile") == "Development"
+    development = text(observed.spec, "profile") == "Development"
     evidence = text(reported[0], "message") if reported else ""
-    if not evidence and not development and seen.operator:
-        evidence = _not_enforced(seen.operator)
+    if not evidence and not development and observed.operator:
+        evidence = _not_enforced(observed.operator)
     if not evidence:
         return
     yield Finding(
@@ -123,9 +123,9 @@ def _not_enforced(operator: Operator) -> str:
     return f"not enforced, because they have no binding: {', '.join(unbound)}" if unbound else ""
 
 
-def refused(seen: ClusterObservation) -> Iterator[Finding]:
+def refused(observed: ClusterObservation) -> Iterator[Finding]:
     """Find a webhook or a policy that refuses what the operator or the StatefulSet writes."""
-    for source, message in _messages(seen):
+    for source, message in _messages(observed):
         if _DENIED.search(message):
             yield Finding(
                 "An admission rule refuses writes for the cluster",
@@ -137,25 +137,25 @@ def refused(seen: ClusterObservation) -> Iterator[Finding]:
             return
 
 
-def _messages(seen: ClusterObservation) -> Iterator[tuple[str, str]]:
-    error: Part = part(seen.status, "workload", "lastError")
+def _messages(observed: ClusterObservation) -> Iterator[tuple[str, str]]:
+    error: Part = part(observed.status, "workload", "lastError")
     yield "the operator", text(error, "message")
-    for one in seen.conditions:
+    for one in observed.conditions:
         if one.get("type") in ("Ready", "Stalled", "Degraded"):
             yield f"condition {text(one, 'type')}", text(one, "message")
-    for name in seen.stateful_sets:
+    for name in observed.stateful_sets:
         for one in parts(name, "status", "conditions"):
             yield "the StatefulSet", text(one, "message")
-    for event in seen.events:
+    for event in observed.events:
         about = f"{text(event, 'regarding', 'kind')} {text(event, 'regarding', 'name')}"
-        if text(event, "type") == "Warning" and recent(seen, event):
+        if text(event, "type") == "Warning" and recent(observed, event):
             yield f"event {text(event, 'reason')} of {about}", text(event, "note")
 
 
-def recent(seen: ClusterObservation, event: Part) -> bool:
+def recent(observed: ClusterObservation, event: Part) -> bool:
     """Whether an event happened within SLOW."""
     last = last_seen(event)
-    return last is None or seen.now - last <= SLOW
+    return last is None or observed.now - last <= SLOW
 
 
 def last_seen(event: Part) -> datetime | None:

@@ -23,9 +23,9 @@ _PULLS: Final = frozenset(
 _FULL: Final = re.compile(r"no space left on device|disk quota exceeded", re.I)
 
 
-def image(seen: ClusterObservation) -> Iterator[Finding]:
+def image(observed: ClusterObservation) -> Iterator[Finding]:
     """Find pods whose image cannot be pulled."""
-    for pod in seen.pods:
+    for pod in observed.pods:
         for one in _containers(pod):
             reason = text(one, "state", "waiting", "reason")
             if reason in _PULLS:
@@ -35,14 +35,14 @@ def image(seen: ClusterObservation) -> Iterator[Finding]:
                     f"The image {text(one, 'image')} cannot be pulled",
                     f"pod {name}: {reason}: {message}",
                     "Correct spec.image or spec.imagePullSecrets, or make the registry reachable.",
-                    f"kubectl -n {seen.namespace} describe pod {name}",
+                    f"kubectl -n {observed.namespace} describe pod {name}",
                 )
                 return
 
 
-def unschedulable(seen: ClusterObservation) -> Iterator[Finding]:
+def unschedulable(observed: ClusterObservation) -> Iterator[Finding]:
     """Find pods that cannot be scheduled."""
-    for pod in seen.pods:
+    for pod in observed.pods:
         for one in parts(pod, "status", "conditions"):
             held = one.get("type") == "PodScheduled" and one.get("status") == "False"
             if held and text(one, "reason") == "Unschedulable":
@@ -51,39 +51,39 @@ def unschedulable(seen: ClusterObservation) -> Iterator[Finding]:
                     "A server cannot be scheduled",
                     f"pod {name}: {text(one, 'message')}",
                     "Add nodes, or relax spec.scheduling and spec.resources.",
-                    f"kubectl -n {seen.namespace} describe pod {name}",
+                    f"kubectl -n {observed.namespace} describe pod {name}",
                 )
                 return
 
 
-def volumes(seen: ClusterObservation) -> Iterator[Finding]:
+def volumes(observed: ClusterObservation) -> Iterator[Finding]:
     """Find full volumes, and PVCs that are not bound."""
-    for name, evidence in _messages(seen):
+    for name, evidence in _messages(observed):
         if match := _FULL.search(evidence):
             line = next(part for part in evidence.splitlines() if match[0] in part)
             yield Finding(
                 f"The data volume of {name} is full",
                 f"log of pod {name}: {line.strip()}",
                 "Raise spec.storage.size; the operator grows the volumes of the servers.",
-                f"kubectl -n {seen.namespace} patch openbaocluster {seen.name} --type merge -p "
-                '\'{"spec":{"storage":{"size":"NEW SIZE"}}}\'',
+                f"kubectl -n {observed.namespace} patch openbaocluster {observed.name} "
+                '--type merge -p \'{"spec":{"storage":{"size":"NEW SIZE"}}}\'',
             )
             return
-    for claim in seen.claims:
+    for claim in observed.claims:
         if text(claim, "status", "phase") in ("Pending", "Lost"):
             name, phase = key_of(claim).name, text(claim, "status", "phase")
             yield Finding(
                 f"A server has no volume: {name} is {phase}",
-                _event_of(seen, name) or "the PersistentVolumeClaim is not bound",
+                _event_of(observed, name) or "the PersistentVolumeClaim is not bound",
                 "Check the StorageClass and its driver.",
-                f"kubectl -n {seen.namespace} describe pvc {name}",
+                f"kubectl -n {observed.namespace} describe pvc {name}",
             )
             return
 
 
-def crashes(seen: ClusterObservation) -> Iterator[Finding]:
+def crashes(observed: ClusterObservation) -> Iterator[Finding]:
     """Find servers in CrashLoopBackOff."""
-    for pod in seen.pods:
+    for pod in observed.pods:
         for one in parts(pod, "status", "containerStatuses"):
             waiting = text(one, "state", "waiting", "reason") == "CrashLoopBackOff"
             if waiting and not is_ready(pod):
@@ -96,30 +96,30 @@ def crashes(seen: ClusterObservation) -> Iterator[Finding]:
                     f"Server {name} crashes",
                     f"{restarts} restarts, exit status {code} {text(ended, 'reason')} {lines[-1]}",
                     "Read the log of its last run.",
-                    f"kubectl -n {seen.namespace} logs {name} --previous",
+                    f"kubectl -n {observed.namespace} logs {name} --previous",
                 )
                 return
 
 
-def quorum(seen: ClusterObservation) -> Iterator[Finding]:
+def quorum(observed: ClusterObservation) -> Iterator[Finding]:
     """Find a cluster without a leader, or with fewer servers than a majority."""
-    if not seen.status.get("initialized") or seen.spec.get("hibernate") is True:
+    if not observed.status.get("initialized") or observed.spec.get("hibernate") is True:
         return
-    if "pods" in seen.denied:
+    if "pods" in observed.denied:
         return
-    ready, needed = sum(map(is_ready, seen.voters)), seen.replicas // 2 + 1
+    ready, needed = sum(map(is_ready, observed.voters)), observed.replicas // 2 + 1
     if ready >= needed:
         return
-    unready = [key_of(pod).name for pod in seen.voters if not is_ready(pod)]
-    evidence = f"{ready} of {seen.replicas} voters are ready, {needed} are needed"
-    missing = seen.replicas - len(seen.voters)
+    unready = [key_of(pod).name for pod in observed.voters if not is_ready(pod)]
+    evidence = f"{ready} of {observed.replicas} voters are ready, {needed} are needed"
+    missing = observed.replicas - len(observed.voters)
     gone = f"; {missing} pods are missing" if missing > 0 else ""
-    first = unready[0] if unready else f"{seen.name}-0"
+    first = unready[0] if unready else f"{observed.name}-0"
     yield Finding(
         "There is no quorum: nothing can be read or written",
         f"{evidence}; not ready: {', '.join(unready) or 'none'}{gone}",
         "Make the servers run again; do not delete volumes. If they are lost, restore a backup.",
-        f"kubectl -n {seen.namespace} logs {first} --tail 50",
+        f"kubectl -n {observed.namespace} logs {first} --tail 50",
     )
 
 
@@ -128,18 +128,18 @@ def _containers(pod: Object) -> Iterator[object]:
     yield from parts(pod, "status", "containerStatuses")
 
 
-def _messages(seen: ClusterObservation) -> Iterator[tuple[str, str]]:
-    for pod in seen.pods:
+def _messages(observed: ClusterObservation) -> Iterator[tuple[str, str]]:
+    for pod in observed.pods:
         name = key_of(pod).name
-        yield name, seen.logs.get(name, "")
+        yield name, observed.logs.get(name, "")
         for one in parts(pod, "status", "containerStatuses"):
             for state in ("state", "lastState"):
                 yield name, text(one, state, "terminated", "message")
 
 
-def _event_of(seen: ClusterObservation, name: str) -> str:
-    for event in seen.events:
-        warns = text(event, "type") == "Warning" and recent(seen, event)
+def _event_of(observed: ClusterObservation, name: str) -> str:
+    for event in observed.events:
+        warns = text(event, "type") == "Warning" and recent(observed, event)
         if warns and text(event, "regarding", "name") == name:
             return f"{text(event, 'reason')}: {text(event, 'note')}"
     return ""

@@ -25,93 +25,95 @@ _NO_FAULT: Final = frozenset({"Paused", "NoBackupYet", "NeverTested"})
 """Reasons that another check explains, or that every new cluster has."""
 
 
-def seal(seen: ClusterObservation) -> Iterator[Finding]:
+def seal(observed: ClusterObservation) -> Iterator[Finding]:
     """Find a missing or changed key of the seal, and servers that stay sealed."""
-    for one in seen.conditions:
+    for one in observed.conditions:
         if text(one, "reason") in _SEAL:
-            yield _reported(seen, "The key of the seal is missing or wrong", one)
+            yield _reported(observed, "The key of the seal is missing or wrong", one)
             return
-    prefix = _seal_secret(seen)
-    existing = None if seen.secrets is None else [n for n in seen.secrets if n.startswith(prefix)]
+    prefix = _seal_secret(observed)
+    existing = (
+        None if observed.secrets is None else [n for n in observed.secrets if n.startswith(prefix)]
+    )
     missing = bool(prefix) and existing == []
-    if missing and seen.status.get("initialized"):
+    if missing and observed.status.get("initialized"):
         yield Finding(
             f"Secret {prefix} with the key of the seal is missing",
             "servers that start now stay sealed",
             "Restore the Secret from a backup; a new key cannot unseal existing data.",
-            f"kubectl -n {seen.namespace} get secret {prefix}",
+            f"kubectl -n {observed.namespace} get secret {prefix}",
         )
         return
     sealed = [
         key_of(pod).name
-        for pod in seen.pods
+        for pod in observed.pods
         if labels.registration(labels_of(pod)).sealed and text(pod, "status", "phase") == "Running"
     ]
-    if sealed and seen.status.get("initialized"):
-        kind = text(seen.spec, "unseal", "type") or "static"
+    if sealed and observed.status.get("initialized"):
+        kind = text(observed.spec, "unseal", "type") or "static"
         refusals = (
             line.strip()
-            for line in seen.logs.get(sealed[0], "").splitlines()
+            for line in observed.logs.get(sealed[0], "").splitlines()
             if "failed to unseal" in line
         )
         yield Finding(
             f"Servers are sealed: {', '.join(sealed)}",
             next(refusals, f"the seal {kind} does not unseal them"),
             "Read the log of the server.",
-            f"kubectl -n {seen.namespace} logs {sealed[0]} --tail 50",
+            f"kubectl -n {observed.namespace} logs {sealed[0]} --tail 50",
         )
 
 
-def _seal_secret(seen: ClusterObservation) -> str:
+def _seal_secret(observed: ClusterObservation) -> str:
     """Return the prefix of the name: a rotation creates a Secret of the next generation."""
-    supplied = text(seen.spec, "unseal", "credentialsSecretRef", "name")
-    static = text(seen.spec, "unseal", "type") in ("", "static")
-    return supplied or (names.unseal_key_secret(seen.name) if static else "")
+    supplied = text(observed.spec, "unseal", "credentialsSecretRef", "name")
+    static = text(observed.spec, "unseal", "type") in ("", "static")
+    return supplied or (names.unseal_key_secret(observed.name) if static else "")
 
 
-def certificates(seen: ClusterObservation) -> Iterator[Finding]:
+def certificates(observed: ClusterObservation) -> Iterator[Finding]:
     """Find certificates that are expired, missing or not served."""
-    tls, days = seen.condition("TLSReady"), days_left(seen)
+    tls, days = observed.condition("TLSReady"), days_left(observed)
     if days is not None and days < 0:
         yield Finding(
             "The certificate of the servers has expired",
             text(tls, "message"),
             "Renew it in its Secret; in mode OperatorManaged, make the operator run.",
-            f"kubectl -n {seen.namespace} get secret {_server_secret(seen)}",
+            f"kubectl -n {observed.namespace} get secret {_server_secret(observed)}",
             text(tls, "reason"),
         )
         return
-    stalled = seen.condition("Stalled")
+    stalled = observed.condition("Stalled")
     # The operator creates no certificate for a cluster that it refuses for another reason.
     waits = stalled.get("status") == "True" and text(stalled, "reason") not in _TLS
     if text(tls, "reason") in _TLS and tls.get("status") != "True" and not waits:
-        yield _reported(seen, "The certificate of the servers cannot be used", tls)
+        yield _reported(observed, "The certificate of the servers cannot be used", tls)
         return
-    external = text(seen.spec, "tls", "mode") in ("External", "ACME")
+    external = text(observed.spec, "tls", "mode") in ("External", "ACME")
     if days is not None and days < SOON and external:
         when = {0: "today", 1: "tomorrow"}.get(days, f"in {days} days")
         yield Finding(
             f"The certificate of the servers expires {when}",
             text(tls, "message"),
             "Renew it in its Secret; the operator then deploys it.",
-            f"kubectl -n {seen.namespace} describe openbaocluster {seen.name}",
+            f"kubectl -n {observed.namespace} describe openbaocluster {observed.name}",
         )
 
 
-def _server_secret(seen: ClusterObservation) -> str:
-    supplied = text(seen.spec, "tls", "external", "serverSecretRef", "name")
-    return supplied or names.tls_server_secret(seen.name)
+def _server_secret(observed: ClusterObservation) -> str:
+    supplied = text(observed.spec, "tls", "external", "serverSecretRef", "name")
+    return supplied or names.tls_server_secret(observed.name)
 
 
-def lock(seen: ClusterObservation) -> Iterator[Finding]:
+def lock(observed: ClusterObservation) -> Iterator[Finding]:
     """Find a lock whose holder is gone, or does not renew it."""
-    held = part(seen.status, "operationLock")
+    held = part(observed.status, "operationLock")
     if not held:
         return
     renewed = moment(held, "renewedAt") or moment(held, "acquiredAt")
-    silent = seen.now - renewed if renewed else timedelta(0)
+    silent = observed.now - renewed if renewed else timedelta(0)
     holder = text(held, "holder")
-    gone = seen.lock_holder_exists is False
+    gone = observed.lock_holder_exists is False
     if not gone and silent <= LOCK_SILENT:
         return
     evidence = "the holder no longer exists" if gone else f"not renewed for {age(silent)}"
@@ -120,21 +122,21 @@ def lock(seen: ClusterObservation) -> Iterator[Finding]:
         f"{text(held, 'operation')}: {evidence}; backups, restores and upgrades wait",
         "The operator releases it once the holder and its Job are gone. Delete a Job that hangs; if"
         f" the admission policies are installed, annotate it with {labels.MAINTENANCE}=true first.",
-        f"kubectl -n {seen.namespace} get openbaobackups,openbaorestores,jobs",
+        f"kubectl -n {observed.namespace} get openbaobackups,openbaorestores,jobs",
     )
 
 
-def conditions(seen: ClusterObservation) -> Iterator[Finding]:
+def conditions(observed: ClusterObservation) -> Iterator[Finding]:
     """Report the conditions without their desired status, in the order of the catalogue."""
-    if not seen.conditions:
+    if not observed.conditions:
         yield Finding(
             "The operator has not reconciled the cluster yet",
             "it has no status",
             "Check that the operator watches this namespace; then read its log.",
-            f"kubectl -n {seen.namespace} describe openbaocluster {seen.name}",
+            f"kubectl -n {observed.namespace} describe openbaocluster {observed.name}",
         )
         return
-    for one in view_of(seen).waits:
+    for one in view_of(observed).waits:
         if one.reason not in _NO_FAULT:
             yield Finding(
                 f"{one.condition}: {one.reason}",
@@ -145,13 +147,13 @@ def conditions(seen: ClusterObservation) -> Iterator[Finding]:
             )
 
 
-def _reported(seen: ClusterObservation, cause: str, condition: object) -> Finding:
+def _reported(observed: ClusterObservation, cause: str, condition: object) -> Finding:
     reason = text(condition, "reason")
     known = REASONS.get(reason)
     return Finding(
         cause,
         f"{reason}: {text(condition, 'message')}",
         known.next_step if known else "",
-        f"kubectl -n {seen.namespace} describe openbaocluster {seen.name}",
+        f"kubectl -n {observed.namespace} describe openbaocluster {observed.name}",
         reason,
     )

@@ -136,10 +136,10 @@ def chosen(rows: Sequence[SnapshotRow], name: str, cluster: str) -> SnapshotRow:
 
 def listing(rows: Sequence[SnapshotRow], now: datetime) -> Table:
     """Return the table of the backups."""
-    made = table("BACKUP", "AGE", "SIZE", "VERSION")
+    backups = table("BACKUP", "AGE", "SIZE", "VERSION")
     for one in rows:
-        made.add_row(safe(one.backup), _column(one, now), str(one.size or ""), safe(one.version))
-    return made
+        backups.add_row(safe(one.backup), _column(one, now), str(one.size or ""), safe(one.version))
+    return backups
 
 
 def consequences(row: SnapshotRow, cluster: str, now: datetime) -> tuple[str, ...]:

@@ -100,51 +100,51 @@ class StatusView:
         return ExitCode.GOOD if self.ready else ExitCode.NOT_READY
 
 
-def view_of(seen: ClusterObservation) -> StatusView:
+def view_of(observed: ClusterObservation) -> StatusView:
     """Return the status of a cluster."""
-    ready, status = seen.condition("Ready"), seen.status
+    ready, status = observed.condition("Ready"), observed.status
     stale = number(status.get("observedGeneration")) < number(
-        part(seen.cluster, "metadata").get("generation")
+        part(observed.cluster, "metadata").get("generation")
     )
-    days = days_left(seen)
+    days = days_left(observed)
     return StatusView(
-        namespace=seen.namespace,
-        name=seen.name,
+        namespace=observed.namespace,
+        name=observed.name,
         ready=ready.get("status") == "True" and not stale,
         reason=text(ready, "reason") or "NoStatus",
         message=text(ready, "message") or "the operator has not written a status yet",
-        servers=text(status, "ready") or f"0/{seen.replicas}",
+        servers=text(status, "ready") or f"0/{observed.replicas}",
         version=text(status, "currentVersion"),
-        target_version=text(seen.spec, "version"),
-        age=_since(seen, moment(seen.cluster, "metadata", "creationTimestamp")),
+        target_version=text(observed.spec, "version"),
+        age=_since(observed, moment(observed.cluster, "metadata", "creationTimestamp")),
         leader=text(status, "activeLeader"),
-        voters=_voters(seen),
-        seal=text(seen.spec, "unseal", "type") or "static",
+        voters=_voters(observed),
+        seal=text(observed.spec, "unseal", "type") or "static",
         sealed=text(status, "sealed") or "unknown",
-        certificate=text(seen.condition("TLSReady"), "message"),
+        certificate=text(observed.condition("TLSReady"), "message"),
         days_left=days,
-        backup=_backup(seen),
-        backup_age=_since(seen, moment(status, "backup", "lastBackupTime")),
-        operation=_operation(seen),
-        lock=_lock(seen),
-        rows=tuple(_row(seen, pod) for pod in seen.pods),
-        waits=tuple(_concerns(seen, advice=False)),
-        advice=tuple(_concerns(seen, advice=True)),
+        backup=_backup(observed),
+        backup_age=_since(observed, moment(status, "backup", "lastBackupTime")),
+        operation=_operation(observed),
+        lock=_lock(observed),
+        rows=tuple(_row(observed, pod) for pod in observed.pods),
+        waits=tuple(_concerns(observed, advice=False)),
+        advice=tuple(_concerns(observed, advice=True)),
         stale=stale,
-        denied=seen.denied,
+        denied=observed.denied,
     )
 
 
-def days_left(seen: ClusterObservation) -> int | None:
+def days_left(observed: ClusterObservation) -> int | None:
     """Return the days until the certificate of the servers expires; None if unknown.
 
     0 on the last day, and less than 0 once it has expired.
     """
-    message = text(seen.condition("TLSReady"), "message")
+    message = text(observed.condition("TLSReady"), "message")
     if expired := _ENDED.search(message):
-        return min(-1, (_day(expired[1]) - seen.now).days)
+        return min(-1, (_day(expired[1]) - observed.now).days)
     if until := _UNTIL.search(message):
-        return (_day(until[1]) + timedelta(days=1) - seen.now).days
+        return (_day(until[1]) + timedelta(days=1) - observed.now).days
     return None
 
 
@@ -152,24 +152,24 @@ def _day(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def _since(seen: ClusterObservation, begun: datetime | None) -> str:
-    return "" if begun is None else age(seen.now - begun)
+def _since(observed: ClusterObservation, begun: datetime | None) -> str:
+    return "" if begun is None else age(observed.now - begun)
 
 
-def _voters(seen: ClusterObservation) -> int | None:
-    raft = part(seen.status, "adminOps", "raft")
+def _voters(observed: ClusterObservation) -> int | None:
+    raft = part(observed.status, "adminOps", "raft")
     return number(raft.get("voters")) if raft else None
 
 
-def _row(seen: ClusterObservation, pod: Object) -> ServerRow:
+def _row(observed: ClusterObservation, pod: Object) -> ServerRow:
     registered = labels.registration(labels_of(pod))
     containers = parts(pod, "status", "containerStatuses")
     ready, voter = is_ready(pod), is_voter(pod)
     name = key_of(pod).name
-    leads = name == text(seen.status, "activeLeader")
+    leads = name == text(observed.status, "activeLeader")
     role = "leader" if leads else "standby" if voter else "read replica"
-    voters = _voters(seen)
-    has_vote = "unknown" if voters is None or voters < len(seen.voters) else "yes"
+    voters = _voters(observed)
+    has_vote = "unknown" if voters is None or voters < len(observed.voters) else "yes"
     return ServerRow(
         pod=name,
         ready=ready,
@@ -179,7 +179,7 @@ def _row(seen: ClusterObservation, pod: Object) -> ServerRow:
         version=registered.version or "",
         restarts=sum(number(one.get("restartCount")) for one in containers),
         node=text(pod, "spec", "nodeName"),
-        age=_since(seen, moment(pod, "metadata", "creationTimestamp")),
+        age=_since(observed, moment(pod, "metadata", "creationTimestamp")),
         state="" if ready else state_of(pod),
     )
 
@@ -202,19 +202,19 @@ def state_of(pod: Object) -> str:
     return "NotReady" if text(pod, "status", "phase") == "Running" else "Pending"
 
 
-def _backup(seen: ClusterObservation) -> str:
-    backup, schedule = part(seen.status, "backup"), text(seen.spec, "backup", "schedule")
-    if not backup and not part(seen.spec, "backup"):
+def _backup(observed: ClusterObservation) -> str:
+    backup, schedule = part(observed.status, "backup"), text(observed.spec, "backup", "schedule")
+    if not backup and not part(observed.spec, "backup"):
         return "not configured"
     last = moment(backup, "lastBackupTime")
-    words = [f"last {age(seen.now - last)} ago" if last else "none yet"]
+    words = [f"last {age(observed.now - last)} ago" if last else "none yet"]
     if size := number(backup.get("lastBackupSize")):
         words.append(_size(size))
     if failures := number(backup.get("consecutiveFailures")):
         words.append(f"{failures} failed since ({text(backup, 'lastFailureReason')})")
     following = moment(backup, "nextScheduledBackup")
     if following:
-        words.append(f"next in {age(following - seen.now)}")
+        words.append(f"next in {age(following - observed.now)}")
     elif schedule:
         words.append(f"schedule {schedule}")
     return ", ".join(words)
@@ -224,17 +224,19 @@ def _size(count: int) -> str:
     return f"{count / 2**10:.1f} KiB" if count < 2**20 else f"{count / 2**20:.1f} MiB"
 
 
-def _operation(seen: ClusterObservation) -> str:
-    operation, upgrade = part(seen.status, "operation"), part(seen.status, "upgrade")
-    green = part(seen.status, "blueGreen")
+def _operation(observed: ClusterObservation) -> str:
+    operation, upgrade = part(observed.status, "operation"), part(observed.status, "upgrade")
+    green = part(observed.status, "blueGreen")
     texts = []
     if operation:
-        started = _since(seen, moment(operation, "startedAt"))
+        started = _since(observed, moment(operation, "startedAt"))
         texts.append(text(operation, "summary") + (f", started {started} ago" if started else ""))
     if upgrade:
-        done = len(upgrade.get("completedPods") or ())
+        completed = len(upgrade.get("completedPods") or ())
         path = f"{text(upgrade, 'fromVersion')} to {text(upgrade, 'targetVersion')}"
-        texts.append(f"upgrade {path}, {text(upgrade, 'phase')}, {done}/{seen.replicas} servers")
+        texts.append(
+            f"upgrade {path}, {text(upgrade, 'phase')}, {completed}/{observed.replicas} servers"
+        )
         if failure := text(upgrade, "failure", "message"):
             texts.append(f"failed: {failure}")
     if text(green, "phase") not in ("", "Idle"):
@@ -242,17 +244,17 @@ def _operation(seen: ClusterObservation) -> str:
     return "; ".join(filter(None, texts))
 
 
-def _lock(seen: ClusterObservation) -> str:
-    lock = part(seen.status, "operationLock")
+def _lock(observed: ClusterObservation) -> str:
+    lock = part(observed.status, "operationLock")
     if not lock:
         return ""
-    renewed = _since(seen, moment(lock, "renewedAt"))
+    renewed = _since(observed, moment(lock, "renewedAt"))
     since = f", renewed {renewed} ago" if renewed else ""
     return f"{text(lock, 'operation')} by {text(lock, 'holder')}{since}"
 
 
-def _concerns(seen: ClusterObservation, *, advice: bool) -> Iterator[Concern]:
-    by_type = {one.get("type"): one for one in seen.conditions}
+def _concerns(observed: ClusterObservation, *, advice: bool) -> Iterator[Concern]:
+    by_type = {one.get("type"): one for one in observed.conditions}
     for kind in TYPES:
         stated, desired = by_type.get(kind.name), _DESIRED.get(kind.polarity)
         if stated is None or kind.name in SUMMARIES or (kind.name in ADVICE) is not advice:

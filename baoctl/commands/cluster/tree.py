@@ -68,10 +68,12 @@ def tree(name: str, access: Access, *, output: str) -> ExitCode:
 
     async def question(api: Session) -> tuple[Node, tuple[str, ...]]:
         live = await read_cluster(api, name)
-        found = await asyncio.gather(*(_listed(api, kind, name) for kind in KINDS))
-        objects = [one for listed in found for one in listed or ()]
+        listings = await asyncio.gather(*(_listed(api, kind, name) for kind in KINDS))
+        objects = [one for objects_of_kind in listings for one in objects_of_kind or ()]
         denied = tuple(
-            kind.plural for kind, listed in zip(KINDS, found, strict=True) if listed is None
+            kind.plural
+            for kind, objects_of_kind in zip(KINDS, listings, strict=True)
+            if objects_of_kind is None
         )
         return node_of({**live, "kind": CLUSTER_KIND}, objects, api.clock.now()), denied
 
@@ -84,12 +86,12 @@ async def _listed(api: Session, kind: Resource, cluster: str) -> tuple[Object, .
     only = kind.kind in _METADATA_ONLY
     options = ListOptions(label_selector=f"{labels.CLUSTER}={cluster}", metadata_only=only)
     try:
-        found = await api.client.list(kind, api.namespace, options=options)
+        listing = await api.client.list(kind, api.namespace, options=options)
     except NotFound:
         return ()
     except (ApiError, TransportError):
         return None
-    return tuple({**one, "kind": kind.kind} for one in found.items)
+    return tuple({**one, "kind": kind.kind} for one in listing.items)
 
 
 def node_of(cluster: Object, objects: Sequence[Object], now: datetime) -> Node:
@@ -108,7 +110,7 @@ def _node(
 ) -> Node:
     root = obj.get("kind") == CLUSTER_KIND
     uid = "" if root else uid_of(obj)
-    mine = () if uid in above else below.get(uid, ())
+    owned = () if uid in above else below.get(uid, ())
     created = moment(obj, "metadata", "creationTimestamp")
     state, good = _state(obj)
     return Node(
@@ -117,7 +119,7 @@ def _node(
         state=state,
         good=good,
         age=age(now - created) if created else "",
-        below=tuple(_node(one, below, now, above | {uid}) for one in mine),
+        below=tuple(_node(one, below, now, above | {uid}) for one in owned),
     )
 
 

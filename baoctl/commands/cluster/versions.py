@@ -35,7 +35,7 @@ class Versions:
 def versions(access: Access, *, client_only: bool, output: str, operator_namespace: str) -> str:
     """Return the output of the verb. Raises AskError."""
     if client_only:
-        found = Versions(__version__, "", (), "")
+        result = Versions(__version__, "", (), "")
     else:
 
         async def question(api: Session) -> Versions:
@@ -47,8 +47,10 @@ def versions(access: Access, *, client_only: bool, output: str, operator_namespa
                 deployment = {}
             return versions_of(deployment, clusters)
 
-        found = ask("version", question, access)
-    return structured(found, output) if output != "text" else _text(found, client_only=client_only)
+        result = ask("version", question, access)
+    return (
+        structured(result, output) if output != "text" else _text(result, client_only=client_only)
+    )
 
 
 def versions_of(deployment: Object, clusters: Sequence[Object]) -> Versions:
@@ -71,11 +73,11 @@ def _minor(version: str) -> str:
     return ".".join(version.lstrip("v").split(".")[:2])
 
 
-def _text(found: Versions, *, client_only: bool) -> str:
-    lines = [f"client    {found.client}"]
+def _text(result: Versions, *, client_only: bool) -> str:
+    lines = [f"client    {result.client}"]
     if not client_only:
-        lines.append(f"operator  {found.operator or 'unknown'}")
-        lines += [f"servers   {one}" for one in found.servers]
-    if found.skew:
-        lines.append(f"skew      {found.skew}")
+        lines.append(f"operator  {result.operator or 'unknown'}")
+        lines += [f"servers   {one}" for one in result.servers]
+    if result.skew:
+        lines.append(f"skew      {result.skew}")
     return "".join(f"{clean_message(line)}\n" for line in lines)

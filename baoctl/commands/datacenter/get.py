@@ -48,12 +48,12 @@ def get(identity: str, access: Access, *, output: Literal["text", "json"]) -> in
     stdout = sys.stdout
 
     async def question(api: Session) -> Found:
-        found = await look_up(api.client, identity)
+        result = await look_up(api.client, identity)
         text = rendered(
-            found.view, api.clock.now(), output=output, verbose=True, terminal=stdout.isatty()
+            result.view, api.clock.now(), output=output, verbose=True, terminal=stdout.isatty()
         )
         click.echo(printable(text, stdout.encoding), nl=False)
-        return found
+        return result
 
     return ask("datacenter-get", question, access).exit_code
 

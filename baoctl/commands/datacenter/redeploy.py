@@ -186,7 +186,9 @@ async def _expect_workload(client: Client, datacenter: str, service: str) -> Non
 
 
 async def _services_of(client: Client, datacenter: str) -> str:
-    mine = ListOptions(label_selector=f"{names.DATACENTER}={datacenter}", metadata_only=True)
-    workloads = await client.list(WORKLOADS, options=mine)
+    by_datacenter = ListOptions(
+        label_selector=f"{names.DATACENTER}={datacenter}", metadata_only=True
+    )
+    workloads = await client.list(WORKLOADS, options=by_datacenter)
     prefix = names.workload_name(datacenter, "")
     return listed(key_of(one).name.removeprefix(prefix) for one in workloads.items)

@@ -151,8 +151,8 @@ async def fetch(client: Client, name: str) -> View:
     Raises AskError if it does not exist, and the errors of the client.
     """
     live = await find(client, name)
-    mine = ListOptions(label_selector=f"{names.DATACENTER}={name}")
-    workloads = await client.list(WORKLOADS, options=mine)
+    by_datacenter = ListOptions(label_selector=f"{names.DATACENTER}={name}")
+    workloads = await client.list(WORKLOADS, options=by_datacenter)
     return view_of(live, workloads.items)
 
 

@@ -79,13 +79,15 @@ async def _shared_authority(api: Session, cluster: str, live: Object) -> str:
     """Return the CA of the ConfigMap for gateways, if the operator has created it."""
     key = ObjectKey(api.namespace, names.gateway_ca_config_map(cluster))
     try:
-        found = await api.client.get(CONFIG_MAP, key)
+        config_map = await api.client.get(CONFIG_MAP, key)
     except (Forbidden, NotFound):
         return ""
-    owners = (found.get("metadata") or {}).get("ownerReferences") or ()
+    owners = (config_map.get("metadata") or {}).get("ownerReferences") or ()
     if uid_of(live) not in {one.get("uid") for one in owners}:
         return ""
-    return checked_authority(f"ConfigMap {key}", str((found.get("data") or {}).get("ca.crt", "")))
+    return checked_authority(
+        f"ConfigMap {key}", str((config_map.get("data") or {}).get("ca.crt", ""))
+    )
 
 
 async def account_token(api: Session, order: LoginOrder) -> SensitiveString:

@@ -133,14 +133,14 @@ def _observed(
     cluster: OpenBaoCluster, owner: Owner, objects: Iterable[Object], now: datetime
 ) -> tuple[Observed, frozenset[str]]:
     voters = serving_pool(cluster)
-    mine = [
+    own = [
         one
         for one in objects
         if _key(one).partition("/")[0] == owner.namespace
         and labels_of(one).get(labels.CLUSTER) == owner.name
     ]
     of_kind: Mapping[str, list[Object]] = {
-        kind: [one for one in mine if one.get("kind") == kind]
+        kind: [one for one in own if one.get("kind") == kind]
         for kind in (POD.kind, PVC.kind, STATEFUL_SET.kind)
     }
     pods, claims = of_kind[POD.kind], of_kind[PVC.kind]
@@ -166,12 +166,12 @@ def _with_defaults(live: Object) -> Object:
 async def fetch(client: Client, key: str) -> tuple[Object, ...]:
     """Read a cluster (namespace/name) and its objects as they are now; raises DumpError."""
     namespace, _, name = key.partition("/")
-    mine = ListOptions(label_selector=f"{labels.CLUSTER}={name}")
+    by_cluster = ListOptions(label_selector=f"{labels.CLUSTER}={name}")
     objects: list[Object] = []
     try:
         live = await client.get(CLUSTERS, ObjectKey(namespace, name))
         for kind in (STATEFUL_SET, POD, PVC):
-            answer = await client.list(kind, namespace, options=mine)
+            answer = await client.list(kind, namespace, options=by_cluster)
             objects += [{**one, "kind": kind.kind} for one in answer.items]
     except (ApiError, TransportError) as error:
         failure = error_of(error)
