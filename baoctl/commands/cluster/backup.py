@@ -11,7 +11,7 @@ import sys
 from baoctl.commands.api_client import FIELD_MANAGER, AskError, Session, ask
 from baoctl.commands.cluster.fetch import read_cluster
 from baoctl.commands.cluster.observed import number, part, text
-from baoctl.commands.cluster.run import ended, run_name
+from baoctl.commands.cluster.run import await_end, run_name
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
 from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS
@@ -23,16 +23,16 @@ def backup(cluster: str, access: Access, *, wait: bool, seconds: float) -> ExitC
     """Create an OpenBaoBackup, and print its progress and result. Raises AskError."""
 
     async def question(api: Session) -> ExitCode:
-        name = await ordered(api, cluster)
+        name = await create_backup(api, cluster)
         sys.stdout.write(f"OpenBaoBackup {api.namespace}/{name} created\n")
         if not wait:
             return ExitCode.GOOD
-        return _end(await ended(api, BACKUPS, name, seconds))
+        return _end(await await_end(api, BACKUPS, name, seconds))
 
     return ask("backup", question, access)
 
 
-async def ordered(api: Session, cluster: str) -> str:
+async def create_backup(api: Session, cluster: str) -> str:
     """Create the OpenBaoBackup; return its name. Raises AskError."""
     live = await read_cluster(api, cluster)
     if not part(live, "spec", "backup"):

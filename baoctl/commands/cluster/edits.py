@@ -28,14 +28,14 @@ class Edit:
     path: tuple[str, ...]
     """Field below spec."""
     value: Any
-    done: str
+    effect: str
     """The consequence, as a text for the user."""
     follow: str = "status"
     """Verb that shows the progress."""
 
 
-def _set_to(path: str, value: Any, done: str) -> Callable[[Object, str], Edit]:
-    return lambda live, argument: Edit(tuple(path.split(".")), value, done)
+def _set_to(path: str, value: Any, effect: str) -> Callable[[Object, str], Edit]:
+    return lambda live, argument: Edit(tuple(path.split(".")), value, effect)
 
 
 def _fenced(live: Object) -> list[str]:
@@ -44,8 +44,8 @@ def _fenced(live: Object) -> list[str]:
 
 
 def _fence(live: Object, pod: str) -> Edit:
-    done = f"{pod} stops and does not start again; its volume stays"
-    return Edit(("fencedPods",), [*(one for one in _fenced(live) if one != pod), pod], done)
+    effect = f"{pod} stops and does not start again; its volume stays"
+    return Edit(("fencedPods",), [*(one for one in _fenced(live) if one != pod), pod], effect)
 
 
 def _unfence(live: Object, pod: str) -> Edit:
@@ -57,14 +57,16 @@ def _restart(live: Object, now: str) -> Edit:
     return Edit(("runtime", "restartAt"), now, "the servers restart one at a time, the leader last")
 
 
-def _request(kind: str, done: str) -> Callable[[Object, str], Edit]:
-    return lambda live, now: Edit(("upgrade", "requests", kind), now, done)
+def _request(kind: str, effect: str) -> Callable[[Object, str], Edit]:
+    return lambda live, now: Edit(("upgrade", "requests", kind), now, effect)
 
 
 def _rotate_ca(live: Object, now: str) -> Edit:
     _expect(live, ("tls", "mode"), "OperatorManaged", "rotate the CA in the system that issues it")
-    done = "a second CA is created, and replaces the first after two overlaps (spec.tls.caOverlap)"
-    return Edit(("tls", "rotateCAAt"), now, done)
+    effect = (
+        "a second CA is created, and replaces the first after two overlaps (spec.tls.caOverlap)"
+    )
+    return Edit(("tls", "rotateCAAt"), now, effect)
 
 
 def _rotate_unseal_key(live: Object, now: str) -> Edit:
@@ -76,8 +78,8 @@ def _rotate_unseal_key(live: Object, now: str) -> Edit:
             "it, and set spec.unseal.static.currentKey and currentKeyID"
         )
         raise VerbError(text, ExitCode.REFUSED)
-    done = "the operator generates a new key, and restarts the servers three times, one at a time"
-    return Edit(("unseal", "static", "currentKeyID"), _KEY_ID.sub("", now), done)
+    effect = "the operator generates a new key, and restarts the servers three times, one at a time"
+    return Edit(("unseal", "static", "currentKeyID"), _KEY_ID.sub("", now), effect)
 
 
 _KEY_ID: Final = re.compile(r"[^0-9TZ]")

@@ -40,12 +40,12 @@ def carry_out(order: ClusterOrder, access: Access) -> str:
     """Apply the edit; return the result and the kubectl command, on two lines. Raises AskError."""
 
     async def question(api: Session) -> str:
-        return await written(api, order)
+        return await apply_edit(api, order)
 
     return ask(order.verb, question, access)
 
 
-async def written(api: Session, order: ClusterOrder) -> str:
+async def apply_edit(api: Session, order: ClusterOrder) -> str:
     """Apply the edit. Raises AskError, and the errors of the client."""
     name = order.cluster or await _cluster_of(api, order.pod)
     for _ in range(TRIES):
@@ -62,7 +62,7 @@ async def written(api: Session, order: ClusterOrder) -> str:
         except (Conflict, PatchFailed):
             continue
         result = "would be patched" if order.dry_run else "patched"
-        return f"{clean_message(f'{home} {result}: {edit.done}')}\n{as_kubectl(live, edit)}"
+        return f"{clean_message(f'{home} {result}: {edit.effect}')}\n{as_kubectl(live, edit)}"
     raise AskError(f"{name}: other clients changed it during {TRIES} attempts; try again")
 
 

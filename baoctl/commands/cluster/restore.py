@@ -17,7 +17,7 @@ from rich.table import Table
 from baoctl.commands.api_client import FIELD_MANAGER, AskError, Session, ask
 from baoctl.commands.cluster.fetch import NAMED, read_cluster
 from baoctl.commands.cluster.observed import age, moment, number, part, text
-from baoctl.commands.cluster.run import ended, run_name
+from baoctl.commands.cluster.run import await_end, run_name
 from baoctl.commands.cluster.run_steps import UNKNOWN
 from baoctl.commands.cluster.terminal import console, emit, safe, table
 from baoctl.exit_codes import ExitCode
@@ -70,12 +70,12 @@ def restore(order: RestoreOrder, access: Access, dialogue: Dialogue) -> ExitCode
     """Ask for confirmation, create an OpenBaoRestore, and print its progress. Raises AskError."""
 
     async def question(api: Session) -> ExitCode:
-        return await _carried_out(api, order, dialogue)
+        return await _restore(api, order, dialogue)
 
     return ask("restore", question, access)
 
 
-async def _carried_out(api: Session, order: RestoreOrder, dialogue: Dialogue) -> ExitCode:
+async def _restore(api: Session, order: RestoreOrder, dialogue: Dialogue) -> ExitCode:
     await read_cluster(api, order.cluster)
     backups = await api.client.list(BACKUPS, api.namespace)
     rows = snapshots_of(order.cluster, backups.items)
@@ -103,7 +103,7 @@ async def _carried_out(api: Session, order: RestoreOrder, dialogue: Dialogue) ->
     sys.stdout.write(f"{RESTORE_KIND} {api.namespace}/{restore_name} {result}\n")
     if order.dry_run or not order.wait:
         return ExitCode.GOOD
-    return _end(await ended(api, RESTORES, restore_name, order.seconds))
+    return _end(await await_end(api, RESTORES, restore_name, order.seconds))
 
 
 def snapshots_of(cluster: str, backups: Iterable[Object]) -> tuple[SnapshotRow, ...]:

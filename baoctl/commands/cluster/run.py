@@ -25,7 +25,7 @@ def run_name(api: Session, cluster: str, purpose: str) -> str:
     return f"{cluster}-{purpose}-{api.clock.now().astimezone(UTC):%Y%m%d-%H%M%S}"
 
 
-async def ended(api: Session, kind: Resource, name: str, seconds: float) -> Object:
+async def await_end(api: Session, kind: Resource, name: str, seconds: float) -> Object:
     """Show the progress, and return the object when its phase is final.
 
     Raises AskError.
