@@ -41,11 +41,11 @@ HEAD = """\
 
 # Sessions of the command line
 
-What the verbs of [the command line](cli.md) print: one cluster of three servers on a real node,
-one command after the other. `make e2e SCENARIO=cli` calls each of them again, and fails where a
-verb prints other lines than this page. The namespace of the context is `vault`. An exit status
-other than 0 stands below the output; `...` stands for lines that the page leaves out. `version`
-does not know the operator, because it runs beside the node and not in a Deployment.
+The output of the verbs of [the command line](cli.md) for one cluster of three servers on a real
+node. `make e2e SCENARIO=cli` runs all commands again, and fails if the output differs from this
+page. The namespace of the context is `vault`. An exit status other than 0 is below the output;
+`...` replaces omitted lines. `version` does not know the operator, because it does not run in a
+Deployment here.
 """
 # Verbs that this story leaves out, and where they run instead.
 ELSEWHERE = {
@@ -157,7 +157,7 @@ def in_namespace(rig: Rig, folder: Path) -> Path:
 
 
 def look(story: Story) -> None:
-    story.title = "Look"
+    story.title = "Inspect a cluster"
     story.play("status")
     story.play(f"status {NAME}")
     story.play(f"status {NAME} -o wide")
@@ -176,7 +176,7 @@ def explain(story: Story) -> None:
 
 
 def offline(story: Story) -> None:
-    story.title = "Without a cluster"
+    story.title = "Render and convert manifests"
     story.play("render -f config/samples/quickstart.yaml", lines=15)
     story.play("migrate -f config/samples/development.yaml", lines=8)
 
@@ -210,7 +210,7 @@ def fence(story: Story) -> None:
 
 
 def preview(story: Story) -> None:
-    story.title = "Look ahead to an edit"
+    story.title = "Preview an edit"
     live = story.cluster.live()
     spec = {**live["spec"], "replicas": 5, "configuration": {"logLevel": "debug"}}
     body = {"metadata": {"name": NAME}, "spec": spec}
@@ -221,7 +221,7 @@ def preview(story: Story) -> None:
 
 
 def back_up(story: Story) -> None:
-    story.title = "Back up, and restore"
+    story.title = "Back up and restore"
     story.play(f"backup {NAME}")
     (snapshot,) = story.cluster.api.list(BACKUPS, NAMESPACE)
     story.play(f"restore {NAME} --from {snapshot['metadata']['name']} --dry-run")
@@ -235,7 +235,7 @@ def rotate(story: Story) -> None:
 
 
 def upgrade(story: Story) -> None:
-    story.title = "Look ahead to an upgrade"
+    story.title = "Preview an upgrade"
     story.play(f"upgrade plan --cluster {NAME} --to {OPENBAO}")
     story.play(f"upgrade plan --cluster {NAME} --to 2.4.0", status=4)
     story.play(f"promote {NAME}", status=4)
