@@ -280,7 +280,7 @@ def test_a_missing_capability_is_named(cluster: Cluster, auditor: Auditor) -> No
     refused = bench(cluster, WRITER, "--duration", "1s")
     assert refused.returncode == 4
     assert f"the token lacks update, delete at sys/mounts/{ENGINE}" in refused.stderr
-    assert "with --mount" in refused.stderr
+    assert "use --mount" in refused.stderr
     elsewhere = bench(cluster, MOUNTER, "--mount", SECRETS, "--duration", "1s")
     assert elsewhere.returncode == 4
     auditor.await_nothing(before)

@@ -163,7 +163,7 @@ async def test_a_cluster_that_is_none_and_a_folder_that_is_none(tmp_path: Path) 
         missing = await baoctl("bundle", "other", "-f", str(tmp_path / "x.tar.gz"))
         nowhere = await baoctl("bundle", "first", "-f", str(tmp_path / "none" / "x.tar.gz"))
     assert (missing.exit_code, nowhere.exit_code) == (5, 2)
-    assert "no folder" in nowhere.stderr
+    assert "not a directory" in nowhere.stderr
     assert not (tmp_path / "x.tar.gz").exists()
 
 

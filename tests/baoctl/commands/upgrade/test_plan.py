@@ -45,7 +45,11 @@ def test_the_order_and_the_checks_are_printed() -> None:
     result = call(dump(), "--to", NEW)
     assert result.exit_code == 0
     text = result.stdout
-    assert text.index("replace x-2") < text.index("replace x-0") < text.index("x-1 is the leader")
+    assert (
+        text.index("replace x-2")
+        < text.index("replace x-0")
+        < text.index("replace x-1, the leader")
+    )
     assert [one.name for one in CHECKS if f" {one.name} " not in text] == []
     assert "Nothing was changed" in text
     assert text.rstrip().endswith("Result: begins: the upgrade would start immediately")
