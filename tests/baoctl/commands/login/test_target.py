@@ -52,7 +52,7 @@ def test_why_there_is_no_active_server_is_told_with_a_next_step() -> None:
         pod["metadata"]["labels"][labels.SERVER_SEALED] = "true"
     for pods, reason in (
         ([], "no server; kubectl bao status"),
-        (sealed, "sealed, on every server"),
+        (sealed, "sealed on every server"),
     ):
         with pytest.raises(VerbError, match=reason) as error:
             leader_of("first", pods)
