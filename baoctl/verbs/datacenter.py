@@ -38,10 +38,10 @@ def datacenter_status_command(
     A service is shown under the first service that it depends on. Exits with 0 if the datacenter
     is Ready for its current spec, and with 3 if not.
     """
-    from baoctl.commands.datacenter.watch import show, watch_options
+    from baoctl.commands.datacenter.watch import read_schedule, show
 
     try:
-        options = watch_options(**flags)
+        options = read_schedule(**flags)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--timeout") from None
     raise SystemExit(show(datacenter, options, access, output=output, verbose=verbose))

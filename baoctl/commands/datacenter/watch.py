@@ -34,7 +34,7 @@ _ASCII: Final = str.maketrans("├└│─", "|`|-")
 
 
 @dataclass(frozen=True, slots=True)
-class WatchOptions:
+class ReadSchedule:
     """How often to read: once, or until a condition ends it."""
 
     again: bool = False
@@ -123,7 +123,7 @@ def rendered(
 
 
 async def follow(
-    client: Client, clock: Clock, name: str, options: WatchOptions, shows: Shows
+    client: Client, clock: Clock, name: str, options: ReadSchedule, shows: Shows
 ) -> View:
     """Read a datacenter repeatedly and report each view; return the last one.
 
@@ -154,22 +154,22 @@ async def follow(
     return last
 
 
-def watch_options(*, watch: bool, until_ready: bool, timeout: str | None) -> WatchOptions:
+def read_schedule(*, watch: bool, until_ready: bool, timeout: str | None) -> ReadSchedule:
     """Parse the flags. Raises ValueError for an invalid timeout."""
     again = watch or until_ready
     if timeout is None:
-        return WatchOptions(again, until_ready)
+        return ReadSchedule(again, until_ready)
     if not again:
         raise ValueError("only with --watch or --until-ready")
     seconds = parse_duration(timeout).total_seconds()
     if seconds <= 0:
         raise ValueError("must be longer than 0")
-    return WatchOptions(again, until_ready, seconds)
+    return ReadSchedule(again, until_ready, seconds)
 
 
 def show(
     name: str,
-    options: WatchOptions,
+    options: ReadSchedule,
     access: Access,
     *,
     output: Literal["text", "json"],

@@ -97,7 +97,7 @@ def expect_status(dump: ClusterDump) -> None:
 def _chosen(clusters: list[Object], key: str | None) -> Object:
     by_key = {_key(one): one for one in clusters}
     if not by_key:
-        raise DumpError(f"the dump contains no {CLUSTER_KIND}", ExitCode.NOT_FOUND)
+        raise DumpError(f"there is no {CLUSTER_KIND} in the dump", ExitCode.NOT_FOUND)
     if key is None:
         if len(by_key) > 1:
             text = f"choose one with --cluster: {', '.join(sorted(by_key))}"

@@ -18,11 +18,11 @@ from baoctl.commands.api_client import AskError
 from baoctl.commands.datacenter.status import View, view_of
 from baoctl.commands.datacenter.watch import (
     CLEAR,
+    ReadSchedule,
     Screen,
-    WatchOptions,
     follow,
     printable,
-    watch_options,
+    read_schedule,
 )
 from contracts.datacenter.kinds import DATACENTERS
 from contracts.datacenter.workload_records import ServiceProgress
@@ -45,8 +45,8 @@ from tests.baoctl.datacenter_bench import (
 )
 from tests.managers.datacenter.bodies import desired_service, service
 
-UNTIL_READY = WatchOptions(again=True, until_ready=True)
-WATCH = WatchOptions(again=True)
+UNTIL_READY = ReadSchedule(again=True, until_ready=True)
+WATCH = ReadSchedule(again=True)
 ILL = live_datacenter(FAILING)
 WELL = live_datacenter(READY)
 REFUSED = Fault(FaultKind.REFUSED)
@@ -75,7 +75,7 @@ class Watch:
     faults: ScriptedFaults
     seen: Seen = field(default_factory=Seen)
 
-    def follow(self, options: WatchOptions) -> asyncio.Task[View]:
+    def follow(self, options: ReadSchedule) -> asyncio.Task[View]:
         client = client_at(self.server, self.faults)
         return asyncio.create_task(follow(client, self.clock, "fra1", options, self.seen))
 
@@ -87,7 +87,7 @@ def watch() -> Watch:
 
 
 async def test_without_watch_it_looks_once(watch: Watch) -> None:
-    task = watch.follow(WatchOptions())
+    task = watch.follow(ReadSchedule())
     await watch.clock.advance(1)
     assert (task.result().is_ready, watch.seen.ready) == (False, [False])
 
@@ -254,15 +254,15 @@ def test_an_encoding_without_lines_gets_others(encoding: str | None, expected: s
 @pytest.mark.parametrize(
     ("watch", "until_ready", "timeout", "options"),
     [
-        (False, False, None, WatchOptions()),
+        (False, False, None, ReadSchedule()),
         (True, False, None, WATCH),
         (False, True, None, UNTIL_READY),
-        (True, True, "5m", WatchOptions(again=True, until_ready=True, seconds=300)),
-        (True, False, "1h30m", WatchOptions(again=True, seconds=5400)),
+        (True, True, "5m", ReadSchedule(again=True, until_ready=True, seconds=300)),
+        (True, False, "1h30m", ReadSchedule(again=True, seconds=5400)),
     ],
 )
-def test_flags(watch: bool, until_ready: bool, timeout: str | None, options: WatchOptions) -> None:
-    assert watch_options(watch=watch, until_ready=until_ready, timeout=timeout) == options
+def test_flags(watch: bool, until_ready: bool, timeout: str | None, options: ReadSchedule) -> None:
+    assert read_schedule(watch=watch, until_ready=until_ready, timeout=timeout) == options
 
 
 # sentence: (arguments, message)
