@@ -1,8 +1,8 @@
 """The policies about OpenBaoBackup and OpenBaoRestore: who may create them, and who may report
 results.
 
-Uses the tables of this package. Collected by contracts.admission.policies. The CRDs hold the rules
-that a spec is immutable, and what it may hold (contracts.api.rules.backup_object,
+Uses the tables of this package. Collected by contracts.admission.policies. The CRDs have the rules
+about the values of a spec and that it is immutable (contracts.api.rules.backup_object,
 contracts.api.rules.restore).
 """
 
@@ -23,7 +23,7 @@ from contracts.api.group import BACKUPS, CLUSTERS, GROUP, RESTORES, VERSION
 from contracts.naming import labels
 
 OF_SCHEDULE: Final = r"^-[0-9]{8}-[0-9]{6}$"
-"""What follows the name of the cluster in the name of a backup of the schedule."""
+"""The suffix after the cluster's name in the name of a scheduled backup."""
 
 _NOT_OPERATOR: Final = NamedExpression("not-the-operator", IS_NOT_OPERATOR)
 _ORIGIN = f"{NOW}.?origin.orValue('Manual')"
@@ -59,7 +59,7 @@ VALIDATE_BACKUP = AdmissionPolicy(
 
 _CLUSTER = f"string({NOW}.cluster)"
 _ACKNOWLEDGED = f"metadata.?annotations[?'{labels.RESTORE_ACKNOWLEDGE}'].orValue('')"
-_DECIDES = (
+_CHANGES_ACKNOWLEDGEMENT = (
     f"object.{_ACKNOWLEDGED} != (request.operation == 'CREATE' ? '' : oldObject.{_ACKNOWLEDGED})"
 )
 _MAY_CREATE = (
@@ -74,7 +74,10 @@ VALIDATE_RESTORE = AdmissionPolicy(
     matches=(
         Match(GROUP, (RESTORES.plural,), ("CREATE", "UPDATE"), (VERSION,), scope="Namespaced"),
     ),
-    conditions=(NamedExpression("asks-or-decides", f"{IS_CHANGE} || {_DECIDES}"), _NOT_OPERATOR),
+    conditions=(
+        NamedExpression("asks-or-decides", f"{IS_CHANGE} || {_CHANGES_ACKNOWLEDGEMENT}"),
+        _NOT_OPERATOR,
+    ),
     variables=(
         *SPECS,
         *(
@@ -90,7 +93,7 @@ VALIDATE_RESTORE = AdmissionPolicy(
             expression=f"variables.{RESTORE.variable}",
             message=(
                 f"needs the verb {RESTORE.name} on that OpenBaoCluster, because a restore replaces "
-                "all data, logins and policies of it; ask an administrator for ClusterRole "
+                "all its data, logins and policies; ask an administrator for ClusterRole "
                 f"{PREFIX}{RESTORE.role}"
             ),
         ),
@@ -102,8 +105,8 @@ VALIDATE_RESTORE = AdmissionPolicy(
                 f"{_MAY_CREATE}"
             ),
             message=(
-                f"needs the verb create on {CLUSTERS.plural}, because the restore makes one; ask "
-                "an administrator for it, or restore into a cluster that is there"
+                f"needs the verb create on {CLUSTERS.plural}, because the restore creates one; ask "
+                "an administrator for it, or restore into an existing cluster"
             ),
         ),
         *map(gated, RESTORE_GATES),
@@ -115,7 +118,9 @@ VALIDATE_RESTORE = AdmissionPolicy(
 _REPORTED: Final = ("report", "submissionClaim", "testReport")
 _ONCE: Final = ("report", "submissionClaim")
 _ACCOUNTS: Final = {BACKUPS.plural: "backup", RESTORES.plural: "restore"}
-_STATUS, _STOOD = (f"dyn({one}).?status.orValue(dyn({{}}))" for one in ("object", "oldObject"))
+_STATUS, _OLD_STATUS = (
+    f"dyn({name}).?status.orValue(dyn({{}}))" for name in ("object", "oldObject")
+)
 _ACCOUNT = (
     "'system:serviceaccount:' + request.namespace + ':' + string(object.spec.cluster) + '-' + "
     f"{_ACCOUNTS!r}[request.resource.resource] + '-serviceaccount'"
@@ -134,7 +139,7 @@ PROTECT_STATUS = AdmissionPolicy(
         ),
     ),
     conditions=(_NOT_OPERATOR,),
-    variables=(NamedExpression("status", _STATUS), NamedExpression("stood", _STOOD)),
+    variables=(NamedExpression("status", _STATUS), NamedExpression("stood", _OLD_STATUS)),
     validations=(
         Validation(
             rule_id="status-account",
@@ -150,7 +155,7 @@ PROTECT_STATUS = AdmissionPolicy(
                 "(key in variables.stood && variables.stood[key] == variables.status[key])) && "
                 "variables.stood.all(key, key in variables.status)"
             ),
-            message=f"a job writes {', '.join(_REPORTED)}, and nothing else",
+            message=f"a Job may write {', '.join(_REPORTED)}, and nothing else",
         ),
         Validation(
             rule_id="status-once",

@@ -1,17 +1,17 @@
-"""CEL of the policies, in small pieces.
+"""CEL expressions that several policies use.
 
 Uses contracts.admission.requesters. Called by the modules of this package. Unlike the rules of the
-CRD, policies may use the optional values of CEL: `a.?b` is nothing where there is no b, and two
-nothings are equal.
+CRD, policies can use optional values of CEL: `a.?b` is optional.none() if there is no b, and two
+of them are equal.
 """
 
 from contracts.admission.requesters import account
 
 NOW, BEFORE = "variables.spec", "variables.before"
-"""The spec that is asked for, and the one that it replaces: empty for a new object."""
+"""The requested spec, and the old spec, which is empty for a new object."""
 
 IS_CHANGE = "request.operation == 'CREATE' || object.spec != oldObject.spec"
-"""False for whatever leaves the spec alone: finalizers, owners, labels, managed fields."""
+"""False for changes of metadata only: finalizers, owners, labels, managed fields."""
 
 IS_NOT_OPERATOR = f"request.userInfo.username != {account('controller')}"
 
@@ -22,6 +22,6 @@ def optional(path: str, of: str = NOW) -> str:
 
 
 def text(value: str) -> str:
-    """A text as CEL writes it."""
+    """A string as a CEL literal."""
     escaped = value.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

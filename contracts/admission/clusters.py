@@ -1,7 +1,7 @@
-"""The policies about OpenBaoCluster: what depends on the user.
+"""The policies about OpenBaoCluster: the rules that depend on the user.
 
-Uses the tables of this package. Collected by contracts.admission.policies. What does not depend on
-the user is in the CRD itself (contracts.api.rules.cluster), which holds with and without policies.
+Uses the tables of this package. Collected by contracts.admission.policies. The rules that do not
+depend on the user are in the CRD (contracts.api.rules.cluster), and apply also without policies.
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ CONDITIONS: Final = (
 )
 SPECS: Final = (
     NamedExpression(NOW.removeprefix("variables."), "dyn(object.spec)"),
-    # A new object has no former one, and everything in it is brought.
+    # A new object has no old spec, so the request adds all its fields.
     NamedExpression(
         BEFORE.removeprefix("variables."),
         "request.operation == 'CREATE' ? dyn({}) : dyn(oldObject.spec)",
@@ -65,7 +65,7 @@ VALIDATE_CLUSTER = AdmissionPolicy(
     validations=(*map(gated, GATES), *map(used, USES), CREATE_IN_TEST_NAMESPACE),
 )
 
-# A policy of its own: each question to the authorizer has a price, and a policy a budget.
+# A separate policy: authorizer checks are expensive, and the CEL budget is per policy.
 VALIDATE_CLUSTER_SECRETS = AdmissionPolicy(
     name="validate-openbaocluster-secrets",
     why="Secrets and ConfigMaps that the writer of a cluster must be allowed to read or use.",

@@ -2,9 +2,8 @@
 them.
 
 Uses contracts.admission.requesters and contracts.datacenter. Collected by
-contracts.admission.policies. A compromised operator can run only services of
-datacenters, and only within `restricted`, unless an administrator labelled the namespace
-otherwise.
+contracts.admission.policies. A compromised operator can run only services of datacenters, and only
+within the level `restricted`, unless an administrator set another level on the namespace.
 """
 
 from typing import Final
@@ -34,7 +33,7 @@ NODE_ACCESS: Final = Verb(
     "use-node-access",
     "Let services of a datacenter read directories of their node, and run as root.",
 )
-"""A verb on datacenters, as OBJECT_KINDS."""
+"""A verb on datacenters, like OBJECT_KINDS."""
 OBJECT_KINDS: Final = Verb(
     OBJECT_KINDS_VERB,
     "mayUseObjectKinds",
@@ -78,8 +77,8 @@ VALIDATE_DATACENTER = AdmissionPolicy(
                 "(string(volume.hostPath) + '/').startsWith(folder)))))"
             ),
             message=(
-                "must be at or below a directory of spec.nodeAccess.hostPaths; let a holder of the "
-                f"verb {NODE_ACCESS_VERB} allow it there, or remove the volume"
+                "must be at or below a directory of spec.nodeAccess.hostPaths; ask a user with the "
+                f"verb {NODE_ACCESS_VERB} to add the directory, or remove the volume"
             ),
         ),
         Validation(
@@ -93,8 +92,8 @@ VALIDATE_DATACENTER = AdmissionPolicy(
                 "string(one.apiVersion).split('/')[0] : ''))))"
             ),
             message=(
-                "must be a kind of spec.objectKinds; let a holder of the verb "
-                f"{OBJECT_KINDS_VERB} add it there, or remove the object"
+                "must be a kind of spec.objectKinds; ask a user with the verb "
+                f"{OBJECT_KINDS_VERB} to add it, or remove the object"
             ),
         ),
         Validation(
@@ -105,8 +104,8 @@ VALIDATE_DATACENTER = AdmissionPolicy(
                 "variables.services.all(service, service.?runAsUser.orValue(dyn(1)) != 0)"
             ),
             message=(
-                "must not be 0 unless spec.nodeAccess.runAsRoot is true; let a holder of the verb "
-                f"{NODE_ACCESS_VERB} allow it there, or set another user"
+                "must not be 0 unless spec.nodeAccess.runAsRoot is true; ask a user with the verb "
+                f"{NODE_ACCESS_VERB} to set it, or set another runAsUser"
             ),
         ),
         Validation(
@@ -146,7 +145,7 @@ RESTRICT_SERVICES = AdmissionPolicy(
     why="The operator creates Deployments and DaemonSets for datacenters only.",
     matches=(Match(APPS, ("daemonsets", "deployments"), _EVERY),),
     conditions=(NamedExpression("by-the-operator", IS_CONTROLLER),),
-    # The old object: adding its labels does not let the operator take an object over.
+    # The old object: the operator must not adopt an object by adding its labels.
     variables=(
         NamedExpression("it", "request.operation == 'CREATE' ? dyn(object) : dyn(oldObject)"),
     ),

@@ -1,7 +1,7 @@
-"""The objects of an installation with admission policies, and who may read them.
+"""The objects of an installation with admission policies, and the rights to read them.
 
 Uses contracts.admission.policies. Called by managers.context.reads.admission_policies, which
-compares, and by contracts.installation. Pure.
+compares them with the live objects, and by contracts.installation. Pure.
 """
 
 from dataclasses import dataclass
@@ -35,37 +35,37 @@ PARAMETERS_SEEN: Final = (
         names=(PARAMETERS,),
     ),
 )
-"""In the operator's own namespace, where no rights in all namespaces cover it."""
+"""A right in the operator's own namespace."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyObject:
-    """One object that has to exist, and how it is recognised."""
+    """One object that must exist, and the fingerprint of its spec."""
 
     resource: Resource
     key: ObjectKey
     digest: str
-    """Fingerprint of its spec; "" for the parameters, of which the name of the operator counts."""
+    """Empty for the parameters, which are compared by the name of the operator's account."""
 
-    def stands(self, live: Object, account: ObjectKey) -> bool:
-        """Whether the object is as it should be, for an operator that runs as this account.
+    def matches(self, live: Object, account: ObjectKey) -> bool:
+        """Whether the live object is correct for an operator that runs as this account.
 
-        Its annotations do not count: the spec is compared, so a manual edit is detected.
+        It compares the spec and not the annotation, so that it detects a manual edit.
         """
         if not self.digest:
             return annotations_of(live).get(f"{GROUP}/controller") == account.name
         spec = _map(live.get("spec"))
         reference = _map(spec.get("paramRef"))
-        elsewhere = reference and reference.get("namespace") != account.namespace
-        return not elsewhere and fingerprint(spec) == self.digest
+        other_namespace = reference and reference.get("namespace") != account.namespace
+        return not other_namespace and fingerprint(spec) == self.digest
 
 
 def parts(account: ObjectKey) -> tuple[PolicyObject, ...]:
-    """Every object of the policies, for an operator that runs as this account."""
+    """All policies, bindings and parameters, for an operator that runs as this account."""
     objects = [PolicyObject(SERVICE_ACCOUNT, ObjectKey(account.namespace, PARAMETERS), "")]
     for policy in POLICIES:
-        rule, binding = as_objects(policy, account.namespace)
-        for resource, body in ((ADMISSION_POLICY, rule), (ADMISSION_BINDING, binding)):
+        definition, binding = as_objects(policy, account.namespace)
+        for resource, body in ((ADMISSION_POLICY, definition), (ADMISSION_BINDING, binding)):
             key = ObjectKey("", policy.full_name())
             objects.append(PolicyObject(resource, key, fingerprint(body["spec"])))
     return tuple(objects)

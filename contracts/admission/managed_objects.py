@@ -1,10 +1,10 @@
-"""The lock on objects of the operator: users change the OpenBaoCluster instead.
+"""The lock on objects that the operator manages: users change the OpenBaoCluster instead.
 
 Uses contracts.admission.requesters, contracts.naming.labels and contracts.naming.revision_patterns.
-Collected by contracts.admission.policies. The change is bound and not only the user: a
-controller of Kubernetes may do what such a controller does, and what is not ours in an object
-(labels, annotations, finalizers of others, status) is free for everyone whom RBAC permits.
-docs/adr/20261122-what-the-locks-bound.md says why.
+Collected by contracts.admission.policies. The policy restricts the change and not only the user: a
+controller of Kubernetes may make the changes that such a controller makes, and every user with the
+RBAC permission may change the fields that the operator does not manage (status, and other labels,
+annotations and finalizers). docs/adr/20261122-what-the-locks-bound.md gives the reasons.
 """
 
 from typing import Final
@@ -23,13 +23,14 @@ MAINTAIN = Verb(
     "maintain",
     "mayMaintain",
     "maintain",
-    "Touch what the operator made, while it carries openbao.org/maintenance: repair by hand.",
+    "Repair objects of the operator by hand, while they carry openbao.org/maintenance.",
 )
 
-ADMIN_WORDS: Final = (labels.ADOPT, labels.MAINTENANCE, labels.UNSEAL_REWRAPPED)
-"""Annotations by which an administrator tells the operator something about an object."""
+ADMIN_ANNOTATIONS: Final = (labels.ADOPT, labels.MAINTENANCE, labels.UNSEAL_REWRAPPED)
+"""Annotations on managed objects that an administrator sets for the operator."""
 
-# Deleted by users, as the conditions say: the operator recreates it, or no longer needs it.
+# Users may delete these Secrets, as conditions advise: the operator recreates or no longer needs
+# them.
 FREE_SECRETS: Final = ("-recovery-shares", "-root-token", "-tls-server")
 
 _EVERY: Final = ("CREATE", "UPDATE", "DELETE")
@@ -60,7 +61,7 @@ MATCHES: Final = (
     Match("monitoring.coreos.com", ("servicemonitors",), _EVERY),
 )
 
-# Made and kept by controllers of Kubernetes from objects of ours.
+# Controllers of Kubernetes create and update these from objects of the operator.
 _DERIVED: Final = ("controllerrevisions", "endpoints", "endpointslices")
 _GROWN: Final = ("persistentvolumeclaims", "pods")
 _GOVERNANCE: Final = ("limitranges", "resourcequotas", "rolebindings", "roles")
@@ -71,16 +72,16 @@ _LABELS = (labels.NAME, labels.INSTANCE, labels.MANAGED_BY)
 _OUR_LABEL = (
     f"(key in {list(_LABELS)!r} || key.startsWith('{GROUP}/') || key.startsWith('openbao-'))"
 )
-_OUR_NOTE = f"key.startsWith('{GROUP}/')"
-_SERVERS_WORD = "key.startsWith('openbao-')"
-_GUARDS = (
+_OUR_ANNOTATION = f"key.startsWith('{GROUP}/')"
+_SERVER_LABEL = "key.startsWith('openbao-')"
+_OUR_FINALIZER = (
     f"(one in ['kubernetes.io/pvc-protection', 'foregroundDeletion', 'orphan'] || "
     f"one.startsWith('{GROUP}/'))"
 )
 
 
 def _same(kind: str, matters: str) -> str:
-    """CEL: the labels or annotations that matter are as they were."""
+    """CEL: the labels or annotations that `matters` selects are unchanged."""
     new, old = f"variables.new{kind}", f"variables.{kind.lower()}"
     return (
         f"{new}.all(key, !{matters} || (key in {old} && {old}[key] == {new}[key])) && "
@@ -104,7 +105,7 @@ _OF_A_REVISION = (
     "owner.name.substring(size(variables.cluster) + 1).matches('^[0-9a-f]+$'))"
 )
 _CONTROLLED = (
-    # By a StatefulSet of the voters, whatever its revision, or by that of the read replicas.
+    # By a StatefulSet of the voters, of any revision, or by that of the read replicas.
     f"(owner.kind == 'StatefulSet' && owner.apiVersion.startsWith('{APPS}/') && "
     f"(owner.name in [variables.cluster, variables.cluster + '-read'] || {_OF_A_REVISION}))"
 )
@@ -114,7 +115,7 @@ _JOB = (
     f"!('{labels.WORKLOAD_POOL}' in variables.labels))"
 )
 
-# Read only by what is asked about a change; the API server works a variable out when it is used.
+# The API server evaluates a variable when an expression first uses it.
 VARIABLES: Final = (
     NamedExpression("labels", _it("labels", "{}")),
     NamedExpression("annotations", _it("annotations", "{}")),
@@ -136,15 +137,15 @@ VARIABLES: Final = (
         "dyn(oldObject).all(key, key == 'status' || key in dyn(object))",
     ),
     NamedExpression("sameLabels", _same("Labels", _OUR_LABEL)),
-    NamedExpression("sameAnnotations", _same("Annotations", _OUR_NOTE)),
+    NamedExpression("sameAnnotations", _same("Annotations", _OUR_ANNOTATION)),
     NamedExpression(
         "sameOwners",
         "dyn(object).metadata.?ownerReferences == dyn(oldObject).metadata.?ownerReferences",
     ),
     NamedExpression(
         "sameGuards",
-        f"{_metadata('finalizers', '[]')}.filter(one, {_GUARDS}) == "
-        f"{_metadata('finalizers', '[]', 'oldObject')}.filter(one, {_GUARDS})",
+        f"{_metadata('finalizers', '[]')}.filter(one, {_OUR_FINALIZER}) == "
+        f"{_metadata('finalizers', '[]', 'oldObject')}.filter(one, {_OUR_FINALIZER})",
     ),
     NamedExpression(
         "fittingOwners",
@@ -161,18 +162,18 @@ VARIABLES: Final = (
     ),
 )
 
-_GROWS_OURS = (
-    # A pod of a user's own StatefulSet or Job must not pass for one of ours.
+_POD_OF_OURS = (
+    # A pod of a user's StatefulSet or Job must not be accepted as a pod of the operator.
     f"{_RESOURCE} == 'pods' && variables.owners.exists(owner, {_CONTROLLED} || {_JOB})"
 )
-_CLAIM = (
+_DATA_VOLUME = (
     f"{_RESOURCE} == 'persistentvolumeclaims' && "
     "variables.name.startsWith('data-' + variables.cluster + '-')"
 )
 _CREATES = (
     "request.operation != 'CREATE' || variables.isOurs || variables.isGovernance || "
-    f"(variables.isKubernetes && ({_RESOURCE} in {list(_DERIVED)!r} || ({_GROWS_OURS}) || "
-    f"({_CLAIM}))) || variables.{MAINTAIN.variable}"
+    f"(variables.isKubernetes && ({_RESOURCE} in {list(_DERIVED)!r} || ({_POD_OF_OURS}) || "
+    f"({_DATA_VOLUME}))) || variables.{MAINTAIN.variable}"
 )
 
 _OF_OTHERS = (
@@ -188,16 +189,16 @@ _OF_THE_SERVER = (
     f"({_RESOURCE} == 'pods' && {_WHOLE} && "
     "request.userInfo.username == 'system:serviceaccount:' + request.namespace + ':' + "
     "dyn(oldObject).spec.?serviceAccountName.orValue('') && "
-    # The API server says in the request for which pod a token was made.
+    # The API server adds the name of the pod for which it issued the token.
     "request.userInfo.?extra[?'authentication.kubernetes.io/pod-name'].orValue([]) == "
     "[request.name] && "
     "variables.sameContent && variables.sameAnnotations && variables.sameOwners && "
-    f"variables.sameGuards && {_same('Labels', f'({_OUR_LABEL} && !{_SERVERS_WORD})')})"
+    f"variables.sameGuards && {_same('Labels', f'({_OUR_LABEL} && !{_SERVER_LABEL})')})"
 )
 _OF_ADMINS = (
     "(variables.sameContent && variables.sameLabels && variables.sameOwners && "
     "variables.sameGuards && "
-    f"{_same('Annotations', f'({_OUR_NOTE} && !(key in {list(ADMIN_WORDS)!r}))')} && "
+    f"{_same('Annotations', f'({_OUR_ANNOTATION} && !(key in {list(ADMIN_ANNOTATIONS)!r}))')} && "
     f"variables.{MAINTAIN.variable})"
 )
 _BY_HAND = f"(variables.marked && variables.{MAINTAIN.variable})"
@@ -206,7 +207,7 @@ _UPDATES = (
     f"{_OF_OTHERS} || {_OF_KUBERNETES} || {_OF_THE_SERVER} || {_OF_ADMINS} || {_BY_HAND}"
 )
 
-# The API server itself asks for no grace where no program of the pod can still run.
+# Allowed if no container of the pod can run: the API server then sets the grace period to 0 itself.
 _FORCED = (
     "request.?options.?gracePeriodSeconds.orValue(dyn(1)) == 0 && "
     "dyn(oldObject).spec.?nodeName.orValue('') != '' && "
@@ -215,7 +216,7 @@ _FORCED = (
 _DELETES = (
     "request.operation != 'DELETE' || variables.isOurs || variables.isGovernance || "
     "variables.isKubernetes || "
-    # The StatefulSet recreates it; a drain without evictions does the same.
+    # The StatefulSet recreates the pod; `kubectl drain --disable-eviction` deletes pods too.
     f"({_RESOURCE} == 'pods' && !({_FORCED})) || "
     f"({_RESOURCE} == 'secrets' && (size(variables.owners) == 0 || "
     f"{list(FREE_SECRETS)!r}.exists(end, variables.name.endsWith(end)))) || "
@@ -223,33 +224,33 @@ _DELETES = (
     f"'{labels.REMOVED_PEER}' in variables.annotations) || {_BY_HAND}"
 )
 
-_WHOSE = (
+_OWNER = (
     "request.resource.resource + ' ' + variables.name + ' belongs to OpenBaoCluster ' + "
-    "variables.cluster + ', and its operator keeps it as it is"
+    "variables.cluster + ' and is managed by the operator"
 )
-_WAY_OUT = (
-    f"; to repair by hand, who holds the verb {MAINTAIN.name} on the cluster first sets "
-    f"{labels.MAINTENANCE}=true on this object"
+_REPAIR = (
+    f"; to repair it by hand, a user with the verb {MAINTAIN.name} on the cluster must first set "
+    f"the annotation {labels.MAINTENANCE}=true on this object"
 )
 
 _OF_DATACENTER = f"variables.labels[?'{names.DATACENTER}'].orValue('')"
-_WHOSE_SERVICE = (
+_OWNER_SERVICE = (
     f"request.resource.resource + ' ' + variables.name + ' belongs to service ' + "
     f"string(variables.labels[?'{names.BOOTSTRAP}'].orValue('')) + ' of {DATACENTER_KIND} ' + "
-    f"string({_OF_DATACENTER}) + ', and its operator keeps it as it is"
+    f"string({_OF_DATACENTER}) + ' and is managed by the operator"
 )
-_SERVICE_WAY_OUT = (
-    f"; to repair by hand, who holds the verb {MAINTAIN.name} on all clusters of the namespace "
-    f"first sets {labels.MAINTENANCE}=true on this object"
+_REPAIR_SERVICE = (
+    f"; to repair it by hand, a user with the verb {MAINTAIN.name} on all clusters of the "
+    f"namespace must first set the annotation {labels.MAINTENANCE}=true on this object"
 )
 
 
 def _refusal(advice: str) -> str:
-    """CEL: the owner, and what to do instead; `advice` names the cluster."""
+    """CEL: a message with the owner and what to do instead; `advice` names the cluster."""
     service = advice.replace("the cluster", "that service")
     return (
-        f"{_OF_DATACENTER} != '' ? {_WHOSE_SERVICE}: {service}{_SERVICE_WAY_OUT}' : "
-        f"{_WHOSE}: {advice}{_WAY_OUT}'"
+        f"{_OF_DATACENTER} != '' ? {_OWNER_SERVICE}: {service}{_REPAIR_SERVICE}' : "
+        f"{_OWNER}: {advice}{_REPAIR}'"
     )
 
 
@@ -267,26 +268,26 @@ LOCK_MANAGED = AdmissionPolicy(
             field=f"metadata.labels[{labels.MANAGED_BY}]",
             expression=_CREATES,
             message=(
-                f"only the operator makes objects with the label {labels.MANAGED_BY}="
-                f"{labels.OPERATOR}; leave the label off, or create an OpenBaoCluster"
+                f"only the operator creates objects with the label {labels.MANAGED_BY}="
+                f"{labels.OPERATOR}; remove the label, or create an OpenBaoCluster"
             ),
         ),
         Validation(
             rule_id="changed-by-the-operator",
             expression=_UPDATES,
-            message=f"an object of an OpenBaoCluster: change the cluster instead{_WAY_OUT}",
+            message=f"an object of an OpenBaoCluster: change the cluster instead{_REPAIR}",
             message_expression=_refusal("change the cluster instead"),
         ),
         Validation(
             rule_id="deleted-by-the-operator",
             expression=_DELETES,
-            message=f"an object of an OpenBaoCluster: delete the cluster instead{_WAY_OUT}",
+            message=f"an object of an OpenBaoCluster: delete the cluster instead{_REPAIR}",
             message_expression=_refusal("change or delete the cluster instead"),
         ),
     ),
 )
 
-# A scale carries no labels, but the selector of the pods.
+# A Scale object has no labels; its status has the selector of the pods.
 LOCK_SCALE = AdmissionPolicy(
     name="lock-managed-scale",
     why="The number of servers is set by spec.replicas of the cluster, not by the StatefulSet.",
@@ -306,7 +307,7 @@ LOCK_SCALE = AdmissionPolicy(
                 f"{IS_CONTROLLER} || dyn(object).?spec.?replicas == dyn(oldObject).?spec.?replicas"
             ),
             message=(
-                "the operator sets this size: scale the OpenBaoCluster instead (kubectl scale "
+                "the operator sets the replicas: scale the OpenBaoCluster instead (kubectl scale "
                 "openbaocluster), or change the replicas of the service of its Datacenter"
             ),
         ),

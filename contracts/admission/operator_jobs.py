@@ -1,7 +1,8 @@
-"""What the operator may create for jobs: the rights of a backup or restore, the Job, a cluster.
+"""The policies about Jobs of the operator, their RBAC objects, and the clusters of restores.
 
-Uses contracts.admission.operator_writes. Collected by contracts.admission.policies. The pod of a
-job is bounded by contracts.admission.operator_pods besides, as that of a server is.
+Uses contracts.datacenter through contracts.admission.datacenters. Collected by
+contracts.admission.operator_writes. contracts.admission.operator_pods also restricts the pod of a
+Job, as it does that of a server.
 """
 
 from typing import Final
@@ -31,9 +32,9 @@ RUN: Final = NamedExpression(
     f"owner.?controller.orValue(false) && owner.apiVersion.startsWith('{GROUP}/') && "
     f"owner.kind in {_KINDS!r})",
 )
-"""The backup or restore that an object belongs to: a list of it, or an empty one."""
+"""A list of the backup or restore that controls the object; empty if there is none."""
 
-_THAT = "variables.run.exists(owner, "
+_ANY_RUN = "variables.run.exists(owner, "
 _RULE = (
     f"rule.?apiGroups.orValue(dyn([])) == ['{GROUP}'] && "
     "rule.?resourceNames.orValue(dyn([])) == [owner.name] && "
@@ -41,18 +42,18 @@ _RULE = (
     f"(rule.?resources.orValue(dyn([])) == [{_KINDS!r}[owner.kind] + '/status'] && "
     f"rule.verbs.all(verb, verb in {list(STATUS_VERBS)!r})))"
 )
-ROLE_OF_RUN: Final = f"{_THAT}variables.it.?rules.orValue(dyn([])).all(rule, {_RULE}))"
-"""CEL: a Role permits to read one run, and to write its status."""
+ROLE_OF_RUN: Final = f"{_ANY_RUN}variables.it.?rules.orValue(dyn([])).all(rule, {_RULE}))"
+"""CEL: a Role permits only reading one run and writing its status."""
 
 _ACCOUNT = f"variables.cluster + {_ACCOUNTS!r}[owner.kind]"
 BINDING_OF_RUN: Final = (
-    f"{_THAT}variables.it.roleRef.kind == 'Role' && "
+    f"{_ANY_RUN}variables.it.roleRef.kind == 'Role' && "
     "variables.it.roleRef.name == variables.name && "
     "size(variables.it.?subjects.orValue(dyn([]))) == 1 && "
     "variables.it.subjects.all(one, one.kind == 'ServiceAccount' && "
     f"one.?namespace.orValue('') == request.namespace && one.name == {_ACCOUNT}))"
 )
-"""CEL: a RoleBinding gives the Role of its name to the account of the cluster's jobs."""
+"""CEL: a RoleBinding grants the Role of its name to the account of the cluster's Jobs."""
 
 _POD = "variables.it.spec.template.spec"
 _VOLUMES = f"{_POD}.?volumes.orValue(dyn([]))"
@@ -64,7 +65,7 @@ UPGRADE: Final = NamedExpression(
     f"owner.?controller.orValue(false) && owner.apiVersion.startsWith('{GROUP}/') && "
     f"owner.kind == '{CLUSTER_KIND}' && owner.name == variables.cluster)",
 )
-"""Whether a Job is a step of an upgrade: of the cluster itself, as its label says."""
+"""Whether a Job is a step of an upgrade: it has the label, and its controller is the cluster."""
 _UPGRADE_ACCOUNT: Final = "-upgrade-serviceaccount"
 _UNREAD: Final = ("-recovery-shares", "-root-token")
 # The Secret of the certificate authority also holds a private key.
@@ -73,7 +74,7 @@ _KEY: Final = names.unseal_key_secret("c").removeprefix("c")
 
 
 def _readable(name: str, items: str) -> str:
-    """CEL: a job may have these items of the Secret of this name."""
+    """CEL: a Job may mount these items of the Secret of this name."""
     only = f"{items}.orValue(dyn([])).map(item, item.key) == ['ca.crt']"
     return (
         f"!{list(_UNREAD)!r}.exists(end, {name}.endsWith(end)) && "
@@ -90,7 +91,7 @@ _NAMED: Final = f"{_POD}.?serviceAccountName.orValue('')"
 
 
 def restrict_jobs(variables: tuple[NamedExpression, ...], labelled: Validation) -> AdmissionPolicy:
-    """The policy about Jobs; `variables` and `labelled` are those of every object of a cluster."""
+    """The policy about Jobs; `variables` and `labelled` apply to every object of a cluster."""
     return AdmissionPolicy(
         name="restrict-controller-jobs",
         why="A Job of the operator runs once, for a backup, restore or upgrade, with its account.",
@@ -105,7 +106,7 @@ def restrict_jobs(variables: tuple[NamedExpression, ...], labelled: Validation) 
                 expression="size(variables.run) == 1 || variables.upgrade",
                 message=(
                     "a Job of the operator is controlled by an OpenBaoBackup or OpenBaoRestore, "
-                    "or is a part of an upgrade and controlled by the cluster"
+                    "or, for an upgrade, by the OpenBaoCluster"
                 ),
             ),
             Validation(
@@ -129,8 +130,8 @@ def restrict_jobs(variables: tuple[NamedExpression, ...], labelled: Validation) 
                     f"{_NAMED} == variables.cluster + end)"
                 ),
                 message=(
-                    f"must be <cluster>{' or <cluster>'.join(_JOB_ACCOUNTS)}; of an upgrade "
-                    f"<cluster>{_UPGRADE_ACCOUNT}, or none for a hook"
+                    f"must be <cluster>{' or <cluster>'.join(_JOB_ACCOUNTS)}; for an upgrade "
+                    f"<cluster>{_UPGRADE_ACCOUNT}, or empty for a hook"
                 ),
             ),
             Validation(
@@ -153,7 +154,7 @@ def restrict_jobs(variables: tuple[NamedExpression, ...], labelled: Validation) 
 _IT = NamedExpression("it", "request.operation == 'DELETE' ? dyn(oldObject) : dyn(object)")
 
 RESTRICT_CUSTOM_RESOURCES = AdmissionPolicy(
-    name="restrict-controller-wishes",
+    name="restrict-controller-custom-resources",
     why="The operator deletes no cluster and no backup of a user, and creates clusters only "
     "for restores and datacenters.",
     matches=(

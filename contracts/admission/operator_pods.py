@@ -1,10 +1,10 @@
-"""How far the operator itself may go with a pod: never above the Pod Security level `restricted`.
+"""The policy that limits the operator's own pods to the Pod Security level `restricted`.
 
-Uses contracts.admission.requesters. Collected by contracts.admission.policies. Not the fields are
-bound but their values: the operator changes commands, mounts and volumes for good reasons (TLS,
-plugins, seals, audit files), and a lock that froze them would silently keep spec changes from the
-servers (docs/adr/20261122-what-the-locks-bound.md). Semantics: Kubernetes documentation, Pod
-Security Standards.
+Uses contracts.admission.requesters. Collected by contracts.admission.policies. The policy restricts
+the values of fields and not which fields change: the operator changes commands, mounts and volumes
+for TLS, plugins, seals and audit files, and a lock on these fields would silently keep spec changes
+from the servers (docs/adr/20261122-what-the-locks-bound.md). Semantics: Kubernetes documentation,
+Pod Security Standards.
 """
 
 from typing import Final
@@ -47,7 +47,7 @@ _SE_LINUX = "['', 'container_t', 'container_init_t', 'container_kvm_t', 'contain
 
 CONDITIONS: Final = (
     NamedExpression("by-the-operator", IS_CONTROLLER),
-    # What exists already may stay: a scale-down must not fail because of it.
+    # An existing pod template is not checked again: a scale-down must not fail because of it.
     NamedExpression(
         "pod-changes",
         "request.operation == 'CREATE' || request.?subResource.orValue('') != '' || "
@@ -59,7 +59,7 @@ VARIABLES: Final = (
     NamedExpression(
         "pod", "variables.isTemplate ? dyn(object).spec.template.spec : dyn(object).spec"
     ),
-    # Of a pod only what is added to it: what others added to it is not ours to judge.
+    # For a pod, only the ephemeral containers that this request adds.
     NamedExpression(
         "containers",
         "variables.isTemplate ? "
@@ -72,7 +72,7 @@ VARIABLES: Final = (
         f"namespaceObject == null ? '' : dyn(namespaceObject).metadata.?labels[?'{LEVEL}']"
         ".orValue('')",
     ),
-    # Who labels a namespace opens it on purpose, for everybody in it.
+    # An administrator who sets the label relaxes the level for all users of the namespace.
     NamedExpression("rootIsOpen", "variables.level in ['baseline', 'privileged']"),
     NamedExpression("kernelIsOpen", "variables.level == 'privileged'"),
     NamedExpression(
@@ -86,7 +86,7 @@ VARIABLES: Final = (
         ".map(volume, volume.name)",
     ),
 )
-_OPEN = f"or, if it is meant, let an administrator label the namespace {LEVEL}"
+_RELAX_LEVEL = f"or, if this is intended, ask an administrator to label the namespace {LEVEL}"
 
 
 def _every_container(expression: str) -> str:
@@ -130,8 +130,8 @@ LOCK_PODS = AdmissionPolicy(
                 "(key == 'hostPath' && variables.nodeIsOpen)))"
             ),
             message=(
-                f"only volumes of these kinds: {', '.join(VOLUMES)}; no folder of a node, except "
-                "in a DaemonSet of a datacenter, if an administrator labelled the namespace "
+                f"only volumes of these kinds: {', '.join(VOLUMES)}; hostPath only in a DaemonSet "
+                "of a datacenter, if an administrator labelled the namespace "
                 f"{LEVEL}=privileged"
             ),
         ),
@@ -188,7 +188,10 @@ LOCK_PODS = AdmissionPolicy(
                     f"{_SECURITY}.?runAsUser.orValue(dyn(1)) != 0"
                 )
             ),
-            message=f"must not run as root; correct spec.securityContext of the cluster, {_OPEN}",
+            message=(
+                "must not run as root; correct spec.securityContext of the cluster, "
+                f"{_RELAX_LEVEL}=baseline"
+            ),
         ),
         Validation(
             rule_id="pod-kernel",
@@ -212,7 +215,7 @@ LOCK_PODS = AdmissionPolicy(
             ),
             message=(
                 "must keep seccomp and AppArmor on and use safe sysctls only; correct "
-                f"spec.securityContext of the cluster, {_OPEN}=privileged"
+                f"spec.securityContext of the cluster, {_RELAX_LEVEL}=privileged"
             ),
         ),
     ),

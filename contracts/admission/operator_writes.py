@@ -1,8 +1,9 @@
-"""What the operator may write besides its pods, whatever its rights are: Roles, Secrets, accounts.
+"""The policies about Roles, Secrets and ServiceAccounts that the operator writes.
 
 Uses contracts.admission.operator_jobs and contracts.naming.names. Collected by
-contracts.admission.policies. A compromised operator still grants no rights but those of servers to
-their own pods, writes no Secret of a user and creates no token of another account.
+contracts.admission.policies. They apply in addition to RBAC: a compromised operator can grant only
+the rights of servers and Jobs, cannot write a user's Secret, and cannot create a token of another
+account.
 """
 
 import re
@@ -66,7 +67,7 @@ RESTRICT_RBAC = AdmissionPolicy(
             ),
             message=(
                 "a Role of the operator lets servers "
-                f"{', '.join(POD_VERBS)} their own pods by name, or a job write the status of its "
+                f"{', '.join(POD_VERBS)} their own pods by name, or a Job write the status of its "
                 "own run, and nothing else"
             ),
         ),
@@ -88,7 +89,7 @@ RESTRICT_RBAC = AdmissionPolicy(
 
 _KEYS = "|".join(re.escape(suffix.removeprefix("-")) for suffix in names.SYSTEM_SECRET_SUFFIXES)
 SECRET_NAME: Final = rf"^(-({_KEYS})|\.[0-9]{{1,6}}-unseal-key)$"
-"""What follows the name of the cluster in the name of a Secret of the operator."""
+"""The suffix after the cluster's name in the name of a Secret of the operator."""
 
 _OLD = "dyn(oldObject).metadata"
 RESTRICT_SECRETS = AdmissionPolicy(
@@ -118,8 +119,8 @@ RESTRICT_SECRETS = AdmissionPolicy(
                 f"{_OLD}.?labels[?'{labels.MANAGED_BY}'].orValue('') == '{labels.OPERATOR}'"
             ),
             message=(
-                "somebody else made this Secret and did not hand it over: rename or delete it, or "
-                f"annotate it with {labels.ADOPT}=<cluster>"
+                "this Secret is not managed by the operator: rename or delete it, or annotate it "
+                f"with {labels.ADOPT}=<cluster> so that the operator adopts it"
             ),
         ),
     ),

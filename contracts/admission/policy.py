@@ -10,19 +10,20 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 PREFIX: Final = "openbao-operator-"
-"""In front of the name of every policy and of its binding, which is called the same."""
+"""Prefix of the name of every policy and of its binding, which has the same name."""
 
 PART_OF: Final = "app.kubernetes.io/part-of"
 FINGERPRINT: Final = "openbao.org/policy-fingerprint"
-"""Annotation: sha256 of what the policy or the binding says, as this operator wrote it."""
+"""Annotation: sha256 of the spec of the policy or of the binding, as this operator wrote it."""
 
 PARAMETERS: Final = "openbao-operator-admission"
 """Name of the object in the operator's namespace that names the accounts of this installation.
 
-A ServiceAccount, which no pod uses, with the names in its annotations. Not a ConfigMap: once the
-last policy with parameters of that kind is gone, the API server (1.36, policy_source.go) stops its
-one informer of the kind and never starts it again, so policies that are applied again would find no
-parameters until it restarts. For ServiceAccounts it has a separate informer that always runs.
+A ServiceAccount, which no pod uses, with the names in its annotations. Not a ConfigMap: when the
+last policy with parameters of that kind is deleted, the API server (1.36, policy_source.go) stops
+its informer of the kind and never starts it again, so policies that are applied again would find no
+parameters until the API server restarts. For ServiceAccounts it has a separate informer that always
+runs.
 """
 
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT", "*"]
@@ -33,7 +34,7 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Requests that a policy is asked about: kinds of one group and what is done to them."""
+    """Requests to which a policy applies: kinds of one group, and the operations on them."""
 
     group: str
     resources: tuple[str, ...]
@@ -43,7 +44,7 @@ class Match:
     scope: Literal["*", "Namespaced", "Cluster"] = "*"
 
     def rule(self) -> Object:
-        """The match as one of `resourceRules`."""
+        """The match as an item of `resourceRules`."""
         body: Object = {
             "apiGroups": [self.group],
             "apiVersions": list(self.versions),
@@ -56,9 +57,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class NamedExpression:
-    """CEL under a name: a variable of the policy, or a condition for being asked at all.
+    """CEL with a name: a variable of the policy, or a match condition.
 
-    A condition knows `object`, `oldObject`, `request`, `authorizer` and `params`, no variables.
+    A condition can use `object`, `oldObject`, `request`, `authorizer` and `params`, but no
+    variables.
     """
 
     name: str
@@ -67,12 +69,11 @@ class NamedExpression:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What must hold, in CEL, and the message when it does not.
+    """A CEL expression that must be true, and the message if it is not.
 
-    `field` is the path in the object that the refusal is about; the text begins with it, because
-    the API server knows no field of a policy. Empty for the whole object.
-    `message_expression` is CEL for a text that names what only the request knows; it wins over
-    `message`.
+    `field` is the path of the field in the object, empty for the whole object. The text begins with
+    it, because a validation of a policy has no field path. `message_expression` is CEL for a
+    message with values of the request; it takes precedence over `message`.
     """
 
     rule_id: str
@@ -83,11 +84,11 @@ class Validation:
     message_expression: str = ""
 
     def text(self) -> str:
-        """What a user reads."""
+        """The message with the path of the field."""
         return f"{self.field}: {self.message}" if self.field else self.message
 
     def body(self) -> Object:
-        """The validation as the API server takes it."""
+        """The validation as an item of `validations`."""
         body: Object = {
             "expression": self.expression,
             "message": self.text(),
@@ -105,10 +106,10 @@ class AdmissionPolicy:
     """One policy and its binding.
 
     `name` is without the prefix. `object_selector` and `namespace_selector` are label selectors
-    that narrow what it applies to; it applies to an object that carries the labels before or after
-    the change. While PARAMETERS is missing, no policy applies: an operator that was removed must
-    not keep users from deleting what it left, nor from writing Roles and Secrets. A user who may
-    delete that object may as well replace the operator.
+    that restrict the policy; it applies to an object that has the labels before or after the
+    change. While PARAMETERS is missing, no policy applies: after the operator is uninstalled, users
+    must be able to delete its objects and to write Roles and Secrets. A user who may delete that
+    object could also replace the operator.
     """
 
     name: str
@@ -127,12 +128,12 @@ class AdmissionPolicy:
     def spec(self) -> Object:
         """The spec of the ValidatingAdmissionPolicy."""
         matching: Object = {
-            # The same rule for every version of an object in a request.
+            # The policy also applies to requests for other versions of the resource.
             "matchPolicy": "Equivalent",
             "resourceRules": [match.rule() for match in self.matches],
         }
-        # Both are written out: the API server would fill them in, and a comparison by
-        # fingerprint compares the stored spec with the written one.
+        # Both are always set, because the API server defaults them and the fingerprint of the
+        # stored spec must equal that of the written spec.
         matching["objectSelector"] = self.object_selector
         matching["namespaceSelector"] = self.namespace_selector
         body: Object = {
@@ -142,13 +143,13 @@ class AdmissionPolicy:
             "validations": [validation.body() for validation in self.validations],
         }
         if self.conditions:
-            body["matchConditions"] = [_named(one) for one in self.conditions]
+            body["matchConditions"] = [_named(condition) for condition in self.conditions]
         if self.variables:
-            body["variables"] = [_named(one) for one in self.variables]
+            body["variables"] = [_named(variable) for variable in self.variables]
         return body
 
     def binding_spec(self, namespace: str) -> Object:
-        """The spec of the binding; `namespace` is that of the object with the names."""
+        """The spec of the binding; `namespace` is that of the parameters."""
         return {
             "policyName": self.full_name(),
             "paramRef": {
@@ -170,10 +171,10 @@ def as_objects(policy: AdmissionPolicy, namespace: str) -> tuple[Object, Object]
 
 
 def fingerprint(spec: Object) -> str:
-    """What tells one text of a policy from another: sha256 of its canonical JSON.
+    """The sha256 of the canonical JSON of a spec.
 
-    The namespace of the parameters is left out of it: it belongs to the installation, and an
-    overlay that moves it has changed nothing of the rule.
+    The fingerprint excludes the namespace of the parameters: an overlay can set another namespace
+    without a change of the policy.
     """
     fields = dict(spec)
     if "paramRef" in fields:
@@ -195,5 +196,5 @@ def _object(kind: str, policy: AdmissionPolicy, spec: Object) -> Object:
     }
 
 
-def _named(one: NamedExpression) -> Object:
-    return {"name": one.name, "expression": one.expression}
+def _named(named: NamedExpression) -> Object:
+    return {"name": named.name, "expression": named.expression}

@@ -1,8 +1,8 @@
-"""What the provisioner of tenants may write, itself and as its delegate.
+"""The policies about the provisioner of tenants and its delegate.
 
 Uses contracts.admission.requesters and contracts.tenancy. Collected by
-contracts.admission.policies. It can grant rights but not use them; here is what it can grant: three
-Roles of fixed names to the operator's account, no wildcard, and Secrets by name.
+contracts.admission.policies. The provisioner can grant rights but not use them. It can grant only
+three Roles with fixed names to the operator's account, without wildcards, and with Secrets by name.
 """
 
 from typing import Final
@@ -34,7 +34,7 @@ _ONLY_SECRETS = (
     "rule.?resources.orValue(dyn([])) == ['secrets'] && rule.?apiGroups.orValue(dyn([])) == ['']"
 )
 _BY_NAME = "size(rule.?resourceNames.orValue(dyn([]))) > 0"
-# A name cannot be asked for before the object is there, so `create` cannot be bound to names.
+# RBAC cannot restrict `create` by resourceNames: the name is unknown at authorization time.
 _CREATES = f"rule.verbs == ['create'] && variables.name == '{tenancy.WRITER_ROLE}'"
 _SECRET_VERBS = (
     f"rule.verbs.all(verb, verb == 'get' || (variables.name == '{tenancy.WRITER_ROLE}' && "
@@ -70,8 +70,8 @@ RESTRICT_GRANTS = AdmissionPolicy(
                 "one == 'serviceaccounts/token') && "
                 f"!rule.verbs.exists(one, one in {_POWERS}))"
             ),
-            message="must not have wildcards, tokens of other accounts, or verbs that escalate"
-            " privileges",
+            message="must not grant wildcards, tokens of other accounts, or verbs that escalate "
+            "privileges",
         ),
         Validation(
             rule_id="grant-secrets-by-name",
@@ -101,7 +101,7 @@ RESTRICT_GRANTS = AdmissionPolicy(
 
 RESTRICT_GOVERNANCE = AdmissionPolicy(
     name="restrict-provisioner-governance",
-    why="The provisioner writes the quota and the limit range of a tenant, and no other.",
+    why="The provisioner writes only the quota and the limit range of a tenant.",
     matches=(Match(CORE, ("limitranges", "resourcequotas"), _EVERY),),
     conditions=BY_THE_PROVISIONER,
     variables=VARIABLES[:2],
@@ -127,7 +127,7 @@ def _map(field: str, of: str) -> str:
 
 
 def _kept(field: str, free: str) -> str:
-    """CEL: but for free keys the map is as it was."""
+    """CEL: the map is unchanged, except for the keys that `free` selects."""
     new, old = _map(field, "object"), _map(field, "oldObject")
     return (
         f"{new}.all(key, {free} || (key in {old} && {old}[key] == {new}[key])) && "
@@ -138,8 +138,7 @@ def _kept(field: str, free: str) -> str:
 _NEW, _BEFORE = _map("labels", "object"), _map("labels", "oldObject")
 RESTRICT_NAMESPACES = AdmissionPolicy(
     name="restrict-provisioner-namespaces",
-    why="The provisioner raises the pod security level of a namespace, and changes nothing "
-    "else of it.",
+    why="The provisioner raises the pod security level of a namespace, and changes nothing else.",
     matches=(Match(CORE, ("namespaces",), _EVERY),),
     conditions=BY_THE_PROVISIONER,
     validations=(
@@ -158,7 +157,10 @@ RESTRICT_NAMESPACES = AdmissionPolicy(
                 "dyn(object).metadata.?finalizers == dyn(oldObject).metadata.?finalizers && "
                 "dyn(object).metadata.?ownerReferences == dyn(oldObject).metadata.?ownerReferences)"
             ),
-            message=f"only the labels of pod security and what begins with {GROUP}/ may change",
+            message=(
+                "only the pod security labels, and labels and annotations with the prefix "
+                f"{GROUP}/, may change"
+            ),
         ),
         Validation(
             rule_id="namespace-level",

@@ -1,8 +1,7 @@
 """Objects that a spec names and that its writer must be allowed to use.
 
 Uses contracts.admission.cel and contracts.naming.names. Collected by contracts.admission.clusters.
-The operator acts with its own rights: without this, naming an object would equal holding the
-rights to it.
+The operator acts with its own rights: without this check, a user could use any object by naming it.
 """
 
 from dataclasses import dataclass
@@ -23,8 +22,8 @@ class Use:
     """A field that names an object of another kind.
 
     `namespace_field` names its namespace: empty for the namespace of the cluster, None for a kind
-    without namespaces. `inside` is the path from the field to the name. `default` is CEL for a name
-    that the operator would take anyway.
+    without namespaces. `inside` is the path from the field to the name. `default` is CEL for the
+    name that the operator uses if the field is not set.
     """
 
     field: str
@@ -35,7 +34,7 @@ class Use:
     default: str = ""
 
     def expression(self) -> str:
-        """CEL that holds when no new object is named, or one that the user may use."""
+        """CEL that is true if the field names no new object, or one that the user may use."""
         name = self._name()
         fields = filter(None, (self.field, self.namespace_field))
         same = " && ".join(f"{optional(one)} == {optional(one, BEFORE)}" for one in fields)
@@ -45,7 +44,7 @@ class Use:
         return " || ".join((*parts, self._allowed()))
 
     def message_expression(self) -> str:
-        """CEL for the message to a user who may not."""
+        """CEL for the message to a user without the verb use."""
         namespace = self._namespace()
         where = f" + {text(' in namespace ')} + {namespace}" if namespace else ""
         begin = text(f"{self.field}: needs the verb use on {self.resource} ")
@@ -53,7 +52,7 @@ class Use:
         return f"{begin} + {self._name()}.orValue(''){where} + {end}"
 
     def message(self) -> str:
-        """The same without the name."""
+        """The message without the object's name."""
         return f"needs the verb use on {self.resource}; ask an administrator, or remove the field"
 
     def _name(self) -> str:
@@ -110,14 +109,14 @@ USES: Final[tuple[Use, ...]] = (
     _claim("auditFileStorage"),
     _claim("backup.target.pvc", "claimName"),
 )
-"""Kinds of which only the verb use is asked; Secrets and ConfigMaps have a policy of their own."""
+"""Fields that require the verb use. Secrets and ConfigMaps have a separate policy."""
 
 RESTORE_USES: Final[tuple[Use, ...]] = (
     Use("spec.clusterTemplate.serviceAccount.name", "", "serviceaccounts"),
     _class("clusterTemplate.storage"),
     _claim("source.target.pvc", "claimName"),
 )
-"""The same of an OpenBaoRestore."""
+"""The fields of an OpenBaoRestore that require the verb use."""
 
 TEST_NAMESPACE: Final = _IN_TEST
 _THERE, _BEFORE_THERE = optional(_IN_TEST), optional(_IN_TEST, BEFORE)
@@ -132,8 +131,8 @@ CREATE_IN_TEST_NAMESPACE: Final = Validation(
         f".namespace({_THERE}.orValue('')).check('create').allowed()"
     ),
     message=(
-        f"needs the verb create on {CLUSTERS.plural} in that namespace, because throw-away "
-        "clusters are made there; ask an administrator for it, or name another one"
+        f"needs the verb create on {CLUSTERS.plural} in that namespace, because restore tests "
+        "create temporary clusters there; ask an administrator for it, or name another namespace"
     ),
 )
 """A restore test creates a cluster: a user who requests it must be able to create one."""

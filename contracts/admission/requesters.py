@@ -1,6 +1,6 @@
-"""CEL for who asks: the accounts of this installation, and the parts of Kubernetes itself.
+"""CEL for the user of a request: accounts of this installation, and components of Kubernetes.
 
-Called by the modules of this package. A name that the parameters lack matches no user: broken
+Called by the modules of this package. A name that the parameters lack matches no user: incomplete
 parameters must not fail every request.
 """
 
@@ -22,14 +22,14 @@ def account(key: str) -> str:
 
 
 def requested_by(*keys: str) -> str:
-    """Whether one of these accounts asks."""
+    """CEL: whether the request comes from one of these accounts."""
     return " || ".join(f"request.userInfo.username == {account(key)}" for key in keys)
 
 
 IS_CONTROLLER: Final = requested_by("controller")
 IS_PROVISIONER: Final = requested_by("provisioner", "delegate")
 
-_PARTS: Final = (
+_COMPONENTS: Final = (
     "system:apiserver",
     "system:cloud-controller-manager",
     "system:kube-controller-manager",
@@ -37,10 +37,11 @@ _PARTS: Final = (
 )
 _GROUPS: Final = ("system:nodes", "system:serviceaccounts:kube-system")
 
-# By what they are and not by the name of each controller: distributions start them as users of
-# their own (k3s, EKS), as ServiceAccounts (kubeadm), or all under one name.
+# Not by the name of each controller: distributions run controllers as separate users (k3s, EKS), as
+# ServiceAccounts (kubeadm), or all as one user.
 IS_KUBERNETES: Final = (
-    f"request.userInfo.username in {list(_PARTS)!r} || "
+    f"request.userInfo.username in {list(_COMPONENTS)!r} || "
     f"request.userInfo.?groups.orValue([]).exists(group, group in {list(_GROUPS)!r})"
 )
-"""A controller, the scheduler or a node. What they may do is bounded by what such parts do."""
+"""A controller, the scheduler or a node. The policies restrict them to the changes that they
+make."""

@@ -1,8 +1,8 @@
-"""Secrets and ConfigMaps that a spec names.
+"""Validations of the Secrets and ConfigMaps that a spec names.
 
 Uses contracts.admission.cel and contracts.naming.names. Collected by contracts.admission.clusters
 and contracts.admission.backups_and_restores. The operator reads them with its own rights and
-passes them to pods: a user who names one must be allowed to read it, or to use it without reading.
+passes them to pods: a user who names one needs the verb get on it, or use without reading it.
 """
 
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from contracts.admission.policy import NamedExpression, Validation
 from contracts.naming import names
 
 AT_MOST: Final = 12
-"""Names that are asked about one by one. A question costs the API server 350,000 of the 10,000,000
-that a policy may spend on one request, and each name takes two."""
+"""The number of names that are checked individually. An authorizer check costs 350,000 of the CEL
+budget of 10,000,000 that a policy has for one request, and each name takes two checks."""
 
 _TEST = "spec.backup.restoreTest"
 _TEMPLATE = f"{_TEST}.clusterTemplate"
@@ -24,10 +24,10 @@ _OWN_NAME = "object.metadata.?name.orValue('')"
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A field that names a Secret: `field` holds the name itself, or items with one each.
+    """A field that names a Secret: `field` is the path of a name, or of items with a name each.
 
-    `namespace` is CEL with {spec}. `own` are the builders of names that belong to this cluster and
-    that it would take by default.
+    `namespace` is CEL with {spec}. `own` are the suffixes of this cluster's own Secrets, which are
+    the defaults of the field.
     """
 
     field: str
@@ -35,7 +35,7 @@ class Reference:
     own: tuple[str, ...] = ()
 
     def entries(self, spec: str) -> str:
-        """CEL for a list of what is named here."""
+        """CEL for the list of Secrets that the field names."""
         where = self.namespace.format(spec=spec)
         if self.field.endswith("[].name"):
             path = self.field.removesuffix("[].name")
@@ -48,7 +48,7 @@ class Reference:
 
     @staticmethod
     def _entry(field: str, name: str, namespace: str) -> str:
-        # string(), because a map whose values are of several types is refused.
+        # string(), because CEL rejects a map whose values have different types.
         parts = (f"'name': string({name})", f"'namespace': string({namespace})")
         return f"{{'field': {text(field)}, {', '.join(parts)}}}"
 
@@ -59,8 +59,9 @@ _SERVER, _CA = (
 _MONITOR = "spec.observability.metrics.serviceMonitor"
 
 REFERENCES: Final[tuple[Reference, ...]] = (
-    # First those that may lie in another namespace: a right to all Secrets of this one does not
-    # answer for them, so that they must be among those that are asked about one by one.
+    # First the fields that may name another namespace: the right to read all Secrets of this
+    # namespace does not include them, so they must be among the names that are checked
+    # individually.
     Reference(f"{_TEST}.credentialsSecretRef.name", _IN_TEST),
     Reference(f"{_TEMPLATE}.unseal.credentialsSecretRef.name", _IN_TEST),
     Reference(f"{_TEMPLATE}.imagePullSecrets[].name", _IN_TEST),
@@ -78,7 +79,7 @@ REFERENCES: Final[tuple[Reference, ...]] = (
     Reference("spec.imageVerification.imagePullSecrets[].name"),
     Reference("spec.operatorImageVerification.imagePullSecrets[].name"),
 )
-"""Every field of a spec that names a Secret; a test holds it against the models."""
+"""Every field of a spec that names a Secret; a test compares it with the models."""
 
 CONFIG_MAP: Final = f"{_MONITOR}.tlsConfig.caConfigMap.name"
 
@@ -89,9 +90,9 @@ RESTORE_REFERENCES: Final[tuple[Reference, ...]] = (
     Reference("spec.clusterTemplate.unseal.credentialsSecretRef.name"),
     Reference("spec.clusterTemplate.imagePullSecrets[].name"),
 )
-"""The same of an OpenBaoRestore."""
+"""The fields of an OpenBaoRestore that name a Secret."""
 RESTORE_AT_MOST: Final = 5
-"""As many Secrets as a restore can name."""
+"""The largest number of Secrets that a restore can name."""
 
 
 def _named(references: tuple[Reference, ...], spec: str) -> str:
@@ -105,7 +106,7 @@ def _may(resource: str, namespace: str, name: str = "") -> str:
 
 
 def secret_variables(references: tuple[Reference, ...]) -> tuple[NamedExpression, ...]:
-    """The Secrets that a request brings, and whether its user may read all of the namespace."""
+    """The Secrets that a request adds, and whether its user may read all of the namespace."""
     return (
         NamedExpression("named", _named(references, NOW)),
         NamedExpression("namedBefore", _named(references, BEFORE)),
@@ -128,7 +129,7 @@ def _position(position: int) -> Validation:
     return Validation(
         rule_id=f"secret-{position}",
         expression=f"variables.brought.size() <= {position} || {all_of_them} || {one}",
-        message="spec names a Secret that its writer may neither get nor use",
+        message="spec names a Secret on which the user has neither the verb get nor use",
         message_expression=(
             f"{entry}.field + {begin} + {entry}.name + {text(' in namespace ')} + "
             f"{entry}.namespace + {_ADVICE}"
@@ -155,8 +156,8 @@ SECRET_VALIDATIONS: Final[tuple[Validation, ...]] = (
         field="spec",
         expression=f"variables.brought.size() <= {AT_MOST} || variables.mayReadAll",
         message=(
-            f"names more than {AT_MOST} Secrets anew, more than can be asked about one by one; "
-            "bring them in several steps, or ask an administrator for get or use on secrets"
+            f"names more than {AT_MOST} new Secrets, more than one request can check; add them in "
+            "several requests, or ask an administrator for get or use on secrets"
         ),
     ),
     *map(_position, range(AT_MOST)),

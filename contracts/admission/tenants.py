@@ -1,7 +1,7 @@
-"""The policy about OpenBaoTenant: no user prepares a namespace of another user.
+"""The policy about OpenBaoTenant: a user cannot prepare a namespace of another user.
 
 Uses contracts.admission.policy. Collected by contracts.admission.policies. The provisioner makes
-the same checks. That targetNamespace never changes is in the CRD.
+the same checks. A rule of the CRD makes targetNamespace immutable.
 """
 
 from typing import Final
@@ -12,12 +12,12 @@ from contracts.admission.requesters import NAMESPACE
 from contracts.api.group import GROUP, TENANTS, VERSION
 
 TARGET_MESSAGE: Final = (
-    "must be the namespace of the tenant itself, because only whoever may write into the "
-    "operator's namespace prepares the namespaces of others; change it, or ask an administrator"
+    "must be the namespace of the tenant itself, because only a tenant in the operator's namespace "
+    "may target another namespace; change it, or ask an administrator"
 )
 OPERATOR_MESSAGE: Final = (
-    "must not be the namespace of the operator, because whoever works there holds its rights; name "
-    "another one"
+    "must not be the namespace of the operator, because a pod there could use its permissions; "
+    "choose another namespace"
 )
 
 VALIDATE_TENANT = AdmissionPolicy(

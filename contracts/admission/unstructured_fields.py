@@ -1,7 +1,7 @@
-"""The policy about the free parts of an OpenBaoCluster, which rules of a CRD cannot see into.
+"""The policy about fields of an OpenBaoCluster without a schema, which CRD rules cannot read.
 
-Uses the messages of contracts.api.rules.cluster: the operator checks the same, at all depths of the
-data. Collected by contracts.admission.policies.
+Uses the messages of contracts.api.rules.cluster: the operator checks the same rules, at all depths
+of the data. Collected by contracts.admission.policies.
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ _DEVICES: Final = f"{NOW}.?audit.orValue([])"
 _REQUESTS: Final = f"{NOW}.?selfInit.?requests.orValue([])"
 _FILE: Final = "device.options.file_path"
 _MOUNT: Final = "variables.mount"
-# At any depth: CEL cannot traverse data of any shape, but it can print it.
+# CEL cannot traverse data without a schema, but it can print it: this matches at any depth.
 _READS_POD: Final = r"\beval_source\W{1,4}(env|file)\b"
 
 
@@ -46,7 +46,7 @@ VALIDATE_FREE_DATA = AdmissionPolicy(
         Match(GROUP, (CLUSTERS.plural,), ("CREATE", "UPDATE"), (VERSION,), scope="Namespaced"),
     ),
     conditions=(NamedExpression("spec-changes", IS_CHANGE),),
-    # It asks for none; without them, a cluster must still be able to lose its finalizer.
+    # This policy needs no parameters.
     variables=(
         NamedExpression(NOW.removeprefix("variables."), "dyn(object.spec)"),
         NamedExpression(

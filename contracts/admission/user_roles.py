@@ -1,4 +1,4 @@
-"""What users may do: ClusterRoles that join the usual ones, and one for each delegated verb.
+"""ClusterRoles for users: aggregated to view, edit and admin, and one for each delegated verb.
 
 Uses contracts.rbac.rules and the tables of this package. Called by `baoctl.generate admission`.
 Semantics: Kubernetes API reference, rbac.authorization.k8s.io/v1 ClusterRole, aggregation by label.
@@ -24,7 +24,7 @@ STORAGE = "storage.k8s.io"
 
 @dataclass(frozen=True, slots=True)
 class UserRole:
-    """A ClusterRole without its prefix, and the usual ClusterRoles that take its rules over."""
+    """A ClusterRole, its name without the prefix, and the ClusterRoles that aggregate it."""
 
     name: str
     why: str
@@ -34,11 +34,14 @@ class UserRole:
 
     def to_object(self) -> dict[str, Any]:
         """The ClusterRole as it is applied."""
-        labels = {PART_OF: "openbao-operator", **{_AGGREGATE + one: "true" for one in self.joins}}
+        aggregation = {_AGGREGATE + role: "true" for role in self.joins}
         return {
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "ClusterRole",
-            "metadata": {"name": self.prefix + self.name, "labels": labels},
+            "metadata": {
+                "name": self.prefix + self.name,
+                "labels": {PART_OF: "openbao-operator", **aggregation},
+            },
             "rules": rules(self.rights),
         }
 
@@ -49,49 +52,54 @@ _OWN = tuple(sorted(kind.plural for kind in (BACKUPS, CLUSTERS, RESTORES)))
 USUAL: Final = (
     UserRole(
         "view",
-        "Whoever may look at a namespace sees its clusters, backups and restores.",
+        "Users with the role view can read the clusters, backups and restores of a namespace.",
         (
-            Right("See them.", GROUP, _OWN, _READS),
-            Right("See how they are.", GROUP, tuple(f"{one}/status" for one in _OWN), ("get",)),
+            Right("Read them.", GROUP, _OWN, _READS),
+            Right(
+                "Read their status.",
+                GROUP,
+                tuple(f"{plural}/status" for plural in _OWN),
+                ("get",),
+            ),
         ),
         ("view", "edit", "admin"),
     ),
     UserRole(
         "edit",
-        "Whoever may write into a namespace keeps its clusters, backups and restores. Their status "
-        "is the operator's, and a restore needs the verb restore besides.",
+        "Users with the role edit can write the clusters, backups and restores of a namespace. The "
+        "operator writes their status. A restore also needs the verb restore.",
         (
-            Right("Keep them.", GROUP, _OWN, _WRITES),
+            Right("Write them.", GROUP, _OWN, _WRITES),
             Right("Scale them.", GROUP, (f"{_CLUSTERS}/scale",), ("get", "update", "patch")),
         ),
         ("edit", "admin"),
     ),
     UserRole(
         "admin",
-        "Whoever owns a namespace may have it prepared for clusters.",
+        "Users with the role admin can have their namespace prepared for clusters.",
         (
-            Right("Keep tenants.", GROUP, (TENANTS.plural,), (*_READS, *_WRITES)),
-            Right("See how they are.", GROUP, (f"{TENANTS.plural}/status",), ("get",)),
+            Right("Manage tenants.", GROUP, (TENANTS.plural,), (*_READS, *_WRITES)),
+            Right("Read their status.", GROUP, (f"{TENANTS.plural}/status",), ("get",)),
         ),
         ("admin",),
     ),
 )
-"""They join the ClusterRoles view, edit and admin that every cluster has."""
+"""Kubernetes aggregates these into its ClusterRoles view, edit and admin."""
 
 
 _EVERY_VERB = (*_READS, *_WRITES)
-_STATUS = Right("See how they are.", GROUP, (f"{_CLUSTERS}/status",), ("get",))
+_STATUS = Right("Read their status.", GROUP, (f"{_CLUSTERS}/status",), ("get",))
 
 FORMER: Final = tuple(
     UserRole(name, why, (Right(why, GROUP, (_CLUSTERS,), verbs), _STATUS), prefix="")
     for name, why, verbs in (
-        ("openbaocluster-admin-role", "Keep clusters, for bindings that are older.", _EVERY_VERB),
-        ("openbaocluster-editor-role", "The same, by its other name.", _EVERY_VERB),
-        ("openbaocluster-viewer-role", "See clusters, for bindings that are older.", _READS),
+        ("openbaocluster-admin-role", "Manage clusters, for older bindings.", _EVERY_VERB),
+        ("openbaocluster-editor-role", "Manage clusters, for older bindings.", _EVERY_VERB),
+        ("openbaocluster-viewer-role", "Read clusters, for older bindings.", _READS),
     )
 )
-"""The names that ClusterRoles of the public Go operator have, so that bindings keep their effect.
-No wildcard, and no more than the usual roles grant."""
+"""ClusterRoles with the names of the public Go operator, so that existing bindings remain valid.
+They have no wildcards, and grant no more than the aggregated roles."""
 
 
 _DATACENTER_KINDS = tuple(sorted(kind.plural for kind in (DATACENTERS, SERVICE_SETS)))
@@ -100,11 +108,11 @@ _WORKLOADS = WORKLOADS.plural
 PLATFORM: Final = (
     UserRole(
         "datacenter-view",
-        "Whoever may look at the platform sees datacenters, and what became of their services.",
+        "Read datacenters and the state of their services.",
         (
-            Right("See them.", GROUP, tuple(sorted((*_DATACENTER_KINDS, _WORKLOADS))), _READS),
+            Right("Read them.", GROUP, tuple(sorted((*_DATACENTER_KINDS, _WORKLOADS))), _READS),
             Right(
-                "See how they are.",
+                "Read their status.",
                 GROUP,
                 (f"{_WORKLOADS}/status", f"{DATACENTERS.plural}/status"),
                 ("get",),
@@ -113,9 +121,9 @@ PLATFORM: Final = (
     ),
     UserRole(
         "datacenter-admin",
-        "Whoever runs the platform says which services a datacenter gets, and so runs pods in "
-        "nearly every namespace. Only the operator writes BootstrapWorkloads.",
-        (Right("Keep them.", GROUP, _DATACENTER_KINDS, (*_READS, *_WRITES)),),
+        "Choose the services of datacenters, which includes running pods in nearly every "
+        "namespace. Only the operator writes BootstrapWorkloads.",
+        (Right("Manage them.", GROUP, _DATACENTER_KINDS, (*_READS, *_WRITES)),),
     ),
     *(
         UserRole(
@@ -124,7 +132,7 @@ PLATFORM: Final = (
         for verb in (NODE_ACCESS, OBJECT_KINDS)
     ),
 )
-"""They join nothing, for tenants have nothing to do with datacenters."""
+"""Not aggregated, because tenants have no access to datacenters."""
 
 
 def _verb(verb: Verb) -> UserRole:
@@ -145,8 +153,13 @@ DELEGATED: Final = (
         ("secrets", "configmaps"),
         "Name Secrets and ConfigMaps in a cluster without reading them.",
     ),
-    _use("gateways", GATEWAY_API, ("gateways",), "Name Gateways; bind it where they are."),
+    _use(
+        "gateways",
+        GATEWAY_API,
+        ("gateways",),
+        "Name Gateways; bind this role in their namespace.",
+    ),
     _use("ingress-classes", NETWORKING, ("ingressclasses",), "Name IngressClasses."),
     _use("storage-classes", STORAGE, ("storageclasses",), "Name StorageClasses."),
 )
-"""They join nothing: an administrator binds them to whom they trust with it."""
+"""Not aggregated: an administrator binds them to trusted users."""

@@ -1,10 +1,10 @@
-"""Parts of a spec that only those may write who hold a verb for it.
+"""Fields of a spec that require a delegated verb.
 
 Uses contracts.admission.cel. Collected by contracts.admission.clusters, and for restores by
-contracts.admission.backups_and_restores. A user who may write
-clusters may not therefore run own programs under the cluster's identity, take a cloud's identity,
-choose trusted signatures, expose a cluster, or open a Hardened one to the internet: the verbs are
-for the owners of these.
+contracts.admission.backups_and_restores. The permission to write clusters does not include running
+custom programs under the cluster's identity, using a cloud identity, choosing trusted signers,
+exposing a cluster, or opening a Hardened cluster to the internet: an administrator grants each of
+these by a verb.
 """
 
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ CLOUD_KEYS: Final = (
     r"^(iam\.gke\.io|cloud\.google\.com|eks\.amazonaws\.com|iam\.amazonaws\.com|sts\.amazonaws\.com"
     r"|azure\.workload\.identity|pod-identity\.alibabacloud\.com)/|^aadpodidbinding$"
 )
-"""Labels and annotations by which a cloud knows a pod or a ServiceAccount."""
+"""Labels and annotations by which a cloud identifies a pod or a ServiceAccount."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb on openbaoclusters that no API request uses, and the ClusterRole that holds it."""
+    """A verb on openbaoclusters that only policies check, and the ClusterRole that grants it."""
 
     name: str
     variable: str
@@ -32,12 +32,12 @@ class Verb:
     alias: str = ""
 
     def names(self) -> tuple[str, ...]:
-        """The verb and its older name; either is enough."""
+        """The verb and its older name; either is sufficient."""
         return (self.name, self.alias) if self.alias else (self.name,)
 
     def allowed(self, cluster: str = "") -> str:
-        """CEL for whether the user holds it: for the cluster of this name, which is CEL too, in the
-        namespace of the request; for none, for the cluster that the request is about."""
+        """CEL for whether the user holds the verb. `cluster` is CEL for the name of a cluster in
+        the namespace of the request; empty for the object of the request."""
         resource = "authorizer.requestResource"
         if cluster:
             resource = (
@@ -91,17 +91,17 @@ VERBS: Final = (
     PUBLISH_NETWORKING,
     WIDE_EGRESS,
 )
-"""Verbs that writers of clusters are asked for."""
+"""Verbs that the policy about clusters checks."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerbGate:
-    """A field that needs a verb when it is brought or changed.
+    """A field that needs a verb when it is added or changed.
 
-    `when` is CEL with {spec} for when the field matters at all: one that did not matter before
-    counts as brought. `keys` is a pattern for a map of which only some keys matter; `items` is CEL
-    of an `item` for a list of which only some items matter, each for itself. `because` is for the
-    refusal, where the field alone does not say what needs the verb.
+    `when` is CEL with {spec} that is true if the field has an effect; a field that had no effect
+    before counts as added. `keys` is a pattern that selects the keys of a map, and `items` is CEL
+    about an `item` that selects the items of a list; each item is compared separately. `because` is
+    for the message, where the field alone does not explain what needs the verb.
     """
 
     field: str
@@ -112,7 +112,7 @@ class VerbGate:
     because: str = ""
 
     def expression(self) -> str:
-        """CEL that holds when nothing is added, or when the user may add it."""
+        """CEL that is true if the request adds nothing, or if the user may add it."""
         return f"{self._leaves_alone()} || variables.{self.verb.variable}"
 
     def _leaves_alone(self) -> str:
@@ -131,7 +131,7 @@ class VerbGate:
 
 
 def _map(field: str, verb: Verb) -> VerbGate:
-    """A map of which every key matters, and an empty one not at all."""
+    """A map in which every key needs the verb; an empty map needs none."""
     return VerbGate(field, verb, keys=".")
 
 
@@ -159,7 +159,7 @@ def _trust(block: str) -> tuple[VerbGate, ...]:
 
 
 def _template(path: str) -> tuple[VerbGate, ...]:
-    """What is asked about the template of a cluster."""
+    """The gates of the template of a cluster."""
     return (
         VerbGate(f"{path}.plugins", CUSTOM_EXECUTABLES, _not(f"{path}.plugins", "[]")),
         _map(f"{path}.serviceAccount.annotations", CLOUD_IDENTITIES),
@@ -169,9 +169,10 @@ def _template(path: str) -> tuple[VerbGate, ...]:
 
 
 def _store(path: str) -> tuple[VerbGate, ...]:
-    """What is asked about a store of snapshots.
+    """The gates of a snapshot store.
 
-    A store without a Secret is one for the identity of the pod, which is often that of the node.
+    A Job logs in to a store without a Secret with the identity of its pod, which is often that of
+    the node.
     """
     secret, provider = f"{path}.credentialsSecretRef", f"{path}.provider"
     no_secret = f"!{optional(secret, '{spec}')}.hasValue()"
@@ -206,7 +207,7 @@ GATES: Final[tuple[VerbGate, ...]] = (
         f"{_READ}.service.type", PUBLISH_NETWORKING, _not(f"{_READ}.service.type", "'ClusterIP'")
     ),
     _map(f"{_READ}.service.annotations", PUBLISH_NETWORKING),
-    # As a whole: another host or path is another way in.
+    # The whole field: another host or path exposes the cluster too.
     VerbGate("spec.ingress", PUBLISH_NETWORKING, _not("spec.ingress.enabled", "false")),
     VerbGate("spec.gateway", PUBLISH_NETWORKING, _not("spec.gateway.enabled", "false")),
     VerbGate(
@@ -216,7 +217,7 @@ GATES: Final[tuple[VerbGate, ...]] = (
         items="true",
         because="it opens ports in profile Hardened",
     ),
-    # Other rules beside a wide one change without the verb.
+    # Narrower rules in the same list can change without the verb.
     VerbGate(
         "spec.network.egressRules",
         WIDE_EGRESS,
@@ -225,11 +226,11 @@ GATES: Final[tuple[VerbGate, ...]] = (
         because=f"a destination is a range wider than /{WIDE_PREFIX} in profile Hardened",
     ),
 )
-"""What needs a verb, in the order of api.md 7.4."""
+"""The fields that need a verb, in the order of api.md 7.4."""
 
 RESTORE_GATES: Final[tuple[VerbGate, ...]] = (
     VerbGate("spec.image", CUSTOM_EXECUTABLES),
     *_store("spec.source.target"),
     *_template("spec.clusterTemplate"),
 )
-"""The same of an OpenBaoRestore; the verb is held for the cluster that it names."""
+"""The fields of an OpenBaoRestore; the verb is checked for the cluster that the restore names."""

@@ -73,7 +73,7 @@ def _await_policies(made: Place) -> None:
     cluster = {**stray, "spec": vault()["openbao"]}
     locked.await_refusal(operator, CLUSTERS, cluster, "clusters of restores and datacenters")
     ours = {"metadata": {**stray["metadata"], "labels": {labels.MANAGED_BY: labels.OPERATOR}}}
-    locked.await_refusal(tenant, kinds.CONFIG_MAP, ours, "only the operator makes")
+    locked.await_refusal(tenant, kinds.CONFIG_MAP, ours, "only the operator creates objects")
     loose = _first(where, service("shipper"), kinds.DEPLOYMENT)
     loose["spec"]["template"]["spec"]["hostNetwork"] = True
     locked.await_refusal(operator, kinds.DEPLOYMENT, loose, "must not share network")

@@ -305,7 +305,7 @@ def test_a_secret_of_a_user_stays_the_users(place: Place, home: str) -> None:
     name, operator = names.tls_server_secret(CLUSTER), place.ask(OPERATOR)
     place.ask(TENANT).create(kinds.SECRET, {"metadata": {"name": name, "namespace": home}})
     change = {"metadata": {"labels": labels.base(CLUSTER)}, "data": {"key": "MDA="}}
-    with pytest.raises(ApiError, match="hand it over"):
+    with pytest.raises(ApiError, match="not managed by the operator"):
         operator.patch(kinds.SECRET, home, name, change)
     adopt = {"metadata": {"annotations": {labels.ADOPT: CLUSTER}}}
     place.ask(TENANT).patch(kinds.SECRET, home, name, adopt)

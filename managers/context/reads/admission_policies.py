@@ -93,4 +93,4 @@ class AdmissionPolicies:
             return "missing"
         except Forbidden:
             return "unreadable"
-        return "" if part.stands(live, self._account) else "different"
+        return "" if part.matches(live, self._account) else "different"

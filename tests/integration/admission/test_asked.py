@@ -87,7 +87,7 @@ class TestSecrets:
         async with acting(one) as client:
             # The most that a policy can pay for: each name is asked about, and each twice.
             await apply(client, body("few", _pulls(AT_MOST)))
-            with pytest.raises(Forbidden, match=rf"spec: names more than {AT_MOST} Secrets"):
+            with pytest.raises(Forbidden, match=rf"spec: names more than {AT_MOST} new Secrets"):
                 await apply(client, body("few", _pulls(AT_MOST + 1)))
             with pytest.raises(Forbidden, match="Secret theirs in namespace") as caught:
                 await apply(client, body("few", {"imagePullSecrets": [{"name": "theirs"}]}))
