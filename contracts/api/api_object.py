@@ -1,6 +1,6 @@
-"""A kind of this API, as the API server keeps it: how an object is read.
+"""The base model of the kinds of this API, which reads an object of the API server.
 
-Uses contracts.api.meta and contracts.api.schema_words. The base of the model of each kind.
+Uses contracts.api.meta and contracts.api.schema_words.
 """
 
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ class ApiObject(ApiModel):
 
     invalid: ClassVar[type[InvalidClusterError]] = InvalidClusterError
     values_max: ClassVar[int | None] = None
-    """How many values the spec may hold; None: the schema bounds them."""
+    """The largest number of values in a spec; None if the schema bounds it."""
 
     @classmethod
     def from_object(cls, obj: Mapping[str, Any], context: Any = None) -> Self:
         """Read an object of the API server; raises `invalid` with a Violation per field."""
-        broken = oversize(obj) or cls.unwieldy(obj.get("spec"))
-        if broken is not None:
-            raise cls.invalid([broken])
+        violation = oversize(obj) or cls.unwieldy(obj.get("spec"))
+        if violation is not None:
+            raise cls.invalid([violation])
         try:
             return cls.model_validate(obj, context=context)
         except ValidationError as error:
@@ -35,14 +35,14 @@ class ApiObject(ApiModel):
 
     @classmethod
     def unwieldy(cls, spec: Any) -> Violation | None:
-        """Return the bound that a spec breaks before it is read; None when it may be read."""
+        """Return the violation of a spec with too many values; None if it can be read."""
         if cls.values_max is None or not too_many(spec, cls.values_max):
             return None
         return Violation("spec", "", "size", f"must hold at most {cls.values_max} values")
 
 
 def schema_violations(error: ValidationError, prefix: str = "") -> list[Violation]:
-    """Name each field that could not be read."""
+    """Return a violation for each error of pydantic."""
     return [
         Violation(
             prefix + _path(part["loc"]),

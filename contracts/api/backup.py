@@ -1,8 +1,8 @@
-"""OpenBaoBackup: one snapshot that was, is or will be taken, whoever asked for it.
+"""OpenBaoBackup: one snapshot of a cluster.
 
-Uses contracts.api.meta. The operator makes one for each time of the schedule; people make one to
-have a snapshot now. Deleting it deletes no snapshot. Called by managers.backup and the CRD
-generator.
+Uses contracts.api.meta. The operator creates an object for each scheduled time; users create one to
+take a snapshot immediately. Deleting the object does not delete the snapshot. Called by
+managers.backup and the CRD generator.
 """
 
 from typing import Annotated, Literal
@@ -19,7 +19,7 @@ from contracts.api.violation import InvalidClusterError
 from contracts.naming.names import CLUSTER_NAME_MAX, CLUSTER_NAME_PATTERN
 
 BackupPhase = Literal["Pending", "Running", "Completed", "Failed", "Unknown"]
-"""Unknown: the job ended or vanished without a word, so there may be a snapshot or none."""
+"""Unknown: the Job ended or disappeared without a report, so the snapshot may or may not exist."""
 TERMINAL: frozenset[BackupPhase] = frozenset({"Completed", "Failed", "Unknown"})
 Origin = Literal["Manual", "Scheduled", "PreUpgrade"]
 
@@ -36,7 +36,7 @@ class BackupSpec(ApiModel):
     )
     origin: Origin = Field(
         default="Manual",
-        description="Who requests the backup: a person, the schedule, or an upgrade before it "
+        description="Who requested the backup: a user, the schedule, or an upgrade before it "
         "starts.",
     )
     scheduled_time: Timestamp | None = Field(
@@ -45,12 +45,12 @@ class BackupSpec(ApiModel):
 
 
 class Proof(ApiModel):
-    """What a restore of the snapshot into a throw-away server showed."""
+    """Result of a restore of the snapshot into a temporary server."""
 
     outcome: Literal["Passed", "Failed", "Unknown"] = Field(description="Result.")
     reason: Word = Field(description="Reason, one word in CamelCase.")
-    message: Text = Field(default="", description="Message for people.")
-    at: Timestamp | None = Field(default=None, description="Time at which it ended.")
+    message: Text = Field(default="", description="Message for users.")
+    at: Timestamp | None = Field(default=None, description="Time at which the test ended.")
     digest: Digest | None = Field(default=None, description="SHA-256 of the restored snapshot.")
     run: Word = Field(default="", description="Id of the run.")
     request: Name = Field(
@@ -66,27 +66,27 @@ Cause = Literal["Requested", "Scheduled", "Counted"]
 
 
 class ProofRun(ApiModel):
-    """A test that is on its way."""
+    """Running restore test."""
 
     run: Word = Field(description="Id of the run.")
     cause: Cause = Field(
-        description="Who requested the test: a person, the schedule, or the number of new backups."
+        description="Cause of the test: a user, the schedule, or the number of new backups."
     )
-    request: Name = Field(default="", description="Value of the annotation that asked for it.")
+    request: Name = Field(default="", description="Value of the annotation that requested it.")
     job_name: Name = Field(description="Name of the Job.")
     job_uid: Word = Field(default="", alias="jobUID", description="UID of the Job.")
-    started_at: Timestamp = Field(description="Time of the decision.")
+    started_at: Timestamp = Field(description="Time at which the test was started.")
 
 
 class BackupObjectStatus(StoredStatus):
     """Observed state of a backup."""
 
     observed_generation: int = Field(
-        default=0, description="metadata.generation of the spec that this status is about.", ge=0
+        default=0, description="metadata.generation of the observed spec.", ge=0
     )
-    phase: BackupPhase | None = Field(default=None, description="State of the service.")
+    phase: BackupPhase | None = Field(default=None, description="Phase of the backup.")
     reason: Word = Field(default="", description="Reason of the phase, one word in CamelCase.")
-    message: Text = Field(default="", description="Message for people.")
+    message: Text = Field(default="", description="Message for users.")
     job_name: Name = Field(default="", description="Name of the Job.")
     job_uid: Word = Field(default="", alias="jobUID", description="UID of the Job.")
     cluster_uid: Word = Field(
@@ -99,7 +99,9 @@ class BackupObjectStatus(StoredStatus):
     started_at: Timestamp | None = Field(
         default=None, description="Time at which the Job was created."
     )
-    completed_at: Timestamp | None = Field(default=None, description="Time at which it ended.")
+    completed_at: Timestamp | None = Field(
+        default=None, description="Time at which the backup ended."
+    )
     snapshot: Snapshot | None = Field(default=None, description="The stored snapshot.")
     proof: Proof | None = Field(
         default=None, description="Last restore test of the snapshot; absent if none."
@@ -113,7 +115,7 @@ class BackupObjectStatus(StoredStatus):
     )
     counted: bool | None = Field(
         default=None,
-        description="Whether status.backup of the cluster counts the result of this backup.",
+        description="Whether status.backup of the cluster includes the result of this backup.",
     )
     conditions: tuple[Condition, ...] = Field(
         default=(),
@@ -124,7 +126,7 @@ class BackupObjectStatus(StoredStatus):
 
 
 class InvalidBackupError(InvalidClusterError):
-    """An object that is not an OpenBaoBackup that this version can read."""
+    """The object is not an OpenBaoBackup that this version can read."""
 
 
 class OpenBaoBackup(ApiObject):

@@ -1,8 +1,8 @@
-"""What the jobs of backups, restores and tests say of themselves, each into its own object.
+"""The results that Jobs of backups, restores and restore tests write into their own objects.
 
-A job writes `status.report` once, at its end, with a field manager of its own, and a restore also
-`status.submissionClaim` before it sends anything (docs/backup.md). The operator writes neither.
-Uses contracts.api.meta. Part of the status of OpenBaoBackup and OpenBaoRestore.
+A Job writes `status.report` once, when it ends, with a separate field manager. A restore Job also
+writes `status.submissionClaim` before it sends the snapshot (docs/backup.md). The operator writes
+neither. Uses contracts.api.meta. Part of the status of OpenBaoBackup and OpenBaoRestore.
 """
 
 from typing import Literal
@@ -16,33 +16,34 @@ from contracts.exit_codes import FailureClass
 
 EXECUTOR_MANAGER = "openbao-executor"
 TEST_MANAGER = "openbao-executor-test"
-"""Field manager of a restore test: with that of the backup its report would take the place of the
-backup's own."""
+"""Field manager of a restore test. With the field manager of the backup, the report of the test
+would replace that of the backup."""
 
 
 class JobReport(ApiModel):
-    """How a job ended, in its own words."""
+    """Result that a Job reports."""
 
     job_uid: Word = Field(default="", alias="jobUID", description="UID of the Job that reports.")
     outcome: Literal["Succeeded", "Failed"] = Field(description="Result of the Job.")
     failure: FailureClass | None = Field(default=None, description="Step that failed.")
-    message: Text = Field(default="", description="Message for people, without secrets.")
+    message: Text = Field(default="", description="Message for users, without secrets.")
     finished_at: Timestamp | None = Field(default=None, description="Time at which the Job ended.")
 
 
 class BackupReport(JobReport):
-    """The end of a backup job."""
+    """Result of a backup Job."""
 
     snapshot: Snapshot | None = Field(default=None, description="The stored snapshot.")
     seconds: float | None = Field(default=None, description="Duration in seconds.", ge=0)
     deleted: Count = Field(default=0, description="Number of old snapshots that retention removed.")
     retention_message: Text = Field(
-        default="", description="What retention failed to delete, or would delete without dryRun."
+        default="",
+        description="Snapshots that retention failed to delete, or would delete without dryRun.",
     )
 
 
 class RestoreReport(JobReport):
-    """The end of a restore job."""
+    """Result of a restore Job."""
 
     snapshot: Snapshot | None = Field(default=None, description="Snapshot that was sent.")
     seconds: float | None = Field(default=None, description="Duration in seconds.", ge=0)
@@ -57,7 +58,7 @@ class RestoreReport(JobReport):
 
 
 class SubmissionClaim(ApiModel):
-    """The one permission of a restore job to send the snapshot; never given twice."""
+    """Permission of a restore Job to send the snapshot. It is given at most once."""
 
     pod_uid: Word = Field(alias="podUID", description="UID of the sending pod.")
     pod_name: Name = Field(default="", description="Name of that pod.")
@@ -68,7 +69,7 @@ class SubmissionClaim(ApiModel):
 
 
 class ProofReport(JobReport):
-    """The end of a test."""
+    """Result of a restore test Job."""
 
     reason: Word = Field(
         default="", description="Check that decided the result, one word in CamelCase."

@@ -1,8 +1,8 @@
-"""What all parts of the API share: the base model, bounded scalars, metadata, conditions.
+"""Types that all parts of the API share: base model, bounded scalars, metadata, conditions.
 
 Uses pydantic. Called by the other modules of contracts.api, and by contracts.conditions.condition
-for Condition. The field descriptions are what `kubectl explain` prints; defaults and examples are
-added to them by contracts.api.schema.crd.
+for Condition. `kubectl explain` prints the field descriptions; contracts.api.schema.crd adds
+defaults and examples to them.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ from runtime.quantity import parse as parse_quantity
 
 
 class ApiModel(BaseModel):
-    """A part of the API: frozen, camelCase outside, and blind to fields of newer manifests."""
+    """Base of all API types: frozen, camelCase in JSON, and ignores unknown fields."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -37,19 +37,17 @@ class ApiModel(BaseModel):
     )
 
     def to_object(self) -> dict[str, Any]:
-        """The part as the API server takes it: aliases, JSON types, no absent fields."""
+        """The JSON object for the API server: with aliases, and without absent fields."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 # --- scalars ------------------------------------------------------------------------------------
 
 
-"""Characters that are read: of a long text the pattern above looks at the square of its length."""
-
 Duration = Annotated[
     str, Field(pattern=r"^([0-9]+(\.[0-9]+)?(h|m|s|ms|us|ns))+$", min_length=2, max_length=32)
 ]
-"""A Go duration, such as 90s, 1h30m or 720h. Days are not a unit of it."""
+"""A Go duration, such as 90s, 1h30m or 720h. It has no unit for days."""
 
 QUANTITY_PATTERN = r"^[0-9]+(\.[0-9]+)?([KMGTPE]i|[numkMGTPE]|[eE][0-9]{1,2})?$"
 
@@ -60,7 +58,7 @@ StorageSize = Annotated[str, Field(pattern=QUANTITY_PATTERN, min_length=1, max_l
 
 
 def _readable(value: str | int) -> str | int:
-    # Its schema says so already; an object may be older than its schema.
+    # The schema has the same bound, but an object may be older than its schema.
     if isinstance(value, str) and len(value) > QUANTITY_MAX:
         raise ValueError(f"must have at most {QUANTITY_MAX} characters")
     parse_quantity(value)
@@ -89,11 +87,11 @@ SubdomainName = Annotated[
 
 
 class SecretMark:
-    """Marks a text that is the name of a Secret."""
+    """Marks a string that is the name of a Secret."""
 
 
 SecretName = Annotated[SubdomainName, SecretMark()]
-"""The name of a Secret in the namespace of the cluster, where the API wants no object around it."""
+"""The name of a Secret in the namespace of the cluster, for fields that are a plain string."""
 
 DataKey = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9._-]+$", min_length=1, max_length=253, examples=["token"])
@@ -112,7 +110,7 @@ Timestamp = Annotated[
 
 
 def freeze(value: Any) -> Any:
-    """The JSON value with read-only mappings and tuples all the way down."""
+    """The JSON value with read-only mappings and tuples at all depths."""
     if isinstance(value, Mapping):
         return MappingProxyType({key: freeze(item) for key, item in value.items()})
     if isinstance(value, list | tuple):
@@ -121,7 +119,7 @@ def freeze(value: Any) -> Any:
 
 
 def thaw(value: Any) -> Any:
-    """The opposite of `freeze`: plain dicts and lists, to be changed or serialised."""
+    """The inverse of `freeze`: plain dicts and lists, which can be changed or serialised."""
     if isinstance(value, Mapping):
         return {key: thaw(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -137,7 +135,7 @@ FreeObject = Annotated[
         {"type": "object", "maxProperties": 64, "x-kubernetes-preserve-unknown-fields": True}
     ),
 ]
-"""An object of the user's own shape, deeply read-only."""
+"""An object without a schema, deeply read-only."""
 
 FreeValue = Annotated[
     Any,
@@ -174,7 +172,7 @@ Options = Annotated[
     PlainSerializer(thaw),
     WithJsonSchema(_string_map(64, 1024)),
 ]
-"""Options of a mount, as the server takes them: strings."""
+"""Options of a mount; OpenBao accepts only strings."""
 Quantities = Annotated[
     Mapping[str, Quantity],
     Field(max_length=16),
@@ -184,12 +182,12 @@ Quantities = Annotated[
 
 
 def as_set() -> dict[str, Any]:
-    """Schema extra of a list that holds each value once."""
+    """Schema extra of a list with unique values."""
     return {"x-kubernetes-list-type": "set"}
 
 
 def as_map(key: str) -> dict[str, Any]:
-    """Schema extra of a list whose items are told apart by one field."""
+    """Schema extra of a list whose items are identified by one field."""
     return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]}
 
 
@@ -197,11 +195,11 @@ def as_map(key: str) -> dict[str, Any]:
 
 
 class StoredStatus(ApiModel):
-    """A status, as the API server keeps it for whoever may write there."""
+    """A status that is stored on the API server, where other clients may write it too."""
 
     @classmethod
     def lenient(cls, value: Any) -> Self:
-        """Read a stored status; one that somebody made unreadable counts as none."""
+        """Read a stored status; an invalid one is read as an empty status."""
         try:
             return cls.model_validate(value or {})
         except ValidationError:
@@ -232,8 +230,8 @@ class LocalReference(ApiModel):
 class SecretReference(LocalReference):
     """The name of a Secret in the namespace of the cluster.
 
-    Every reference to a Secret is of this type, of SecretKey or of SecretName, so that the rule
-    about Secrets of the operator finds them all: contracts.api.secret_references.
+    Every reference to a Secret has the type SecretReference, SecretKey or SecretName, so that the
+    rules about Secrets of the operator find all of them (contracts.api.rules.reserved_names).
     """
 
 
@@ -242,7 +240,7 @@ class SecretKey(ApiModel):
 
     name: SubdomainName = Field(description="Name of the Secret.", examples=["scrape-token"])
     key: DataKey | None = Field(
-        default=None, description="Key in the Secret; left out, the field's own default."
+        default=None, description="Key in the Secret; if not set, the default of the field."
     )
 
 
@@ -251,12 +249,12 @@ class ConfigMapKey(ApiModel):
 
     name: SubdomainName = Field(description="Name of the ConfigMap.", examples=["scrape-ca"])
     key: DataKey | None = Field(
-        default=None, description="Key in the ConfigMap; left out, the field's own default."
+        default=None, description="Key in the ConfigMap; if not set, the default of the field."
     )
 
 
 class Condition(ApiModel):
-    """One answer about the cluster, in the shape of metav1.Condition."""
+    """One aspect of the state of the object, in the format of metav1.Condition."""
 
     type: str = Field(
         description="Type of the condition.",
@@ -272,7 +270,7 @@ class Condition(ApiModel):
         max_length=128,
     )
     message: str = Field(
-        description="Message for people: the cause and the next step.", max_length=1024
+        description="Message for users: the cause and the next step.", max_length=1024
     )
     observed_generation: int = Field(
         default=0, description="metadata.generation of the observed spec.", ge=0

@@ -1,7 +1,7 @@
-"""An object of a user that is larger than the operator keeps, as a broken rule.
+"""The violation of an object that is larger than the operator caches.
 
-Uses runtime.limits.object_size. Called by the kinds of this API before they read an object: what
-was left out of it must not look as if it had been empty.
+Uses runtime.limits.object_size. Called by the kinds of this API before they read an object: a part
+that the cache dropped must not be read as an empty one.
 """
 
 from collections.abc import Mapping
@@ -12,18 +12,18 @@ from runtime.limits.object_size import oversize_of
 
 _NEXT = {
     "spec": (
-        "make it smaller: free data, policies and files can be written once the servers run, and "
-        "long texts belong into Secrets"
+        "make it smaller: write free data, policies and files when the servers run, and move long "
+        "texts into Secrets"
     ),
     "status": (
-        "somebody else wrote into it: take that away with kubectl edit --subresource=status, and "
-        "nothing of what the operator wrote"
+        "another client wrote into it: remove its fields with kubectl edit --subresource=status, "
+        "and keep the fields of the operator"
     ),
 }
 
 
 def oversize(obj: Mapping[str, Any]) -> Violation | None:
-    """The rule that a cached object breaks by its size; None for an object that is whole."""
+    """The violation of a cached object that is too large; None for a complete object."""
     large = oversize_of(obj)
     if large is None:
         return None

@@ -1,6 +1,6 @@
-"""OpenBaoRestore: one snapshot that is put back, once.
+"""OpenBaoRestore: the restore of one snapshot, which runs once.
 
-Uses contracts.api.meta. The spec never changes. Called by managers.restore and the CRD generator.
+Uses contracts.api.meta. The spec is immutable. Called by managers.restore and the CRD generator.
 Field names: reference API of the public operator, so that its manifests work.
 """
 
@@ -30,21 +30,21 @@ from contracts.api.violation import InvalidClusterError
 from contracts.naming.names import CLUSTER_NAME_MAX, CLUSTER_NAME_PATTERN
 
 RestorePhase = Literal["Pending", "Validating", "Running", "Completed", "Failed", "Unknown"]
-"""Unknown: nobody can tell whether the snapshot was put back; it is never sent again."""
+"""Unknown: it is not known whether the snapshot was restored; it is never sent again."""
 ENDED: frozenset[RestorePhase] = frozenset({"Completed", "Failed"})
 Stage = Literal["Prepared", "Committed", "Created", "TerminalObserved", "Recovering", "Unknown"]
 KEY_PATTERN = r"^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$"
 
 
 class RestoreSource(ApiModel):
-    """Which snapshot: by the name of its OpenBaoBackup, or by store and key."""
+    """Snapshot to restore: by the name of its OpenBaoBackup, or by store and key."""
 
     backup: SubdomainName | None = Field(
         default=None,
         description="OpenBaoBackup in the same namespace. Excludes target and key.",
         examples=["production-20260101-030000"],
     )
-    target: BackupTarget | None = Field(default=None, description="Where the snapshot is kept.")
+    target: BackupTarget | None = Field(default=None, description="Store of the snapshot.")
     key: str | None = Field(
         default=None,
         description="Object key of the snapshot.",
@@ -56,7 +56,7 @@ class RestoreSource(ApiModel):
     expected_cluster_id: Word | None = Field(
         default=None,
         alias="expectedClusterID",
-        description="Id that OpenBao gave to the cluster of the snapshot; checked before sending.",
+        description="OpenBao cluster id in the snapshot; checked before sending.",
     )
     expected_version: Annotated[str, Field(max_length=64)] | None = Field(
         default=None, description="OpenBao version that took the snapshot; checked before sending."
@@ -83,13 +83,13 @@ class RestoreSpec(ApiModel):
     jwt_auth_role: JwtRole | None = Field(
         default=None,
         alias="jwtAuthRole",
-        description="Role of jwt-operator that restores; left out, that of the cluster.",
+        description="Role of jwt-operator for the restore; if not set, that of the cluster.",
     )
     token_secret_ref: SecretReference | None = Field(
-        default=None, description="Secret whose key `token` holds a token that may restore."
+        default=None, description="Secret with a token for the restore in its key `token`."
     )
     image: Image | None = Field(
-        default=None, description="Image of the restore Job; left out, that of backups."
+        default=None, description="Image of the restore Job; if not set, that of backups."
     )
     force: bool = Field(
         default=False,
@@ -106,7 +106,8 @@ class RestoreSpec(ApiModel):
         default=None, description="Create a cluster of one server and restore into it."
     )
     target_lifecycle: Literal["Retain", "Disposable"] | None = Field(
-        default=None, description="Whether to keep or delete the created cluster; left out, Retain."
+        default=None,
+        description="Whether to keep or delete the created cluster; if not set, Retain.",
     )
     cleanup_after_seconds: int = Field(
         default=0,
@@ -117,14 +118,15 @@ class RestoreSpec(ApiModel):
 
 
 class Execution(ApiModel):
-    """Receipts: what was written down before it was done, so that nothing is done twice."""
+    """Records of the steps of a restore. Each is written before its step, so that no step runs
+    twice."""
 
     operation_id: Word = Field(default="", alias="operationID", description="Id of this run.")
     stage: Stage = Field(description="Stage of the run.")
     job_name: Name = Field(default="", description="Name of the Job.")
     job_uid: Word = Field(default="", alias="jobUID", description="UID of the Job.")
     target_uid: Word = Field(default="", alias="targetUID", description="UID of the cluster.")
-    lock_epoch: int = Field(default=0, description="Epoch of the lock that it runs under.", ge=0)
+    lock_epoch: int = Field(default=0, description="Epoch of the operation lock of this run.", ge=0)
     prepared_at: Timestamp | None = Field(default=None, description="Time of the preparation.")
     committed_at: Timestamp | None = Field(
         default=None, description="Time of the decision to create the Job."
@@ -139,7 +141,7 @@ class Execution(ApiModel):
 
 
 class FreshTarget(ApiModel):
-    """The cluster that a restore with clusterTemplate made."""
+    """Cluster that a restore with clusterTemplate created."""
 
     uid: Word = Field(default="", description="UID of the OpenBaoCluster.")
     cleanup: Literal["Pending", "Complete", "Failed"] | None = Field(
@@ -151,11 +153,11 @@ class RestoreObjectStatus(StoredStatus):
     """Observed state of a restore."""
 
     observed_generation: int = Field(
-        default=0, description="metadata.generation of the spec that this status is about.", ge=0
+        default=0, description="metadata.generation of the observed spec.", ge=0
     )
-    phase: RestorePhase | None = Field(default=None, description="State of the service.")
+    phase: RestorePhase | None = Field(default=None, description="Phase of the restore.")
     message: Text = Field(
-        default="", description="Message for people: what the restore does or waits for."
+        default="", description="Message for users: what the restore does or waits for."
     )
     start_time: Timestamp | None = Field(
         default=None, description="Time at which the restore started."
@@ -178,7 +180,7 @@ class RestoreObjectStatus(StoredStatus):
         default=None, description="Report of the Job, which only the Job writes."
     )
     administrator_disposition: Literal["Resume", "Abandon"] | None = Field(
-        default=None, description="Decision of a person about a restore with an unknown outcome."
+        default=None, description="Decision of a user about a restore with an unknown outcome."
     )
     conditions: tuple[Condition, ...] = Field(
         default=(),
@@ -189,7 +191,7 @@ class RestoreObjectStatus(StoredStatus):
 
 
 class InvalidRestoreError(InvalidClusterError):
-    """An object that is not an OpenBaoRestore that this version can read."""
+    """The object is not an OpenBaoRestore that this version can read."""
 
 
 class OpenBaoRestore(ApiObject):

@@ -1,4 +1,4 @@
-"""OpenBaoTenant: a namespace that is opened for clusters, and what may be used up in it.
+"""OpenBaoTenant: a namespace for clusters, and its quota.
 
 Uses contracts.api.meta. Called by managers.tenancy, by the gate of the controller, and by the CRD
 generator.
@@ -23,7 +23,7 @@ from contracts.api.meta import (
 from contracts.api.violation import InvalidClusterError
 
 NAMESPACE_PATTERN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
-# The largest sensible one has a few dozen.
+# The largest realistic spec has a few dozen values.
 VALUES_MAX = 500
 GRANTS_MAX = 1024
 
@@ -38,9 +38,9 @@ DEFAULT_QUOTA: Mapping[str, str] = {
     "count/openbaorestores.openbao.org": "100",
     "count/configmaps": "200",
 }
-"""Room for Jobs, and for the green pool of an upgrade; and no more objects than that,
-because the operator keeps each of them in memory. A schedule keeps up to 40 OpenBaoBackups of each
-cluster, unless its retention asks for more."""
+"""Room for Jobs and for the green pool of an upgrade. The counts are bounded because the operator
+keeps each of these objects in memory. A schedule keeps up to 40 OpenBaoBackups of each cluster,
+unless its retention sets more."""
 DEFAULT_LIMITS: Mapping[str, str] = {"cpu": "500m", "memory": "512Mi"}
 DEFAULT_REQUESTS: Mapping[str, str] = {"cpu": "100m", "memory": "128Mi"}
 
@@ -75,7 +75,7 @@ class ScopeSelector(ApiModel):
 
 
 class TenantQuota(ApiModel):
-    """What all of the namespace may use up together, as in a ResourceQuota."""
+    """Quota of the namespace, as in a ResourceQuota."""
 
     hard: Quantities = Field(
         default_factory=dict,
@@ -84,12 +84,12 @@ class TenantQuota(ApiModel):
     )
     scopes: tuple[Scope, ...] = Field(
         default=(),
-        description="Pods that count, by scopes; left out, all pods.",
+        description="Pods that count, by scopes; if not set, all pods.",
         max_length=8,
         json_schema_extra=as_set(),
     )
     scope_selector: ScopeSelector | None = Field(
-        default=None, description="Pods that count, by scope expressions; left out, all pods."
+        default=None, description="Pods that count, by scope expressions; if not set, all pods."
     )
 
 
@@ -109,7 +109,7 @@ class TenantLimit(ApiModel):
 
 
 class TenantLimits(ApiModel):
-    """Bounds and defaults of what runs in the namespace, as in a LimitRange."""
+    """Bounds and defaults in the namespace, as in a LimitRange."""
 
     limits: tuple[TenantLimit, ...] = Field(
         default=(), description="One entry per kind.", max_length=8
@@ -121,25 +121,25 @@ class TenantSpec(ApiModel):
 
     target_namespace: NamespaceName = Field(
         description=(
-            "The namespace. A tenant outside of the operator's namespace may name its own only. "
-            "Never changes."
+            "The namespace. A tenant outside of the operator's namespace may name only its own "
+            "namespace. Immutable."
         ),
         examples=["team-a"],
     )
     quota: TenantQuota | None = Field(
         default=None,
         description=(
-            "Instead of 50 pods, requests of 20 CPUs and 64Gi, limits of 40 CPUs and 128Gi, 20 "
-            "OpenBaoClusters, 1000 OpenBaoBackups, 100 OpenBaoRestores and 200 ConfigMaps. Leave "
-            "room for Jobs and for twice the servers of an upgrade, and keep the counts: the "
-            "operator holds these objects in memory."
+            "Replaces the default quota: 50 pods, requests of 20 CPUs and 64Gi, limits of 40 CPUs "
+            "and 128Gi, 20 OpenBaoClusters, 1000 OpenBaoBackups, 100 OpenBaoRestores and 200 "
+            "ConfigMaps. Leave room for Jobs and for twice the servers during an upgrade, and keep "
+            "the counts: the operator keeps these objects in memory."
         ),
     )
     limit_range: TenantLimits | None = Field(
         default=None,
         description=(
-            "Instead of limits of 500m and 512Mi and requests of 100m and 128Mi for containers "
-            "that name none."
+            "Replaces the default limits of 500m and 512Mi and the default requests of 100m and "
+            "128Mi of containers."
         ),
     )
 
@@ -159,7 +159,7 @@ class TenantStatus(StoredStatus):
     """Observed state of the tenant."""
 
     observed_generation: int = Field(
-        default=0, description="metadata.generation of the spec that this status is about.", ge=0
+        default=0, description="metadata.generation of the observed spec.", ge=0
     )
     provisioned: bool = Field(
         default=False, description="Whether the operator serves clusters of the namespace."
@@ -186,12 +186,12 @@ class TenantStatus(StoredStatus):
     )
 
     def granted(self, cluster: str) -> str:
-        """The digest that was granted to a cluster; "" when none was."""
+        """The digest of the Secrets that a cluster was granted; "" if it has no grant."""
         return next((grant.secrets for grant in self.grants if grant.cluster == cluster), "")
 
 
 class InvalidTenantError(InvalidClusterError):
-    """An object that is not an OpenBaoTenant that this version can read."""
+    """The object is not an OpenBaoTenant that this version can read."""
 
 
 class OpenBaoTenant(ApiObject):

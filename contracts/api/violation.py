@@ -1,6 +1,6 @@
-"""Why a spec cannot be honoured, as a value.
+"""A rule that a spec breaks.
 
-Uses nothing. Made by contracts.api.rules.cluster and contracts.api.cluster.spec.parse.
+Uses nothing. Created by contracts.api.rules.cluster and contracts.api.cluster.spec.parse.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ _VALUE_MAX = 80
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One broken rule: where, what stands there, which rule, and what to do."""
+    """One broken rule: the field, its value, the rule, and what to do."""
 
     field: str
     value: str
@@ -25,7 +25,7 @@ class Violation:
 
 
 class InvalidClusterError(ValueError):
-    """An object that is not an OpenBaoCluster that this version can read."""
+    """The object is not an OpenBaoCluster that this version can read."""
 
     def __init__(self, violations: Sequence[Violation]) -> None:
         super().__init__("; ".join(map(str, violations)))
@@ -33,7 +33,7 @@ class InvalidClusterError(ValueError):
 
 
 def shown(value: Any) -> str:
-    """The value as a message shows it: short, on one line, empty for an absent one."""
+    """The value for a message: shortened, on one line, empty if absent."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,5 +1,5 @@
 """OpenBaoCluster: the parts of its spec and of its status, one module each.
 
-`spec` ties them together and is the one way in from an object of the API server. May use
-`contracts.api.meta`, `contracts.api.values` and names; no rules.
+`spec` combines them and reads an object of the API server. May use `contracts.api.meta`,
+`contracts.api.values` and names; no rules.
 """

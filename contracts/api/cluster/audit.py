@@ -1,7 +1,7 @@
 """spec.audit and spec.auditFileStorage: audit devices of the server, and a volume for their files.
 
-Uses contracts.api.meta and the options of the same devices in contracts.api.cluster.self_init. Part
-of ClusterSpec; rendered by contracts.hcl.stanzas.
+Uses contracts.api.meta, and the options in contracts.api.cluster.self_init. Part of ClusterSpec;
+rendered by contracts.hcl.stanzas.
 """
 
 from collections.abc import Mapping
@@ -23,52 +23,56 @@ ACCEPTED_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "syslog": (*_COMMON, "facility", "tag"),
     }
 )
-"""What a device of a type reads (OpenBao 2.4.0, builtin/audit; http: its documentation in 2.5). The
-server passes over every other key in silence. `path` is another spelling of `file_path` there and
-left out, so that a file has one place where it is named."""
+"""Options by type of device (OpenBao 2.4.0, builtin/audit; http: its documentation in 2.5). The
+server silently ignores all other keys. `path`, the server's alias of `file_path`, is not accepted,
+so that only one option sets the file."""
 
 
 class Audit(TypedOptions):
-    """An audit device: every request and every answer is written to it before it counts."""
+    """Audit device, to which the server writes each request and response before it answers."""
 
     type: AuditDeviceType = Field(
-        description="Kind of device. http needs OpenBao 2.5.0.", examples=["file"]
+        description="Type of the device. http needs OpenBao 2.5.0.", examples=["file"]
     )
     path: str = Field(
-        description="Name of the device, once per list.",
+        description="Unique name of the device.",
         examples=["stdout"],
         pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./-]*$",
         min_length=1,
         max_length=128,
     )
     description: str | None = Field(
-        default=None, description="Text for people.", examples=["all requests"], max_length=1024
+        default=None,
+        description="Description for users.",
+        examples=["all requests"],
+        max_length=1024,
     )
     options: FreeObject | None = Field(
         default=None,
         description=(
-            "More options in the server's own spelling: text, numbers and booleans. All types take "
-            "elide_list_responses, format, hmac_accessor, log_raw and prefix. The typed options "
-            "win."
+            "Additional options with the server's names: text, numbers and booleans. All types "
+            "accept elide_list_responses, format, hmac_accessor, log_raw and prefix. The typed "
+            "options take precedence."
         ),
         examples=[{"log_raw": "false"}],
     )
 
 
 class AuditFileStorage(ApiModel):
-    """A volume that all servers share for the files of audit devices."""
+    """Volume that all servers share for the files of audit devices."""
 
     mode: Literal["ManagedPVC", "ExistingPVC"] = Field(
         description=(
-            "ManagedPVC: the operator makes a PersistentVolumeClaim, which outlives the cluster "
-            "unless deletionPolicy says otherwise. ExistingPVC: it uses one of yours and never "
-            "changes it. Either must be ReadWriteMany when there are several replicas."
+            "ManagedPVC: the operator creates a PersistentVolumeClaim, which is deleted with the "
+            "cluster only if deletionPolicy says so. ExistingPVC: the operator uses your own "
+            "PersistentVolumeClaim and never changes it. Both must be ReadWriteMany if there are "
+            "several replicas."
         ),
         examples=["ManagedPVC"],
     )
     existing_claim_name: SubdomainName | None = Field(
         default=None,
-        description="The PersistentVolumeClaim, in mode ExistingPVC.",
+        description="Name of the PersistentVolumeClaim, in mode ExistingPVC.",
         examples=["bao-audit"],
     )
     size: StorageSize | None = Field(
@@ -78,7 +82,7 @@ class AuditFileStorage(ApiModel):
     )
     storage_class_name: SubdomainName | None = Field(
         default=None,
-        description="StorageClass of the claim in mode ManagedPVC; left out, the default class.",
+        description="StorageClass of the claim in mode ManagedPVC; if not set, the default class.",
         examples=["shared-files"],
     )
     mount_path: str = Field(

@@ -1,6 +1,6 @@
-"""spec.backup and spec.restore: scheduled snapshots, their test, and the login of restores.
+"""spec.backup and spec.restore: scheduled snapshots, restore tests, and the login of restores.
 
-Uses contracts.api.meta and its neighbours. Part of ClusterSpec.
+Uses contracts.api.meta and contracts.api.cluster. Part of ClusterSpec.
 """
 
 from typing import Annotated
@@ -21,7 +21,7 @@ Cron = Annotated[
         examples=["0 3 * * *"],
     ),
 ]
-"""Five fields of cron: minute, hour, day of the month, month, day of the week; in UTC."""
+"""Five cron fields: minute, hour, day of the month, month, day of the week; in UTC."""
 JwtRole = Annotated[
     str,
     Field(pattern=r"^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$", min_length=1, max_length=128),
@@ -30,7 +30,7 @@ JwtRole = Annotated[
 
 
 class Retention(ApiModel):
-    """Which snapshots go."""
+    """Snapshots to delete."""
 
     max_count: int = Field(
         default=0,
@@ -41,17 +41,17 @@ class Retention(ApiModel):
     )
     max_age: Duration | None = Field(
         default=None,
-        description="Age after which a snapshot is deleted, a Go duration; left out, no limit.",
+        description="Age after which a snapshot is deleted, a Go duration; if not set, no limit.",
         examples=["720h"],
     )
     dry_run: bool = Field(
         default=False,
-        description="Delete nothing; status.report of the OpenBaoBackup lists what would be "
-        "deleted.",
+        description="Delete nothing; status.report of the OpenBaoBackup lists the snapshots that "
+        "would be deleted.",
     )
 
 
-# No step begins with a dot, so none is `..`.
+# No element begins with a dot, so none is `..`.
 CanaryPath = Annotated[
     str,
     Field(
@@ -63,16 +63,16 @@ CanaryPath = Annotated[
 
 
 class RestoreTest(ApiModel):
-    """A restore into a throw-away server, to know that snapshots are good."""
+    """Restores of snapshots into a temporary server, to verify them."""
 
     schedule: Cron | None = Field(
         default=None,
-        description="When to test: five fields of cron, in UTC. This or everySuccessfulBackups.",
+        description="Schedule of tests: five cron fields, in UTC. This or everySuccessfulBackups.",
         examples=["0 5 * * 0"],
     )
     every_successful_backups: int | None = Field(
         default=None,
-        description="Test after this number of good snapshots. This or schedule.",
+        description="Test after this number of successful backups. This or schedule.",
         examples=[7],
         ge=1,
         le=10_000,
@@ -80,33 +80,34 @@ class RestoreTest(ApiModel):
     canary_path: CanaryPath | None = Field(
         default=None,
         description=(
-            "Path in OpenBao that the role of backups may read; the restored server must show the "
-            "same content. Its digest is kept beside each snapshot: no place for a secret. Left "
-            "out, the policy of backups."
+            "Path in OpenBao that the role of backups may read; the restored server must return "
+            "the same content. Its digest is stored with each snapshot, so do not use a secret. If "
+            "not set, the policy of backups."
         ),
         examples=["secret/data/canary"],
     )
     namespace: SubdomainName | None = Field(
         default=None,
         description=(
-            "Not served: a test makes no cluster, but a server within the pod of its job, in the "
-            "namespace of the backup."
+            "Not supported: a test starts a server in the pod of its Job, in the namespace of the "
+            "backup, and not a cluster."
         ),
         max_length=63,
     )
     credentials_secret_ref: SecretReference | None = Field(
         default=None,
-        description="Not served: the credentials of the backup are used, in its namespace.",
+        description="Not supported: a test uses the credentials of the backup, in its namespace.",
     )
     cleanup_after_seconds: int = Field(
         default=0,
-        description="Not served: nothing is left but the log of the job, for an hour.",
+        description="Not supported: only the Job with its log remains, for an hour.",
         ge=0,
         le=86400,
     )
     cluster_template: ClusterTemplate | None = Field(
         default=None,
-        description="Not served: the server of a test has image and seal of the cluster's own.",
+        description="Not supported: the server of a test has the image and the seal of the "
+        "cluster.",
     )
 
 
@@ -114,42 +115,42 @@ class Backup(ApiModel):
     """Scheduled snapshots."""
 
     schedule: Cron = Field(
-        description="When to take a snapshot: five fields of cron, in UTC.", examples=["0 3 * * *"]
+        description="Schedule of snapshots: five cron fields, in UTC.", examples=["0 3 * * *"]
     )
-    target: BackupTarget = Field(description="Where snapshots are kept.")
+    target: BackupTarget = Field(description="Store of the snapshots.")
     jwt_auth_role: JwtRole | None = Field(
         default=None,
         alias="jwtAuthRole",
         description=(
-            "Role of jwt-operator that takes the snapshot; left out, openbao-operator-backup if "
+            "Role of jwt-operator for snapshots; if not set, openbao-operator-backup if "
             "selfInit.oidc is enabled."
         ),
         examples=["openbao-operator-backup"],
     )
     token_secret_ref: SecretReference | None = Field(
         default=None,
-        description="Secret whose key `token` holds a token that may take snapshots.",
+        description="Secret with a token for snapshots in its key `token`.",
     )
     retention: Retention | None = Field(
-        default=None, description="Which snapshots are deleted; left out, none."
+        default=None, description="Snapshots to delete; if not set, none."
     )
     image: Image | None = Field(
         default=None,
-        description="Image of the backup Job; left out, that of the operator.",
+        description="Image of the backup Job; if not set, that of the operator.",
     )
     restore_test: RestoreTest | None = Field(
-        default=None, description="Test restores; left out, none."
+        default=None, description="Test restores; if not set, none."
     )
 
 
 class RestoreLogin(ApiModel):
-    """How restore jobs log in."""
+    """Login of restore Jobs."""
 
     jwt_auth_role: JwtRole | None = Field(
         default=None,
         alias="jwtAuthRole",
         description=(
-            "Role of jwt-operator that restores; left out, openbao-operator-restore if "
+            "Role of jwt-operator for restores; if not set, openbao-operator-restore if "
             "selfInit.oidc is enabled."
         ),
         examples=["openbao-operator-restore"],

@@ -1,7 +1,7 @@
-"""The shape of a cluster that a restore makes for itself.
+"""The template of a cluster that a restore creates.
 
-Uses contracts.api.meta and its neighbours. Part of spec.backup.restoreTest, and of the spec of a
-restore into a fresh cluster. It has one server.
+Uses contracts.api.meta and contracts.api.cluster. Part of spec.backup.restoreTest, and of the spec
+of a restore into a new cluster. The cluster has one server.
 """
 
 from typing import Annotated, Literal
@@ -15,25 +15,25 @@ from contracts.api.meta import ApiModel, FreeObject, SecretReference, as_map
 
 
 class TemplateTls(ApiModel):
-    """Certificates of the fresh cluster."""
+    """Certificates of the new cluster."""
 
     enabled: bool = Field(default=True, description="Serve HTTPS. Must be true.")
     mode: Literal["OperatorManaged", "External"] = Field(
-        default="OperatorManaged", description="Who issues the certificates, as in spec.tls."
+        default="OperatorManaged", description="Source of the certificates, as in spec.tls."
     )
     rotation_period: Annotated[str, Field(max_length=32)] | None = Field(
-        default=None, description="As spec.tls.rotationPeriod, a Go duration; left out, 720h."
+        default=None, description="As spec.tls.rotationPeriod, a Go duration; if not set, 720h."
     )
 
 
 class TemplateSeal(ApiModel):
-    """The seal of the fresh cluster: it has to open what the snapshot was sealed with."""
+    """Seal of the new cluster. It must be able to unseal the snapshot."""
 
     type: Annotated[str, Field(min_length=1, max_length=32)] = Field(
-        default="static", description="Kind of seal, as in spec.unseal."
+        default="static", description="Type of the seal, as in spec.unseal."
     )
     credentials_secret_ref: SecretReference | None = Field(
-        default=None, description="Secret with what the seal needs, as in spec.unseal."
+        default=None, description="Secret with the key or credentials, as in spec.unseal."
     )
     static: FreeObject | None = Field(default=None, description="As spec.unseal.static.")
     transit: FreeObject | None = Field(default=None, description="As spec.unseal.transit.")
@@ -55,31 +55,33 @@ class ClusterTemplate(ApiModel):
 
     version: Annotated[str, Field(min_length=5, max_length=64)] | None = Field(
         default=None,
-        description="OpenBao version; left out, that of the snapshot.",
+        description="OpenBao version; if not set, that of the snapshot.",
         examples=["2.7.0"],
     )
     image: Image | None = Field(
         default=None,
-        description="Image of the server; left out, the operator's own choice for the version.",
+        description="Image of the server; if not set, the operator's default for the version.",
         examples=["registry.example.com/openbao/openbao:2.7.0"],
     )
     image_pull_secrets: tuple[SecretReference, ...] = Field(
         default=(),
-        description="Secrets to pull the image with, at most two.",
+        description="Secrets with the credentials to pull the image, at most two.",
         max_length=2,
         json_schema_extra=as_map("name"),
     )
     storage: StorageSpec | None = Field(
-        default=None, description="The data volume; left out, as the cluster's own."
+        default=None, description="Data volume; if not set, as that of the cluster."
     )
     tls: TemplateTls | None = Field(default=None, description="Certificates.")
     unseal: TemplateSeal | None = Field(
-        default=None, description="Seal of the server; left out, that of the cluster."
+        default=None, description="Seal of the server; if not set, that of the cluster."
     )
     service_account: ServiceAccountSpec | None = Field(
-        default=None, description="The ServiceAccount of the pod."
+        default=None, description="ServiceAccount of the pod."
     )
-    pod_metadata: PodMetadata | None = Field(default=None, description="More metadata of the pod.")
+    pod_metadata: PodMetadata | None = Field(
+        default=None, description="Additional metadata of the pod."
+    )
     plugins: tuple[FreeObject, ...] = Field(
         default=(), description="Plugins of type kms, as spec.plugins.", max_length=8
     )
@@ -88,5 +90,5 @@ class ClusterTemplate(ApiModel):
     )
     init_container: InitContainer | None = Field(
         default=None,
-        description="Accepted and not needed: no configuration is rendered in the pod.",
+        description="No effect: no configuration is rendered in the pod.",
     )

@@ -1,7 +1,7 @@
-"""spec.configuration: settings of the server itself.
+"""spec.configuration: settings of the server.
 
-Uses contracts.api.meta. Part of ClusterSpec; rendered by contracts.hcl.stanzas. Listener address,
-raft storage and seal belong to the operator and have no field here.
+Uses contracts.api.meta. Part of ClusterSpec; rendered by contracts.hcl.stanzas. The operator sets
+the listener address, the raft storage and the seal, so they have no field here.
 """
 
 from typing import Annotated, Literal
@@ -18,36 +18,34 @@ _Group = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$", max_length=32)]
 
 def _flag(text: str) -> bool | None:
     field: bool | None = Field(
-        default=None, description=f"{text} Left out, false.", examples=[False]
+        default=None, description=f"{text} If not set, false.", examples=[False]
     )
     return field
 
 
 class ListenerSpec(ApiModel):
-    """The listener of the API, beside its address and its certificate."""
+    """Listener of the API, without its address and its certificate."""
 
     tls_disable: bool | None = Field(
         default=None,
-        description=(
-            "Must be false or absent: probes, raft joins and the operator speak TLS only."
-        ),
+        description="Must be false or absent: probes, raft joins and the operator use only TLS.",
     )
     proxy_protocol_behavior: (
         Literal["use_always", "allow_authorized", "deny_unauthorized", "allow_any"] | None
     ) = Field(
         default=None,
         description=(
-            "Whose PROXY protocol header counts. use_always: anybody's. allow_authorized: "
-            "that of proxyProtocolAuthorizedAddrs; others connect as themselves. "
-            "deny_unauthorized: others are refused. allow_any: older spelling of "
-            "allow_authorized. Left out, no header is read."
+            "Clients whose PROXY protocol header is accepted. use_always: all clients. "
+            "allow_authorized: those in proxyProtocolAuthorizedAddrs; the header of other clients "
+            "is ignored. deny_unauthorized: other clients are rejected. allow_any: deprecated "
+            "alias of allow_authorized. If not set, no header is read."
         ),
         examples=["allow_authorized"],
     )
     proxy_protocol_authorized_addrs: tuple[_Network, ...] = Field(
         default=(),
         description=(
-            "Addresses or ranges of the proxies; needed by all behaviours but use_always."
+            "Addresses or ranges of the proxies; required by all behaviours except use_always."
         ),
         examples=[["192.0.2.0/24"]],
         max_length=32,
@@ -55,22 +53,21 @@ class ListenerSpec(ApiModel):
     )
     tls_min_version: _TlsVersion | None = Field(
         default=None,
-        description="Oldest TLS version that is spoken; left out, the server uses tls12.",
+        description="Oldest TLS version; if not set, the server uses tls12.",
         examples=["tls13"],
     )
     tls_max_version: _TlsVersion | None = Field(
         default=None,
         description=(
-            "Newest TLS version that is spoken, not below tlsMinVersion; left out, the server uses "
-            "tls13."
+            "Newest TLS version, not below tlsMinVersion; if not set, the server uses tls13."
         ),
         examples=["tls13"],
     )
     tls_key_exchange_preferences: tuple[_Group, ...] = Field(
         default=(),
         description=(
-            "Key exchange groups, the preferred one first. Needs OpenBao 2.7.0; left out, the "
-            "server's own choice."
+            "Key exchange groups, in the order of preference. Needs OpenBao 2.7.0; if not set, the "
+            "server chooses."
         ),
         examples=[["X25519MLKEM768", "X25519"]],
         max_length=16,
@@ -78,34 +75,34 @@ class ListenerSpec(ApiModel):
     unauthenticated_generate_root: bool | None = Field(
         default=None,
         description=(
-            "Let holders of recovery keys make a root token at sys/generate-root, without a login. "
-            "Whoever reaches the listener may begin or cancel such an attempt. Left out or false, "
-            "the server refuses. Needs OpenBao 2.5.3; older servers always allow it."
+            "Let holders of recovery keys generate a root token at sys/generate-root without a "
+            "login. Every client of the listener can start or cancel an attempt. If not set or "
+            "false, the server rejects it. Needs OpenBao 2.5.3; older servers always allow it."
         ),
         examples=[True],
     )
 
 
 class Autopilot(ApiModel):
-    """What raft does with servers that are gone or new. Set through the API of the servers."""
+    """Handling of dead and new servers by raft. Set through the API of the servers."""
 
     cleanup_dead_servers: bool | None = Field(
         default=None,
-        description="Remove servers that are gone for good. Left out, the operator uses true.",
+        description="Remove dead servers. If not set, the operator uses true.",
         examples=[True],
     )
     dead_server_last_contact_threshold: Duration | None = Field(
         default=None,
         description=(
-            "A server that was not heard of for this long is gone for good; a Go duration of at "
-            "least 1m. Left out, the operator uses 24h."
+            "Time without contact after which a server is dead, a Go duration of at least 1m. If "
+            "not set, the operator uses 24h."
         ),
         examples=["5m"],
     )
     min_quorum: int | None = Field(
         default=None,
         description=(
-            "Servers are only removed while at least this many voters are left. Left out, the "
+            "Minimum number of voters that must remain when servers are removed. If not set, the "
             "majority of the replicas, and at least 3."
         ),
         examples=[3],
@@ -115,15 +112,15 @@ class Autopilot(ApiModel):
     server_stabilization_time: Duration | None = Field(
         default=None,
         description=(
-            "A new server must be healthy for this long before it votes; a Go duration. Left out, "
-            "the operator uses 10s."
+            "Time for which a new server must be healthy before it becomes a voter, a Go duration. "
+            "If not set, the operator uses 10s."
         ),
         examples=["10s"],
     )
     last_contact_threshold: Duration | None = Field(
         default=None,
         description=(
-            "A server that was not heard of for this long is unhealthy; a Go duration. Left out, "
+            "Time without contact after which a server is unhealthy, a Go duration. If not set, "
             "the operator uses 10s."
         ),
         examples=["10s"],
@@ -131,7 +128,7 @@ class Autopilot(ApiModel):
     max_trailing_logs: int | None = Field(
         default=None,
         description=(
-            "A server that is more log entries behind than this is unhealthy. Left out, the "
+            "Number of missing log entries after which a server is unhealthy. If not set, the "
             "operator uses 1000."
         ),
         examples=[1000],
@@ -146,15 +143,15 @@ class Raft(ApiModel):
     performance_multiplier: int | None = Field(
         default=None,
         description=(
-            "Scale of the raft timeouts: 1 is quick, 10 is patient, 0 is the server's own choice "
-            "(5). Left out, the operator uses 1."
+            "Scale of the raft timeouts: 1 is fastest, 10 is slowest, 0 is the default of the "
+            "server (5). If not set, the operator uses 1."
         ),
         examples=[1],
         ge=0,
         le=10,
     )
     autopilot: Autopilot | None = Field(
-        default=None, description="Autopilot of raft: lost and new servers."
+        default=None, description="Autopilot of raft: dead and new servers."
     )
 
 
@@ -162,18 +159,19 @@ class Logging(ApiModel):
     """The log of the server."""
 
     format: Literal["standard", "json"] | None = Field(
-        default=None, description="Format of a log line; left out, the server uses standard."
+        default=None, description="Format of a log line; if not set, the server uses standard."
     )
     file: _Path | None = Field(
         default=None,
         description=(
-            "File to log to as well, below /openbao/logs or /var/log/openbao (scratch, goes with "
-            "the pod), /tmp or the volume of auditFileStorage. Left out, the log goes to stderr."
+            "Additional log file, below /openbao/logs or /var/log/openbao (ephemeral, deleted with "
+            "the pod), /tmp or the volume of auditFileStorage. If not set, the log is written only "
+            "to stderr."
         ),
     )
     pid_file: _Path | None = Field(
         default=None,
-        description="File for the process id; same folders as `file`. Left out, there is none.",
+        description="File for the process id; same directories as `file`. If not set, none.",
     )
     rotate_duration: Duration | None = Field(
         default=None,
@@ -182,16 +180,14 @@ class Logging(ApiModel):
     )
     rotate_bytes: int | None = Field(
         default=None,
-        description=(
-            "Start a new log file after this many bytes; 0 or left out, size does not matter."
-        ),
+        description="Start a new log file after this number of bytes; 0 or not set: no limit.",
         examples=[104857600],
         ge=0,
         le=2**53,
     )
     rotate_max_files: int | None = Field(
         default=None,
-        description="Old log files to keep; 0 or left out, all of them.",
+        description="Number of old log files to keep; 0 or not set: all.",
         examples=[5],
         ge=0,
         le=10_000,
@@ -199,19 +195,19 @@ class Logging(ApiModel):
 
 
 class PluginSettings(ApiModel):
-    """How plugins get into the plugin folder."""
+    """Settings of the plugin directory."""
 
     file_uid: int | None = Field(
         default=None,
         alias="fileUID",
-        description="User id that must own plugin files; left out, that of the server.",
+        description="User id that must own plugin files; if not set, that of the server.",
         examples=[100],
         ge=0,
         le=2**31 - 1,
     )
     file_permissions: str | None = Field(
         default=None,
-        description="Mode of plugin files, in octal; left out, the server does not check it.",
+        description="Mode of plugin files, in octal; if not set, the server does not check it.",
         examples=["0755"],
         pattern=r"^[0-7]{3,4}$",
         max_length=4,
@@ -219,25 +215,25 @@ class PluginSettings(ApiModel):
     auto_download: bool | None = Field(
         default=None,
         description=(
-            "Download the plugins of spec.plugins that name an image. Needs OpenBao 2.5.0; left "
-            "out, the operator uses true when a plugin names one."
+            "Download the plugins of spec.plugins with an image. Needs OpenBao 2.5.0; if not set, "
+            "the operator uses true if a plugin has an image."
         ),
         examples=[True],
     )
     auto_register: bool | None = Field(
         default=None,
         description=(
-            "Register the plugins of spec.plugins in the catalog. Needs OpenBao 2.5.0; left out, "
-            "the operator uses true when there are plugins."
+            "Register the plugins of spec.plugins in the catalog. Needs OpenBao 2.5.0; if not set, "
+            "the operator uses true if there are plugins."
         ),
         examples=[True],
     )
     download_behavior: Literal["fail", "continue", "standard", "direct"] | None = Field(
         default=None,
         description=(
-            "What a failed download does: fail ends the start of the server, continue goes on "
-            "without the plugin. Needs OpenBao 2.5.0; left out, the server uses fail. Older "
-            "spellings: standard for fail, direct for continue."
+            "Handling of a failed download: with fail the server does not start, with continue it "
+            "starts without the plugin. Needs OpenBao 2.5.0; if not set, the server uses fail. "
+            "Deprecated aliases: standard for fail, direct for continue."
         ),
         examples=["fail"],
     )
@@ -249,21 +245,21 @@ class Configuration(ApiModel):
     ui: bool = Field(default=True, description="Serve the web UI.")
     log_level: Literal["trace", "debug", "info", "warn", "err"] = Field(
         default="info",
-        description="Level of the log. trace writes the payload of requests into it.",
+        description="Log level. trace logs the payload of requests.",
     )
     logging: Logging | None = Field(default=None, description="The log of the server.")
     raft: Raft | None = Field(default=None, description="Timing of raft.")
     default_lease_ttl: Duration | None = Field(
         default=None,
         alias="defaultLeaseTTL",
-        description="Lifetime of a lease, a Go duration; left out, the server uses 768h.",
+        description="Default lifetime of a lease, a Go duration; if not set, the server uses 768h.",
         examples=["24h"],
     )
     max_lease_ttl: Duration | None = Field(
         default=None,
         alias="maxLeaseTTL",
         description=(
-            "Longest lifetime of a lease, a Go duration not below defaultLeaseTTL; left out, the "
+            "Maximum lifetime of a lease, a Go duration not below defaultLeaseTTL; if not set, the "
             "server uses 768h."
         ),
         examples=["168h"],
@@ -272,14 +268,14 @@ class Configuration(ApiModel):
         default=None,
         alias="acmeCARoot",
         description=(
-            "File with the CA that signs the ACME directory's own certificate, as the pod sees it; "
-            "left out, the system's authorities. Read in tls.mode ACME only."
+            "File in the pod with the CA that signs the certificate of the ACME directory; if not "
+            "set, the system CAs. Used only with tls.mode ACME."
         ),
         examples=["/etc/bao/seal-creds/pki-ca.crt"],
     )
     cache_size: int | None = Field(
         default=None,
-        description="Size of the read cache in entries; left out, the server uses 131072.",
+        description="Size of the read cache in entries; if not set, the server uses 131072.",
         examples=[131072],
         ge=0,
         le=2**53,
@@ -287,37 +283,39 @@ class Configuration(ApiModel):
     standby_reads: bool | None = Field(
         default=None,
         description=(
-            "Let standbys answer reads from their own copy, which may be a moment old. Left out or "
-            "false, a standby forwards each read to the leader, so that a client reads what it "
-            "wrote. Read replicas always answer reads. Needs OpenBao 2.5.0."
+            "Let standbys answer reads from their own copy, which may be stale. If not set or "
+            "false, a standby forwards each read to the leader, so that a client reads its own "
+            "writes. Read replicas always answer reads. Needs OpenBao 2.5.0."
         ),
         examples=[True],
     )
-    disable_cache: bool | None = _flag("Read from the disk every time.")
+    disable_cache: bool | None = _flag("Disable the read cache.")
     detect_deadlocks: bool | None = _flag("Detect deadlocks of the server's locks, which is slow.")
     raw_storage_endpoint: bool | None = _flag(
-        "Serve sys/raw, which reads and writes the encrypted storage below all policies."
+        "Serve sys/raw, which reads and writes the encrypted storage directly."
     )
     introspection_endpoint: bool | None = _flag("Serve sys/internal/inspect.")
     unsafe_allow_api_audit_creation: bool | None = Field(
         default=None,
         alias="unsafeAllowAPIAuditCreation",
-        description="Let the API create audit devices; self-init requests at sys/audit/ need it.",
+        description="Let the API create audit devices; self-init requests to sys/audit/ need it.",
     )
     imprecise_lease_role_tracking: bool | None = _flag(
-        "Count the leases of a role roughly, which needs less memory."
+        "Count the leases of a role imprecisely, which needs less memory."
     )
     allow_audit_log_prefixing: bool | None = _flag(
-        "Let audit devices write a prefix of their own in front of each line."
+        "Let audit devices write a prefix before each line."
     )
-    enable_response_header_hostname: bool | None = _flag("Name the host in every response.")
+    enable_response_header_hostname: bool | None = _flag(
+        "Add a header with the host name to every response."
+    )
     enable_response_header_raft_node_id: bool | None = Field(
         default=None,
         alias="enableResponseHeaderRaftNodeID",
-        description="Name the raft node in every response. Left out, false.",
+        description="Add a header with the raft node id to every response. If not set, false.",
         examples=[False],
     )
-    listener: ListenerSpec | None = Field(default=None, description="The listener of the API.")
+    listener: ListenerSpec | None = Field(default=None, description="Listener of the API.")
     plugin: PluginSettings | None = Field(
-        default=None, description="How plugins get into the plugin folder."
+        default=None, description="Settings of the plugin directory."
     )

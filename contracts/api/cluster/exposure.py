@@ -1,4 +1,4 @@
-"""spec.ingress and spec.gateway: ways in from outside of the Kubernetes cluster.
+"""spec.ingress and spec.gateway: access from outside of the Kubernetes cluster.
 
 Uses contracts.api.meta. Part of ClusterSpec. The objects are built by managers.networking.
 """
@@ -21,52 +21,51 @@ _Path = Annotated[str, Field(pattern=r"^/[^\s]*$", min_length=1, max_length=1024
 
 
 class Ingress(ApiModel):
-    """An Ingress in front of the public Service."""
+    """Ingress for the public Service."""
 
     enabled: bool = Field(
-        default=False, description="Make the Ingress. Needs host, and network.trustedIngressPeers."
+        default=False,
+        description="Create the Ingress. Needs host, and network.trustedIngressPeers.",
     )
     class_name: SubdomainName | None = Field(
         default=None,
-        description="IngressClass; left out, the default class.",
+        description="IngressClass; if not set, the default class.",
         examples=["nginx"],
     )
     host: _Host | None = Field(
         default=None,
-        description="Host name that clients use. Needed when enabled.",
+        description="Host name that clients use. Required if enabled.",
         examples=["bao.example.com"],
     )
-    path: _Path = Field(default="/", description="Path under which OpenBao answers.")
+    path: _Path = Field(default="/", description="Path of OpenBao.")
     path_type: Literal["Prefix", "Exact", "ImplementationSpecific"] = Field(
-        default="Prefix", description="How the path is compared."
+        default="Prefix", description="Type of the path comparison."
     )
     annotations: Annotations | None = Field(
         default=None,
-        description="Annotations of the Ingress, for instance to speak TLS to the servers.",
+        description="Annotations of the Ingress, for example for TLS to the servers.",
         examples=[{"nginx.ingress.kubernetes.io/backend-protocol": "HTTPS"}],
     )
     tls_secret_name: SecretName | None = Field(
         default=None,
-        description=(
-            "Secret with the certificate that the Ingress shows; left out, <name>-tls-server."
-        ),
+        description="Secret with the certificate of the Ingress; if not set, <name>-tls-server.",
         examples=["bao-example-com-tls"],
     )
     readiness_mode: Literal["Created", "LoadBalancerPublished"] = Field(
         default="LoadBalancerPublished",
-        description="When the Ingress counts as ready: as soon as it is made, or with an address.",
+        description="When the Ingress is ready: when it is created, or when it has an address.",
     )
 
 
 class GatewayReference(ApiModel):
-    """The Gateway that the route attaches to."""
+    """Gateway to which the route attaches."""
 
     name: SubdomainName | None = Field(
-        default=None, description="Name of the Gateway. Needed when enabled.", examples=["public"]
+        default=None, description="Name of the Gateway. Required if enabled.", examples=["public"]
     )
     namespace: SubdomainName | None = Field(
         default=None,
-        description="Namespace of the Gateway; left out, the cluster's own.",
+        description="Namespace of the Gateway; if not set, that of the cluster.",
         examples=["gateways"],
         max_length=63,
     )
@@ -78,46 +77,47 @@ class BackendTls(ApiModel):
     enabled: bool = Field(
         default=True,
         description=(
-            "Make a BackendTLSPolicy, so that the Gateway checks the servers. Must be true in "
-            "profile Hardened, unless tlsPassthrough is."
+            "Create a BackendTLSPolicy, so that the Gateway verifies the servers. Must be true in "
+            "profile Hardened, unless tlsPassthrough is true."
         ),
     )
     hostname: _Host | None = Field(
         default=None,
-        description="Name to check on the servers; left out, <name>-public.<namespace>.svc.",
+        description="Server name to verify; if not set, <name>-public.<namespace>.svc.",
         examples=["bao.example.com"],
     )
 
 
 class Gateway(ApiModel):
-    """A route of the Gateway API to the public Service."""
+    """Route of the Gateway API to the public Service."""
 
     enabled: bool = Field(
-        default=False, description="Make the route. Needs gatewayRef.name and hostname."
+        default=False, description="Create the route. Needs gatewayRef.name and hostname."
     )
     gateway_ref: GatewayReference | None = Field(
-        default=None, description="The Gateway that the route attaches to."
+        default=None, description="Gateway to which the route attaches."
     )
     listener_name: Annotated[str, Field(min_length=1, max_length=253)] | None = Field(
         default=None,
-        description="Listener of the Gateway; left out, every one that fits.",
+        description="Listener of the Gateway; if not set, all matching listeners.",
         examples=["https"],
     )
     hostname: _Host | None = Field(
         default=None,
-        description="Host name that clients use; it is put into the server certificate, too.",
+        description="Host name that clients use; the server certificate includes it.",
         examples=["bao.example.com"],
     )
-    path: _Path = Field(default="/", description="Path under which OpenBao answers.")
+    path: _Path = Field(default="/", description="Path of OpenBao.")
     annotations: Annotations | None = Field(
         default=None, description="Annotations of the route.", examples=[{"example.com/team": "a"}]
     )
     tls_passthrough: bool = Field(
         default=False,
-        description="Hand TLS through to the servers (TLSRoute) instead of ending it (HTTPRoute).",
+        description="Pass TLS through to the servers (TLSRoute) instead of terminating it "
+        "(HTTPRoute).",
     )
     backend_tls: BackendTls | None = Field(
         default=None,
         alias="backendTLS",
-        description="TLS from the Gateway to the servers; left out, it is checked.",
+        description="TLS from the Gateway to the servers; if not set, it is verified.",
     )

@@ -1,6 +1,6 @@
-"""spec.imageVerification and spec.operatorImageVerification: who must have signed an image.
+"""spec.imageVerification and spec.operatorImageVerification: required signatures of images.
 
-Uses contracts.api.meta. Part of ClusterSpec; both fields have the same shape.
+Uses contracts.api.meta. Part of ClusterSpec; both fields have the same type.
 """
 
 from typing import Literal
@@ -13,11 +13,9 @@ FailurePolicy = Literal["Warn", "Block"]
 
 
 class ImageVerification(ApiModel):
-    """What must be proven of an image before a pod is made from it."""
+    """Signature that an image must have before a pod is created with it."""
 
-    enabled: bool = Field(
-        description="Check the signature and run exactly the content that was checked."
-    )
+    enabled: bool = Field(description="Verify the signature, and run the digest that was verified.")
     public_key: str | None = Field(
         default=None,
         description=(
@@ -29,13 +27,13 @@ class ImageVerification(ApiModel):
     )
     issuer: str | None = Field(
         default=None,
-        description="Keyless: exact OIDC issuer of the signer. Goes with subject.",
+        description="Keyless: exact OIDC issuer of the signer. Requires subject.",
         examples=["https://issuer.example.com"],
         max_length=512,
     )
     subject: str | None = Field(
         default=None,
-        description="Keyless: exact identity in the signer's certificate. Goes with issuer.",
+        description="Keyless: exact identity in the signer's certificate. Requires issuer.",
         examples=["https://git.example.com/image/release.yml@refs/tags/v2.4.0"],
         max_length=1024,
     )
@@ -43,7 +41,7 @@ class ImageVerification(ApiModel):
         default=None,
         alias="issuerRegExp",
         description=(
-            "Keyless: RE2 pattern found anywhere in the issuer, instead of issuer. Goes with "
+            "Keyless: RE2 pattern that matches anywhere in the issuer, instead of issuer. Requires "
             "subjectRegExp."
         ),
         examples=["^https://issuer\\.example\\.com$"],
@@ -52,26 +50,27 @@ class ImageVerification(ApiModel):
     subject_reg_exp: str | None = Field(
         default=None,
         alias="subjectRegExp",
-        description="Keyless: RE2 pattern found anywhere in the identity, instead of subject.",
+        description="Keyless: RE2 pattern that matches anywhere in the identity, instead of "
+        "subject.",
         examples=["^https://git\\.example\\.com/image/.*@refs/tags/v[0-9.]+$"],
         max_length=512,
     )
     failure_policy: FailurePolicy = Field(
         default="Block",
         description=(
-            "What happens when verification fails. Block: running pods stay, and no pod is "
+            "Handling of a failed verification. Block: running pods remain, and no pod is "
             "created. Warn: the image is used by its tag, with an event and a condition."
         ),
     )
     ignore_tlog: bool = Field(
         default=False,
-        description=("Do not require an entry in a transparency log. For public keys only."),
+        description="Do not require an entry in a transparency log. For public keys only.",
     )
     image_pull_secrets: tuple[SecretReference, ...] = Field(
         default=(),
         description=(
-            "Registry logins (kubernetes.io/dockerconfigjson or dockercfg), tried before "
-            "spec.imagePullSecrets."
+            "Secrets with registry credentials (kubernetes.io/dockerconfigjson or dockercfg), used "
+            "before spec.imagePullSecrets."
         ),
         max_length=16,
         json_schema_extra=as_map("name"),
@@ -79,5 +78,5 @@ class ImageVerification(ApiModel):
 
     @property
     def keyless(self) -> bool:
-        """An identity is asked for and not a key."""
+        """The spec requires an identity and not a key."""
         return any((self.issuer, self.subject, self.issuer_reg_exp, self.subject_reg_exp))

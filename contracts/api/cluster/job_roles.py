@@ -1,4 +1,4 @@
-"""Names of the roles that jobs take in the auth method jwt-operator.
+"""Names of the roles of Jobs in the auth method jwt-operator.
 
 Uses the API models. Called by the rules about self-init and by
 managers.cluster.resolve.operator_login.
@@ -19,12 +19,12 @@ DEFAULTS: Mapping[Job, str] = {
 
 
 def job_role(spec: ClusterSpec, job: Job) -> str:
-    """The role of a job: the spec's own choice, or the usual name."""
+    """The role of a Job: that of the spec, or the default."""
     return chosen(getattr(spec, job), "jwtAuthRole") or DEFAULTS[job]
 
 
 def chosen(block: Any, alias: str) -> str:
-    """One string of a block of the spec; "" when it is not there."""
+    """The string in a field of a block of the spec; "" if it is absent."""
     if block is None:
         return ""
     override = block.get(alias) if isinstance(block, Mapping) else block.to_object().get(alias)

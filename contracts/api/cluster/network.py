@@ -1,7 +1,7 @@
-"""spec.service and spec.network: how clients get in, and what the servers may reach.
+"""spec.service and spec.network: the public Service, and the NetworkPolicy of the servers.
 
-Uses contracts.api.meta. Part of ClusterSpec. Rules and peers have the shape of
-networking.k8s.io/v1, bounded.
+Uses contracts.api.meta. Part of ClusterSpec. Rules and peers have the format of
+networking.k8s.io/v1, with bounds.
 """
 
 import ipaddress
@@ -14,7 +14,7 @@ from contracts.api.meta import Annotations, ApiModel, Labels, SubdomainName, as_
 IP_MAX = 45
 CIDR_MAX = 49
 WIDE_PREFIX = 8
-"""A range with a shorter prefix is wide: more than a 256th of all addresses, in either family."""
+"""A range with a shorter prefix is wide: more than 1/256 of all addresses, in both families."""
 
 IpAddress = Annotated[str, Field(pattern=r"^[0-9A-Fa-f.:]+$", min_length=2, max_length=IP_MAX)]
 Cidr = Annotated[
@@ -46,7 +46,7 @@ def is_ip(text: str) -> bool:
 
 
 def is_cidr(text: str) -> bool:
-    """Whether the text is a range of addresses; bits of a host behind the prefix are allowed."""
+    """Whether the text is a CIDR; host bits after the prefix are allowed."""
     try:
         ipaddress.ip_interface(text)
     except ValueError:
@@ -55,22 +55,22 @@ def is_cidr(text: str) -> bool:
 
 
 def is_wide(cidr: str) -> bool:
-    """Whether the text is a range of addresses that is too large to say who is in it."""
+    """Whether the text is a CIDR that is too large to identify its hosts."""
     return is_cidr(cidr) and ipaddress.ip_interface(cidr).network.prefixlen < WIDE_PREFIX
 
 
 def cel_of_wide(cidr: str) -> str:
-    """CEL for the same; `cidr` is CEL for the text."""
+    """CEL for `is_wide`; `cidr` is CEL for the text."""
     return f"isCIDR({cidr}) && cidr({cidr}).prefixLength() < {WIDE_PREFIX}"
 
 
 class ServiceSpec(ApiModel):
-    """The Service <name>-public that clients use."""
+    """Service <name>-public, which clients use."""
 
-    type: ServiceType = Field(default="ClusterIP", description="Kind of Service.")
+    type: ServiceType = Field(default="ClusterIP", description="Type of the Service.")
     annotations: Annotations | None = Field(
         default=None,
-        description="Annotations of the Service, for instance for a load balancer.",
+        description="Annotations of the Service, for example for a load balancer.",
         examples=[{"service.kubernetes.io/topology-mode": "Auto"}],
     )
 
@@ -99,28 +99,28 @@ class IpBlock(ApiModel):
 
     cidr: Cidr = Field(description="The range.", examples=["192.0.2.0/24"])
     except_: tuple[Cidr, ...] | None = Field(
-        default=None, alias="except", description="Ranges to leave out.", max_length=16
+        default=None, alias="except", description="Ranges to exclude.", max_length=16
     )
 
 
 class NetworkPolicyPeer(ApiModel):
-    """Who may talk, or be talked to."""
+    """Peer of a NetworkPolicy rule."""
 
     pod_selector: LabelSelector | None = Field(default=None, description="Pods of the peer.")
     namespace_selector: LabelSelector | None = Field(
-        default=None, description="Their namespaces; left out, the cluster's own."
+        default=None, description="Their namespaces; if not set, that of the cluster."
     )
     ip_block: IpBlock | None = Field(default=None, description="Addresses, instead of selectors.")
 
 
 class NetworkPolicyPort(ApiModel):
-    """A port that may be used."""
+    """Port of a NetworkPolicy rule."""
 
     protocol: Literal["TCP", "UDP", "SCTP"] | None = Field(
-        default=None, description="Protocol; left out, TCP."
+        default=None, description="Protocol; if not set, TCP."
     )
     port: Port | None = Field(
-        default=None, description="Port, by number or name; left out, all.", examples=[443]
+        default=None, description="Port, by number or name; if not set, all.", examples=[443]
     )
     end_port: int | None = Field(
         default=None, description="Last port of a range that starts at port.", ge=1, le=65535
@@ -128,35 +128,35 @@ class NetworkPolicyPort(ApiModel):
 
 
 class EgressRule(ApiModel):
-    """What the servers may reach."""
+    """Allowed traffic from the servers."""
 
     to: tuple[NetworkPolicyPeer, ...] | None = Field(
-        default=None, description="Destinations; left out, all.", max_length=16
+        default=None, description="Destinations; if not set, all.", max_length=16
     )
     ports: tuple[NetworkPolicyPort, ...] | None = Field(
-        default=None, description="Ports; left out, all.", max_length=16
+        default=None, description="Ports; if not set, all.", max_length=16
     )
 
 
 class IngressRule(ApiModel):
-    """Who may reach the servers."""
+    """Allowed traffic to the servers."""
 
     from_: tuple[NetworkPolicyPeer, ...] | None = Field(
-        default=None, alias="from", description="Sources; left out, all.", max_length=16
+        default=None, alias="from", description="Sources; if not set, all.", max_length=16
     )
     ports: tuple[NetworkPolicyPort, ...] | None = Field(
-        default=None, description="Ports; left out, all.", max_length=16
+        default=None, description="Ports; if not set, all.", max_length=16
     )
 
 
 class Network(ApiModel):
-    """What the NetworkPolicy of the servers lets through, beside what they cannot live without."""
+    """Settings of the servers' NetworkPolicy, in addition to the traffic that they need."""
 
     api_server_cidr: Cidr | None = Field(
         default=None,
         alias="apiServerCIDR",
         description=(
-            "Addresses of the API server, which the servers label their pods through. Left out, "
+            "Addresses of the API server, which the servers use to label their pods. If not set, "
             "they are discovered."
         ),
         examples=["10.96.0.1/32"],
@@ -165,8 +165,8 @@ class Network(ApiModel):
         default=(),
         alias="apiServerEndpointIPs",
         description=(
-            "Addresses behind the Service of the API server, for network plugins that check after "
-            "address translation. Left out, they are discovered."
+            "Addresses of the endpoints of the API server, for network plugins that filter after "
+            "address translation. If not set, they are discovered."
         ),
         examples=[["192.0.2.1"]],
         max_length=16,
@@ -189,40 +189,41 @@ class Network(ApiModel):
     egress_rules: tuple[EgressRule, ...] = Field(
         default=(),
         description=(
-            "More egress, as in a NetworkPolicy. In profile Hardened a range wider than /8 needs "
-            "the verb usewideegress, and never includes metadata servers of clouds."
+            "Additional egress, as in a NetworkPolicy. In profile Hardened a range wider than /8 "
+            "needs the verb usewideegress, and never includes cloud metadata services."
         ),
         max_length=32,
     )
     ingress_rules: tuple[IngressRule, ...] = Field(
         default=(),
         description=(
-            "More ingress, as in a NetworkPolicy. In profile Hardened each rule must name sources "
-            "and ports, and needs the verb publishnetworking."
+            "Additional ingress, as in a NetworkPolicy. In profile Hardened each rule must have "
+            "sources and ports, and needs the verb publishnetworking."
         ),
         max_length=32,
     )
     trusted_ingress_peers: tuple[NetworkPolicyPeer, ...] = Field(
         default=(),
         description=(
-            "Who may reach the API port 8200, beside the cluster itself, the operator, and, unless "
-            "profile is Hardened, the pods of its namespace."
+            "Additional peers of the API port 8200. The cluster, the operator and, unless profile "
+            "is Hardened, the pods of its namespace are always allowed."
         ),
         max_length=32,
     )
 
 
 class ServiceAccountSpec(ApiModel):
-    """The ServiceAccount of the pods."""
+    """ServiceAccount of the pods."""
 
     name: SubdomainName | None = Field(
         default=None,
         description=(
-            "Name of the ServiceAccount; left out, <name>-serviceaccount. An existing one is "
-            "never changed, any other is made."
+            "Name of the ServiceAccount; if not set, <name>-serviceaccount. If it does not exist, "
+            "the operator creates it; an existing one is never changed."
         ),
         max_length=200,
     )
     annotations: Annotations | None = Field(
-        default=None, description="Annotations of it, for instance for workload identity."
+        default=None,
+        description="Annotations of the ServiceAccount, for example for workload identity.",
     )

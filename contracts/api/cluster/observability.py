@@ -1,7 +1,7 @@
-"""spec.observability: how metrics of the servers are offered and scraped.
+"""spec.observability: serving and scraping the servers' metrics.
 
-Uses contracts.api.meta. Part of ClusterSpec. What the servers themselves measure is in
-contracts.api.cluster.telemetry.
+Uses contracts.api.meta. Part of ClusterSpec. contracts.api.cluster.telemetry has the settings of
+the servers' telemetry.
 """
 
 from typing import Annotated, Literal
@@ -14,66 +14,66 @@ _Name = Annotated[str, Field(min_length=1, max_length=253)]
 
 
 class MetricsListener(ApiModel):
-    """A port that answers metrics and nothing else."""
+    """Port that serves only metrics."""
 
     enabled: bool | None = Field(
-        default=None, description="Open the port; left out, only with scrapeProfile AllNodes."
+        default=None, description="Open the port; if not set, only with scrapeProfile AllNodes."
     )
     port: int = Field(default=8202, description="Number of the port.", ge=1, le=65535)
     unauthenticated_metrics_access: bool | None = Field(
         default=None,
-        description="Answer /v1/sys/metrics there without a token; left out, false.",
+        description="Serve /v1/sys/metrics on it without a token; if not set, false.",
     )
 
 
 class ScrapeAuthorization(ApiModel):
-    """How Prometheus logs in."""
+    """Authorization of Prometheus."""
 
     type: Annotated[str, Field(pattern=r"^[A-Za-z]+$", max_length=32)] = Field(
-        default="Bearer", description="Kind of authorization header."
+        default="Bearer", description="Type of the authorization header."
     )
     credentials_secret: SecretKey | None = Field(
-        default=None, description="Secret with the token; its key, left out, is token."
+        default=None, description="Secret with the token; if its key is not set, token."
     )
 
 
 class ScrapeTls(ApiModel):
-    """How Prometheus checks the servers."""
+    """Verification of the servers by Prometheus."""
 
     server_name: _Name | None = Field(
         default=None,
-        description="Name to check; left out, openbao-cluster-<name>.local.",
+        description="Name to verify; if not set, openbao-cluster-<name>.local.",
         examples=["bao.example.com"],
     )
     insecure_skip_verify: bool = Field(
         default=False,
-        description="Do not check the certificate of the servers. Must be false if Hardened.",
+        description="Do not verify the certificate of the servers. Must be false if Hardened.",
     )
     ca_config_map: ConfigMapKey | None = Field(
         default=None,
-        description="ConfigMap with the authority; its key, left out, is ca.crt. This or caSecret.",
+        description="ConfigMap with the CA; if its key is not set, ca.crt. This or caSecret.",
     )
     ca_secret: SecretKey | None = Field(
         default=None,
-        description="Secret with the authority; its key, left out, is ca.crt. This or caConfigMap.",
+        description="Secret with the CA; if its key is not set, ca.crt. This or caConfigMap.",
     )
 
 
 class ServiceMonitor(ApiModel):
-    """The ServiceMonitor of the Prometheus operator."""
+    """ServiceMonitor of the Prometheus operator."""
 
-    enabled: bool = Field(default=True, description="Make the ServiceMonitor.")
+    enabled: bool = Field(default=True, description="Create the ServiceMonitor.")
     interval: Duration = Field(
         default="30s", description="Time between two scrapes, a Go duration.", examples=["30s"]
     )
     scrape_timeout: Duration = Field(
         default="10s",
-        description="Time that a scrape may take, a Go duration not above interval.",
+        description="Timeout of a scrape, a Go duration not above interval.",
         examples=["10s"],
     )
     labels: Labels | None = Field(
         default=None,
-        description="Labels that the Prometheus selects by.",
+        description="Labels of the object, for the selector of the Prometheus.",
         examples=[{"release": "prometheus"}],
     )
     annotations: Annotations | None = Field(default=None, description="Annotations of the object.")
@@ -81,10 +81,10 @@ class ServiceMonitor(ApiModel):
         default="app.kubernetes.io/name", description="Label of the Service that names the job."
     )
     authorization: ScrapeAuthorization | None = Field(
-        default=None, description="How Prometheus logs in; left out, it does not."
+        default=None, description="Authorization of Prometheus; if not set, none."
     )
     tls_config: ScrapeTls | None = Field(
-        default=None, description="How Prometheus checks the servers."
+        default=None, description="Verification of the servers by Prometheus."
     )
 
 
@@ -96,11 +96,11 @@ class MetricsSpec(ApiModel):
         default="Active", description="Scrape the leader, or every server."
     )
     metrics_only_listener: MetricsListener | None = Field(
-        default=None, description="A port that answers metrics and nothing else."
+        default=None, description="Port that serves only metrics."
     )
     service_monitor: ServiceMonitor | None = Field(
         default=None,
-        description="The ServiceMonitor of the Prometheus operator; left out, none is made.",
+        description="ServiceMonitor of the Prometheus operator; if not set, none is created.",
     )
 
 

@@ -1,4 +1,4 @@
-"""spec.plugins: plugins that the server knows from its configuration.
+"""spec.plugins: plugins in the server's configuration.
 
 Uses contracts.api.meta. Part of ClusterSpec; rendered by contracts.hcl.stanzas.
 """
@@ -14,17 +14,17 @@ _Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*=", max_length
 
 
 class Plugin(ApiModel):
-    """A plugin. Exactly one of `image` and `command` says where it comes from."""
+    """A plugin. Exactly one of `image` and `command` must be set."""
 
     type: Literal["secret", "auth", "database", "kms"] = Field(
         description=(
-            "What the plugin is. All need OpenBao 2.5.0, kms needs 2.6.0 and is named by "
+            "Type of the plugin. All types need OpenBao 2.5.0; kms needs 2.6.0, and is for "
             "spec.unseal."
         ),
         examples=["secret"],
     )
     name: str = Field(
-        description="Name in the plugin catalog, once per type.",
+        description="Name in the plugin catalog, unique per type.",
         examples=["aws"],
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
         min_length=1,
@@ -40,8 +40,7 @@ class Plugin(ApiModel):
     command: str | None = Field(
         default=None,
         description=(
-            "File name of a plugin that is in the plugin folder of the server image: a name and no "
-            "path."
+            "File name, without a path, of a plugin in the plugin directory of the server image."
         ),
         examples=["openbao-plugin-secrets-aws"],
         min_length=1,
@@ -50,8 +49,8 @@ class Plugin(ApiModel):
     version: str | None = Field(
         default=None,
         description=(
-            "Version of the plugin, and tag of the image. From OpenBao 2.7.0 on an image with a "
-            "tag does without."
+            "Version of the plugin, and tag of the image. From OpenBao 2.7.0 on, optional for an "
+            "image with a tag."
         ),
         examples=["v0.1.0"],
         min_length=1,
@@ -59,7 +58,7 @@ class Plugin(ApiModel):
     )
     binary_name: str | None = Field(
         default=None,
-        description="File name of the plugin in the image. Must be given before OpenBao 2.7.0.",
+        description="File name of the plugin in the image. Required before OpenBao 2.7.0.",
         examples=["openbao-plugin-secrets-aws"],
         min_length=1,
         max_length=255,
@@ -68,23 +67,23 @@ class Plugin(ApiModel):
         default=None,
         alias="sha256sum",
         description=(
-            "SHA-256 of the plugin's file, 64 hexadecimal digits. From OpenBao 2.7.0 on a command, "
-            "and an image with a digest, do without."
+            "SHA-256 of the plugin's file, 64 hexadecimal digits. From OpenBao 2.7.0 on, optional "
+            "for a command, and for an image with a digest."
         ),
         pattern=r"^[A-Fa-f0-9]{64}$",
         max_length=64,
     )
     args: tuple[_Text, ...] = Field(
         default=(),
-        description="Arguments of the plugin's process; no shell reads them.",
+        description="Arguments of the plugin's process. No shell expands them.",
         examples=[["-v"]],
         max_length=32,
     )
     env: tuple[_Variable, ...] = Field(
         default=(),
         description=(
-            "Environment of the plugin's process, NAME=value. It is readable in a ConfigMap: "
-            "nothing secret belongs here."
+            "Environment of the plugin's process, NAME=value. Put no secrets here: it is stored in "
+            "a ConfigMap."
         ),
         examples=[["HTTPS_PROXY=http://proxy.example.com:3128"]],
         max_length=32,

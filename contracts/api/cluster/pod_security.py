@@ -1,7 +1,7 @@
-"""spec.securityContext and spec.workloadHardening: the confinement of the server pods.
+"""spec.securityContext and spec.workloadHardening: the security context of the server pods.
 
 Uses contracts.api.meta. Part of ClusterSpec. The fields are those of a core/v1 PodSecurityContext,
-bounded; what they say replaces, field by field, what the operator would write.
+with bounds; each replaces the operator's default of that field.
 """
 
 from typing import Annotated, Literal
@@ -15,10 +15,10 @@ _Text = Annotated[str, Field(max_length=256)]
 
 
 class SeccompProfile(ApiModel):
-    """Which system calls are allowed."""
+    """Seccomp profile of the pods."""
 
     type: Literal["RuntimeDefault", "Localhost", "Unconfined"] = Field(
-        description="Kind of profile. Unconfined is refused in profile Hardened."
+        description="Type of the profile. Unconfined is rejected in profile Hardened."
     )
     localhost_profile: _Text | None = Field(
         default=None, description="File of the profile on the node, for type Localhost."
@@ -26,10 +26,10 @@ class SeccompProfile(ApiModel):
 
 
 class AppArmorProfile(ApiModel):
-    """The AppArmor profile of the pods."""
+    """AppArmor profile of the pods."""
 
     type: Literal["RuntimeDefault", "Localhost", "Unconfined"] = Field(
-        description="Kind of profile. Unconfined is refused in profile Hardened."
+        description="Type of the profile. Unconfined is rejected in profile Hardened."
     )
     localhost_profile: _Text | None = Field(
         default=None, description="Name of the profile on the node, for type Localhost."
@@ -37,7 +37,7 @@ class AppArmorProfile(ApiModel):
 
 
 class SeLinuxOptions(ApiModel):
-    """The SELinux label of the pods."""
+    """SELinux label of the pods."""
 
     user: _Text | None = Field(default=None, description="User of the label.")
     role: _Text | None = Field(default=None, description="Role of the label.")
@@ -46,14 +46,14 @@ class SeLinuxOptions(ApiModel):
 
 
 class Sysctl(ApiModel):
-    """One kernel parameter."""
+    """Kernel parameter."""
 
     name: str = Field(description="Name of the parameter.", min_length=1, max_length=253)
     value: _Text = Field(description="Value of the parameter.")
 
 
 class WindowsOptions(ApiModel):
-    """Options of Windows pods; OpenBao runs on Linux, so they only pass through."""
+    """Options of Windows pods. OpenBao runs on Linux, so they have no effect."""
 
     gmsa_credential_spec_name: _Text | None = Field(
         default=None, description="Name of the GMSA credential spec."
@@ -66,66 +66,70 @@ class WindowsOptions(ApiModel):
 
 
 class PodSecurityContext(ApiModel):
-    """Confinement of the server pods; a field that is set replaces the operator's own."""
+    """Security context of the server pods. Each field replaces the operator's default."""
 
     run_as_user: _Id | None = Field(
         default=None,
-        description="User id of the server; left out, 100. 0 is refused in profile Hardened.",
+        description="User id of the server; if not set, 100. 0 is rejected in profile Hardened.",
         examples=[100],
     )
     run_as_group: _Id | None = Field(
         default=None,
-        description="Group id of the server; left out, 1000. 0 is refused in profile Hardened.",
+        description="Group id of the server; if not set, 1000. 0 is rejected in profile Hardened.",
         examples=[1000],
     )
     run_as_non_root: bool | None = Field(
         default=None,
-        description="Refuse to start as root; left out, true. Must not be false if Hardened.",
+        description="Do not start as root; if not set, true. Must not be false if Hardened.",
     )
     fs_group: _Id | None = Field(
-        default=None, description="Group id that owns the volumes; left out, 1000.", examples=[1000]
+        default=None,
+        description="Group id that owns the volumes; if not set, 1000.",
+        examples=[1000],
     )
     fs_group_change_policy: Literal["OnRootMismatch", "Always"] | None = Field(
-        default=None, description="When the group of a volume is set; left out, OnRootMismatch."
+        default=None, description="When the group of a volume is set; if not set, OnRootMismatch."
     )
     supplemental_groups: tuple[_Id, ...] | None = Field(
-        default=None, description="More group ids of the server; left out, none.", max_length=16
+        default=None,
+        description="Additional group ids of the server; if not set, none.",
+        max_length=16,
     )
     supplemental_groups_policy: Literal["Merge", "Strict"] | None = Field(
         default=None,
-        description="Whether groups of the image count, too; left out, Kubernetes uses Merge.",
+        description="Whether the groups of the image are added; if not set, Kubernetes uses Merge.",
     )
     seccomp_profile: SeccompProfile | None = Field(
-        default=None, description="Allowed system calls; left out, RuntimeDefault."
+        default=None, description="Seccomp profile; if not set, RuntimeDefault."
     )
     app_armor_profile: AppArmorProfile | None = Field(
         default=None,
-        description="AppArmor profile; left out, see workloadHardening.appArmorEnabled.",
+        description="AppArmor profile; if not set, see workloadHardening.appArmorEnabled.",
     )
     se_linux_options: SeLinuxOptions | None = Field(
-        default=None, description="SELinux label; left out, the container runtime's choice."
+        default=None, description="SELinux label; if not set, the container runtime chooses."
     )
     se_linux_change_policy: Literal["Recursive", "MountOption"] | None = Field(
         default=None,
-        description="How volumes get the SELinux label; left out, Kubernetes chooses.",
+        description="How volumes get the SELinux label; if not set, Kubernetes chooses.",
     )
     sysctls: tuple[Sysctl, ...] | None = Field(
         default=None,
-        description="Kernel parameters; left out, none. Refused in profile Hardened.",
+        description="Kernel parameters; if not set, none. Rejected in profile Hardened.",
         max_length=16,
     )
     windows_options: WindowsOptions | None = Field(
-        default=None, description="Options of Windows pods. Refused in profile Hardened."
+        default=None, description="Options of Windows pods. Rejected in profile Hardened."
     )
 
 
 class WorkloadHardening(ApiModel):
-    """Further confinement of the pods, on nodes that support it."""
+    """Additional hardening of the pods, on nodes that support it."""
 
     app_armor_enabled: bool = Field(
         default=False,
         description=(
             "Use the AppArmor profile of the container runtime. Requires nodes with AppArmor: "
-            "other nodes refuse the pods."
+            "other nodes reject the pods."
         ),
     )

@@ -1,4 +1,4 @@
-"""The parts of the spec about pods and their life: metadata, resources, restarts, helpers.
+"""The parts of the spec about pods: metadata, resources, restarts, maintenance.
 
 Uses contracts.api.meta. Part of ClusterSpec.
 """
@@ -13,7 +13,7 @@ DeletionPolicy = Literal["Retain", "DeletePVCs", "DeleteAll"]
 Profile = Literal["Hardened", "Development"]
 
 Token = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[^\x00-\x1f\x7f]+$")]
-"""A text whose change is an order, such as a date or a number."""
+"""A text whose change is a request, such as a date or a number."""
 
 Image = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9\[][A-Za-z0-9._:/@\[\]-]*$", min_length=1, max_length=512)
@@ -26,7 +26,7 @@ PodName = Annotated[str, Field(pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$", max_leng
 
 
 class PodMetadata(ApiModel):
-    """More metadata of the server pods; keys of the operator win."""
+    """Additional metadata of the server pods. Keys of the operator take precedence."""
 
     labels: Labels | None = Field(default=None, description="Labels.", examples=[{"team": "a"}])
     annotations: Annotations | None = Field(default=None, description="Annotations.")
@@ -44,7 +44,7 @@ class Resources(ApiModel):
 
     requests: Quantities | None = Field(
         default=None,
-        description="Reserved for each server.",
+        description="Requests of each server.",
         examples=[{"cpu": "250m", "memory": "256Mi"}],
     )
     limits: Quantities | None = Field(
@@ -59,10 +59,11 @@ class Resources(ApiModel):
 
 
 class InitContainer(ApiModel):
-    """The config renderer of other operators. Accepted and not needed: nothing is rendered here."""
+    """Config renderer of other operators. No effect: no configuration is rendered in the pod."""
 
     enabled: bool = Field(
-        default=True, description="No effect: node id and addresses reach the server by env."
+        default=True,
+        description="No effect: the server reads its node id and addresses from the environment.",
     )
     image: Image | None = Field(
         default=None,
@@ -71,7 +72,7 @@ class InitContainer(ApiModel):
 
 
 class Maintenance(ApiModel):
-    """Older spelling of runtime, and the maintenance mark."""
+    """Maintenance mode, and a deprecated alias of runtime."""
 
     enabled: bool = Field(
         default=False,
@@ -82,7 +83,8 @@ class Maintenance(ApiModel):
         ),
     )
     restart_at: Token | None = Field(
-        default=None, description="Older spelling of runtime.restartAt, which wins."
+        default=None,
+        description="Deprecated alias of runtime.restartAt, which takes precedence.",
     )
 
 

@@ -1,6 +1,6 @@
 """spec.readReplicas: servers without a vote that answer reads.
 
-Uses contracts.api.meta and its neighbours. Part of ClusterSpec.
+Uses contracts.api.meta and contracts.api.cluster. Part of ClusterSpec.
 """
 
 from pydantic import Field
@@ -14,10 +14,10 @@ READ_REPLICAS_MAX = 30
 
 
 class ReadService(ApiModel):
-    """The Service <name>-read of the read replicas."""
+    """Service <name>-read of the read replicas."""
 
-    enabled: bool = Field(default=False, description="Make the Service.")
-    type: ServiceType = Field(default="ClusterIP", description="Kind of Service.")
+    enabled: bool = Field(default=False, description="Create the Service.")
+    type: ServiceType = Field(default="ClusterIP", description="Type of the Service.")
     annotations: Annotations | None = Field(
         default=None,
         description="Annotations of the Service.",
@@ -26,32 +26,34 @@ class ReadService(ApiModel):
 
 
 class ReadPodTemplate(ApiModel):
-    """The pods of the read replicas, as far as they may differ from the voters."""
+    """Settings of the pods of read replicas that may differ from those of voters."""
 
-    metadata: PodMetadata | None = Field(default=None, description="More metadata of the pods.")
-    resources: Resources | None = Field(
-        default=None, description="Requests and limits; left out, as spec.resources."
+    metadata: PodMetadata | None = Field(
+        default=None, description="Additional metadata of the pods."
     )
-    scheduling: Scheduling | None = Field(default=None, description="Where the pods run.")
+    resources: Resources | None = Field(
+        default=None, description="Requests and limits; if not set, those of spec.resources."
+    )
+    scheduling: Scheduling | None = Field(default=None, description="Scheduling of the pods.")
 
 
 class ReadStorage(ApiModel):
-    """The data volume of each read replica."""
+    """Data volume of each read replica."""
 
     size: Quantity | None = Field(
         default=None,
-        description="Size of each volume in bytes, as a quantity; left out, as spec.storage.size.",
+        description="Size of each volume in bytes, as a quantity; if not set, spec.storage.size.",
         examples=["10Gi"],
     )
     storage_class_name: SubdomainName | None = Field(
         default=None,
-        description="StorageClass; left out, as spec.storage.storageClassName.",
+        description="StorageClass; if not set, spec.storage.storageClassName.",
         examples=["fast-ssd"],
     )
 
 
 class ReadReplicas(ApiModel):
-    """Servers without a vote, for ever."""
+    """Servers that never get a vote."""
 
     replicas: int = Field(
         default=0,
@@ -60,6 +62,6 @@ class ReadReplicas(ApiModel):
         ge=0,
         le=READ_REPLICAS_MAX,
     )
-    service: ReadService | None = Field(default=None, description="The Service <name>-read.")
-    template: ReadPodTemplate | None = Field(default=None, description="The pods.")
-    storage: ReadStorage | None = Field(default=None, description="The volumes.")
+    service: ReadService | None = Field(default=None, description="Service <name>-read.")
+    template: ReadPodTemplate | None = Field(default=None, description="Settings of the pods.")
+    storage: ReadStorage | None = Field(default=None, description="Data volumes.")

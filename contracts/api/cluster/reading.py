@@ -1,7 +1,7 @@
-"""Reads OpenBaoCluster objects of a cache; all reconcilers share what one of them read."""
+"""Reads OpenBaoCluster objects of a cache; all reconcilers share the parsed objects."""
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from runtime.memo import memoize
 
 read_cluster = memoize(OpenBaoCluster.from_object)
-"""Raises InvalidClusterError. Keeps the result while an object is the same in the cache."""
+"""Raises InvalidClusterError. Keeps the result while the object in the cache is unchanged."""

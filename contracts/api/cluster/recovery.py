@@ -1,4 +1,4 @@
-"""spec.recoveryKeys: the keys of last resort, for people, made once at the first boot.
+"""spec.recoveryKeys: recovery keys for users, generated once by the first boot.
 
 Uses contracts.api.meta. Part of ClusterSpec; rendered by contracts.hcl.self_init.
 """
@@ -12,7 +12,7 @@ SHARES_MAX = 255
 
 
 class Recipient(ApiModel):
-    """One person who gets a share."""
+    """Recipient of a share."""
 
     name: str = Field(
         description="Name of the recipient; the key of the share in <name>-recovery-shares.",
@@ -23,17 +23,15 @@ class Recipient(ApiModel):
     )
     fingerprint: str | None = Field(
         default=None,
-        description=(
-            "Fingerprint of the key, 40 or 64 hex digits. When given it must be that of the key."
-        ),
+        description="Fingerprint of pgpPublicKey, 40 or 64 hex digits. If set, it must match.",
         pattern=r"^([0-9A-Fa-f]{40}|[0-9A-Fa-f]{64})$",
         max_length=64,
     )
     pgp_public_key: str = Field(
         alias="pgpPublicKey",
         description=(
-            "OpenPGP public key that the share is encrypted to: the binary key in base64, as "
-            "gpg --export <user> | base64 -w0 prints it. Not armoured."
+            "OpenPGP public key with which the share is encrypted: the binary key in base64, as "
+            "printed by gpg --export <user> | base64 -w0. Not armoured."
         ),
         examples=["mQENBGc..."],
         min_length=1,
@@ -48,13 +46,13 @@ class InitialRecoveryKeys(ApiModel):
         description="Number of shares, one per recipient.", examples=[5], ge=1, le=SHARES_MAX
     )
     threshold: int = Field(
-        description="Number of shares that together recover the key.",
+        description="Number of shares that are required to recover the key.",
         examples=[3],
         ge=1,
         le=SHARES_MAX,
     )
     recipients: tuple[Recipient, ...] = Field(
-        description="Who gets the shares, one each, in this order.",
+        description="Recipients of the shares, one share each, in this order.",
         min_length=1,
         max_length=SHARES_MAX,
         json_schema_extra=as_map("name"),
@@ -62,13 +60,13 @@ class InitialRecoveryKeys(ApiModel):
 
 
 class RecoveryKeys(ApiModel):
-    """Keys with which people come in again when no login works any more."""
+    """Keys with which users can regain access when no login works."""
 
     initial: InitialRecoveryKeys | None = Field(
         default=None,
         description=(
-            "Recovery keys made by the first boot, each share encrypted to the key of its "
-            "recipient, never in plain text, and put into the Secret <name>-recovery-shares. "
+            "Recovery keys that the first boot generates. Each share is encrypted with the key of "
+            "its recipient and stored in the Secret <name>-recovery-shares, never in plain text. "
             "Needs selfInit.enabled and a seal other than static. Later changes have no effect: "
             "rotate the keys instead."
         ),

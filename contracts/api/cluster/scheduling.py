@@ -1,4 +1,4 @@
-"""Where pods run: the parts of core/v1 that the API passes on, bounded.
+"""Scheduling of pods: the fields of core/v1 that the operator copies to pods, with bounds.
 
 Uses contracts.api.meta and contracts.api.cluster.network. Part of ClusterSpec and of
 spec.readReplicas.
@@ -17,20 +17,20 @@ _NodePolicy = Literal["Honor", "Ignore"]
 
 
 class Toleration(ApiModel):
-    """A taint of nodes that the pods put up with."""
+    """Toleration of a node taint."""
 
-    key: _Key | None = Field(default=None, description="Taint key; left out, all keys.")
+    key: _Key | None = Field(default=None, description="Taint key; if not set, all keys.")
     operator: Literal["Equal", "Exists", "Lt", "Gt"] | None = Field(
-        default=None, description="How the value is compared; left out, Equal."
+        default=None, description="Comparison of the value; if not set, Equal."
     )
     value: Annotated[str, Field(max_length=63)] | None = Field(
         default=None, description="Taint value."
     )
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = Field(
-        default=None, description="Taint effect; left out, all effects."
+        default=None, description="Taint effect; if not set, all effects."
     )
     toleration_seconds: int | None = Field(
-        default=None, description="Seconds to stay after a NoExecute taint; left out, for ever."
+        default=None, description="Seconds to stay after a NoExecute taint; if not set, no limit."
     )
 
 
@@ -47,27 +47,31 @@ class TopologySpread(ApiModel):
         examples=["topology.kubernetes.io/zone"],
     )
     when_unsatisfiable: Literal["DoNotSchedule", "ScheduleAnyway"] = Field(
-        description="What to do with a pod that cannot be placed evenly."
+        description="Handling of a pod that does not satisfy the constraint."
     )
     label_selector: LabelSelector | None = Field(
-        default=None, description="Pods that are counted; left out, those of the same pool."
+        default=None, description="Pods that are counted; if not set, those of the same pool."
     )
     min_domains: int | None = Field(
-        default=None, description="Least number of topology domains; left out, 1.", ge=1, le=1000
+        default=None,
+        description="Minimum number of topology domains; if not set, 1.",
+        ge=1,
+        le=1000,
     )
     match_label_keys: _LabelKeys | None = Field(
         default=None, description="Pod labels whose values are added to the selector."
     )
     node_affinity_policy: _NodePolicy | None = Field(
-        default=None, description="Whether node selection counts; left out, Honor."
+        default=None,
+        description="Whether nodeAffinity and nodeSelector are respected; if not set, Honor.",
     )
     node_taints_policy: _NodePolicy | None = Field(
-        default=None, description="Whether node taints count; left out, Ignore."
+        default=None, description="Whether node taints are respected; if not set, Ignore."
     )
 
 
 class Scheduling(ApiModel):
-    """Where pods run, as in core/v1."""
+    """Scheduling of pods, as in core/v1."""
 
     node_selector: Labels | None = Field(
         default=None,
@@ -79,13 +83,13 @@ class Scheduling(ApiModel):
     )
     affinity: FreeObject | None = Field(
         default=None,
-        description="Affinity as in core/v1, up to 500 values; left out, spread over nodes.",
+        description="Affinity as in core/v1, up to 500 values; if not set, spread over nodes.",
     )
     topology_spread_constraints: tuple[TopologySpread, ...] = Field(
         default=(), description="Topology spread constraints of the pods.", max_length=16
     )
     priority_class_name: SubdomainName | None = Field(
         default=None,
-        description="PriorityClass of the pods, which must exist; left out, the default one.",
+        description="PriorityClass of the pods, which must exist; if not set, the default one.",
         examples=["high-priority"],
     )

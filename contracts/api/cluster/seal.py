@@ -1,8 +1,8 @@
-"""spec.unseal: what opens the servers after a start.
+"""spec.unseal: the seal, which unseals the servers after a start.
 
 Uses contracts.api.meta, contracts.api.cluster.seal_hsm and contracts.naming.mount_paths. Part of
-ClusterSpec. One type and the block of its name; how the blocks become the server's own keys is
-contracts.hcl.seals, and what must hold between the fields is contracts.api.rules.seal.
+ClusterSpec. It has a type and the block with its name. contracts.hcl.seals renders the blocks, and
+contracts.api.rules.seal has the rules about them.
 """
 
 from typing import Annotated, Literal
@@ -33,18 +33,20 @@ Text = Annotated[str, Field(min_length=1, max_length=512)]
 File = Annotated[str, Field(pattern=r"^/[^\x00-\x1f]*$", min_length=2, max_length=512)]
 Inline = Annotated[str, Field(min_length=1, max_length=4096)]
 _MOUNTED = "see unseal.credentialsSecretRef"
-_DISCOURAGED = "Discouraged: who reads the cluster reads it; use credentialsSecretRef."
+_DISCOURAGED = (
+    "Discouraged, because every user who may read the cluster can read it; use "
+    "credentialsSecretRef."
+)
 
 
 class StaticSeal(ApiModel):
-    """A key in a file."""
+    """Key in a file."""
 
     current_key: str = Field(
         default=f"file://{KEY_PATH}",
         description=(
-            "File of the key, as the pod sees it. Only a file of the mounted Secret: a key "
-            "written here would end up in a ConfigMap. With a Secret of yours, each of its keys "
-            "is a file."
+            "File of the key in the pod. Only a file of the mounted Secret: a key in this field "
+            "would be stored in a ConfigMap. Each key of your own Secret is a file."
         ),
         pattern=rf"^file://{UNSEAL}/[A-Za-z0-9_-][A-Za-z0-9._-]*$",
         max_length=256,
@@ -53,9 +55,9 @@ class StaticSeal(ApiModel):
         default=KEY_ID,
         alias="currentKeyID",
         description=(
-            "Name of the key. It stays tied to the bytes of the key for ever. A new name rotates "
-            "the key: the operator draws a new one, or takes the file that currentKey names in "
-            "your Secret, and moves all servers to it step by step."
+            "Id of the key. It permanently identifies the bytes of the key. A new id rotates the "
+            "key: the operator generates a new one, or uses the file of currentKey in your own "
+            "Secret, and moves all servers to it step by step."
         ),
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
         max_length=128,
@@ -63,32 +65,30 @@ class StaticSeal(ApiModel):
 
     @property
     def file(self) -> str:
-        """The file of the key inside of its folder."""
+        """The file name of the key."""
         return self.current_key.rpartition("/")[2]
 
 
 class TransitSeal(ApiModel):
-    """A key of the transit engine of another OpenBao."""
+    """Key of the transit engine of another OpenBao."""
 
     address: Text = Field(
-        description="Address of the sealing OpenBao: an https URL with nothing behind the port.",
+        description="Address of the other OpenBao: an https URL without a path.",
         examples=["https://bao.example.com:8200"],
     )
     token: Inline | None = Field(
-        default=None, description=f"Token for the sealing OpenBao. {_DISCOURAGED}"
+        default=None, description=f"Token for the other OpenBao. {_DISCOURAGED}"
     )
     key_name: Text = Field(description="Name of the transit key.", examples=["autounseal"])
     mount_path: Text = Field(description="Path of the transit engine.", examples=["transit/"])
     namespace: Text | None = Field(
-        default=None, description="Namespace of the sealing OpenBao.", examples=["team-a/"]
+        default=None, description="Namespace in the other OpenBao.", examples=["team-a/"]
     )
-    disable_renewal: bool | None = Field(
-        default=None, description="Whether the servers do not renew the token."
-    )
+    disable_renewal: bool | None = Field(default=None, description="Do not renew the token.")
     tls_ca_cert: File | None = Field(
         default=None,
         alias="tlsCACert",
-        description=f"File with the authority of the sealing OpenBao; {_MOUNTED}.",
+        description=f"File with the CA certificate of the other OpenBao; {_MOUNTED}.",
         examples=[f"{SEAL_CREDENTIALS}/ca.crt"],
     )
     tls_client_cert: File | None = Field(
@@ -98,16 +98,16 @@ class TransitSeal(ApiModel):
         default=None, description=f"File with the key of the client certificate; {_MOUNTED}."
     )
     tls_server_name: Text | None = Field(
-        default=None, description="Name that the certificate of the sealing OpenBao must carry."
+        default=None, description="Name that the certificate of the other OpenBao must have."
     )
     tls_skip_verify: bool | None = Field(
         default=None,
-        description="Skip the check of the certificate of the sealing OpenBao. Unsafe.",
+        description="Do not verify the certificate of the other OpenBao. Unsafe.",
     )
 
 
 class AwsKms(ApiModel):
-    """A key of AWS KMS."""
+    """Key of AWS KMS."""
 
     region: Text = Field(description="Region of the key.", examples=["eu-central-1"])
     kms_key_id: Text = Field(
@@ -120,7 +120,7 @@ class AwsKms(ApiModel):
 
 
 class AzureKeyVault(ApiModel):
-    """A key of Azure Key Vault."""
+    """Key of Azure Key Vault."""
 
     vault_name: Text = Field(description="Name of the vault.", examples=["openbao"])
     key_name: Text = Field(description="Name of the key in the vault.", examples=["unseal"])
@@ -140,7 +140,7 @@ class AzureKeyVault(ApiModel):
 
 
 class GcpCloudKms(ApiModel):
-    """A key of Google Cloud KMS."""
+    """Key of Google Cloud KMS."""
 
     project: Text = Field(description="Project of the key.", examples=["prod"])
     region: Text = Field(description="Location of the key ring.", examples=["europe-west3"])
@@ -154,7 +154,7 @@ class GcpCloudKms(ApiModel):
 
 
 class OciKms(ApiModel):
-    """A key of the OCI vault."""
+    """Key of the OCI vault."""
 
     key_id: Text = Field(alias="keyID", description="OCID of the key.")
     crypto_endpoint: Text = Field(description="Cryptographic endpoint of the vault.")
@@ -163,40 +163,40 @@ class OciKms(ApiModel):
         default=None,
         alias="authTypeAPIKey",
         description="Whether the servers log in with an API key (a profile in the key `config` of "
-        "the credentials Secret) and not as the instance that they run on.",
+        "the credentials Secret) and not as their instance.",
     )
     auth_type: Text | None = Field(
         default=None,
-        description="Older spelling of authTypeAPIKey: api_key or instance.",
+        description="Deprecated alias of authTypeAPIKey: api_key or instance.",
         examples=["api_key"],
     )
     compartment_id: Text | None = Field(
         default=None,
         alias="compartmentID",
-        description="Older field; the server has no such setting.",
+        description="Deprecated: the server has no such setting.",
     )
     disabled: bool | None = Field(
-        default=None, description="Marks this seal as the former one of a migration."
+        default=None, description="Marks this seal as the old seal of a migration."
     )
 
     @property
     def by_api_key(self) -> bool:
-        """Whether the servers log in with an API key, in either spelling."""
+        """Whether the servers log in with an API key, by either field."""
         if self.auth_type_api_key is not None:
             return self.auth_type_api_key
         return (self.auth_type or "").lower().replace("_", "") == "apikey"
 
 
 class KmsPlugin(ApiModel):
-    """A seal that a plugin brings."""
+    """Seal of a plugin."""
 
     plugin_name: Text = Field(
         description="Name of the plugin of type kms in spec.plugins.", examples=["securosys"]
     )
     config: Options | None = Field(
         default=None,
-        description="Attributes of the seal stanza of the plugin. No secrets: they are stored "
-        "in a ConfigMap.",
+        description="Attributes of the seal stanza of the plugin. Put no secrets here: they are "
+        "stored in a ConfigMap.",
     )
 
 
@@ -206,18 +206,18 @@ class Unseal(ApiModel):
     type: SealType = Field(
         default="static",
         description=(
-            "Kind of seal; cannot be changed on a cluster that exists. static: a key in a Secret. "
-            "Every other kind needs the block of its name, and no other block may be there."
+            "Type of the seal, immutable on an existing cluster. static: a key in a Secret. Every "
+            "other type needs the block with its name, and no other block."
         ),
     )
     static: StaticSeal | None = Field(default=None, description="Settings of the static seal.")
     credentials_secret_ref: SecretReference | None = Field(
         default=None,
         description=(
-            "Secret with what the seal needs. For the static seal: a Secret of yours whose key "
-            "`key` holds 32 random bytes; the operator reads it and never changes it. Left out, "
-            "the operator makes the Secret <name>-unseal-key. For the other seals: a Secret whose "
-            f"keys become files under {SEAL_CREDENTIALS} and variables of the servers; left out, "
+            "Secret with the key or credentials of the seal. For the static seal: your own Secret "
+            "with 32 random bytes in its key `key`, which the operator never changes; if not set, "
+            "the operator creates the Secret <name>-unseal-key. For other seals: a Secret whose "
+            f"keys become files under {SEAL_CREDENTIALS} and variables of the servers; if not set, "
             "the servers use the identity of their pods."
         ),
     )
@@ -240,6 +240,6 @@ class Unseal(ApiModel):
 
     @property
     def secret_name(self) -> str | None:
-        """The Secret that the user brought; None when there is none."""
+        """The name of the user's Secret; None if there is none."""
         reference = self.credentials_secret_ref
         return reference.name if reference else None

@@ -1,4 +1,4 @@
-"""The blocks of spec.unseal that speak to a hardware module: kmip and pkcs11.
+"""The blocks of spec.unseal for hardware security modules: kmip and pkcs11.
 
 Uses contracts.api.meta and contracts.naming.mount_paths. Part of contracts.api.cluster.seal.
 """
@@ -35,10 +35,10 @@ class Kmip(ApiModel):
         default=None, description=f"File with the key of the client certificate; {_MOUNTED}."
     )
     ca_cert: File | None = Field(
-        default=None, description=f"File with the authority of the server; {_MOUNTED}."
+        default=None, description=f"File with the CA certificate of the server; {_MOUNTED}."
     )
     server_name: Text | None = Field(
-        default=None, description="Name that the certificate of the server must carry."
+        default=None, description="Name that the certificate of the server must have."
     )
     timeout: int | None = Field(
         default=None,
@@ -54,18 +54,20 @@ class Kmip(ApiModel):
         default=None, description="Cipher suites of TLS 1.2, separated by commas."
     )
     disabled: bool | None = Field(
-        default=None, description="Marks this seal as the former one of a migration."
+        default=None, description="Marks this seal as the old seal of a migration."
     )
-    address: Text | None = Field(default=None, description="Older spelling of endpoint.")
-    certificate: File | None = Field(default=None, description="Older spelling of clientCert.")
-    key: File | None = Field(default=None, description="Older spelling of clientKey.")
-    tls_server_name: Text | None = Field(default=None, description="Older spelling of serverName.")
+    address: Text | None = Field(default=None, description="Deprecated alias of endpoint.")
+    certificate: File | None = Field(default=None, description="Deprecated alias of clientCert.")
+    key: File | None = Field(default=None, description="Deprecated alias of clientKey.")
+    tls_server_name: Text | None = Field(
+        default=None, description="Deprecated alias of serverName."
+    )
     tls_skip_verify: bool | None = Field(
-        default=None, description="Older field; the server has no such setting."
+        default=None, description="Deprecated: the server has no such setting."
     )
 
     def newest(self) -> "Kmip":
-        """The same settings in the newest spelling; a field in both spellings keeps the new one."""
+        """The settings without deprecated aliases; the new field takes precedence."""
         return self.model_copy(
             update={
                 "endpoint": self.endpoint or self.address,
@@ -81,7 +83,7 @@ class Kmip(ApiModel):
 
 
 class RuntimeSource(ApiModel):
-    """A variable of the servers that comes out of the credentials Secret."""
+    """Variable of the servers from the credentials Secret."""
 
     name: EnvironmentName = Field(
         description="Name of the variable.", examples=["ChrystokiConfigurationPath"]
@@ -92,21 +94,21 @@ class RuntimeSource(ApiModel):
 
 
 class Pkcs11Runtime(ApiModel):
-    """Environment of the library of the vendor."""
+    """Environment of the vendor library."""
 
     library_path: File | None = Field(
         default=None,
-        description="Folder with further libraries of the vendor (LD_LIBRARY_PATH).",
+        description="Directory with additional vendor libraries (LD_LIBRARY_PATH).",
         examples=["/opt/hsm/lib"],
     )
     env: tuple[RuntimeSource, ...] = Field(
         default=(),
-        description="Variables whose value is that of a key of credentialsSecretRef.",
+        description="Variables with the value of a key of credentialsSecretRef.",
         max_length=16,
     )
     file_env: tuple[RuntimeSource, ...] = Field(
         default=(),
-        description=f"Variables whose value is the file of a key, {SEAL_CREDENTIALS}/<key>.",
+        description=f"Variables with the path of the file of a key, {SEAL_CREDENTIALS}/<key>.",
         max_length=16,
     )
 
@@ -115,20 +117,20 @@ class Pkcs11(ApiModel):
     """A key of a hardware security module."""
 
     lib: File = Field(
-        description="Library of the vendor, in the image of the servers.",
+        description="Vendor library in the image of the servers.",
         examples=["/usr/lib/softhsm/libsofthsm2.so"],
     )
     slot: Text | None = Field(
-        default=None, description="Number of the slot; either it or tokenLabel.", examples=["0"]
+        default=None, description="Number of the slot. This or tokenLabel.", examples=["0"]
     )
     token_label: Text | None = Field(
-        default=None, description="Label of the token; either it or slot.", examples=["openbao"]
+        default=None, description="Label of the token. This or slot.", examples=["openbao"]
     )
     pin: Text | None = Field(
         default=None,
         description=(
-            "PIN of the token. Discouraged: who reads the cluster reads it; use the key "
-            "BAO_HSM_PIN of credentialsSecretRef."
+            "PIN of the token. Discouraged, because every user who may read the cluster can read "
+            "it; use the key BAO_HSM_PIN of credentialsSecretRef."
         ),
     )
     key_label: Text = Field(description="Label of the key.", examples=["unseal"])
@@ -137,29 +139,29 @@ class Pkcs11(ApiModel):
     )
     mechanism: Text | None = Field(
         default=None,
-        description="Mechanism that wraps, by number; left out, what suits the key.",
+        description="Number of the wrapping mechanism; if not set, it depends on the key.",
         examples=["0x1087"],
     )
     disable_software_encryption: bool | None = Field(
         default=None,
-        description="Whether everything is done by the module, and nothing with a public key "
-        "outside of it.",
+        description="Whether the module does all cryptographic operations, also those with the "
+        "public key.",
     )
     rsa_oaep_hash: Literal["sha1", "sha224", "sha256", "sha384", "sha512"] | None = Field(
         default=None, alias="rsaOAEPHash", description="Hash of RSA-OAEP."
     )
     disabled: bool | None = Field(
-        default=None, description="Marks this seal as the former one of a migration."
+        default=None, description="Marks this seal as the old seal of a migration."
     )
     runtime: Pkcs11Runtime | None = Field(
-        default=None, description="Environment of the library of the vendor."
+        default=None, description="Environment of the vendor library."
     )
     hmac_key_label: Text | None = Field(
-        default=None, description="Older field; the server has no such setting."
+        default=None, description="Deprecated: the server has no such setting."
     )
     generate_key: bool | None = Field(
-        default=None, description="Older field; the key must exist before the first start."
+        default=None, description="Deprecated: the key must exist before the first start."
     )
     rsa_encrypt_local: bool | None = Field(
-        default=None, description="Older field; see disableSoftwareEncryption."
+        default=None, description="Deprecated: use disableSoftwareEncryption."
     )

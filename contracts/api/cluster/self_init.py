@@ -1,4 +1,4 @@
-"""spec.selfInit: what the first server does to itself before anybody can log in.
+"""spec.selfInit: the requests with which the first server configures itself.
 
 Uses contracts.api.meta. Part of ClusterSpec; rendered by contracts.hcl.render.
 """
@@ -47,11 +47,11 @@ Headers = Annotated[
         }
     ),
 ]
-"""Headers of a request, as the server takes them: a list of values per name."""
+"""Headers of a request: a list of values per name, as the server requires."""
 
 
 class FileOptions(ApiModel):
-    """Where a file audit device writes."""
+    """Options of a file audit device."""
 
     file_path: str = Field(
         description="File to write to, or stdout, or discard.",
@@ -69,7 +69,7 @@ class FileOptions(ApiModel):
 
 
 class HttpOptions(ApiModel):
-    """Where an http audit device posts to."""
+    """Options of an http audit device."""
 
     uri: str = Field(
         description="URL of the collector.",
@@ -78,12 +78,12 @@ class HttpOptions(ApiModel):
         max_length=2048,
     )
     headers: FreeObject | None = Field(
-        default=None, description="Headers of each post: a list of values per name."
+        default=None, description="Headers of each request: a list of values per name."
     )
 
 
 class SyslogOptions(ApiModel):
-    """How a syslog audit device writes."""
+    """Options of a syslog audit device."""
 
     facility: str | None = Field(
         default=None, description="Facility; the server uses AUTH.", max_length=64
@@ -94,13 +94,13 @@ class SyslogOptions(ApiModel):
 
 
 class SocketOptions(ApiModel):
-    """Where a socket audit device writes."""
+    """Options of a socket audit device."""
 
     address: str | None = Field(
         default=None, description="Address to dial.", examples=["127.0.0.1:9090"], max_length=512
     )
     socket_type: str | None = Field(
-        default=None, description="Kind of socket; the server uses tcp.", max_length=16
+        default=None, description="Type of the socket; the server uses tcp.", max_length=16
     )
     write_timeout: Duration | None = Field(
         default=None, description="Deadline of a write, a Go duration; the server uses 2s."
@@ -108,7 +108,7 @@ class SocketOptions(ApiModel):
 
 
 class TypedOptions(ApiModel):
-    """The options of an audit device, one block per type of device; it has that of its own."""
+    """Options of an audit device, one block per type; only the block of its type may be set."""
 
     file_options: FileOptions | None = Field(default=None, description="Options of type file.")
     http_options: HttpOptions | None = Field(default=None, description="Options of type http.")
@@ -120,7 +120,7 @@ class TypedOptions(ApiModel):
     )
 
     def blocks(self) -> Mapping[str, ApiModel | None]:
-        """The blocks by the type that they belong to."""
+        """The blocks by their type."""
         return {
             "file": self.file_options,
             "http": self.http_options,
@@ -129,7 +129,7 @@ class TypedOptions(ApiModel):
         }
 
     def as_text(self) -> dict[str, str]:
-        """The options as the server takes them: names of its own, all of it text."""
+        """The options with the server's names, all values as strings."""
         if self.http_options is not None:
             headers = thaw(self.http_options.headers)
             posted = {"uri": self.http_options.uri}
@@ -139,19 +139,22 @@ class TypedOptions(ApiModel):
 
 
 class AuditDevice(TypedOptions):
-    """Payload of a request at sys/audit/*."""
+    """Payload of a request to sys/audit/*."""
 
-    type: AuditDeviceType = Field(description="Kind of device.")
-    description: _Text | None = Field(default=None, description="Text for people.")
+    type: AuditDeviceType = Field(description="Type of the audit device.")
+    description: _Text | None = Field(default=None, description="Description for users.")
 
 
 class AuthMethod(ApiModel):
-    """Payload of a request at sys/auth/*."""
+    """Payload of a request to sys/auth/*."""
 
     type: str = Field(
-        description="Kind of auth method.", examples=["kubernetes"], pattern=_TYPE, max_length=64
+        description="Type of the auth method.",
+        examples=["kubernetes"],
+        pattern=_TYPE,
+        max_length=64,
     )
-    description: _Text | None = Field(default=None, description="Text for people.")
+    description: _Text | None = Field(default=None, description="Description for users.")
     config: Options | None = Field(
         default=None,
         description="Tuning of the mount, such as default_lease_ttl.",
@@ -160,19 +163,19 @@ class AuthMethod(ApiModel):
 
 
 class SecretEngine(ApiModel):
-    """Payload of a request at sys/mounts/*."""
+    """Payload of a request to sys/mounts/*."""
 
     type: str = Field(
-        description="Kind of secret engine.", examples=["kv"], pattern=_TYPE, max_length=64
+        description="Type of the secrets engine.", examples=["kv"], pattern=_TYPE, max_length=64
     )
-    description: _Text | None = Field(default=None, description="Text for people.")
+    description: _Text | None = Field(default=None, description="Description for users.")
     options: Options | None = Field(
         default=None, description="Options of the mount.", examples=[{"version": "2"}]
     )
 
 
 class PolicyRequest(ApiModel):
-    """Payload of a request at sys/policies/*."""
+    """Payload of a request to sys/policies/*."""
 
     policy: str = Field(
         description="Text of the policy, HCL or JSON.",
@@ -183,16 +186,16 @@ class PolicyRequest(ApiModel):
 
 
 class SelfInitRequest(ApiModel):
-    """One API request that the first server sends to itself, in the order of the list."""
+    """API request that the first server sends to itself, in the order of the list."""
 
     name: str = Field(
-        description="Name of the request, once per list. operator-bootstrap is taken.",
+        description="Unique name of the request. operator-bootstrap is reserved.",
         examples=["enable_kv"],
         pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$",
         min_length=1,
         max_length=64,
     )
-    operation: Operation = Field(description="What the request does at its path.")
+    operation: Operation = Field(description="Operation of the request.")
     path: str = Field(
         description="API path without the leading /v1/.",
         examples=["sys/mounts/secret"],
@@ -203,15 +206,15 @@ class SelfInitRequest(ApiModel):
     allow_failure: bool = Field(
         default=False,
         description=(
-            "Go on when this request fails. Without it a failed request ends the first boot, and "
-            "the cluster has to be created again."
+            "Continue if this request fails. If false, a failed request ends the first boot, and "
+            "the cluster must be created again."
         ),
     )
     data: FreeObject | None = Field(
         default=None,
         description=(
-            "Free payload, for paths without a typed one. Put no secrets here: it is stored in a "
-            "ConfigMap. Fields that are null are left out."
+            "Payload without a schema, for paths without a typed payload. Put no secrets here: it "
+            "is stored in a ConfigMap. Fields that are null are omitted."
         ),
         examples=[{"ttl": "1h"}],
     )
@@ -239,7 +242,7 @@ class SelfInitRequest(ApiModel):
         default=None,
         description=(
             "Whether the request is sent: true, false, or an object with eval_source and eval_type "
-            "that the server computes. Needs OpenBao 2.6."
+            "that the server evaluates. Needs OpenBao 2.6."
         ),
         examples=[True],
     )
@@ -255,10 +258,10 @@ _Subject = Annotated[
 ]
 
 
-def _subjects(whose: str) -> tuple[str, ...]:
+def _subjects(owner: str) -> tuple[str, ...]:
     field: tuple[str, ...] = Field(
         default=(),
-        description=f"More ServiceAccounts that may take the role of {whose}.",
+        description=f"Additional ServiceAccounts that may use the role of {owner}.",
         examples=[["system:serviceaccount:openbao-tools:runner"]],
         max_length=32,
         json_schema_extra=as_set(),
@@ -270,9 +273,9 @@ class AdditionalSubjects(ApiModel):
     """Subjects of ServiceAccount tokens, system:serviceaccount:<namespace>:<name>, by role."""
 
     operator: tuple[_Subject, ...] = _subjects("the operator")
-    backup: tuple[_Subject, ...] = _subjects("backup jobs")
-    restore: tuple[_Subject, ...] = _subjects("restore jobs")
-    upgrade: tuple[_Subject, ...] = _subjects("upgrade jobs")
+    backup: tuple[_Subject, ...] = _subjects("backup Jobs")
+    restore: tuple[_Subject, ...] = _subjects("restore Jobs")
+    upgrade: tuple[_Subject, ...] = _subjects("upgrade Jobs")
 
 
 class PolicyApprover(ApiModel):
@@ -291,21 +294,21 @@ class PolicyApprover(ApiModel):
 
 
 class SelfInitOidc(ApiModel):
-    """How the operator itself logs in after the first boot."""
+    """Login of the operator after the first boot."""
 
     enabled: bool = Field(
         description=(
             "Create the auth method jwt-operator with a role and a policy for the operator, bound "
-            "to its ServiceAccount. It serves the operator; give your users a login of their own "
-            "in requests, or nobody but the operator can ever log in."
+            "to its ServiceAccount. It is only for the operator: add a login for users to "
+            "requests, because without one no user can log in."
         )
     )
     audience: str | None = Field(
         default=None,
         description=(
-            "Changes nothing: each cluster has an audience of its own, <audience of the "
-            "installation>/<namespace>/<name>. May be that, or the audience of the installation "
-            "alone (openbao-internal by default); any other is refused."
+            "No effect: each cluster has its own audience, <audience of the "
+            "installation>/<namespace>/<name>. May be that audience, or the audience of the "
+            "installation (openbao-internal by default); any other is rejected."
         ),
         examples=["openbao-internal"],
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]*$",
@@ -315,7 +318,7 @@ class SelfInitOidc(ApiModel):
         default=None,
         description=(
             "Issuer of ServiceAccount tokens, an https URL without user, query or fragment. "
-            "Left out, it is discovered from the API server."
+            "If not set, it is discovered from the API server."
         ),
         examples=["https://kubernetes.default.svc.cluster.local"],
         min_length=9,
@@ -324,23 +327,23 @@ class SelfInitOidc(ApiModel):
     policy_approver_ref: PolicyApprover | None = Field(
         default=None,
         description=(
-            "Who may approve changes of the operator's own policies. Accepted, and without effect: "
-            "this version writes them in the first boot and never changes them."
+            "ServiceAccount that may approve changes of the operator's policies. No effect: this "
+            "version writes them during the first boot and never changes them."
         ),
     )
     additional_subjects: AdditionalSubjects | None = Field(
         default=None,
-        description="More subjects that may take the roles that the operator makes.",
+        description="Additional subjects that may use the roles that the operator creates.",
     )
 
 
 class SelfInit(ApiModel):
-    """Declarative initialization of the first server; the root token never leaves it."""
+    """Declarative initialization of the first server, without a stored root token."""
 
     enabled: bool = Field(
         description=(
-            "Let the first server initialize itself with the requests below. When false, the "
-            "operator initializes it and keeps the root token in the Secret <name>-root-token."
+            "Let the first server initialize itself with the requests below. If false, the "
+            "operator initializes it and stores the root token in the Secret <name>-root-token."
         )
     )
     oidc: SelfInitOidc | None = Field(
@@ -349,7 +352,7 @@ class SelfInit(ApiModel):
     requests: tuple[SelfInitRequest, ...] = Field(
         default=(),
         description=(
-            "Requests of the first boot, run once and in this order. Later changes have no effect."
+            "Requests of the first boot, sent once and in this order. Later changes have no effect."
         ),
         max_length=64,
         json_schema_extra=as_map("name"),

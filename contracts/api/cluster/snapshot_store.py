@@ -1,4 +1,4 @@
-"""Where snapshots are kept: the object store of backups and restores.
+"""The snapshot store of backups and restores.
 
 Uses contracts.api.meta. Part of spec.backup, and of the spec of a restore.
 """
@@ -15,7 +15,7 @@ _Text = Annotated[str, Field(min_length=1, max_length=253)]
 
 
 class WorkloadIdentity(ApiModel):
-    """Metadata that makes a cloud know the executor; keys of the operator win."""
+    """Metadata for the cloud identity of the Job. Keys of the operator take precedence."""
 
     service_account_annotations: Annotations | None = Field(
         default=None,
@@ -30,28 +30,27 @@ class WorkloadIdentity(ApiModel):
 
 
 class GcsTarget(ApiModel):
-    """What only Google Cloud Storage has."""
+    """Settings of Google Cloud Storage."""
 
     project: _Text | None = Field(
         default=None,
-        description="Project of the bucket. Accepted, and without effect: the name of a bucket "
-        "is the only one in all of Google Cloud, and objects need no project.",
+        description="Project of the bucket. No effect: the name of a bucket is globally unique.",
     )
 
 
 class AzureTarget(ApiModel):
-    """What only Azure Blob Storage has."""
+    """Settings of Azure Blob Storage."""
 
     storage_account: _Text | None = Field(
         default=None, description="Storage account.", examples=["baobackups"]
     )
     container: _Text | None = Field(
-        default=None, description="Container; left out, bucket.", examples=["snapshots"]
+        default=None, description="Container; if not set, bucket.", examples=["snapshots"]
     )
 
 
 class PvcTarget(ApiModel):
-    """What only a volume has."""
+    """Settings of a volume."""
 
     claim_name: SubdomainName = Field(
         description="PersistentVolumeClaim in the namespace of the cluster. The operator "
@@ -61,26 +60,26 @@ class PvcTarget(ApiModel):
 
 
 class BackupTarget(ApiModel):
-    """An object store, or a volume that is used as one."""
+    """An object store, or a volume."""
 
-    provider: Provider = Field(default="s3", description="Kind of object store.")
+    provider: Provider = Field(default="s3", description="Type of the store.")
     endpoint: Annotated[str, Field(min_length=1, max_length=2048)] | None = Field(
         default=None,
         description=(
-            "URL of the store; needed for s3. Not an address of the machine itself; https in "
+            "URL of the store; required for s3. No loopback or link-local address; https in "
             "profile Hardened."
         ),
         examples=["https://s3.example.com"],
     )
     bucket: str = Field(
-        description="Bucket, container of Azure, or folder of a volume.",
+        description="Bucket, container of Azure, or directory of a volume.",
         examples=["bao-snapshots"],
         min_length=1,
         max_length=253,
     )
     path_prefix: Annotated[str, Field(max_length=512)] | None = Field(
         default=None,
-        description="Start of every object key; left out, none.",
+        description="Prefix of every object key; if not set, none.",
         examples=["production"],
     )
     credentials_secret_ref: SecretReference | None = Field(
@@ -88,8 +87,8 @@ class BackupTarget(ApiModel):
         description=(
             "Secret with the credentials. s3: accessKeyId, secretAccessKey, and if needed "
             "sessionToken, region, caCert. gcs: credentials.json, of type service_account or "
-            "authorized_user. azure: accountKey or connectionString. Left out, the identity of "
-            "the pod is used, for which the verb usecloudidentities is needed."
+            "authorized_user. azure: accountKey or connectionString. If not set, the identity of "
+            "the pod is used, which needs the verb usecloudidentities."
         ),
     )
     workload_identity: WorkloadIdentity | None = Field(
@@ -105,7 +104,7 @@ class BackupTarget(ApiModel):
         default=3, description="Number of parts sent at a time, 1 to 10.", ge=1, le=10
     )
     region: _Text | None = Field(
-        default=None, description="Region of s3; left out, us-east-1.", examples=["eu-central-1"]
+        default=None, description="Region of s3; if not set, us-east-1.", examples=["eu-central-1"]
     )
     role_arn: Annotated[str, Field(min_length=1, max_length=2048)] | None = Field(
         default=None,
@@ -114,14 +113,14 @@ class BackupTarget(ApiModel):
     )
     use_path_style: bool = Field(
         default=False,
-        description="Write the bucket into the path and not into the host name; s3 only.",
+        description="Put the bucket into the path and not into the host name; s3 only.",
     )
     gcs: GcsTarget | None = Field(default=None, description="Only for provider gcs.")
     azure: AzureTarget | None = Field(default=None, description="Only for provider azure.")
     pvc: PvcTarget | None = Field(
-        default=None, description="The volume; needed for provider pvc, and only for it."
+        default=None, description="Volume. Required for provider pvc, and only for it."
     )
     insecure_skip_verify: bool = Field(
         default=False,
-        description="Do not check the certificate of the store. Must be false if Hardened.",
+        description="Do not verify the certificate of the store. Must be false if Hardened.",
     )

@@ -1,4 +1,4 @@
-"""OpenBaoCluster, whole, and the way in from an object of the API server.
+"""OpenBaoCluster: its spec, and how an object of the API server is read.
 
 Uses the other modules of contracts.api. Called by observe (parse), resolve, the status pass and the
 CRD generator.
@@ -51,14 +51,15 @@ VERSION_PATTERN = (
     r"^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"
     r"(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$"
 )
-# What a spec may nest: the deepest part of the API, and some room for free data. The API server
-# stores ten thousand levels, at which recursive code breaks.
+# The depth of a spec: the deepest part of the API, and some levels for free data. The API server
+# stores ten thousand levels, at which recursive code fails.
 LEVELS_MAX = 64
 LEVELS_SHOWN = 5
-# The largest sensible spec has a few thousand; each costs some 50 calls to read and to judge.
+# The largest realistic spec has a few thousand values. Reading and validating a value takes about
+# 50 calls.
 VALUES_MAX = 10_000
 VOTERS_MAX = 15
-_NOT_SERVED = "Accepted, not served by this version."
+_NOT_SUPPORTED = "Accepted, but not supported by this version."
 
 
 class ClusterSpec(ApiModel):
@@ -75,12 +76,12 @@ class ClusterSpec(ApiModel):
     )
     image: Image | None = Field(
         default=None,
-        description="Image of the servers; left out, the operator's own choice for the version.",
+        description="Image of the servers; if not set, the operator's default for the version.",
         examples=["registry.example.com/openbao/openbao:2.7.2"],
     )
     image_pull_secrets: tuple[SecretReference, ...] = Field(
         default=(),
-        description="Secrets to pull the image with.",
+        description="Secrets with the credentials to pull the image.",
         max_length=16,
         json_schema_extra=as_map("name"),
     )
@@ -99,8 +100,8 @@ class ClusterSpec(ApiModel):
     replicas: int = Field(
         default=3,
         description=(
-            "Number of servers, all of them voters. An odd number; 3 survive the loss of one, 5 "
-            "the loss of two."
+            "Number of servers, all of them voters. Use an odd number: 3 tolerate the loss of one "
+            "server, 5 the loss of two."
         ),
         ge=1,
         le=VOTERS_MAX,
@@ -108,21 +109,22 @@ class ClusterSpec(ApiModel):
     profile: Profile | None = Field(
         default=None,
         description=(
-            "Security profile. Development accepts every valid spec; Hardened refuses what is "
-            "unfit for production. Left out, the condition ProductionReady is False."
+            "Security profile. Development accepts every valid spec; Hardened rejects settings "
+            "that are unsafe for production. If not set, the condition ProductionReady is False."
         ),
     )
     service_account: ServiceAccountSpec | None = Field(
-        default=None, description="The ServiceAccount of the pods."
+        default=None, description="ServiceAccount of the pods."
     )
     pod_metadata: PodMetadata | None = Field(
-        default=None, description="More metadata of the server pods."
+        default=None, description="Additional metadata of the server pods."
     )
     resources: Resources | None = Field(
         default=None, description="Requests and limits of the server container."
     )
     scheduling: Scheduling | None = Field(
-        default=None, description="Where the servers run; left out, spread over nodes and zones."
+        default=None,
+        description="Scheduling of the servers; if not set, spread over nodes and zones.",
     )
     security_context: PodSecurityContext | None = Field(
         default=None,
@@ -130,7 +132,7 @@ class ClusterSpec(ApiModel):
         " the operator.",
     )
     workload_hardening: WorkloadHardening | None = Field(
-        default=None, description="Further confinement of the pods, on nodes that support it."
+        default=None, description="Additional hardening of the pods, on nodes that support it."
     )
     tls: Tls = Field(default_factory=Tls, description="Certificates of the servers.")
     self_init: SelfInit | None = Field(
@@ -139,9 +141,9 @@ class ClusterSpec(ApiModel):
     unseal: Unseal = Field(
         default_factory=Unseal, description="Seal, which unseals the servers after a start."
     )
-    storage: StorageSpec = Field(description="The data volume of each server.")
+    storage: StorageSpec = Field(description="Data volume of each server.")
     service: ServiceSpec | None = Field(
-        default=None, description="The Service <name>-public that clients use."
+        default=None, description="Service <name>-public, which clients use."
     )
     network: Network = Field(default_factory=Network, description="NetworkPolicy of the servers.")
     configuration: Configuration = Field(
@@ -157,7 +159,7 @@ class ClusterSpec(ApiModel):
         json_schema_extra=as_map("path"),
     )
     audit_file_storage: AuditFileStorage | None = Field(
-        default=None, description="A volume that all servers share for the files of audit devices."
+        default=None, description="Volume that all servers share for the files of audit devices."
     )
     plugins: tuple[Plugin, ...] = Field(
         default=(),
@@ -165,21 +167,20 @@ class ClusterSpec(ApiModel):
         max_length=32,
     )
     telemetry: Telemetry | None = Field(
-        default=None, description="Where the servers send their metrics."
+        default=None, description="Destinations and names of the servers' metrics."
     )
     observability: Observability | None = Field(
         default=None, description="Metrics of the servers and their scrape objects."
     )
     paused: bool = Field(
         default=False,
-        description="Stop all changes. The status is still updated, and a deletion is still "
-        "carried out.",
+        description="Stop all changes. The status is still updated, and a deletion still runs.",
     )
     hibernate: bool = Field(
         default=False,
         description=(
-            "Stop all servers and keep volumes, keys and all other objects. With false, the "
-            "servers start again with their data."
+            "Stop all servers and keep volumes, keys and all other objects. If false, the servers "
+            "start again with their data."
         ),
     )
     fenced_pods: tuple[PodName, ...] = Field(
@@ -201,24 +202,24 @@ class ClusterSpec(ApiModel):
     )
     runtime: Runtime | None = Field(default=None, description="Requests to the running cluster.")
     maintenance: Maintenance | None = Field(
-        default=None, description="Older spelling of runtime, and the maintenance mark."
+        default=None, description="Maintenance mode, and a deprecated alias of runtime."
     )
     init_container: InitContainer | None = Field(
         default=None,
-        description="Accepted and not needed: no configuration is rendered in the pod.",
+        description="No effect: no configuration is rendered in the pod.",
     )
 
     read_replicas: ReadReplicas | None = Field(
         default=None,
         description=(
-            "Servers without a vote: more copies of the data, and from OpenBao 2.5.0 on more "
-            "servers that answer reads."
+            "Servers without a vote: additional copies of the data, and from OpenBao 2.5.0 on "
+            "additional servers that answer reads."
         ),
     )
 
     backup: Backup | None = Field(
         default=None,
-        description="Scheduled snapshots; left out, snapshots are taken on request only.",
+        description="Scheduled snapshots; if not set, snapshots are taken only on request.",
     )
     break_glass_ack: str | None = Field(
         default=None,
@@ -226,47 +227,43 @@ class ClusterSpec(ApiModel):
         max_length=256,
     )
 
-    # --- accepted so that manifests of other operators of this API apply; see not_served
+    # --- accepted so that manifests for other operators of this API can be applied
     controller_jwt_mode: Literal["Shared", "Target"] | None = Field(
         default=None,
         alias="controllerJWTMode",
-        description="Audience of the operator's tokens. Shared is served, Target is only accepted.",
+        description="Audience of the operator's tokens. Only Shared is supported.",
     )
     gateway: Gateway | None = Field(
-        default=None, description="A route of the Gateway API to the public Service."
+        default=None, description="Route of the Gateway API to the public Service."
     )
-    ingress: Ingress | None = Field(
-        default=None, description="An Ingress in front of the public Service."
-    )
+    ingress: Ingress | None = Field(default=None, description="Ingress for the public Service.")
     reconcile_policies: bool | None = Field(
-        default=None, description=f"Repair the operator's own policies. {_NOT_SERVED}"
+        default=None, description=f"Repair the operator's policies. {_NOT_SUPPORTED}"
     )
-    recovery_keys: RecoveryKeys | None = Field(
-        default=None, description="Recovery keys, for people."
-    )
+    recovery_keys: RecoveryKeys | None = Field(default=None, description="Recovery keys.")
     restore: RestoreLogin | None = Field(
-        default=None, description="Login of restore jobs; left out, the operator's own role."
+        default=None, description="Login of restore Jobs; if not set, the operator's role."
     )
     upgrade: Upgrade | None = Field(default=None, description="Upgrades.")
 
     @property
     def servers(self) -> int:
-        """How many servers are asked for, with a vote and without."""
+        """Desired number of servers, voters and read replicas."""
         return self.replicas + (self.read_replicas.replicas if self.read_replicas else 0)
 
     @property
     def self_initializes(self) -> bool:
-        """The user's own requests set up the first logins; else a root token is left."""
+        """Requests of the spec create the first logins; otherwise there is a root token."""
         return self.self_init is not None and self.self_init.enabled
 
     @property
     def in_maintenance(self) -> bool:
-        """People work on the cluster: what can wait is not begun."""
+        """A user works on the cluster: the operator defers changes that can wait."""
         return self.maintenance is not None and self.maintenance.enabled
 
     @property
     def wants_operator_login(self) -> bool:
-        """The first boot sets up a login for the operator."""
+        """The first boot creates a login for the operator."""
         return (
             self.self_init is not None
             and self.self_init.enabled
@@ -288,9 +285,9 @@ class OpenBaoCluster(ApiObject):
 
     @property
     def has_operator_login(self) -> bool:
-        """The operator has a login of its own, or can still set it up.
+        """The operator has a login, or can still create it.
 
-        A cluster without self-init has none once the root token of its first boot gave it none.
+        A cluster without self-init has none if the root token of its first boot created none.
         """
         if self.spec.self_initializes:
             return self.spec.wants_operator_login
@@ -299,7 +296,7 @@ class OpenBaoCluster(ApiObject):
 
     @property
     def has_job_roles(self) -> bool:
-        """OpenBao has the roles of the jobs: from the first boot, or set up after it."""
+        """OpenBao has the roles of Jobs, created by the first boot or after it."""
         if self.spec.self_initializes:
             return self.spec.wants_operator_login
         login = self.operator_login_status
@@ -307,12 +304,12 @@ class OpenBaoCluster(ApiObject):
 
     @property
     def operator_login_status(self) -> OperatorLoginStatus | None:
-        """What the adminops reconciler last wrote about the login; None before its first check."""
+        """The login status of the adminops reconciler; None before its first check."""
         return self.status.admin_ops.operator_login if self.status.admin_ops else None
 
     @property
     def pending_upgrade_requests(self) -> dict[UpgradeRequest, str]:
-        """The tokens of spec.upgrade.requests that were not handled yet."""
+        """The tokens of spec.upgrade.requests that are not handled yet."""
         requests = self.spec.upgrade.requests if self.spec.upgrade else None
         if requests is None:
             return {}
@@ -326,14 +323,14 @@ class OpenBaoCluster(ApiObject):
 
     @classmethod
     def unwieldy(cls, spec: Any) -> Violation | None:
-        """Return the bound that a spec breaks before it is read; None when it may be read."""
-        # In this order: looking for depths costs memory in step with the number of values.
+        """Return the violation of a spec that is too large or too deep; None if it can be read."""
+        # In this order: the check of the depth needs memory in proportion to the number of values.
         if too_many(spec, VALUES_MAX):
-            message = f"must hold at most {VALUES_MAX} values; write the rest once the cluster runs"
+            message = f"must hold at most {VALUES_MAX} values; write the rest when the cluster runs"
             return Violation("spec", "", "size", message)
-        deep = too_deep(spec, LEVELS_MAX)
-        if deep is None:
+        path = too_deep(spec, LEVELS_MAX)
+        if path is None:
             return None
-        field = ".".join(["spec", *deep.split(".")[1:LEVELS_SHOWN]])
+        field = ".".join(["spec", *path.split(".")[1:LEVELS_SHOWN]])
         message = f"must not be nested deeper than {LEVELS_MAX} levels; make it flatter"
         return Violation(field, "", "depth", message)

@@ -1,7 +1,7 @@
-"""status of an OpenBaoCluster: what the operator observed.
+"""status of an OpenBaoCluster: the observed state.
 
-Uses contracts.api.meta. Part of OpenBaoCluster; written by the status pass alone, apart from
-status.adminOps. Printer columns read from here, so they show what is and not what is wished.
+Uses contracts.api.meta. Part of OpenBaoCluster. Only the status pass writes it, except for
+status.adminOps. Printer columns read the status, so they show the observed state and not the spec.
 """
 
 from typing import Annotated, Literal
@@ -35,9 +35,9 @@ _Name = Annotated[str, Field(max_length=253)]
 
 
 class OperationStatus(ApiModel):
-    """What is being done to the cluster, step by step."""
+    """Current operation and its progress."""
 
-    kind: OperationKind = Field(description="Kind of the operation.")
+    kind: OperationKind = Field(description="Type of the operation.")
     done: int = Field(default=0, description="Number of completed steps.", ge=0)
     total: int = Field(default=0, description="Number of all steps.", ge=0)
     summary: Word = Field(default="", description="Kind and progress, such as Rolling 2/3.")
@@ -45,7 +45,7 @@ class OperationStatus(ApiModel):
 
 
 class FailedFirstBoot(ApiModel):
-    """A first boot whose self-init failed; it stands for as long as its volume exists."""
+    """First boot whose self-initialization failed; recorded while its volume exists."""
 
     pod: _Name = Field(description="Pod of the failed server.")
     volume_uid: Word = Field(
@@ -55,7 +55,7 @@ class FailedFirstBoot(ApiModel):
 
 
 class WorkloadStatus(ApiModel):
-    """What keeps the pods and their surroundings from being as the spec asks."""
+    """State of the pods and their objects."""
 
     last_error: LastError | None = Field(
         default=None, description="The last error; absent if none."
@@ -65,21 +65,21 @@ class WorkloadStatus(ApiModel):
         description="Start of the current rollout; absent without one.",
     )
     policy_revision: Word | None = Field(
-        default=None, description="Revision of the operator's own policies, as last verified."
+        default=None, description="Revision of the operator's policies at the last verification."
     )
     policy_reconciliation: PolicyReconciliation | None = Field(
-        default=None, description="Repair of the operator's own policies."
+        default=None, description="Repair of the operator's policies."
     )
 
 
 class RaftStatus(ApiModel):
-    """The members of the raft cluster, as the leader lists them."""
+    """Members of the raft cluster in the leader's raft configuration."""
 
     voters: int = Field(default=0, description="Number of voters.", ge=0)
     non_voters: int = Field(default=0, description="Number of members without a vote.", ge=0)
     read_replicas: int | None = Field(
         default=None,
-        description="Members without a vote that are read replicas; absent without any.",
+        description="Number of members that are read replicas; absent if none.",
         ge=0,
     )
     healthy_read_replicas: int | None = Field(
@@ -89,31 +89,31 @@ class RaftStatus(ApiModel):
     cluster_id: str = Field(
         default="",
         alias="clusterID",
-        description="Id that OpenBao gave to the cluster; servers with another are not of it.",
+        description="OpenBao cluster id; servers with another id are not members.",
         max_length=64,
     )
 
 
 class AutopilotStatus(ApiModel):
-    """The settings of the autopilot of raft."""
+    """Settings of the raft autopilot."""
 
     applied: bool = Field(description="Whether the servers have the settings of the spec.")
     reason: Word = Field(description="Reason, one word in CamelCase.")
-    message: Text = Field(default="", description="Message for people.")
+    message: Text = Field(default="", description="Message for users.")
 
 
 class AdminOpsStatus(ApiModel):
-    """What the operator does inside of OpenBao."""
+    """State inside of OpenBao."""
 
     last_error: LastError | None = Field(
         default=None, description="The last error; absent if none."
     )
     raft: RaftStatus | None = Field(default=None, description="The raft cluster.")
     recovery_keys: RecoveryKeysStatus | None = Field(
-        default=None, description="First recovery keys; absent if none were asked for."
+        default=None, description="First recovery keys; absent if none were requested."
     )
     operator_login: OperatorLoginStatus | None = Field(
-        default=None, description="Login of the operator; absent if it has none of its own."
+        default=None, description="Login of the operator; absent if it has none."
     )
     autopilot: AutopilotStatus | None = Field(default=None, description="Autopilot of raft.")
 
@@ -122,19 +122,19 @@ class ClusterStatus(StoredStatus):
     """Observed state of the cluster."""
 
     observed_generation: int = Field(
-        default=0, description="metadata.generation of the spec that this status is about.", ge=0
+        default=0, description="metadata.generation of the observed spec.", ge=0
     )
     phase: Phase | None = Field(
         default=None,
         description=(
-            "Initializing until the cluster first served, then Running. The conditions show its "
-            "health."
+            "Initializing until the cluster serves for the first time, then Running. The "
+            "conditions show its health."
         ),
     )
     active_leader: _Name = Field(default="", description="Active pod; empty if unknown.")
     ready: str = Field(
         default="",
-        description="Ready servers of desired servers.",
+        description="Ready servers and desired servers.",
         examples=["2/3"],
         pattern=r"^([0-9]+/[0-9]+)?$",
         max_length=16,
@@ -147,9 +147,7 @@ class ClusterStatus(StoredStatus):
     sealed: Literal["true", "false", "unknown"] | None = Field(
         default=None, description="Whether a server is sealed."
     )
-    current_version: str = Field(
-        default="", description="OpenBao version that runs.", max_length=64
-    )
+    current_version: str = Field(default="", description="Running OpenBao version.", max_length=64)
     accepted_upgrade_strategy: Strategy | None = Field(
         default=None, description="Upgrade strategy that was accepted while no upgrade ran."
     )
@@ -168,8 +166,8 @@ class ClusterStatus(StoredStatus):
     tls_secrets: tuple[_Name, ...] | None = Field(
         default=None,
         description=(
-            "User-provided Secrets with the server certificate: that of the spec, and former "
-            "ones that pods still mount."
+            "User-provided Secrets with the server certificate: that of the spec, and previous "
+            "Secrets that pods still mount."
         ),
         max_length=16,
         json_schema_extra=as_set(),
@@ -198,7 +196,7 @@ class ClusterStatus(StoredStatus):
     backup: BackupStatus | None = Field(default=None, description="Scheduled snapshots.")
     last_backup_time: Timestamp | None = Field(
         default=None,
-        description="Older spelling of backup.lastBackupTime; read and never written.",
+        description="Deprecated alias of backup.lastBackupTime; read and never written.",
     )
     restore: RestoreStatus | None = Field(
         default=None, description="Last restore, and the restart of the servers after it."
@@ -208,12 +206,12 @@ class ClusterStatus(StoredStatus):
         description="Operation lock: the operation that may change data; absent if none.",
     )
     operation_lock_epoch: Count | None = Field(
-        default=None, description="Number of lock holders so far. It never decreases."
+        default=None, description="Number of previous and current lock holders. Never decreases."
     )
     break_glass: BreakGlass | None = Field(
         default=None,
-        description="Break glass: automatic changes are stopped until a person "
-        "acknowledges. Absent if it never happened.",
+        description="Break glass: automatic changes are stopped until a user acknowledges. Absent "
+        "if it never happened.",
     )
     conditions: tuple[Condition, ...] = Field(
         default=(),

@@ -1,7 +1,7 @@
-"""What status says about snapshots, their test, and locks between operations.
+"""The status of snapshots, restore tests, and the operation lock.
 
-Uses contracts.api.meta. Part of ClusterStatus. `backup` is written by managers.backup,
-`operationLock` by managers.operation_lock alone, `restore` by managers.restore.
+Uses contracts.api.meta. Part of ClusterStatus. managers.backup writes `backup`, only
+managers.operation_lock writes `operationLock`, and managers.restore writes `restore`.
 """
 
 from typing import Literal
@@ -15,7 +15,7 @@ Operation = Literal["Upgrade", "Backup", "Restore"]
 
 
 class Snapshot(ApiModel):
-    """What a snapshot is known by; copy it into a restore."""
+    """Identity of a snapshot, to be copied into a restore."""
 
     key: Text | None = Field(default=None, description="Object key of the snapshot.")
     index: Index | None = Field(default=None, description="Last raft log index of the snapshot.")
@@ -26,7 +26,7 @@ class Snapshot(ApiModel):
     )
     digest: Digest | None = Field(default=None, description="SHA-256 of the bytes.")
     cluster_id: Word | None = Field(
-        default=None, alias="clusterID", description="Id that OpenBao gave to the cluster."
+        default=None, alias="clusterID", description="OpenBao cluster id of the snapshot."
     )
     version: Word | None = Field(
         default=None, description="OpenBao version that took the snapshot."
@@ -35,7 +35,7 @@ class Snapshot(ApiModel):
 
 
 class ActiveRestoreTest(ApiModel):
-    """Running test."""
+    """Running restore test."""
 
     run: Word | None = Field(default=None, description="Id of the run.")
     namespace: Name | None = Field(default=None, description="Namespace of its cluster.")
@@ -45,12 +45,12 @@ class ActiveRestoreTest(ApiModel):
 
 
 class FinishedRestoreTest(ApiModel):
-    """The test that ran last."""
+    """Last completed restore test."""
 
     run: Word | None = Field(default=None, description="Id of the run.")
     outcome: Word | None = Field(default=None, description="Result of the test.")
     reason: Word | None = Field(default=None, description="Reason, one word in CamelCase.")
-    message: Text | None = Field(default=None, description="Message for people.")
+    message: Text | None = Field(default=None, description="Message for users.")
     namespace: Name | None = Field(default=None, description="Namespace of its cluster.")
     key: Text | None = Field(default=None, description="Object key of the snapshot.")
     digest: Digest | None = Field(default=None, description="SHA-256 of the snapshot.")
@@ -58,7 +58,7 @@ class FinishedRestoreTest(ApiModel):
 
 
 class RestoreTestStatus(ApiModel):
-    """Test restores."""
+    """Restore tests."""
 
     active: ActiveRestoreTest | None = Field(default=None, description="Running test.")
     last: FinishedRestoreTest | None = Field(default=None, description="Last completed test.")
@@ -109,7 +109,7 @@ class BackupStatus(ApiModel):
     )
     schedule: Word | None = Field(default=None, description="Schedule of nextScheduledBackup.")
     last_counted: Word | None = Field(
-        default=None, description="UID of the OpenBaoBackup whose end was counted last."
+        default=None, description="UID of the OpenBaoBackup whose result was counted last."
     )
     overdue_since: Timestamp | None = Field(
         default=None,
@@ -141,11 +141,11 @@ class BackupStatus(ApiModel):
     latest_snapshot: Snapshot | None = Field(
         default=None, description="Identity of the last snapshot."
     )
-    restore_test: RestoreTestStatus | None = Field(default=None, description="Test restores.")
+    restore_test: RestoreTestStatus | None = Field(default=None, description="Restore tests.")
 
 
 class RestoreStatus(ApiModel):
-    """The last restore whose servers have to be, or were, restarted."""
+    """Last restore that requires, or required, a restart of the servers."""
 
     name: Name | None = Field(default=None, description="Name of the restore.")
     uid: Word | None = Field(default=None, description="UID of the restore.")
@@ -153,15 +153,16 @@ class RestoreStatus(ApiModel):
 
 
 class OperationLock(ApiModel):
-    """Who works on the data now: one operation at a time."""
+    """The operation that may change the data; there is at most one."""
 
-    operation: Operation = Field(description="Kind of the operation.")
+    operation: Operation = Field(description="Type of the operation.")
     holder: Name = Field(description="Holder of the lock.", examples=["openbaorestore/monday"])
     epoch: Count = Field(
         default=0,
-        description="Number of the lock holder, counted up. A Job of an older epoch is refused.",
+        description="Number of the lock holder, which increases. A Job of an older epoch is "
+        "rejected.",
     )
-    message: Text | None = Field(default=None, description="Message for people.")
+    message: Text | None = Field(default=None, description="Message for users.")
     acquired_at: Timestamp | None = Field(default=None, description="Time of the start.")
     renewed_at: Timestamp | None = Field(
         default=None, description="Time of the last renewal by the holder."
@@ -169,11 +170,11 @@ class OperationLock(ApiModel):
 
 
 class BreakGlass(ApiModel):
-    """A safe mode that only a person can end, with spec.breakGlassAck."""
+    """Safe mode that only a user can end, with spec.breakGlassAck."""
 
     active: bool = Field(default=False, description="Whether break glass is active.")
     reason: Word | None = Field(default=None, description="Reason, one word in CamelCase.")
-    message: Text | None = Field(default=None, description="Message for people.")
+    message: Text | None = Field(default=None, description="Message for users.")
     nonce: Word | None = Field(
         default=None, description="Value that spec.breakGlassAck must have to acknowledge."
     )

@@ -20,8 +20,8 @@ Size = Annotated[int, Field(ge=0, le=SNAPSHOT_MAX)]
 
 
 class LastError(ApiModel):
-    """The last thing that went wrong in one part of the operator."""
+    """Last error of one part of the operator."""
 
     reason: Word = Field(description="Reason, one word in CamelCase.")
-    message: Text = Field(description="Message for people.")
+    message: Text = Field(description="Message for users.")
     at: Timestamp | None = Field(default=None, description="Time of the first failure.")

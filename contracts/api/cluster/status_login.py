@@ -1,4 +1,4 @@
-"""Parts of status.adminOps about keys: for people in need, and for the operator's login.
+"""Parts of status.adminOps: recovery keys, and the keys of the operator's login.
 
 Uses contracts.api.meta. Part of AdminOpsStatus.
 """
@@ -9,7 +9,7 @@ from contracts.api.meta import ApiModel
 
 
 class RecoveryKeysStatus(ApiModel):
-    """What became of spec.recoveryKeys.initial."""
+    """State of spec.recoveryKeys.initial."""
 
     stored: bool = Field(
         default=False,
@@ -19,7 +19,7 @@ class RecoveryKeysStatus(ApiModel):
         ),
     )
     nonce: str = Field(
-        default="", description="Number that the server gave to these keys.", max_length=64
+        default="", description="Nonce of these keys from the server.", max_length=64
     )
     reason: str = Field(
         default="",
@@ -28,13 +28,13 @@ class RecoveryKeysStatus(ApiModel):
     )
     message: str = Field(
         default="",
-        description="Message for people: why the shares are not stored.",
+        description="Message for users: why the shares are not stored.",
         max_length=1024,
     )
 
 
 class OperatorLoginStatus(ApiModel):
-    """The keys by which OpenBao checks the ServiceAccount tokens of the operator and its jobs."""
+    """Keys with which OpenBao verifies the ServiceAccount tokens of the operator and its Jobs."""
 
     keys: str = Field(
         default="",
@@ -45,18 +45,17 @@ class OperatorLoginStatus(ApiModel):
         default="", description="Reason of a failed login, one word in CamelCase.", max_length=128
     )
     problem: str = Field(
-        default="", description="Message for people about a failed login.", max_length=1024
+        default="", description="Message for users about a failed login.", max_length=1024
     )
     root_token_secret: str = Field(
         default="",
         description=(
             "UID and resource version of the Secret <name>-root-token when its token was last "
-            "used or not needed. It is used again once the login is refused and the Secret has "
-            "changed."
+            "used or not needed. It is used again if the login is rejected and the Secret changed."
         ),
         max_length=128,
     )
     shared_audience: bool = Field(
         default=False,
-        description="The roles accept only the audience that all clusters share.",
+        description="Whether the roles accept only the audience that all clusters share.",
     )

@@ -1,6 +1,6 @@
-"""What status says about servers without a vote, and about the operator's own policies.
+"""The status of read replicas, and of the operator's policies.
 
-Uses contracts.api.meta. Part of ClusterStatus. Written by nobody yet.
+Uses contracts.api.meta. Part of ClusterStatus. This version does not write it.
 """
 
 from pydantic import Field
@@ -10,7 +10,7 @@ from contracts.api.meta import ApiModel, Options, Timestamp
 
 
 class ReadStorageStatus(ApiModel):
-    """The volumes of the read replicas."""
+    """Volumes of the read replicas."""
 
     desired_pvcs: Count | None = Field(
         default=None, alias="desiredPVCs", description="Desired number of PersistentVolumeClaims."
@@ -24,7 +24,7 @@ class ReadStorageStatus(ApiModel):
 
 
 class ReadReplicasStatus(ApiModel):
-    """The servers without a vote."""
+    """Servers without a vote."""
 
     desired_replicas: Count | None = Field(default=None, description="Desired number.")
     ready_replicas: Count | None = Field(default=None, description="Number of ready servers.")
@@ -38,7 +38,7 @@ class ReadReplicasStatus(ApiModel):
 
 
 class PolicyReconciliation(ApiModel):
-    """Repair of the operator's own policies in OpenBao."""
+    """Repair of the operator's policies in OpenBao."""
 
     revisions: Options | None = Field(default=None, description="Revision of each policy.")
     attempted_revision: Word | None = Field(

@@ -1,6 +1,6 @@
-"""status.unseal: which keys of the static seal the servers know.
+"""status.unseal: the static seal keys of the servers.
 
-Uses contracts.api.meta. Part of ClusterStatus; contracts.unseal_keys says what the keys mean.
+Uses contracts.api.meta. Part of ClusterStatus; contracts.unseal_keys parses the keys.
 """
 
 from typing import Literal
@@ -19,17 +19,17 @@ Step = Literal[
     "Rewrapping",
     "Retiring",
 ]
-"""Where the rotation of a key is; managers.bootstrap.seal.rotation moves it."""
+"""The step of a key rotation, which managers.bootstrap.seal.rotation sets."""
 
 
 class UnsealStatus(ApiModel):
-    """The keys of the static seal that the servers know, and where a rotation is."""
+    """Static seal keys of the servers, and the progress of a rotation."""
 
     keys: str = Field(
         default="",
         description=(
-            "Keys that the pod template names, as id=file; the servers encrypt with the first and "
-            "read with both. Two of them: a rotation is on its way."
+            "Keys in the pod template, as id=file. The servers encrypt with the first key and "
+            "decrypt with both. During a rotation there are two keys."
         ),
         examples=["2030-01=key-2,operator-generated-v1=key"],
         max_length=1024,
@@ -37,9 +37,9 @@ class UnsealStatus(ApiModel):
     step: Step = Field(
         default="Settled",
         description=(
-            "Where the rotation is. Settled: one key, the one of the spec. Gathering, Spreading, "
-            "Switching, Retiring: servers are being replaced. Drawing: a new key is made. "
-            "Rewrapping: the root key is to be wrapped with the new key. Refused: the key of the "
-            "spec cannot be had, see the conditions."
+            "Step of the rotation. Settled: there is only the key of the spec. Gathering, "
+            "Spreading, Switching, Retiring: servers are being replaced. Drawing: a new key is "
+            "being generated. Rewrapping: the root key must be wrapped with the new key. Refused: "
+            "the key of the spec is not available, see the conditions."
         ),
     )

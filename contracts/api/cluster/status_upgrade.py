@@ -1,7 +1,7 @@
-"""What status says about upgrades: rolling and blue/green.
+"""The status of rolling and blue/green upgrades.
 
-Uses contracts.api.meta. Part of ClusterStatus. Written by the status pass, from what
-managers.upgrade decided.
+Uses contracts.api.meta. Part of ClusterStatus. The status pass writes it from the decisions of
+managers.upgrade.
 """
 
 from typing import Literal
@@ -28,7 +28,7 @@ Result = Literal["Succeeded", "Failed"]
 
 
 class ReleaseStatus(ApiModel):
-    """What the servers are brought to: the last release that was accepted."""
+    """Target release of the servers: the last release that was accepted."""
 
     version: Word = Field(description="Version of the servers.")
     image: Text | None = Field(default=None, description="Image, if the spec has one.")
@@ -43,7 +43,7 @@ class UpgradeStatus(ApiModel):
     id: Word = Field(default="", description="Id of this attempt, part of the names of its Jobs.")
     phase: UpgradePhase = Field(default="Preparing", description="Phase of the upgrade.")
     target_version: Word = Field(description="Target version.")
-    from_version: Word = Field(description="Former version.")
+    from_version: Word = Field(description="Previous version.")
     current_partition: Count = Field(
         default=0, description="Lowest ordinal that may have the new version."
     )
@@ -53,7 +53,9 @@ class UpgradeStatus(ApiModel):
     target_image: Text | None = Field(
         default=None, description="Target image, if the spec has one."
     )
-    from_image: Text | None = Field(default=None, description="Former image, if the spec had one.")
+    from_image: Text | None = Field(
+        default=None, description="Previous image, if the spec had one."
+    )
     pod: Name | None = Field(default=None, description="Pod that is being replaced.")
     step_started_at: Timestamp | None = Field(
         default=None, description="Start of the current step. Deadlines count from here."
@@ -64,24 +66,26 @@ class UpgradeStatus(ApiModel):
         default=None, description="OpenBaoBackup that was taken before the first pod was replaced."
     )
     snapshots: Count | None = Field(default=None, description="Number of attempts of this backup.")
-    started_at: Timestamp | None = Field(default=None, description="When the upgrade began.")
+    started_at: Timestamp | None = Field(
+        default=None, description="Time at which the upgrade started."
+    )
     last_step_down_time: Timestamp | None = Field(
         default=None, description="Time of the last step-down."
     )
     failure: LastError | None = Field(default=None, description="Failure; absent if none.")
     last_error_reason: Word | None = Field(
-        default=None, description="Older spelling of failure.reason; read and never written."
+        default=None, description="Deprecated alias of failure.reason; read and never written."
     )
     last_error_message: Text | None = Field(
-        default=None, description="Older spelling of failure.message; read and never written."
+        default=None, description="Deprecated alias of failure.message; read and never written."
     )
     last_error_at: Timestamp | None = Field(
-        default=None, description="Older spelling of failure.at; read and never written."
+        default=None, description="Deprecated alias of failure.at; read and never written."
     )
 
 
 class UpgradeRequestsStatus(ApiModel):
-    """Which orders of spec.upgrade.requests were carried out."""
+    """Requests of spec.upgrade.requests that were handled."""
 
     last_handled_retry: Name | None = Field(default=None, description="The last retry.")
     last_handled_promote: Name | None = Field(default=None, description="The last promote.")
@@ -90,7 +94,7 @@ class UpgradeRequestsStatus(ApiModel):
 
 
 class ValidationHookStatus(ApiModel):
-    """The Job that judges green: what was decided about it, step by step."""
+    """Job that validates green, and its progress."""
 
     operation_id: Word = Field(alias="operationID", description="Id of the upgrade.")
     green_revision: Word = Field(description="Revision that the Job validates.")
@@ -110,14 +114,14 @@ class ValidationHookStatus(ApiModel):
 
 
 class BlueGreenStatus(ApiModel):
-    """A blue/green upgrade; absent if none was ever made."""
+    """Blue/green upgrade; absent if there was none."""
 
     phase: BlueGreenPhase = Field(default="Idle", description="Phase of the upgrade.")
     operation_id: Word | None = Field(
         default=None, alias="operationID", description="Id of this upgrade."
     )
-    blue_revision: Word | None = Field(default=None, description="Revision that serves.")
-    green_revision: Word | None = Field(default=None, description="Revision that takes over.")
+    blue_revision: Word | None = Field(default=None, description="Revision of blue.")
+    green_revision: Word | None = Field(default=None, description="Revision of green.")
     blue_controller_revision: Word | None = Field(
         default=None,
         description="Controller revision of a blue pool without a revision.",

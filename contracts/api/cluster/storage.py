@@ -12,13 +12,13 @@ class StorageSpec(ApiModel):
     """The data volume of each server."""
 
     size: StorageSize = Field(
-        description="Size of each volume in bytes, as a quantity. It can grow and never shrink.",
+        description="Size of each volume in bytes, as a quantity. It can grow, but not shrink.",
         examples=["10Gi"],
     )
     storage_class_name: SubdomainName | None = Field(
         default=None,
         description=(
-            "StorageClass of the volumes; left out, the default class. Cannot be set, changed or "
+            "StorageClass of the volumes; if not set, the default class. Cannot be set, changed or "
             "removed later."
         ),
         examples=["fast-ssd"],

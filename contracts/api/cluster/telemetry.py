@@ -1,4 +1,4 @@
-"""spec.telemetry: where the servers send their metrics.
+"""spec.telemetry: destinations and names of the servers' metrics.
 
 Uses contracts.api.meta. Part of ClusterSpec; rendered by contracts.hcl.stanzas.
 """
@@ -32,7 +32,7 @@ def _duration(description: str, example: str) -> str | None:
 
 
 class Telemetry(ApiModel):
-    """Where the servers send their metrics, and how these are named."""
+    """Destinations and names of the servers' metrics."""
 
     usage_gauge_period: str | None = _duration(
         "Time between two counts of tokens, entities and secrets, or none; the server uses 10m.",
@@ -40,7 +40,7 @@ class Telemetry(ApiModel):
     )
     maximum_gauge_cardinality: int | None = Field(
         default=None,
-        description="Most values of a label in such a count; the server uses 500.",
+        description="Maximum number of values of a label in such a count; the server uses 500.",
         examples=[500],
         ge=0,
         le=1_000_000,
@@ -48,7 +48,7 @@ class Telemetry(ApiModel):
     disable_hostname: bool | None = Field(
         default=None,
         description=(
-            "Do not put the host name in front of gauges. Always true while "
+            "Do not prefix gauges with the host name. Always true while "
             "observability.metrics is enabled."
         ),
         examples=[True],
@@ -56,14 +56,14 @@ class Telemetry(ApiModel):
     enable_hostname_label: bool | None = Field(
         default=None, description="Add a label with the host name.", examples=[False]
     )
-    metrics_prefix: str | None = _text("Start of every name; the server uses vault.", "bao")
+    metrics_prefix: str | None = _text("Prefix of all metric names; the server uses vault.", "bao")
     lease_metrics_epsilon: str | None = _duration(
-        "Leases that end this close together are counted together, or none; the server uses 1h.",
+        "Period in which expiring leases are counted together, or none; the server uses 1h.",
         "1h",
     )
     prometheus_retention_time: str | None = _duration(
-        "How long Prometheus metrics are kept, 0 for no such metrics. Left out, the operator uses "
-        "30s while observability.metrics is enabled, and the server 24h.",
+        "Retention of Prometheus metrics; 0 disables them. If not set, the operator uses 30s while "
+        "observability.metrics is enabled, and the server 24h.",
         "30s",
     )
     statsite_address: str | None = _text("Address of a statsite server.", "statsite.example:8125")
@@ -71,7 +71,7 @@ class Telemetry(ApiModel):
     dog_statsd_address: str | None = _text("Address of a DogStatsD server.", "127.0.0.1:8125")
     dog_statsd_tags: tuple[_Tag, ...] = Field(
         default=(),
-        description="Tags of everything that goes to DogStatsD, name:value.",
+        description="Tags of all DogStatsD metrics, name:value.",
         examples=[["team:a"]],
         max_length=32,
         json_schema_extra=as_set(),
@@ -83,35 +83,35 @@ class Telemetry(ApiModel):
         "circonusAPIKey",
     )
     circonus_api_app: str | None = _text(
-        "Name of the application at the Circonus API.", "openbao", "circonusAPIApp"
+        "Name of the application in the Circonus API.", "openbao", "circonusAPIApp"
     )
     circonus_api_url: str | None = _text(
         "URL of the Circonus API.", "https://circonus.example.com/v2", "circonusAPIURL"
     )
     circonus_submission_interval: str | None = _duration(
-        "Time between two deliveries to Circonus; the server uses 10s.", "10s"
+        "Time between two submissions to Circonus; the server uses 10s.", "10s"
     )
     circonus_check_id: str | None = _text(
         "Id of an existing Circonus check.", "1234", "circonusCheckID"
     )
     circonus_check_force_metric_activation: str | None = _text(
-        "Activate metrics of the check that are not active, true or false.", "false"
+        "Activate inactive metrics of the check, true or false.", "false"
     )
     circonus_check_instance_id: str | None = _text(
-        "Name of this instance at Circonus.", "bao:openbao", "circonusCheckInstanceID"
+        "Name of this instance in Circonus.", "bao:openbao", "circonusCheckInstanceID"
     )
     circonus_check_search_tag: str | None = _text(
-        "Tag by which the check is found.", "service:openbao"
+        "Tag for the search of the check.", "service:openbao"
     )
-    circonus_check_display_name: str | None = _text("Name of the check for people.", "OpenBao")
+    circonus_check_display_name: str | None = _text("Display name of the check.", "OpenBao")
     circonus_check_tags: str | None = _text("Tags of the check, joined by commas.", "team:a")
     circonus_broker_id: str | None = _text("Id of a Circonus broker.", "42", "circonusBrokerID")
-    circonus_broker_select_tag: str | None = _text("Tag by which a broker is chosen.", "dc:a")
+    circonus_broker_select_tag: str | None = _text("Tag for the selection of a broker.", "dc:a")
     stackdriver_project_id: str | None = _text(
         "Project for Stackdriver metrics.", "my-project", "stackdriverProjectID"
     )
     stackdriver_location: str | None = _text("Region for Stackdriver metrics.", "europe-west1")
     stackdriver_namespace: str | None = _text("Namespace for Stackdriver metrics.", "bao")
     stackdriver_debug_logs: bool | None = Field(
-        default=None, description="Log what is sent to Stackdriver.", examples=[False]
+        default=None, description="Write debug logs about Stackdriver.", examples=[False]
     )

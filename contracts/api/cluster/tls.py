@@ -1,4 +1,4 @@
-"""spec.tls: who owns the certificates of the servers.
+"""spec.tls: certificates of the servers.
 
 Uses contracts.api.meta. Part of ClusterSpec.
 """
@@ -33,39 +33,40 @@ AcmeDomain = Annotated[
 
 
 class CacheVolume(ApiModel):
-    """One volume in which all servers keep their ACME account, orders and certificates."""
+    """Volume in which all servers store their ACME account, orders and certificates."""
 
     mode: CacheMode = Field(
         description=(
-            "ManagedPVC: the operator makes the claim <name>-acme-cache, which outlives the "
-            "cluster. ExistingPVC: a claim of yours. Either must be ReadWriteMany."
+            "ManagedPVC: the operator creates the PersistentVolumeClaim <name>-acme-cache, and "
+            "keeps it when the cluster is deleted. ExistingPVC: your own PersistentVolumeClaim. "
+            "Both must be ReadWriteMany."
         ),
         examples=["ManagedPVC"],
     )
     existing_claim_name: SubdomainName | None = Field(
         default=None,
-        description="Claim to mount, with mode ExistingPVC only.",
+        description="PersistentVolumeClaim to mount, only with mode ExistingPVC.",
         examples=["acme-cache"],
     )
     size: StorageSize | None = Field(
         default=None,
         description=(
-            "Size of the claim, a quantity of bytes, with mode ManagedPVC only; left out, 1Gi."
+            "Size of the claim, a quantity of bytes, only with mode ManagedPVC; if not set, 1Gi."
         ),
         examples=["1Gi"],
     )
     storage_class_name: SubdomainName | None = Field(
         default=None,
         description=(
-            "Storage class of the claim, with mode ManagedPVC only; left out, the default class. "
-            "It must offer ReadWriteMany."
+            "StorageClass of the claim, only with mode ManagedPVC; if not set, the default class. "
+            "It must support ReadWriteMany."
         ),
         examples=["nfs"],
     )
 
 
 class Acme(ApiModel):
-    """The ACME client that is built into the servers."""
+    """Built-in ACME client of the servers."""
 
     directory_url: str = Field(
         alias="directoryURL",
@@ -77,14 +78,14 @@ class Acme(ApiModel):
     )
     domain: AcmeDomain | None = Field(
         default=None,
-        description="Older spelling of domains with one entry; excludes domains.",
+        description="Deprecated alias of domains with one entry; excludes domains.",
         examples=["bao.example.com"],
     )
     domains: tuple[AcmeDomain, ...] | None = Field(
         default=None,
         description=(
-            "Names to ask certificates for. Servers and the operator know each other by the first "
-            "one that holds .svc, or else by the first; left out, <name>-acme.<namespace>.svc."
+            "Names in the certificates. Servers and the operator verify the first name that "
+            "contains .svc, otherwise the first name; if not set, <name>-acme.<namespace>.svc."
         ),
         examples=[["bao.example.com"]],
         min_length=1,
@@ -93,7 +94,7 @@ class Acme(ApiModel):
     )
     email: str | None = Field(
         default=None,
-        description="Mail address of the ACME account.",
+        description="Email address of the ACME account.",
         examples=["ops@example.com"],
         pattern=r"^[^\s@\"]+@[^\s@\"]+$",
         max_length=254,
@@ -101,33 +102,33 @@ class Acme(ApiModel):
     ca_secret_ref: SecretReference | None = Field(
         default=None,
         description=(
-            "Secret of yours for a private ACME server: ca.crt holds the authority of its "
-            "directory, pki-ca.crt the one that signs the certificates. Left out, the authorities "
-            "of the image and of the operator's host are trusted."
+            "Your own Secret for a private ACME server: ca.crt has the CA of its directory, "
+            "pki-ca.crt the CA that signs the certificates. If not set, the CAs of the image and "
+            "of the operator's host are trusted."
         ),
     )
     shared_cache: CacheVolume | None = Field(
         default=None,
         description=(
-            "Volume that the servers share. Needed with more than one server: the ACME server may "
-            "check a name at any of them."
+            "Volume that the servers share. Required with more than one server: the ACME server "
+            "may validate a name at any of them."
         ),
     )
 
 
 class ExternalTls(ApiModel):
-    """Where your own certificates are. They are read, and never changed or deleted."""
+    """Secrets with your own certificates. The operator never changes or deletes them."""
 
     server_secret_ref: SecretReference | None = Field(
         default=None,
         description=(
             "Secret with tls.crt (the certificate, then its intermediates), tls.key and ca.crt; "
-            "left out, <name>-tls-server."
+            "if not set, <name>-tls-server."
         ),
     )
     ca_secret_ref: SecretReference | None = Field(
         default=None,
-        description="Secret with ca.crt, which clients trust; left out, <name>-tls-ca.",
+        description="Secret with ca.crt, which clients trust; if not set, <name>-tls-ca.",
     )
 
 
@@ -137,21 +138,21 @@ class Tls(ApiModel):
     enabled: bool = Field(
         default=True,
         description=(
-            "Serve HTTPS. Must be true: probes, raft joins and the operator speak TLS only."
+            "Serve HTTPS. Must be true: probes, raft joins and the operator use only TLS."
         ),
     )
     mode: TlsMode = Field(
         default="OperatorManaged",
         description=(
-            "Who owns the certificates. OperatorManaged: the operator runs a certificate "
+            "Source of the certificates. OperatorManaged: the operator has a certificate "
             "authority for this cluster (10 years) and issues the server certificate (365 days). "
-            "External: Secrets of yours. ACME: each server asks an ACME server by itself."
+            "External: your own Secrets. ACME: each server requests them from an ACME server."
         ),
     )
     rotation_period: Duration = Field(
         default="720h",
         description=(
-            "Renew the server certificate when less than this is left of its 365 days. A Go "
+            "Remaining validity at which the server certificate (365 days) is renewed. A Go "
             "duration from 1h to 8736h; used with mode OperatorManaged."
         ),
         examples=["720h"],
@@ -160,8 +161,8 @@ class Tls(ApiModel):
         default=(),
         alias="extraSANs",
         description=(
-            "More DNS names or IP addresses for the server certificate, beside the names of the "
-            "pods and Services, which are always in it; used with mode OperatorManaged."
+            "Additional DNS names or IP addresses in the server certificate, which always has the "
+            "names of the pods and Services; used with mode OperatorManaged."
         ),
         examples=[["bao.example.com", "192.0.2.10"]],
         max_length=64,
@@ -172,7 +173,7 @@ class Tls(ApiModel):
         alias="rotateCAAt",
         description=(
             "Replace the certificate authority, with an overlap, whenever this text changes; used "
-            "with mode OperatorManaged. An authority near its end is replaced without being asked."
+            "with mode OperatorManaged. The operator replaces it automatically before it expires."
         ),
         examples=["2026-01-31T12:00:00Z"],
     )
@@ -180,15 +181,16 @@ class Tls(ApiModel):
         default="24h",
         alias="caOverlap",
         description=(
-            "How long both authorities are trusted before the new one signs, and again before the "
-            "old one is dropped. A Go duration from 1s to 720h; clients must read the authorities "
-            "anew within it."
+            "Time for which both authorities are trusted before the new one signs, and again "
+            "before the old one is removed. A Go duration from 1s to 720h, in which clients must "
+            "read the new CA certificates."
         ),
         examples=["24h"],
     )
     external: ExternalTls | None = Field(
-        default=None, description="Where your own certificates are, with mode External only."
+        default=None,
+        description="Secrets with your own certificates, only with mode External.",
     )
     acme: Acme | None = Field(
-        default=None, description="The ACME client of the servers, with mode ACME only."
+        default=None, description="ACME client of the servers, only with mode ACME."
     )

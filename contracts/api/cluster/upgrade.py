@@ -1,4 +1,4 @@
-"""spec.upgrade: how one version of OpenBao takes the place of another.
+"""spec.upgrade: settings of upgrades, and requests to them.
 
 Uses contracts.api.meta. Part of ClusterSpec.
 """
@@ -16,13 +16,13 @@ _Word = Annotated[str, Field(max_length=4096)]
 
 
 class UpgradeRequests(ApiModel):
-    """Orders to an upgrade; each is carried out once whenever its text changes."""
+    """Requests to an upgrade. Each is handled once whenever its text changes."""
 
     retry: Token | None = Field(
         default=None, description="Retry a failed upgrade.", examples=["try-2"]
     )
     promote: Token | None = Field(
-        default=None, description="Promote a green pool that is held.", examples=["go-1"]
+        default=None, description="Promote green if autoPromote is false.", examples=["go-1"]
     )
     rollback: Token | None = Field(
         default=None,
@@ -31,20 +31,22 @@ class UpgradeRequests(ApiModel):
     )
     cleanup: Token | None = Field(
         default=None,
-        description="Remove a blue pool that is held once green leads; this cannot be undone.",
+        description="Remove blue if autoCleanup is false and green leads. This cannot be undone.",
         examples=["remove-1"],
     )
 
 
 class PrePromotionHook(ApiModel):
-    """A Job that judges the green pool before its promotion."""
+    """Job that validates green before its promotion."""
 
     image: Image = Field(description="Image of the Job.")
     command: tuple[_Word, ...] = Field(
-        default=(), description="Command of the Job; left out, the image's own.", max_length=64
+        default=(), description="Command of the Job; if not set, that of the image.", max_length=64
     )
     args: tuple[_Word, ...] = Field(
-        default=(), description="Arguments of the Job; left out, the image's own.", max_length=64
+        default=(),
+        description="Arguments of the Job; if not set, those of the image.",
+        max_length=64,
     )
     timeout_seconds: int = Field(
         default=300, description="Deadline of the Job in seconds.", ge=1, le=86400
@@ -52,20 +54,20 @@ class PrePromotionHook(ApiModel):
 
 
 class Verification(ApiModel):
-    """What the green pool has to show before its promotion."""
+    """Checks of green before its promotion."""
 
     min_sync_duration: Duration | None = Field(
         default=None,
-        description="Time for which green must be healthy, a Go duration; left out, none.",
+        description="Time for which green must be healthy, a Go duration; if not set, none.",
         examples=["5m"],
     )
     pre_promotion_hook: PrePromotionHook | None = Field(
-        default=None, description="Job that validates green; left out, none."
+        default=None, description="Job that validates green; if not set, none."
     )
 
 
 class AutoRollback(ApiModel):
-    """When an upgrade goes back by itself."""
+    """Automatic rollback of an upgrade."""
 
     enabled: bool = Field(default=True, description="Roll back automatically.")
     on_job_failure: bool = Field(
@@ -83,7 +85,7 @@ class AutoRollback(ApiModel):
 
 
 class BlueGreen(ApiModel):
-    """A second pool of servers that takes over."""
+    """Settings of strategy BlueGreen."""
 
     auto_promote: bool = Field(
         default=True, description="Promote green automatically; false waits for requests.promote."
@@ -100,13 +102,13 @@ class BlueGreen(ApiModel):
     )
     pre_upgrade_snapshot: bool = Field(
         default=False,
-        description="Take a snapshot first; preUpgradeSnapshot does the same. Needs spec.backup.",
+        description="Take a snapshot first, as preUpgradeSnapshot does. Needs spec.backup.",
     )
     verification: Verification | None = Field(
-        default=None, description="Verification of green; left out, green must be in sync."
+        default=None, description="Checks of green; if not set, green must be in sync."
     )
     auto_rollback: AutoRollback | None = Field(
-        default=None, description="Automatic rollback; left out, enabled."
+        default=None, description="Automatic rollback; if not set, enabled."
     )
 
 
@@ -122,7 +124,7 @@ class Upgrade(ApiModel):
     )
     image: Image | None = Field(
         default=None,
-        description="Image of upgrade Jobs; left out, that of the operator.",
+        description="Image of upgrade Jobs; if not set, that of the operator.",
     )
     pre_upgrade_snapshot: bool = Field(
         default=False,
@@ -133,14 +135,14 @@ class Upgrade(ApiModel):
         default=None,
         alias="jwtAuthRole",
         description=(
-            "Role of jwt-operator that upgrades; left out, openbao-operator-upgrade if "
+            "Role of jwt-operator for upgrades; if not set, openbao-operator-upgrade if "
             "selfInit.oidc is enabled."
         ),
         examples=["openbao-operator-upgrade"],
     )
     token_secret_ref: SecretReference | None = Field(
         default=None,
-        description="Deprecated: Secret whose key `token` holds a token. Use jwtAuthRole.",
+        description="Deprecated: use jwtAuthRole. Secret with a token in its key `token`.",
     )
     requests: UpgradeRequests | None = Field(default=None, description="Requests to an upgrade.")
     blue_green: BlueGreen | None = Field(

@@ -1,10 +1,10 @@
-"""The rules about our objects that go beyond the shape of one field, in CEL and in Python.
+"""The validation rules that the schema of a field cannot express, in CEL and in Python.
 
-A rule is one declaration: `combinators.rule` with the node that it stands at, the field that it
-complains about, a message, and a condition of `checks`, which is both halves of it. Of the rules
-with a common shape, `unique`, `immutable_spec` and, for profile Hardened, `hardened`, `absent`,
-`false`, `true` and `other_than` make the condition, too; `placed` moves the rules of a part to
-where an object has it. A pair of CEL and a Python function (`rule.RuleOf`) is for what no condition
-says simply. `cluster` lists the rules of an OpenBaoCluster. May use `contracts.api.cluster` and
-`contracts.api.values`; called by `contracts.api.schema` and by the resolve step.
+A rule is declared once: `combinators.rule` takes the schema node, the field, a message, and a
+condition from `checks`, which has the CEL and the Python form. `unique`, `immutable_spec` and, for
+profile Hardened, `hardened`, `absent`, `false`, `true` and `other_than` also build the condition;
+`placed` moves the rules of a part of the spec to its path in an object. `rule.RuleOf` with separate
+CEL and a Python function is for conditions that `checks` cannot express. `cluster` lists the rules
+of an OpenBaoCluster. May use `contracts.api.cluster` and `contracts.api.values`; called by
+`contracts.api.schema` and by the resolve step.
 """

@@ -26,7 +26,7 @@ OWN_OPTIONS = all_of(
     group(~has(f"{kind}Options") | it("type").equals(kind))
     for kind in ("file", "http", "syslog", "socket")
 )
-"""An audit device has the options of its own type, or none."""
+"""An audit device has only the options of its type."""
 NO_FILE = ("stdout", "discard")
 _PATH_RULE = (
     "must be stdout, discard or a file below the mountPath of auditFileStorage, without .. in it, "
@@ -66,8 +66,8 @@ def _request_files(spec: ClusterSpec) -> Iterable[Offence]:
 
 
 def _misplaced(find: Callable[[ClusterSpec], Iterable[Offence]]) -> Broken:
-    """Keep audit files off everything else. They have no place on the data volume: a full one
-    stops the server, and below its root a server without rights could not make a folder."""
+    """Reject audit files outside of their volume. The data volume is not allowed: a full data
+    volume stops the server, and the server has no permission for a directory below its root."""
 
     def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         storage = new.spec.audit_file_storage
@@ -121,7 +121,7 @@ AUDIT_RULES: tuple[Rule, ...] = (
         "audit-options-type",
         _DEVICES,
         "",
-        "must have the options of its own type only; remove the others",
+        "must have only the options of its type; remove the others",
         OWN_OPTIONS,
         got=it("type"),
     ),
@@ -129,14 +129,14 @@ AUDIT_RULES: tuple[Rule, ...] = (
         "audit-options-missing",
         _DEVICES,
         _DEVICES,
-        "must be set: without it the device does not know where to write; add it",
+        "must be set, because it has the destination of the device; add it",
         offences(_DEVICES, _missing_options),
     ),
     RuleOf(
         "audit-options-known",
         _DEVICES,
         f"{_DEVICES}.options",
-        "must hold only what a device of this type reads, as text, number or boolean: "
+        "must have only the options of this type of device, as text, number or boolean: "
         + "; ".join(f"{kind}: {', '.join(keys)}" for kind, keys in ACCEPTED_OPTIONS.items())
         + ". Remove the key",
         offences(_DEVICES, _unknown_options),
@@ -145,7 +145,7 @@ AUDIT_RULES: tuple[Rule, ...] = (
         "audit-name",
         f"{_DEVICES}.path",
         "",
-        "must not hold two dots or two slashes in a row; choose a plain name",
+        "must not contain two dots or two slashes in a row; choose another name",
         ~it().contains("..") & ~it().contains("//"),
     ),
     RuleOf(
@@ -182,8 +182,8 @@ AUDIT_RULES: tuple[Rule, ...] = (
         "audit-prefix",
         _DEVICES,
         f"{_DEVICES}.options",
-        "must not hold prefix unless spec.configuration.allowAuditLogPrefixing is true, "
-        "because the server refuses it; remove it or set that",
+        "must not have prefix unless spec.configuration.allowAuditLogPrefixing is true, because "
+        "the server rejects it; remove it or set allowAuditLogPrefixing",
         _prefixes,
     ),
     needs("http-audit", "audit-http-version", f"{_DEVICES}.type", _http_devices),
@@ -191,8 +191,8 @@ AUDIT_RULES: tuple[Rule, ...] = (
         "audit-mount-place",
         f"{_STORAGE}.mountPath",
         "",
-        "must be a folder of its own, not one of the system or of the server and none around "
-        "them; /openbao/audit is a good value",
+        "must be a separate directory, and not a directory of the system or the server or a parent "
+        "of one; /openbao/audit is a good value",
         Predicate(is_free_folder_cel("self"), lambda folder, _: is_free_folder(folder)),
     ),
     rule(
@@ -206,7 +206,7 @@ AUDIT_RULES: tuple[Rule, ...] = (
         "audit-storage-shrinks",
         f"{_STORAGE}.size",
         "",
-        "must not shrink, because volumes cannot; restore the former value or a larger one",
+        "must not shrink, because volumes cannot; restore the previous value or set a larger one",
         it().no_smaller_than(it(of="oldSelf")),
         got="self + ' after ' + oldSelf",
     ),

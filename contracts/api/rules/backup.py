@@ -18,10 +18,10 @@ from contracts.api.values.field_path import value_at
 from contracts.api.values.pattern import Pattern
 
 SCHEDULE_GAP_MIN = 15
-"""Minutes between two snapshots, at least: each one reads all data of the leader."""
+"""Minimum of minutes between two snapshots: each one reads all data of the leader."""
 _ANY_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 _TEST = "spec.backup.restoreTest"
-# What CEL can tell of a schedule: a star in the minutes, alone or with a short step.
+# The part of the rule that CEL can check: a star in the minutes, alone or with a short step.
 _EVERY_FEW_MINUTES = Pattern(r"^([^ ]*,)?\*(/([1-9]|1[0-4]))?[ ,]")
 
 
@@ -32,7 +32,7 @@ def _bad_schedule(backup: Backup) -> Iterator[Offence]:
             continue
         try:
             gap = cron.parse(text).shortest_gap()
-            # Twice: a date that comes but once in a few decades is no schedule.
+            # Twice: a schedule must have a second due time.
             cron.next_after(text, cron.next_after(text, _ANY_DAY))
         except ValueError as error:
             yield path, f"{text}: {error}"
@@ -42,8 +42,8 @@ def _bad_schedule(backup: Backup) -> Iterator[Offence]:
 
 
 _SCHEDULE = (
-    "must be five fields of cron (minute, hour, day of the month, month, day of the week; "
-    f"UTC) that are due at most every {SCHEDULE_GAP_MIN} minutes; 0 3 * * * is a good value"
+    "must be five cron fields (minute, hour, day of the month, month, day of the week; UTC) "
+    f"that are due at most every {SCHEDULE_GAP_MIN} minutes; 0 3 * * * is a good value"
 )
 
 
@@ -87,8 +87,8 @@ BACKUP_RULES: tuple[Rule, ...] = (
         "restore-test-tls",
         _TEST,
         _TLS,
-        "must be OperatorManaged and enabled, because nobody else makes certificates for a "
-        "throw-away cluster; remove it",
+        "must be OperatorManaged and enabled, because only the operator creates certificates for "
+        "a temporary cluster; remove it",
         ~is_set(_TLS)
         | group(
             group(~has(f"{_TLS}.enabled") | it(f"{_TLS}.enabled").is_true())

@@ -1,4 +1,4 @@
-"""Rules about an OpenBaoBackup that go beyond the shape of one field.
+"""Rules about an OpenBaoBackup that the schema of a field cannot express.
 
 Uses contracts.api.rules.rule and the model. Called by contracts.api.schema.backup, which writes
 them into the CRD, and by managers.backup, which checks them again: an object may be older than a
@@ -12,12 +12,13 @@ from contracts.api.rules.rule import RuleOf, broken_rules
 from contracts.api.violation import Violation
 
 SNAPSHOT_RULES: tuple[RuleOf[OpenBaoBackup], ...] = (
-    immutable_spec("snapshot", "make another OpenBaoBackup"),
+    immutable_spec("snapshot", "create another OpenBaoBackup"),
     rule(
         "snapshot-scheduled",
         "spec",
         "scheduledTime",
-        "must be set for origin Scheduled, and only for it; leave both to the operator",
+        "must be set for origin Scheduled and only for it; remove both, because only the operator "
+        "sets them",
         group(has("origin") & it("origin").equals("Scheduled")).is_as(has("scheduledTime")),
         shows="origin",
     ),
@@ -27,5 +28,5 @@ SNAPSHOT_RULES: tuple[RuleOf[OpenBaoBackup], ...] = (
 def snapshot_violations(
     backup: OpenBaoBackup, old: OpenBaoBackup | None = None
 ) -> tuple[Violation, ...]:
-    """What is wrong with a backup, in the order of the rules; empty when nothing is."""
+    """Return the violations of a backup, in the order of the rules."""
     return tuple(broken_rules(SNAPSHOT_RULES, backup, old))

@@ -1,10 +1,10 @@
-"""Conditions of a node of an object that mean the same in CEL and in Python.
+"""Conditions about a node of an object that have the same meaning in CEL and in Python.
 
-Uses contracts.api.values. Called by contracts.api.rules.combinators, which makes rules of them, and
-by the rule modules here. `it` and `either` make a Value of a path of aliases below the node that a
-rule stands at, `has` and `is_set` a Predicate. Both have the text of CEL (`cel`, also by str()).
-`~` is the `!` of CEL; `&`, `|` and `~` set parentheses where CEL needs them, and `group` sets them
-where it does not.
+Uses contracts.api.values. Called by contracts.api.rules.combinators, which declares rules with
+them, and by the rule modules of this package. `it` and `either` return a Value for a path of
+aliases below the node of a rule, `has` and `is_set` return a Predicate. Both have the CEL text
+(`cel`, also by str()). `~` is the `!` of CEL; `&`, `|` and `~` add parentheses where CEL needs
+them, and `group` adds them where it does not.
 """
 
 import operator
@@ -20,13 +20,13 @@ from contracts.api.values.pattern import Pattern
 from runtime import quantity
 
 _EITHER, _OR, _AND, _COMPARED, _ATOM = range(5)
-"""How tightly CEL binds, loosest first."""
+"""Operator precedence in CEL, lowest first."""
 
 Judge = Callable[[Any, Any], bool]
 
 
 def _literal(value: Any) -> str:
-    """CEL for a Value, or for a text, number, boolean or list of them."""
+    """CEL for a Value, or for a string, number, boolean or list of them."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -36,7 +36,7 @@ def _literal(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A condition of a node; `holds` gets the node and what it was before the update, or None."""
+    """A condition about a node; `holds` gets the node, and the node before the update or None."""
 
     cel: str
     holds: Judge
@@ -57,11 +57,11 @@ class Predicate:
         return Predicate(f"!{self.inside(_ATOM)}", lambda now, was: not self.holds(now, was))
 
     def is_as(self, other: "Predicate") -> "Predicate":
-        """Both hold, or neither does."""
+        """Both are true, or both are false."""
         return self._paired(other, "==", operator.eq)
 
     def is_not_as(self, other: "Predicate") -> "Predicate":
-        """Exactly one of the two holds."""
+        """Exactly one of the two is true."""
         return self._paired(other, "!=", operator.ne)
 
     def _paired(
@@ -74,17 +74,17 @@ class Predicate:
         )
 
     def inside(self, binds: int) -> str:
-        """Its CEL as a part of something that binds so tightly."""
+        """Its CEL as an operand of an operator with this precedence."""
         return self.cel if self.binds >= binds else f"({self.cel})"
 
 
 def group(check: Predicate) -> Predicate:
-    """The same in parentheses."""
+    """The check in parentheses."""
     return Predicate(f"({check.cel})", check.holds)
 
 
 def choose(condition: Predicate, then: Predicate, otherwise: Predicate) -> Predicate:
-    """One of two checks, by a condition."""
+    """The conditional operator of CEL."""
     return Predicate(
         f"{condition.inside(_OR)} ? {then.inside(_OR)} : {otherwise.inside(_OR)}",
         lambda now, was: (then if condition.holds(now, was) else otherwise).holds(now, was),
@@ -93,7 +93,7 @@ def choose(condition: Predicate, then: Predicate, otherwise: Predicate) -> Predi
 
 
 def all_of(checks: Iterable[Predicate]) -> Predicate:
-    """All of them hold."""
+    """All checks are true."""
     first, *others = checks
     for other in others:
         first = first & other
@@ -101,7 +101,7 @@ def all_of(checks: Iterable[Predicate]) -> Predicate:
 
 
 def any_of(checks: Iterable[Predicate]) -> Predicate:
-    """One of them holds, or more."""
+    """At least one check is true."""
     first, *others = checks
     for other in others:
         first = first | other
@@ -110,8 +110,8 @@ def any_of(checks: Iterable[Predicate]) -> Predicate:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value of a node; `of` gets the node and what it was before. None is an absent one, which
-    is neither above nor below anything."""
+    """A value of a node; `of` gets the node, and the node before the update. None is an absent
+    value; every ordering comparison with it is false."""
 
     cel: str
     of: Callable[[Any, Any], Any]
@@ -132,37 +132,37 @@ class Value:
         return Predicate(f"{self.cel} {sign} {_literal(other)}", holds, _COMPARED)
 
     def equals(self, other: Any) -> Predicate:
-        """It is another Value, or a literal."""
+        """The value equals another Value or a literal."""
         return self._compared("==", other, operator.eq)
 
     def differs(self, other: Any) -> Predicate:
-        """It is not."""
+        """The value does not equal another Value or a literal."""
         return self._compared("!=", other, operator.ne)
 
     def at_least(self, other: Any) -> Predicate:
-        """It is a Value or literal, or more."""
+        """The value is greater than or equal to a Value or literal."""
         return self._compared(">=", other, operator.ge)
 
     def at_most(self, other: Any) -> Predicate:
-        """It is a Value or literal, or less."""
+        """The value is less than or equal to a Value or literal."""
         return self._compared("<=", other, operator.le)
 
     def above(self, other: Any) -> Predicate:
-        """It is more than a Value or literal."""
+        """The value is greater than a Value or literal."""
         return self._compared(">", other, operator.gt)
 
     def one_of(self, values: Iterable[Any]) -> Predicate:
-        """It is one of some texts or numbers."""
+        """The value is one of some strings or numbers."""
         listed = list(values)
         cel = f"{self.cel} in {listed}"
         return Predicate(cel, lambda now, was: self.of(now, was) in listed, _COMPARED)
 
     def is_true(self) -> Predicate:
-        """It is a boolean and true."""
+        """The value is the boolean true."""
         return Predicate(self.cel, lambda now, was: bool(self.of(now, was)))
 
     def like(self, cel: str, judge: Callable[[Any], bool]) -> Predicate:
-        """A text of which something holds that is written twice: `cel` follows the value."""
+        """A condition about a string in two forms: `judge`, and the `cel` after the value."""
 
         def holds(now: Any, was: Any) -> bool:
             value = self.of(now, was)
@@ -171,27 +171,27 @@ class Value:
         return Predicate(f"{self.cel}{cel}", holds)
 
     def matches(self, pattern: Pattern, mark: str = "r") -> Predicate:
-        """A part of it is of a pattern; `mark` is empty for one without backslashes."""
+        """A part of the string matches a pattern; `mark` is empty for one without backslashes."""
         return self.like(f".matches({mark}'{pattern}')", pattern.found_in)
 
     def contains(self, part: str) -> Predicate:
-        """A text that has a part."""
+        """The string contains a part."""
         return self.like(f".contains('{part}')", lambda text: part in text)
 
     def starts_with(self, part: str) -> Predicate:
-        """A text that begins so."""
+        """The string begins with a part."""
         return self.like(f".startsWith('{part}')", lambda text: text.startswith(part))
 
     def is_ip(self) -> Predicate:
-        """A text that is an IP address."""
+        """The string is an IP address."""
         return Predicate(f"isIP({self.cel})", lambda now, was: is_ip(self.of(now, was)))
 
     def is_cidr(self) -> Predicate:
-        """A text that is a range of IP addresses."""
+        """The string is a CIDR."""
         return Predicate(f"isCIDR({self.cel})", lambda now, was: is_cidr(self.of(now, was)))
 
     def is_elsewhere(self) -> Predicate:
-        """A URL of another machine, see contracts.api.values.url."""
+        """The string is a URL of another machine, see contracts.api.values.url."""
 
         def holds(now: Any, was: Any) -> bool:
             address = self.of(now, was)
@@ -200,7 +200,7 @@ class Value:
         return Predicate(url.is_elsewhere_cel(self.cel), holds, _AND)
 
     def exists(self, name: str, check: Predicate) -> Predicate:
-        """A list with an item of which a check holds; `name` stands for the item in both."""
+        """The list has an item for which a check is true; `name` is the item's name in CEL."""
 
         def holds(now: Any, was: Any) -> bool:
             return any(check.holds(item, None) for item in self.of(now, was) or ())
@@ -208,11 +208,11 @@ class Value:
         return Predicate(f"{self.cel}.exists({name}, {check.cel})", holds)
 
     def size(self) -> "Value":
-        """The length of a text or list; 0 of an absent one."""
+        """The length of a string or list; 0 if it is absent."""
         return Value(f"{self.cel}.size()", lambda now, was: len(self.of(now, was) or ()))
 
     def duration(self) -> "Value":
-        """The duration that a text says; None for one too long to count."""
+        """The duration in a string; None for one that overflows."""
 
         def of(now: Any, was: Any) -> Any:
             text = self.of(now, was)
@@ -221,7 +221,7 @@ class Value:
         return Value(f"duration({self.cel})", of)
 
     def no_smaller_than(self, other: "Value") -> Predicate:
-        """The quantity that a text says is that of another, or more."""
+        """The quantity in the string is greater than or equal to another."""
         return Predicate(
             f"quantity({self.cel}).compareTo(quantity({other.cel})) >= 0",
             lambda now, was: (
@@ -231,7 +231,7 @@ class Value:
         )
 
     def is_some(self) -> Predicate:
-        """A quantity of more than 0."""
+        """The quantity is greater than 0."""
         cel = f"quantity({self.cel}).isGreaterThan(quantity('0'))"
         return Predicate(cel, lambda now, was: quantity.parse(self.of(now, was)) > 0)
 
@@ -248,18 +248,18 @@ def _reader(path: str, of: str) -> Callable[[Any, Any], Any]:
 
 
 def it(path: str = "", of: str = "self") -> Value:
-    """The value at a path below the node, or the node; `of` may be oldSelf, or names an item."""
+    """The value at a path below the node, or the node; `of` is self, oldSelf or an item's name."""
     return Value(joined(of, path), _reader(path, of))
 
 
 def duration(text: str) -> Value:
-    """A duration as it is written."""
+    """A literal duration."""
     period = counted_duration(text)
     return Value(f"duration('{text}')", lambda now, was: period)
 
 
 def has(path: str, of: str = "self") -> Predicate:
-    """A field is set; CEL fails where what it is a part of is not."""
+    """A field is set; its parent must be set, or CEL fails."""
     read = _reader(path, of)
     return Predicate(f"has({of}.{path})", lambda now, was: read(now, was) is not None)
 
@@ -270,21 +270,21 @@ def _chain(path: str, of: str) -> str:
 
 
 def is_set(path: str, of: str = "self") -> Predicate:
-    """A field is set, and so is all that it is a part of."""
+    """A field and all its parents are set."""
     return Predicate(f"({_chain(path, of)})", has(path, of).holds)
 
 
 def either(path: str, default: Any, of: str = "self") -> Value:
     """An optional field, or a default where any part of the path is absent.
 
-    Spelled with has(), because the cost estimate of the API server forgets the bounds of what goes
-    through CEL's own optional values, and then refuses the rule.
+    It uses has() and not CEL's optional values: the API server's cost estimate loses the bounds of
+    optional values, and then rejects the rule.
     """
     read = _reader(path, of)
 
     def value(now: Any, was: Any) -> Any:
-        found = read(now, was)
-        return default if found is None else found
+        current = read(now, was)
+        return default if current is None else current
 
     return Value(f"({_chain(path, of)} ? {of}.{path} : {_literal(default)})", value)
 
@@ -295,10 +295,10 @@ def both(path: str, default: Any) -> tuple[Value, Value]:
 
 
 def exactly_one(first: str, second: str) -> Predicate:
-    """One of two fields is set."""
+    """Exactly one of two fields is set."""
     return has(first).is_not_as(has(second))
 
 
 def if_set(path: str, check: Predicate) -> Predicate:
-    """A check that is about an optional field."""
+    """The check is true, or the optional field is absent."""
     return ~has(path) | check

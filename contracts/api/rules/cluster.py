@@ -1,8 +1,8 @@
-"""Every rule about an OpenBaoCluster that goes beyond the shape of one field.
+"""All rules about an OpenBaoCluster that the schema of a field cannot express.
 
 Uses the rule modules of this package. Called by managers.cluster.resolve (`violations`) and by
-contracts.api.schema.crd, which writes the same rules in the same words into the CRD. The operator
-checks again what the API server checked: an object may be older than a rule.
+contracts.api.schema.crd, which writes the same rules and messages into the CRD. The operator
+repeats the checks of the API server, because an object may be older than a rule.
 """
 
 from contracts.api.cluster.spec import OpenBaoCluster
@@ -58,8 +58,8 @@ RULES: tuple[RuleOf[OpenBaoCluster], ...] = (
 
 
 def violations(cluster: OpenBaoCluster, old: OpenBaoCluster | None = None) -> tuple[Violation, ...]:
-    """What is wrong with a cluster, in the order of the rules; empty when nothing is.
+    """Return the violations of a cluster, in the order of the rules.
 
-    `old` is the object before the update; without it the rules about changes say nothing.
+    `old` is the object before the update; without it, rules about updates are not checked.
     """
     return tuple(broken_rules(RULES, cluster, old))

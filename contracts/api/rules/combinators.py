@@ -1,10 +1,10 @@
-"""How a rule is declared: once, for the API server (CEL) and for the operator (Python) alike.
+"""Functions that declare a rule once, for the API server (CEL) and for the operator (Python).
 
-Uses contracts.api.rules.checks and contracts.api.values.field_path. Called by the rule modules
-here. `rule` takes a Predicate, which is both halves of the rule; or, for what CEL cannot say, a
-Find. `offences` and `repeated` are for the Python half of a rule that names several places.
-`placed` moves the rules of a part to where an object has it. `hardened` and what follows it make
-rules that hold in profile Hardened only.
+Uses contracts.api.rules.checks and contracts.api.values.field_path. Called by the rule modules of
+this package. `rule` takes a Predicate, which has both forms; or a Find, for conditions that CEL
+cannot express. `offences` and `repeated` are for the Python form of a rule that returns several
+fields. `placed` moves the rules of a part of the spec to its path in an object. `hardened` and the
+functions after it declare rules of profile Hardened.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -16,17 +16,17 @@ from contracts.api.rules.rule import FORBIDDEN, BrokenOf, CelReason, Offence, Ru
 from contracts.api.values.field_path import joined, nodes_at, value_at, values_at
 
 Find = Callable[[Any], Any]
-"""What offends in a node; None when nothing does."""
+"""Returns the invalid value of a node; None if it is valid."""
 
 
 class More(TypedDict, total=False):
-    """What a rule may say besides.
+    """Optional arguments of a rule.
 
-    `got` is the offending value in CEL, and `shows` the same in Python: a path below the node, a
-    function of the node, or None for nothing. Without it a Value of `got` is shown, or else the
-    field. `names` is the field that Python names, where it is more exact than the API server may
-    be. `each` is a list below the node and what makes an item of it offend: then Python names each
-    of those, with their field `names`. `cel` is the other half of a Find.
+    `got` is the invalid value in CEL, and `shows` in Python: a path below the node, a function of
+    the node, or None for no value. Without `shows`, Python returns the value of `got` if it is a
+    Value, otherwise the field. `names` is the field that Python returns, where it is more exact
+    than the fieldPath of CEL. `each` is a list below the node and the condition of an invalid item:
+    then Python returns the field `names` of each of these items. `cel` is the CEL form of a Find.
     """
 
     got: Value | str
@@ -40,9 +40,9 @@ class More(TypedDict, total=False):
 def rule(
     id: str, at: str, field: str, message: str, holds: Predicate | Find, **more: Unpack[More]
 ) -> RuleOf[Any]:
-    """A rule about each node at a path, which complains about a field below it ("" is itself).
+    """A rule about each node at a path; its error is about a field below it ("" is the node).
 
-    A Predicate of oldSelf is asked about changes only.
+    A Predicate with oldSelf is evaluated only for updates.
     """
     got = more.get("got", "")
     return RuleOf(
@@ -50,16 +50,16 @@ def rule(
         at=at,
         field=joined(at, field),
         message=message,
-        broken=_refused(at, more.get("names", field), holds, more)
+        broken=_offences_of_check(at, more.get("names", field), holds, more)
         if isinstance(holds, Predicate)
-        else _found(at, field, holds),
+        else _offences_of_find(at, field, holds),
         cel=holds.cel if isinstance(holds, Predicate) else more.get("cel", ""),
         got=str(got),
         reason=more.get("reason", "FieldValueInvalid"),
     )
 
 
-def _refused(at: str, field: str, check: Predicate, more: More) -> BrokenOf[Any]:
+def _offences_of_check(at: str, field: str, check: Predicate, more: More) -> BrokenOf[Any]:
     got = more.get("got")
     shown = got if isinstance(got, Value) else it(field)
     if "shows" in more:
@@ -92,7 +92,7 @@ def _shown(shows: str | Find | None) -> Value:
     return Value("", lambda now, was: None if shows is None else shows(now))
 
 
-def _found(at: str, field: str, find: Find) -> BrokenOf[Any]:
+def _offences_of_find(at: str, field: str, find: Find) -> BrokenOf[Any]:
     def broken(new: Any, old: Any) -> Iterator[Offence]:
         for path, node in nodes_at(new, at):
             value = None if node is None else find(node)
@@ -103,7 +103,7 @@ def _found(at: str, field: str, find: Find) -> BrokenOf[Any]:
 
 
 def offences(at: str, find: Callable[[Any], Iterable[Offence]]) -> BrokenOf[Any]:
-    """The Python half of a rule by a function that yields offences relative to each node."""
+    """The Python form of a rule from a function that yields offences relative to each node."""
 
     def broken(new: Any, old: Any) -> Iterator[Offence]:
         for path, node in nodes_at(new, at):
@@ -116,18 +116,18 @@ def offences(at: str, find: Callable[[Any], Iterable[Offence]]) -> BrokenOf[Any]
 def repeated(
     model: ApiModel, *paths: str, key: Callable[[Any], Hashable] = lambda value: value
 ) -> Iterator[Offence]:
-    """Whatever at some paths has the key of something before it."""
+    """The values at some paths whose key a previous value has."""
     seen: set[Hashable] = set()
     for path in paths:
         for location, value in values_at(model, path):
-            mark = key(value)
-            if mark in seen:
-                yield location, mark
-            seen.add(mark)
+            identity = key(value)
+            if identity in seen:
+                yield location, identity
+            seen.add(identity)
 
 
 def unique(id: str, at: str, field: str, path: str, message: str) -> RuleOf[Any]:
-    """A rule that each value at a path below a node is there once; CEL leaves it to list types."""
+    """A rule that the values at a path below a node are unique; it has no CEL."""
     return RuleOf(
         id, at, joined(at, field), message, offences(at, lambda node: repeated(node, path))
     )
@@ -136,65 +136,65 @@ def unique(id: str, at: str, field: str, path: str, message: str) -> RuleOf[Any]
 def placed(rules: Iterable[RuleOf[Any]], prefix: str, place: str) -> tuple[RuleOf[Any], ...]:
     """The rules about a part of an object, as rules about the objects that have it at a path."""
 
-    def moved(one: RuleOf[Any]) -> RuleOf[Any]:
+    def moved(part_rule: RuleOf[Any]) -> RuleOf[Any]:
         return RuleOf(
-            id=f"{prefix}-{one.id}",
-            at=joined(place, one.at),
-            field=joined(place, one.field),
-            message=one.message,
-            broken=offences(place, lambda part: one.broken(part, None)),
-            cel=one.cel,
-            got=one.got,
-            reason=one.reason,
+            id=f"{prefix}-{part_rule.id}",
+            at=joined(place, part_rule.at),
+            field=joined(place, part_rule.field),
+            message=part_rule.message,
+            broken=offences(place, lambda part: part_rule.broken(part, None)),
+            cel=part_rule.cel,
+            got=part_rule.got,
+            reason=part_rule.reason,
         )
 
     return tuple(map(moved, rules))
 
 
 def immutable_spec(what: str, advice: str) -> RuleOf[Any]:
-    """The rule that a spec is immutable, for a kind that is carried out once; `advice` is what to
-    do instead of a change."""
+    """The rule that a spec is immutable, for a kind that runs once; `advice` is what to do instead
+    of a change."""
 
     def broken(new: Any, old: Any) -> Iterator[Offence]:
-        # The API server counts the changes of a spec: an object that was changed where no rule
-        # stood is known by it, without the former one.
+        # metadata.generation counts the changes of a spec, so that it detects a change that a CRD
+        # without the rule accepted, also if the old object is unknown.
         if new.metadata.generation > 1 or (old is not None and new.spec != old.spec):
             yield "spec", None
 
-    message = f"must stay as it is, because it is carried out once; {advice}"
+    message = f"is immutable, because it runs once; {advice}"
     return RuleOf(
         f"{what}-fixed", "spec", "spec", message, broken, "self == oldSelf", reason=FORBIDDEN
     )
 
 
-# --- what profile Hardened refuses --------------------------------------------------------------
+# --- rules of profile Hardened ------------------------------------------------------------------
 
 OFF = ~has("profile") | it("profile").differs("Hardened")
-"""The profile is another one; at spec."""
+"""The profile is not Hardened; at spec."""
 
 
 def hardened(
     what: str, field: str, message: str, holds: Predicate, **more: Unpack[More]
 ) -> RuleOf[Any]:
-    """A rule at spec with the id hardened-<what>; what must hold in the profile."""
+    """A rule at spec with the id hardened-<what>, which applies only in profile Hardened."""
     return rule(f"hardened-{what}", "spec", field, message, OFF | group(holds), **more)
 
 
 def absent(what: str, field: str, message: str) -> RuleOf[Any]:
-    """A rule that a field must not be set at all; its value is never shown, for it is a secret."""
+    """A rule that a field must not be set; the message omits its value, because it is secret."""
     return hardened(what, field, message, ~is_set(field), shows=None, reason=FORBIDDEN)
 
 
 def false(what: str, field: str, message: str) -> RuleOf[Any]:
-    """A rule that a switch must not be on."""
+    """A rule that a boolean must not be true."""
     return hardened(what, field, message, ~either(field, False).is_true(), reason=FORBIDDEN)
 
 
 def true(what: str, field: str, message: str) -> RuleOf[Any]:
-    """A rule that a switch must not be off, where it is set."""
+    """A rule that a boolean must not be false."""
     return hardened(what, field, message, either(field, True).is_true())
 
 
 def other_than(what: str, field: str, bad: Any, message: str, default: Any = "") -> RuleOf[Any]:
-    """A rule that a field must not have one value; `default` stands for an absent one."""
+    """A rule that a field must not have one value; `default` is the value of an absent field."""
     return hardened(what, field, message, either(field, default).differs(bad), reason=FORBIDDEN)

@@ -8,7 +8,7 @@ from contracts.api.rules.combinators import rule
 from contracts.api.rules.rule import REQUIRED, Rule
 from contracts.api.values.pattern import Pattern
 
-# RFC 3986, without the semicolon, which ends a statement in configurations of proxies.
+# RFC 3986, without the semicolon, which ends a statement in proxy configurations.
 _PATH = Pattern(r"^/[A-Za-z0-9/._~!$&\x27()*+,=:@%-]*$")
 _CLIMBS = Pattern(r"(?i)(^|/)(\.|%2e){1,2}(/|$)")
 _ON = group(has("enabled") & it("enabled").is_true())
@@ -34,7 +34,7 @@ ACCESS_RULES: tuple[Rule, ...] = (
         "ingress-host",
         "spec.ingress",
         "host",
-        "must be set when ingress.enabled is true; name the host that clients use",
+        "must be set when ingress.enabled is true; set the host that clients use",
         ~_ON | has("host"),
         reason=REQUIRED,
     ),
@@ -42,8 +42,8 @@ ACCESS_RULES: tuple[Rule, ...] = (
         "ingress-peers",
         "spec",
         _PEERS,
-        "must not be empty when ingress.enabled is true, because the NetworkPolicy lets nobody "
-        "else in; name the pods of the ingress controller",
+        "must not be empty when ingress.enabled is true, because the NetworkPolicy blocks all "
+        "other pods; add the pods of the ingress controller",
         ~_INGRESS_ON | group(is_set(_PEERS) & it(_PEERS).size().above(0)),
         shows=None,
         reason=REQUIRED,
@@ -52,7 +52,7 @@ ACCESS_RULES: tuple[Rule, ...] = (
         "gateway-name",
         "spec.gateway",
         "gatewayRef",
-        "must name a Gateway when gateway.enabled is true; set gatewayRef.name",
+        "must refer to a Gateway when gateway.enabled is true; set gatewayRef.name",
         ~_ON | is_set("gatewayRef.name"),
         names="gatewayRef.name",
         reason=REQUIRED,
@@ -61,7 +61,7 @@ ACCESS_RULES: tuple[Rule, ...] = (
         "gateway-hostname",
         "spec.gateway",
         "hostname",
-        "must be set when gateway.enabled is true; name the host that clients use",
+        "must be set when gateway.enabled is true; set the host that clients use",
         ~_ON | has("hostname"),
         reason=REQUIRED,
     ),
@@ -69,8 +69,8 @@ ACCESS_RULES: tuple[Rule, ...] = (
         "gateway-acme",
         "spec",
         "gateway.tlsPassthrough",
-        "must be true when tls.mode is ACME, because the servers answer the ACME server "
-        "themselves and no authority is known that a Gateway could check them by",
+        "must be true when tls.mode is ACME, because the servers answer the ACME challenges and "
+        "the operator has no CA certificate with which a Gateway could verify the servers",
         ~group(either("gateway.enabled", False).is_true())
         | either("tls.mode", "OperatorManaged").differs("ACME")
         | either("gateway.tlsPassthrough", False).is_true(),

@@ -1,8 +1,8 @@
-"""What profile Hardened refuses: about the servers and their pods here, and all of it collected.
+"""Rules of profile Hardened: those about servers and pods, and the list of all.
 
-Uses contracts.api.rules.combinators; about networks see contracts.api.rules.hardened_network.
-Collected by contracts.api.rules.cluster. Every rule is checked by the API server and again by the
-operator, which builds nothing for a spec that breaks one.
+Uses contracts.api.rules.combinators; the rules about networks are in
+contracts.api.rules.hardened_network. Collected by contracts.api.rules.cluster. The API server and
+the operator check every rule; the operator creates nothing for a spec that breaks one.
 """
 
 from contracts.api.rules import combinators
@@ -13,8 +13,8 @@ from contracts.api.rules.rule import FORBIDDEN, Rule
 REPLICAS_MIN = 3
 _IN = "in profile Hardened"
 _INLINE = (
-    f"must not be set {_IN}, because everybody who may read the cluster reads it; put it into the "
-    "Secret of unseal.credentialsSecretRef"
+    f"must not be set {_IN}, because every user who may read the cluster can read it; put it into "
+    "the Secret of unseal.credentialsSecretRef"
 )
 _CONTEXT = "securityContext"
 
@@ -41,14 +41,14 @@ _SERVER_RULES: tuple[Rule, ...] = (
     combinators.hardened(
         "tls-mode",
         "tls.mode",
-        f"must be External or ACME {_IN}, so that the operator does not hold the key of the "
+        f"must be External or ACME {_IN}, so that the operator does not have the key of the "
         "certificate authority; change it or use profile Development",
         either("tls.mode", "OperatorManaged").differs("OperatorManaged"),
     ),
     combinators.hardened(
         "seal",
         "unseal.type",
-        f"must not be static {_IN}, so that the unseal key does not lie beside the data; choose "
+        f"must not be static {_IN}, so that the unseal key is not stored with the data; choose "
         "another seal or use profile Development",
         either("unseal.type", "static").differs("static"),
     ),
@@ -69,23 +69,25 @@ _SERVER_RULES: tuple[Rule, ...] = (
     combinators.false(
         "generate-root",
         "configuration.listener.unauthenticatedGenerateRoot",
-        f"must not be true {_IN}, because anybody who reaches the listener could begin or cancel "
-        "the making of a root token; remove it",
+        f"must not be true {_IN}, because every client of the listener could start or cancel the "
+        "generation of a root token; remove it",
     ),
     combinators.false(
         "transit-check",
         "unseal.transit.tlsSkipVerify",
-        f"must not be true {_IN}, because anybody on the way could hand out keys; give tlsCACert",
+        f"must not be true {_IN}, because an attacker in the network could replace keys; set "
+        "tlsCACert",
     ),
     combinators.false(
         "kmip-check",
         "unseal.kmip.tlsSkipVerify",
-        f"must not be true {_IN}, because anybody on the way could hand out keys; give caCert",
+        f"must not be true {_IN}, because an attacker in the network could replace keys; set "
+        "caCert",
     ),
     _flag("detectDeadlocks", "it slows every lock of the server"),
-    _flag("rawStorageEndpoint", "it opens the storage below all policies"),
-    _flag("introspectionEndpoint", "it shows the inside of the server"),
-    _flag("unsafeAllowAPIAuditCreation", "whoever may call the API could write files"),
+    _flag("rawStorageEndpoint", "it gives access to the storage without policies"),
+    _flag("introspectionEndpoint", "it exposes internal state of the server"),
+    _flag("unsafeAllowAPIAuditCreation", "a client of the API could write files"),
     *(
         rule
         for block in ("imageVerification", "operatorImageVerification")
@@ -93,14 +95,14 @@ _SERVER_RULES: tuple[Rule, ...] = (
             combinators.true(
                 f"{block}-enabled",
                 f"{block}.enabled",
-                f"must not be false {_IN}, because an image nobody signed would hold the keys; "
-                "switch it on",
+                f"must not be false {_IN}, because an unsigned image could read the keys; "
+                "set it to true",
             ),
             combinators.other_than(
                 f"{block}-policy",
                 f"{block}.failurePolicy",
                 "Warn",
-                f"must be Block {_IN}, because a warning stops no image; change it",
+                f"must be Block {_IN}, because Warn does not block an image; change it",
             ),
         )
     ),
@@ -108,7 +110,7 @@ _SERVER_RULES: tuple[Rule, ...] = (
 
 
 def _not_root(what: str, name: str) -> Rule:
-    message = f"must not be 0 {_IN}: that is root; choose another id or remove it"
+    message = f"must not be 0 (root) {_IN}; choose another id or remove it"
     return combinators.other_than(what, f"{_CONTEXT}.{name}", 0, message, default=1)
 
 
@@ -127,12 +129,12 @@ _POD_RULES: tuple[Rule, ...] = (
     combinators.true(
         "non-root",
         f"{_CONTEXT}.runAsNonRoot",
-        f"must not be false {_IN}, because the server needs no root; remove it",
+        f"must not be false {_IN}, because the server does not need root; remove it",
     ),
     combinators.hardened(
         "sysctls",
         f"{_CONTEXT}.sysctls",
-        f"must be empty {_IN}, because they change the kernel; remove them",
+        f"must be empty {_IN}, because sysctls change kernel parameters; remove them",
         ~is_set(f"{_CONTEXT}.sysctls") | it(f"{_CONTEXT}.sysctls").size().equals(0),
         shows=None,
         reason=FORBIDDEN,

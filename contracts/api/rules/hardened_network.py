@@ -1,4 +1,4 @@
-"""What profile Hardened refuses about networks: peers, routes, stores, scrapes.
+"""Rules of profile Hardened about networks: peers, routes, stores, scrapes.
 
 Uses contracts.api.rules.combinators and the API models. Collected by contracts.api.rules.hardened.
 """
@@ -37,7 +37,7 @@ def _in_profile(find: Callable[[ClusterSpec], Iterator[Offence]]) -> Broken:
     return broken
 
 
-def _is_everybody(peer: NetworkPolicyPeer) -> bool:
+def _selects_all_namespaces(peer: NetworkPolicyPeer) -> bool:
     namespaces = peer.namespace_selector
     return namespaces is not None and not (namespaces.match_labels or namespaces.match_expressions)
 
@@ -50,7 +50,7 @@ def _is_of_the_node(cidr: str) -> bool:
 
 
 def _is_refused_out(peer: NetworkPolicyPeer) -> bool:
-    return _is_of_the_node(peer.ip_block.cidr) if peer.ip_block else _is_everybody(peer)
+    return _is_of_the_node(peer.ip_block.cidr) if peer.ip_block else _selects_all_namespaces(peer)
 
 
 def _is_refused_in(peer: NetworkPolicyPeer) -> bool:
@@ -78,20 +78,21 @@ def _wide_egress(spec: ClusterSpec) -> Iterator[Offence]:
 
 
 _CIDR = "p.ipBlock.cidr"
-_EVERYBODY = (
+_ALL_NAMESPACES = (
     "has(p.namespaceSelector) && "
     "(!has(p.namespaceSelector.matchLabels) || p.namespaceSelector.matchLabels.size() == 0) && "
     "(!has(p.namespaceSelector.matchExpressions) || "
     "p.namespaceSelector.matchExpressions.size() == 0)"
 )
-# A range lies within such a range, or contains it: the NetworkPolicy leaves it out then.
+# The range is in a loopback or link-local range. The NetworkPolicy excludes these from wider
+# ranges.
 _OF_THE_NODE = (
     f"isCIDR({_CIDR}) && (cidr({_CIDR}).masked().ip().isLoopback() || "
     f"cidr({_CIDR}).masked().ip().isLinkLocalUnicast())"
 )
 _WIDE = cel_of_wide(_CIDR)
-_REFUSED_OUT = f"has(p.ipBlock) ? ({_OF_THE_NODE}) : ({_EVERYBODY})"
-_REFUSED_IN = f"has(p.ipBlock) ? (({_OF_THE_NODE}) || ({_WIDE})) : ({_EVERYBODY})"
+_REFUSED_OUT = f"has(p.ipBlock) ? ({_OF_THE_NODE}) : ({_ALL_NAMESPACES})"
+_REFUSED_IN = f"has(p.ipBlock) ? (({_OF_THE_NODE}) || ({_WIDE})) : ({_ALL_NAMESPACES})"
 _EGRESS, _TARGET = "network.egressRules", "backup.target"
 
 
@@ -108,7 +109,7 @@ def _is_checked(field: str) -> Predicate:
 
 
 def _bounded(direction: str, peers: str, words: str) -> Rule:
-    """Each rule of the user for this direction has to name peers and ports."""
+    """The rule that each NetworkPolicy rule of this direction must have peers and ports."""
     rules = f"network.{direction}Rules"
 
     def find(spec: ClusterSpec) -> Iterator[Offence]:
@@ -121,7 +122,7 @@ def _bounded(direction: str, peers: str, words: str) -> Rule:
         f"hardened-{direction}-rules",
         "spec",
         f"spec.{rules}",
-        f"must each name {words} and ports {_IN}; add them",
+        f"must each have {words} and ports {_IN}; add them",
         _in_profile(find),
         cel=f"{OFF} || (!{is_set(rules)} || self.{rules}.all(r, has(r.{peers}) && "
         f"r.{peers}.size() > 0 && has(r.ports) && r.ports.size() > 0))",
@@ -135,8 +136,8 @@ NETWORK_RULES: tuple[Rule, ...] = (
         "hardened-peers",
         "spec",
         "spec.network",
-        "must not let everybody in (a range wider than /8), nor name every namespace (an empty "
-        "namespaceSelector) or the node itself (a loopback or link-local range) "
+        "must not allow a range wider than /8 as a source, all namespaces (an empty "
+        "namespaceSelector), or the node (a loopback or link-local range) "
         f"{_IN}; name the peers",
         _in_profile(_peers),
         cel=f"{OFF} || (!has(self.network) || ("
@@ -151,7 +152,7 @@ NETWORK_RULES: tuple[Rule, ...] = (
         "hardened-wide-egress",
         "spec",
         f"spec.{_EGRESS}",
-        "must name each port by itself, without endPort, where a destination is a range wider than "
+        "must list individual ports, without endPort, where a destination is a range wider than "
         f"/8 {_IN}; set the ports",
         _in_profile(_wide_egress),
         cel=f"{OFF} || (!{is_set(_EGRESS)} || self.network.egressRules.all(r, !has(r.to) || "
@@ -161,8 +162,8 @@ NETWORK_RULES: tuple[Rule, ...] = (
     hardened(
         "backup-egress",
         _EGRESS,
-        f"must not be empty {_IN} when snapshots are taken, because the NetworkPolicy lets nothing "
-        "out to the store; add a rule with its address and port",
+        f"must not be empty {_IN} when snapshots are taken, because the NetworkPolicy would block "
+        "the store; add a rule with its address and port",
         group(is_set(_EGRESS) & it(_EGRESS).size().above(0))
         | either(f"{_TARGET}.provider", "s3").equals("pvc")
         | group(
@@ -181,14 +182,14 @@ NETWORK_RULES: tuple[Rule, ...] = (
     hardened(
         "backup-scheme",
         f"{_TARGET}.endpoint",
-        f"must be of scheme https or s3 {_IN}; change it",
+        f"must have scheme https or s3 {_IN}; change it",
         _scheme(f"{_TARGET}.endpoint"),
     ),
     hardened(
         "backup-identity",
         _TARGET,
-        f"must say who logs in to the store {_IN}, so that no node lends its identity; set "
-        "credentialsSecretRef, workloadIdentity or roleArn",
+        f"must have a login for the store {_IN}, so that the Job does not use the identity of its "
+        "node; set credentialsSecretRef, workloadIdentity or roleArn",
         ~has("backup") | _identity(*(f"{_TARGET}.{name}" for name in _IDENTITIES)),
         shows=None,
         reason=REQUIRED,
@@ -196,8 +197,8 @@ NETWORK_RULES: tuple[Rule, ...] = (
     hardened(
         "backup-check",
         f"{_TARGET}.insecureSkipVerify",
-        f"must not be true {_IN}, because anybody on the way could take the snapshot; put the "
-        "authority into the key caCert of the Secret",
+        f"must not be true {_IN}, because an attacker in the network could read the snapshot; put "
+        "the CA certificate into the key caCert of the Secret",
         _is_checked(f"{_TARGET}.insecureSkipVerify"),
         reason=FORBIDDEN,
     ),
@@ -205,7 +206,7 @@ NETWORK_RULES: tuple[Rule, ...] = (
         "gateway-backend",
         "gateway.backendTLS.enabled",
         f"must not be false {_IN} unless gateway.tlsPassthrough is true, because the Gateway would "
-        "not check the servers; switch one of them on",
+        "not verify the servers; set one of them to true",
         ~either("gateway.enabled", False).is_true()
         | either("gateway.backendTLS.enabled", True).is_true()
         | either("gateway.tlsPassthrough", False).is_true(),
@@ -214,8 +215,8 @@ NETWORK_RULES: tuple[Rule, ...] = (
     false(
         "scrape-check",
         "observability.metrics.serviceMonitor.tlsConfig.insecureSkipVerify",
-        f"must not be true {_IN}, because anybody on the way could take the scrape token; set "
-        "caSecret or caConfigMap",
+        f"must not be true {_IN}, because an attacker in the network could read the scrape token; "
+        "set caSecret or caConfigMap",
     ),
 )
 
@@ -228,9 +229,9 @@ _OF_STORE = (
 
 
 def store_offences(target: BackupTarget) -> Iterator[tuple[Rule, str, object]]:
-    """What the profile refuses about a store in any object: rule, relative field and value.
+    """The rules of the profile that a store breaks: rule, relative field and value.
 
-    For objects that name a cluster, whose profile their own rules cannot see.
+    For objects that refer to a cluster: CEL rules of the object cannot read the cluster's profile.
     """
     for rule, field, check in _OF_STORE:
         if not check.holds(target, None):

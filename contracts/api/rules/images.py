@@ -81,8 +81,8 @@ def _rules(name: str) -> tuple[Rule, ...]:
             f"{name}-trust",
             at,
             "",
-            "must name either publicKey or an identity (issuer and subject, or issuerRegExp "
-            "and subjectRegExp), not both and not none; correct it or set enabled to false",
+            "must have either publicKey or an identity (issuer and subject, or issuerRegExp "
+            "and subjectRegExp), and not both; correct it or set enabled to false",
             ~it("enabled").is_true() | group(_KEY).is_not_as(group(_KEYLESS)),
             shows=None,
         ),
@@ -90,7 +90,7 @@ def _rules(name: str) -> tuple[Rule, ...]:
             f"{name}-identity",
             at,
             "",
-            "must name an identity by issuer and subject, or by issuerRegExp and "
+            "must have an identity with issuer and subject, or with issuerRegExp and "
             "subjectRegExp; add the missing one and remove the other pair",
             ~it("enabled").is_true()
             | ~_KEYLESS
@@ -118,15 +118,15 @@ def _rules(name: str) -> tuple[Rule, ...]:
             f"{name}-log",
             at,
             at,
-            "must be false with an identity: the log says when its certificate was used; remove "
-            "it, or set publicKey in place of the identity",
+            "must be false with an identity: the log proves when its certificate was used; remove "
+            "it, or set publicKey instead of the identity",
             offences(at, _bad_log),
         ),
         no_system_secret(
             f"{name}-secret",
             f"{at}.imagePullSecrets[]",
             "must not name a Secret of the operator (-root-token, -tls-ca, -tls-server, "
-            "-unseal-key); name a Secret with registry logins",
+            "-unseal-key); name a Secret with registry credentials",
         ),
     )
 

@@ -21,7 +21,7 @@ def _peer_rule(where: str) -> Rule:
         f"peer-{where.partition('[')[0]}",
         f"spec.network.{where}",
         "",
-        "must be either an ipBlock or selectors, as Kubernetes wants it; set one of them and "
+        "must have either an ipBlock or selectors, as Kubernetes requires; set one of them and "
         "not both",
         has("ipBlock").is_not_as(group(has("podSelector") | has("namespaceSelector"))),
         shows=None,
@@ -33,7 +33,7 @@ def _block_rule(where: str) -> Rule:
         f"ip-block-{where.partition('[')[0]}",
         f"spec.network.{where}.ipBlock",
         "",
-        "must hold ranges of addresses such as 192.0.2.0/24; correct or remove it",
+        "must have CIDRs such as 192.0.2.0/24; correct or remove it",
         _bad_range,
         cel="isCIDR(self.cidr) && (!has(self.except) || self.except.all(c, isCIDR(c)))",
         got="self.cidr",
@@ -45,7 +45,7 @@ NETWORK_RULES: tuple[Rule, ...] = (
         "api-server-cidr",
         "spec.network.apiServerCIDR",
         "",
-        "must be a range of addresses such as 10.96.0.1/32; correct or remove it",
+        "must be a CIDR such as 10.96.0.1/32; correct or remove it",
         it().is_cidr(),
     ),
     *(

@@ -37,9 +37,9 @@ def _mixed(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 
 
 def _pins(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    """Name the pins without which the server does not start.
+    """Yield the missing pins without which the server does not start.
 
-    From 2.7.0 on the reference of an image may hold them (`operator validate-config` of 2.7.2).
+    From 2.7.0 on, the image reference may contain them (`operator validate-config` of 2.7.2).
     """
     optional = offers(new.spec.version, "plugin-pin-optional")
     for position, plugin in enumerate(new.spec.plugins):
@@ -98,7 +98,7 @@ PLUGIN_RULES: tuple[Rule, ...] = (
         "plugin-file-name",
         _PLUGINS,
         _PLUGINS,
-        "command and binaryName must be the name of a file in the plugin folder: letters, "
+        "command and binaryName must be the name of a file in the plugin directory: letters, "
         "digits, dots, dashes and underscores, no path and no arguments; correct it",
         offences(_PLUGINS, _file_names),
         cel=" && ".join(
@@ -110,24 +110,24 @@ PLUGIN_RULES: tuple[Rule, ...] = (
         "plugin-twice",
         "spec",
         f"{_PLUGINS}.name",
-        "must be there once per type; rename or remove one of them",
+        "must be unique per type; rename or remove one of the plugins",
         _twice,
     ),
     RuleOf(
         "plugin-folder",
         "spec",
         f"{_PLUGINS}.command",
-        "cannot stand beside a plugin with image, whose downloads fill the plugin folder and "
-        "hide what the server image has there; use image for all of them, or command",
+        "cannot be combined with a plugin with image, whose download hides the plugins of the "
+        "server image in the plugin directory; use image for all plugins, or command for all",
         _mixed,
     ),
     RuleOf(
         "plugin-pin",
         "spec",
         _PLUGINS,
-        f"must be set, because the server does not start without it; from OpenBao {_PIN} on an "
-        "image with a tag needs no version, an image with a digest needs no sha256sum, and none "
-        "needs a binaryName; add it",
+        f"must be set, because the server does not start without it; from OpenBao {_PIN} on, an "
+        "image with a tag needs no version, an image with a digest needs no sha256sum, and no "
+        "image needs a binaryName; add it",
         _pins,
     ),
     needs("plugin-stanza", "plugin-version", _PLUGINS, _all),

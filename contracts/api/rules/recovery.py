@@ -1,7 +1,7 @@
 """Rules about spec.recoveryKeys.
 
-Uses the API models. Collected by contracts.api.rules.cluster. The keys are made by the first boot,
-which happens once: what the server would refuse then is refused here.
+Uses the API models. Collected by contracts.api.rules.cluster. The first boot generates the keys. It
+runs once, so the rules reject keys that the server would reject.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _ASKS = group(has("recoveryKeys") & has("recoveryKeys.initial"))
 
 
 def initial_keys(cluster: OpenBaoCluster) -> InitialRecoveryKeys | None:
-    """The recovery keys that the first boot makes; None when it makes none."""
+    """The recovery keys that the first boot generates; None if it generates none."""
     keys = cluster.spec.recovery_keys
     return keys.initial if keys else None
 
@@ -26,13 +26,13 @@ def initial_keys(cluster: OpenBaoCluster) -> InitialRecoveryKeys | None:
 def _no_key(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     keys = initial_keys(new)
     if keys is None or new.status.initialized:
-        # The shares are made: a cluster that runs is not stopped because of a key that was good.
+        # The shares exist: a later problem of a key must not stop a running cluster.
         return
     for position, recipient in enumerate(keys.recipients):
         try:
             read_public_key(recipient.pgp_public_key)
         except NotAKeyError as error:
-            # The reason and not the text: a user may have pasted a private key.
+            # Never the text itself: it may be a private key.
             yield f"{_INITIAL}.recipients[{position}].pgpPublicKey", str(error)
 
 
@@ -48,7 +48,7 @@ RECOVERY_RULES: tuple[Rule, ...] = (
         "recovery-needs-self-init",
         "spec",
         "recoveryKeys.initial",
-        "needs selfInit.enabled: true, because the first boot makes the keys; set that, or "
+        "needs selfInit.enabled: true, because the first boot generates the keys; set that, or "
         "remove this field",
         ~_ASKS | either("selfInit.enabled", False).is_true(),
         shows=None,
@@ -57,8 +57,8 @@ RECOVERY_RULES: tuple[Rule, ...] = (
         "recovery-needs-seal",
         "spec",
         "recoveryKeys.initial",
-        "needs a seal other than static, whose key would open the data without them; choose "
-        "another unseal.type, or remove this field",
+        "needs a seal other than static, whose key decrypts the data without recovery keys; "
+        "choose another unseal.type, or remove this field",
         ~_ASKS | either("unseal.type", "static").differs("static"),
         shows=None,
     ),
@@ -66,7 +66,7 @@ RECOVERY_RULES: tuple[Rule, ...] = (
         "recovery-threshold",
         _INITIAL,
         "threshold",
-        "must not be more than shares; lower it or raise the other",
+        "must not be more than shares; lower it or raise shares",
         it("threshold").at_most(it("shares")),
     ),
     rule(
@@ -80,7 +80,7 @@ RECOVERY_RULES: tuple[Rule, ...] = (
         "recovery-recipients",
         _INITIAL,
         "recipients",
-        "must be as many as there are shares, one each; correct shares or the list",
+        "must have one entry per share; correct shares or the list",
         it("recipients").size().equals(it("shares")),
         shows=lambda keys: f"{len(keys.recipients)} recipients",
     ),
@@ -89,23 +89,23 @@ RECOVERY_RULES: tuple[Rule, ...] = (
         _INITIAL,
         "recipients",
         "recipients[].name",
-        "must have names that differ; rename a recipient",
+        "must have unique names; rename a recipient",
     ),
     RuleOf(
         "recovery-key",
         _INITIAL,
         f"{_INITIAL}.recipients",
-        "must be an OpenPGP public key that the server can encrypt to, as `gpg --export <user> "
-        "| base64 -w0` prints it, or the first boot would fail, and it cannot be repeated; "
-        "give it an encryption subkey (`gpg --quick-add-key <fingerprint> default encr`) if it "
-        "has none, and export it anew",
+        "must be an OpenPGP public key that the server can encrypt to, as printed by `gpg "
+        "--export <user> | base64 -w0`; with another key the first boot would fail, and it cannot "
+        "be repeated; add an encryption subkey (`gpg --quick-add-key <fingerprint> default encr`) "
+        "if it has none, and export it again",
         _no_key,
     ),
     RuleOf(
         "recovery-fingerprint",
         _INITIAL,
         f"{_INITIAL}.recipients",
-        "must be the fingerprint of pgpPublicKey, or somebody else would get the share; "
+        "must be the fingerprint of pgpPublicKey, because another person could get the share; "
         "correct one of the two",
         offences(_INITIAL, _other_key),
     ),

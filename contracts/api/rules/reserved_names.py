@@ -1,10 +1,10 @@
 """Rules about names reserved for the operator: metadata, variables of the server, Secrets.
 
-Uses contracts.naming and the API models. Collected by contracts.api.rules.cluster. A label of ours
-is trusted from any writer, so no user may request one. A user who may write a spec may not read
-every Secret: a reference that names the unseal key, the root token or a certificate authority would
-carry it into a pod, a request or an object store. The blocks of TLS and image verification have
-such rules in their own modules.
+Uses contracts.naming and the API models. Collected by contracts.api.rules.cluster. The operator
+trusts its labels on any object, so a user must not set them. A user who may write a spec may not
+read every Secret: a reference to the unseal key, the root token or a certificate authority would
+copy it into a pod, a request or an object store. The rules for TLS and image verification are in
+their own modules.
 """
 
 from collections.abc import Iterator
@@ -23,9 +23,9 @@ _FAMILIES = ("LD_", "BAO_", "VAULT_", "KUBERNETES_", "PYTHON")
 _VARIABLES = ("GODEBUG", "GOTRACEBACK", "HOME", "PATH")
 _BEGINNINGS_OF_VARIABLES = (*_FAMILIES, *(f"{name}=" for name in _VARIABLES))
 RESERVED_VARIABLE = Pattern(f"^({'|'.join(_FAMILIES)}|({'|'.join(_VARIABLES)})$)")
-"""What starts other code in a process, or what the server and Kubernetes read themselves."""
+"""Variables that load code into a process, or that the server and Kubernetes read."""
 CLOUD_VARIABLE = Pattern(r"^(AWS_|AZURE_|GOOGLE_)")
-"""By which identity a process talks to a cloud."""
+"""Variables that set the cloud identity of a process."""
 
 METADATA = (
     "spec.podMetadata.labels",
@@ -42,7 +42,7 @@ METADATA = (
     "spec.backup.target.workloadIdentity.serviceAccountAnnotations",
     "spec.backup.target.workloadIdentity.podLabels",
 )
-"""Maps of a spec that become labels or annotations of an object of ours."""
+"""Maps of a spec that the operator copies to labels or annotations of its objects."""
 
 
 def _metadata_rule(path: str) -> Rule:
@@ -50,8 +50,8 @@ def _metadata_rule(path: str) -> Rule:
         f"reserved-{path.removeprefix('spec.')}",
         path,
         path,
-        "must not hold keys that start with openbao.org/ or openbao-, which are marks of the "
-        "operator and of the servers; remove them",
+        "must not have keys that start with openbao.org/ or openbao-, which are reserved for the "
+        "operator and the servers; remove them",
         offences(path, lambda keys: (("", key) for key in keys if RESERVED_KEY.found_in(key))),
         cel=f"self.all(key, !{RESERVED_KEY.cel('key')})",
         got=f"self.filter(key, {RESERVED_KEY.cel('key')})[0]",
@@ -71,10 +71,10 @@ RESERVED_RULES: tuple[Rule, ...] = (
         "spec.plugins[].env[]",
         "",
         "must not set variables that start with LD_, BAO_, VAULT_, KUBERNETES_ or PYTHON, nor "
-        "HOME, PATH, GODEBUG or GOTRACEBACK: they would start other code, or are the server's "
-        "own; remove it",
+        "HOME, PATH, GODEBUG or GOTRACEBACK: they can load other code, or are reserved for the "
+        "server; remove it",
         _reserved_variable,
-        # Not by a pattern: a value may be long, and the API server counts its length.
+        # Not by a pattern: the API server's cost estimate includes the length of the value.
         cel=" && ".join(f"!self.startsWith('{name}')" for name in _BEGINNINGS_OF_VARIABLES),
         reason=FORBIDDEN,
     ),
@@ -85,8 +85,8 @@ RESERVED_RULES: tuple[Rule, ...] = (
 SYSTEM_NAME = Pattern(f"({'|'.join(names.SYSTEM_SECRET_SUFFIXES)})$")
 _SUFFIXES = ", ".join(names.SYSTEM_SECRET_SUFFIXES)
 SYSTEM_SECRET_MESSAGE = (
-    f"must not name a Secret of the operator ({_SUFFIXES}); copy what is needed to a Secret of "
-    "your own"
+    f"must not name a Secret of the operator ({_SUFFIXES}); copy the required keys to your own "
+    "Secret"
 )
 _MONITOR = "spec.observability.metrics.serviceMonitor"
 _TEMPLATE = "spec.backup.restoreTest.clusterTemplate"
@@ -101,7 +101,7 @@ REFERENCES = (
     f"{_MONITOR}.authorization.credentialsSecret",
     f"{_MONITOR}.tlsConfig.caSecret",
 )
-"""References to Secrets that have their rule here."""
+"""References to Secrets whose rules are in this module."""
 
 
 def no_system_secret(id: str, at: str, message: str = SYSTEM_SECRET_MESSAGE) -> RuleOf[Any]:
@@ -126,8 +126,8 @@ SECRET_RULES: tuple[Rule, ...] = (
         "secret-ingress",
         "",
         "spec.ingress.tlsSecretName",
-        f"spec.ingress.tlsSecretName must not name a Secret of the operator ({_SUFFIXES}) but "
-        "<name>-tls-server of this cluster; name a Secret of your own",
+        f"spec.ingress.tlsSecretName must not name a Secret of the operator ({_SUFFIXES}), except "
+        "<name>-tls-server of this cluster; use your own Secret",
         _ingress_secret,
         cel=(
             f"!(has(self.spec.ingress) && has({_INGRESS_NAME})) || "

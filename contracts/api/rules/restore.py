@@ -1,8 +1,8 @@
-"""Rules about an OpenBaoRestore that go beyond the shape of one field.
+"""Rules about an OpenBaoRestore that the schema of a field cannot express.
 
 Uses contracts.api.rules.snapshot_store and the models. Called by contracts.api.schema.restore,
 which writes them into the CRD, and by managers.restore, which checks them again: an object may be
-older than a rule, and what profile Hardened requires is known only with the cluster.
+older than a rule, and the rules of profile Hardened need the cluster.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,15 +28,15 @@ REFERENCES = (
     f"{_TEMPLATE}.imagePullSecrets[]",
     f"{_TEMPLATE}.unseal.credentialsSecretRef",
 )
-"""Every reference of a restore to a Secret; a test holds it against the model."""
+"""Every reference of a restore to a Secret; a test compares it with the model."""
 
 
 _PLAIN = Pattern("^http://")
-_NEAR = Pattern(
+_IN_CLUSTER = Pattern(
     r"^http://([a-z0-9.-]+\.svc(\.cluster\.local)?|10(\.[0-9]{1,3}){3}|192\.168(\.[0-9]{1,3}){2}"
     r"|172\.(1[6-9]|2[0-9]|3[01])(\.[0-9]{1,3}){2}|\[f[cd][0-9a-f:]+\])(:[0-9]+)?(/|$)"
 )
-"""An address that packets reach without leaving the network of the cluster."""
+"""A URL with a Service or a private address as host."""
 
 
 def _foreign_type(plugin: Mapping[str, Any]) -> Iterator[Offence]:
@@ -49,13 +49,13 @@ _VERSION, _EXPECTED = "clusterTemplate.version", "source.expectedVersion"
 _STATIC_KEY = "clusterTemplate.unseal.credentialsSecretRef"
 
 RESTORE_RULES: tuple[RuleOf[OpenBaoRestore], ...] = (
-    immutable_spec("restore", "make another OpenBaoRestore"),
+    immutable_spec("restore", "create another OpenBaoRestore"),
     rule(
         "restore-source",
         _SOURCE,
         "",
-        "must be either backup alone, or target and key; name the OpenBaoBackup, or the store "
-        "and the key of the snapshot",
+        "must have either backup, or target and key; set the OpenBaoBackup, or the store and the "
+        "key of the snapshot",
         choose(has("backup"), ~has("target") & ~has("key"), has("target") & has("key")),
         shows=None,
     ),
@@ -63,7 +63,7 @@ RESTORE_RULES: tuple[RuleOf[OpenBaoRestore], ...] = (
         "restore-key",
         f"{_SOURCE}.key",
         "",
-        "must have no part of dots alone; copy the key from status.key of the backup",
+        "must not have an element of only dots; copy the key from status.key of the backup",
         ~it().matches(DOTS),
         got=it(),
     ),
@@ -73,8 +73,8 @@ RESTORE_RULES: tuple[RuleOf[OpenBaoRestore], ...] = (
         f"{_TARGET}.endpoint",
         "",
         "must be https, unless its host is a Service (<name>.<namespace>.svc) or a private "
-        "address: what comes over plain http replaces every secret; use https",
-        ~it().matches(_PLAIN) | it().matches(_NEAR),
+        "address, because the snapshot replaces all secrets; use https",
+        ~it().matches(_PLAIN) | it().matches(_IN_CLUSTER),
         reason=FORBIDDEN,
     ),
     *(no_system_secret(f"restore-secret-{at.removeprefix('spec.')}", at) for at in REFERENCES),
@@ -82,7 +82,7 @@ RESTORE_RULES: tuple[RuleOf[OpenBaoRestore], ...] = (
         "restore-override",
         "spec",
         "overrideOperationLock",
-        "needs force, because it ends what works on the data now; set force, or wait",
+        "needs force, because it interrupts the current operation on the data; set force, or wait",
         ~either("overrideOperationLock", False).is_true() | either("force", False).is_true(),
         reason=FORBIDDEN,
     ),
@@ -90,7 +90,7 @@ RESTORE_RULES: tuple[RuleOf[OpenBaoRestore], ...] = (
         "restore-lifecycle",
         "spec",
         "targetLifecycle",
-        "is only for a cluster that the restore makes; remove it or set clusterTemplate",
+        "is only for a cluster that the restore creates; remove it or set clusterTemplate",
         ~has("targetLifecycle") | _FRESH,
         reason=FORBIDDEN,
     ),
@@ -98,7 +98,7 @@ RESTORE_RULES: tuple[RuleOf[OpenBaoRestore], ...] = (
         "restore-cleanup",
         "spec",
         "cleanupAfterSeconds",
-        "is only for targetLifecycle Disposable; remove it or set that",
+        "is only for targetLifecycle Disposable; remove it or set targetLifecycle",
         either("cleanupAfterSeconds", 0).equals(0)
         | either("targetLifecycle", "").equals("Disposable"),
         reason=FORBIDDEN,
@@ -107,7 +107,7 @@ RESTORE_RULES: tuple[RuleOf[OpenBaoRestore], ...] = (
         "restore-template-login",
         "spec",
         "clusterTemplate",
-        "leaves no choice of login, because a fresh cluster knows the operator's own roles only; "
+        "must not be combined with a login, because a new cluster has only the operator's roles; "
         "remove jwtAuthRole and tokenSecretRef",
         ~_FRESH | ~(has("jwtAuthRole") | has("tokenSecretRef")),
         shows=None,
@@ -117,7 +117,7 @@ RESTORE_RULES: tuple[RuleOf[OpenBaoRestore], ...] = (
         "restore-template-tls",
         "spec",
         "clusterTemplate.tls.enabled",
-        "must be true, because a restore sends every secret there is; remove it",
+        "must be true, because a restore sends all secrets; remove it",
         either("clusterTemplate.tls.enabled", True).is_true(),
         reason=FORBIDDEN,
     ),
@@ -133,8 +133,8 @@ RESTORE_RULES: tuple[RuleOf[OpenBaoRestore], ...] = (
         "restore-template-static",
         "spec",
         _STATIC_KEY,
-        "must be set for the static seal, because only the key of the snapshot's own cluster opens "
-        "it; copy that key to a Secret of yours and name it",
+        "must be set for the static seal, because only the key of the snapshot's cluster decrypts "
+        "it; copy that key to your own Secret and set its name",
         ~is_set("clusterTemplate.unseal")
         | has(_STATIC_KEY)
         | group(
@@ -155,12 +155,12 @@ RESTORE_RULES: tuple[RuleOf[OpenBaoRestore], ...] = (
 def restore_violations(
     restore: OpenBaoRestore, old: OpenBaoRestore | None = None
 ) -> tuple[Violation, ...]:
-    """What is wrong with a restore, in the order of the rules; empty when nothing is."""
+    """Return the violations of a restore, in the order of the rules."""
     return tuple(broken_rules(RESTORE_RULES, restore, old))
 
 
 def hardened_violations(restore: OpenBaoRestore, cluster: OpenBaoCluster) -> tuple[Violation, ...]:
-    """What profile Hardened of the cluster refuses about the store that a restore reads."""
+    """Return the violations of profile Hardened of the cluster by the store of a restore."""
     target = restore.spec.source.target
     if cluster.spec.profile != "Hardened" or target is None:
         return ()

@@ -1,8 +1,8 @@
-"""The shape of a rule about an object of ours.
+"""The type of a validation rule.
 
-Uses contracts.api.cluster.spec. The rules about clusters are in contracts.api.rules.cluster and its
-neighbours, those about backups and restores in contracts.api.rules.backup_object and
-contracts.api.rules.restore; contracts.api.schema.crd turns all of them into CEL.
+Uses contracts.api.cluster.spec. The rules about clusters are in contracts.api.rules.cluster and the
+modules that it uses, those about backups and restores in contracts.api.rules.backup_object and
+contracts.api.rules.restore; contracts.api.schema.crd writes their CEL into the CRDs.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,13 +13,13 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.violation import Violation, shown
 
 Offence = tuple[str, Any]
-"""A field path and the value there that breaks a rule."""
+"""A field path, and the value that breaks a rule."""
 
 Kind = TypeVar("Kind")
 
 BrokenOf: TypeAlias = Callable[[Kind, Kind | None], Iterable[Offence]]
-"""The offences of an object; the second argument is the object before an update, None on creation
-and whenever it is unknown."""
+"""Returns the offences of an object. The second argument is the object before an update; None on
+creation, or if it is unknown."""
 
 Broken: TypeAlias = BrokenOf[OpenBaoCluster]
 Old: TypeAlias = OpenBaoCluster | None
@@ -32,12 +32,12 @@ REQUIRED: CelReason = "FieldValueRequired"
 
 @dataclass(frozen=True, slots=True)
 class RuleOf(Generic[Kind]):
-    """One rule, said twice: for the API server in CEL and for the operator in Python.
+    """One rule in two forms: CEL for the API server, and Python for the operator.
 
-    `at` is the schema node that the CEL text belongs to ("" is the root, "[]" goes into the items
-    of a list) and `field` the field that it complains about. `cel` is empty when CEL cannot say
-    it: then only the operator checks. `got` is CEL for the offending value as a string, or empty.
-    `message` says what must hold and what to do, and is used by both sides.
+    `at` is the schema node of the CEL rule ("" is the root, "[]" the items of a list), and `field`
+    the field of the error. `cel` is empty if CEL cannot express the rule: then only the operator
+    checks it. `got` is CEL for the invalid value as a string, or empty. `message` states the
+    requirement and what to do; both forms use it.
     """
 
     id: str
@@ -50,9 +50,9 @@ class RuleOf(Generic[Kind]):
     reason: CelReason = "FieldValueInvalid"
 
     def field_path(self) -> str:
-        """The field relative to `at`, as fieldPath of a CEL rule wants it; "" if it is `at`.
+        """The field relative to `at`, for fieldPath of a CEL rule; "" if it is `at`.
 
-        Also "" for metadata, whose fields the API server takes for unknown in a rule.
+        Also "" for metadata, whose fields are unknown to the API server in fieldPath.
         """
         rest = self.field.removeprefix(self.at) if self.at else f".{self.field}"
         return "" if rest.startswith(".metadata") else rest
@@ -63,7 +63,7 @@ Rule: TypeAlias = RuleOf[OpenBaoCluster]
 
 
 def broken_rules(rules: Iterable[RuleOf[Kind]], new: Kind, old: Kind | None) -> Iterator[Violation]:
-    """What is wrong with an object, in the order of the rules."""
+    """Return the violations of an object, in the order of the rules."""
     for rule in rules:
         for field, value in rule.broken(new, old):
             yield Violation(field, shown(value), rule.id, rule.message)

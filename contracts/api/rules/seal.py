@@ -64,18 +64,18 @@ SEAL_RULES: tuple[Rule, ...] = (
         "spec",
         "unseal.type",
         "cannot change once the cluster exists, because the data is sealed with it; restore "
-        "the former value",
+        "the previous value",
         _SEAL.equals(_FORMER_SEAL),
         got=f"{_SEAL} + ' after ' + {_FORMER_SEAL}",
         reason=FORBIDDEN,
     ),
-    # An id stays tied to its key: another file is another key, and has another id.
+    # An id always identifies the same key: another file is another key, and needs another id.
     rule(
         "static-key-id",
         "spec",
         "unseal.static.currentKeyID",
-        "must change together with currentKey, because an id stays tied to its key for ever; "
-        "give the new key an id of its own",
+        "must change together with currentKey, because an id permanently identifies one key; set a "
+        "new id for the new key",
         ~_SEAL.equals("static") | _KEY.equals(_FORMER_KEY) | _KEY_ID.differs(_FORMER_KEY_ID),
         got=_KEY_ID,
     ),
@@ -83,8 +83,8 @@ SEAL_RULES: tuple[Rule, ...] = (
         "static-key-file",
         "spec.unseal",
         "static.currentKey",
-        "names a file of a Secret of yours and needs credentialsSecretRef; name the Secret, or "
-        "remove the field so that the operator makes the key",
+        "is a file of your own Secret and needs credentialsSecretRef; set the Secret, or remove "
+        "the field so that the operator generates the key",
         _TYPE.differs("static") | has("credentialsSecretRef") | _FILE.equals(f"file://{KEY_PATH}"),
         got=_FILE,
     ),
@@ -92,7 +92,7 @@ SEAL_RULES: tuple[Rule, ...] = (
         "seal-block",
         "spec.unseal",
         "",
-        "needs the settings of the seal that type names; add the block of its name",
+        "needs the settings of the seal in type; add the block with its name",
         all_of(group(_TYPE.differs(name) | _block(name)) for name in BLOCKS if name != "static"),
         got=_TYPE,
         reason=REQUIRED,
@@ -101,7 +101,7 @@ SEAL_RULES: tuple[Rule, ...] = (
         "seal-other-block",
         "spec.unseal",
         "spec.unseal",
-        "must not hold the settings of another seal than the one that type names; remove them",
+        "must not have the settings of another seal than type; remove them",
         _block_of_another,
         cel=all_of(group(_TYPE.equals(name) | ~_block(name)) for name in BLOCKS).cel,
         got=_TYPE.cel,
@@ -112,7 +112,7 @@ SEAL_RULES: tuple[Rule, ...] = (
         "spec",
         "unseal.credentialsSecretRef",
         "cannot be set, changed or removed for a static seal once the cluster exists; restore "
-        "the former value",
+        "the previous value",
         ~_SEAL.equals("static") | _SECRET.equals(_FORMER_SECRET),
         got=_SECRET,
         shows="unseal.credentialsSecretRef.name",
@@ -123,7 +123,7 @@ SEAL_RULES: tuple[Rule, ...] = (
         "spec.unseal.credentialsSecretRef",
         "name",
         "must not name a Secret of the operator (-root-token, -tls-ca, -tls-server, "
-        "-unseal-key); copy what is needed to a Secret of your own",
+        "-unseal-key); copy the required keys to your own Secret",
         ~it("name").matches(SYSTEM_NAME, mark=""),
         got=it("name"),
         reason=FORBIDDEN,
@@ -140,9 +140,8 @@ SEAL_RULES: tuple[Rule, ...] = (
         "seal-plugin",
         "spec",
         "spec.unseal.type",
-        f"is a seal that OpenBao has from {FEATURES['built-in-cloud-kms'].until} on only as a "
-        "plugin; add a plugin of type kms and of this name to spec.plugins, or stay below "
-        "that version",
+        f"is available in OpenBao {FEATURES['built-in-cloud-kms'].until} and newer only as a "
+        "plugin; add a plugin of type kms with this name to spec.plugins, or use an older version",
         _seal_plugin,
     ),
 )

@@ -1,4 +1,4 @@
-"""Rules inside of the settings of one seal.
+"""Rules about the settings of one seal.
 
 Uses contracts.api.values.url, contracts.naming.mount_paths and the API models. Collected by
 contracts.api.rules.cluster.
@@ -19,7 +19,7 @@ _HTTPS = Pattern(
     r"^https://([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$"
 )
 _ATTRIBUTE = Pattern(r"^[A-Za-z_][A-Za-z0-9_-]*$")
-# Read by the server before it hands the rest to the seal; none of them is for the plugin.
+# The server reads these itself and does not pass them to the plugin.
 _NOT_FOR_PLUGINS = frozenset({"disabled", "purpose"})
 _VARIABLES = ("env[].name", "fileEnv[].name")
 _BUILT_IN = ("shamir", "static", "transit", "kmip", "aead")
@@ -86,7 +86,7 @@ SEAL_BLOCK_RULES: tuple[Rule, ...] = (
         "kmip-fields",
         "spec.unseal.kmip",
         "spec.unseal.kmip",
-        "is needed by the seal kmip; add it",
+        "must be set for the seal kmip; add it",
         offences("spec.unseal.kmip", _kmip_fields),
         reason=REQUIRED,
     ),
@@ -94,15 +94,15 @@ SEAL_BLOCK_RULES: tuple[Rule, ...] = (
         "ocikms-login",
         "spec.unseal",
         "spec.unseal.ocikms.authTypeAPIKey",
-        "must be true when credentialsSecretRef is set, because a login as the instance reads "
-        "no Secret; set it, or remove the Secret",
+        "must be true when credentialsSecretRef is set, because the login of an instance does not "
+        "use a Secret; set it, or remove credentialsSecretRef",
         _oci_login,
     ),
     rule(
         "pkcs11-place",
         "spec.unseal.pkcs11",
         "",
-        "must name either slot or tokenLabel; set exactly one of them",
+        "must have either slot or tokenLabel; set exactly one of them",
         exactly_one("slot", "tokenLabel"),
         shows="slot",
     ),
@@ -111,8 +111,8 @@ SEAL_BLOCK_RULES: tuple[Rule, ...] = (
         _RUNTIME,
         _RUNTIME,
         "must not set variables that start with LD_, BAO_, VAULT_, KUBERNETES_, PYTHON, AWS_, "
-        "AZURE_ or GOOGLE_, nor HOME, PATH, GODEBUG or GOTRACEBACK: they are the server's own; "
-        "use libraryPath for libraries",
+        "AZURE_ or GOOGLE_, nor HOME, PATH, GODEBUG or GOTRACEBACK: they are reserved for the "
+        "server; use libraryPath for libraries",
         offences(_RUNTIME, _runtime_taken),
         cel=(
             f"(!has(self.env) || self.env.all(e, {_FREE})) && "
@@ -124,22 +124,22 @@ SEAL_BLOCK_RULES: tuple[Rule, ...] = (
         "pkcs11-variable-twice",
         _RUNTIME,
         _RUNTIME,
-        "must name each variable once, in env or in fileEnv; remove the other one",
+        "must be unique in env and fileEnv; remove one of the variables",
         offences(_RUNTIME, lambda runtime: repeated(runtime, *_VARIABLES)),
     ),
     RuleOf(
         "kms-plugin",
         "spec",
         "spec.unseal.kms.pluginName",
-        "must be the name of a plugin of type kms in spec.plugins, and none of the seals that "
-        f"the server has itself ({', '.join(_BUILT_IN)}); add the plugin",
+        "must be the name of a plugin of type kms in spec.plugins, and not a built-in seal of the "
+        f"server ({', '.join(_BUILT_IN)}); add the plugin",
         _kms_plugin,
     ),
     RuleOf(
         "kms-config",
         "spec.unseal.kms",
         "spec.unseal.kms.config",
-        "must hold names of attributes (letters, digits, _ and -), and not disabled or "
+        "must have names of attributes (letters, digits, _ and -), and not disabled or "
         "purpose; rename or remove it",
         _kms_config,
         cel=(

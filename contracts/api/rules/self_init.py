@@ -1,7 +1,7 @@
 """Rules about spec.selfInit as a whole.
 
-Uses the API models. Collected by contracts.api.rules.cluster. The first boot happens once and
-cannot be repaired, so what the server would refuse then is refused here.
+Uses the API models. Collected by contracts.api.rules.cluster. The first boot runs once and cannot
+be repeated, so the rules reject requests that the server would reject.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ def _job_roles(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 
 
 def _length(value: Any) -> int:
-    """The number of characters in all texts of a model or JSON value."""
+    """The number of characters in all strings of a model or JSON value."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, ApiModel):
@@ -75,7 +75,7 @@ def _requests_rule(
     request: Predicate,
     reason: CelReason = "FieldValueInvalid",
 ) -> Rule:
-    """A rule at spec.selfInit that names each request of which `request` holds."""
+    """A rule at spec.selfInit that returns each request for which `request` is true."""
     each = ("requests[]", request)
     return rule(id, _SELF_INIT, "requests", message, holds, names="path", each=each, reason=reason)
 
@@ -85,7 +85,7 @@ SELF_INIT_RULES: tuple[Rule, ...] = (
         "self-init-requests",
         _SELF_INIT,
         "requests",
-        "must not be empty when selfInit.enabled is true, or nobody could ever log in; add a "
+        "must not be empty when selfInit.enabled is true, because no user could log in; add a "
         "login for your users",
         ~it("enabled").is_true() | group(has("requests") & it("requests").size().above(0)),
         shows=None,
@@ -96,30 +96,30 @@ SELF_INIT_RULES: tuple[Rule, ...] = (
         _SELF_INIT,
         "requests",
         "requests[].name",
-        "must have names that differ; rename a request",
+        "must have unique names; rename a request",
     ),
     rule(
         "oidc-needs-self-init",
         _SELF_INIT,
         "oidc.enabled",
-        "needs selfInit.enabled: true; switch that on or this off",
+        "needs selfInit.enabled: true; set that, or set this field to false",
         it("enabled").is_true() | ~_HAS_OIDC,
     ),
     rule(
         "oidc-issuer",
         _ISSUER,
         "",
-        "must be an https URL without user, query or fragment; correct it, or remove it to "
-        "have it discovered",
+        "must be an https URL without user, query or fragment; correct it, or remove it so that "
+        "the operator discovers it",
         it().matches(HTTPS),
     ),
     rule(
         "oidc-issuer-place",
         _ISSUER,
         "",
-        "must not be a local address, a number in an unusual spelling or a cloud's metadata "
-        "service, nor hold /.well-known/; name the issuer itself, or remove it to have it "
-        "discovered",
+        "must not be a local address, a number in an unusual notation or a cloud metadata "
+        "service, and must not contain /.well-known/; set the issuer, or remove it so that the "
+        "operator discovers it",
         it().is_elsewhere() & ~it().contains("/.well-known/"),
     ),
     rule(
@@ -127,7 +127,7 @@ SELF_INIT_RULES: tuple[Rule, ...] = (
         "spec",
         "selfInit.requests",
         "must not write to sys/audit/ unless configuration.unsafeAllowAPIAuditCreation is "
-        "true, because the server refuses it and the first boot would fail; set that",
+        "true, because the server rejects it and the first boot would fail; set that",
         either("configuration.unsafeAllowAPIAuditCreation", False).is_true()
         | ~has("selfInit")
         | ~has("selfInit.requests")
@@ -138,14 +138,14 @@ SELF_INIT_RULES: tuple[Rule, ...] = (
     ),
     _requests_rule(
         "jwt-needs-mount",
-        "must enable sys/auth/jwt before they write to auth/jwt/; add that request",
+        "must enable sys/auth/jwt before a request writes to auth/jwt/; add that request",
         ~has("requests") | ~_any(_starts("auth/jwt/")) | _any(_is("sys/auth/jwt")),
         _starts("auth/jwt/"),
     ),
     _requests_rule(
         "jwt-operator-needs-oidc",
         f"must not write to auth/{JWT_MOUNT}/ unless selfInit.oidc.enabled is true, which "
-        "makes that login; set that",
+        "enables that login; set that",
         _HAS_OIDC
         | ~has("requests")
         | _any(_is(f"sys/auth/{JWT_MOUNT}"))
@@ -162,8 +162,8 @@ SELF_INIT_RULES: tuple[Rule, ...] = (
     ),
     _requests_rule(
         "jwt-operator-login",
-        f"must not write auth/{JWT_MOUNT}/config nor the role {OPERATOR_ROLE}, or the operator "
-        "could never log in; remove that request, use oidc.additionalSubjects or another role",
+        f"must not write auth/{JWT_MOUNT}/config or the role {OPERATOR_ROLE}, because the operator "
+        "could not log in; remove that request, or use oidc.additionalSubjects or another role",
         ~_HAS_OIDC | ~has("requests") | ~_any(_OPERATORS_OWN),
         _OPERATORS_OWN,
         reason=FORBIDDEN,
@@ -172,7 +172,7 @@ SELF_INIT_RULES: tuple[Rule, ...] = (
         "job-roles",
         "spec",
         "spec",
-        "must name a role of its own, because each role has the rights of one job; choose "
+        "must be another role, because each role has the rights of one kind of Job; choose "
         "another name",
         _job_roles,
     ),

@@ -1,7 +1,7 @@
 """Rules about one request of spec.selfInit.
 
 Uses the API models and contracts.hcl_quote. Collected by contracts.api.rules.cluster. The first
-boot happens once and cannot be repaired, so what the server would refuse then is refused here.
+boot runs once and cannot be repeated, so the rules reject requests that the server would reject.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ BOOTSTRAP_BLOCK = "operator-bootstrap"
 RECOVERY_BLOCK = "operator-recovery-keys"
 
 _REQUESTS = "spec.selfInit.requests[]"
-# Payload field of the CRD, field of the model, and the paths that it is for.
+# The paths of each typed payload.
 _TYPED = {
     "auditDevice": "sys/audit/",
     "authMethod": "sys/auth/",
@@ -47,15 +47,15 @@ def _unwritable(request: SelfInitRequest) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """The fields of a model, and of the models in them; quicker than to dump it."""
+    """The fields of a model and of nested models; faster than model_dump."""
     if isinstance(value, ApiModel):
         return {name: _plain(item) for name, item in value}
     return value
 
 
 def _computed(value: Any) -> str | None:
-    """What a computed value may not be: one that reads the pod's files or environment, or one
-    that the server cannot take for computed and refuses."""
+    """Return the invalid part of a computed value: it reads files or the environment of the pod, or
+    the server would reject it because it is incomplete."""
     if isinstance(value, Mapping):
         source, kind = value.get("eval_source"), value.get("eval_type")
         if source in _FORBIDDEN_SOURCES:
@@ -82,7 +82,7 @@ def _token_header(request: SelfInitRequest) -> str | None:
 
 
 def _since(feature: str, field: str, find: FindInRequest) -> Broken:
-    """Requests for which `find` returns something, while the wanted version lacks the feature."""
+    """The requests for which `find` returns a value, if spec.version lacks the feature."""
 
     def too_old(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         if not offers(new.spec.version, feature):
@@ -94,7 +94,7 @@ def _since(feature: str, field: str, find: FindInRequest) -> Broken:
 
 
 def _folded(value: Any, below_list: bool = False, object_above: bool = False) -> bool:
-    """Whether an object is in an object in a list: the server would make a list of it."""
+    """Whether an object is in an object in a list: the server would convert it to a list."""
     if isinstance(value, Mapping):
         if below_list and object_above:
             return True
@@ -113,7 +113,7 @@ REQUEST_RULES: tuple[Rule, ...] = (
         "request-name-reserved",
         f"{_REQUESTS}.name",
         "",
-        f"must not be {BOOTSTRAP_BLOCK} nor {RECOVERY_BLOCK}, which are the operator's own; "
+        f"must not be {BOOTSTRAP_BLOCK} or {RECOVERY_BLOCK}, which are reserved for the operator; "
         "rename the request",
         ~it().one_of((BOOTSTRAP_BLOCK, RECOVERY_BLOCK)),
     ),
@@ -151,7 +151,7 @@ REQUEST_RULES: tuple[Rule, ...] = (
         "request-payload-missing",
         _REQUESTS,
         "",
-        "needs a payload, because the server refuses an empty write at this path; add "
+        "needs a payload, because the server rejects an empty write at this path; add "
         "auditDevice, authMethod, secretEngine, policy or data",
         ~it("operation").one_of(("create", "update"))
         | ~it("path").matches(_TYPED_PATH, mark="")
@@ -163,8 +163,7 @@ REQUEST_RULES: tuple[Rule, ...] = (
         "audit-device-options",
         f"{_REQUESTS}.auditDevice",
         "",
-        "must have the options of its own type only, and for file and http it must have them; "
-        "correct the options",
+        "must have only the options of its type, which file and http require; correct the options",
         OWN_OPTIONS
         & group(it("type").differs("file") | has("fileOptions"))
         & group(it("type").differs("http") | has("httpOptions")),
@@ -174,15 +173,15 @@ REQUEST_RULES: tuple[Rule, ...] = (
         "request-unwritable",
         _REQUESTS,
         "",
-        "must hold only text and numbers that the server's configuration can carry",
+        "must contain only text and numbers that are valid in the server's configuration file",
         _unwritable,
     ),
     rule(
         "request-computed",
         _REQUESTS,
         "data",
-        "must not compute values from files or the environment of the pod, where keys of the "
-        "operator are; use eval_source request or response, with eval_type, or plain values",
+        "must not compute values from files or the environment of the pod, which contain keys of "
+        "the operator; use eval_source request or response, with eval_type, or plain values",
         lambda request: _computed(request.data),
     ),
     rule(
@@ -196,7 +195,7 @@ REQUEST_RULES: tuple[Rule, ...] = (
         "request-when-computed",
         _REQUESTS,
         "when",
-        "must not read files or the environment of the pod, where keys of the operator are; "
+        "must not read files or the environment of the pod, which contain keys of the operator; "
         "use eval_source request, response or cel, with eval_type",
         lambda request: _computed(request.when),
     ),
@@ -205,7 +204,7 @@ REQUEST_RULES: tuple[Rule, ...] = (
         _REQUESTS,
         f"{_REQUESTS}.when",
         f"needs OpenBao {since('self-init-when')} or newer, because an older server would send "
-        "the request in any case; remove the field or choose a newer spec.version",
+        "the request unconditionally; remove the field or choose a newer spec.version",
         _since("self-init-when", "when", lambda r: r.when not in (None, True)),
     ),
     RuleOf(
@@ -220,8 +219,8 @@ REQUEST_RULES: tuple[Rule, ...] = (
         "request-headers-token",
         _REQUESTS,
         "headers",
-        "must not hold a token, because this object is stored in a ConfigMap; requests carry "
-        "the right token by themselves",
+        "must not contain a token, because the server configuration is stored in a ConfigMap; the "
+        "server adds the token to the requests",
         _token_header,
         cel="!has(self.headers) || "
         f"!self.headers.exists(name, name.lowerAscii() in {sorted(_TOKEN_HEADERS)})",
@@ -230,8 +229,8 @@ REQUEST_RULES: tuple[Rule, ...] = (
         "request-folded",
         _REQUESTS,
         "data",
-        "must not hold an object in an object in a list, because the server would read a list "
-        "there; write this one with the API later",
+        "must not have an object in an object in a list, because the server would read it as a "
+        "list; write this value through the API later",
         _folded_data,
     ),
 )

@@ -30,7 +30,7 @@ _LOG_FOLDERS = (mount_paths.LOGS, mount_paths.SYSTEM_LOGS, mount_paths.TMP)
 
 
 def _log_places(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    """Keep the server's own files off its data, its keys and its programs."""
+    """Reject log files in directories with data, keys or programs of the server."""
     logging = new.spec.configuration.logging or Logging()
     folders = [*_LOG_FOLDERS]
     if new.spec.audit_file_storage is not None:
@@ -54,7 +54,7 @@ def _metrics(spec: ClusterSpec) -> MetricsSpec:
 
 
 def wants_metrics_listener(spec: ClusterSpec) -> bool:
-    """Whether a second listener is asked for."""
+    """Whether the spec requests a second listener."""
     metrics = _metrics(spec)
     listener = metrics.metrics_only_listener
     if listener is None or listener.enabled is None:
@@ -71,7 +71,7 @@ _LEAST_PORT = 1024
 
 
 def _unwritable(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    """Find text that no configuration file can carry; the shape of most fields rules it out."""
+    """Find text that is invalid in a configuration file; the patterns of most fields exclude it."""
     spec = new.spec
     parts: dict[str, Any] = {
         "configuration": spec.configuration,
@@ -94,7 +94,7 @@ def _plain(value: Any) -> Any:
 def needs(
     feature: str, id: str, field: str, find: Callable[[ClusterSpec], Iterable[Offence]]
 ) -> Rule:
-    """Make the rule that a field needs a feature of the server; `find` yields where it is used."""
+    """The rule that a field needs a feature of the server; `find` yields the uses of the field."""
 
     def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         if not offers(new.spec.version, feature):
@@ -145,7 +145,7 @@ SERVER_RULES: tuple[Rule, ...] = (
         "lease-ttls",
         _CONFIGURATION,
         "maxLeaseTTL",
-        "must not be below defaultLeaseTTL; raise it or lower the other",
+        "must not be below defaultLeaseTTL; raise it or lower defaultLeaseTTL",
         ~has("defaultLeaseTTL")
         | ~has("maxLeaseTTL")
         | it("maxLeaseTTL").duration().at_least(it("defaultLeaseTTL").duration()),
@@ -155,8 +155,8 @@ SERVER_RULES: tuple[Rule, ...] = (
         "listener-tls",
         _LISTENER,
         "tlsDisable",
-        "must be false: probes, raft joins and the operator speak TLS only, so the cluster "
-        "could never start; remove the field",
+        "must be false: probes, raft joins and the operator use only TLS, so the cluster could not "
+        "start; remove the field",
         if_set("tlsDisable", ~it("tlsDisable").is_true()),
         reason=FORBIDDEN,
     ),
@@ -174,7 +174,7 @@ SERVER_RULES: tuple[Rule, ...] = (
         "proxy-addresses",
         _LISTENER,
         "proxyProtocolAuthorizedAddrs",
-        "must name the proxies, because this proxyProtocolBehavior goes by them; add them or "
+        "must list the proxies, because this proxyProtocolBehavior depends on them; add them or "
         "use use_always",
         ~has("proxyProtocolBehavior")
         | it("proxyProtocolBehavior").equals("use_always")
@@ -188,8 +188,8 @@ SERVER_RULES: tuple[Rule, ...] = (
         "dead-server-threshold",
         _AUTOPILOT,
         "deadServerLastContactThreshold",
-        f"must be {_DEAD_AFTER} or more, because a server that restarts must not count as "
-        "gone; 5m is a good value",
+        f"must be {_DEAD_AFTER} or more, because a server that restarts must not be considered "
+        "dead; 5m is a good value",
         if_set(
             "deadServerLastContactThreshold",
             it("deadServerLastContactThreshold").duration().at_least(duration(_DEAD_AFTER)),
@@ -200,8 +200,8 @@ SERVER_RULES: tuple[Rule, ...] = (
         "metrics-listener-off",
         _METRICS,
         "metricsOnlyListener.enabled",
-        "must not be false with scrapeProfile AllNodes, because a standby answers metrics on "
-        "that port only; remove it or use scrapeProfile Active",
+        "must not be false with scrapeProfile AllNodes, because a standby serves metrics only on "
+        "that port; remove it or use scrapeProfile Active",
         ~it("enabled").is_true()
         | ~has("scrapeProfile")
         | it("scrapeProfile").differs("AllNodes")
@@ -214,7 +214,7 @@ SERVER_RULES: tuple[Rule, ...] = (
         f"{_METRICS}.metricsOnlyListener",
         "port",
         f"must be {_LEAST_PORT} or more, and not {API.number} or {CLUSTER.number}, which the "
-        "server uses itself; 8202 is a good value",
+        "server uses; 8202 is a good value",
         ~has("port")
         | group(
             it("port").at_least(_LEAST_PORT) & ~it("port").one_of((API.number, CLUSTER.number))
@@ -224,8 +224,8 @@ SERVER_RULES: tuple[Rule, ...] = (
         "metrics-listener-acme",
         "spec",
         f"{_METRICS}.metricsOnlyListener",
-        "cannot be used with tls.mode ACME, where a second listener would order certificates of "
-        "its own; use scrapeProfile Active without it, or another tls.mode",
+        "cannot be used with tls.mode ACME, because a second listener would order separate "
+        "certificates; use scrapeProfile Active without it, or another tls.mode",
         _listener_acme,
     ),
     RuleOf(
@@ -243,10 +243,10 @@ SERVER_RULES: tuple[Rule, ...] = (
         "server-text",
         "spec",
         "spec",
-        "holds text that the server's configuration cannot carry; remove the character",
+        "has text that is invalid in the server's configuration file; remove the character",
         _unwritable,
     ),
-    # With a static seal, a rule of the seal says the same.
+    # For a static seal, static-seal-version has the same requirement.
     needs("self-init", "first-boot-version", "spec.version", _first_boot),
     needs(
         "tls-key-exchange",

@@ -1,4 +1,4 @@
-"""Rules about where snapshots are kept, the same for each field of the API that names a store.
+"""Rules about a snapshot store, for each field of the API with a store.
 
 Uses contracts.api.values.url and the API models. Called by the rules about spec.backup of clusters
 and about the source of restores, which place them at the path of their store.
@@ -12,7 +12,7 @@ from contracts.api.values import url
 from contracts.api.values.pattern import Pattern
 
 DOTS = Pattern(r"(^|/)\.+(/|$)")
-"""A path with a part of dots alone, which would climb out of its folder."""
+"""A path with an element of only dots, which would leave its directory."""
 _BUCKET = Pattern(r"^[A-Za-z0-9$][A-Za-z0-9._-]*$")
 _PREFIX = Pattern(r"^([A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*/?)?$")
 _PROVIDER = either("provider", "s3")
@@ -37,7 +37,7 @@ TARGET_RULES: tuple[RuleOf[BackupTarget], ...] = (
         "bucket",
         "",
         "must be letters, digits, dots, dashes and underscores, without two dots in a row; "
-        "name the bucket alone",
+        "set only the name of the bucket",
         it().matches(_BUCKET) & ~it().contains(".."),
         got=it(),
     ),
@@ -45,8 +45,8 @@ TARGET_RULES: tuple[RuleOf[BackupTarget], ...] = (
         "prefix",
         "pathPrefix",
         "",
-        "must be words of letters, digits, dots, dashes and underscores between slashes, none "
-        "of them made of dots alone; production is a good value",
+        "must have elements of letters, digits, dots, dashes and underscores between slashes, "
+        "and no element of only dots; production is a good value",
         it().matches(_PREFIX) & ~it().matches(DOTS),
         got=it(),
     ),
@@ -54,7 +54,7 @@ TARGET_RULES: tuple[RuleOf[BackupTarget], ...] = (
         "s3-endpoint",
         "",
         "endpoint",
-        "must be set for provider s3; name the URL of the store",
+        "must be set for provider s3; set the URL of the store",
         _PROVIDER.differs("s3") | has("endpoint"),
         reason=REQUIRED,
     ),
@@ -70,8 +70,8 @@ TARGET_RULES: tuple[RuleOf[BackupTarget], ...] = (
         "endpoint-place",
         "endpoint",
         "",
-        "must not be an address of the machine or link itself, nor a number in an unusual "
-        "spelling; name the store by its host",
+        "must not be a loopback, link-local or cloud metadata address, or a number in an unusual "
+        "notation; set the host of the store",
         it().is_elsewhere(),
         reason=FORBIDDEN,
     ),
@@ -83,7 +83,7 @@ TARGET_RULES: tuple[RuleOf[BackupTarget], ...] = (
         "claim",
         "",
         "pvc",
-        "must be set for provider pvc; name the claim of the volume in pvc.claimName",
+        "must be set for provider pvc; set pvc.claimName to the PersistentVolumeClaim",
         _PROVIDER.differs("pvc") | has("pvc"),
         reason=REQUIRED,
     ),
@@ -92,7 +92,7 @@ TARGET_RULES: tuple[RuleOf[BackupTarget], ...] = (
         "",
         "",
         "must not have endpoint, credentialsSecretRef or workloadIdentity for provider pvc, "
-        "because nobody logs in to a volume; remove them",
+        "because a volume needs no login; remove them",
         _PROVIDER.differs("pvc") | ~any_of(map(has, _REMOTE)),
         shows=None,
         reason=FORBIDDEN,

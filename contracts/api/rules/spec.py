@@ -22,9 +22,9 @@ OPERATOR_LOGIN = group(
     & it("selfInit.enabled").is_true()
     & it("selfInit.oidc.enabled").is_true()
 )
-"""The first boot makes a login for the operator; at spec."""
+"""The first boot creates a login for the operator; at spec."""
 JOB_ROLES = group(OPERATOR_LOGIN | ~either("selfInit.enabled", False).is_true())
-"""OpenBao has roles for jobs: from the first boot, or set up with its root token; at spec."""
+"""OpenBao has roles for Jobs, from the first boot or created with its root token; at spec."""
 _MODE, _FORMER_MODE = both("controllerJWTMode", "Shared")
 
 SPEC_RULES: tuple[Rule, ...] = (
@@ -51,8 +51,8 @@ SPEC_RULES: tuple[Rule, ...] = (
         "cluster-name-of-a-pool",
         "",
         "metadata.name",
-        "metadata.name must not end in a dash and 16 hexadecimal digits, which is how the "
-        "green StatefulSet of another cluster is named; choose another name",
+        "metadata.name must not end in a dash and 16 hexadecimal digits, because the green "
+        "StatefulSet of another cluster can have that name; choose another name",
         ~_NAME.matches(_REVISION),
         got=_NAME,
     ),
@@ -60,8 +60,8 @@ SPEC_RULES: tuple[Rule, ...] = (
         "service-account",
         _ACCOUNT,
         "name",
-        "must not be default, because the operator gives this ServiceAccount rights, and every "
-        "pod that names none runs under it; choose another name or remove the field",
+        "must not be default, because the operator grants this ServiceAccount rights, and every "
+        "pod that names none uses it; choose another name or remove the field",
         ~has("name") | it("name").differs("default"),
         reason=FORBIDDEN,
     ),
@@ -69,7 +69,7 @@ SPEC_RULES: tuple[Rule, ...] = (
         "service-account-of-jobs",
         _ACCOUNT,
         "name",
-        "must not be the ServiceAccount of the jobs of a cluster, which may read or replace "
+        "must not be the ServiceAccount of the Jobs of a cluster, which may read or replace "
         "all of its data; choose another name",
         ~has("name")
         | ~it("name").matches(Pattern(f"({'|'.join(names.JOB_ACCOUNT_SUFFIXES)})$"), mark=""),
@@ -79,15 +79,15 @@ SPEC_RULES: tuple[Rule, ...] = (
         "target-token-login",
         "spec",
         "controllerJWTMode",
-        "must be Shared unless selfInit.oidc.enabled is true, which makes the login that "
-        "checks the audience; enable that or change it",
+        "must be Shared unless selfInit.oidc.enabled is true, which creates the login that "
+        "checks the audience; set that, or set Shared",
         _MODE.differs("Target") | OPERATOR_LOGIN,
     ),
     rule(
         "target-token-stays",
         "spec",
         "controllerJWTMode",
-        "must stay Target once it is, because the login knows no other; restore it",
+        "must stay Target once it is set, because the login accepts no other audience; restore it",
         _FORMER_MODE.differs("Target") | _MODE.equals("Target"),
         got=_MODE,
         reason=FORBIDDEN,
@@ -110,7 +110,7 @@ STORAGE_RULES: tuple[Rule, ...] = (
         "storage-size-shrinks",
         "spec.storage.size",
         "",
-        "must not shrink, because volumes cannot; restore the former value or a larger one",
+        "must not shrink, because volumes cannot; restore the previous value or set a larger one",
         it().no_smaller_than(it(of="oldSelf")),
         got="self + ' after ' + oldSelf",
     ),
@@ -118,7 +118,7 @@ STORAGE_RULES: tuple[Rule, ...] = (
         "storage-class-immutable",
         "spec.storage",
         "storageClassName",
-        "cannot be set, changed or removed once the cluster exists; restore the former value "
+        "cannot be set, changed or removed once the cluster exists; restore the previous value "
         "and move the data to a new cluster instead",
         _CLASS.equals(_FORMER_CLASS),
         got=f"'\\'' + {_CLASS} + '\\' after \\'' + {_FORMER_CLASS} + '\\''",
@@ -131,12 +131,12 @@ STORAGE_RULES: tuple[Rule, ...] = (
 _FENCED = "spec.fencedPods"
 _NUMBER = "p.find('[0-9]+$')"
 _REST = "p.substring(size(self.metadata.name) + 1)"
-# Too few digits for the length of the cluster's name are no revision.
+# With fewer digits, the part before the number is not a revision of this cluster.
 _IS_WHOLE = (
     f"(size({_REST}) < 3 || "
     f"size(p) - size({_NUMBER}) == {revision_patterns.length('self.metadata.name')} + 1)"
 )
-# The number is compared only behind a name of the right shape, so int() never fails.
+# The name is matched before the number is compared, so int() never fails.
 _SERVER = (
     "p.startsWith(self.metadata.name + '-') && "
     f"{_REST}.matches('^({revision_patterns.IS_REVISION}-)?(0|[1-9][0-9]?)$') && "
@@ -161,9 +161,9 @@ LIFE_RULES: tuple[Rule, ...] = (
         "fenced-pod-name",
         "",
         _FENCED,
-        "spec.fencedPods names servers as <cluster>-<number>, or with a revision as "
-        "<cluster>-<revision>-<number>, each number below spec.replicas; correct it, or take "
-        "it off the list before spec.replicas is lowered",
+        "spec.fencedPods must name servers as <cluster>-<number>, or with a revision as "
+        "<cluster>-<revision>-<number>, each number below spec.replicas; correct the name, or "
+        "remove it before you lower spec.replicas",
         _no_server,
         cel=f"!has(self.spec.fencedPods) || self.spec.fencedPods.all(p, {_SERVER})",
         got="self.spec.fencedPods.filter(p, !p.startsWith(self.metadata.name + '-'))[0]",
@@ -172,8 +172,8 @@ LIFE_RULES: tuple[Rule, ...] = (
         "fenced-pods-majority",
         "spec",
         _FENCED,
-        "spec.fencedPods may name less than half of spec.replicas, since the others have to "
-        "go on without them; name fewer pods",
+        "spec.fencedPods must name less than half of spec.replicas, because the other servers "
+        "need a majority; name fewer pods",
         _too_many,
         cel=(
             "!has(self.fencedPods) || size(self.fencedPods) == 0 || "
@@ -186,7 +186,8 @@ LIFE_RULES: tuple[Rule, ...] = (
 
 # Kubernetes API reference, Affinity.
 _KINDS = frozenset({"nodeAffinity", "podAffinity", "podAntiAffinity"})
-# A long one has some fifty. All of it is in each pod, and the scheduler weighs it for each node.
+# A long affinity has about fifty values. Each pod contains it, and the scheduler evaluates it for
+# each node.
 AFFINITY_VALUES_MAX = 500
 AFFINITY_TEXT_MAX = 4096
 
@@ -202,7 +203,7 @@ def _unfit(affinity: Mapping[str, Any]) -> str | None:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """Every name and every value that holds no others; a spec is never deeper than recursion."""
+    """Every key and every scalar; the depth of a spec is bounded, so recursion is safe."""
     if isinstance(value, Mapping):
         for key, part in value.items():
             yield key
@@ -219,8 +220,8 @@ POD_RULES: tuple[Rule, ...] = tuple(
         f"affinity-{what}",
         at,
         "",
-        "must hold nothing but nodeAffinity, podAffinity and podAntiAffinity, at most "
-        f"{AFFINITY_VALUES_MAX} values, none longer than {AFFINITY_TEXT_MAX} characters; "
+        "must contain only nodeAffinity, podAffinity and podAntiAffinity, with at most "
+        f"{AFFINITY_VALUES_MAX} values of at most {AFFINITY_TEXT_MAX} characters; "
         "correct it as in a pod",
         _unfit,
     )

@@ -13,7 +13,8 @@ from contracts.api.values.pattern import Pattern
 from contracts.naming import mount_paths, names
 
 ROTATION_MIN = "1h"
-# Server certificates live 365 days: a longer period would reissue them on every pass.
+# Server certificates are valid for 365 days: with a longer period, every reconcile would reissue
+# them.
 ROTATION_MAX = "8736h"
 OVERLAP_MIN, OVERLAP_MAX = "1s", "720h"
 _DNS_LABEL = "[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?"
@@ -21,7 +22,7 @@ _DNS_NAME = rf"^(\*\.)?{_DNS_LABEL}(\.{_DNS_LABEL})*$"
 _NO_ACME = ~(has("tls") & has("tls.mode") & it("tls.mode").equals("ACME")) | ~has("tls.acme")
 _CACHE = "spec.tls.acme.sharedCache"
 _SYSTEM_NAME = f"({'|'.join(names.SYSTEM_SECRET_SUFFIXES)})$"
-"""Names of Secrets that hold keys of the operator."""
+"""Names of Secrets with keys of the operator."""
 _IS_DNS_NAME, _IS_SYSTEM = Pattern(_DNS_NAME), Pattern(_SYSTEM_NAME)
 _FILE = "[A-Za-z0-9_-][A-Za-z0-9._-]*"
 
@@ -32,7 +33,7 @@ def _within(shortest: str, longest: str) -> Predicate:
 
 
 def _other_system_secret(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    """References to Secrets that the operator keeps for this or for another cluster."""
+    """References to Secrets that the operator manages for this or for another cluster."""
     external = new.spec.tls.external
     if external is None:
         return
@@ -81,8 +82,8 @@ TLS_RULES: tuple[Rule, ...] = (
         "tls-enabled",
         "spec.tls",
         "enabled",
-        "must be true: probes, raft joins and the operator speak TLS only, so the cluster "
-        "could never start; remove the field",
+        "must be true: probes, raft joins and the operator use only TLS, so the cluster could not "
+        "start; remove the field",
         if_set("enabled", it("enabled").is_true()),
         reason=FORBIDDEN,
     ),
@@ -91,15 +92,15 @@ TLS_RULES: tuple[Rule, ...] = (
         "spec.tls.rotationPeriod",
         "",
         f"must be a duration from {ROTATION_MIN} to {ROTATION_MAX}, because a server "
-        "certificate lives 365 days; 720h is a good value",
+        "certificate is valid for 365 days; 720h is a good value",
         _within(ROTATION_MIN, ROTATION_MAX),
     ),
     rule(
         "ca-overlap",
         "spec.tls.caOverlap",
         "",
-        f"must be a duration from {OVERLAP_MIN} to {OVERLAP_MAX}, the time that clients have "
-        "to learn a new authority; 24h is a good value",
+        f"must be a duration from {OVERLAP_MIN} to {OVERLAP_MAX}, in which clients can read the "
+        "new certificate authority; 24h is a good value",
         _within(OVERLAP_MIN, OVERLAP_MAX),
     ),
     rule(
@@ -113,7 +114,7 @@ TLS_RULES: tuple[Rule, ...] = (
         "acme-settings",
         "spec.tls",
         "acme",
-        "must be set with mode ACME; give at least acme.directoryURL",
+        "must be set with mode ACME; set at least acme.directoryURL",
         ~has("mode") | it("mode").differs("ACME") | has("acme"),
         reason=REQUIRED,
     ),
@@ -121,7 +122,7 @@ TLS_RULES: tuple[Rule, ...] = (
         "acme-domains",
         "spec.tls.acme",
         "domain",
-        "must not be set beside domains; keep domains alone",
+        "must not be set together with domains; keep only domains",
         ~has("domain") | ~has("domains"),
         got=it("domain"),
         reason=FORBIDDEN,
@@ -130,7 +131,7 @@ TLS_RULES: tuple[Rule, ...] = (
         "acme-cache-mode",
         "spec.tls",
         "acme.sharedCache",
-        "must be set with mode ACME only; remove it or set the mode",
+        "must be set only with mode ACME; remove it or set the mode",
         ~has("acme") | ~has("acme.sharedCache") | group(has("mode") & it("mode").equals("ACME")),
         shows=None,
         reason=FORBIDDEN,
@@ -139,9 +140,9 @@ TLS_RULES: tuple[Rule, ...] = (
         "acme-cache-replicas",
         "spec",
         "tls.acme.sharedCache",
-        "must be set when more than one server asks for certificates, because the ACME server "
-        "may check a name at any of them; give a ReadWriteMany volume, or set replicas to 1 "
-        "and have no readReplicas",
+        "must be set when more than one server requests certificates, because the ACME server "
+        "may validate a name at any of them; set a ReadWriteMany volume, or set replicas to 1 "
+        "and remove readReplicas",
         _NO_ACME
         | has("tls.acme.sharedCache")
         | group(
@@ -160,19 +161,19 @@ TLS_RULES: tuple[Rule, ...] = (
         "external-mode",
         "spec.tls",
         "external",
-        "must be set with mode External only; remove it or set the mode",
+        "must be set only with mode External; remove it or set the mode",
         ~has("external") | group(has("mode") & it("mode").equals("External")),
         shows="mode",
         reason=FORBIDDEN,
     ),
-    # A file that no volume of the pod brings would keep the servers from starting.
+    # Servers do not start if no volume of the pod contains the file.
     rule(
         "acme-ca-root",
         "spec",
         "configuration.acmeCARoot",
         f"must be a file directly in {mount_paths.ACME_CA} with tls.acme.caSecretRef, or in "
         f"{mount_paths.SEAL_CREDENTIALS} with unseal.credentialsSecretRef, because no other "
-        "folder holds files of yours; remove it and use tls.acme.caSecretRef",
+        "directory contains your files; remove it and use tls.acme.caSecretRef",
         _NO_ACME
         | ~is_set("configuration.acmeCARoot")
         | group(has("tls.acme.caSecretRef") & _in_folder(mount_paths.ACME_CA))
@@ -184,7 +185,7 @@ TLS_RULES: tuple[Rule, ...] = (
         "spec.tls.acme.caSecretRef",
         "name",
         "must not name a Secret of the operator (-root-token, -tls-ca, -tls-server, "
-        "-unseal-key); put the certificates into a Secret of your own",
+        "-unseal-key); put the certificates into your own Secret",
         ~it("name").matches(_IS_SYSTEM, mark=""),
         got=it("name"),
         reason=FORBIDDEN,
@@ -195,7 +196,7 @@ TLS_RULES: tuple[Rule, ...] = (
         "spec.tls.external",
         "spec.tls.external must not name a Secret of the operator for another purpose or "
         "cluster (-root-token, -tls-ca, -tls-server, -unseal-key, -recovery-shares); put the "
-        "certificates into a Secret of your own",
+        "certificates into your own Secret",
         _other_system_secret,
         cel=f"{_may_be_external('serverSecretRef')} && {_may_be_external('caSecretRef')}",
         reason=FORBIDDEN,

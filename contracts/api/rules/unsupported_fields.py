@@ -1,8 +1,8 @@
-"""Fields that the schema accepts and this version cannot honour.
+"""Fields that the schema accepts and this version does not support.
 
-Uses contracts.api.cluster.spec. Called by managers.cluster.resolve, which turns the answer
-into the condition UnsupportedFields: a field is honoured or named, never silently ignored. A change
-that implements a field deletes its entry.
+Uses contracts.api.cluster.spec. Called by managers.cluster.resolve, which reports them in the
+condition UnsupportedFields: an unsupported field is never silently ignored. A change that
+implements a field deletes its entry.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,8 +17,8 @@ Requests = Callable[[Any], bool]
 
 
 def _asks(value: Any) -> bool:
-    """Whether a value requests anything: what is absent, empty, disabled or the default does not.
-    The API server stores defaults, so a stored default may not be of the user."""
+    """Whether a value requests anything. An absent, empty, disabled or default value does not: the
+    API server stores defaults, so a default may not come from the user."""
     if isinstance(value, ApiModel):
         if getattr(value, "enabled", None) is False:
             return False
@@ -33,11 +33,11 @@ def _asks(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NotServed:
-    """A field that is not honoured.
+    """A field that is not supported.
 
-    `essential`: a cluster built without it would differ from the requested one (less safe, or never
-    repairable after its first boot), so nothing may be built. `is_requested` says whether the value
-    requests what is not supported.
+    `essential`: a cluster without it would be less safe than requested, or could not be repaired
+    after its first boot, so the operator must not create it. `is_requested` returns whether the
+    value requests the unsupported feature.
     """
 
     path: str
@@ -50,41 +50,41 @@ def _unless(served: Any) -> Requests:
     return lambda value: value is not None and value != served
 
 
-_LATER = "is not built into this version"
-_NO_CLUSTER = "has no use: a restore test makes no cluster, but a server within the pod of its job"
-_NO_SETTING = "is no setting of the server, and was none before"
+_LATER = "is not supported by this version"
+_NO_CLUSTER = "has no effect: a restore test starts a server in the pod of its Job, not a cluster"
+_NO_SETTING = "has no effect: the server has no such setting"
 
 NOT_SERVED: tuple[NotServed, ...] = (
     NotServed(
         "spec.selfInit.oidc.policyApproverRef",
-        "has nothing to approve: the operator's policies never change after the first boot",
+        "has no effect: the operator's policies never change after the first boot",
     ),
     NotServed("spec.unseal.kmip.tlsSkipVerify", _NO_SETTING),
     NotServed("spec.unseal.ocikms.compartmentID", _NO_SETTING),
     NotServed("spec.unseal.pkcs11.hmacKeyLabel", _NO_SETTING),
     NotServed(
-        "spec.unseal.pkcs11.generateKey", "is not done: the key must exist before the first start"
+        "spec.unseal.pkcs11.generateKey", "has no effect: the key must exist before the first start"
     ),
+    NotServed("spec.unseal.pkcs11.rsaEncryptLocal", "was renamed to disableSoftwareEncryption"),
     NotServed(
-        "spec.unseal.pkcs11.rsaEncryptLocal", "has another name now: disableSoftwareEncryption"
+        "spec.backup.target.gcs.project", "is not needed: the name of a bucket is globally unique"
     ),
-    NotServed("spec.backup.target.gcs.project", "is not needed: the bucket alone says where it is"),
     NotServed("spec.backup.restoreTest.cleanupAfterSeconds", _NO_CLUSTER),
     NotServed("spec.backup.restoreTest.clusterTemplate", _NO_CLUSTER),
     NotServed("spec.backup.restoreTest.credentialsSecretRef", _NO_CLUSTER),
     NotServed("spec.backup.restoreTest.namespace", _NO_CLUSTER),
-    NotServed("spec.controllerJWTMode", "only Shared is served", True, _unless("Shared")),
+    NotServed("spec.controllerJWTMode", "only Shared is supported", True, _unless("Shared")),
     NotServed("spec.reconcilePolicies", _LATER),
 )
 
 
 def unserved_fields(spec: ClusterSpec) -> tuple[str, ...]:
-    """One line per field that asks for what is not served, "spec.backup is not built ..."."""
+    """One line per unsupported field, such as "spec.backup is not supported by this version"."""
     return tuple(line for line, _ in _unserved(spec))
 
 
 def essential_unserved_fields(spec: ClusterSpec) -> tuple[str, ...]:
-    """The lines of `unserved_fields` without which nothing may be built."""
+    """The lines of `unserved_fields` about essential fields."""
     return tuple(line for line, field in _unserved(spec) if field.essential)
 
 

@@ -1,4 +1,4 @@
-"""Rules about spec.upgrade: what an upgrade needs, and when its strategy may change.
+"""Rules about spec.upgrade: requirements of an upgrade, and changes of its strategy.
 
 Uses the API models. Collected by contracts.api.rules.cluster.
 """
@@ -46,12 +46,15 @@ def _idle(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 
 
 def _unhealthy(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
-    sick = any(one.type == "Available" and one.status != "True" for one in new.status.conditions)
-    if _changes_strategy(new, old) and sick:
+    unhealthy = any(
+        condition.type == "Available" and condition.status != "True"
+        for condition in new.status.conditions
+    )
+    if _changes_strategy(new, old) and unhealthy:
         yield "spec.upgrade.strategy", _strategy(new)
 
 
-def _open_orders(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
+def _pending_requests(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
     if new.pending_upgrade_requests and _changes_strategy(new, old):
         yield "spec.upgrade.strategy", _strategy(new)
 
@@ -65,11 +68,11 @@ def _stays(field: str, default: Any) -> Predicate:
     return now.equals(before)
 
 
-_NOBODY_IS_SICK = (
+_IS_AVAILABLE = (
     f"!{is_set('status.conditions')} || !self.status.conditions.exists(one, "
     "one.type == 'Available' && one.status != 'True')"
 )
-_ORDERS_ARE_DONE = " && ".join(
+_REQUESTS_ARE_HANDLED = " && ".join(
     f"(!{is_set(f'spec.upgrade.requests.{request}')} || "
     f"self.spec.upgrade.requests.{request} == "
     f"{either(f'status.upgradeRequests.lastHandled{request.capitalize()}', '')})"
@@ -86,8 +89,8 @@ UPGRADE_RULES: tuple[Rule, ...] = (
         "upgrade-snapshot",
         "spec",
         "spec.upgrade",
-        "must not ask for a snapshot before the upgrade without spec.backup, which says where "
-        "it goes; add that or switch preUpgradeSnapshot off",
+        "must not request a snapshot before the upgrade without spec.backup, which has its store; "
+        "add spec.backup or set preUpgradeSnapshot to false",
         _snapshot,
         cel="has(self.backup) || ("
         + " && ".join(f"!{either(switch, False)}" for switch in _SWITCHES)
@@ -107,7 +110,7 @@ UPGRADE_RULES: tuple[Rule, ...] = (
         "upgrade-strategy-alone",
         "spec",
         "upgrade.strategy",
-        "must not change together with version, image or replicas; change it first, and the "
+        "must not change together with version, image or replicas; change it first, and change the "
         "others once it is accepted",
         _NOW.equals(_BEFORE)
         | group(_stays("version", "") & _stays("image", "") & _stays("replicas", 3)),
@@ -119,7 +122,7 @@ UPGRADE_RULES: tuple[Rule, ...] = (
         "",
         "spec.upgrade.strategy",
         "spec.upgrade.strategy must not change while an upgrade, backup or restore runs; wait "
-        "for its end",
+        "until it ends",
         _idle,
         cel=f"{_SPEC_NOW} == {_SPEC_BEFORE} || {_IS_IDLE}",
         got=_SPEC_NOW.cel,
@@ -131,7 +134,7 @@ UPGRADE_RULES: tuple[Rule, ...] = (
         "spec.upgrade.strategy",
         "spec.upgrade.strategy must not change while the cluster is not Available; repair it first",
         _unhealthy,
-        cel=f"{_SPEC_NOW} == {_SPEC_BEFORE} || {_NOBODY_IS_SICK}",
+        cel=f"{_SPEC_NOW} == {_SPEC_BEFORE} || {_IS_AVAILABLE}",
         got=_SPEC_NOW.cel,
         reason=FORBIDDEN,
     ),
@@ -139,10 +142,10 @@ UPGRADE_RULES: tuple[Rule, ...] = (
         "upgrade-strategy-orders",
         "",
         "spec.upgrade.strategy",
-        "spec.upgrade.strategy must not change before every order of spec.upgrade.requests is "
-        "carried out; wait, or remove the order",
-        _open_orders,
-        cel=f"{_SPEC_NOW} == {_SPEC_BEFORE} || ({_ORDERS_ARE_DONE})",
+        "spec.upgrade.strategy must not change before all requests of spec.upgrade.requests are "
+        "handled; wait, or remove the request",
+        _pending_requests,
+        cel=f"{_SPEC_NOW} == {_SPEC_BEFORE} || ({_REQUESTS_ARE_HANDLED})",
         got=_SPEC_NOW.cel,
         reason=FORBIDDEN,
     ),

@@ -1,4 +1,4 @@
-"""Rules about addresses that a server connects to.
+"""Rules about URLs that a server connects to.
 
 Uses contracts.api.values.url and the API models. Collected by contracts.api.rules.cluster. The
 addresses of the transit seal, of the issuer and of the object store have rules in their own
@@ -21,7 +21,7 @@ PLACES: dict[str, tuple[str, Pattern]] = {
     "spec.audit[].httpOptions.uri": ("https or http", url.WEB),
     "spec.selfInit.requests[].auditDevice.httpOptions.uri": ("https or http", url.WEB),
 }
-"""Fields that hold a URL: the schemes that they may have, and their shape."""
+"""Fields with a URL: their schemes, and their pattern."""
 
 
 def _rule(path: str) -> Rule:
@@ -30,8 +30,8 @@ def _rule(path: str) -> Rule:
         f"url-{path.removeprefix('spec.')}",
         path,
         "",
-        f"must be a URL of scheme {schemes} without user and fragment, and not of the machine "
-        "or link itself, of a cloud's metadata service, nor a number in an unusual spelling; "
+        f"must be a URL of scheme {schemes} without user and fragment, whose host is not a "
+        "loopback, link-local or cloud metadata address or a number in an unusual notation; "
         f"{_GOOD} is a good value",
         it().matches(shape) & it().is_elsewhere(),
         got=it(),

@@ -1,8 +1,8 @@
-"""Rules about versions that a running cluster must not get, and what only newer servers support.
+"""Rules about downgrades, and about fields that only newer servers support.
 
 Uses the API models, contracts.api.values.pattern and contracts.server_features. Collected by
-contracts.api.rules.cluster. They are about changes: what was accepted once stays accepted, and the
-operator stops where continuing would harm (managers.cluster.resolve.resolve).
+contracts.api.rules.cluster. They apply to changes: an accepted spec stays valid, and
+managers.cluster.resolve.resolve stops the operator where it would do harm to continue.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _FIRST = since("tls-key-exchange")
 
 
 def _running(cluster: OpenBaoCluster) -> Iterator[str]:
-    """Versions that the data may have been written by."""
+    """Versions that may have written the data."""
     yield cluster.status.current_version
     upgrade = cluster.status.upgrade
     if upgrade is not None and not _goes_back(cluster, upgrade):
@@ -32,7 +32,7 @@ def _running(cluster: OpenBaoCluster) -> Iterator[str]:
 
 
 def _goes_back(cluster: OpenBaoCluster, upgrade: UpgradeStatus) -> bool:
-    """Whether an upgrade is given up before a leader of it could write anything."""
+    """Whether an upgrade is cancelled before a leader of the new version could write data."""
     requested = cluster.spec.version.removeprefix("v")
     return upgrade.last_step_down_time is None and requested == upgrade.from_version
 
@@ -60,15 +60,15 @@ def _parsed(version: str) -> str:
 
 
 def _number(version: str) -> str:
-    """CEL for a version as one number; a pre-release counts as the release it leads to."""
+    """CEL for a version as one number; a pre-release has the number of its release."""
     part = f"{version}.find('{_NUMBERS}').split('.')"
     return f"(int({part}[0]) * 1000000000000 + int({part}[1]) * 1000000 + int({part}[2]))"
 
 
 def _not_below(field: str) -> str:
     """CEL for whether spec.version is not older than a version of the status, if that is known."""
-    absent, there = f"!{is_set(field)}", f"self.{field}"
-    return f"({absent} || !{_parsed(there)} || {_number('self.spec.version')} >= {_number(there)})"
+    absent, value = f"!{is_set(field)}", f"self.{field}"
+    return f"({absent} || !{_parsed(value)} || {_number('self.spec.version')} >= {_number(value)})"
 
 
 _CURRENT = "self.status.currentVersion"
@@ -86,10 +86,10 @@ VERSION_RULES: tuple[Rule, ...] = (
         "version-downgrade",
         "",
         "spec.version",
-        "spec.version must not be older than what runs (status.currentVersion) or than what an "
-        "upgrade has begun with (status.upgrade.targetVersion), because OpenBao cannot read "
-        "newer data; choose a newer one, go back to status.upgrade.fromVersion before a leader "
-        "steps down, or restore a snapshot into a new cluster",
+        "spec.version must not be older than the running version (status.currentVersion) or the "
+        "target of an upgrade that started (status.upgrade.targetVersion), because OpenBao cannot "
+        "read newer data; choose a newer version, go back to status.upgrade.fromVersion before a "
+        "leader steps down, or restore a snapshot into a new cluster",
         _downgrade,
         cel=(
             "self.spec.version == oldSelf.spec.version || "
@@ -103,8 +103,8 @@ VERSION_RULES: tuple[Rule, ...] = (
         "key-exchange-tls13",
         _LISTENER,
         "tlsMinVersion",
-        "must be tls13 when tlsKeyExchangePreferences holds post-quantum groups only, because "
-        "older TLS knows none of them; set it, or add another group such as X25519",
+        "must be tls13 when tlsKeyExchangePreferences has only post-quantum groups, because older "
+        "TLS versions do not support them; set tls13, or add another group such as X25519",
         ~has("tlsKeyExchangePreferences")
         | _PREFERENCES.size().equals(0)
         | _PREFERENCES.exists("group", ~it(of="group").matches(_POST_QUANTUM))
@@ -115,8 +115,8 @@ VERSION_RULES: tuple[Rule, ...] = (
         "key-exchange-running",
         "",
         _GROUPS,
-        f"{_GROUPS} needs servers of OpenBao {_FIRST} or newer that run already; upgrade "
-        "first, and set it once they do",
+        f"{_GROUPS} needs running servers of OpenBao {_FIRST} or newer; upgrade the servers "
+        "first, and set it after the upgrade",
         _too_early,
         cel=(
             f"{_NOW}.size() == 0 || {_NOW} == {_BEFORE} || "

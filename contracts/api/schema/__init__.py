@@ -1,4 +1,4 @@
-"""The CustomResourceDefinitions, made of the models and the rules.
+"""The CustomResourceDefinitions, generated from the models and the rules.
 
 Called by `baoctl.generate`.
 """

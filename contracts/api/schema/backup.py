@@ -12,7 +12,7 @@ from contracts.api.schema.crd import Column, Schema, definition, object_schema, 
 _COLUMNS: tuple[Column, ...] = (
     ("Cluster", "string", ".spec.cluster", "OpenBaoCluster of the snapshot.", 0),
     ("Origin", "string", ".spec.origin", "Who requested the backup.", 0),
-    ("Phase", "string", ".status.phase", "State of the service.", 0),
+    ("Phase", "string", ".status.phase", "Phase of the backup.", 0),
     ("Size", "integer", ".status.snapshot.size", "Size of the snapshot in bytes.", 0),
     ("Proof", "string", ".status.proof.outcome", "Result of the last restore test.", 0),
     ("Age", "date", ".metadata.creationTimestamp", "Time since creation.", 0),
@@ -23,7 +23,7 @@ _COLUMNS: tuple[Column, ...] = (
 
 
 def crd() -> Schema:
-    """The CustomResourceDefinition of OpenBaoBackup, fresh and safe to change."""
+    """A new CustomResourceDefinition of OpenBaoBackup, which the caller may change."""
     return definition(BACKUPS, ("obackup",), _COLUMNS, open_api_schema())
 
 

@@ -1,4 +1,4 @@
-"""The CustomResourceDefinition, made of the pydantic models and the rules.
+"""The CustomResourceDefinition of OpenBaoCluster, from the pydantic models and the rules.
 
 Uses pydantic's JSON schema and contracts.api.rules.cluster. Called by `python -m baoctl.generate
 crd`. The API server requires a structural schema: no references, no null types, no titles.
@@ -19,11 +19,11 @@ from runtime.types import Resource
 
 Schema = dict[str, Any]
 Column = tuple[str, str, str, str, int]
-"""Name, type, path, description and priority of a column of kubectl."""
+"""Name, type, path, description and priority of a printer column."""
 
 _COLUMNS: tuple[Column, ...] = (
-    ("Ready", "string", ".status.ready", "Ready servers of desired servers.", 0),
-    ("Version", "string", ".status.currentVersion", "OpenBao version that runs.", 0),
+    ("Ready", "string", ".status.ready", "Ready servers and desired servers.", 0),
+    ("Version", "string", ".status.currentVersion", "Running OpenBao version.", 0),
     ("Leader", "string", ".status.activeLeader", "Active pod.", 0),
     ("Sealed", "string", ".status.sealed", "Whether a server is sealed.", 0),
     ("Operation", "string", ".status.operation.summary", "Current operation.", 0),
@@ -38,12 +38,12 @@ _COLUMNS: tuple[Column, ...] = (
     ),
     ("Phase", "string", ".status.phase", "Phase of the cluster.", 1),
 )
-# Keywords of JSON schema that the API server does not know or that say nothing to it.
+# Keywords of JSON schema that the API server does not know or does not use.
 _DROPPED = frozenset({"$defs", "title", "default", "examples", "additionalProperties"})
 
 
 def crd() -> Schema:
-    """The CustomResourceDefinition of OpenBaoCluster, fresh and safe to change."""
+    """A new CustomResourceDefinition of OpenBaoCluster, which the caller may change."""
     document = definition(CLUSTERS, ("bao", "baoc"), _COLUMNS, open_api_schema())
     document["spec"]["names"]["categories"] = ["all", "openbao"]
     document["spec"]["versions"][0]["subresources"]["scale"] = {
@@ -99,7 +99,7 @@ def open_api_schema() -> Schema:
 
 
 def with_rules(root: Schema, rules: Iterable[RuleOf[Any]]) -> Schema:
-    """The schema with the rules that CEL can say, each at its node; changes `root` in place."""
+    """The schema with the rules that have CEL, each at its node; changes `root` in place."""
     for rule in rules:
         if rule.cel:
             node = _node(root, rule.at)
@@ -114,7 +114,7 @@ def object_schema(model: type[BaseModel], kind: str) -> Schema:
     properties = root["properties"]
     properties["apiVersion"] = {"type": "string", "description": "Version of this schema."}
     properties["kind"] = {"type": "string", "description": f"Always {kind}."}
-    # The API server knows the schema of metadata itself and refuses another one.
+    # The API server has the schema of metadata, and rejects another one.
     properties["metadata"] = {"type": "object"}
     return root
 
@@ -136,7 +136,7 @@ def _structural(raw: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schem
     _set_default(out, raw)
     _describe(out, raw)
     if "description" in out and "items" in out:
-        # The text of a list is about its items, too.
+        # The description of a list also describes its items.
         out["items"].pop("description", None)
     return out
 
@@ -166,7 +166,7 @@ def _set_default(out: Schema, raw: Mapping[str, Any]) -> None:
 
 
 def _describe(out: Schema, raw: Mapping[str, Any]) -> None:
-    # The first paragraph: what follows in a docstring is for readers of the code.
+    # Only the first paragraph of a docstring: the others are for developers.
     sentences = [raw.get("description", "").partition("\n\n")[0]]
     if "default" in out:
         sentences.append(f"Default: {_spelled(out['default'])}.")
@@ -223,7 +223,7 @@ def walk(schema: Schema, visit: Callable[[str, Schema], None], path: str = "") -
 
 
 def unknown_fields(value: Any, schema: Mapping[str, Any], path: str = "") -> Iterator[str]:
-    """The paths in a value that its schema does not know, as strict validation would name them."""
+    """The paths of unknown fields in a value, in the format of strict field validation."""
     if isinstance(value, list):
         for position, item in enumerate(value):
             yield from unknown_fields(item, schema.get("items", {}), f"{path}[{position}]")

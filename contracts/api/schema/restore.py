@@ -11,17 +11,17 @@ from contracts.api.schema.crd import Column, Schema, definition, object_schema, 
 
 _COLUMNS: tuple[Column, ...] = (
     ("Cluster", "string", ".spec.cluster", "OpenBaoCluster that is restored.", 0),
-    ("Phase", "string", ".status.phase", "State of the service.", 0),
+    ("Phase", "string", ".status.phase", "Phase of the restore.", 0),
     ("Stage", "string", ".status.execution.stage", "Last completed step.", 0),
     ("Age", "date", ".metadata.creationTimestamp", "Time since creation.", 0),
-    ("Message", "string", ".status.message", "What the service waits for.", 0),
+    ("Message", "string", ".status.message", "What the restore does or waits for.", 0),
     ("Backup", "string", ".spec.source.backup", "OpenBaoBackup to restore.", 1),
     ("Key", "string", ".status.snapshotKey", "Object key of the snapshot.", 1),
 )
 
 
 def crd() -> Schema:
-    """The CustomResourceDefinition of OpenBaoRestore, fresh and safe to change."""
+    """A new CustomResourceDefinition of OpenBaoRestore, which the caller may change."""
     return definition(RESTORES, ("obrestore",), _COLUMNS, open_api_schema())
 
 

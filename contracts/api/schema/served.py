@@ -1,8 +1,7 @@
-"""What the schemas on the API server lack of the schemas of this operator.
+"""The fields of this operator's schemas that the CRDs on the API server lack.
 
-An API server has the definitions that somebody applied last: those of an older release, or of
-another operator of this API. Pure; called by managers.context.reads.served_schemas and
-managers.cluster.apply.status_fit.
+The installed CRDs may be those of an older release, or of another operator of this API. Pure;
+called by managers.context.reads.served_schemas and managers.cluster.apply.status_fit.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from contracts.api.group import GROUP, VERSION
 Schema = Mapping[str, Any]
 
 ABSENT: Final = object()
-"""Nothing of a value can be stored."""
+"""No part of a value can be stored."""
 PARTS: Final = ("spec", "status")
 _KIND_MARK: Final = "x-kubernetes-group-version-kind"
 _OPEN: Final = "x-kubernetes-preserve-unknown-fields"
@@ -30,7 +29,7 @@ _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
 
 
 def served_kinds(document: Any) -> dict[str, Schema]:
-    """The schemas of our group and version in a document of OpenAPI v3, by kind."""
+    """The schemas of our group and version in an OpenAPI v3 document, by kind."""
     schemas = _mapping(_mapping(_mapping(document).get("components")).get("schemas"))
     return {
         kind: schema
@@ -48,8 +47,8 @@ def _own_kind(mark: Schema) -> str:
 def lacking(expected: Schema, served: Schema) -> Iterator[str]:
     """The paths below spec and status that the served schema of a kind does not have.
 
-    `=value` behind a path is a value that an enum does not have. What only the served schema has
-    is of a newer release, and no matter.
+    `path=value` is a value that an enum does not have. Fields that only the served schema has are
+    ignored: they are from a newer release.
     """
     for part in PARTS:
         if part in _fields(expected):
@@ -82,9 +81,9 @@ def _lacking_values(expected: Schema, served: Schema) -> list[Any]:
 
 
 def storable(value: Any, schema: Schema) -> Any:
-    """The part of a JSON value that a schema has room for; ABSENT if that is nothing.
+    """The part of a JSON value that a schema can store; ABSENT if there is none.
 
-    An object without a field that its schema requires is nothing as a whole.
+    An object without a required field is ABSENT.
     """
     enum = _list(schema.get("enum"))
     if not _has_type(value, schema) or (enum and value not in enum):
@@ -117,7 +116,7 @@ def _has_type(value: Any, schema: Schema) -> bool:
     type_ = _TYPES.get(str(schema.get("type")))
     if type_ is None:
         return True
-    # A bool is an int of Python.
+    # In Python, a bool is an int.
     return isinstance(value, type_) and (type_ is bool or not isinstance(value, bool))
 
 

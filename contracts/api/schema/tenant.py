@@ -8,13 +8,13 @@ from contracts.api.schema.crd import Column, Schema, definition, object_schema
 from contracts.api.tenant import OpenBaoTenant
 
 FIXED_MESSAGE = (
-    "must stay as it is, because the namespace keeps what was prepared in it; make another "
-    "OpenBaoTenant and delete this one"
+    "is immutable, because the objects in the namespace remain; create another OpenBaoTenant and "
+    "delete this one"
 )
 SYSTEM_PREFIX = "kube-"
 SYSTEM_MESSAGE = (
-    "must be no namespace of Kubernetes itself (kube-...), because its pods need more than tenants "
-    "may; name another one"
+    "must not be a namespace of Kubernetes (kube-...), because its pods need more rights than a "
+    "tenant has; choose another namespace"
 )
 
 _COLUMNS: tuple[Column, ...] = (
@@ -39,7 +39,7 @@ _COLUMNS: tuple[Column, ...] = (
 
 
 def crd() -> Schema:
-    """The CustomResourceDefinition of OpenBaoTenant, fresh and safe to change."""
+    """A new CustomResourceDefinition of OpenBaoTenant, which the caller may change."""
     schema = object_schema(OpenBaoTenant, TENANT_KIND)
     target = schema["properties"]["spec"]["properties"]["targetNamespace"]
     target["x-kubernetes-validations"] = [

@@ -1,9 +1,9 @@
-"""When a schedule is due: five fields of cron, in UTC.
+"""Schedules of five cron fields, in UTC.
 
-Uses croniter, which accepts more than users intend (seconds, random fields, dates that never come);
-so nothing reaches it that `parse` has not read. Called by the rules about schedules and by
-managers. Lists, ranges, steps and the English names of months and days are known; if both day
-fields are restricted, either will do (crontab(5)).
+Uses croniter, which accepts more than these fields (seconds, random fields, dates that do not
+exist), so `parse` checks every schedule first. Called by the rules about schedules and by managers.
+`parse` accepts lists, ranges, steps and the English names of months and days; if both day fields
+are restricted, either must match (crontab(5)).
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ _FIELDS = (
     _Field("hour", 0, 23),
     _Field("day of the month", 1, 31),
     _Field("month", 1, 12, _MONTHS),
-    # 7 is another name of Sunday.
+    # 0 and 7 are Sunday.
     _Field("day of the week", 0, 7, _DAYS),
 )
 
@@ -58,14 +58,15 @@ class Schedule:
     weekdays: frozenset[int]
 
     def shortest_gap(self) -> int:
-        """The shortest time in minutes between two due times of one day or of two in a row."""
+        """The shortest time in minutes between two due times on the same day or on successive
+        days."""
         due = sorted(hour * _HOUR + minute for hour in self.hours for minute in self.minutes)
         gaps = [later - earlier for earlier, later in pairwise(due)]
         return min([*gaps, due[0] + 24 * _HOUR - due[-1]])
 
 
 def parse(text: str) -> Schedule:
-    """Read a schedule; raises ValueError that names the field which is wrong."""
+    """Read a schedule; raises ValueError that names the invalid field."""
     words = text.split()
     if len(words) != len(_FIELDS):
         raise ValueError(f"{len(words)} fields instead of {len(_FIELDS)}")
@@ -78,19 +79,19 @@ def parse(text: str) -> Schedule:
 def next_after(text: str, moment: datetime) -> datetime:
     """Return when a schedule is next due, in UTC, strictly after an aware moment.
 
-    Raises ValueError for what is no schedule, for one that is never due, such as 0 0 31 2 *, and
-    for a moment without a zone.
+    Raises ValueError for an invalid schedule, for one that is never due, such as 0 0 31 2 *, and
+    for a moment without a time zone.
     """
     parse(text)
     if moment.tzinfo is None:
-        raise ValueError("the time that a schedule is looked up from needs a zone")
+        raise ValueError("the start time for a schedule needs a time zone")
     start = moment.astimezone(UTC).replace(microsecond=0, fold=0)
     try:
         following = croniter(text.replace("?", "*"), start, ret_type=datetime).get_next()
     except CroniterBadDateError:
-        raise ValueError("there is no such date, so it is never due") from None
+        raise ValueError("the date does not exist, so the schedule is never due") from None
     if not isinstance(following, datetime) or following <= moment:
-        raise ValueError(f"the next due time after {moment} cannot be told")
+        raise ValueError(f"cannot compute the next due time after {moment}")
     return following
 
 
@@ -102,7 +103,7 @@ def _part(field: _Field, part: str) -> Iterator[int]:
     span, slash, step_text = part.partition("/")
     step = _step(field, step_text) if slash else 1
     if span in ("*", "?"):
-        # 7 would count Sunday twice.
+        # Without 7, which would add Sunday twice.
         return iter(range(field.least, (6 if field.words is _DAYS else field.most) + 1, step))
     first, dash, last = span.partition("-")
     least = field.number(first)

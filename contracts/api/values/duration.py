@@ -1,4 +1,4 @@
-"""Durations as Go writes them: 90s, 1h30m, 1.5h.
+"""Durations in Go's format: 90s, 1h30m, 1.5h.
 
 Standard library only. Called by the rules of the API, by managers, and by verbs for their options.
 """
@@ -14,7 +14,7 @@ _LENGTH_MAX: Final = 256
 
 
 def parse_duration(text: str) -> timedelta:
-    """Read a Go duration; raises ValueError when it is none, or longer than Go can count."""
+    """Read a Go duration; raises ValueError if it is invalid, or overflows Go's time.Duration."""
     if text == "0":
         return timedelta(0)
     parts = list(_PART.finditer(text)) if len(text) <= _LENGTH_MAX else []
@@ -27,7 +27,7 @@ def parse_duration(text: str) -> timedelta:
 
 
 def counted_duration(text: str) -> timedelta | None:
-    """The duration; None for one too long to count, which the pattern of the schema lets pass."""
+    """The duration; None for one that overflows, which the pattern of the schema accepts."""
     try:
         return parse_duration(text)
     except ValueError:

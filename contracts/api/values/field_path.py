@@ -1,4 +1,4 @@
-"""Values of a spec by their path, as users write it.
+"""Values of a spec by their field path.
 
 Uses contracts.api.meta. Called by contracts.api.rules.unsupported_fields and by rules that apply
 to many fields.
@@ -10,30 +10,30 @@ from typing import Any
 
 from contracts.api.meta import ApiModel
 
-Found = tuple[str, Any]
+PathValue = tuple[str, Any]
 """A path without wildcards, and the value there."""
 
 
 def joined(path: str, field: str) -> str:
-    """The path of a field below a path; either may be empty, and a field may begin with [."""
+    """The path of a field below `path`; either may be empty, and `field` may begin with [."""
     return f"{path}{field}" if field.startswith("[") else f"{path}.{field}".strip(".")
 
 
-def nodes_at(model: ApiModel, path: str) -> Iterable[Found]:
-    """The same as values_at, also for the empty path, which is the model itself."""
+def nodes_at(model: ApiModel, path: str) -> Iterable[PathValue]:
+    """Like values_at, but accepts the empty path, which is the model itself."""
     if "[]" in path:
         return values_at(model, path)
     return [(path, value_at(model, path) if path else model)]
 
 
-def values_at(model: ApiModel, path: str) -> Iterator[Found]:
+def values_at(model: ApiModel, path: str) -> Iterator[PathValue]:
     """The values at a path of aliases such as spec.selfInit.requests[].headers, each with its own
-    path; nothing where a part of the path is absent. `model` is what the first name belongs to."""
+    path; none where a part of the path is absent. The path starts at a field of `model`."""
     yield from _at(model, "", path.split("."))
 
 
 def value_at(model: ApiModel, path: str) -> Any:
-    """The one value at a path without lists; None where a part of it is absent."""
+    """The value at a path without lists; None where a part of it is absent."""
     value: Any = model
     for step in path.split("."):
         if value is None:
@@ -42,7 +42,7 @@ def value_at(model: ApiModel, path: str) -> Any:
     return value
 
 
-def _at(model: ApiModel | None, prefix: str, steps: list[str]) -> Iterator[Found]:
+def _at(model: ApiModel | None, prefix: str, steps: list[str]) -> Iterator[PathValue]:
     if model is None:
         return
     step, rest = steps[0], steps[1:]
@@ -59,5 +59,5 @@ def _at(model: ApiModel | None, prefix: str, steps: list[str]) -> Iterator[Found
 
 @lru_cache(maxsize=512)
 def names_of(model: type[ApiModel]) -> dict[str, str]:
-    """The field of a model by its alias."""
+    """The field names of a model by alias."""
     return {field.alias or name: name for name, field in model.model_fields.items()}

@@ -1,8 +1,8 @@
-"""Patterns for the identity of a signer, which match no more than cosign does.
+"""Patterns for the identity of a signer, which match only what cosign matches.
 
-Uses Pattern, whose engine is Rust's: it takes linear time, whatever a tenant writes, and reads
-nearly the language of Go (RE2). Where the two differ, a pattern is refused or an identity does not
-match. Called by contracts.api.rules.images and managers.images.keyless.
+Uses Pattern, whose engine is Rust's regex: it takes linear time for any pattern of a tenant, and
+its syntax is nearly that of Go (RE2). Where the two differ, a pattern is rejected or an identity
+does not match. Called by contracts.api.rules.images and managers.images.keyless.
 """
 
 import re
@@ -12,32 +12,33 @@ from pydantic_core import SchemaError
 from contracts.api.values.pattern import Pattern
 
 _PART = re.compile(r"(?s)\\b\{|\\.|\(\?[imsU-]*[Rux]|\{,|\[:\^?[a-z]+:\]|\[\^?\]?|&&|--|~~|.")
-# Word boundaries, flags and a repetition that Go does not know, or reads as plain text.
+# Word boundaries, flags and a repetition that Go does not support, or reads as plain text.
 _OTHERWISE = ("\\b{", "\\<", "\\>", "{,", "(?")
 _SET_OPERATORS = ("&&", "--", "~~")
 
 
 class IdentityPattern:
-    """A pattern, to be found anywhere in an identity, as cosign does."""
+    """A pattern that matches anywhere in an identity, as in cosign."""
 
     def __init__(self, text: str) -> None:
         if _means_another_in_go(text):
-            raise ValueError("it is no pattern of the RE2 syntax")
+            raise ValueError("it is not a pattern of the RE2 syntax")
         try:
             self._pattern = Pattern(text)
         except SchemaError:
-            raise ValueError("it is no pattern of the RE2 syntax") from None
+            raise ValueError("it is not a pattern of the RE2 syntax") from None
 
     def found_in(self, identity: str) -> bool:
-        """Whether some part of an identity is of this pattern.
+        """Whether some part of an identity matches the pattern.
 
-        Never of one beyond ASCII, where digits, words and capital letters are others in Go.
+        An identity with other characters than ASCII never matches: Go's classes of digits, words
+        and capital letters differ there.
         """
         return identity.isascii() and self._pattern.found_in(identity)
 
 
 def _means_another_in_go(text: str) -> bool:
-    """Whether Rust reads something as an operator that is plain text or an error in Go."""
+    """Whether a pattern has an operator of Rust that is plain text or an error in Go."""
     brackets = False
     for part in _PART.findall(text):
         opens = part[0] == "[" and not part.startswith("[:")

@@ -1,20 +1,21 @@
-"""Whether a server can encrypt to an OpenPGP public key, and from when to when.
+"""Reads OpenPGP public keys, and the periods in which a server can encrypt to them.
 
-Uses contracts.api.values.openpgp_parts and its neighbours. Called by the rules about recovery keys,
-and by managers.recovery_keys, which delivers the shares: the server names each share by the
-fingerprint of the key that it is encrypted to.
+Uses contracts.api.values.openpgp_parts, openpgp_packets and openpgp_signature. Called by the rules
+about recovery keys, and by managers.recovery_keys, which delivers the shares: the server names each
+share by the fingerprint of its encryption key.
 
-The key is chosen as the server chooses it (OpenBao 2.4.0 to 2.7, helper/pgpkeys, which encrypts
-with ProtonMail/go-crypto, Entity.EncryptionKey): a subkey whose key flags allow to encrypt
-messages (0x04; to encrypt storage, 0x08, is not enough there), whose algorithm can, that is bound
-to the key, not revoked and not expired; else the key itself on the same conditions. A key that
-has no such part at any time is refused here. The validity period of a part is returned, because
-contracts has no clock: managers.recovery_keys.decide compares it with the clock.
+The key selection follows that of the server (OpenBao 2.4.0 to 2.7, helper/pgpkeys, which encrypts
+with ProtonMail/go-crypto, Entity.EncryptionKey): a subkey with a key flag for encrypting messages
+(0x04; the flag for encrypting storage, 0x08, is not sufficient), with an algorithm that can
+encrypt, with a binding signature, not revoked and not expired; otherwise the primary key with the
+same requirements. A key without such a part at any time is rejected. The result has the validity
+period of each part, because contracts has no clock: managers.recovery_keys.decide compares it with
+the clock.
 
-What is not checked: signatures are not verified, only their 16-bit checksums are compared, so a
-careful forgery is accepted here and refused by the server; whether the numbers of a key are points
-of its curve or primes; and whether the private key exists. Revocations count with any date and
-signer, where the server ignores an expired one.
+Not checked: signatures are not verified, only their 16-bit checksums are compared, so a forged
+signature can be accepted here and rejected by the server; whether the numbers of a key are points
+of its curve or primes; and whether the private key exists. All revocations are respected, whereas
+the server ignores an expired one.
 """
 
 from collections.abc import Iterator
@@ -42,7 +43,8 @@ _FOR_EVER = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Usable:
-    """A part that the server may encrypt to, in seconds since 1970, both ends included."""
+    """A part that the server may encrypt to, with its validity period in seconds since 1970,
+    inclusive."""
 
     name: str
     since: int
@@ -61,10 +63,10 @@ class PublicKey:
 
 
 def read_public_key(text: str) -> PublicKey:
-    """Read the base64 of a binary key, as `gpg --export | base64` gives it.
+    """Read the base64 of a binary key, as `gpg --export | base64` prints it.
 
-    Raises NotAKeyError for what is none, for a private key, and for one that the server could not
-    encrypt to at any time. Costs at most a few milliseconds, whatever the text is.
+    Raises NotAKeyError for an invalid key, for a private key, and for a key that the server could
+    not encrypt to at any time. Takes at most a few milliseconds for any text.
     """
     certificate = read_certificate(packets_of(text))
     key = certificate.key
@@ -94,7 +96,7 @@ def read_public_key(text: str) -> PublicKey:
 
 
 def read_fingerprint(text: str) -> str:
-    """Lower-case hex of the key in a text, though nothing may be encrypted to it; "" for none."""
+    """The fingerprint in lower-case hex of a key that may not be usable; "" for no key."""
     try:
         first = next(each_packet(text), None)
     except NotAKeyError:
@@ -105,11 +107,11 @@ def read_fingerprint(text: str) -> str:
 
 
 def _main_signature(certificate: Certificate) -> Signature:
-    """Choose the signature that says how long the key is good, and what for.
+    """Choose the signature with the lifetime and the flags of the primary key.
 
-    Of version 4 it is that of a user ID: of one without revocations, of the one that is marked as
-    the primary one, of the newest. The server takes any one of several that are equal; so the one
-    that expires first is taken here.
+    For version 4 it is a certification of a user ID, in the order: not revoked, marked as primary,
+    newest. If several are equal, the server may use any of them, so this returns the one that
+    expires first.
     """
     key = certificate.key
     if key.version == 6:
@@ -132,16 +134,22 @@ def _main_signature(certificate: Certificate) -> Signature:
     if best[0]:
         raise NotAKeyError(f"each user ID of key {key.key_id} is revoked")
     equal = [signature for rank, signature in chosen if rank == best and signature is not None]
-    return min(equal, key=lambda one: (_usable("", (key, one)).until or _FOR_EVER, one.flags or 0))
+    return min(
+        equal,
+        key=lambda signature: (
+            _usable("", (key, signature)).until or _FOR_EVER,
+            signature.flags or 0,
+        ),
+    )
 
 
 def _newest(signatures: list[Signature]) -> Signature | None:
-    """Return the newest, and of several the first, as the server does."""
-    return max(signatures, key=lambda one: one.created, default=None)
+    """Return the newest signature; the first one if several are equal, as the server does."""
+    return max(signatures, key=lambda signature: signature.created, default=None)
 
 
 def _problem(subkey: Subkey, binding: Signature) -> str:
-    """Return why nothing is ever encrypted to a subkey; "" when something may be."""
+    """Return why the server never encrypts to a subkey; "" if it may."""
     if subkey.revoked:
         return "is revoked"
     if subkey.key.algorithm not in ENCRYPTING:
@@ -165,7 +173,7 @@ def _check_size(name: str, key: KeyPart) -> None:
 
 
 def _usable(name: str, *steps: tuple[KeyPart, Signature]) -> Usable:
-    """Return when all of these keys and signatures are valid at once."""
+    """Return the period in which all of these keys and signatures are valid."""
     since = max(max(key.created, signature.created) for key, signature in steps)
     until = min((end for step in steps for end in _ends(*step)), default=None)
     return Usable(name, since, until)

@@ -1,7 +1,7 @@
-"""The bytes of OpenPGP: base64 to packets, within bounds (RFC 9580, chapters 4.2 and 4.3).
+"""Parser of OpenPGP packets from base64, with bounds (RFC 9580, chapters 4.2 and 4.3).
 
-Uses the standard library. Called by contracts.api.values.openpgp and its neighbours. The text is a
-tenant's: no loop here is longer than the bounds below, whatever the text says.
+Uses the standard library. Called by contracts.api.values.openpgp, openpgp_parts and
+openpgp_signature. The text comes from a tenant: the bounds below limit every loop.
 """
 
 import binascii
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 TEXT_MAX: Final = 16384
-"""Characters of base64; the schema of the field says the same."""
+"""Characters of base64; the schema of the field has the same bound."""
 PACKETS_MAX: Final = 128
 SUBPACKETS_MAX: Final = 1024
 """In all signatures of one key. An export of gpg has about ten in each."""
@@ -21,11 +21,12 @@ _PARTIAL = 224
 
 
 class NotAKeyError(ValueError):
-    """Why a text is no public key that the server could encrypt to; at most 80 characters."""
+    """The text is not a public key that the server can encrypt to. Messages have at most 80
+    characters."""
 
 
 class Packet(NamedTuple):
-    """One packet: what it is, and its content."""
+    """One packet: its type and its content."""
 
     tag: int
     body: bytes
@@ -40,16 +41,16 @@ class Cursor:
 
     @property
     def at_end(self) -> bool:
-        """Whether nothing is left."""
+        """Whether all bytes were read."""
         return self._at >= len(self._data)
 
     @property
     def passed(self) -> bytes:
-        """What was read so far."""
+        """The bytes that were read."""
         return self._data[: self._at]
 
     def take(self, count: int) -> bytes:
-        """Read so many bytes. Raises NotAKeyError when there are fewer."""
+        """Read `count` bytes. Raises NotAKeyError if there are fewer."""
         end = self._at + count
         if end > len(self._data):
             raise NotAKeyError("it is cut short")
@@ -58,17 +59,17 @@ class Cursor:
         return part
 
     def number(self, size: int) -> int:
-        """Read an unsigned number of so many bytes."""
+        """Read an unsigned number of `size` bytes."""
         return int.from_bytes(self.take(size), "big")
 
     def integer(self) -> tuple[int, bytes]:
-        """Read a number that says its own length: its bits, its bytes (RFC 9580, 3.2)."""
+        """Read a multiprecision integer; return its bits and its bytes (RFC 9580, 3.2)."""
         bits = self.number(2)
         return bits, self.take((bits + 7) // 8)
 
 
 def packets_of(text: str) -> tuple[Packet, ...]:
-    """Read all packets of a text in base64. Raises NotAKeyError where it holds none."""
+    """Read all packets of a text in base64. Raises NotAKeyError if the text is invalid."""
     packets: list[Packet] = []
     for packet in each_packet(text):
         packets.append(packet)
@@ -78,7 +79,7 @@ def packets_of(text: str) -> tuple[Packet, ...]:
 
 
 def each_packet(text: str) -> Iterator[Packet]:
-    """Read one packet after the other; what follows the last one taken is ignored."""
+    """Read the packets one by one; packets after the last one that is consumed are not checked."""
     cursor = Cursor(_decoded(text))
     while not cursor.at_end:
         yield _packet(cursor)
@@ -92,7 +93,7 @@ def _decoded(text: str) -> bytes:
     try:
         data = binascii.a2b_base64("".join(text.split()), strict_mode=True)
     except ValueError:
-        # Its subclass binascii.Error for bad base64, and itself for what is not ASCII.
+        # binascii.Error for invalid base64, ValueError for a text that is not ASCII.
         raise NotAKeyError("it is not base64") from None
     if data.startswith(_ARMOUR.encode()):
         raise NotAKeyError("it is armoured; export it without --armor")
@@ -107,7 +108,7 @@ def _packet(cursor: Cursor) -> Packet:
         return Packet(first & 0x3F, cursor.take(_new_length(cursor)))
     size = (1, 2, 4, 0)[first & 0x03]
     if not size:
-        # Without a length the packet ends where the text ends: only messages may be so.
+        # An indeterminate length is valid only in messages, not in keys.
         raise NotAKeyError("it is not in the format of OpenPGP")
     return Packet(first >> 2 & 0x0F, cursor.take(cursor.number(size)))
 
@@ -128,7 +129,8 @@ def _length(cursor: Cursor, first: int) -> int:
 
 
 class Subpacket(NamedTuple):
-    """One statement of a signature; `critical`: who does not know it ignores the signature."""
+    """One subpacket of a signature; `critical`: a reader that does not know it must ignore the
+    signature."""
 
     kind: int
     critical: bool
@@ -136,12 +138,12 @@ class Subpacket(NamedTuple):
 
 
 def each_subpacket(data: bytes) -> Iterator[Subpacket]:
-    """Read the statements of a signature (RFC 9580, 5.2.3.7)."""
+    """Read the subpackets of a signature (RFC 9580, 5.2.3.7)."""
     cursor = Cursor(data)
     for _ in range(SUBPACKETS_OF_ONE):
         if cursor.at_end:
             return
-        # Not as for a packet: lengths that are partial there are of two bytes here.
+        # Other than for packets, there are no partial lengths: these values have two octets here.
         body = cursor.take(_length(cursor, cursor.number(1)))
         if not body:
             raise NotAKeyError("a signature in it is malformed")

@@ -1,9 +1,9 @@
 """The parts of a public key: the key, its user IDs, its subkeys (RFC 9580, chapters 5.5 and 10.1).
 
 Uses contracts.api.values.openpgp_packets and openpgp_signature. Called by
-contracts.api.values.openpgp. Parts are put together as the server does it (ProtonMail/go-crypto
-1.3.0 and 1.4.1, openpgp/keys.go), and what it could not read is refused, because the first boot
-that would find out cannot be repeated.
+contracts.api.values.openpgp. Parts are assembled as the server does it (ProtonMail/go-crypto 1.3.0
+and 1.4.1, openpgp/keys.go). A key that the server could not read is rejected, because a failed
+first boot cannot be repeated.
 """
 
 import hashlib
@@ -25,12 +25,12 @@ _MARKER, _TRUST, _USER_ID = 10, 12, 13
 _SECRET_TAGS = (5, 7)
 _USER_ATTRIBUTE, _PADDING = 17, 21
 _FREE_TAGS = 40
-"""From there on a tag may be anything."""
+"""Packets with this tag or a higher one are ignored."""
 _CERTIFICATIONS, _CERTIFICATION_REVOKED = frozenset({0x10, 0x11, 0x12, 0x13}), 0x30
 _BINDING, _DIRECT, _KEY_REVOKED, _SUBKEY_REVOKED = 0x18, 0x1F, 0x20, 0x28
 RSA: Final = frozenset({1, 2, 3})
 RSA_MINIMUM = 1024
-"""Bits; Go refuses to encrypt to less."""
+"""Bits; Go refuses to encrypt to a smaller key."""
 _ECDH, _ECDSA, _EDDSA = 18, 19, 22
 # RSA (either use), RSA to encrypt only, Elgamal, ECDH, X25519, X448.
 ENCRYPTING: Final = frozenset({1, 2, 16, _ECDH, 25, 26})
@@ -42,9 +42,9 @@ _LAYOUTS: Mapping[int, str] = {
     _ECDSA: "cn",
     _EDDSA: "cn",
 }
-"""Of what a key consists: numbers (n), a curve (c), a short field with its length (s)."""
+"""The fields of a key: numbers (n), a curve (c), a short field with its length (s)."""
 _OCTETS: Mapping[int, int] = {25: 32, 26: 56, 27: 32, 28: 57}
-"""Octets of keys that have no numbers: X25519, X448, Ed25519, Ed448."""
+"""Octets of keys without numbers: X25519, X448, Ed25519, Ed448."""
 _CURVE25519 = bytes.fromhex("2b060104019755010501")
 _ED25519 = bytes.fromhex("2b06010401da470f01")
 _WEIERSTRASS = (
@@ -56,7 +56,7 @@ _WEIERSTRASS = (
     bytes.fromhex("2b240303020801010b"),
     bytes.fromhex("2b240303020801010d"),
 )
-"""NIST P-256, P-384, P-521, secp256k1, and the three of Brainpool."""
+"""NIST P-256, P-384, P-521, secp256k1, and three Brainpool curves."""
 _CURVES: Mapping[int, frozenset[bytes]] = {
     _ECDH: frozenset({*_WEIERSTRASS, _CURVE25519, bytes.fromhex("2b656f")}),
     _ECDSA: frozenset(_WEIERSTRASS),
@@ -66,23 +66,23 @@ _CURVES: Mapping[int, frozenset[bytes]] = {
 
 @dataclass(frozen=True, slots=True)
 class KeyPart:
-    """One key packet: the key itself, or a subkey."""
+    """One key packet: the primary key, or a subkey."""
 
     version: int
     created: int
     algorithm: int
     bits: int
-    """Of its first number: the size of RSA."""
+    """Bits of its first number: the size of an RSA key."""
     fingerprint: str
-    """Upper-case hex; "" for a version that we do not know."""
+    """Upper-case hex; "" for an unknown version."""
     key_id: str
     hashed: bytes = field(repr=False)
-    """As it goes into signatures."""
+    """Its form in the hash of signatures."""
 
 
 @dataclass(slots=True)
 class UserId:
-    """A user ID, and what the key itself signed about it."""
+    """A user ID, and the primary key's signatures about it."""
 
     content: bytes
     certifications: list[Signature] = field(default_factory=list)
@@ -91,7 +91,7 @@ class UserId:
 
 @dataclass(slots=True)
 class Subkey:
-    """A subkey, and what the key itself signed about it."""
+    """A subkey, and the primary key's signatures about it."""
 
     key: KeyPart
     bindings: list[Signature] = field(default_factory=list)
@@ -100,24 +100,24 @@ class Subkey:
 
 @dataclass(slots=True)
 class Certificate:
-    """A public key with everything that belongs to it."""
+    """A public key with its user IDs, signatures and subkeys."""
 
     key: KeyPart
     user_ids: dict[bytes, UserId] = field(default_factory=dict)
-    """Those that the key itself signed; the last one of a name."""
+    """User IDs that the primary key certified; the last one of each content."""
     direct: list[Signature] = field(default_factory=list)
     subkeys: list[Subkey] = field(default_factory=list)
     owner: UserId | Subkey | None = None
-    """What the next signature is about; None for the key."""
+    """The subject of the next signature; None for the primary key."""
     spent: int = 0
-    """Subpackets read so far."""
+    """Number of subpackets read so far."""
 
 
 def read_certificate(packets: Iterable[Packet]) -> Certificate:
-    """Put the packets of one key together. Raises NotAKeyError."""
+    """Assemble the packets of one key. Raises NotAKeyError."""
     packets = tuple(packets)
     if any(packet.tag in _SECRET_TAGS for packet in packets):
-        raise NotAKeyError("it is a private key, which nobody but its owner may see")
+        raise NotAKeyError("it is a private key, which only its owner may have")
     if not packets or packets[0].tag != PUBLIC_KEY:
         raise NotAKeyError("it does not start with a public key packet")
     certificate = Certificate(read_key(packets[0].body))
@@ -151,7 +151,7 @@ def read_key(body: bytes) -> KeyPart:
 
 
 def _material(cursor: Cursor, algorithm: int) -> tuple[int, bytes]:
-    """Read the rest of a key: the bits of its first number, and its curve."""
+    """Read the key material; return the bits of its first number, and its curve."""
     sizes: list[int] = []
     curve = b""
     for part in _LAYOUTS.get(algorithm, ""):
@@ -163,13 +163,14 @@ def _material(cursor: Cursor, algorithm: int) -> tuple[int, bytes]:
             cursor.take(cursor.number(1))
     cursor.take(_OCTETS.get(algorithm, 0))
     if not cursor.at_end:
-        # The server would take what is left for the next packet.
+        # The server would read the remaining bytes as the next packet.
         raise NotAKeyError("a key in it is malformed")
     return (sizes[0] if sizes else 0), curve
 
 
 def fingerprint_of(body: bytes) -> str:
-    """Upper-case hex of a key packet; "" for a version that we do not know (RFC 9580, 5.5.4)."""
+    """The fingerprint of a key packet in upper-case hex; "" for an unknown version (RFC 9580,
+    5.5.4)."""
     if body[:1] == b"\x04":
         return hashlib.sha1(_hashed(body), usedforsecurity=False).hexdigest().upper()
     if body[:1] == b"\x06":
@@ -219,7 +220,7 @@ def _spend(certificate: Certificate, count: int) -> None:
 
 
 def _about_key(certificate: Certificate, signature: Signature) -> None:
-    # Of version 4 the server reads user IDs alone.
+    # For version 4 the server reads only user IDs.
     if (
         signature.kind == _DIRECT
         and certificate.key.version == 6
@@ -256,7 +257,7 @@ def _about_subkey(certificate: Certificate, subkey: Subkey, signature: Signature
 
 
 def _is_own(certificate: Certificate, signature: Signature) -> bool:
-    """Whether it says that the key itself made it; others are ignored."""
+    """Whether the issuer is the primary key; other signatures are ignored."""
     key = certificate.key
     if signature.fingerprint:
         return signature.fingerprint == key.fingerprint
@@ -278,7 +279,7 @@ def _marker(certificate: Certificate, body: bytes) -> None:
 
 
 def _trust(certificate: Certificate, body: bytes) -> None:
-    """Ignored like a marker: a signature after it belongs to what was before it."""
+    """Ignored like a marker: a signature after it is about the packet before it."""
 
 
 def _user_attribute(certificate: Certificate, body: bytes) -> None:

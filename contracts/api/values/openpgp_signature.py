@@ -1,10 +1,10 @@
-"""Signatures of OpenPGP: what they say, and over what (RFC 9580, chapter 5.2).
+"""Parser of OpenPGP signatures (RFC 9580, chapter 5.2).
 
 Uses hashing and contracts.api.values.openpgp_packets. Called by contracts.api.values.openpgp_parts.
-It reads as the server does (ProtonMail/go-crypto 1.3.0 and 1.4.1, packet/signature.go): some
-signatures are ignored there as if they were absent, others make the whole key unreadable. The
-checksum of a signature is compared, its cryptographic part is not: a text that was damaged or
-assembled is detected, a careful forgery is not.
+The behaviour follows the server (ProtonMail/go-crypto 1.3.0 and 1.4.1, packet/signature.go): it
+ignores some signatures as if they were absent, and others make the whole key unreadable. The
+checksum of a signature is compared, but the signature is not verified: damaged keys are detected,
+forged ones are not.
 """
 
 import hashlib
@@ -16,9 +16,9 @@ from contracts.api.values.openpgp_packets import Cursor, NotAKeyError, each_subp
 
 MALFORMED: Final = "a signature in it is malformed"
 _NUMBERS: Mapping[int, int] = {1: 1, 3: 1, 17: 2, 19: 2, 22: 2}
-"""Numbers in a signature of RSA (either use), DSA, ECDSA, EdDSA (legacy)."""
+"""Number of integers in a signature of RSA (either use), DSA, ECDSA, EdDSA (legacy)."""
 _OCTETS: Mapping[int, int] = {27: 64, 28: 114}
-"""Octets in one of Ed25519, Ed448."""
+"""Number of octets in a signature of Ed25519, Ed448."""
 SIGNING: Final = frozenset({*_NUMBERS, *_OCTETS})
 CROSS_SIGNATURE: Final = 0x19
 MAY_SIGN: Final = 0x02
@@ -33,7 +33,8 @@ _HASHES: Mapping[int, str] = {
     14: "sha3_512",
 }
 _SALTS: Mapping[int, int] = {8: 16, 9: 24, 10: 32, 11: 16, 12: 16, 14: 32}
-# The server knows those with a reader below and these; it minds a critical one that it does not.
+# The server knows the subpackets with a reader below, and these. It ignores a signature with an
+# unknown critical subpacket.
 _PLAIN = frozenset({11, 21, 22, 23, 24, 26, 28, 30})
 
 
@@ -55,16 +56,16 @@ _SHAPED: Mapping[int, Callable[[bytes], bool]] = {
     35: _is_fingerprint,
     39: lambda content: len(content) % 2 == 0,
 }
-"""The server checks only the length of these, and only the length matters."""
+"""Subpackets of which the server checks only the format."""
 
 
-class _PassedOverError(Exception):
-    """The server goes on as if the signature were absent."""
+class _IgnoredSignatureError(Exception):
+    """The server ignores the signature as if it were absent."""
 
 
 @dataclass(slots=True)
 class _Statements:
-    """What the subpackets of one signature say."""
+    """The values in the subpackets of one signature."""
 
     version: int
     nested: bool
@@ -81,22 +82,22 @@ class _Statements:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """One signature; moments in seconds since 1970, lifetimes in seconds, 0 for ever."""
+    """One signature. Times are in seconds since 1970, lifetimes in seconds; 0 is unlimited."""
 
     kind: int
     created: int
     lifetime: int
     key_lifetime: int
     flags: int | None
-    """The first octet of the key flags; None when it has none."""
+    """The first octet of the key flags; None if it has none."""
     primary: bool
     key_id: str
     fingerprint: str
-    """Of the key that made it, in upper-case hex; either may be ""."""
+    """`key_id` and `fingerprint` of the issuer in upper-case hex; either may be ""."""
     crossed: bool
-    """Whether it carries the answer of a subkey that may sign."""
+    """Whether it embeds the cross-signature of a signing subkey."""
     count: int
-    """Its subpackets."""
+    """Number of its subpackets."""
     version: int = field(repr=False)
     digest: int = field(repr=False)
     signed: bytes = field(repr=False)
@@ -104,7 +105,7 @@ class Signature:
     mark: bytes = field(repr=False)
 
     def fits(self, content: bytes) -> bool:
-        """Whether the checksum is that of a signature over this content."""
+        """Whether the checksum matches a signature over this content."""
         end = bytes((self.version, 0xFF)) + len(self.signed).to_bytes(4, "big")
         digest = hashlib.new(_HASHES[self.digest], usedforsecurity=False)
         digest.update(self.salt + content + self.signed + end)
@@ -112,21 +113,21 @@ class Signature:
 
 
 def read_signature(body: bytes) -> Signature | None:
-    """Read a signature; None for one that the server passes over. Raises NotAKeyError."""
+    """Read a signature; None for one that the server ignores. Raises NotAKeyError."""
     try:
         return _signature(Cursor(body), nested=False)
-    except _PassedOverError:
+    except _IgnoredSignatureError:
         return None
 
 
 def _signature(cursor: Cursor, *, nested: bool) -> Signature:
     version = cursor.number(1)
     if version not in (4, 6):
-        raise _PassedOverError
+        raise _IgnoredSignatureError
     kind, algorithm, digest = cursor.take(3)
     readable = digest in _HASHES and not (version == 6 and digest == _SHA1)
     if algorithm not in SIGNING or not readable:
-        raise _PassedOverError
+        raise _IgnoredSignatureError
     size = 4 if version == 6 else 2
     statements = _Statements(version, nested)
     hashed = cursor.take(cursor.number(size))
@@ -166,7 +167,7 @@ def _skip_numbers(cursor: Cursor, algorithm: int, *, nested: bool) -> None:
         cursor.integer()
     cursor.take(_OCTETS.get(algorithm, 0))
     if not cursor.at_end and not nested:
-        # The server would take what is left for the next packet.
+        # The server would read the remaining bytes as the next packet.
         raise NotAKeyError(MALFORMED)
 
 
@@ -180,15 +181,15 @@ def _read_into(statements: _Statements, data: bytes, readers: Mapping[int, _Read
         if reader is not None:
             reader(statements, content)
         elif readers is _READERS:
-            _look_at(kind, content, critical=critical)
+            _check_unread(kind, content, critical=critical)
 
 
-def _look_at(kind: int, content: bytes, *, critical: bool) -> None:
+def _check_unread(kind: int, content: bytes, *, critical: bool) -> None:
     fits = _SHAPED.get(kind)
     if fits is not None and not fits(content):
         raise NotAKeyError(MALFORMED)
     if fits is None and critical and kind not in _PLAIN:
-        raise _PassedOverError
+        raise _IgnoredSignatureError
 
 
 def _seconds(content: bytes) -> int:
@@ -213,7 +214,7 @@ def _exportable(statements: _Statements, content: bytes) -> None:
     if not content:
         raise NotAKeyError(MALFORMED)
     if content[0] == 0:
-        raise _PassedOverError
+        raise _IgnoredSignatureError
 
 
 def _primary(statements: _Statements, content: bytes) -> None:
@@ -240,7 +241,7 @@ def _fingerprint(statements: _Statements, content: bytes) -> None:
 
 
 def _embedded(statements: _Statements, content: bytes) -> None:
-    # One within one within one would be read as deep as the text is long.
+    # Only one level of nesting, so that the text cannot choose the depth of the recursion.
     if statements.nested or statements.crossed:
         raise NotAKeyError(MALFORMED)
     inner = _signature(Cursor(content), nested=True)
@@ -251,7 +252,7 @@ def _embedded(statements: _Statements, content: bytes) -> None:
 
 
 _UNSIGNED_READERS: Mapping[int, _Reader] = {16: _key_id, 32: _embedded, 33: _fingerprint}
-"""What may be outside of the signed part."""
+"""Readers of subpackets that may be in the unsigned part."""
 _READERS: Mapping[int, _Reader] = {
     **_UNSIGNED_READERS,
     2: _created,

@@ -1,7 +1,7 @@
-"""Patterns that mean the same to the API server and to the operator, matched in linear time.
+"""Regular expressions that the API server and the operator match alike, in linear time.
 
-Uses pydantic_core, whose engine is Rust's regex: like the RE2 of CEL it never goes back, so that no
-text of a user can make it slow, and its `$` is the end of the text and nothing else. Called by the
+Uses pydantic_core, whose engine is Rust's regex: like the RE2 of CEL it does not backtrack, so that
+no text of a user can make it slow, and its `$` matches only the end of the text. Called by the
 rules of contracts.api.
 """
 
@@ -11,7 +11,7 @@ from pydantic_core import SchemaValidator, core_schema
 
 
 class Pattern:
-    """A pattern, to be found anywhere in a text; anchor it with ^ and $ where it must be all."""
+    """A pattern that matches anywhere in a text; anchor it with ^ and $ to match the whole text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -22,9 +22,9 @@ class Pattern:
         return self.text
 
     def found_in(self, text: str) -> bool:
-        """Whether some part of the text is of this pattern."""
+        """Whether some part of the text matches the pattern."""
         return self._validator.isinstance_python(text)
 
     def cel(self, value: str) -> str:
-        """CEL for the same question about a text."""
+        """CEL for `found_in`; `value` is CEL too."""
         return f"{value}.matches(r'{self.text}')"

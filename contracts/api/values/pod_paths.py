@@ -1,8 +1,8 @@
-"""Where in a server pod a path of a user may be.
+"""Checks of paths in a server pod that a user sets.
 
 Uses contracts.naming.mount_paths and contracts.api.values.pattern. Called by the rules about audit
-devices and the log. A server writes what a user names; below these folders there is nothing else to
-overwrite.
+devices and the log. A server writes to the path that a user sets, so the path must not be in a
+directory with other files of the server.
 """
 
 from contracts.api.values.pattern import Pattern
@@ -31,18 +31,18 @@ _SYSTEM_FOLDERS = (
 
 
 def is_below(file: str, folder: str) -> bool:
-    """Whether a path is a plain, absolute one inside of a folder: no .., no empty step, and
-    no character that is anything but itself."""
+    """Whether a path is absolute and below a directory, without .., empty elements and special
+    characters."""
     return _PLAIN.found_in(file) and file.startswith(f"{folder}/")
 
 
 def is_below_cel(file: str, folder: str) -> str:
-    """CEL for `is_below`; `folder` is CEL, too."""
+    """CEL for `is_below`; `folder` is CEL too."""
     return f"({_PLAIN.cel(file)} && {file}.startsWith({folder} + '/'))"
 
 
 def is_free_folder(folder: str) -> bool:
-    """Whether a volume may be mounted there without hiding a part of the server."""
+    """Whether a volume may be mounted at a directory without hiding files of the server."""
     if not _PLAIN.found_in(folder):
         return False
     return not any(

@@ -107,7 +107,7 @@ def test_what_is_asked_for_in_vain_is_named(spec: dict[str, Any], paths: list[st
 
 def test_some_fields_are_worth_stopping_for() -> None:
     spec = cluster(controllerJWTMode="Target", readReplicas={"replicas": 1}).spec
-    assert essential_unserved_fields(spec) == ("spec.controllerJWTMode: only Shared is served",)
+    assert essential_unserved_fields(spec) == ("spec.controllerJWTMode: only Shared is supported",)
 
 
 MARKS = ("not served", "only accepted", "without effect", "older field;")
