@@ -1,4 +1,4 @@
-"""Conditions: the types, every reason with its meaning and its next step, and how a set is merged.
+"""Conditions: the types, all reasons with meaning and next step, and the merge of conditions.
 
-Pure data but for `condition`. Called by all writers of a status, and by `baoctl explain`.
+Pure data except for `condition`. Called by all writers of a status, and by `baoctl explain`.
 """

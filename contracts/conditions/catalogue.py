@@ -1,8 +1,7 @@
-"""The condition types and reasons that the operator may ever show, as data.
+"""All condition types and reasons of the operator, as data.
 
-Uses contracts.conditions.reasons. Read by contracts.conditions.condition, which refuses what is not
-listed here, and by the documentation, which prints it. A new state gets an entry here
-first.
+Uses contracts.conditions.reasons. Read by contracts.conditions.condition, which rejects unlisted
+types and reasons, and by the generator of the documentation. A new state needs an entry here.
 """
 
 from contracts.conditions.catalogue_backup import BACKUP_TYPES

@@ -1,4 +1,4 @@
-"""The conditions of a cluster about its snapshots. Uses contracts.conditions.condition_type.
+"""The condition types of a cluster about its snapshots. Uses contracts.conditions.condition_type.
 
 Part of contracts.conditions.catalogue; their reasons are in contracts.conditions.reasons_backup.
 """

@@ -1,7 +1,7 @@
-"""Conditions: making one, and merging a new set into the one that is stored.
+"""Creates conditions, and merges them with the stored ones.
 
-Uses contracts.conditions.catalogue and contracts.api.meta. Called by the planners, which state
-findings, and by the status pass, the only one that turns findings into conditions.
+Uses contracts.conditions.catalogue and contracts.api.meta. Called by the planners, which return
+updates, and by the status pass, the only caller that converts updates to conditions.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,9 +44,9 @@ def _check(kind: str, reason: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ConditionUpdate:
-    """What a step of the plan found out about one condition, before it has a time or generation.
+    """An update of one condition by a step of the plan, without a time and a generation.
 
-    Raises ValueError when the catalogue does not know the reason for the type.
+    Raises ValueError if the reason is not listed for the type.
     """
 
     type: str
@@ -59,11 +59,10 @@ class ConditionUpdate:
 
 
 def condition(type: str, status: Status, reason: str, message: str, generation: int) -> Condition:
-    """Return the condition, without a transition time: `merge` knows that.
+    """Return the condition without a transition time, which `merge` sets.
 
-    `generation` is the metadata.generation that was observed. An empty message becomes the
-    meaning of the reason. Raises ValueError when the catalogue does not know the reason for the
-    type.
+    `generation` is the observed metadata.generation. The default of an empty message is the meaning
+    of the reason. Raises ValueError if the reason is not listed for the type.
     """
     _check(type, reason)
     return Condition(
@@ -80,9 +79,9 @@ def merge(
 ) -> tuple[Condition, ...]:
     """Return `new` in the order of the catalogue, with transition times.
 
-    A condition keeps the time of the stored one of its type unless its status differs; one that is
-    not in `new` is dropped. `now` is UTC; fractions of a second are cut, as the API server stores
-    none. Raises ValueError when a type comes twice.
+    A condition keeps the time of the stored condition of its type unless its status differs; a
+    stored condition that is not in `new` is removed. `now` is UTC; it is truncated to seconds, as
+    the API server stores no fractions. Raises ValueError if a type occurs twice.
     """
     stored = {old.type: old for old in previous}
     moment = now.replace(microsecond=0)
@@ -96,12 +95,12 @@ def merge(
     return tuple(sorted(merged.values(), key=lambda item: _ORDER[item.type]))
 
 
-# The passes of a few clusters that follow one another state the same since the same moments.
+# Consecutive reconciles of a cluster return the same conditions with the same times.
 @lru_cache(maxsize=256)
-def _since(stated: Condition, moment: datetime) -> Condition:
-    return stated.model_copy(update={"last_transition_time": moment})
+def _since(fresh: Condition, moment: datetime) -> Condition:
+    return fresh.model_copy(update={"last_transition_time": moment})
 
 
 def next_step(reason: str) -> str:
-    """What a person does about a reason; raises KeyError for a reason that is not listed."""
+    """What the user does about a reason; raises KeyError for a reason that is not listed."""
     return REASONS[reason].next_step

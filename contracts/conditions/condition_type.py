@@ -1,6 +1,6 @@
-"""One question about a cluster that a condition answers.
+"""A condition type.
 
-Uses the standard library; the questions are in contracts.conditions.catalogue and its tables.
+Uses the standard library; the types are in contracts.conditions.catalogue and its tables.
 """
 
 from dataclasses import dataclass
@@ -11,10 +11,9 @@ Polarity = Literal["good", "bad", "neutral"]
 
 @dataclass(frozen=True, slots=True)
 class ConditionType:
-    """A question about a cluster.
+    """A condition type with its reasons.
 
-    `polarity` says how True reads: good news, bad news, or neither. `reasons` are the names of the
-    reasons that may answer it.
+    `polarity` is whether True is good, bad or neutral. `reasons` are the names of its reasons.
     """
 
     name: str

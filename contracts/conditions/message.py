@@ -1,4 +1,4 @@
-"""The message of a condition, as anything else that a terminal shows of an object.
+"""Sanitizes the message of a condition, and other text of an object for a terminal.
 
 Pure. Imports nothing of the API: verbs of `baoctl` start without its models.
 """

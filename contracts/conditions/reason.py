@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a condition has the status it has: what that means and what a person does about it."""
+    """The reason of a condition: its meaning, and what the user does about it."""
 
     name: str
     meaning: str

@@ -1,7 +1,7 @@
-"""The reasons that a condition may give: those of the whole cluster, and all of them as one table.
+"""The reasons of conditions: those of the whole cluster, and all reasons in one table.
 
-Uses contracts.conditions.reason and its tables of single features. Read by
-contracts.conditions.catalogue, which says which condition may give which.
+Uses contracts.conditions.reason and the tables of the features. Read by
+contracts.conditions.catalogue, which lists the reasons of each condition type.
 """
 
 from contracts.conditions.reason import NOTHING, Reason
@@ -11,7 +11,7 @@ from contracts.conditions.reasons_upgrade import UPGRADE_REASONS
 from contracts.conditions.reasons_workload import WORKLOAD_REASONS
 
 _REASONS = (
-    # --- all is well
+    # --- healthy
     Reason("Ready", "The aspect that this condition covers matches the spec.", NOTHING),
     Reason("AllReplicasReady", "Every replica of the spec is ready.", NOTHING),
     Reason("AllVoters", "Every replica is a voter of the raft cluster.", NOTHING),
@@ -22,7 +22,7 @@ _REASONS = (
     Reason("ProductionReady", "The operator knows of no blocker for production use.", NOTHING),
     Reason("Unsealed", "The servers are unsealed.", NOTHING),
     Reason("ImageVerified", "The image has a signature that satisfies the spec.", NOTHING),
-    # --- on the way
+    # --- in progress
     Reason(
         "Reconciling",
         "The operator is bringing the cluster to the desired state.",
@@ -314,7 +314,7 @@ _REASONS = (
         "Admission policies of this operator are missing, or differ from those of its release.",
         "Apply the overlay of this release again; deploy/admission contains the policies.",
     ),
-    # --- who can get in
+    # --- access of users
     Reason("OperatorLoginTrusted", "OpenBao trusts the operator's tokens.", NOTHING),
     Reason(
         "RecoveryKeysStored",

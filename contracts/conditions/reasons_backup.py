@@ -1,8 +1,8 @@
-"""The reasons that backups give: those of a cluster's conditions, those of one OpenBaoBackup.
+"""The reasons of backups: those of a cluster's conditions, and those of an OpenBaoBackup.
 
 Uses contracts.conditions.reason. BACKUP_REASONS are part of contracts.conditions.reasons.
 RUN_REASONS are those of `status.reason` and of the condition Completed of an OpenBaoBackup;
-managers.backup gives no other, and docs/backup.md lists them.
+managers.backup uses no others, and docs/backup.md lists them.
 """
 
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from contracts.conditions.reason import NOTHING, Reason
 from contracts.exit_codes import FailureClass
 
 COMPLETED: Final = "Completed"
-"""The condition of an OpenBaoBackup: True once there is a snapshot; False says why there is none
-yet, or why there never will be; Unknown when the result is unknown."""
+"""The condition of an OpenBaoBackup: True if the snapshot is stored; False if it is not stored yet
+or the backup failed; Unknown if the result is unknown."""
 
 _SEE_BACKUPS = "Read status.message of the newest OpenBaoBackup, and follow it."
 
@@ -75,7 +75,7 @@ _ANOTHER = (
     "for the next scheduled backup."
 )
 _RUN_REASONS = (
-    # --- on the way
+    # --- in progress
     Reason(
         "ClusterMissing", "The cluster does not exist, or is being deleted.", "Create the cluster."
     ),

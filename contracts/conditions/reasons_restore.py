@@ -1,6 +1,6 @@
-"""The conditions of an OpenBaoRestore, and the reasons that they may give.
+"""The conditions of an OpenBaoRestore, and their reasons.
 
-Uses contracts.conditions.reason. Read by managers.restore, which gives no other, and by
+Uses contracts.conditions.reason. Read by managers.restore, which uses no others, and by
 docs/restore.md.
 """
 
@@ -14,7 +14,7 @@ RESTORE_COMPLETE: Final = "RestoreComplete"
 OPERATION_LOCK_OVERRIDE: Final = "OperationLockOverride"
 """True on a restore that took the lock from another operation."""
 RECOVERY_RELEASED: Final = "RecoveryReleased"
-"""After the snapshot was taken: True once the cluster is managed as before."""
+"""After the servers accepted the snapshot: True when the cluster is managed as before."""
 TYPES: Final = (RESTORE_COMPLETE, OPERATION_LOCK_OVERRIDE, RECOVERY_RELEASED)
 
 _ANOTHER = "Correct the cause that the message names, then create another OpenBaoRestore."

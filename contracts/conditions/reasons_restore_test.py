@@ -1,7 +1,7 @@
-"""The results of a restore test: what each reason means and what a user does about it.
+"""The results of a restore test: the meaning of each reason, and what the user does about it.
 
-Uses the standard library. The job of a test and managers.restore_test name no other reason; the
-table in docs/restore-test.md is this one.
+Uses the standard library. The Job of a test and managers.restore_test use no other reasons;
+docs/restore-test.md has the same table.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ Outcome = Literal["Passed", "Failed", "Unknown"]
 
 @dataclass(frozen=True, slots=True)
 class ProofReason:
-    """One end of a test."""
+    """One result of a test."""
 
     name: str
     outcome: Outcome

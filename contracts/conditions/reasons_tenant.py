@@ -1,6 +1,6 @@
-"""The reasons that the condition Provisioned of an OpenBaoTenant may give.
+"""The reasons of the condition Provisioned of an OpenBaoTenant.
 
-Uses contracts.conditions.reason. Read by managers.tenancy, which gives no other, and by
+Uses contracts.conditions.reason. Read by managers.tenancy, which uses no others, and by
 docs/tenants.md.
 """
 

@@ -44,7 +44,7 @@ UPGRADE_REASONS: tuple[Reason, ...] = (
         "all writes.",
         "Repair the servers that the message names; the upgrade then continues.",
     ),
-    # --- it may not begin
+    # --- an upgrade must not start
     Reason(
         "InvalidVersion",
         "spec.version is not a semantic version.",
@@ -55,7 +55,7 @@ UPGRADE_REASONS: tuple[Reason, ...] = (
         "An upgrade from the running version to spec.version is not supported with this strategy.",
         "Follow the message: choose another version or another strategy.",
     ),
-    # --- it stopped
+    # --- an upgrade stopped
     Reason("StepDownFailed", "The Job that asks the leader to step down failed.", _RETRY),
     Reason("StepDownTimeout", "A leader did not step down in time.", _RETRY),
     Reason("PodNotReady", "A server of the new version did not become ready in time.", _RETRY),
@@ -115,7 +115,7 @@ UPGRADE_TROUBLE: Final = (
     "BreakGlassRequired",
     "OperatorLoginMissing",
 )
-# What else the checks before an upgrade may answer, and a budget while it goes on.
+# Other reasons of the preflight checks, and of a disruption budget during an upgrade.
 _OBSTACLES = (
     "DisruptionBudgetClosed",
     "NotInitialized",

@@ -1,17 +1,17 @@
-"""Reasons about the life of the pods and their volumes. Uses contracts.conditions.reason."""
+"""Reasons about pods and their volumes. Uses contracts.conditions.reason."""
 
 from typing import Final
 
 from contracts.conditions.reason import NOTHING, Reason
 
 QUESTION_REFUSED: Final = "QuorumQuestionRefused"
-"""Waited for by whatever would take a server away (managers.workload, managers.upgrade)."""
+"""Blocks the removal of a server (managers.workload, managers.upgrade)."""
 
 BUDGET_CLOSED: Final = "DisruptionBudgetClosed"
-"""Waited for by a roll."""
+"""Blocks a rollout."""
 
 WORKLOAD_REASONS: tuple[Reason, ...] = (
-    # --- asked for by a person, by name
+    # --- requested by a user
     Reason(
         "Hibernated",
         "The cluster is hibernated: spec.hibernate is true and no server runs.",
@@ -105,7 +105,7 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
         "The API server rejects a change of an immutable field of the StatefulSet.",
         "Delete the StatefulSet with --cascade=orphan; the operator recreates it.",
     ),
-    # --- servers that another operator made (Adopted)
+    # --- servers of another operator (Adopted)
     Reason(
         "AdoptionPending",
         "Another operator created the servers. They keep running, and this operator does not "

@@ -1,7 +1,7 @@
 """The reasons of the summary conditions.
 
-Read by contracts.conditions.catalogue. The three summary conditions of kstatus, and Degraded, carry
-the reason of whatever decided them.
+Read by contracts.conditions.catalogue. The three summary conditions of kstatus, and Degraded, have
+the reason of the condition that determines them.
 """
 
 from contracts.conditions.reasons_upgrade import UPGRADE_PROGRESS, UPGRADE_TROUBLE

@@ -269,7 +269,7 @@ def test_a_wrong_cluster_in_a_document_is_reported() -> None:
     (part,) = papers.parts(text)
     problems = cluster_problems(cluster_object(**part["spec"]))
     assert problems[:2] == ["spec.replica", "spec.network.dns"]
-    assert problems[2].startswith("spec.network.apiServerCIDR: must be a range of addresses")
+    assert problems[2].startswith("spec.network.apiServerCIDR: must be a CIDR")
 
 
 def test_the_readme_shows_a_cluster() -> None:

@@ -173,7 +173,7 @@ class OciKms(ApiModel):
     compartment_id: Text | None = Field(
         default=None,
         alias="compartmentID",
-        description="Deprecated: the server has no such setting.",
+        description="Not supported: the server has no such setting.",
     )
     disabled: bool | None = Field(
         default=None, description="Marks this seal as the old seal of a migration."

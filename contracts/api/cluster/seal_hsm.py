@@ -63,7 +63,7 @@ class Kmip(ApiModel):
         default=None, description="Deprecated alias of serverName."
     )
     tls_skip_verify: bool | None = Field(
-        default=None, description="Deprecated: the server has no such setting."
+        default=None, description="Not supported: the server has no such setting."
     )
 
     def newest(self) -> "Kmip":
@@ -157,11 +157,11 @@ class Pkcs11(ApiModel):
         default=None, description="Environment of the vendor library."
     )
     hmac_key_label: Text | None = Field(
-        default=None, description="Deprecated: the server has no such setting."
+        default=None, description="Not supported: the server has no such setting."
     )
     generate_key: bool | None = Field(
-        default=None, description="Deprecated: the key must exist before the first start."
+        default=None, description="Not supported: the key must exist before the first start."
     )
     rsa_encrypt_local: bool | None = Field(
-        default=None, description="Deprecated: use disableSoftwareEncryption."
+        default=None, description="Not supported: use disableSoftwareEncryption."
     )

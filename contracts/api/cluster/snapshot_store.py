@@ -34,7 +34,7 @@ class GcsTarget(ApiModel):
 
     project: _Text | None = Field(
         default=None,
-        description="Project of the bucket. No effect: the name of a bucket is globally unique.",
+        description="Project of the bucket. Not supported: the name of a bucket is unique.",
     )
 
 

@@ -231,7 +231,7 @@ class ClusterSpec(ApiModel):
     controller_jwt_mode: Literal["Shared", "Target"] | None = Field(
         default=None,
         alias="controllerJWTMode",
-        description="Audience of the operator's tokens. Only Shared is supported.",
+        description="Audience of the operator's tokens. Target is not supported.",
     )
     gateway: Gateway | None = Field(
         default=None, description="Route of the Gateway API to the public Service."

@@ -56,7 +56,7 @@ async def test_from_the_operators_namespace_any_other_is_prepared(
 
 async def test_the_target_never_changes(people: People, client: Client) -> None:
     await _apply(client, _tenant(NAMESPACE, PLACE), dry_run=False)
-    with pytest.raises(Invalid, match=r"spec\.targetNamespace: .*must stay as it is"):
+    with pytest.raises(Invalid, match=r"spec\.targetNamespace: .*is immutable"):
         await _apply(client, _tenant(NAMESPACE, OTHER))
 
 
