@@ -327,8 +327,8 @@ class SelfInitOidc(ApiModel):
     policy_approver_ref: PolicyApprover | None = Field(
         default=None,
         description=(
-            "ServiceAccount that may approve changes of the operator's policies. Not supported: this "
-            "version writes them during the first boot and never changes them."
+            "ServiceAccount that may approve changes of the operator's policies. Not supported: "
+            "this version writes them during the first boot and never changes them."
         ),
     )
     additional_subjects: AdditionalSubjects | None = Field(
