@@ -188,8 +188,8 @@ def _controllers_of_datacenters(parts: Parts, caches: Caches) -> tuple[Controlle
 
 
 def _statuses(parts: Parts, clusters: Cache, schemas: ServedSchemas) -> StatusWriter:
-    counting = UpgradeMetrics(parts.metrics, _reported(parts, clusters))
-    return StatusWriter(parts.client, clusters, parts.events, parts.clock, counting, schemas)
+    counter = UpgradeMetrics(parts.metrics, _reported(parts, clusters))
+    return StatusWriter(parts.client, clusters, parts.events, parts.clock, counter, schemas)
 
 
 def _reported(parts: Parts, clusters: Cache) -> ClustersOfShard:

@@ -2,11 +2,11 @@
 
 | policy | volumes, audit files | unseal key, root token, recovery shares |
 |---|---|---|
-| Retain (default) | stay | stay, without owner |
+| Retain (default) | kept | kept, without owner reference |
 | DeletePVCs, DeleteAll | deleted after the pods | deleted with the cluster |
 
-Everything else is garbage-collected through owner references. Backups always stay: their objects
-and their snapshots. No request is sent to a server.
+Everything else is garbage-collected through owner references. Backups are always kept: their
+objects and their snapshots. No request is sent to a server.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ from runtime.types import (
 )
 
 PODS_RECHECK = 5.0
-# How long the deletion of volumes waits for the pods. A lost node, or a server that hangs, must
-# block neither the cluster nor its namespace; then the API server itself keeps each volume until
-# its pod has ended (PROTECTED).
+# How long the deletion of volumes waits for the pods. A lost node or a hanging server must not
+# block the deletion of the cluster or of its namespace. After that, the API server keeps each
+# volume until its pod has terminated (PROTECTED).
 PODS_GRACE_PERIOD = timedelta(seconds=30)
 PROTECTED = "kubernetes.io/pvc-protection"
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
-    """A cluster under deletion, the time of the request, and the Secrets that may stay.
+class DeletionTarget:
+    """A cluster under deletion, the time of the request, and the Secrets that may be kept.
 
-    `voters`: StatefulSets of voters that the status names; the first one served.
+    `voters`: StatefulSets of voters that the status names; the serving pool comes first.
     """
 
     owner: Owner
@@ -68,10 +68,10 @@ class Going:
 class Deletion:
     """Runs a deletion, one reconcile at a time; every step may be repeated.
 
-    Guarantees: keys that can open retained volumes lose their owner before the finalizer is
-    removed; a volume is deleted only with its UID, only when it carries our UID, and never under a
-    pod that could write to it; it ends within PODS_GRACE_PERIOD and one reconcile, whatever the
-    servers do.
+    Guarantees: the owner references of keys that can open retained volumes are removed before the
+    finalizer. A volume is deleted only with its UID as precondition, only if it carries our UID,
+    and never while a pod could write to it. The deletion completes within PODS_GRACE_PERIOD and one
+    reconcile, whatever the servers do.
     """
 
     def __init__(self, context: Context, informers: Mapping[Resource, Cache]) -> None:
@@ -81,26 +81,26 @@ class Deletion:
     async def run(
         self, cluster: OpenBaoCluster | None, owner: Owner, requested_at: datetime
     ) -> Outcome:
-        """Apply the policy; `Wait` while pods still run, `Done` when the finalizer may go.
+        """Apply the policy; `Wait` while pods still run, `Done` when the finalizer may be removed.
 
-        A cluster whose spec cannot be read any more (None) is retained. `requested_at`:
+        A cluster with an unreadable spec (None) has the policy Retain. `requested_at`:
         metadata.deletionTimestamp.
         """
         policy = "Retain" if cluster is None else cluster.spec.deletion_policy
         pools = voter_pools(cluster) if cluster is not None else (ServerPool(owner.name),)
-        voters = tuple(one.stateful_set for one in pools)
-        target = Going(owner, requested_at, voters, kept_secrets(cluster, owner.name))
+        voters = tuple(pool.stateful_set for pool in pools)
+        target = DeletionTarget(owner, requested_at, voters, kept_secrets(cluster, owner.name))
         for step in POLICIES[policy]:
             outcome = await step(self, target)
             if not isinstance(outcome, Done):
                 return outcome
         return Done()
 
-    async def _retain_keys(self, target: Going) -> Outcome:
+    async def _retain_keys(self, target: DeletionTarget) -> Outcome:
         owner = target.owner
         secrets = dict.fromkeys(target.retained_secrets)
         if names.unseal_key_secret(owner.name) in secrets:
-            # Older keys open older snapshots, and a newer one may have been drawn a moment ago.
+            # Older keys open older snapshots, and a newer key may just have been generated.
             newest = self._newest_key(target) + 1
             secrets |= dict.fromkeys(
                 names.unseal_key_secret(owner.name, number) for number in range(1, newest + 1)
@@ -109,11 +109,11 @@ class Deletion:
             await self._orphan(ObjectKey(owner.namespace, name), owner)
         return Done()
 
-    def _newest_key(self, target: Going) -> int:
+    def _newest_key(self, target: DeletionTarget) -> int:
         key = ObjectKey(target.owner.namespace, target.voters[0])
         stateful_set = self._informers[STATEFUL_SET].get(key)
         if stateful_set is not None and oversize_of(stateful_set) is not None:
-            # Its content is unknown, and a deletion has to end: the usual number is orphaned.
+            # Its content is unknown, and the deletion must complete: assume the usual number.
             return 0
         live = own_stateful_set_facts(target.owner, stateful_set)
         ring = KeyRing.parse(live.unseal) if live is not None else None
@@ -142,25 +142,24 @@ class Deletion:
         except NotFound:
             return
 
-    async def _stop_servers(self, target: Going) -> Outcome:
+    async def _stop_servers(self, target: DeletionTarget) -> Outcome:
         owner = target.owner
         stopping = [await self._stop(owner, name) for name in self._stateful_sets(target)]
         pods = self._pods(owner)
         if not (any(stopping) or pods) or self._is_late(target):
             return Done()
-        message = "the servers stop before their volumes go"
+        message = "the servers stop before their volumes are deleted"
         if pods:
-            message += (
-                f": {_names(pods)} still run (they are waited for {PODS_GRACE_PERIOD.seconds} s)"
-            )
+            message += f": {_names(pods)} still running (timeout {PODS_GRACE_PERIOD.seconds} s)"
         retained = self._retained_claims(owner)
         if retained:
             message += (
-                f"; kept, because they are of an earlier cluster of this name: {_names(retained)}"
+                "; kept, because they belong to an earlier cluster of this name: "
+                f"{_names(retained)}"
             )
         return Wait("Deleting", message, PODS_RECHECK)
 
-    async def _delete_volumes(self, target: Going) -> Outcome:
+    async def _delete_volumes(self, target: DeletionTarget) -> Outcome:
         owner = target.owner
         unprotected, pods = [], self._pods(owner)
         for pvc in self._claims(owner):
@@ -176,35 +175,36 @@ class Deletion:
         return Done()
 
     def _record_events(
-        self, target: Going, pods: Sequence[Object], unprotected: Sequence[Object]
+        self, target: DeletionTarget, pods: Sequence[Object], unprotected: Sequence[Object]
     ) -> None:
         retained = self._retained_claims(target.owner)
         if retained:
             self._warn(
                 target.owner,
                 "VolumesKept",
-                f"Kept {_names(retained)}: of an earlier cluster of this name, or of somebody else",
+                f"Kept {_names(retained)}: an earlier cluster of this name or another owner "
+                "created them",
             )
         if pods:
             self._warn(
                 target.owner,
                 "ServersStillRun",
-                f"{_names(pods)} did not end within {PODS_GRACE_PERIOD.seconds} s. Kubernetes "
-                "deletes each volume when its pod has ended; force the deletion of a pod only "
-                "when its node is surely off",
+                f"{_names(pods)} did not terminate within {PODS_GRACE_PERIOD.seconds} s. "
+                "Kubernetes deletes each volume after its pod has terminated. Force-delete a pod "
+                "only if its node is powered off",
             )
         if unprotected:
             self._warn(
                 target.owner,
                 "VolumesKept",
-                f"Kept {_names(unprotected)}: a pod still runs, and without the finalizer "
-                f"{PROTECTED} it would lose its volume. Delete them once the pod is gone",
+                f"Kept {_names(unprotected)}: a pod is still running, and these PVCs do not have "
+                f"the finalizer {PROTECTED}. Delete them after the pod has terminated",
             )
 
     def _warn(self, owner: Owner, reason: str, text: str) -> None:
         self._context.events.event(owner.identity(), "Warning", reason, text)
 
-    def _is_late(self, target: Going) -> bool:
+    def _is_late(self, target: DeletionTarget) -> bool:
         return self._context.clock.now() - target.requested_at >= PODS_GRACE_PERIOD
 
     def _pods(self, owner: Owner) -> list[Object]:
@@ -213,8 +213,8 @@ class Deletion:
             (pod for pod in pods if _stateful_set_of(owner, key_of(pod).name)), key=key_of
         )
 
-    def _stateful_sets(self, target: Going) -> list[str]:
-        """Name the StatefulSets: those of the status, and all that left a pod or a volume."""
+    def _stateful_sets(self, target: DeletionTarget) -> list[str]:
+        """Name the StatefulSets in the status, and those of which a pod or a volume is left."""
         owner = target.owner
         claims = self._informers[PVC].by_index(CLUSTER_INDEX, str(owner.key))
         leftovers = {_stateful_set_of(owner, key_of(pod).name) for pod in self._pods(owner)}
@@ -223,7 +223,7 @@ class Deletion:
         return list(dict.fromkeys((*named, *sorted(leftovers - {""}))))
 
     def _claims(self, owner: Owner) -> list[Object]:
-        """Return every volume that servers of this name use, with any owner."""
+        """Return every volume that servers of this name use, whatever its owner."""
         claims = self._informers[PVC].by_index(CLUSTER_INDEX, str(owner.key))
         keys = (ObjectKey(owner.namespace, name(owner.name)) for name in COMMON_CLAIMS)
         common_pvcs = (self._informers[PVC].get(key) for key in keys)
@@ -234,7 +234,7 @@ class Deletion:
         return [pvc for pvc in self._claims(owner) if not _is_ours(pvc, owner)]
 
     async def _stop(self, owner: Owner, name: str) -> bool:
-        """Delete a StatefulSet of ours if it exists; report whether it still does."""
+        """Delete our StatefulSet if it exists; report whether it still exists."""
         key = ObjectKey(owner.namespace, name)
         live = self._informers[STATEFUL_SET].get(key)
         if live is None or ownership_of(live, owner, MARKS) is Ownership.FOREIGN:
@@ -247,7 +247,7 @@ class Deletion:
         return True
 
 
-Step = Callable[[Deletion, Going], Awaitable[Outcome]]
+Step = Callable[[Deletion, DeletionTarget], Awaitable[Outcome]]
 _VOLUMES: tuple[Step, ...] = (Deletion._stop_servers, Deletion._delete_volumes)
 POLICIES: Mapping[str, tuple[Step, ...]] = {
     "Retain": (Deletion._retain_keys,),
@@ -257,7 +257,7 @@ POLICIES: Mapping[str, tuple[Step, ...]] = {
 
 
 def _stateful_set_of(owner: Owner, pod: str) -> str:
-    """Return the StatefulSet of servers of a pod of this name; "" for any other pod."""
+    """Return the StatefulSet of a server pod by the name of the pod; "" for any other pod."""
     if names.read_ordinal_of(owner.name, pod) is not None:
         return names.read_stateful_set(owner.name)
     return stateful_set_of(owner.name, pod) or ""

@@ -1,12 +1,12 @@
-"""The Prometheus families of clusters.
+"""The Prometheus metrics of clusters.
 
-Nearly all of them are read at each scrape from the cached clusters and the last reads of their
-Secrets: nothing is kept, so no series contradicts another and none outlives its cluster. Two
-counters are updated by each reconcile. Only a leader has them. Composed by `baoctl.process.wiring`;
-docs/status.md lists them, and a test compares.
+The gauges are computed at each scrape from the cached clusters and the last reads of their Secrets,
+so no series contradicts another and none outlives its cluster. Each reconcile updates two counters.
+Only the leader exports them. Composed by `baoctl.process.wiring`; docs/status.md lists them, and a
+test compares.
 
-Labels are namespace, name and values of a fixed set (reliability T18): a fleet of N clusters gives
-at most `SERIES_PER_CLUSTER` times N series, whatever their users write.
+Labels are namespace, name and values of a fixed set (reliability T18): N clusters have at most
+`SERIES_PER_CLUSTER` times N series, whatever their users write.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Family:
 
 
 def _map(value: Any) -> Object:
-    """Return a map; a status that is unreadable must not fail a scrape."""
+    """Return a map; an unreadable status must not fail a scrape."""
     return value if isinstance(value, dict) else {}
 
 
@@ -105,7 +105,7 @@ def _desired(spec: Object, _: Object) -> Iterator[Sample]:
     return _number(spec.get("replicas"))
 
 
-def _replicas_of_readers(field: str) -> Callable[[Object, Object], Iterator[Sample]]:
+def _read_replica_count(field: str) -> Callable[[Object, Object], Iterator[Sample]]:
     def read(_: Object, status: Object) -> Iterator[Sample]:
         return _number(_map(status.get("readReplicas")).get(f"{field}Replicas"))
 
@@ -113,37 +113,37 @@ def _replicas_of_readers(field: str) -> Callable[[Object, Object], Iterator[Samp
 
 
 FAMILIES: Final = (
-    Family("openbao_cluster_phase", "1 for the phase that a cluster is in.", _phase, ("phase",)),
+    Family("openbao_cluster_phase", "1 for the current phase of a cluster.", _phase, ("phase",)),
     Family("openbao_cluster_ready_replicas", "Servers that are ready.", _ready),
-    Family("openbao_cluster_desired_replicas", "Servers that the spec asks for.", _desired),
+    Family("openbao_cluster_desired_replicas", "Servers that the spec requests.", _desired),
     Family(
         "openbao_cluster_condition",
-        "1 for the status that a condition has now.",
+        "1 for the current status of a condition.",
         _conditions,
         ("type", "status"),
     ),
     Family(
         "openbao_cluster_operation",
-        "1 for what is being done to a cluster; none while nothing is.",
+        "1 for the current operation of a cluster; no series without an operation.",
         _operation,
         ("kind",),
     ),
     *(
         Family(
             f"openbao_cluster_read_replicas_{field}",
-            f"Servers without a vote: {field}.",
-            _replicas_of_readers(field),
+            f"Read replicas: {field}.",
+            _read_replica_count(field),
         )
         for field in _READ_REPLICAS
     ),
 )
 EXPIRY: Final = "openbao_tls_cert_expiry_timestamp"
-EXPIRY_MEANING: Final = "When the server certificate ends, in seconds since 1970, by spec.tls.mode."
+EXPIRY_MEANING: Final = "Expiry of the server certificate as a Unix timestamp, by spec.tls.mode."
 ROTATIONS: Final = "openbao_tls_rotation_total"
-ROTATIONS_MEANING: Final = "Server certificates that were replaced; the first one is none."
+ROTATIONS_MEANING: Final = "Replacements of the server certificate; the first one is not counted."
 LEADER_CHANGES: Final = "openbao_cluster_leader_changes_total"
-LEADER_CHANGES_MEANING: Final = "Times that another server was seen to lead than before."
-# Phase, two numbers, conditions, an operation, readers, one certificate, two counters.
+LEADER_CHANGES_MEANING: Final = "Observed changes of the leader."
+# Phase, two numbers, conditions, an operation, read replicas, one certificate, two counters.
 SERIES_PER_CLUSTER: Final = 1 + 2 + len(REPORTED_CONDITIONS) + 1 + len(_READ_REPLICAS) + 1 + 2
 
 
@@ -211,11 +211,11 @@ class ClusterMetrics:
         for live in self._clusters.list():
             certificate = self._certificate(live)
             if certificate is not None:
-                _, end, mode = certificate
-                yield (*key_of(live), mode), end.timestamp()
+                _, expiry, mode = certificate
+                yield (*key_of(live), mode), expiry.timestamp()
 
     def _certificate(self, live: Object) -> tuple[str, datetime, str] | None:
-        """Return fingerprint, end and mode of the server certificate, as far as it was read."""
+        """Return fingerprint, expiry and mode of the server certificate; None if it is unread."""
         try:
             cluster = read_cluster(live)
         except InvalidClusterError:

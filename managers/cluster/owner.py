@@ -1,6 +1,6 @@
 """The OpenBaoCluster as the owner of its objects. Pure.
 
-Called by the reconcilers of managers.cluster, and by baoctl.commands, which owns nothing.
+Called by the reconcilers of managers.cluster and by baoctl.commands, which applies nothing.
 """
 
 from __future__ import annotations

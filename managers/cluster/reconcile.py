@@ -3,8 +3,8 @@
     spec -> observe -> decide_upgrade -> resolve -> plan -> track_progress -> apply -> effects
     -> status
 
-`decide_upgrade` decides which release the servers run, and `track_progress` how far they are on
-the way to it.
+`decide_upgrade` decides which release the servers run, and `track_progress` tracks the rollout of
+it.
 
 Composed by `baoctl.process.wiring`; called by `runtime.controller.controller` with one key at a
 time.
@@ -37,8 +37,8 @@ from managers.cluster.resolve.resolve import resolve_now
 from managers.cluster.status.cluster_status import (
     ReconcileResult,
     compute,
+    deleting,
     failing,
-    leaving,
     unreadable,
 )
 from managers.context.context import FIELD_MANAGER
@@ -117,7 +117,7 @@ class ClusterReconciler:
     async def _report_unreadable(self, live: Object, error: str) -> None:
         oversize = oversize_of(live)
         if oversize is not None and oversize.member == "status":
-            # A status that was cut from the cache cannot be written: its content would be lost.
+            # A status that the cache truncated is not written: its content would be lost.
             self._context.events.event(live, "Warning", "InvalidSpec", error)
             return
         await self._statuses.write(live, unreadable(live, error, self._context.clock.now()))
@@ -125,7 +125,7 @@ class ClusterReconciler:
     async def _report_failure(
         self, live: Object, cluster: OpenBaoCluster, error: Exception
     ) -> None:
-        """Report a lasting error in the status; a single one is only logged."""
+        """Report a persistent error in the status; a single one is only logged."""
         key = key_of(live)
         self._failures[key] = self._failures.get(key, 0) + 1
         if self._failures[key] < REPORT_AFTER_FAILURES:
@@ -148,7 +148,7 @@ class ClusterReconciler:
                 await self._report_failure(live, cluster, error)
             raise
         if isinstance(outcome, Wait) and cluster is not None:
-            status = leaving(cluster, outcome.message, self._context.clock.now())
+            status = deleting(cluster, outcome.message, self._context.clock.now())
             await self._statuses.write(live, status)
         return outcome
 
@@ -159,7 +159,7 @@ class ClusterReconciler:
             return ReconcileResult(cluster, observed, Done(), events=events)
         adoption = adoption_of(cluster, observed)
         decision = decide_upgrade(
-            # The upgrade begins when the servers are the operator's own.
+            # An upgrade starts only after this operator has adopted the servers.
             cluster if adoption.stage == "none" else with_accepted_release(cluster),
             observed,
             self._observer.installation.pod_deadline,
@@ -187,7 +187,7 @@ class ClusterReconciler:
     def _with_evidence(
         self, cluster: OpenBaoCluster, observed: Observed
     ) -> tuple[OpenBaoCluster, tuple[EventRecord, ...]]:
-        """Correct the status where the servers show something else."""
+        """Correct the fields of the status that do not match the servers."""
         pool = observed.voters
         corrected = with_corrected_status(
             cluster, pool, self._observer.installation.image_repository
@@ -197,7 +197,7 @@ class ClusterReconciler:
 
 
 def _is_pause_acknowledged(live: Object) -> bool:
-    """Report whether a cluster is paused and its status says so: then nothing is done at all."""
+    """Report whether a cluster is paused and its status shows it: then a reconcile does nothing."""
     if not is_paused(live):
         return False
     try:

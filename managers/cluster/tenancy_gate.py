@@ -1,4 +1,7 @@
-"""Runs a reconciler only in namespaces with access: no other code of a cluster knows the modes."""
+"""Runs a reconciler only in namespaces that the operator may access.
+
+No other code of managers.cluster knows the tenancy modes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ GRACE_PERIOD = 10.0
 
 
 class GatedReconciler:
-    """Asks the gate before each reconcile; a closed gate gives the outcome."""
+    """Checks the gate before each reconcile; a closed gate determines the outcome."""
 
     def __init__(self, inner: Reconciler, clusters: Cache, gate: Gate) -> None:
         self._inner = inner
@@ -27,7 +30,7 @@ class GatedReconciler:
         self._gate = gate
 
     async def __call__(self, request: Request, /) -> Outcome:
-        """Reconcile, or return what it waits for."""
+        """Reconcile, or return the wait of the gate."""
         live = self._clusters.get(request)
         wait = None if live is None else self._gate(live)
         if wait is not None:
@@ -36,7 +39,7 @@ class GatedReconciler:
 
 
 class GateReporter:
-    """A gate that reports a lasting wait in the status, as far as the operator has the rights."""
+    """A GatedReconciler that reports a persistent wait in the status, if it may write it."""
 
     def __init__(
         self, inner: Reconciler, clusters: Cache, gate: Gate, statuses: StatusWriter, clock: Clock
@@ -49,7 +52,7 @@ class GateReporter:
         self._since: dict[Request, float] = {}
 
     async def __call__(self, request: Request, /) -> Outcome:
-        """Reconcile, or return what it waits for."""
+        """Reconcile, or return the wait of the gate."""
         live = self._clusters.get(request)
         wait = None if live is None else self._gate(live)
         if live is None or wait is None:

@@ -166,7 +166,7 @@ async def test_a_restart_that_is_asked_for_makes_the_servers_its_own(
     ("changes", "reason"),
     [
         ({"serviceName": "elsewhere"}, "spec.serviceName is elsewhere"),
-        ({"selector": {"matchLabels": ODD}}, "its selector asks for example.com/odd"),
+        ({"selector": {"matchLabels": ODD}}, "its selector requires example.com/odd"),
     ],
 )
 async def test_what_cannot_be_taken_over_is_refused_before_the_first_write(

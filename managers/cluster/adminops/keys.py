@@ -24,7 +24,7 @@ from runtime.apply.ownership import Owner
 from runtime.errors import Transient
 
 
-class KeyDuties:
+class KeyTasks:
     """Both tasks, for one cluster at a time."""
 
     def __init__(self, context: Context, observer: ClusterObserver, logins: Logins) -> None:
@@ -42,23 +42,23 @@ class KeyDuties:
     ) -> dict[str, Any]:
         """Run both tasks and return their parts of `status.adminOps`.
 
-        Without a leader, or without an answer, they stay as they were. Raises errors of the API
+        Without a leader, or without a response, they are unchanged. Raises errors of the API
         server.
         """
         before = cluster.status.admin_ops or AdminOpsStatus()
-        shares, trusted = before.recovery_keys, before.operator_login
+        shares, login_status = before.recovery_keys, before.operator_login
         leader = next(
             (pod for pod in pods if pod.ready and pod.ip and pod.registration.active), None
         )
         if leader is not None:
             try:
-                trusted = await self._trusted(bao, leader.ip, login, cluster, owner)
-                trusted = _with_audience(trusted, login)
+                login_status = await self._login_status(bao, leader.ip, login, cluster, owner)
+                login_status = _with_audience(login_status, login)
                 shares = await self._shares(bao, leader.ip, login, cluster, owner)
             except Transient:
-                # The next reconcile, which a settled cluster gets every minute, asks again.
+                # The next reconcile retries: a settled cluster has one every minute.
                 pass
-        return {"recovery_keys": shares, "operator_login": trusted}
+        return {"recovery_keys": shares, "operator_login": login_status}
 
     async def _shares(
         self,
@@ -73,7 +73,7 @@ class KeyDuties:
             return before
         return await hand_over(self._context, bao, address, login, cluster.spec, owner)
 
-    async def _trusted(
+    async def _login_status(
         self,
         bao: Bao,
         address: str,
@@ -94,7 +94,7 @@ class KeyDuties:
 def _with_audience(
     status: OperatorLoginStatus | None, login: TokenSource | None
 ) -> OperatorLoginStatus | None:
-    """Note which audience the servers accepted; Jobs log in with the same."""
+    """Record which audience the servers accepted; Jobs log in with the same one."""
     is_shared = isinstance(login, ServiceAccountLogin) and login.is_shared
     if is_shared == (status is not None and status.shared_audience):
         return status

@@ -1,8 +1,8 @@
 """Sets up the operator's login at a cluster without self-init, once, with its root token.
 
-The operator tries its own login first. One that works proves that all of it was set up, because the
-operator's own role is written last. The status keeps which version of the Secret was used: a login
-that is refused later leads to no other use of the same token.
+The operator tries its own login first. If it works, the set-up is complete, because the operator's
+own role is written last. The status records the version of the Secret that was used: if the login
+is refused later, the same token is not used again.
 
 Called by `managers.cluster.adminops.keys`.
 """
@@ -29,8 +29,8 @@ from managers.jwt_auth.decide import (
 )
 from runtime.apply.ownership import Owner
 
-NO_SECRET = "none"  # noqa: S105 - the version of a Secret that is not there
-"""In the status: the login worked, and there was no Secret."""
+NO_SECRET = "none"  # noqa: S105 - the version of a Secret that does not exist
+"""In the status: the login worked, and the Secret did not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _Leader:
 
 
 class LoginSetup:
-    """Checks the login of one cluster, and sets it up when the root token was not used yet."""
+    """Checks the login of one cluster, and sets it up if the root token was not used yet."""
 
     def __init__(self, observer: ClusterObserver, logins: Logins) -> None:
         self._observer = observer
@@ -52,7 +52,7 @@ class LoginSetup:
     async def check(
         self, bao: Bao, address: str, cluster: OpenBaoCluster, owner: Owner
     ) -> OperatorLoginStatus:
-        """Return the status of the login. One that works costs no request, and no read.
+        """Return the status of the login. A login that works costs no request and no read.
 
         Raises BaoError when the leader does not answer, and the errors of the API server.
         """
@@ -73,7 +73,7 @@ class LoginSetup:
             used = used or await self._logins.root_token_version(owner) or NO_SECRET
             return _with_secret(current or OperatorLoginStatus(), used)
         if current.reason == MISSING:
-            # Without a token of the API server no login works, however it is set up.
+            # Without a token of the API server no login can work.
             return _with_secret(current, used)
         version = await self._logins.root_token_version(owner)
         if version in ("", used):
@@ -83,7 +83,7 @@ class LoginSetup:
     async def _set_up(
         self, leader: _Leader, cluster: OpenBaoCluster, owner: Owner, current: OperatorLoginStatus
     ) -> OperatorLoginStatus:
-        """Use the root token. Whatever OpenBao answers, this version of the Secret is used up."""
+        """Set up the login. This version of the Secret counts as used, whatever OpenBao answers."""
         secret, used = names.root_token_secret(owner.name), current.root_token_secret
         issuer = await self._observer.token_issuer()
         if issuer is None or not issuer.public_keys:
@@ -92,10 +92,10 @@ class LoginSetup:
         if root_token is None:
             return current
         version, source = root_token
-        described = operator_login(cluster.spec, owner, issuer, self._observer.installation)
+        bootstrap = operator_login(cluster.spec, owner, issuer, self._observer.installation)
         try:
             token = await source.token(leader.bao, leader.address)
-            await set_up(leader.bao, leader.address, token, described)
+            await set_up(leader.bao, leader.address, token, bootstrap)
             await leader.login.token(leader.bao, leader.address)
         except Denied as error:
             return _with_secret(set_up_refused(str(error), secret, current), version)
@@ -105,11 +105,11 @@ class LoginSetup:
 def _unchanged(
     owner: Owner, current: OperatorLoginStatus, before: OperatorLoginStatus, *, exists: bool
 ) -> OperatorLoginStatus:
-    """Return the status when there is no root token that was not used yet."""
+    """Return the status when there is no unused root token."""
     secret = names.root_token_secret(owner.name)
     if current.keys:
         return not_repeated(secret, current)
-    # Why the set-up failed says more than that the login is still refused.
+    # The cause of the failed set-up is more useful than the refused login.
     return before if exists else root_token_missing(secret)
 
 

@@ -1,7 +1,7 @@
-"""The adminops reconciler: operations inside of OpenBao, once data exists.
+"""The adminops reconciler: operations inside OpenBao, after the initialization.
 
-It owns `status.adminOps` and nothing else: raft membership, autopilot, recovery shares, the
-operator login and the rewrap of the seal.
+It writes only `status.adminOps`: raft membership, autopilot, recovery shares, the operator login
+and the rewrap of the seal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from managers.autopilot.decide import SET_AUTOPILOT, autopilot_status, is_pointl
 from managers.autopilot.decide import wanted as desired_settings
 from managers.bao.login import Logins
 from managers.bootstrap.seal.rewrap import RECHECK, SealSession, rewrap
-from managers.cluster.adminops.keys import KeyDuties
+from managers.cluster.adminops.keys import KeyTasks
 from managers.cluster.apply.status_writer import StatusWriter
 from managers.cluster.observe.from_objects import server_facts
 from managers.cluster.observe.observer import CLUSTER_INDEX, ClusterObserver
@@ -57,7 +57,7 @@ class AdminOpsReconciler:
         self._statuses = statuses
         self._context = context
         self._logins = logins
-        self._keys = KeyDuties(context, observer, logins)
+        self._keys = KeyTasks(context, observer, logins)
 
     async def __call__(self, request: Request) -> Outcome:
         """Reconcile once. Raises transient errors, which the controller retries with backoff."""
@@ -78,9 +78,9 @@ class AdminOpsReconciler:
         owner = owner_of(live)
         client_config = await self._observer.client_config(cluster, owner)
         if client_config is None:
-            # Secrets are not watched: only a timer finds it.
+            # Secrets are not watched: only a timer detects it.
             recheck = self._observer.installation.secret_recheck
-            return Wait("TLSSecretMissing", "the authority of the servers is not known", recheck)
+            return Wait("TLSSecretMissing", "the CA of the servers is not known yet", recheck)
         status, outcome = await self._check_servers(cluster, owner, client_config)
         await self._statuses.write_adminops(live, status)
         return outcome
@@ -98,7 +98,7 @@ class AdminOpsReconciler:
             keys = await self._keys.run(bao, servers, login, cluster, owner)
             answers = await ask(bao, servers, login, health=bool(readers))
             if login is not None and answers.members is None:
-                # A token that was refused is forgotten by now: the login itself may be, too.
+                # The refused token has been dropped. The login may be refused as well: check it.
                 keys = await self._keys.run(bao, servers, login, _with_keys(cluster, keys), owner)
             autopilot = await self._autopilot(cluster, owner, Asking(bao, servers, login))
             unfinished = await rewrap(
@@ -121,7 +121,7 @@ class AdminOpsReconciler:
     async def _autopilot(
         self, cluster: OpenBaoCluster, owner: Owner, session: Asking
     ) -> AutopilotStatus | None:
-        """Apply the autopilot's settings; what was refused lately is not tried again."""
+        """Apply the autopilot settings; settings that were just refused are not retried."""
         previous = cluster.status.admin_ops.autopilot if cluster.status.admin_ops else None
         settings, now = desired_settings(cluster.spec), self._context.clock.now()
         attempt = self._context.attempts.last(SET_AUTOPILOT, owner.uid)
@@ -136,7 +136,7 @@ class AdminOpsReconciler:
 
 
 def _with_keys(cluster: OpenBaoCluster, keys: Mapping[str, Any]) -> OpenBaoCluster:
-    """Return the cluster as if these parts of status.adminOps were written already."""
+    """Return the cluster as if these parts of status.adminOps were already written."""
     admin_ops = (cluster.status.admin_ops or AdminOpsStatus()).model_copy(update=keys)
     status = cluster.status.model_copy(update={"admin_ops": admin_ops})
     return cluster.model_copy(update={"status": status})

@@ -1,6 +1,6 @@
-"""Reads the servers of a cluster whose data were restored, for managers.restore.
+"""Reads the servers of a cluster after a restore.
 
-managers.restore.server_recovery decides by it.
+managers.restore.server_recovery decides based on the result.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from runtime.types import Resource
 
 
 class RestoredServers:
-    """Asks the servers of the spec, over their own TLS and with the operator's login."""
+    """Queries the servers of the spec over TLS, with the operator's login."""
 
     def __init__(
         self, informers: Mapping[Resource, Cache], observer: ClusterObserver, logins: Logins
@@ -35,7 +35,7 @@ class RestoredServers:
         self._logins = logins
 
     async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> CopiesSeen:
-        """Ask every server how far its copy is; see `managers.restore.server_recovery`."""
+        """Read the applied index of every server; see `managers.restore.server_recovery`."""
         client_config = await self._observer.client_config(cluster, owner)
         pods = self._pods_of(cluster, owner)
         servers = servers_to_restart(cluster, owner.name, pods)
@@ -78,16 +78,17 @@ def expected_servers(cluster: OpenBaoCluster, name: str) -> tuple[Sequence[str],
     voters = [serving.pod(ordinal) for ordinal in range(spec.replicas)]
     readers = [names.read_pod(name, number) for number in range(spec.servers - spec.replicas)]
     fenced = frozenset(spec.fenced_pods)
-    running = [one for one in (*voters, *readers) if one not in fenced]
-    return running, frozenset(one for one in voters if one not in fenced)
+    running = [pod for pod in (*voters, *readers) if pod not in fenced]
+    return running, frozenset(pod for pod in voters if pod not in fenced)
 
 
 def servers_to_restart(
     cluster: OpenBaoCluster, name: str, pods: Mapping[str, PodFacts]
 ) -> Sequence[str]:
-    """Return the names of the servers to restart after a restore: expected, or being removed.
+    """Return the names of the servers to restart after a restore.
 
-    One that the spec has no more votes until it has left: it needs the data as the others do.
+    Includes servers that are being removed: they vote until they have left, so they need the
+    restored data, too.
     """
     expected, _ = expected_servers(cluster, name)
     fenced = frozenset(cluster.spec.fenced_pods)
@@ -117,7 +118,7 @@ def observed_server(
 
 
 def leader_of(pods: Sequence[PodFacts], healths: Mapping[str, ServerHealth]) -> PodFacts | None:
-    """Return the one server that answers that it leads; None if that is not exactly one."""
+    """Return the server that reports to be the leader; None unless exactly one does."""
     leaders = [
         pod
         for pod in pods
@@ -130,9 +131,9 @@ def leader_of(pods: Sequence[PodFacts], healths: Mapping[str, ServerHealth]) -> 
 
 
 async def copies_of(bao: Bao, expected: Sequence[str], pods: Mapping[str, PodFacts]) -> CopiesSeen:
-    """Read the applied index of the leader, and after that of every server. Never raises.
+    """Read the applied index of the leader, then of every server. Never raises.
 
-    In this order: a server at the leader's index has all data that the leader had then.
+    In this order, a server at the leader's index has all data that the leader had at that time.
     """
     present = [pods[name] for name in expected if name in pods]
     healths = await _healths(bao, present)
@@ -187,7 +188,7 @@ async def _health(bao: Bao, pod: PodFacts) -> ServerHealth | None:
 async def _members(
     bao: Bao, leader: PodFacts | None, login: TokenSource | None
 ) -> tuple[tuple[Member, ...] | None, str]:
-    """Ask the leader for its members: return them, or why it did not answer."""
+    """Read the members from the leader; return them, or the error."""
     if login is None or leader is None:
         return None, ""
     try:

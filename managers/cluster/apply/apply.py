@@ -24,16 +24,16 @@ IMMUTABLE = "updates to statefulset spec for fields other than"
 
 
 class Applier:
-    """Applies a `Desired` in its order and removes what it no longer names."""
+    """Applies a `Desired` in order, and prunes the objects that it no longer names."""
 
     def __init__(self, owned: OwnedApply) -> None:
         self._owned = owned
 
     async def apply(self, owner: Owner, desired: Desired) -> AppliedObjects:
-        """Apply the foundation, then the workload, then what no pod needs, then prune.
+        """Apply the foundation, then the workload, then the optional objects, then prune.
 
-        The workload waits until all of the foundation is in place: a pod must not start without
-        its policy, nor with a configuration of another owner.
+        The workload waits for the whole foundation: a pod must not start without its network
+        policy, or with a configuration of another owner.
         """
         bindings = tuple(i for i in desired.foundation if i.resource == ROLE_BINDING)
         others = tuple(i for i in desired.foundation if i.resource != ROLE_BINDING)
@@ -46,7 +46,7 @@ class Applier:
         outcomes = tuple(outcome_of(applied) for applied in (*objects, *optional))
         result = AppliedObjects(desired, objects, outcomes + failures, optional)
         if desired.complete and result.in_place:
-            # After the workload: the new pod template no longer mounts what is deleted here.
+            # After the workload: the new pod template no longer mounts the deleted objects.
             keep = {(intent.resource, intent.key) for intent in desired.intents}
             keep |= {*desired.spared}
             # Optional kinds last: their API may be unavailable.
@@ -76,7 +76,7 @@ def outcome_of(applied: Applied) -> Outcome:
         case Verdict.REJECTED if IMMUTABLE in applied.message:
             return Blocked("StatefulSetImmutable", immutable(applied))
         case Verdict.REJECTED:
-            return Blocked("Rejected", f"The API server refuses what is wanted: {applied.message}")
+            return Blocked("Rejected", f"The API server rejects the object: {applied.message}")
         case Verdict.TERMINATING:
             return Wait("Reconciling", applied.message, TERMINATING_RECHECK)
         case Verdict.SKIPPED | Verdict.CREATED | Verdict.UPDATED:
@@ -84,9 +84,9 @@ def outcome_of(applied: Applied) -> Outcome:
 
 
 def immutable(applied: Applied) -> str:
-    """Return how a user applies a change that is not possible in place."""
+    """Tell the user how to apply a change that is not possible in place."""
     key = applied.intent.key
     return (
-        f"{applied.message}. The pods go on as they are. To have the StatefulSet made anew around "
-        f"them: kubectl -n {key.namespace} delete statefulset {key.name} --cascade=orphan"
+        f"{applied.message}. The pods keep running unchanged. To recreate the StatefulSet and keep "
+        f"its pods: kubectl -n {key.namespace} delete statefulset {key.name} --cascade=orphan"
     )

@@ -1,4 +1,4 @@
-"""A status within a schema that lacks fields of it. Pure; called by the writer of statuses."""
+"""Fits a status to a CRD schema that lacks some of its fields. Pure; called by status_writer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ DECISIONS: Final = frozenset(
         "upgradeRequests",
     }
 )
-"""Parts of a status that the next reconcile continues from: whole, or as they are stored."""
+"""Parts of a status that the next reconcile continues from: written whole, or left as stored."""
 ADMINOPS_DECISIONS: Final = frozenset({"operatorLogin", "recoveryKeys"})
-"""The same in status.adminOps."""
+"""The same for status.adminOps."""
 
 
 def fit(
@@ -29,10 +29,10 @@ def fit(
     schema: Schema | None,
     decisions: frozenset[str],
 ) -> dict[str, Any]:
-    """Return what can be written of a status; `desired` itself if that is all of it.
+    """Return the part of a status that the schema can store; `desired` itself if that is all of it.
 
-    A part without room is left out, or cut; one of `decisions` stays as it is stored: half of a
-    decision would be continued from where nobody stopped.
+    A field that the schema lacks is left out, or its value is cut. A field in `decisions` keeps its
+    stored value instead: the next reconcile must not continue from half of a decision.
     """
     if schema is None:
         return desired

@@ -1,4 +1,4 @@
-"""The one write of a cluster's status: only when it differs, with a field manager of its own."""
+"""Writes the status of a cluster, only when it differs, with a separate field manager."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contracts.api.group import CLUSTERS
 from contracts.api.schema.served import Schema
 from contracts.records.event import EventRecord
 from managers.cluster.apply.status_fit import ADMINOPS_DECISIONS, DECISIONS, fit
-from managers.cluster.status.events import notes
+from managers.cluster.status.events import condition_events
 from managers.upgrade.events import upgrade_events
 from runtime.apply.managed_fields import take_over_status
 from runtime.apply.status_client import StatusClient
@@ -28,8 +28,7 @@ ADMINOPS_MANAGER = "openbao-operator-adminops"
 ADMINOPS = "adminOps"
 CONDITIONS = "conditions"
 OTHERS = frozenset({ADMINOPS, "backup", "operationLock", "operationLockEpoch", "restore"})
-"""Sub-trees with writers of their own: managers.backup, managers.operation_lock, managers.restore.
-"""
+"""Sub-trees with other writers: managers.backup, managers.operation_lock, managers.restore."""
 
 FORMER_MANAGERS = frozenset(
     {
@@ -44,17 +43,17 @@ FORMER_MANAGERS = frozenset(
 )
 """Field managers of the public Go operator, for parts of the status."""
 
-# Details may lag this many seconds behind, so that the start of a pod costs few writes; a headline
-# never waits. A new leader is one, and so is a change of ready servers once the cluster runs: users
-# and clients rely on them.
+# Changes of details are written at most once in this many seconds, so that the start of a pod costs
+# few writes. Headlines are written immediately. A new leader is a headline, and so is a change of
+# the ready servers of a running cluster: users and clients rely on them.
 DETAIL_INTERVAL = 2.0
 HEADLINES = frozenset(
     {"Ready", "Available", "Degraded", "Stalled", "OpenBaoInitialized", "Conflict"}
 )
 
 
-class Counting(Protocol):
-    """Counts the changes of a status, and drops the series with the cluster."""
+class StatusChangeCounter(Protocol):
+    """Counts the changes of a status, and drops the series of deleted clusters."""
 
     def changed(
         self, key: ObjectKey, before: ClusterStatus, after: ClusterStatus, now: datetime
@@ -69,10 +68,10 @@ class Schemas(Protocol):
     """The schemas on the API server; see `managers.context.reads.served_schemas`."""
 
     def status_of(self, kind: str, /) -> Schema | None:
-        """Return the schema of a status that lacks fields of ours; None if none does."""
+        """Return the schema of a status if it lacks fields of ours; otherwise None."""
 
     def doubt(self) -> None:
-        """Note that the API server refused a status that fits its schema as last read."""
+        """Record that the API server rejected a status that fits its schema as last read."""
 
 
 class StatusWriter:
@@ -84,14 +83,14 @@ class StatusWriter:
         clusters: Cache,
         events: EventRecorder,
         clock: Clock,
-        counting: Counting | None = None,
+        counter: StatusChangeCounter | None = None,
         schemas: Schemas | None = None,
     ) -> None:
-        """`counting` is called after every successful write of the status.
+        """`counter` is called after every successful write of the status.
 
-        `schemas`: what they lack is not written; without, the API server has the fields of ours.
+        `schemas`: fields that they lack are not written; None: the API server has all our fields.
         """
-        self._counting = counting
+        self._counter = counter
         self._schemas = schemas
         self._client = client
         self._clusters = clusters
@@ -106,9 +105,9 @@ class StatusWriter:
     ) -> float | None:
         """Apply everything except OTHERS, if it differs.
 
-        `events`: events of decisions that take effect with this write. Returns None, or the seconds
-        until a deferred change of mere details is due. Changed conditions are recorded as events
-        after a successful write.
+        `events`: events of decisions that take effect with this write. Returns the seconds until a
+        deferred change of details is due, or None. Changed conditions are recorded as events after
+        a successful write.
         """
         current = _ours(live.get("status") or {})
         desired = fit(whole := _ours(status.to_object()), current, self._schema(), DECISIONS)
@@ -125,18 +124,18 @@ class StatusWriter:
             return remaining
         if await self._apply(self._statuses, live, desired):
             self._written[key] = now
-            if self._counting is not None:
-                self._counting.changed(key, before, status, self._clock.now())
-            changed_conditions = notes(before.conditions, status.conditions)
-            for event in (*changed_conditions, *upgrade_events(before, status), *events):
+            if self._counter is not None:
+                self._counter.changed(key, before, status, self._clock.now())
+            transitions = condition_events(before.conditions, status.conditions)
+            for event in (*transitions, *upgrade_events(before, status), *events):
                 self._events.event(live, event.kind, event.reason, event.text)
         return None
 
     def forget(self, key: ObjectKey) -> None:
         """Drop the state of a deleted cluster."""
         self._written.pop(key, None)
-        if self._counting is not None:
-            self._counting.forget(key)
+        if self._counter is not None:
+            self._counter.forget(key)
 
     async def write_adminops(self, live: Object, adminops: dict[str, Any]) -> bool:
         """Apply `adminOps` alone, if it differs; report whether it was written."""
@@ -167,7 +166,7 @@ class StatusWriter:
             try:
                 stored = await statuses.apply(key, uid, status)
             except Invalid:
-                # A member that another operator applied empty becomes null when we omit it.
+                # An empty member that another operator applied becomes null when we omit it.
                 if not await self._take_over(await self._client.get(CLUSTERS, key)):
                     raise
                 stored = await statuses.apply(key, uid, status)
@@ -179,10 +178,10 @@ class StatusWriter:
         return True
 
     async def _take_over(self, stored: Object) -> bool:
-        """Become the owner of what another operator applied to the status, if there is any of it.
+        """Take ownership of the status fields that another operator applied, if there are any.
 
-        Only answers of the API server have managedFields. A second apply then removes what is not
-        wanted: conditions of others among it.
+        Only responses of the API server have managedFields. A second apply then removes the fields
+        that are not desired, such as conditions of another operator.
         """
         ops = take_over_status(stored, FORMER_MANAGERS, STATUS_MANAGER, OTHERS)
         if ops is None:
@@ -195,7 +194,7 @@ class StatusWriter:
         """Remove leftovers in our parts that another field manager owns, too.
 
         An apply keeps a field that another manager owns: in a status that was edited or restored,
-        an upgrade that is long over would stay forever.
+        a finished upgrade would stay forever.
         """
         ops = leftovers(live.get("status") or {}, desired)
         if not ops:
@@ -221,9 +220,9 @@ class StatusWriter:
 
 
 def leftovers(current: dict[str, Any], desired: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the JSON patch that makes our parts of a status equal to what was applied.
+    """Return the JSON patch that makes our parts of a status equal to the applied status.
 
-    Conditions of others stay: their list allows several writers.
+    Conditions of other writers are kept: the list allows several writers.
     """
     ours = {ADMINOPS: current.get(ADMINOPS)} if desired.keys() == {ADMINOPS} else _ours(current)
     return [

@@ -1,5 +1,5 @@
 """The Job template of one cluster: image, account, login and trust.
 
-`template` decides it, `template_source` reads its inputs. Called by the controllers of backups,
+`template` builds it, `template_source` reads its inputs. Called by the controllers of backups,
 restores and upgrades.
 """

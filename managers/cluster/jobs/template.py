@@ -1,4 +1,4 @@
-"""Decides the Job template of a cluster. Pure.
+"""Builds the Job template of a cluster. Pure.
 
 Called by `managers.cluster.jobs.template_source`, which reads the inputs.
 """
@@ -32,14 +32,14 @@ VERIFICATION_FAILED: dict[Job, str] = {
 }
 PVC_MISSING = "SnapshotVolumeMissing"
 _RECHECK = 10.0
-# The Service of the API server; pods know it by this port.
+# Port of the Service of the API server.
 SERVICE_PORT = 443
 
 
 def job_image(
     cluster: OpenBaoCluster, job: Job, overrides: JobOverrides, installation: Installation
 ) -> str:
-    """Choose the image, before its verification; "" when none is known."""
+    """Return the image before its verification; "" when none is known."""
     block = cluster.spec.upgrade if job == "upgrade" else cluster.spec.backup
     return overrides.image or (block.image if block else None) or installation.operator_image
 
@@ -49,18 +49,18 @@ def image_unknown(job: Job) -> Blocked:
     block = "upgrade" if job == "upgrade" else "backup"
     return Blocked(
         IMAGE_UNKNOWN,
-        f"the operator does not know its own image, which jobs run: set spec.{block}.image, or "
-        "the variable OPERATOR_IMAGE of the operator",
+        f"the image for Jobs is not known: set spec.{block}.image, or the environment variable "
+        "OPERATOR_IMAGE of the operator",
     )
 
 
 def account_missing(account: str) -> Wait:
-    """Report that the account of the jobs does not exist yet."""
-    return Wait(ACCOUNT_MISSING, f"ServiceAccount {account} is not there yet", 1.0)
+    """Report that the ServiceAccount of the Jobs does not exist yet."""
+    return Wait(ACCOUNT_MISSING, f"ServiceAccount {account} does not exist yet", 1.0)
 
 
 def snapshot_claim(cluster: OpenBaoCluster, job: Job, overrides: JobOverrides) -> str:
-    """Name the PVC that stores snapshots; "" for a store in the network, or none."""
+    """Name the PVC that stores snapshots; "" for an object store, or none."""
     backup = None if job == "upgrade" else cluster.spec.backup
     pvc = backup.target.pvc if backup else None
     return (pvc.claim_name if pvc else "") if overrides.claim is None else overrides.claim
@@ -70,16 +70,16 @@ def pvc_missing(pvc: str) -> Blocked:
     """Report that the PVC for snapshots does not exist."""
     return Blocked(
         PVC_MISSING,
-        f"PersistentVolumeClaim {pvc} does not exist, and the operator never makes it: create "
-        "it, or name another one in pvc.claimName",
+        f"PersistentVolumeClaim {pvc} does not exist, and the operator does not create it: create "
+        "it, or set another one in pvc.claimName",
         _RECHECK,
     )
 
 
-def proven_image(
+def verified_image(
     cluster: OpenBaoCluster, job: Job, reference: str, verdict: ImageVerdict | None
 ) -> str | Wait | Blocked:
-    """Return the reference that may run: pinned to the verified digest, if a policy asks.
+    """Return the reference that may run, pinned to the verified digest if a policy requires it.
 
     The policy for the servers' image does not replace the one for the operator's images.
     """
@@ -91,20 +91,20 @@ def proven_image(
     if policy.failure_policy == "Warn":
         return reference
     if verdict is None:
-        return Wait(UNAVAILABLE, f"image {reference}: nobody has looked at it yet", 1.0)
+        return Wait(UNAVAILABLE, f"image {reference} has not been verified yet", 1.0)
     if verdict.problem == "unreachable":
         return Wait(UNAVAILABLE, verdict.message, verdict.retry_after)
     return Blocked(VERIFICATION_FAILED[job], verdict.message, verdict.retry_after)
 
 
 def login_of(cluster: OpenBaoCluster, job: Job, overrides: JobOverrides) -> JobLogin | Blocked:
-    """Choose the login: an explicit setting wins over the role of the self-init.
+    """Return the login of a Job: an explicit setting takes precedence over the role of self-init.
 
-    A role wins over a token where both are set, and a restore's setting over that of its cluster.
+    A role takes precedence over a token, and the setting of a restore over that of its cluster.
     The root token is never used.
     """
     spec = cluster.spec
-    # Restores have none here: each has its own.
+    # The cluster has no section for restores: each restore has its own settings.
     spec_section = spec.upgrade if job == "upgrade" else spec.backup if job == "backup" else None
     secret_ref = spec_section.token_secret_ref if spec_section else None
     if overrides.role or (not overrides.token_secret and chosen(getattr(spec, job), "jwtAuthRole")):
@@ -124,9 +124,9 @@ def login_of(cluster: OpenBaoCluster, job: Job, overrides: JobOverrides) -> JobL
 
 
 def authority_of(cluster: OpenBaoCluster) -> AuthorityFile | None:
-    """Name the CA bundle of the servers' certificates, as the servers have it.
+    """Name the CA bundle of the servers' certificates.
 
-    None: a CA that the system trusts. Never the Secret of the CA itself, which holds its key.
+    None: a CA that the system trusts. Never the Secret of the CA itself, which has the private key.
     """
     if cluster.spec.tls.mode == "ACME":
         issuer = tls_names.acme_issuer_secret(cluster)
@@ -190,14 +190,14 @@ def key_of(cluster: OpenBaoCluster) -> ObjectKey:
 
 
 def servers_of(cluster: OpenBaoCluster) -> tuple[str, ...]:
-    """Name the pods that may lead: the desired ones, and those about to be removed.
+    """Name the pods that may lead: the desired ones, and those that are about to be removed.
 
-    During a blue/green upgrade: as many of each pool.
+    During a blue/green upgrade, the same number of each pool.
     """
     raft = cluster.status.admin_ops.raft if cluster.status.admin_ops else None
     members = raft.voters + raft.non_voters - (raft.read_replicas or 0) if raft else 0
     count = max(cluster.spec.replicas, min(members, ORDINALS_MAX))
-    return tuple(one.pod(ordinal) for one in voter_pools(cluster) for ordinal in range(count))
+    return tuple(pool.pod(ordinal) for pool in voter_pools(cluster) for ordinal in range(count))
 
 
 def _nodes(cluster: OpenBaoCluster) -> dict[str, Any]:

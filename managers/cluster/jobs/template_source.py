@@ -1,7 +1,7 @@
-"""Reads the inputs of the Job template of a cluster: asks registries and the API server.
+"""Reads the inputs of the Job template of a cluster from registries and the API server.
 
 Passed to the reconcilers of backups, restores, restore tests and upgrades as
-contracts.jobs.template.JobTemplateSource; `managers.cluster.jobs.template` decides by them.
+contracts.jobs.template.JobTemplateSource. `managers.cluster.jobs.template` builds the template.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from managers.cluster.jobs.template import (
     job_template_of,
     key_of,
     login_of,
-    proven_image,
     pvc_missing,
     snapshot_claim,
+    verified_image,
 )
 from managers.context.context import MARKS
 from managers.context.installation import Installation
@@ -36,7 +36,7 @@ from runtime.types import Object, ObjectKey, Resource
 
 
 class TemplateLookup:
-    """Has the settings of the installation, and reads the rest before a Job is created."""
+    """Reads the inputs of a template before a Job is created."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class TemplateLookup:
     async def of(
         self, cluster: OpenBaoCluster, job: Job, overrides: JobOverrides = NO_OVERRIDES
     ) -> JobTemplate | Wait | Blocked:
-        """Return the template of a Job, or why there is none."""
+        """Return the template of a Job, or the reason why there is none."""
         login = login_of(cluster, job, overrides)
         if isinstance(login, Blocked):
             return login
@@ -78,12 +78,12 @@ class TemplateLookup:
             return image_unknown(job)
         question = helper_question(cluster.spec, cluster.metadata.namespace, reference)
         verdict = await self._images.verdict(question) if question else None
-        return proven_image(cluster, job, reference, verdict)
+        return verified_image(cluster, job, reference, verdict)
 
     async def _account(
         self, cluster: OpenBaoCluster, template: JobTemplate
     ) -> Wait | Blocked | None:
-        """Check the account first: a Job without it starts late and reports nothing."""
+        """Check that the account exists: a Job without it starts late and reports nothing."""
         account = await self._get(SERVICE_ACCOUNT, ObjectKey(template.namespace, template.account))
         if account is None:
             return account_missing(template.account)

@@ -48,7 +48,7 @@ class CacheRefresher(Protocol):
         ...
 
     def next_refresh(self, result: ReconcileResult) -> float | None:
-        """Return the seconds to the next refresh in any case; None: an event triggers it."""
+        """Return the seconds until the next refresh is due; None: only an event triggers it."""
         ...
 
     def forget(self, key: ObjectKey) -> None:
@@ -59,7 +59,7 @@ class CacheRefresher(Protocol):
 class WatchCacheRefresher:
     """Watches keep the caches fresh: only unwatched state needs a refresh.
 
-    Secrets are not watched, and no event reports the end of an ambiguous leader.
+    Secrets are not watched, and no event reports that the leader is no longer ambiguous.
     """
 
     def __init__(self, schedule: SecretSchedule) -> None:
@@ -82,7 +82,7 @@ class WatchCacheRefresher:
         return self._schedule.age(owner.key)
 
     def next_refresh(self, result: ReconcileResult) -> float | None:
-        """Read Secrets again by the schedule, and sooner where the leader is ambiguous."""
+        """Read Secrets again by the schedule, and sooner while the leader is ambiguous."""
         metadata, observed = result.cluster.metadata, result.observed
         key = ObjectKey(metadata.namespace, metadata.name)
         if result.applied is None:
@@ -103,8 +103,8 @@ def watch_refresher(
 ) -> WatchCacheRefresher:
     """Make the refresher of a process that watches.
 
-    `recheck`: seconds between two reads of the Secrets of a cluster that changes; `when_well`: at
-    least so many of one that is well.
+    `recheck`: seconds between two reads of the Secrets of a changing cluster. `when_well`: the
+    minimum for a healthy cluster.
     """
     jitter = rng or random.Random()  # noqa: S311  jitter, not keys
     return WatchCacheRefresher(SecretSchedule(clock, jitter, recheck, when_well))

@@ -23,9 +23,9 @@ def tls_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str,
 
 
 def ca_secrets(cluster: OpenBaoCluster, pods: Iterable[PodFacts]) -> tuple[str, ...]:
-    """Name the Secrets with the CA, with those that pods still mount from before.
+    """Name the Secrets with the CA, including former ones that pods still mount.
 
-    Of pods only what the cluster may name: a writer of pods must not choose what is read.
+    Only Secrets that the cluster may name: a user who can write pods must not choose what is read.
     """
     access = secret_access(cluster)
     issuer = tls_names.acme_issuer_secret(cluster) if cluster.spec.tls.mode == "ACME" else None

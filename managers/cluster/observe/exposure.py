@@ -1,7 +1,7 @@
 """Reads the exposure of a cluster: available optional kinds, our objects of them, the Gateway.
 
-Reads only. Costs nothing for a cluster without exposure, and no request while the kind of its route
-does not exist.
+Reads only. A cluster without exposure costs nothing. While the kind of its route does not exist, no
+request is sent.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ExposureObserver:
         self._gateways = gateways
 
     async def facts(self, cluster: OpenBaoCluster, owner: Owner) -> ExposureFacts:
-        """Read what the spec exposes. Raises the API's errors."""
+        """Read the facts about the exposure in the spec. Raises the API's errors."""
         spec, offers = exposure_of(cluster), self._kinds.offers
         if spec.ingress is None and spec.gateway is None and spec.monitor is None:
             return ExposureFacts(offers)

@@ -1,8 +1,8 @@
 """Objects of a cluster that this operator did not write last. Pure.
 
-Each object that it applies carries the digest of what was applied (`openbao.org/intent-hash`), and
+Each object that it applies carries a digest of the applied intent (`openbao.org/intent-hash`), and
 so does the pod template of its StatefulSets. The public Go operator uses the same names, labels and
-field manager, and sets neither. Called by `managers.cluster.observe`.
+field manager, but sets neither digest. Called by `managers.cluster.observe`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def pool_labels(pod: Object) -> Pairs:
 
 
 def foreign_stateful_set(live: Object) -> ForeignStatefulSet | None:
-    """Read a StatefulSet that another operator made; None for one of this operator."""
+    """Read a StatefulSet that another operator created; None for one of this operator."""
     spec = live["spec"]
     template = spec["template"]
-    # One mark is enough: whoever takes one away by accident must not stop the rollouts.
+    # One mark is enough: a user who removes the other by accident must not stop rollouts.
     if not is_foreign(live) or labels.TEMPLATE_HASH in annotations_of(template):
         return None
     selector = spec.get("selector") or {}
@@ -49,7 +49,7 @@ def foreign_stateful_set(live: Object) -> ForeignStatefulSet | None:
         selector=tuple(sorted((selector.get("matchLabels") or {}).items())),
         expressions=bool(selector.get("matchExpressions")),
         service=spec.get("serviceName") or "",
-        claims=tuple(one["metadata"]["name"] for one in spec.get("volumeClaimTemplates") or ()),
+        claims=tuple(pvc["metadata"]["name"] for pvc in spec.get("volumeClaimTemplates") or ()),
         data_path=_data_path(template["spec"]),
         policy=spec.get("podManagementPolicy") or "",
         restart_at=annotations_of(template).get(labels.RESTART_AT, ""),
@@ -71,9 +71,9 @@ def foreign_objects(
     kinds: Iterable[Resource],
     stateful_set: StatefulSetFacts | None,
 ) -> tuple[ForeignObject, ...]:
-    """Name the objects of a cluster, of these kinds, that another operator wrote last.
+    """Name the objects of these kinds that another operator wrote last.
 
-    Only where its StatefulSet is one of them: any other is simply written over.
+    Empty unless the StatefulSet is one of them: otherwise the operator simply overwrites them.
     """
     if stateful_set is None or stateful_set.foreign is None:
         return ()

@@ -48,8 +48,7 @@ NOTHING: Mapping[str, Any] = {}
 RESIZE_CONDITIONS = frozenset(
     {"Resizing", "FileSystemResizePending", "ControllerResizeError", "NodeResizeError"}
 )
-"""Returns the ordinal in the name of an object of one pool of servers; None for any other."""
-# The kubelet's own limit; a tenant's server may write anything.
+# The limit of the kubelet; the server of a tenant may write anything.
 TERMINATION_MESSAGE_CHARACTERS = 4096
 IMAGE_RECORDS = (labels.IMAGE_VERIFICATION, labels.OPERATOR_IMAGE_VERIFICATION)
 
@@ -105,7 +104,7 @@ def server_facts(voters: Sequence[ServerPool], pods: Iterable[Object]) -> tuple[
     """Read the pods of all servers: those of each pool of voters, then the read replicas."""
     all_pods = tuple(pods)
     pools = (*voters, ServerPool(voters[0].cluster, reads=True))
-    return tuple(pod for one in pools for pod in pod_facts(one, all_pods))
+    return tuple(pod for pool in pools for pod in pod_facts(pool, all_pods))
 
 
 def pod_facts(pool: ServerPool, pods: Iterable[Object]) -> tuple[PodFacts, ...]:
@@ -152,7 +151,7 @@ def _require_whole(live: Object) -> None:
     large = oversize_of(live)
     if large is not None:
         raise CutObjectError(
-            f"{live['kind']} {key_of(live).name}: {large}: take away what somebody added to it"
+            f"{live['kind']} {key_of(live).name}: {large}: remove what another client added to it"
         )
 
 
@@ -198,9 +197,9 @@ def _pod(pod: Object, ordinal: int) -> PodFacts:
 
 def _image(spec: Mapping[str, Any]) -> str:
     """Read the image of the server from the spec of a pod or of a template."""
-    for one in spec.get("containers") or ():
-        if one.get("name") == CONTAINER:
-            return one.get("image") or ""
+    for container in spec.get("containers") or ():
+        if container.get("name") == CONTAINER:
+            return container.get("image") or ""
     return ""
 
 
@@ -227,7 +226,7 @@ def _tls_secret(pod: Object) -> str:
 
 
 def named_pvc_facts(pvc: Object) -> NamedPvcFacts:
-    """Read a PVC that servers share; in full, since its access modes count."""
+    """Read a PVC that servers share: the full object, because the spec has the access modes."""
     return NamedPvcFacts(
         name=key_of(pvc).name,
         owner_uid=annotations_of(pvc).get(labels.OWNER_UID, ""),
@@ -238,9 +237,10 @@ def named_pvc_facts(pvc: Object) -> NamedPvcFacts:
 
 def account_facts(account: Object) -> AccountFacts:
     """Read a ServiceAccount, or its metadata alone."""
-    notes = annotations_of(account)
-    free = controller_of(account) is None and not {labels.OWNER_UID, labels.ADOPT} & notes.keys()
-    return AccountFacts(key_of(account).name, free, notes)
+    annotations = annotations_of(account)
+    marks = {labels.OWNER_UID, labels.ADOPT} & annotations.keys()
+    free = controller_of(account) is None and not marks
+    return AccountFacts(key_of(account).name, free, annotations)
 
 
 def _is_ready(status: Mapping[str, Any]) -> bool:
@@ -279,25 +279,25 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
     template = spec["template"]
     pvc = next(iter(spec.get("volumeClaimTemplates") or ()), NOTHING).get("spec") or {}
     volumes = template["spec"].get("volumes") or ()
-    notes, template_notes = annotations_of(live), annotations_of(template)
+    annotations, template_annotations = annotations_of(live), annotations_of(template)
     return StatefulSetFacts(
         uid=uid_of(live),
         replicas=spec.get("replicas", 1),
         ready_replicas=status.get("readyReplicas", 0),
-        template=template_notes.get(labels.TEMPLATE_HASH, ""),
-        reload_hash=template_notes.get(labels.RELOAD_HASH, ""),
+        template=template_annotations.get(labels.TEMPLATE_HASH, ""),
+        reload_hash=template_annotations.get(labels.RELOAD_HASH, ""),
         first_boot=any(volume["name"] == INIT_VOLUME for volume in volumes),
         settled=status.get("observedGeneration", 0) >= live["metadata"].get("generation", 0),
         claim_size=((pvc.get("resources") or {}).get("requests") or {}).get("storage", ""),
         claim_class=pvc.get("storageClassName"),
-        image_records=tuple(notes[name] for name in IMAGE_RECORDS if name in notes),
-        unseal=template_notes.get(labels.UNSEAL_KEYS, ""),
+        image_records=tuple(annotations[name] for name in IMAGE_RECORDS if name in annotations),
+        unseal=template_annotations.get(labels.UNSEAL_KEYS, ""),
         version=resource_version_of(live),
         fixed=fixed_fields(spec),
         service_account=template["spec"].get("serviceAccountName") or "",
         fence_gate=_is_gated(template),
         image=_image(template["spec"]),
-        restored=template_notes.get(labels.RESTORE_REVISION, ""),
+        restored=template_annotations.get(labels.RESTORE_REVISION, ""),
         foreign=foreign_stateful_set(live),
     )
 
@@ -317,9 +317,9 @@ def _pvc_facts(pvc: Object) -> PvcFacts:
     spec, status = pvc.get("spec") or NOTHING, pvc.get("status") or NOTHING
     condition = next(
         (
-            one
-            for one in status.get("conditions") or ()
-            if one.get("status") == "True" and one.get("type") in RESIZE_CONDITIONS
+            c
+            for c in status.get("conditions") or ()
+            if c.get("status") == "True" and c.get("type") in RESIZE_CONDITIONS
         ),
         NOTHING,
     )

@@ -1,7 +1,7 @@
 """Polls the health of the servers of a calm cluster, instead of the API server.
 
-`sys/health` needs no login. Connections are kept, so that a poll costs the servers next to nothing;
-the result is only whether something changed: the facts come from the API server. Called by
+`sys/health` needs no login. Connections stay open, so that a poll costs the servers little. The
+result is only whether something changed; the facts come from the API server. Called by
 managers.cluster.observe.polling.
 """
 
@@ -29,7 +29,7 @@ class HealthSession(Protocol):
 
 
 @dataclass(slots=True)
-class _Watched:
+class _PolledCluster:
     """A polled cluster: its client config, its session, and the last answers of its servers."""
 
     client_config: ServerClientConfig
@@ -42,7 +42,7 @@ class HealthPoller:
 
     def __init__(self, connect: Callable[[str, str], HealthSession]) -> None:
         self._connect = connect
-        self._watched: dict[str, _Watched] = {}
+        self._clusters: dict[str, _PolledCluster] = {}
 
     async def changed(
         self, uid: str, client_config: ServerClientConfig, pods: Sequence[PodFacts]
@@ -51,37 +51,37 @@ class HealthPoller:
 
         A server without an earlier answer is assumed unsealed, and active if its pod label says so.
         """
-        watched = await self._session(uid, client_config)
+        polled = await self._session(uid, client_config)
         targets = {(pod.uid, pod.ip): pod for pod in pods if pod.ip}
-        answers = await asyncio.gather(*(_ask(watched.session, ip) for _, ip in targets))
-        before = watched.answers
-        watched.answers = dict(zip(targets, answers, strict=True))
+        answers = await asyncio.gather(*(_ask(polled.session, ip) for _, ip in targets))
+        before = polled.answers
+        polled.answers = dict(zip(targets, answers, strict=True))
         expected = {key: (False, not pod.registration.active) for key, pod in targets.items()}
         return any(
-            answer != before.get(key, expected[key]) for key, answer in watched.answers.items()
+            answer != before.get(key, expected[key]) for key, answer in polled.answers.items()
         )
 
     def forget(self, uid: str) -> Awaitable[None] | None:
         """Stop polling that cluster; the returned awaitable closes its connections."""
-        watched = self._watched.pop(uid, None)
-        return None if watched is None else watched.session.close()
+        polled = self._clusters.pop(uid, None)
+        return None if polled is None else polled.session.close()
 
     async def close(self) -> None:
         """Close all connections."""
-        for uid in tuple(self._watched):
+        for uid in tuple(self._clusters):
             closing = self.forget(uid)
             if closing is not None:
                 await closing
 
-    async def _session(self, uid: str, client_config: ServerClientConfig) -> _Watched:
-        watched = self._watched.get(uid)
-        if watched is not None and watched.client_config == client_config:
-            return watched
-        answers = watched.answers if watched else {}
-        if watched is not None:
-            await watched.session.close()
+    async def _session(self, uid: str, client_config: ServerClientConfig) -> _PolledCluster:
+        polled = self._clusters.get(uid)
+        if polled is not None and polled.client_config == client_config:
+            return polled
+        answers = polled.answers if polled else {}
+        if polled is not None:
+            await polled.session.close()
         session = self._connect(client_config.authority, client_config.server_name)
-        new = self._watched[uid] = _Watched(client_config, session, answers)
+        new = self._clusters[uid] = _PolledCluster(client_config, session, answers)
         return new
 
 

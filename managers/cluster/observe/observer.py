@@ -1,6 +1,6 @@
 """The observe step: caches, Secrets by name, and facts about the API server.
 
-Reads only, and decides nothing. Called by managers.cluster.reconcile and managers.cluster.adminops.
+Reads only, without decisions. Called by managers.cluster.reconcile and managers.cluster.adminops.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def by_cluster(obj: Object) -> Iterable[str]:
 
 @dataclass(frozen=True, slots=True)
 class ObserverDependencies:
-    """Sources of an observer in addition to caches and Secrets; None: not read."""
+    """Dependencies of an observer in addition to caches and Secrets; None: not read."""
 
     logins: Logins
     attempts: AttemptLog
@@ -181,7 +181,7 @@ class ClusterObserver:
             foreign_objects=foreign_objects(owner, self._informers, PRUNED, stateful_set),
         )
         claims = (*observed.claims, *observed.green.claims, *observed.read.claims)
-        uids = {owner.uid, *(pod.uid for pod in observed.servers), *(one.uid for one in claims)}
+        uids = {owner.uid, *(pod.uid for pod in observed.servers), *(pvc.uid for pvc in claims)}
         observed = replace(
             observed,
             attempts=self._attempts.of(frozenset(uids)),
@@ -208,15 +208,15 @@ class ClusterObserver:
         if self._images is None or spec.paused:
             return {}
         servers = (
-            server_question(one.spec, owner.namespace, installation.image_repository)
-            for one in clusters
-            if one is not None
+            server_question(version.spec, owner.namespace, installation.image_repository)
+            for version in clusters
+            if version is not None
         )
         candidates = (helper_question(spec, owner.namespace, installation.operator_image), *servers)
         # Each image is verified once.
-        questions = {one.reference: one for one in candidates if one is not None}
-        lives = (observed.stateful_set, observed.green.stateful_set)
-        records = tuple(text for live in lives if live for text in live.image_records)
+        questions = {image.reference: image for image in candidates if image is not None}
+        stateful_sets = (observed.stateful_set, observed.green.stateful_set)
+        records = tuple(text for live in stateful_sets if live for text in live.image_records)
         return await self._images.verdicts(questions.values(), records)
 
     async def _account(self, cluster: OpenBaoCluster, owner: Owner) -> AccountFacts | None:
@@ -289,7 +289,7 @@ class ClusterObserver:
         """Drop the cached Secrets and PVCs of a deleted cluster."""
         self.cache_refresher.forget(key)
         if not names.is_cluster_name(key.name):
-            # Any user may put our label on a pod, with an invalid name of a cluster.
+            # Any user may put our label on a pod, with an invalid cluster name.
             return
         for name in (
             names.tls_ca_secret(key.name),
@@ -319,17 +319,19 @@ class ClusterObserver:
         if not searching and not misnamed(owner.name, unseal, ring, facts):
             return facts
         candidates = unseal_secrets(owner.name, unseal, ring, seeking=True)
-        # Few of these exist: an absent one is read again later than the others.
+        # Few of these exist: absent ones are read less often.
         rarely_read = [name for name in candidates if name not in contents]
         return await self._facts_of(dict.fromkeys(candidates, False) | contents, owner, rarely_read)
 
     async def _facts_of(
         self, contents: Mapping[str, bool], owner: Owner, rarely_read: Iterable[str] = ()
     ) -> dict[str, SecretFacts]:
-        """Read Secrets by name; the value says whether their content is read."""
+        """Read Secrets; `contents` maps each name to whether the content is read."""
         age = self.cache_refresher.secret_age(owner)
         space = owner.namespace
-        absent = {one for one in rarely_read if self._secrets.known(ObjectKey(space, one)) is None}
+        absent = {
+            name for name in rarely_read if self._secrets.known(ObjectKey(space, name)) is None
+        }
         readings = await asyncio.gather(
             *(
                 self._secrets.facts(
@@ -355,16 +357,16 @@ def _server_fingerprint(cluster: OpenBaoCluster, secrets: Mapping[str, SecretFac
 
 
 def members(status: ClusterStatus) -> int | None:
-    """Read from the last status the number of raft members without read replicas; None: unknown."""
+    """Return the number of raft members without read replicas from the status; None: unknown."""
     raft = status.admin_ops.raft if status.admin_ops else None
     return None if raft is None else raft.voters + raft.non_voters - (raft.read_replicas or 0)
 
 
 def rolling_since(status: ClusterStatus) -> datetime | None:
-    """Read from the last status since when pods are being replaced; None when they are not."""
+    """Return the start of the running rollout from the last status; None without a rollout."""
     return status.workload.rolling_since if status.workload else None
 
 
 def ring_of(status: ClusterStatus) -> str:
-    """Read from the last status which keys of the static seal the servers know; "" if unknown."""
+    """Return the static seal keys that the servers know, from the last status; "" if unknown."""
     return status.unseal.keys if status.unseal else ""

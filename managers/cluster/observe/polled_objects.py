@@ -17,20 +17,20 @@ from runtime.types import Object, ObjectKey, Resource
 
 @dataclass(frozen=True, slots=True)
 class PolledKind:
-    """One kind of object of one pool of servers, of which there is one per ordinal."""
+    """One kind of object of one pool of servers, with one object per ordinal."""
 
     resource: Resource
     name: Callable[[int], str]
     pool: ObjectKey
     """The StatefulSet."""
     least: int
-    """Number of ordinals that are read in any case."""
+    """Number of ordinals that are always read."""
     most: int
     """Maximum number of servers in a spec: a higher number of the StatefulSet is ignored."""
     age: float
 
     def steady(self, live: Object) -> bool:
-        """Report whether Kubernetes will not change the object any more."""
+        """Report whether Kubernetes has completed its changes of the object."""
         return _is_ready(live) if self.resource == POD else _is_bound(live)
 
 
@@ -54,8 +54,8 @@ def is_settled(live: Object) -> bool:
 
 def _is_ready(pod: Object) -> bool:
     return any(
-        one.get("type") == "Ready" and one.get("status") == "True"
-        for one in (pod.get("status") or {}).get("conditions") or ()
+        condition.get("type") == "Ready" and condition.get("status") == "True"
+        for condition in (pod.get("status") or {}).get("conditions") or ()
     )
 
 

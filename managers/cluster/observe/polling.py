@@ -3,11 +3,11 @@
 | when | servers (no request to the API) | pods and StatefulSets | the rest |
 |---|---|---|---|
 | something changes | | each second or sooner; later less often | as needed |
-| healthy | every five seconds | minutes, or when the health of a server changes | a quarter hour |
+| healthy | every 5 seconds | minutes, or when the health of a server changes | 15 minutes |
 | paused, or hibernated | | never: a change of the spec triggers | never |
 
-The names are in the table contracts.pools.owned_names. The observer reads Secrets, with the age
-that is returned here.
+The names are in the table contracts.pools.owned_names. The observer reads Secrets, with the maximum
+age that is returned here.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from runtime.types import Object, ObjectKey, Resource, is_terminating
 
 PACE = 1.0
 SWIFT = 0.6
-"""Seconds between two reads of servers that run and are not ready: they soon will be."""
+"""Seconds between two reads while a server runs and is not ready yet."""
 BACKOFF_AFTER = 30.0
-"""Seconds without a change after which reads become rarer, ..."""
+"""Seconds without a change after which the interval grows."""
 SLOWEST = 15.0
-"""... and the longest interval."""
+"""The maximum interval."""
 CALM_AFTER = 5.0
 """Seconds without a change before a healthy cluster counts as calm: by then the labels of its
 servers name the leader."""
-PULSE = 5.0
+HEALTH_INTERVAL = 5.0
 JITTER = 0.2
 PVC_RECHECK = 3.0
 NEVER = float("inf")
@@ -80,8 +80,8 @@ class _ClusterState:
 
     owner: Owner
     changed: float
-    newborn: bool = False
-    stocked: bool = False
+    is_new: bool = False
+    filled: bool = False
     calm: bool = False
     spec_key: object = None
     facts: object = None
@@ -91,8 +91,9 @@ class _ClusterState:
 
 
 class PollingCacheRefresher:
-    """The CacheRefresher of a process that polls; managers.cluster.observe.cache_refresh documents
-    the methods.
+    """The CacheRefresher of a process that polls.
+
+    managers.cluster.observe.cache_refresh documents the methods.
     """
 
     def __init__(
@@ -116,10 +117,10 @@ class PollingCacheRefresher:
 
         Its children are not read then: their creation fails if another owner has the name.
         """
-        self._of(owner).newborn = True
+        self._of(owner).is_new = True
 
     async def refresh(self, cluster: OpenBaoCluster, owner: Owner) -> None:
-        """Read what is too old, in few rounds: each result shows what else may exist."""
+        """Read outdated objects, in few rounds: each result shows which others may exist."""
         state = self._of(owner)
         spec_key = (cluster.metadata.generation, cluster.metadata.annotations)
         if state.calm and (state.spec_key != spec_key or await self._has_changed(state)):
@@ -132,11 +133,11 @@ class PollingCacheRefresher:
             self._children(state, cluster, ages),
             self._optional(state, ages),
         )
-        state.stocked = True
+        state.filled = True
 
     async def ensure_filled(self, cluster: OpenBaoCluster, owner: Owner) -> None:
-        """Read once per process, if no reconcile did."""
-        if not self._of(owner).stocked:
+        """Read once per process, unless a reconcile did."""
+        if not self._of(owner).filled:
             await self.refresh(cluster, owner)
 
     async def refresh_for_deletion(self, owner: Owner, cluster: OpenBaoCluster | None) -> None:
@@ -170,7 +171,7 @@ class PollingCacheRefresher:
         idle = now - state.changed
         state.calm = idle >= CALM_AFTER and is_well(result)
         if state.calm:
-            return PULSE * self._rng.uniform(1.0 - JITTER, 1.0 + JITTER)
+            return HEALTH_INTERVAL * self._rng.uniform(1.0 - JITTER, 1.0 + JITTER)
         return self._pace(state)
 
     def forget(self, key: ObjectKey) -> None:
@@ -236,11 +237,11 @@ class PollingCacheRefresher:
         )
 
     async def _ordinals(self, state: _ClusterState, polled: PolledKind) -> None:
-        """Read one kind of object of each ordinal, until enough of them do not exist."""
+        """Read one kind of object for each ordinal, until BEYOND further ones do not exist."""
         mirror, owner = self._mirrors[polled.resource], state.owner
         replicas = replicas_of(self._mirrors[STATEFUL_SET].get(polled.pool), owner, polled.most)
         # Only our StatefulSet creates pods of a new cluster; volumes may exist before.
-        margin = 0 if state.newborn and polled.resource == POD else BEYOND
+        margin = 0 if state.is_new and polled.resource == POD else BEYOND
         checked = 0
         while True:
             present = self._present_ordinals(state, polled, checked)
@@ -248,7 +249,7 @@ class PollingCacheRefresher:
             limit = min(limit, ORDINALS_MAX)
             if limit <= checked:
                 return
-            keys = [ObjectKey(owner.namespace, polled.name(one)) for one in range(checked, limit)]
+            keys = [ObjectKey(owner.namespace, polled.name(n)) for n in range(checked, limit)]
             due = self._by_age(polled.resource, keys, polled.age, state, polled.steady)
             soon = self._soon(state) if polled.resource == POD else PVC_RECHECK
             for number, key in enumerate(keys, checked):
@@ -261,18 +262,18 @@ class PollingCacheRefresher:
     def _present_ordinals(
         self, state: _ClusterState, polled: PolledKind, checked: int
     ) -> list[int]:
-        """Return the ordinals that exist in the cache: they are read until they do not exist.
+        """Return the ordinals in the cache: each is read until it no longer exists.
 
-        No event reports the deletion of one that its StatefulSet has no more, or outlived it.
+        No event reports the deletion of an object that a smaller or deleted StatefulSet left.
         """
-        ages: list[int] = []
+        present: list[int] = []
         ordinal = 0
         while True:
             key = ObjectKey(state.owner.namespace, polled.name(ordinal))
             if ordinal >= checked and (polled.resource, key) not in state.requested:
-                return ages
+                return present
             if self._mirrors[polled.resource].get(key) is not None:
-                ages.append(ordinal)
+                present.append(ordinal)
             ordinal += 1
 
     async def _children(self, state: _ClusterState, cluster: OpenBaoCluster, ages: Ages) -> None:
@@ -281,7 +282,7 @@ class PollingCacheRefresher:
         for resource, names in owned_names(owner.name, voter_pools(cluster), accounts).items():
             mirror = self._mirrors[resource]
             keys = [ObjectKey(owner.namespace, name) for name in names]
-            if state.newborn:
+            if state.is_new:
                 keys = [key for key in keys if mirror.is_known(key)]
             due = self._by_age(resource, keys, ages.children, state, _always)
             await self._refresh_each(state, resource, due)
@@ -310,7 +311,7 @@ class PollingCacheRefresher:
     ) -> dict[ObjectKey, float]:
         """Return the maximum age of each object: a changing one is read soon.
 
-        An absent object stays absent until the operator creates it, or Kubernetes does for it.
+        An absent object stays absent until the operator creates it, or Kubernetes on its behalf.
         """
         soon = self._soon(state)
         ages = {}

@@ -1,7 +1,7 @@
 """The observed server pools of one cluster, from the caches. Pure.
 
-Called by `managers.cluster.observe.observer`. The status names the pools and, before an upgrade,
-managers.upgrade.bluegreen.facts the one that would be created next; any other one is unknown.
+Called by `managers.cluster.observe.observer`. The status names the pools. Before an upgrade,
+managers.upgrade.bluegreen.facts adds the pool that would be created next. Any other is unknown.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class ObservedPools:
 
     @property
     def servers(self) -> tuple[PodFacts, ...]:
-        """Return the pods of all, in this order."""
+        """Return the pods of all pools, in this order."""
         return self.voters.pods + self.green.pods + self.read.pods
 
     def with_pod_facts(self, servers: tuple[PodFacts, ...]) -> ObservedPools:
-        """Return the same with more facts of each pod, in the order of `servers`."""
+        """Return the pools with these pods, in the order of `servers`."""
         first = len(self.voters.pods)
         last = first + len(self.green.pods)
         return replace(
@@ -75,12 +75,12 @@ def pools_of(
     unknown_pools = (
         ()
         if voters.stateful_set
-        else _unknown_pools(owner.name, {one.stateful_set for one in pools}, objects)
+        else _unknown_pools(owner.name, {pool.stateful_set for pool in pools}, objects)
     )
     return ObservedPools(
         unknown_pools=unknown_pools,
         rivals=tuple(
-            one for one in unknown_pools if own_stateful_set_facts(owner, live(one)) is not None
+            name for name in unknown_pools if own_stateful_set_facts(owner, live(name)) is not None
         ),
         voters=voters,
         green=facts(others[0]) if others else NOTHING,
@@ -91,6 +91,6 @@ def pools_of(
 def _unknown_pools(
     cluster: str, expected: Collection[str], objects: tuple[Iterable[Object], Iterable[Object]]
 ) -> tuple[str, ...]:
-    pods, claims = ([key_of(one).name for one in kind] for kind in objects)
+    pods, claims = ([key_of(obj).name for obj in kind] for kind in objects)
     live = {stateful_set_of(cluster, name) for name in (*pods, *map(pod_of_claim, claims))}
     return tuple(sorted(name for name in live if name is not None and name not in expected))

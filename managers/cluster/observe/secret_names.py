@@ -1,6 +1,6 @@
-"""Which Secrets a cluster uses, by name. Pure.
+"""The names of the Secrets that a cluster uses. Pure.
 
-Called by managers.cluster.observe.observer, and by baoctl.commands.assumed, which reads none.
+Called by managers.cluster.observe.observer, and by baoctl.commands.assumed, which reads no Secret.
 """
 
 from __future__ import annotations

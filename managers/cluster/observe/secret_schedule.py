@@ -1,7 +1,7 @@
-"""When the Secrets of a cluster are read again: the longer nothing changes, the later.
+"""Schedules the reads of the Secrets of a cluster: the interval grows while nothing changes.
 
 No watch covers them (docs/adr/20261121-secrets-by-name.md). One budget bounds the reads of all
-clusters together, so that a thousand clusters cost as much as some dozens. Used by
+clusters together, so that a thousand clusters cost as much as a few dozen. Used by
 managers.cluster.observe.cache_refresh.
 """
 
@@ -14,15 +14,15 @@ from runtime.clock import Clock
 from runtime.types import ObjectKey
 
 LONGEST = 300.0
-"""Seconds between two reads of a cluster where nothing changes, unless the budget asks for more."""
+"""Maximum interval in seconds for an unchanged cluster, unless the budget requires a longer one."""
 PATIENCE = 0.25
-"""Share of the time without a change that passes until the next read."""
+"""The interval as a share of the time since the last change."""
 BUDGET = 3.0
-"""Reads a second of existing Secrets, of all clusters together; absent ones come on top."""
+"""Reads per second of existing Secrets, for all clusters together; absent ones are not included."""
 LONGEST_UNWELL = 60.0
-"""A cluster that is not well may wait for a Secret: it is read so often, whatever the budget."""
+"""Maximum interval for an unhealthy cluster, whatever the budget: it may wait for a Secret."""
 LONGEST_AGE = 60.0
-"""A reconcile that an event causes reads Secrets that were read before that many seconds."""
+"""A reconcile that an event triggers reads Secrets again whose last read is older than this."""
 JITTER = 0.1
 
 
@@ -39,7 +39,7 @@ class _Entry:
 class SecretSchedule:
     """Intervals of all clusters, in seconds.
 
-    `shortest` is the interval of a cluster that changes, `shortest_well` of one that is well.
+    `shortest`: the minimum for a changing cluster. `shortest_well`: the minimum for a healthy one.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class SecretSchedule:
         self._reads = 0
 
     def age(self, key: ObjectKey) -> float:
-        """Return the age up to which a Secret of the cluster need not be read again."""
+        """Return the maximum age of a cached Secret of the cluster."""
         entry = self._entries.get(key)
         if entry is None:
             return self._shortest
@@ -63,7 +63,7 @@ class SecretSchedule:
     def next(self, key: ObjectKey, facts: object, reads: int, *, well: bool) -> float:
         """Return the time until the next read of a cluster, after a reconcile.
 
-        `facts`: whatever counts as a change when it differs. `reads`: its number of Secrets.
+        `facts`: a different value counts as a change. `reads`: the number of Secrets.
         """
         now = self._clock.monotonic()
         entry = self._entries.get(key)
@@ -90,5 +90,5 @@ class SecretSchedule:
             interval = max(self._shortest, min(LONGEST_UNWELL, affordable))
         if interval <= self._shortest_well:
             return interval
-        # Clusters that were created together are not read together for good.
+        # Clusters that were created together must not always be read together.
         return interval * self._rng.uniform(1.0 - JITTER, 1.0 + JITTER)

@@ -30,7 +30,7 @@ class Build:
     version: str
 
     def is_of(self, release: Release, repository: str) -> bool:
-        """Report whether exactly this release renders this image; a verified one has a digest."""
+        """Report whether a release renders this image; a verified image also has a digest."""
         expected = image_named(release.version, release.image, repository)
         if self.image == expected:
             return True
@@ -45,25 +45,25 @@ class Builds:
     """None: there is no StatefulSet, or it has no image."""
     pods: tuple[Build, ...]
     led: tuple[str, ...]
-    """Versions of the pods that report to lead."""
+    """Versions of the pods that report to be the leader."""
 
     @property
     def versions(self) -> frozenset[str]:
         """Versions of the pods, as far as they are known."""
-        return frozenset(one.version for one in self.pods) - {""}
+        return frozenset(pod.version for pod in self.pods) - {""}
 
     @property
     def newest(self) -> Build | None:
         """The newest build of a pod whose version is known; None when there is none."""
-        with_version = [one for one in self.pods if one.version]
-        return max(with_version, key=lambda one: order(one.version), default=None)
+        with_version = [pod for pod in self.pods if pod.version]
+        return max(with_version, key=lambda pod: order(pod.version), default=None)
 
     @property
     def runs(self) -> Build | None:
-        """The build that the servers run, or are being rolled to.
+        """The build that the servers run, or that is being rolled out.
 
-        In the middle of a roll that is the build of the template. A template that no pod was
-        created from proves nothing: its release was not rolled out, or another writer changed it.
+        During a rollout it is the build of the template. A template without pods proves nothing:
+        its release was not rolled out, or another writer changed it.
         """
         if self.template is None or (self.pods and not self._is_rolled_out(self.template)):
             return self.newest
@@ -77,11 +77,11 @@ class Builds:
     def outruns(self, version: str) -> bool:
         """Report whether a newer version may have written the data.
 
-        Only a leader writes. When all of several servers are newer, one of them has led.
+        Only a leader writes. If all of several servers are newer, one of them has been the leader.
         """
-        if any(is_newer(one, version) for one in self.led):
+        if any(is_newer(leader, version) for leader in self.led):
             return True
-        return len(self.pods) > 1 and all(is_newer(one.version, version) for one in self.pods)
+        return len(self.pods) > 1 and all(is_newer(pod.version, version) for pod in self.pods)
 
 
 def builds_of(pool: PoolFacts) -> Builds:

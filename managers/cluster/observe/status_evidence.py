@@ -1,10 +1,10 @@
 """Checks a stored status against evidence. Pure.
 
-A status may be lost, edited, or restored from a month ago; the StatefulSet and the pods show what
+A status may be lost, edited, or restored from an old backup; the StatefulSet and the pods show what
 runs. `with_corrected_status` returns the cluster with a status that matches them, before any
-decision by it; the reconcile then writes the same status. docs/status-witnesses.md has the table of
-all fields. Called by managers.cluster.observe.observer and managers.cluster.reconcile; `restored`
-by managers.cluster.resolve.
+decision uses it; the reconcile then writes the same status. docs/status-witnesses.md has the table
+of all fields. Called by managers.cluster.observe.observer and managers.cluster.reconcile;
+`restored` by managers.cluster.resolve.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from managers.cluster.observe.server_builds import (
 )
 from runtime.memo import memoize
 
-MENDED = "StatusMended"
+CORRECTED = "StatusMended"
 ASSUMED = "ReleaseAssumed"
 _ID = 10
 
@@ -40,7 +40,7 @@ _ID = 10
 def with_corrected_status(
     cluster: OpenBaoCluster, pool: PoolFacts, repository: str
 ) -> OpenBaoCluster:
-    """Return the cluster with a status that matches its servers; itself when it does already.
+    """Return the cluster with a status that matches its servers; the same object if it does.
 
     `pool`: the serving pool. `repository`: the default image repository of OpenBao.
     """
@@ -53,27 +53,27 @@ def with_corrected_status(
 def holds_data(cluster: OpenBaoCluster, pool: PoolFacts) -> bool:
     """Report whether a status without initialization must be wrong.
 
-    Only the first server may initialise, alone. So a template without the self-init, or the volume
-    of any further server, was created after that.
+    Only the first server may initialise, alone. A template without the self-init, or a volume of
+    another server, was therefore created later.
     """
     live = pool.stateful_set
     if live is not None and live.foreign is None:
         return not live.first_boot
     if live is not None:
-        # Nothing in the template of another operator tells.
+        # The template of another operator does not show it.
         return False
     first = serving_pool(cluster).data_claim(0)
     return any(
-        one.owner_uid == cluster.metadata.uid and one.name != first and not one.terminating
-        for one in pool.claims
+        pvc.owner_uid == cluster.metadata.uid and pvc.name != first and not pvc.terminating
+        for pvc in pool.claims
     )
 
 
 def restored(status: ClusterStatus, live: StatefulSetFacts | None, pods: Sequence[PodFacts]) -> str:
     """Return the UID of the last restore after which servers have to be created; "" for none.
 
-    After a completed restore all servers carry its annotation. Where none does, the status is not
-    of these servers, and to restart all at once for it is an outage.
+    After a completed restore all servers carry its annotation. If none does, the status is not that
+    of these servers, and a restart of all of them would be an outage.
     """
     accepted = status.restore
     uid = (accepted.uid if accepted else None) or ""
@@ -90,28 +90,29 @@ def correction_events(
 ) -> tuple[EventRecord, ...]:
     """Return the events about corrected fields of a status, and about an assumed release."""
     old, new = before.status, after.status
-    notes = [
+    events = [
         EventRecord(
             "Warning",
-            MENDED,
-            f"status.{field} was {_text(getattr(old, field))}, and the StatefulSet and its pods "
-            f"show {_text(getattr(new, field))}, which is written: find out who else writes it",
+            CORRECTED,
+            f"status.{field} was {_text(getattr(old, field))}, but the StatefulSet and its pods "
+            f"show {_text(getattr(new, field))}: the operator corrects it. Find out which other "
+            "client writes the status",
         )
         for field in _FIELDS
         if _is_news(before, after, field)
     ]
     unknown = new.release is None and not new.current_version and not pool.stateful_set
     if new.initialized and unknown and not pool.pods and pool.claims:
-        notes.append(
+        events.append(
             EventRecord(
                 "Warning",
                 ASSUMED,
-                f"spec.version {after.spec.version} is taken for what wrote the volumes, as no "
-                "status, StatefulSet or pod tells: an older OpenBao cannot read the data of a "
-                "newer one, so set it to the version that ran last",
+                "No status, StatefulSet or pod shows which version wrote the volumes, so "
+                f"spec.version {after.spec.version} is assumed. An older OpenBao cannot read the "
+                "data of a newer one: set spec.version to the version that ran last",
             )
         )
-    return tuple(notes)
+    return tuple(events)
 
 
 _FIELDS = ("release", "upgrade", "unseal")
@@ -119,7 +120,7 @@ _FIELDS = ("release", "upgrade", "unseal")
 
 def _is_news(before: OpenBaoCluster, after: OpenBaoCluster, field: str) -> bool:
     old, new = getattr(before.status, field), getattr(after.status, field)
-    # An operator without such a field leaves a cluster like this.
+    # An operator without this field writes such a status.
     harmless = old is None and Release.accepted(after) == Release.requested(after)
     return old != new and not (field == "release" and harmless)
 
@@ -160,28 +161,28 @@ def _changes(cluster: OpenBaoCluster, pool: PoolFacts, repository: str) -> Mappi
 def _release(cluster: OpenBaoCluster, builds: Builds, repository: str) -> Release | None:
     """Return the accepted release; None when neither status nor servers have one."""
     accepted = Release.accepted(cluster)
-    if accepted is not None and _is_believed(cluster, accepted, builds):
+    if accepted is not None and _is_credible(cluster, accepted, builds):
         return _as_requested(cluster, accepted, builds, repository)
     build = builds.runs
     if accepted is not None and builds.outruns(accepted.version):
         build = max(
-            (one for one in (build, builds.newest) if one),
-            key=lambda one: order(one.version),
+            (candidate for candidate in (build, builds.newest) if candidate),
+            key=lambda candidate: order(candidate.version),
             default=None,
         )
     return accepted if build is None else _named(cluster, build, repository) or accepted
 
 
-def _is_believed(cluster: OpenBaoCluster, accepted: Release, builds: Builds) -> bool:
+def _is_credible(cluster: OpenBaoCluster, accepted: Release, builds: Builds) -> bool:
     if builds.outruns(accepted.version):
         return False
     if _is_rolled(cluster.status.upgrade, accepted):
-        # It was just accepted: no pod, and perhaps no template, has it yet.
+        # The release was just accepted: no pod, and perhaps no template, has it yet.
         return True
     template = builds.template.version if builds.template else ""
     ahead = is_newer(template, accepted.version)
     if builds.versions:
-        # A roll that the status does not record; or another writer changed the template.
+        # A rollout that the status does not record; or another writer changed the template.
         return accepted.version in builds.versions and not (ahead and template in builds.versions)
     return not ahead
 
@@ -213,9 +214,9 @@ def _named(cluster: OpenBaoCluster, build: Build, repository: str) -> Release | 
     candidates = [Release.requested(cluster)]
     if upgrade is not None:
         candidates += [Release(upgrade.from_version, upgrade.from_image or ""), _target(upgrade)]
-    for one in candidates:
-        if build.version == one.version and build.is_of(one, repository):
-            return one
+    for release in candidates:
+        if build.version == release.version and build.is_of(release, repository):
+            return release
     if not build.version:
         return None
     usual = not build.image or name_of(build.image) == name_of(f"{repository}:{build.version}")
@@ -231,7 +232,7 @@ def _upgrade(cluster: OpenBaoCluster, builds: Builds, release: Release) -> Upgra
     if stored is None or (stored.phase == "Rolling" and _is_behind(stored, release)):
         return _halfway(cluster, builds, release)
     if stored.phase == "Rolling" and stored.failure is None and _target(stored) != release:
-        # A rolling target was accepted in the same write: this one was never prepared.
+        # The target of a rollout is accepted in the same write: this upgrade was never prepared.
         return stored.model_copy(update={"phase": "Preparing", "pod": None})
     return stored
 
@@ -242,9 +243,9 @@ def _is_behind(upgrade: UpgradeStatus, release: Release) -> bool:
 
 
 def _halfway(cluster: OpenBaoCluster, builds: Builds, release: Release) -> UpgradeStatus | None:
-    """Resume a roll to another version that no status records; None when there is none."""
+    """Return the upgrade of a rollout that no status records; None when there is none."""
     template = builds.template
-    older = [one for one in builds.versions if is_newer(release.version, one)]
+    older = [version for version in builds.versions if is_newer(release.version, version)]
     rolls = template is not None and template.version == release.version and bool(older)
     if not rolls or blue_green_under_way(cluster.status.blue_green):
         return None

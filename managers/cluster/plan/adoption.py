@@ -1,9 +1,8 @@
-"""Servers that another operator, or a release with other selectors, made: what stays as it is, and
-what comes next. Pure.
+"""Adopts servers of another operator, or of a release with other selectors. Pure.
 
-The public Go operator uses the names, keys and volumes of this one, and other selectors and pods.
-Nothing that its servers run on is written before a user asks for the first restart; then pods are
-labelled in place, the StatefulSet is made anew around them, and they are replaced one by one
+The public Go operator uses the same names, keys and volumes, but other selectors and pods. This
+operator writes nothing that those servers depend on before a user requests the first restart. Then
+it labels the pods in place, recreates the StatefulSet around them, and replaces them one by one
 (docs/adr/20261126-adoption-of-running-servers.md).
 
 Called by managers.cluster.reconcile and managers.cluster.resolve, and for the condition Adopted.
@@ -31,8 +30,8 @@ from runtime.builtin_kinds import NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
 from runtime.outcome import Blocked, Outcome, Wait
 
 Stage = Literal["none", "kept", "labelling", "moving"]
-"""Of the StatefulSet of the voters: this operator's own; as it was found; a user asked for a
-restart, and pods lack labels; they have them, and the StatefulSet is next."""
+"""Of the StatefulSet of the voters. none: this operator created it. kept: unchanged. labelling: a
+user requested a restart, and pods lack labels. moving: the StatefulSet is recreated next."""
 
 ADOPTING: Final = "Adopting"
 PENDING: Final = "AdoptionPending"
@@ -40,20 +39,20 @@ REFUSED: Final = "AdoptionRefused"
 CONDITION: Final = "Adopted"
 PARALLEL: Final = "Parallel"
 NEXT = (
-    "the pods are labelled in place, the StatefulSet is made anew around them, and one pod after "
-    "another is replaced"
+    "the operator labels the pods in place, recreates the StatefulSet around them, and replaces "
+    "the pods one by one"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """The decision of one reconcile about servers that another operator made."""
+    """The decision of one reconcile about servers that another operator created."""
 
     stage: Stage = "none"
     keep: tuple[ForeignObject, ...] = ()
     """Objects that are neither written nor deleted."""
     carried: Pairs | None = None
-    """Labels that every pod has: no new selector asks for another one. None: it may."""
+    """Labels that every pod has: a new selector uses no other label. None: no such limit."""
     effects: tuple[LabelPod, ...] = ()
     outcome: Outcome = CONTENT
     differences: tuple[str, ...] = ()
@@ -65,17 +64,17 @@ class Adoption:
 
     @property
     def halt(self) -> str:
-        """Why no pod is replaced; "" when nothing speaks against it."""
-        return "the StatefulSet is made anew first" if self.stage == "moving" else ""
+        """The reason why no pod may be replaced; "" if pods may be replaced."""
+        return "the StatefulSet is recreated first" if self.stage == "moving" else ""
 
 
 OWN = Adoption()
 
 
 def adoption_of(cluster: OpenBaoCluster, observed: Observed) -> Adoption:
-    """Decide what becomes of servers that another operator made; OWN when there are none.
+    """Decide the next step of an adoption; OWN when no other operator created the servers.
 
-    Pods that an older release of this operator made may lack labels, too: they get them at once.
+    Pods of an older release of this operator may lack labels, too: they are labelled immediately.
     """
     live = observed.stateful_set
     if live is None:
@@ -90,20 +89,20 @@ def adoption_of(cluster: OpenBaoCluster, observed: Observed) -> Adoption:
     adoption = Adoption(
         "kept", observed.foreign_objects, _carried(observed, live.uid), differences=differences
     )
-    if not _is_asked_for(cluster, live.foreign):
+    if not _is_requested(cluster, live.foreign):
         return adoption
     if effects:
         pods = _listed(effect.target for effect in effects)
-        wait = Wait(ADOPTING, f"pods {pods} are labelled in place")
+        wait = Wait(ADOPTING, f"labelling pods {pods} in place")
         return replace(adoption, stage="labelling", effects=effects, outcome=wait)
-    message = f"StatefulSet {pool.stateful_set} is made anew around its pods"
+    message = f"recreating StatefulSet {pool.stateful_set} around its pods"
     return Adoption("moving", outcome=Wait(ADOPTING, message), differences=differences)
 
 
 def _labelling(
     pool: ServerPool, controller: str, pods: tuple[PodFacts, ...]
 ) -> tuple[LabelPod, ...]:
-    """Return the labels that pods of this StatefulSet lack; no other pod is labelled."""
+    """Return the labels that the pods of this StatefulSet lack; other pods are not labelled."""
     lacking = ((pod, missing_labels(pool, pod)) for pod in pods if pod.controller == controller)
     return tuple(
         LabelPod(pod.name, pod.uid, controller, missing)
@@ -112,8 +111,8 @@ def _labelling(
     )
 
 
-def _is_asked_for(cluster: OpenBaoCluster, live: ForeignStatefulSet) -> bool:
-    """Report whether a user asked for a restart, or another release."""
+def _is_requested(cluster: OpenBaoCluster, live: ForeignStatefulSet) -> bool:
+    """Report whether a user requested a restart or another release."""
     restart_at = requested_restart(cluster.spec)
     if restart_at and restart_at != live.restart_at:
         return True
@@ -144,24 +143,26 @@ def _carried(observed: Observed, controller: str) -> Pairs:
 def _differences(
     pool: ServerPool, live: ForeignStatefulSet, pods: tuple[PodFacts, ...]
 ) -> tuple[str, ...]:
-    found = []
+    differences = []
     selector = sorted(set(pool.selector) - {key for key, _ in live.selector})
     if selector:
-        found.append(f"StatefulSet {pool.stateful_set} does not select by {', '.join(selector)}")
+        differences.append(
+            f"StatefulSet {pool.stateful_set} does not select by {', '.join(selector)}"
+        )
     if live.policy != PARALLEL:
-        found.append(f"its podManagementPolicy is {live.policy}, and not {PARALLEL}")
+        differences.append(f"its podManagementPolicy is {live.policy} instead of {PARALLEL}")
     lacking = sorted({key for pod in pods for key, _ in missing_labels(pool, pod)})
     if lacking:
-        found.append(f"its pods lack {', '.join(lacking)}")
-    found.append("its pods read a configuration that another operator wrote")
-    return tuple(found)
+        differences.append(f"its pods lack the labels {', '.join(lacking)}")
+    differences.append("its pods read a configuration that another operator wrote")
+    return tuple(differences)
 
 
-# --- what cannot be taken over -------------------------------------------------------------------
+# --- refusals ------------------------------------------------------------------------------------
 
 
 def adoption_refusal(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
-    """Refuse servers that cannot be taken over, before the first write."""
+    """Refuse servers that cannot be adopted, before the first write."""
     live = observed.stateful_set
     if live is None or live.foreign is None:
         return None
@@ -169,7 +170,7 @@ def adoption_refusal(cluster: OpenBaoCluster, observed: Observed) -> Blocked | N
     if not obstacle:
         return None
     name = serving_pool(cluster).stateful_set
-    message = f"StatefulSet {name}, which another operator made, cannot be taken over: {obstacle}"
+    message = f"StatefulSet {name}, which another operator created, cannot be adopted: {obstacle}"
     return Blocked(REFUSED, message)
 
 
@@ -180,30 +181,30 @@ def _obstacle(cluster: OpenBaoCluster, live: ForeignStatefulSet) -> str:
     facts = (
         (
             not cluster.status.initialized,
-            "status.initialized is not true, so its first boot is not over: let the operator that "
-            "began it finish it",
+            "status.initialized is not true, so its first boot is not complete: let the other "
+            "operator complete it",
         ),
         (
             live.rolling,
-            "its pods are being replaced: let the operator that began that finish it",
+            "its pods are being replaced: let the other operator complete the rollout",
         ),
         (
             bool(other) or live.expressions,
-            f"its selector asks for {_listed(sorted(other)) or 'matchExpressions'}, which no pod "
+            f"its selector requires {_listed(sorted(other)) or 'matchExpressions'}, which no pod "
             "of this operator has",
         ),
         (
             live.service != service,
-            f"spec.serviceName is {live.service}, so its servers have other addresses than those "
-            f"of Service {service}",
+            f"spec.serviceName is {live.service}, so the addresses of its servers are not those of "
+            f"Service {service}",
         ),
         (
             names.DATA_VOLUME not in live.claims,
-            f"it has no claim template {names.DATA_VOLUME}, so its volumes have other names",
+            f"it has no volumeClaimTemplate {names.DATA_VOLUME}, so its volumes have other names",
         ),
         (
             live.data_path != mount_paths.DATA,
-            f"its servers keep their data at {live.data_path or 'no volume'}, and not at "
+            f"its servers store their data at {live.data_path or 'no volume'} instead of "
             f"{mount_paths.DATA}",
         ),
     )
@@ -217,13 +218,13 @@ _SELECTING = {
     POD_DISRUPTION_BUDGET: ("spec", "selector", "matchLabels"),
     NETWORK_POLICY: ("spec", "podSelector", "matchLabels"),
 }
-"""Where an object names the labels of the pods that it is about."""
+"""Path of the pod selector in an object."""
 
 
 def with_served_names(resolved: Resolved, adoption: Adoption, observed: Observed) -> Resolved:
     """Return the spec without names that the certificate of kept servers lacks.
 
-    It is renewed in time, and not for a name that nobody asked for yet.
+    The certificate is renewed when it is due, and not to add a name before the adoption.
     """
     server = observed.secrets.get(resolved.tls.server_secret or "")
     if not adoption.holds_servers or server is None or server.certificate is None:
@@ -241,9 +242,9 @@ def with_served_names(resolved: Resolved, adoption: Adoption, observed: Observed
 
 
 def with_adoption(desired: Desired, adoption: Adoption, observed: Observed) -> Desired:
-    """Return the plan without what is kept, and with selectors that find the pods as they are.
+    """Return the plan without the kept objects, and with selectors that match the present pods.
 
-    While pods of another operator run nothing is deleted: they may mount it.
+    Nothing is pruned while pods of another operator run: they may mount it.
     """
     complete = desired.complete and all(pod.template for pod in observed.pods)
     if adoption.stage == "none":
@@ -268,7 +269,7 @@ def with_adoption(desired: Desired, adoption: Adoption, observed: Observed) -> D
 
 
 def _trimmed(intent: Intent, carried: Pairs | None) -> Intent:
-    """Return the object with a selector of labels that the pods have already."""
+    """Return the object with a selector of labels that the pods already have."""
     path = _SELECTING.get(intent.resource)
     if carried is None or path is None:
         return intent
@@ -292,24 +293,22 @@ _POOL_KEYS = frozenset(ServerPool("x").pod_labels)
 
 
 def adoption_condition(cluster: OpenBaoCluster, observed: Observed) -> ConditionUpdate | None:
-    """Say what another operator made, and what comes next; None when it made nothing."""
+    """Report what another operator created, and the next step; None when it created nothing."""
     refusal = adoption_refusal(cluster, observed)
     if refusal is not None:
         return ConditionUpdate(CONDITION, "False", refusal.reason, refusal.message)
     adoption = adoption_of(cluster, observed)
     if not adoption.differences:
         return None
-    found = "; ".join(adoption.differences)
+    differences = "; ".join(adoption.differences)
     if adoption.stage != "kept":
-        message = (
-            f"{adoption.outcome.message}. {found}" if isinstance(adoption.outcome, Wait) else found
-        )
-        return ConditionUpdate(CONDITION, "False", ADOPTING, message)
+        wait = f"{adoption.outcome.message}. " if isinstance(adoption.outcome, Wait) else ""
+        return ConditionUpdate(CONDITION, "False", ADOPTING, wait + differences)
     kept = _listed(f"{kind.kind} {key.name}" for kind, key in adoption.keep)
     message = (
-        f"Another operator made these servers: {found}. Nothing of it is changed ({kept} neither), "
-        "and a change of the spec does not reach the servers, until spec.runtime.restartAt is set "
-        f"to the present time: then {NEXT}"
+        f"Another operator created these servers: {differences}. This operator does not change "
+        f"them{kept and f', nor {kept},'} and changes of the spec do not reach them, until you set "
+        f"spec.runtime.restartAt to the current time: then {NEXT}"
     )
     return ConditionUpdate(CONDITION, "False", PENDING, message)
 

@@ -37,7 +37,7 @@ def with_green_pool(
     installation: Installation,
     decision: UpgradeDecision,
 ) -> Resolved:
-    """Add the green pool to the resolved cluster, and the pool that clients are sent to.
+    """Add the green pool to the resolved cluster, and the pool that receives client traffic.
 
     `cluster` is the CR as its user wrote it.
     """
@@ -56,23 +56,28 @@ def with_green_pool(
 
 
 def _is_labelled(decision: UpgradeDecision, observed: Observed) -> bool:
-    """Report whether clients find the first pool by its label: before green exists, all of it."""
+    """Report whether Services can select the first pool by its label.
+
+    Before green exists, all ready pods must have the label.
+    """
     ready = [pod for pod in observed.pods if pod.ready and not pod.terminating]
     if decision.state == IDLE:
         return bool(ready) and all(pod.first_set for pod in ready)
     return any(pod.first_set for pod in observed.pods)
 
 
-def written(
+def without_frozen_pool(
     resolved: Resolved, decision: UpgradeDecision, intents: tuple[Intent, ...]
 ) -> tuple[Intent, ...]:
-    """Leave out the serving StatefulSet while it has to stay as it is."""
+    """Leave out the serving StatefulSet while it must not change."""
     serving_spec = decision.pool_of(resolved.revision)
     if serving_spec is None or serving_spec.applied:
         return intents
     serving_name = resolved.voter_pool.stateful_set
     return tuple(
-        one for one in intents if (one.resource, one.key.name) != (STATEFUL_SET, serving_name)
+        intent
+        for intent in intents
+        if (intent.resource, intent.key.name) != (STATEFUL_SET, serving_name)
     )
 
 
@@ -108,8 +113,8 @@ def _spared(resolved: Resolved, observed: Observed) -> tuple[Named, ...]:
 def servers(resolved: Resolved, observed: Observed, serving: Inputs) -> Plan:
     """Plan the servers of green; `serving` are the inputs of the serving pool.
 
-    No server of green is ever replaced: the upgrade waits for them as they are, or gives them up.
-    They reload newer files.
+    The operator never replaces a server of green: the upgrade waits for the servers, or abandons
+    the pool. They reload changed files.
     """
     green, label_effects = resolved.green, first_marks(resolved, observed)
     if green is None:

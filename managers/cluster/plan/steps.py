@@ -33,7 +33,7 @@ class Step:
 
 
 NO_DECISION = UpgradeDecision(Release(""))
-"""Nothing is decided about releases."""
+"""No decision about releases."""
 
 FOUNDATION: tuple[Step, ...] = (
     # Keys and certificates first: a pod cannot start without them.
@@ -77,7 +77,7 @@ def _workload(
     green = green_pool.servers(resolved, observed, inputs)
     return replace(
         voters,
-        intents=green_pool.written(resolved, decision, voters.intents) + green.intents,
+        intents=green_pool.without_frozen_pool(resolved, decision, voters.intents) + green.intents,
         effects=voters.effects + green.effects,
         outcome=combine(voters.outcome, green.outcome),
     )
@@ -92,7 +92,7 @@ def merge_plans(
     decision: UpgradeDecision = NO_DECISION,
     adoption: Adoption = OWN,
 ) -> Desired:
-    """Plan every step, under the decisions about releases and about servers of others.
+    """Plan every step, given the decisions about the release and the adoption.
 
     A step can gate the pods; the other steps continue, so that one missing object does not block
     the repair of the rest.
@@ -102,17 +102,17 @@ def merge_plans(
     gated = any(plan.gate for plan in plans)
     held = gated or adoption.holds_servers
     pods = Plan() if held else _workload(resolved, observed, decision, adoption)
-    everything = [*plans, pods]
+    all_plans = [*plans, pods]
     desired = Desired(
         foundation=foundation,
         workload=pods.intents,
         optional=tuple(intent for plan in plans for intent in plan.optional),
         optional_kinds=observed.exposure.usable,
-        effects=tuple(effect for plan in everything for effect in plan.effects),
-        outcomes=tuple(plan.outcome for plan in everything),
+        effects=tuple(effect for plan in all_plans for effect in plan.effects),
+        outcomes=tuple(plan.outcome for plan in all_plans),
         complete=not gated,
-        operation=next((plan.operation for plan in everything if plan.operation), None),
+        operation=next((plan.operation for plan in all_plans if plan.operation), None),
         rolled=pods.rolled,
-        spared=tuple(named for plan in everything for named in plan.spared),
+        spared=tuple(named for plan in all_plans for named in plan.spared),
     )
     return with_adoption(desired, adoption, observed)

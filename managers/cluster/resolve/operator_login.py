@@ -23,7 +23,7 @@ BLUE_GREEN = "BlueGreen"
 def first_boot_login(
     spec: ClusterSpec, owner: Owner, issuer: TokenIssuer | None, installation: Installation
 ) -> OidcBootstrap | None:
-    """Describe the login of the first boot; None when it makes none, or the issuer is unknown."""
+    """Describe the login of the first boot; None if it sets up none, or the issuer is unknown."""
     if not spec.wants_operator_login or issuer is None:
         return None
     return operator_login(spec, owner, issuer, installation)
@@ -32,10 +32,10 @@ def first_boot_login(
 def operator_login(
     spec: ClusterSpec, owner: Owner, issuer: TokenIssuer, installation: Installation
 ) -> OidcBootstrap:
-    """Describe the login, whoever sets it up.
+    """Describe the login, for the self-init and for the set-up with the root token.
 
-    In a cluster without self-init the roles that the spec names are the user's own, and never
-    written. The usual ones are made all the same, for a spec that names none any more.
+    Without self-init, the user manages the roles that the spec names: they are never written. The
+    default roles are written even so, for a spec that no longer names a role.
     """
     oidc = spec.self_init.oidc if spec.self_init else None
     additional = (oidc.additional_subjects if oidc else None) or AdditionalSubjects()
@@ -60,7 +60,7 @@ def _operator(
 def _job_roles(
     spec: ClusterSpec, owner: Owner, additional: AdditionalSubjects
 ) -> tuple[AuthRole, ...]:
-    # All of them: backups, upgrades or restores may be enabled later, when nobody makes roles.
+    # All of them: backups, upgrades or restores may be enabled later, and no role is created then.
     test = spec.backup.restore_test if spec.backup else None
     canary = test.canary_path if test else None
     blue_green = chosen(spec.upgrade, "strategy") == BLUE_GREEN
@@ -82,7 +82,7 @@ def _role_name(spec: ClusterSpec, job: names.Job) -> str:
 
 
 def _is_users_own(spec: ClusterSpec, job: names.Job) -> bool:
-    """Report whether a user made the role of that name: with self-init nobody else could."""
+    """Report whether the user manages the role with the default name; never with self-init."""
     return not spec.self_initializes and chosen(getattr(spec, job), "jwtAuthRole") == DEFAULTS[job]
 
 
@@ -107,5 +107,5 @@ def wrong_audience(spec: ClusterSpec, owner: Owner, installation: Installation) 
         "OIDCBootstrapConfigurationInvalid",
         f"spec.selfInit.oidc.audience: {oidc.audience} is neither the audience of this "
         f"installation, {installation.audience}, nor that of this cluster, {own}, so the operator "
-        "could never log in: remove the field, or change OPENBAO_JWT_AUDIENCE",
+        "cannot log in: remove the field, or change OPENBAO_JWT_AUDIENCE",
     )

@@ -57,7 +57,7 @@ def resolve_now(
 ) -> Resolved | Blocked:
     """Resolve, and block an initialization whose recovery keys are not valid at this moment.
 
-    Separate from `resolve`, because `baoctl render` prints the same at any moment.
+    Separate from `resolve`, because the output of `baoctl render` must not depend on the time.
     """
     resolved = resolve(cluster, owner, observed, installation)
     if isinstance(resolved, Blocked) or resolved.initialized:
@@ -68,7 +68,7 @@ def resolve_now(
 def resolve(
     cluster: OpenBaoCluster, owner: Owner, observed: Observed, installation: Installation
 ) -> Resolved | Blocked:
-    """Turn a spec and the observed facts into a Resolved, or return why nothing may be done."""
+    """Turn a spec and the observed facts into a Resolved, or return what blocks the cluster."""
     refusal = _refusal(cluster, owner, observed, installation)
     if refusal is not None:
         return refusal
@@ -88,8 +88,8 @@ def resolve(
     try:
         return _resolve(cluster, owner, installation, overrides)
     except UnwritableError as error:
-        # The schema allows every character, and the file of the server does not.
-        return Blocked("InvalidSpec", f"a text of the spec cannot be in config.hcl: {error}")
+        # The schema allows every character, but config.hcl does not.
+        return Blocked("InvalidSpec", f"a string of the spec cannot be in config.hcl: {error}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Overrides:
     reuses_account: bool
     fixed_ids: bool
     read_pool: bool
-    """Read replicas are requested, or some are left."""
+    """The spec requests read replicas, or some still exist."""
     restored: str
     """UID of the last restore after which servers have to be created."""
 
@@ -178,7 +178,7 @@ def _certificate_names(spec: ClusterSpec, owner: Owner, exposure: ExposureSpec) 
 
 
 def _certificate_addresses(spec: ClusterSpec) -> tuple[str, ...]:
-    # In the form that a certificate has them in, so that the comparison succeeds.
+    # In the canonical form of certificates, so that a comparison succeeds.
     addresses = (str(ipaddress.ip_address(san)) for san in spec.tls.extra_sans if is_ip(san))
     return tuple(dict.fromkeys((*LOOPBACK, *addresses)))
 
@@ -189,7 +189,7 @@ def _restoring(cluster: OpenBaoCluster) -> str:
     if lock is None or lock.operation != "Restore":
         return ""
     restarts = restored is not None and restored.restart_completed_at is None
-    # The name alone may be that of an earlier restore, which is over.
+    # A completed restore may have had the same name.
     if restarts and restored is not None and lock.holder == restore_holder(restored.name or ""):
         return ""
     return lock.holder
@@ -216,12 +216,12 @@ def _refusal(
 
 
 def _lost_pool(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
-    """Refuse to create servers while others may hold the data, and no status names them.
+    """Refuse to create servers while an unknown pool may have the data.
 
-    Only the status names the serving pool after a blue/green upgrade, and it may be lost.
+    After a blue/green upgrade only the status names the serving pool, and the status may be lost.
     """
-    # With a StatefulSet of this cluster the volumes of an earlier pool prove nothing: those of an
-    # abandoned pool stay with spec.deletionPolicy Retain, and hold its old data.
+    # If another StatefulSet of this cluster exists, volumes alone prove nothing: with
+    # spec.deletionPolicy Retain the volumes of an abandoned pool are kept, with its old data.
     is_named = cluster.status.blue_green is not None and bool(
         observed.pods or (observed.claims and not observed.rivals)
     )
@@ -229,12 +229,12 @@ def _lost_pool(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
         return None
     return Blocked(
         "PrerequisitesMissing",
-        f"StatefulSet {serving_pool(cluster).stateful_set} is not there, and there are servers "
+        f"StatefulSet {serving_pool(cluster).stateful_set} does not exist, but there are servers "
         f"or volumes of {', '.join(observed.unknown_pools)}: status.blueGreen.blueRevision "
-        "does not name the pool that serves. `kubectl patch openbaocluster "
+        "does not name the serving pool. Set it: `kubectl patch openbaocluster "
         f"{cluster.metadata.name} --subresource=status --type=merge -p "
-        '\'{"status":{"blueGreen":{"phase":"Idle","blueRevision":"<what follows the name of the '
-        "cluster>\"}}}'`; or delete what is left of servers that nobody needs",
+        '\'{"status":{"blueGreen":{"phase":"Idle","blueRevision":"<the suffix after the name of '
+        "the cluster>\"}}}'`; or delete the servers and volumes that you do not need",
     )
 
 

@@ -50,7 +50,7 @@ FAILING: tuple[tuple[str, Status], ...] = (
     ("Stalled", "False"),
 )
 
-LEAVING: tuple[tuple[str, Status], ...] = (
+DELETING: tuple[tuple[str, Status], ...] = (
     ("Ready", "False"),
     ("Reconciling", "True"),
     ("Stalled", "False"),
@@ -68,13 +68,13 @@ TLS_SECRETS_MAX = 16
 
 # Pure functions whose results are the same in nearly every reconcile.
 _unserved_fields = memoize(unserved_fields)
-_ways = memoize(exposure_spec)
+_exposure = memoize(exposure_spec)
 _condition = lru_cache(maxsize=256)(condition)
 
 
 @dataclass(frozen=True, slots=True)
 class ReconcileResult:
-    """The result of one workload reconcile, as far as it came."""
+    """The result of one workload reconcile, which may be partial."""
 
     cluster: OpenBaoCluster
     observed: Observed
@@ -111,13 +111,13 @@ def compute(result: ReconcileResult) -> ClusterStatus:
         recovery_keys=previous.admin_ops.recovery_keys if previous.admin_ops else None,
         operator_login=previous.admin_ops.operator_login if previous.admin_ops else None,
         owner_uid=cluster.metadata.uid,
-        exposure=_ways(cluster),
+        exposure=_exposure(cluster),
         cluster=cluster,
         decision=result.decision,
     )
     ready = sum(pod.ready for pod in observed.pods)
     leaders = observed.leaders
-    decided = result.decision if result.decision and result.decision.is_blue_green else previous
+    bluegreen = result.decision if result.decision and result.decision.is_blue_green else previous
     return ClusterStatus(
         observed_generation=cluster.metadata.generation,
         phase=_phase(facts, ready),
@@ -139,8 +139,8 @@ def compute(result: ReconcileResult) -> ClusterStatus:
         resumed_at=_resumed_at(result),
         release=_release(result),
         upgrade=_upgrade(result),
-        blue_green=decided.blue_green,
-        break_glass=decided.break_glass,
+        blue_green=bluegreen.blue_green,
+        break_glass=bluegreen.break_glass,
         upgrade_requests=result.decision.requests if result.decision else previous.upgrade_requests,
         conditions=_conditions(facts, cluster.metadata.generation, previous.conditions),
     )
@@ -157,7 +157,7 @@ def _self_initialized(cluster: OpenBaoCluster) -> bool:
 def _tls_secrets(cluster: OpenBaoCluster, observed: Observed) -> tuple[str, ...] | None:
     """Keep the Secrets that the spec named while pods mount them.
 
-    Only Secrets that a spec named count: a writer of pods must not choose what is read.
+    Only Secrets that a spec named count: a user who can write pods must not choose what is read.
     """
     own = names.tls_server_secret(cluster.metadata.name)
     mounted = {pod.tls_secret for pod in observed.servers}
@@ -180,11 +180,11 @@ def held_back(cluster: OpenBaoCluster, wait: Wait, now: datetime) -> ClusterStat
     return _with(cluster.status, conditions, now)
 
 
-def leaving(cluster: OpenBaoCluster, message: str, now: datetime) -> ClusterStatus:
-    """Report that the cluster is being deleted, and what that waits for."""
+def deleting(cluster: OpenBaoCluster, message: str, now: datetime) -> ClusterStatus:
+    """Report that the cluster is being deleted, and what the deletion waits for."""
     generation = cluster.metadata.generation
     conditions = [
-        condition(kind, status, "Deleting", message, generation) for kind, status in LEAVING
+        condition(kind, status, "Deleting", message, generation) for kind, status in DELETING
     ]
     return _with(cluster.status, conditions, now)
 
@@ -203,7 +203,7 @@ def unreadable(live: Object, error: str, now: datetime) -> ClusterStatus:
 
 
 def _with(status: ClusterStatus, conditions: Sequence[Condition], now: datetime) -> ClusterStatus:
-    # Other writers may have set conditions of their own: the next full status drops them.
+    # Other writers may have added conditions: the next full status drops them.
     own_types = {kind.name for kind in TYPES} - {new.type for new in conditions}
     retained = [old for old in status.conditions if old.type in own_types]
     merged = merge(status.conditions, [*retained, *conditions], now)
@@ -213,11 +213,11 @@ def _with(status: ClusterStatus, conditions: Sequence[Condition], now: datetime)
 def _conditions(
     facts: ConditionFacts, generation: int, previous: tuple[Condition, ...]
 ) -> tuple[Condition, ...]:
-    stated = [
+    updates = [
         _condition(update.type, update.status, update.reason, update.message, generation)
         for update in findings(facts)
     ]
-    return merge(previous, stated, facts.observed.now)
+    return merge(previous, updates, facts.observed.now)
 
 
 def _operation(result: ReconcileResult) -> Operation | None:
@@ -249,7 +249,7 @@ def _version(observed: Observed) -> str:
 
 
 def _unseal(result: ReconcileResult) -> UnsealStatus | None:
-    """Return the keys that the pod template names, as far as this reconcile came to it."""
+    """Return the keys that the pod template names, if this reconcile planned it."""
     rotation = result.resolved.unseal.rotation if result.resolved else None
     if rotation is None:
         return result.cluster.status.unseal if result.resolved is None else None

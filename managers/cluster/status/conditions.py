@@ -1,8 +1,8 @@
 """Computes each condition from the facts of one reconcile. Pure; called by
 `managers.cluster.status.cluster_status`.
 
-One function per condition, and one table of them all. Messages state what is, why, and what to do;
-programs read type, status and reason.
+One function per condition, and one table of them all. Messages state the situation, the cause and
+the user action; programs read type, status and reason.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ from managers.workload.read_conditions import read_replicas_ready, read_serving
 from managers.workload.storage.condition import storage_configured
 from runtime.outcome import Blocked, Wait
 
-# A wait for one of these is an intended change. Its plan checks how long that may take: a roll that
-# is late waits for RolloutStuck.
+# A wait with one of these reasons is an intended change. The plan limits its duration: a late
+# rollout waits with the reason RolloutStuck.
 ON_PURPOSE = frozenset(
     {
         "RollingOut",
@@ -91,7 +91,7 @@ def _ready(facts: ConditionFacts) -> ConditionUpdate:
     match len(facts.observed.leaders):
         case 0:
             # A server without contact to its leader passes its probe and refuses every request.
-            message = f"{count(facts)}, and none of them leads"
+            message = f"{count(facts)}, but none of them is the leader"
             return ConditionUpdate("Ready", "False", "LeaderUnknown", message)
         case 1:
             return ConditionUpdate("Ready", "True", "AllReplicasReady", count(facts))
@@ -114,7 +114,7 @@ def _stalled(facts: ConditionFacts) -> ConditionUpdate:
 def _available(facts: ConditionFacts) -> ConditionUpdate:
     if facts.spec.paused:
         return ConditionUpdate(
-            "Available", "Unknown", "Paused", "spec.paused is true: nobody looks"
+            "Available", "Unknown", "Paused", "spec.paused is true: the servers are not checked"
         )
     if facts.all_ready:
         return ConditionUpdate("Available", "True", "AllReplicasReady", count(facts))
@@ -161,7 +161,7 @@ def _membership(facts: ConditionFacts) -> ConditionUpdate:
             "The cluster is hibernated; the raft membership is unchanged",
         )
     cluster = facts.cluster
-    # During a blue/green upgrade the replicas are those of its beginning.
+    # During a blue/green upgrade the number of replicas is that at its start.
     spec = with_accepted_release(cluster).spec if cluster is not None else facts.spec
     return membership_ready(
         spec, facts.raft, facts.error, green_servers=green_member_count(cluster)
@@ -214,7 +214,7 @@ def _paused(facts: ConditionFacts) -> ConditionUpdate | None:
 
 def _unserved(facts: ConditionFacts) -> ConditionUpdate | None:
     if facts.unserved:
-        message = f"Accepted, and without effect in this release: {', '.join(facts.unserved)}"
+        message = f"Accepted, but without effect in this release: {', '.join(facts.unserved)}"
         return ConditionUpdate("UnsupportedFields", "True", "UnsupportedFields", message)
     return None
 
@@ -241,9 +241,9 @@ def _images(facts: ConditionFacts) -> ConditionUpdate | None:
         status: Status = "Unknown" if blocked else "False"
         return ConditionUpdate(kind, status, reason, problem.message)
     if not verdicts:
-        return ConditionUpdate(kind, "Unknown", "Unknown", "Nobody has looked at the image")
+        return ConditionUpdate(kind, "Unknown", "Unknown", "The image was not verified yet")
     pinned = ", ".join(sorted(verdict.pinned for verdict in verdicts.values()))
-    return ConditionUpdate(kind, "True", "ImageVerified", f"Proven by a signature: {pinned}")
+    return ConditionUpdate(kind, "True", "ImageVerified", f"Verified by a signature: {pinned}")
 
 
 def _unseal_identity(facts: ConditionFacts) -> ConditionUpdate | None:
@@ -259,7 +259,7 @@ def _production(facts: ConditionFacts) -> ConditionUpdate:
 
 
 def _production_blockers(facts: ConditionFacts) -> Iterator[tuple[str, str]]:
-    """Yield reason and message of every blocker, the gravest first."""
+    """Yield reason and message of every blocker, the most severe first."""
     spec = facts.spec
     if spec.profile is None:
         yield "ProfileNotSet", "spec.profile is not set"
@@ -268,13 +268,13 @@ def _production_blockers(facts: ConditionFacts) -> Iterator[tuple[str, str]]:
     if facts.unserved:
         yield "UnsupportedFields", f"Without effect: {', '.join(facts.unserved)}"
     if spec.tls.mode == "OperatorManaged":
-        yield "OperatorManagedTLS", "The operator holds the key of the authority"
+        yield "OperatorManagedTLS", "The operator has the private key of the CA"
     if spec.unseal.type == "static":
-        yield "StaticUnsealInUse", "The unseal key lies in a Secret beside the data"
+        yield "StaticUnsealInUse", "The unseal key is in a Secret next to the data"
     if names.root_token_secret(facts.name) in facts.observed.secrets:
-        yield "RootTokenStored", "A root token lies in a Secret"
+        yield "RootTokenStored", "A root token is stored in a Secret"
     if _user_access(facts).reason == "NoUserLogin":
-        yield "NoUserLogin", "Nobody but the operator can log in"
+        yield "NoUserLogin", "Only the operator can log in"
     if even_warning := even_replicas(spec.replicas):
         yield "EvenReplicas", even_warning
     if missing_policies := policies_lacking(facts.observed.admission):

@@ -1,4 +1,4 @@
-"""Events by the changes of conditions: transitions, never states. Pure.
+"""Events for transitions of conditions, never for states. Pure.
 
 Called by managers.cluster.apply.status_writer.
 """
@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from contracts.api.meta import Condition
 from contracts.records.event import EventRecord
 
-# Condition type -> its good status, which is no event before it was ever otherwise. Types that are
-# not here would only repeat these.
+# Condition type -> its good status, which is an event only after another status. Events of the
+# other types would only repeat these.
 GOOD: Mapping[str, str] = {
     "OpenBaoInitialized": "True",
     "Available": "True",
@@ -24,22 +24,24 @@ GOOD: Mapping[str, str] = {
     "ServiceAccountReady": "True",
     "BackupHealthy": "True",
 }
-# Requested by the spec, and takes a while: an event when it is True; Available reports its end.
+# Requested by the spec, and slow: an event when it is True; Available reports the end.
 REQUESTED_BY_SPEC = frozenset({"Hibernated", "PodsFenced"})
-# A new cluster is not yet any of these, and that is no event either.
+# A new cluster starts without these, which is no event.
 TAKE_TIME = frozenset({"OpenBaoInitialized", "Available", "RaftMembershipReady"})
 # These become good as soon as they can be observed, which is no event.
 ROUTINE = frozenset({"StorageConfigured", "APIServerNetworkReady", "BackupHealthy"})
 
 # The messages when a condition recovers.
-OVER: Mapping[str, str] = {
+RECOVERED: Mapping[str, str] = {
     "BackupHealthy": "Snapshots are stored again",
-    "Degraded": "What was degraded works again",
-    "Conflict": "Nobody else's object stands in the way any more",
+    "Degraded": "Every degraded component has recovered",
+    "Conflict": "No required object has another owner any more",
 }
 
 
-def notes(before: Sequence[Condition], after: Sequence[Condition]) -> tuple[EventRecord, ...]:
+def condition_events(
+    before: Sequence[Condition], after: Sequence[Condition]
+) -> tuple[EventRecord, ...]:
     """Return the events of changed conditions; "Unknown" is never one."""
     old = {condition.type: condition.status for condition in before}
     events = []
@@ -60,6 +62,6 @@ def notes(before: Sequence[Condition], after: Sequence[Condition]) -> tuple[Even
         routine = is_good and condition.type in ROUTINE and previous in (None, "Unknown")
         if routine or (never_was_good and expected):
             continue
-        text = OVER.get(condition.type, condition.message) if is_good else condition.message
+        text = RECOVERED.get(condition.type, condition.message) if is_good else condition.message
         events.append(EventRecord("Normal" if is_good else "Warning", condition.reason, text))
     return tuple(events)

@@ -52,7 +52,7 @@ class ConditionFacts:
 
     @property
     def expected(self) -> int:
-        """Number of servers that should be ready: one without a vote is still joining."""
+        """Number of servers that should be ready: a server without a vote is still joining."""
         if self.asleep:
             return 0
         voters = self.spec.replicas if self.raft is None else self.raft.voters

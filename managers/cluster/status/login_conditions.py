@@ -28,11 +28,10 @@ def root_access(secret: str, *, exists: bool, initialized: bool) -> ConditionUpd
             kind, "True", "RootTokenStored", f"Secret {secret} holds a root token"
         )
     if not initialized:
-        message = f"The first boot makes the root token, and Secret {secret} will hold it"
+        message = f"The first boot creates the root token and stores it in Secret {secret}"
         return ConditionUpdate(kind, "False", "NotInitialized", message)
     message = (
-        f"Secret {secret} does not exist: whether people have logins of their own is known to "
-        "OpenBao alone"
+        f"Secret {secret} does not exist: the operator cannot tell whether users have other logins"
     )
     return ConditionUpdate(kind, "Unknown", "RootTokenMissing", message)
 
@@ -47,16 +46,16 @@ def user_access(spec: ClusterSpec) -> ConditionUpdate:
             kind, "True", "UserLoginFound", f"spec.selfInit.requests set up logins at auth/{mount}/"
         )
     if spec.recovery_keys and spec.recovery_keys.initial:
-        message = "no request sets up a login for people: the recovery keys are the only way in"
+        message = "no request sets up a login for users: only the recovery keys give access"
         return ConditionUpdate(kind, "True", "RecoveryKeysOnly", message)
     return ConditionUpdate(
         kind,
         "False",
         "NoUserLogin",
-        "spec.selfInit.requests: no request enables an auth method (sys/auth/<mount>) and another "
-        "one gives it a user or a role (auth/<mount>/...), so after the first boot nobody but the "
-        "operator can log in, for good. Add both before you create the cluster; a cluster that "
-        "exists has to be created again, unless somebody has a login that nobody sees here",
+        "spec.selfInit.requests: no auth method is enabled (sys/auth/<mount>) and has a user or a "
+        "role (auth/<mount>/...), so after the first boot only the operator can ever log in. Add "
+        "both requests before you create the cluster. Recreate a cluster that exists, unless users "
+        "have a login that the operator cannot detect",
     )
 
 
@@ -92,15 +91,15 @@ def recovery_keys(
         return None
     if not initialized:
         return ConditionUpdate(
-            kind, "False", "NotInitialized", "The first boot makes the recovery keys"
+            kind, "False", "NotInitialized", "The first boot creates the recovery keys"
         )
     if status is None:
-        return ConditionUpdate(kind, "False", "Reconciling", "The shares were not fetched yet")
+        return ConditionUpdate(kind, "False", "Reconciling", "The shares are not fetched yet")
     if status.stored:
         secret = names.recovery_shares_secret(cluster)
         message = (
-            f"Secret {secret} holds one encrypted share per recipient: hand them out, try that "
-            "they can be opened, then delete it"
+            f"Secret {secret} holds one encrypted share per recipient: distribute the shares, "
+            "verify that they can be decrypted, then delete the Secret"
         )
         return ConditionUpdate(kind, "True", "RecoveryKeysStored", message)
     return ConditionUpdate(kind, "False", status.reason or "Reconciling", status.message)
@@ -118,21 +117,21 @@ def operator_login(
         by = "first boot sets" if spec.self_initializes else "operator sets"
         return ConditionUpdate(kind, "False", "NotInitialized", f"The {by} up the login")
     if status is None and not spec.self_initializes:
-        message = "The login is set up with the root token, once a leader answers"
+        message = "The operator sets up the login with the root token when a leader responds"
         return ConditionUpdate(kind, "False", "Reconciling", message)
     if status is None:
         return ConditionUpdate(
-            kind, "Unknown", "Unknown", "The keys of the login were not compared yet"
+            kind, "Unknown", "Unknown", "The keys of the login are not compared yet"
         )
     if status.problem:
-        # Without a reason it is of an earlier version, which had only this one.
+        # An earlier version stored no reason: it had only this one.
         return ConditionUpdate(
             kind, "False", status.reason or "OperatorLoginOutdated", status.problem
         )
     if status.shared_audience:
         message = (
-            "The roles at auth/jwt-operator accept the audience that all clusters share; an "
-            "administrator adds that of this cluster, as docs/migrate.md says"
+            "The roles at auth/jwt-operator accept only the audience that all clusters share. Add "
+            "the audience of this cluster: see docs/migrate.md"
         )
         return ConditionUpdate(kind, "True", "OperatorLoginTrusted", message)
     return ConditionUpdate(kind, "True", "OperatorLoginTrusted")

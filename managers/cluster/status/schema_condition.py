@@ -1,10 +1,10 @@
-"""The condition about definitions of another release. Pure."""
+"""The condition SchemaOutdated: CustomResourceDefinitions of another release. Pure."""
 
 from __future__ import annotations
 
 from contracts.conditions.condition import ConditionUpdate
 
-# A message has room for more, but one command brings all of them.
+# A message has room for more, but one command adds them all.
 SHOWN = 6
 
 
@@ -14,7 +14,7 @@ def schema_outdated(lacking: tuple[str, ...]) -> ConditionUpdate | None:
         return None
     more = f" and {len(lacking) - SHOWN} more" if len(lacking) > SHOWN else ""
     message = (
-        f"The definitions on the API server lack fields of this operator, which it leaves out: "
-        f"{', '.join(lacking[:SHOWN])}{more}. Apply the CustomResourceDefinitions of its release"
+        "The CustomResourceDefinitions on the API server lack fields of this operator, which it "
+        f"omits: {', '.join(lacking[:SHOWN])}{more}. Apply those of its release"
     )
     return ConditionUpdate("SchemaOutdated", "True", "SchemaOutdated", message)

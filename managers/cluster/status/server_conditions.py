@@ -40,7 +40,7 @@ def sealed(facts: ConditionFacts) -> ConditionUpdate:
         )
     if facts.asleep:
         return ConditionUpdate(
-            "OpenBaoSealed", "Unknown", "Hibernated", "No server runs: it was put to sleep"
+            "OpenBaoSealed", "Unknown", "Hibernated", "No server runs: the cluster is hibernated"
         )
     pods = [pod for pod in facts.observed.servers if not pod.terminating and not pod.fence_gate]
     sealed = [pod.name for pod in pods if pod.registration.sealed]
@@ -53,23 +53,23 @@ def sealed(facts: ConditionFacts) -> ConditionUpdate:
         )
     unknown = [pod.name for pod in pods if pod.registration.sealed is None]
     if unknown or not pods:
-        message = f"Not heard from: {', '.join(unknown)}" if pods else "No server runs"
+        message = f"No seal status from: {', '.join(unknown)}" if pods else "No server runs"
         return ConditionUpdate("OpenBaoSealed", "Unknown", "Unknown", message)
     return ConditionUpdate("OpenBaoSealed", "False", "Unsealed", "Every server is unsealed")
 
 
 def leader(facts: ConditionFacts) -> ConditionUpdate:
     match len(facts.observed.leaders):
-        # The first server reports to lead before it serves, and to be ready a moment later.
+        # The first server reports to be the leader before it serves, and to be ready even later.
         case 0 | 1 if not facts.initialized:
             return ConditionUpdate(
-                "OpenBaoLeader", "False", "NotInitialized", "The first boot is not done"
+                "OpenBaoLeader", "False", "NotInitialized", "The first boot is not complete"
             )
         case 0 if facts.asleep:
             return ConditionUpdate("OpenBaoLeader", "Unknown", "Hibernated", "No server runs")
         case 0:
             return ConditionUpdate(
-                "OpenBaoLeader", "Unknown", "LeaderUnknown", "No server says it leads"
+                "OpenBaoLeader", "Unknown", "LeaderUnknown", "No server reports to be the leader"
             )
         case 1:
             name = facts.observed.leaders[0].name
@@ -91,19 +91,20 @@ def why_not_ready(facts: ConditionFacts) -> str:
 
 
 def _earlier_end(facts: ConditionFacts) -> str:
-    """Point at the log of a first server that crashes repeatedly, which has the reason.
+    """Refer to the log of a first server that crashes repeatedly.
 
-    From OpenBao 2.5.3 on a server whose self-init failed refuses every further start, so it never
-    becomes ready and nothing else reports it.
+    From OpenBao 2.5.3 on, a server whose self-init failed refuses every further start: it never
+    becomes ready, and only its log has the cause.
     """
     for pod in facts.observed.pods:
         if not pod.ready and pod.restarts and pod.last_exit is not None:
             return (
-                f"; {pod.name} ended {pod.restarts} times, last with code {pod.last_exit.code}: "
+                f"; {pod.name} exited {pod.restarts} times, last with code {pod.last_exit.code}: "
                 f"read `kubectl logs {pod.name} --previous`"
             )
     return ""
 
 
 def leaders(facts: ConditionFacts) -> str:
-    return f"These say that they lead: {', '.join(p.name for p in facts.observed.leaders)}"
+    pods = ", ".join(pod.name for pod in facts.observed.leaders)
+    return f"Several servers report to be the leader: {pods}"

@@ -250,7 +250,7 @@ class TestDelete:
         bench = Bench(*WHOLE[:2], (PVC, claim(0)), (PVC, claim(1, owner="uid-of-before")))
         outcome = gen.expect(Wait, await bench.run(policy))
         assert "data-x-1" in outcome.message
-        assert "x-0 still run" in outcome.message
+        assert "x-0 still running" in outcome.message
         bench.lose(POD, "x-0")
         assert await bench.run(policy) == Done()
         ((kind, reason, text),) = await bench.outside.told()

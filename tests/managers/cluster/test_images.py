@@ -138,7 +138,7 @@ def told(cluster: gen.Cluster, *verdicts: ImageVerdict) -> str:
 
 WARNED = ASKING.wanting(imageVerification={**POLICY, "failurePolicy": "Warn"})
 TOLD: dict[str, tuple[gen.Cluster, tuple[ImageVerdict, ...], str]] = {
-    "proven": (ASKING, (PROVEN,), f"True ImageVerified: Proven by a signature: {PINNED}"),
+    "proven": (ASKING, (PROVEN,), f"True ImageVerified: Verified by a signature: {PINNED}"),
     "not proven": (ASKING, (UNPROVEN,), "False ImageVerificationFailed: it is not signed"),
     "nobody to ask": (ASKING, (DOWN,), "Unknown ImageRegistryUnavailable: it is down"),
     "used all the same": (WARNED, (UNPROVEN,), "False ImageVerificationFailed: it is not signed"),

@@ -13,7 +13,7 @@ from contracts.api.cluster.status_login import OperatorLoginStatus, RecoveryKeys
 from contracts.records.observed import TokenIssuer
 from managers.bao.client import BaoError
 from managers.bao.login import StoredToken
-from managers.cluster.adminops.keys import KeyDuties
+from managers.cluster.adminops.keys import KeyTasks
 from managers.cluster.observe.observer import ClusterObserver
 from managers.jwt_auth.decide import known
 from tests import gen
@@ -54,7 +54,7 @@ async def _look(
     servers: Told, cluster: gen.Cluster, *pods: gen.Pod, status: AdminOpsStatus | None = None
 ) -> dict[str, Any]:
     outside = Outside(FakeApi())
-    duties = KeyDuties(outside.context, Knowing(), outside.logins)
+    duties = KeyTasks(outside.context, Knowing(), outside.logins)
     read = cluster.read()
     read = read.model_copy(update={"status": read.status.model_copy(update={"admin_ops": status})})
     return await duties.run(

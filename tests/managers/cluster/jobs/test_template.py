@@ -15,8 +15,8 @@ from managers.cluster.jobs.template import (
     authority_of,
     forbidden_addresses,
     login_of,
-    proven_image,
     servers_of,
+    verified_image,
 )
 from managers.cluster.jobs.template_source import TemplateLookup
 from managers.context.reads.api_server import ApiServer
@@ -217,7 +217,7 @@ def test_which_image_runs(
     policy: dict[str, Any] | None, verdict: ImageVerdict | None, expected: str
 ) -> None:
     cluster = PLAIN.wanting(operatorImageVerification=policy).read()
-    found = proven_image(cluster, "backup", IMAGE, verdict)
+    found = verified_image(cluster, "backup", IMAGE, verdict)
     assert (found if isinstance(found, str) else found.reason) == expected
     if isinstance(found, Blocked):
         assert IMAGE in found.message or "signature" in found.message
@@ -227,7 +227,7 @@ def test_which_image_runs(
 
 def test_a_restore_says_its_own_reason() -> None:
     cluster = PLAIN.wanting(operatorImageVerification=STRICT).read()
-    found = gen.expect(Blocked, proven_image(cluster, "restore", IMAGE, UNPROVEN))
+    found = gen.expect(Blocked, verified_image(cluster, "restore", IMAGE, UNPROVEN))
     assert found.reason == "RestoreExecutorImageVerificationFailed"
 
 

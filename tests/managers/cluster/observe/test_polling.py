@@ -8,7 +8,15 @@ from contracts.api.group import CLUSTERS
 from contracts.naming import names
 from contracts.owned_kinds import PRUNED
 from managers.cluster.delete import PODS_RECHECK
-from managers.cluster.observe.polling import CALM, CALM_AFTER, JITTER, PACE, PULSE, SLOWEST, SWIFT
+from managers.cluster.observe.polling import (
+    CALM,
+    CALM_AFTER,
+    HEALTH_INTERVAL,
+    JITTER,
+    PACE,
+    SLOWEST,
+    SWIFT,
+)
 from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, SERVICE, STATEFUL_SET
 from runtime.errors import Transient
 from runtime.outcome import timer_of
@@ -119,7 +127,7 @@ async def test_a_calm_cluster_asks_its_servers_and_hardly_the_api() -> None:
     assert bench.condition("Available")[0] == "True"
     before = bench.servers.asked
     asked = await bench.follow(600.0)
-    assert bench.servers.asked - before >= 3 * 600 / (PULSE * (1 + JITTER)) * 0.9
+    assert bench.servers.asked - before >= 3 * 600 / (HEALTH_INTERVAL * (1 + JITTER)) * 0.9
     assert sum(asked.values()) / 10.0 <= 6.0, asked
     assert {what.split()[0] for what in asked} <= {"get", "peek"}
 
@@ -131,7 +139,7 @@ async def test_a_server_that_falls_silent_is_looked_at_by_the_next_pulse() -> No
         condition["status"] = "False"
     bench.servers.silent.add(bench.address(1))
     bench.api.holding((POD, live))
-    await bench.follow(PULSE * (1 + JITTER) + PACE)
+    await bench.follow(HEALTH_INTERVAL * (1 + JITTER) + PACE)
     assert bench.cluster["status"]["readyReplicas"] == 2
 
 

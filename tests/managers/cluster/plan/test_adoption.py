@@ -128,9 +128,9 @@ def test_pods_of_an_older_release_get_the_labels_that_they_lack() -> None:
     [
         ({"rolling": True}, "its pods are being replaced"),
         ({"expressions": True}, "matchExpressions"),
-        ({"selector": (*BASE, ("team", "a"))}, "asks for team"),
+        ({"selector": (*BASE, ("team", "a"))}, "requires team"),
         ({"service": "other"}, "spec.serviceName is other"),
-        ({"claims": ("store",)}, "no claim template data"),
+        ({"claims": ("store",)}, "no volumeClaimTemplate data"),
         ({"data_path": "/vault"}, "at /vault"),
     ],
 )

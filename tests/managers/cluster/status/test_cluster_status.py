@@ -13,7 +13,7 @@ from contracts.api.cluster.status import ClusterStatus
 from contracts.conditions.condition import MESSAGE_MAX
 from contracts.records.desired import AppliedObjects
 from managers.cluster.plan.steps import merge_plans
-from managers.cluster.status.cluster_status import ReconcileResult, compute, failing, leaving
+from managers.cluster.status.cluster_status import ReconcileResult, compute, deleting, failing
 from runtime.apply.apply_result import Applied
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from runtime.verdict import Verdict
@@ -208,7 +208,7 @@ class TestFailing:
         ("tell", "changes"),
         [
             (failing, ["Ready", "Reconciling", "Stalled"]),
-            (leaving, ["Ready", "Reconciling", "Stalled", "Available"]),
+            (deleting, ["Ready", "Reconciling", "Stalled", "Available"]),
         ],
     )
     def test_only_what_is_told_changes(self, tell: Tell, changes: list[str]) -> None:
@@ -225,7 +225,7 @@ class TestFailing:
         assert [found.type for found in after.conditions] == ["Ready", "Reconciling", "Stalled"]
 
     @pytest.mark.parametrize(
-        ("tell", "reason"), [(failing, "TransientError"), (leaving, "Deleting")]
+        ("tell", "reason"), [(failing, "TransientError"), (deleting, "Deleting")]
     )
     def test_conditions_that_others_wrote_are_no_crash(self, tell: Tell, reason: str) -> None:
         """A cluster that another operator had before; its deletion must come to an end, too."""
@@ -258,7 +258,7 @@ def test_a_cluster_that_goes_says_so_and_keeps_what_was_said_of_the_rest() -> No
     it = gen.cluster().initialized()
     before = it.read()
     now = datetime(2030, 1, 2, tzinfo=UTC)
-    status = leaving(before, "the servers stop before their volumes go", now)
+    status = deleting(before, "the servers stop before their volumes are deleted", now)
     told = {c.type: (c.status, c.reason) for c in status.conditions}
     assert told["Ready"] == told["Available"] == ("False", "Deleting")
     assert told["Reconciling"] == ("True", "Deleting")

@@ -8,7 +8,14 @@ import pytest
 from contracts.api.meta import Condition
 from contracts.conditions.condition import TYPES
 from contracts.records.event import EventRecord
-from managers.cluster.status.events import GOOD, OVER, REQUESTED_BY_SPEC, ROUTINE, TAKE_TIME, notes
+from managers.cluster.status.events import (
+    GOOD,
+    RECOVERED,
+    REQUESTED_BY_SPEC,
+    ROUTINE,
+    TAKE_TIME,
+    condition_events,
+)
 
 Kind = Literal["Normal", "Warning"]
 STATUSES = (None, "True", "False", "Unknown")
@@ -62,15 +69,15 @@ FLIPS: dict[str, tuple[str, str | None, str, Kind | None]] = {
 
 @pytest.mark.parametrize(("kind", "was", "now", "told"), FLIPS.values(), ids=FLIPS.keys())
 def test_flip(kind: str, was: str | None, now: str, told: Kind | None) -> None:
-    text = OVER.get(kind, "what is") if told == "Normal" else "what is"
+    text = RECOVERED.get(kind, "what is") if told == "Normal" else "what is"
     expected = () if told is None else (EventRecord(told, "Why", text),)
-    assert notes(state(kind, was), state(kind, now)) == expected
+    assert condition_events(state(kind, was), state(kind, now)) == expected
 
 
 @pytest.mark.parametrize("kind", [kind.name for kind in TYPES])
 def test_no_type_is_told_without_a_change_and_unknown_is_never_news(kind: str) -> None:
     for was, now in itertools.product(STATUSES, STATUSES):
-        told = notes(state(kind, was), state(kind, now))
+        told = condition_events(state(kind, was), state(kind, now))
         if was == now or now in (None, "Unknown"):
             assert told == ()
         for note in told:
@@ -80,8 +87,8 @@ def test_no_type_is_told_without_a_change_and_unknown_is_never_news(kind: str) -
 def test_each_flip_is_told_in_the_order_of_the_status() -> None:
     before = state("Available", "True") + state("Degraded", "False")
     after = state("Available", "False") + state("Degraded", "True")
-    assert [note.kind for note in notes(before, after)] == ["Warning", "Warning"]
-    assert notes(after, after) == ()
+    assert [note.kind for note in condition_events(before, after)] == ["Warning", "Warning"]
+    assert condition_events(after, after) == ()
 
 
 def test_the_tables_speak_of_conditions_that_exist() -> None:
