@@ -1,1 +1,1 @@
-"""Settings of the raft autopilot for dead and new servers, reconciled to the spec."""
+"""Reconciles the raft autopilot settings for dead and new servers."""

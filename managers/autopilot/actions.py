@@ -1,4 +1,4 @@
-"""Reads the settings of the autopilot, and writes them when they differ.
+"""Reads the autopilot settings, and writes them when they differ.
 
 Called by `managers.cluster.adminops.reconcile`.
 """
@@ -17,17 +17,17 @@ from managers.bao.login import TokenSource, as_known
 
 FORBIDDEN = 403
 NO_LOGIN = (
-    "the operator has no login of its own, so the servers keep the settings that they have: set "
-    "spec.selfInit.oidc.enabled before the cluster is made, or set them yourself"
+    "the operator has no login, so the servers keep their present settings: set "
+    "spec.selfInit.oidc.enabled before you create the cluster, or change the settings yourself"
 )
 POLICY = (
-    f"give the policy of the operator's role read and update on {AUTOPILOT_SETTINGS}; clusters "
-    "that an older operator made may lack it"
+    f"allow read and update on {AUTOPILOT_SETTINGS} in the policy of the operator's role; clusters "
+    "that an older operator created may lack it"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class AutopilotSession:
     """A session with the servers of a cluster, and the login for it."""
 
     bao: Bao
@@ -35,10 +35,12 @@ class Asking:
     login: TokenSource | None
 
 
-async def keep(session: Asking, settings: Mapping[str, Any]) -> AutopilotDecision | None:
-    """Apply these settings at the leader; one read, and a write only when they differ.
+async def apply_settings(
+    session: AutopilotSession, settings: Mapping[str, Any]
+) -> AutopilotDecision | None:
+    """Apply these settings at the leader: one read, and a write only when they differ.
 
-    None when no leader could be reached now. Never raises.
+    None when no leader responds now. Never raises.
     """
     bao, pods, login = session.bao, session.pods, session.login
     if login is None:

@@ -23,10 +23,10 @@ QUORUM_MIN = 3
 # A removed server keeps its volume and cannot join again until a user deletes the volume: a long
 # repair of its node must not remove it.
 DEAD_AFTER = "24h"
-ILL_AFTER = "10s"
+UNHEALTHY_AFTER = "10s"
 STABLE_AFTER = "10s"
 TRAILING_LOGS = 1000
-# A user fixes a policy, and no event reports it.
+# No event reports that a user has corrected the policy.
 REFUSED_RECHECK = timedelta(minutes=10)
 
 
@@ -40,10 +40,10 @@ class AutopilotDecision:
     message: str = ""
 
 
-def wanted(spec: ClusterSpec) -> Mapping[str, Any]:
+def desired_settings(spec: ClusterSpec) -> Mapping[str, Any]:
     """Return all desired settings, by the server's names.
 
-    Below three servers dead ones are not removed, unless the spec requests it: none can be spared.
+    With fewer than three servers, dead servers are removed only if the spec requests it.
     """
     raft = spec.configuration.raft
     autopilot = (raft.autopilot if raft else None) or Autopilot()
@@ -55,7 +55,7 @@ def wanted(spec: ClusterSpec) -> Mapping[str, Any]:
         "dead_server_last_contact_threshold": (
             autopilot.dead_server_last_contact_threshold or DEAD_AFTER
         ),
-        "last_contact_threshold": autopilot.last_contact_threshold or ILL_AFTER,
+        "last_contact_threshold": autopilot.last_contact_threshold or UNHEALTHY_AFTER,
         "max_trailing_logs": autopilot.max_trailing_logs or TRAILING_LOGS,
         "server_stabilization_time": autopilot.server_stabilization_time or STABLE_AFTER,
     }
@@ -65,30 +65,31 @@ def wanted(spec: ClusterSpec) -> Mapping[str, Any]:
 
 
 def differing(settings: Mapping[str, Any], live: Mapping[str, Any]) -> tuple[str, ...]:
-    """Name the settings that differ at the server, which formats durations in its own way."""
+    """Name the settings that differ at the server, which formats durations differently."""
     return tuple(sorted(key for key, value in settings.items() if not _same(value, live.get(key))))
 
 
 def refusal(uid: str, settings: Mapping[str, Any], now: datetime) -> EffectAttempt:
     """Record that these settings were refused, or that there is no login to apply them."""
-    return EffectAttempt(SET_AUTOPILOT, uid, now, _named(settings))
+    return EffectAttempt(SET_AUTOPILOT, uid, now, _settings_text(settings))
 
 
 def is_pointless(attempt: EffectAttempt | None, settings: Mapping[str, Any], now: datetime) -> bool:
-    """Return whether the same settings were refused a moment ago."""
-    if attempt is None or attempt.refused != _named(settings):
+    """Return whether the same settings were refused recently."""
+    if attempt is None or attempt.refused != _settings_text(settings):
         return False
     return now - attempt.at < REFUSED_RECHECK
 
 
-def _named(settings: Mapping[str, Any]) -> str:
+def _settings_text(settings: Mapping[str, Any]) -> str:
     return " ".join(f"{key}={value}" for key, value in sorted(settings.items()))
 
 
-def autopilot_status(kept: AutopilotDecision) -> AutopilotStatus:
+def autopilot_status(decision: AutopilotDecision) -> AutopilotStatus:
     """Return the status of the settings."""
-    reason = "AutopilotApplied" if kept.applied else "AutopilotRefused"
-    return AutopilotStatus(applied=kept.applied, reason=reason, message=clean_message(kept.message))
+    reason = "AutopilotApplied" if decision.applied else "AutopilotRefused"
+    message = clean_message(decision.message)
+    return AutopilotStatus(applied=decision.applied, reason=reason, message=message)
 
 
 def _same(value: Any, live: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What code that acts may reach: API client, Secrets, clock, keys. Below all features.
+"""The dependencies of code with side effects: API client, Secrets, clock, keys. Below all features.
 
-Used by `run.py` modules and by `managers.cluster`; plans never see it.
+Used by actions, observers and reconcilers; plans never use it.
 """

@@ -1,6 +1,6 @@
-"""Recent attempts of this process: it neither retries at once nor repeats a refused request.
+"""Records recent attempts, so that no request is retried immediately, or again after a refusal.
 
-Lost with the process; nothing depends on it: a new process tries again.
+Kept in memory only; nothing depends on it: a new process tries again.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ KEPT = 4096
 
 
 class AttemptLog:
-    """The last attempt of each effect on each object; the oldest go when there are too many."""
+    """The last attempt of each effect on each object; drops the oldest above `kept`."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
         self._last: OrderedDict[tuple[str, str], EffectAttempt] = OrderedDict()
 
     def note(self, attempt: EffectAttempt) -> None:
-        """Remember an attempt in the place of the one before."""
+        """Record an attempt; it replaces the previous one."""
         key = (attempt.effect, attempt.uid)
         self._last[key] = attempt
         self._last.move_to_end(key)
@@ -34,5 +34,5 @@ class AttemptLog:
         return self._last.get((effect, uid))
 
     def of(self, uids: frozenset[str]) -> tuple[EffectAttempt, ...]:
-        """Return what was tried with these objects."""
-        return tuple(one for (_, uid), one in self._last.items() if uid in uids)
+        """Return the last attempts on these objects."""
+        return tuple(attempt for (_, uid), attempt in self._last.items() if uid in uids)

@@ -1,4 +1,4 @@
-"""The one record that carries the outside world into effects and observation."""
+"""The dependencies of effects and observers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from managers.context.attempt_log import AttemptLog
 from runtime.apply.ownership import OwnershipKeys
 
 if TYPE_CHECKING:
-    # A command line that logs in needs the names above alone.
+    # The command line needs only the names above.
     from managers.context.reads.secrets import SecretSink
     from runtime.client.client import Client
     from runtime.clock import Clock
@@ -23,12 +23,12 @@ MARKS = OwnershipKeys(
 )
 
 RandomBytes = Callable[[int], bytes]
-"""A source of key material: n -> n bytes nobody can guess."""
+"""A source of key material: n -> n unpredictable bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Handed to everything that acts."""
+    """Passed to all code with side effects."""
 
     client: Client
     secrets: SecretSink

@@ -1,8 +1,7 @@
-"""The outer levels of DER (ITU-T X.690): element by element, and no arithmetic. Pure.
+"""Parses the outer levels of DER (ITU-T X.690), element by element, without arithmetic. Pure.
 
-It returns the kind and size of a private key, and the names in a certificate, before a library
-computes with them. Called by managers.context.secret_files and
-managers.certs.chain.
+Returns the kind and size of a private key, and the names in a certificate, before a library
+computes with them. Called by managers.context.secret_files and managers.certs.chain.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 INTEGER, OCTETS, OBJECT, SEQUENCE, VERSION = 0x02, 0x04, 0x06, 0x30, 0xA0
-# More than four digits of a length are more bytes than any file here has.
+# A length of more than four bytes exceeds every file here.
 _LENGTH_DIGITS = 4
 # RFC 8017, A.1.2: version, n, e, d, p, q and three more.
 _RSA_NUMBERS = 9
-# RFC 8017, RFC 5480 and RFC 8410, as DER writes them.
+# Object identifiers of RFC 8017, RFC 5480 and RFC 8410, in DER.
 _ALGORITHMS: Mapping[bytes, str] = {
     bytes.fromhex("2a864886f70d010101"): "RSA",
     bytes.fromhex("2a8648ce3d0201"): "ECDSA",
@@ -25,12 +24,12 @@ _ALGORITHMS: Mapping[bytes, str] = {
 
 
 class NotDerError(ValueError):
-    """These bytes are not what was expected."""
+    """The bytes are not the expected DER structure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One value: its tag, what is in it, and all of its bytes."""
+    """One value: its tag, its content, and all of its bytes."""
 
     tag: int
     content: bytes
@@ -39,14 +38,14 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class KeyKind:
-    """What a private key is: one of _ALGORITHMS. `bits` is the size of the modulus, RSA alone."""
+    """The kind of a private key: one of _ALGORITHMS. `bits`: size of the modulus, only for RSA."""
 
     name: str
     bits: int = 0
 
 
 def elements(data: bytes) -> Iterator[Element]:
-    """The values that lie behind each other. Iterating raises NotDerError."""
+    """Yield consecutive values. Iterating raises NotDerError."""
     at = 0
     while at < len(data):
         start, end = _content(data, at)
@@ -55,27 +54,27 @@ def elements(data: bytes) -> Iterator[Element]:
 
 
 def _content(data: bytes, at: int) -> tuple[int, int]:
-    """Where the content of the value at `at` begins and ends."""
+    """Return start and end of the content of the value at offset `at`."""
     start = at + 2
     if start > len(data):
-        raise NotDerError("it is cut short")
+        raise NotDerError("it is truncated")
     size = data[at + 1]
     if size >= 0x80:
         digits = size - 0x80
         if not 0 < digits <= _LENGTH_DIGITS:
-            raise NotDerError("it has no length")
+            raise NotDerError("it has no valid length")
         start += digits
         size = int.from_bytes(data[start - digits : start], "big")
     if start + size > len(data):
-        raise NotDerError("it is cut short")
+        raise NotDerError("it is truncated")
     return start, start + size
 
 
 def _sequence(data: bytes, most: int) -> list[Element]:
-    """The first values of the one SEQUENCE that `data` is."""
+    """Return the first values of the SEQUENCE in `data`."""
     whole = list(islice(elements(data), 2))
-    if [one.tag for one in whole] != [SEQUENCE]:
-        raise NotDerError("it is no SEQUENCE")
+    if [element.tag for element in whole] != [SEQUENCE]:
+        raise NotDerError("it is not a SEQUENCE")
     return list(islice(elements(whole[0].content), most))
 
 
@@ -85,7 +84,7 @@ def key_kind(key: bytes) -> KeyKind | None:
     Raises NotDerError.
     """
     parts = _sequence(key, _RSA_NUMBERS + 1)
-    match [one.tag for one in parts]:
+    match [element.tag for element in parts]:
         case [0x02, 0x30, 0x04, *_]:  # RFC 5958: version, algorithm, key
             algorithm = next(elements(parts[1].content), None)
             name = _ALGORITHMS.get(algorithm.content) if algorithm else None
@@ -98,13 +97,13 @@ def key_kind(key: bytes) -> KeyKind | None:
 
 
 def _rsa(numbers: list[Element]) -> KeyKind | None:
-    if [one.tag for one in numbers] != [INTEGER] * _RSA_NUMBERS:
+    if [element.tag for element in numbers] != [INTEGER] * _RSA_NUMBERS:
         return None
     return KeyKind("RSA", int.from_bytes(numbers[1].content, "big").bit_length())
 
 
 def names(certificate: bytes) -> tuple[bytes, bytes]:
-    """Issuer and subject of the TBSCertificate of a certificate (RFC 5280, 4.1), as they lie there.
+    """Return issuer and subject of a certificate (TBSCertificate, RFC 5280, 4.1), in DER.
 
     Raises NotDerError.
     """
@@ -112,5 +111,5 @@ def names(certificate: bytes) -> tuple[bytes, bytes]:
     if parts and parts[0].tag == VERSION:
         parts = parts[1:]
     if len(parts) < 5:
-        raise NotDerError("it is no certificate")
+        raise NotDerError("it is not a certificate")
     return parts[2].whole, parts[4].whole

@@ -1,4 +1,4 @@
-"""What runs an effect, as an entry of a table by type."""
+"""Effect handlers, as entries of a table by type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contracts.records.effects import Effect
 from managers.context.context import Context
 
 Subject = TypeVar("Subject")
-"""What is known of the cluster: an Owner before it is resolved, a Resolved after that."""
+"""The cluster: an Owner before the resolve step, a Resolved after it."""
 SomeEffect = TypeVar("SomeEffect", bound=Effect)
 
 EffectHandler = Callable[[Context, Subject, SomeEffect], Awaitable[None]]

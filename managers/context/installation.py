@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from runtime.types import ObjectKey
 
 if TYPE_CHECKING:
-    # A command line imports this, and has no use for the tables of rights.
+    # The command line imports this module, and does not need the RBAC tables.
     from contracts.rbac.rules import Reads
 
 Platform = Literal["kubernetes", "openshift"]
@@ -56,10 +56,10 @@ class Installation:
         return ObjectKey(self.namespace, self.service_account)
 
     def audience_of(self, cluster: ObjectKey) -> str:
-        """Audience of the tokens with which the operator and its jobs log in to one cluster.
+        """Return the audience of the tokens with which the operator and its jobs log in.
 
-        No two clusters share one: a token for the servers of one is not valid at another. By name
-        and not by UID, because data outlives the object: re-created on its volumes, or restored
-        from a backup of Kubernetes, a cluster has another UID, but the same audience.
+        Each cluster has a different one: a token for one cluster is not valid at another. It has
+        the name and not the UID, because data outlives the object: a cluster that is recreated on
+        its volumes, or restored from a backup of Kubernetes, has another UID.
         """
         return f"{self.audience}/{cluster.namespace}/{cluster.name}"

@@ -1,13 +1,12 @@
 """Write guard for a pause: a reconcile that began before the pause sends no write after it.
 
-A reconciler reads spec.paused when it begins, and may run for seconds. So `PauseGuard` runs each
-reconcile and keeps the clusters of its request, and every write calls `check` right before it is
-sent: those to the API server and those to the servers of OpenBao, both through the guard of the
-client. It costs one cache read. A reconcile that began during a pause is the concern of its
-reconciler: it reports the pause in the status, once, and does no more.
+A reconciler reads spec.paused at its start, and may run for seconds. `PauseGuard` runs each
+reconcile and records the clusters of its request. The guards of the clients of the API server and
+of OpenBao call `check` immediately before each write. A check costs one cache read. A reconcile
+that starts during a pause only reports the pause in the status, once: its reconciler does this.
 
-A write that was on the wire already is not taken back. Deletion goes on: a cluster that is being
-deleted is not paused.
+A write that was already sent is not reverted. Deletion continues: a cluster that is being deleted
+is not paused.
 """
 
 from __future__ import annotations
@@ -20,27 +19,27 @@ from runtime.outcome import Done, Outcome
 from runtime.types import Object, ObjectKey, Request, is_terminating
 
 if TYPE_CHECKING:
-    # Jobs of upgrades take the client of OpenBao, and have no time to load that of the API server.
+    # Upgrade Jobs import the client of OpenBao, and must not load that of the API server.
     from runtime.cache.cache import Cache
     from runtime.controller.controller import Reconciler
 
-Held = Callable[[], bool]
-About = Callable[[Request], Iterable[ObjectKey]]
+PauseCheck = Callable[[], bool]
+ClustersOf = Callable[[Request], Iterable[ObjectKey]]
 
-_HELD: Final[ContextVar[Held | None]] = ContextVar("held", default=None)
+_CHECK: Final[ContextVar[PauseCheck | None]] = ContextVar("pause_check", default=None)
 
 
 class PausedMeanwhileError(Exception):
     """The cluster of a reconcile was paused after the reconcile began.
 
-    It is no error of a request, so that no handler of those catches it and goes on.
+    It is not a request error, so that no handler of request errors catches it and continues.
     """
 
 
 def check() -> None:
-    """Raise PausedMeanwhileError if the running reconcile may write no more."""
-    held = _HELD.get()
-    if held is not None and held():
+    """Raise PausedMeanwhileError if the running reconcile may no longer write."""
+    is_now_paused = _CHECK.get()
+    if is_now_paused is not None and is_now_paused():
         raise PausedMeanwhileError
 
 
@@ -53,25 +52,27 @@ def is_paused(live: Object | None) -> bool:
 
 
 class PauseGuard:
-    """Runs the reconciles of a reconciler; one that a pause stops is requeued at once."""
+    """Runs a reconciler; a reconcile that a pause stops is requeued immediately."""
 
-    def __init__(self, inner: Reconciler, clusters: Cache, about: About | None = None) -> None:
-        """`about` maps a request to its clusters; by default the request names the cluster."""
+    def __init__(
+        self, inner: Reconciler, clusters: Cache, clusters_of: ClustersOf | None = None
+    ) -> None:
+        """`clusters_of` maps a request to its clusters; default: the request names the cluster."""
         self._inner = inner
         self._clusters = clusters
-        self._about: About = about or (lambda request: (request,))
+        self._clusters_of: ClustersOf = clusters_of or (lambda request: (request,))
 
     async def __call__(self, request: Request, /) -> Outcome:
-        """Run a reconcile. Raises what it raises."""
+        """Run a reconcile. Raises the errors of the reconciler."""
         clusters = self._clusters
-        running = [key for key in self._about(request) if not is_paused(clusters.get(key))]
-        before = _HELD.set(lambda: any(is_paused(clusters.get(key)) for key in running))
+        running = [key for key in self._clusters_of(request) if not is_paused(clusters.get(key))]
+        token = _CHECK.set(lambda: any(is_paused(clusters.get(key)) for key in running))
         try:
             return await self._inner(request)
         except PausedMeanwhileError:
             return Done(0.0)
         finally:
-            _HELD.reset(before)
+            _CHECK.reset(token)
 
 
 def both(guard: Callable[[], None] | None) -> Callable[[], None]:

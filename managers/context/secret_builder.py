@@ -1,4 +1,4 @@
-"""Builder of all Secrets of the operator, so that none lacks a field."""
+"""Builds all Secrets of the operator, so that none lacks a field."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def secret_object(
             "ownerReferences": [owner.reference()],
         },
         "type": kind,
-        # Not stringData: the server stores it elsewhere and each apply would look like a change.
+        # Not stringData: the API server stores it as data, so each apply would look like a change.
         "data": {key: base64.b64encode(value).decode() for key, value in data.items()},
     }
     if immutable:

@@ -4,9 +4,9 @@ All of these limits are here; called by managers.certs for certificates and keys
 managers.bootstrap for the files of a seal, and by managers.cluster for the CA of a connection.
 
 Parsing a file blocks the event loop, for all clusters and for the renewal of the Lease, and a
-thread would not help: the libraries hold the GIL. So no user should reach a limit, and everything
-within the limits takes some tens of milliseconds. A file beyond a limit is refused before a library
-reads it.
+thread would not help: the libraries hold the GIL. Valid files are well below the limits, and a file
+within the limits takes a few tens of milliseconds. A file beyond a limit is refused before a
+library reads it.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ UNREADABLE = (
     x509.InvalidVersion,
     x509.UnsupportedGeneralNameType,
 )
-"""What the libraries raise for what others wrote: no such file, or one that they cannot use (a key
-behind a password, an unknown curve, extensions that contradict each other)."""
+"""Errors of the libraries for files of users: another format, or a file that they cannot use (a key
+with a password, an unknown curve, contradictory extensions)."""
 
 
 class UnreadableFileError(ValueError):
-    """It is no such file, or one that the library cannot use."""
+    """The file has another format, or the library cannot use it."""
 
 
 class RefusedFileError(ValueError):
-    """It is beyond a limit. The text has the value, the limit and the next step."""
+    """The file exceeds a limit. The text has the value, the limit and the next step."""
 
 
 @contextmanager
@@ -80,8 +80,7 @@ def check_size(content: bytes, most: int = FILE_BYTES_MAX) -> None:
     """Raise RefusedFileError for a file of more bytes."""
     if len(content) > most:
         raise RefusedFileError(
-            f"it has {len(content)} bytes, and up to {most} are read: leave in it only what is "
-            "needed"
+            f"it has {len(content)} bytes, and up to {most} are read: remove what is not needed"
         )
 
 
@@ -90,7 +89,7 @@ def _check_pem(content: bytes) -> None:
     blocks = content.count(b"-----BEGIN ")
     if blocks > PEM_BLOCKS_MAX:
         raise RefusedFileError(
-            f"it has {blocks} PEM blocks, and up to {PEM_BLOCKS_MAX} are read: take out the "
+            f"it has {blocks} PEM blocks, and up to {PEM_BLOCKS_MAX} are read: remove the "
             "certificates that are not needed"
         )
 
@@ -105,18 +104,18 @@ def certificates(content: bytes) -> tuple[x509.Certificate, ...]:
         loaded = tuple(x509.load_pem_x509_certificates(content))
     except UNREADABLE as error:
         raise UnreadableFileError(str(error)) from error
-    for position, one in enumerate(loaded, start=1):
-        size = len(one.tbs_certificate_bytes)
+    for position, certificate in enumerate(loaded, start=1):
+        size = len(certificate.tbs_certificate_bytes)
         if size > CERTIFICATE_BYTES_MAX:
             raise RefusedFileError(
                 f"its certificate number {position} has {size} bytes, and up to "
-                f"{CERTIFICATE_BYTES_MAX} are read: have one issued with fewer names"
+                f"{CERTIFICATE_BYTES_MAX} are read: issue one with fewer names"
             )
     return loaded
 
 
 def private_key(content: bytes) -> PrivateKeyTypes:
-    """Read the first private key of a PEM file, for its public half, or to sign when it is ECDSA.
+    """Read the first private key of a PEM file, for its public key, or to sign if it is ECDSA.
 
     Raises UnreadableFileError, and RefusedFileError for a kind that the server does not accept or a
     key that is too large.
@@ -128,17 +127,17 @@ def private_key(content: bytes) -> PrivateKeyTypes:
     except NotDerError as error:
         raise UnreadableFileError(f"its private key cannot be read: {error}") from error
     if kind is None:
-        # Of other kinds a library computes the public half, which takes the cube of their size.
+        # For other kinds a library computes the public key, in time cubic in the size.
         raise RefusedFileError(
-            "its private key is none of RSA, ECDSA and Ed25519: put a key of one of these there"
+            "its private key is none of RSA, ECDSA and Ed25519: use a key of one of these types"
         )
     if kind.bits > RSA_BITS_MAX:
         raise RefusedFileError(_too_large(kind.bits))
     try:
-        # Whether the numbers of an RSA key are prime is for the server to check: it uses the key.
-        # Here its public half alone is compared with that of a certificate, and a key whose halves
-        # do not belong together is refused by the server, by name. The check takes seconds. The
-        # library never skips the checks of the other kinds.
+        # The server checks that the numbers of an RSA key are prime: it uses the key, and names an
+        # invalid one in its error. The operator only compares the public key with that of a
+        # certificate, and the check takes seconds. The library never skips the checks of the other
+        # kinds.
         return serialization.load_der_private_key(
             key, password=None, unsafe_skip_rsa_key_validation=True
         )
@@ -147,21 +146,21 @@ def private_key(content: bytes) -> PrivateKeyTypes:
 
 
 def _first_key(content: bytes) -> bytes:
-    """The bytes of the first PEM block that is a private key without a password."""
+    """Return the bytes of the first PEM block with a private key without a password."""
     head, _, rest = content.partition(b"PRIVATE KEY-----")
     label = head.rpartition(b"-----BEGIN ")[2] + b"PRIVATE KEY-----"
     body, end, _ = rest.partition(b"-----END " + label)
     if not end:
-        raise UnreadableFileError("it holds no PEM block of a private key")
+        raise UnreadableFileError("it has no PEM block of a private key")
     if b"ENCRYPTED" in label or b"ENCRYPTED" in body:
-        raise UnreadableFileError("its private key is behind a password")
+        raise UnreadableFileError("its private key has a password")
     try:
         key = base64.b64decode(b"".join(body.split()), validate=True)
     except binascii.Error:
         raise UnreadableFileError("its private key is not base64") from None
     if len(key) > KEY_BYTES_MAX:
         raise RefusedFileError(
-            f"its private key has {len(key)} bytes, and up to {KEY_BYTES_MAX} are read: make an "
+            f"its private key has {len(key)} bytes, and up to {KEY_BYTES_MAX} are read: create an "
             f"RSA key of up to {RSA_BITS_MAX} bits, or an ECDSA key"
         )
     return key
@@ -177,8 +176,8 @@ def check_public_key(key: PublicKeyTypes) -> None:
         isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in CURVES
     ):
         raise RefusedFileError(
-            "its key is none of RSA, ECDSA (P-256, P-384, P-521) and Ed25519: use an authority "
-            "with one of these"
+            "its key is none of RSA, ECDSA (P-256, P-384, P-521) and Ed25519: use a CA with a key "
+            "of one of these types"
         )
     if not isinstance(key, rsa.RSAPublicKey):
         return
@@ -188,14 +187,14 @@ def check_public_key(key: PublicKeyTypes) -> None:
     if exponent > RSA_EXPONENT_BITS_MAX:
         raise RefusedFileError(
             f"its RSA key has a public exponent of {exponent} bits, and up to "
-            f"{RSA_EXPONENT_BITS_MAX} are read: make a key with the usual one, 65537"
+            f"{RSA_EXPONENT_BITS_MAX} are read: create a key with the usual exponent, 65537"
         )
 
 
 def _too_large(bits: int) -> str:
     return (
-        f"its RSA key has {bits} bits, and up to {RSA_BITS_MAX} are read: make a smaller one, or "
-        "an ECDSA key"
+        f"its RSA key has {bits} bits, and up to {RSA_BITS_MAX} are read: create a smaller one, "
+        "or an ECDSA key"
     )
 
 
@@ -204,12 +203,12 @@ def is_json_object(content: bytes) -> bool:
     if not content.lstrip().startswith(b"{"):
         return False
     check_size(content, TEXT_BYTES_MAX)
-    # What stands before each value is counted before the values are made.
+    # Count the delimiters before the values before parsing.
     values = sum(map(content.count, (b",", b"[", b"{")))
     if values > JSON_VALUES_MAX:
         raise RefusedFileError(
-            f"its JSON is made of {values} values, and up to {JSON_VALUES_MAX} are read: leave in "
-            "it only what is needed"
+            f"its JSON has {values} values, and up to {JSON_VALUES_MAX} are read: remove what is "
+            "not needed"
         )
     try:
         value = json.loads(content)
@@ -228,7 +227,7 @@ def lines(content: bytes) -> list[str]:
     count = content.count(b"\n") + 1
     if count > LINES_MAX:
         raise RefusedFileError(
-            f"it has {count} lines, and up to {LINES_MAX} are read: leave in it only what is needed"
+            f"it has {count} lines, and up to {LINES_MAX} are read: remove what is not needed"
         )
     try:
         return content.decode().split("\n")
@@ -236,11 +235,11 @@ def lines(content: bytes) -> list[str]:
         raise UnreadableFileError(str(error)) from error
 
 
-_TOO_DEEP = f"its JSON is nested deeper than {JSON_LEVELS_MAX} levels: make it flatter"
+_TOO_DEEP = f"its JSON is nested deeper than {JSON_LEVELS_MAX} levels: reduce the nesting"
 
 
 def ascii_pem(authority: str) -> str:
-    """Return the PEM without comments that the TLS library rejects: those in other languages."""
+    """Replace non-ASCII characters of comments in PEM: the TLS library rejects them."""
     return authority.encode("ascii", "replace").decode()
 
 
@@ -253,6 +252,6 @@ def check_trusted(authority: str) -> None:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ascii_pem(authority))
     except (ssl.SSLError, ValueError) as error:
         raise UnreadableFileError(
-            f"the TLS library reads no certificate in it ({error}): begin each line of PEM at its "
-            "first character"
+            f"the TLS library reads no certificate in it ({error}): PEM has to start at the first "
+            "character of each line"
         ) from error

@@ -1,6 +1,6 @@
-"""A text that no log, message or answer may ever show.
+"""A string that no log, message or response may ever show.
 
-For tokens that are kept in memory. What carries a secret for one call only is an argument.
+For tokens that are kept in memory. A secret for a single call is passed as an argument.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class SensitiveString:
         self._text = text
 
     def reveal(self) -> str:
-        """The secret itself, for the one call that needs it."""
+        """Return the secret, for the call that needs it."""
         return self._text
 
     def __repr__(self) -> str:
         return REDACTED
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a secret is not to be copied or stored")
+        raise TypeError("a secret must not be copied or stored")

@@ -1,7 +1,7 @@
 """Tokens of the operator's own ServiceAccount, each valid for the servers of one cluster only.
 
-By TokenRequest (authentication.k8s.io/v1): a POST by its verb, but it stores no object, so it is no
-write. Used by managers.bao.login.
+Uses TokenRequest (authentication.k8s.io/v1): a POST that stores no object, so it is not a write.
+Used by managers.bao.login.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from runtime.errors import ApiError, Transient
 from runtime.types import ObjectKey
 
 LIFE_SECONDS = 600
-"""The shortest life that the API server grants."""
+"""The shortest lifetime that the API server grants."""
 RENEW_AFTER = 0.8 * LIFE_SECONDS
-# Some callers ask several times in a reconcile: a missing right is not requested each time.
+# Some callers request a token several times in a reconcile: a refusal is cached.
 REFUSED_SECONDS = 30.0
-# A login may be refused because the API server signs with another key now. A token that was
-# refused when it was new is not replaced at every attempt.
+# A login may be refused because the API server signs with a new key. A token that is refused while
+# it is new is not replaced at every attempt.
 DOUBTFUL_AFTER = 60.0
 
 
@@ -41,10 +41,10 @@ class AccountTokens:
     _refused_at: float = 0.0
 
     async def get(self) -> SensitiveString:
-        """Return a token with at least a fifth of its life left.
+        """Return a token with at least a fifth of its lifetime left.
 
         Raises ApiError when the API server refuses one (which is cached for a while), and
-        Transient when it does not answer.
+        Transient when it does not respond.
         """
         now = self.clock.monotonic()
         if self._kept is not None and now - self._issued_at < RENEW_AFTER:
@@ -63,7 +63,7 @@ class AccountTokens:
         return self._kept
 
     def doubt(self) -> None:
-        """Note that a server refused the token; one that is not new is dropped."""
+        """Record that a server refused the token; drop it unless it is new."""
         if self.clock.monotonic() - self._issued_at >= DOUBTFUL_AFTER:
             self._kept = None
 

@@ -26,8 +26,8 @@ def reuses_account(account: AccountFacts | None) -> bool:
 def powerful_account(cluster: OpenBaoCluster, installation: Installation) -> Blocked | None:
     """Refuse the operator's own account: no server may have its rights.
 
-    The rules of the API reject the other reserved accounts (`default`, those of jobs); they do not
-    know this one.
+    The rules of the API reject the other reserved accounts (`default`, those of jobs), but they do
+    not know the name of this one.
     """
     account = cluster.spec.service_account
     name = account.name if account else None
@@ -35,13 +35,13 @@ def powerful_account(cluster: OpenBaoCluster, installation: Installation) -> Blo
         return None
     return Blocked(
         "InvalidSpec",
-        f"spec.serviceAccount.name: {name} is the account of the operator, whose rights no server "
-        "may have; choose another name or remove the field",
+        f"spec.serviceAccount.name: {name} is the ServiceAccount of the operator, and no server "
+        "may have its rights; choose another name or remove the field",
     )
 
 
 def service_account_ready(spec: ClusterSpec, observed: Observed) -> ConditionUpdate | None:
-    """Report on an account that existed already; None when the operator creates it."""
+    """Report on an account that a user created; None when the operator creates it."""
     account = observed.account
     if account is None or not account.free:
         return None
@@ -50,11 +50,11 @@ def service_account_ready(spec: ClusterSpec, observed: Observed) -> ConditionUpd
     missing = sorted(key for key, value in desired.items() if account.annotations.get(key) != value)
     if missing:
         message = (
-            f"ServiceAccount {account.name} was made by somebody else, so spec.serviceAccount."
-            f"annotations is not written to it: set {', '.join(missing)} there yourself"
+            f"The operator did not create ServiceAccount {account.name}, so it does not write "
+            f"spec.serviceAccount.annotations to it: set {', '.join(missing)} yourself"
         )
         return ConditionUpdate(kind, "False", "ServiceAccountAnnotationsMissing", message)
-    message = f"ServiceAccount {account.name} was made by somebody else and is used as it is"
+    message = f"The operator did not create ServiceAccount {account.name} and does not change it"
     return ConditionUpdate(kind, "True", "ServiceAccountReused", message)
 
 
@@ -62,7 +62,7 @@ def account_name(cluster: OpenBaoCluster) -> str | None:
     """Return the account of the spec, unless it has the operator's default name."""
     account = cluster.spec.service_account
     named = account.name if account else None
-    # The default name is reserved: an account there that is not owned is a conflict.
+    # The default name is reserved: an account of this name without our owner is a conflict.
     return None if named == names.service_account(cluster.metadata.name) else named
 
 
@@ -94,11 +94,11 @@ def job_accounts(cluster: OpenBaoCluster) -> tuple[JobAccount, ...]:
         jobs.add(running)
     identity = spec.backup.target.workload_identity if spec.backup else None
     annotations = (identity.service_account_annotations if identity else None) or {}
-    at_cloud = labels.users_own(annotations)
+    cloud_annotations = labels.users_own(annotations)
     return tuple(
         JobAccount(
             names.job_service_account(cluster.metadata.name, job),
-            {} if job == "upgrade" else at_cloud,
+            {} if job == "upgrade" else cloud_annotations,
         )
         for job in sorted(jobs)
     )

@@ -1,7 +1,7 @@
 """Plan of the identity: ServiceAccounts, Role and RoleBinding. Pure.
 
-A server labels its own pod (service registration) and needs nothing else in the API. A job writes
-the status of its own run, by rights that exist only during the run. Called by
+A server labels its own pod (service registration) and needs no other access to the API. A job
+writes the status of its own run, with rights that exist only during the run. Called by
 `managers.cluster.plan.steps`.
 """
 
@@ -24,8 +24,8 @@ from runtime.types import ObjectKey
 def plan(resolved: Resolved, observed: Observed) -> Plan:
     """Plan an account for the pods, with rights to their own pods by name.
 
-    After a rename the former account and its rights stay until the last pod that uses them is
-    deleted: without them it could not report whether it is the leader. They are retained but not
+    After a rename the former account and its rights are kept until the last pod that uses them is
+    deleted: without them the pod could not report whether it is the leader. They are kept but not
     applied, so that a pod that a user created gives no rights to the account that it names.
     """
     voters = tuple(pod.ordinal for pod in observed.pods)
@@ -39,11 +39,11 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
             _binding(resolved),
             *_job_accounts(resolved),
         ),
-        spared=tuple(_of_others(resolved, observed)),
+        spared=tuple(_other_accounts(resolved, observed)),
     )
 
 
-def _of_others(resolved: Resolved, observed: Observed) -> Iterator[Named]:
+def _other_accounts(resolved: Resolved, observed: Observed) -> Iterator[Named]:
     """Return the objects of every other account that a pod uses or may start with."""
     pools = (observed.green, observed.read)
     sets = (observed.stateful_set, *(pool.stateful_set for pool in pools))
@@ -71,7 +71,7 @@ def _account(resolved: Resolved) -> Intent:
 
 @memoize
 def _job_accounts(resolved: Resolved) -> tuple[Intent, ...]:
-    """Accounts without any rights: each run brings a Role of its own (managers.jobs)."""
+    """Plan accounts without rights: each run has its own Role (managers.jobs)."""
     return tuple(
         cluster_object(
             resolved,
@@ -91,17 +91,15 @@ def _role(
     readers: tuple[int, ...],
     green_pods: tuple[str, ...] = (),
 ) -> Intent:
-    # Names of pods that still run stay in the list during a scale-down. Ordered by ordinal: an
-    # unordered list would be written in every reconcile.
+    # Pods that still run stay in the list during a scale-down. Sorted by ordinal: an unordered list
+    # would be written in every reconcile.
     desired_readers = resolved.read.replicas if resolved.read is not None else 0
-    first, reading = (
-        {*range(max(3, resolved.replicas)), *voters},
-        {*range(desired_readers), *readers},
-    )
+    voter_ordinals = {*range(max(3, resolved.replicas)), *voters}
+    reader_ordinals = {*range(desired_readers), *readers}
     pods = [
-        *(resolved.voter_pool.pod(ordinal) for ordinal in sorted(first)),
+        *(resolved.voter_pool.pod(ordinal) for ordinal in sorted(voter_ordinals)),
         *dict.fromkeys((*_green_pods(resolved), *green_pods)),
-        *(names.read_pod(resolved.name, ordinal) for ordinal in sorted(reading)),
+        *(names.read_pod(resolved.name, ordinal) for ordinal in sorted(reader_ordinals)),
     ]
     return cluster_object(
         resolved,

@@ -1,8 +1,7 @@
 """Jobs of backups, restores, restore tests and upgrades, the rights of their accounts, and the loop
 that advances a run.
 
-May use managers.context and what is below; called by the features that run jobs (managers.backup,
+May use managers.context and lower layers; called by the features that run jobs (managers.backup,
 managers.restore, managers.restore_test, managers.upgrade). It creates a Job once, reads it by name,
-and deletes it; it never lists or watches, reads no pod, and does not decide whether a job has to
-run.
+and deletes it. It never lists or watches, reads no pods, and does not decide whether a job runs.
 """

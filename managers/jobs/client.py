@@ -1,9 +1,8 @@
 """Creates, reads and deletes Jobs.
 
-Called by the reconcilers of runs. Every method is safe to repeat: a Job is created by a plain
-create under a name that is derived from the run, so a retry finds the first one, and the UID of its
-controller is checked after every read. Methods raise what
-runtime.client.client raises.
+Called by the reconcilers of runs. Every method is safe to repeat: the name of a Job is derived from
+its run and the Job is created by a plain create, so a retry finds the first one. The UID of the
+controller is checked after every read. Methods raise the errors of runtime.client.client.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from runtime.errors import AlreadyExists, ApiError, Conflict, NotFound, PatchFai
 from runtime.types import Object, ObjectKey, controller_of, key_of, uid_of
 
 KEPT_SECONDS = 3600
-"""How long the logs of a Job stay after its result was recorded."""
+"""How long a Job and its logs are kept after its result was recorded."""
 
 
 class RefusedError(Exception):
@@ -33,7 +32,7 @@ class ForeignError(RefusedError):
 
 
 class Jobs:
-    """The Jobs of runs: of objects that each need one Job, once."""
+    """The Jobs of runs. A run is an object that needs one Job, once."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -53,7 +52,7 @@ class Jobs:
         except AlreadyExists:
             observed = await self.look(key_of(job), "", run.uid)
             if observed is None:
-                raise Transient(f"Job {key_of(job)} was deleted while it was made") from None
+                raise Transient(f"Job {key_of(job)} was deleted while it was created") from None
             return observed
         except ApiError as error:
             _give_up(error, f"Job {key_of(job)}")
@@ -75,7 +74,7 @@ class Jobs:
         return job_seen(live, owner_uid)
 
     async def expire(self, key: ObjectKey, uid: str, seconds: int = KEPT_SECONDS) -> None:
-        """Have Kubernetes delete a Job so many seconds after its end; a deleted one is ignored."""
+        """Let Kubernetes delete a Job this long after its end; a deleted Job is ignored."""
         ops: list[Object] = [
             {"op": "test", "path": "/metadata/uid", "value": uid},
             {"op": "add", "path": "/spec/ttlSecondsAfterFinished", "value": seconds},
@@ -84,16 +83,18 @@ class Jobs:
             await self._client.json_patch(JOB, key, ops, field_manager=FIELD_MANAGER)
 
     async def cancel(self, key: ObjectKey, uid: str) -> None:
-        """Delete a Job and its pod; a deleted one is ignored. Never call it for a Job that must not
-        be interrupted."""
+        """Delete a Job and its pod; a deleted Job is ignored.
+
+        Never call it for a Job that must not be interrupted.
+        """
         with suppress(NotFound, Conflict):
             await self._client.delete(JOB, key, uid=uid)
 
     async def ensure_rights(self, run: Owner, rights: Rights) -> None:
-        """Allow the pod of a run to write the status of that run, and to ask for its identity.
+        """Allow the pod of a run to write the status of that run, and to get its cloud identity.
 
-        All objects belong to the run. Raises ForeignError when one of that name does not, and
-        RefusedError as `ensure` does.
+        The run owns all objects. Raises ForeignError for an object of that name with another owner,
+        and RefusedError as `ensure` does.
         """
         for intent in rights_objects(run, rights):
             await self._ensure(run, intent)
@@ -104,7 +105,7 @@ class Jobs:
         for resource in (NETWORK_POLICY, ROLE_BINDING, ROLE):
             with suppress(NotFound, Conflict):
                 live = await self._client.get(resource, key, metadata_only=True)
-                if _belongs(live, run):
+                if _is_owned(live, run):
                     await self._client.delete(resource, key, uid=uid_of(live))
 
     async def _ensure(self, run: Owner, intent: Intent) -> None:
@@ -122,17 +123,17 @@ class Jobs:
         try:
             live = await self._client.get(intent.resource, intent.key)
         except NotFound:
-            raise Transient(f"{intent} was deleted while it was made") from None
-        if not _belongs(live, run):
-            raise ForeignError(f"{intent} exists and belongs to another object than {run.name}")
+            raise Transient(f"{intent} was deleted while it was created") from None
+        if not _is_owned(live, run):
+            raise ForeignError(f"{intent} exists and is not owned by {run.name}")
         if contains(live, body):
             return
-        # The uid makes sure that it is the object that was read.
+        # The uid is a precondition: the apply must not change another object of that name.
         body = {**body, "metadata": {**body["metadata"], "uid": uid_of(live)}}
         await self._client.apply(intent.resource, body, field_manager=FIELD_MANAGER, force=True)
 
 
-def _belongs(live: Object, run: Owner) -> bool:
+def _is_owned(live: Object, run: Owner) -> bool:
     controller = controller_of(live)
     return controller is not None and controller.uid == run.uid
 

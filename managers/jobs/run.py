@@ -1,8 +1,8 @@
 """The loop of a run: observe, decide, act and write the next status, while there is more to do.
 
 Called by the reconcilers of backups, restores and restore tests, each of which is a `Run`. After a
-crash at any point the next pass repeats the action of the stored state, so each action has to be
-safe to repeat.
+crash at any point the next reconcile repeats the action of the stored state, so each action has to
+be safe to repeat.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from runtime.outcome import Blocked, Done, Outcome, Wait
 Subject = TypeVar("Subject")
 """What identifies the run: its object as stored, or its key."""
 Seen = TypeVar("Seen")
-"""The observation: the facts, and what the actions need besides."""
+"""The observation: the facts, and further inputs of the actions."""
 Facts = TypeVar("Facts")
 
 
@@ -25,7 +25,7 @@ Facts = TypeVar("Facts")
 class Acted(Generic[Seen, Facts]):
     """The observation and the decision after the action.
 
-    `outcome` ends the pass after the status is written.
+    `outcome` ends the reconcile after the status is written.
     """
 
     seen: Seen
@@ -37,7 +37,7 @@ class Run(Protocol[Subject, Seen, Facts]):
     """The parts of one kind of run."""
 
     async def observe(self, subject: Subject) -> Seen | Outcome:
-        """Read the facts, or return the outcome of a pass that has nothing to decide."""
+        """Read the facts, or return the outcome when there is nothing to decide."""
 
     def decide(self, seen: Seen) -> TransitionDecision[Facts]:
         """Choose the transition. Pure."""
@@ -50,19 +50,19 @@ class Run(Protocol[Subject, Seen, Facts]):
     ) -> tuple[Subject, Outcome | None]:
         """Write the next status and report the change.
 
-        The outcome is None while there is more to do at once.
+        The outcome is None while there is more to do immediately.
         """
 
     async def after_conflict(self, subject: Subject, conflict: Conflict) -> Subject | Outcome:
-        """Return the subject to go on with after it changed meanwhile, or how the pass ends."""
+        """Return the new subject after a concurrent change, or the outcome of the reconcile."""
 
 
 async def advance(
     run: Run[Subject, Seen, Facts], subject: Subject, steps: int, unfinished: Outcome
 ) -> Outcome:
-    """Advance a run as far as possible now. Raises what the parts of the run raise.
+    """Advance a run as far as possible now. Raises the errors of the parts of the run.
 
-    `steps` stops a loop in its table; `unfinished` is the outcome after so many steps.
+    `steps` stops a loop in its table; `unfinished` is the outcome after that many steps.
     """
     for _ in range(steps):
         try:
@@ -71,10 +71,10 @@ async def advance(
                 return seen
             subject, outcome = await _step(run, seen)
         except Conflict as conflict:
-            present = await run.after_conflict(subject, conflict)
-            if isinstance(present, Done | Wait | Blocked):
-                return present
-            subject, outcome = present, None
+            current = await run.after_conflict(subject, conflict)
+            if isinstance(current, Done | Wait | Blocked):
+                return current
+            subject, outcome = current, None
         if outcome is not None:
             return outcome
     return unfinished

@@ -1,10 +1,11 @@
 """Status of a Job, and the objects that give the pod of one run its rights. Pure.
 
-The Role and the RoleBinding let it write its own status. The NetworkPolicy opens the metadata of a
-cloud to it, if its store asks for the identity of the pod: other policies leave them closed.
+The Role and the RoleBinding allow the pod to write the status of its run. If the store needs the
+identity of the pod, the NetworkPolicy allows it to connect to the metadata service of the cloud,
+which other policies deny.
 
-Source: Kubernetes API reference, batch/v1 JobStatus. A Job is over when it has the condition
-Complete or Failed and not before: from 1.31 on Kubernetes sets them when all pods have ended.
+Source: Kubernetes API reference, batch/v1 JobStatus. A Job is finished when it has the condition
+Complete or Failed, not earlier: from 1.31 on Kubernetes sets them when all pods have terminated.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ JobState = Literal["Active", "Succeeded", "Failed"]
 # Longer than a node takes to start, and to pull an image.
 START_PATIENCE = timedelta(minutes=10)
 JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
-"""The controller of Jobs sets it on their pods."""
+"""The Job controller sets it on pods."""
 _ENDS: Mapping[str, JobState] = {"Complete": "Succeeded", "Failed": "Failed"}
 
 
@@ -37,8 +38,8 @@ class JobSeen:
     """Observed state of a Job.
 
     `foreign`: its controller is not the run, so the other fields have no meaning. `ready`: its pod
-    is ready; a pod that cannot start (no image, no capacity, a quota) leaves a Job Active until its
-    deadline. `reason` and `message` are those of Kubernetes (BackoffLimitExceeded,
+    is ready; if the pod cannot start (no image, no capacity, a quota), the Job stays Active until
+    its deadline. `reason` and `message` are those of Kubernetes (BackoffLimitExceeded,
     DeadlineExceeded), "" while it runs.
     """
 
@@ -53,10 +54,10 @@ class JobSeen:
     message: str = ""
 
     def unstarted(self, now: datetime, resumed: datetime | None = None) -> bool:
-        """Return whether its pod should run by now and does not. `resumed`: end of the last pause.
+        """Return whether its pod is late to start. `resumed`: end of the last pause.
 
-        Only for a Job that has not ended and has reported nothing: for a moment after its pod has
-        ended it looks the same.
+        Only for a Job that has not ended and has reported nothing: immediately after its pod has
+        ended, a Job looks the same.
         """
         created_at = self.created_at
         return (
@@ -97,26 +98,26 @@ def job_seen(job: Object, owner_uid: str) -> JobSeen:
 
 def _end(conditions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     return next(
-        (one for one in conditions if one.get("type") in _ENDS and one.get("status") == "True"),
+        (c for c in conditions if c.get("type") in _ENDS and c.get("status") == "True"),
         None,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """Rights of the pod of one run: read its own object, write its own status, ask its cloud."""
+    """Rights of the pod of one run: read its object, write the status, get its cloud identity."""
 
     cluster: str
     """Name of the cluster, for the labels."""
     job: str
-    """Name of the Job; the other objects carry it too."""
+    """Name of the Job, and of the other objects."""
     account: str
     """ServiceAccount of the pod."""
     resource: Resource
     verbs: tuple[str, ...] = ("get", "patch")
-    """On the status of the object; `get` on the object itself comes with it."""
+    """On the status of the object; `get` on the object itself is always included."""
     metadata: tuple[MetadataAddress, ...] = ()
-    """Where the pod asks for its identity; empty: there is no NetworkPolicy of the run."""
+    """Addresses of the metadata service; empty: the run has no NetworkPolicy."""
 
 
 def rights_objects(run: Owner, rights: Rights) -> tuple[Intent, ...]:
@@ -151,14 +152,14 @@ def rights_objects(run: Owner, rights: Rights) -> tuple[Intent, ...]:
 
 
 def _metadata_policy(metadata: Object, rights: Rights) -> Intent:
-    """Open the addresses to the pod of this Job; the policy of all jobs denies the rest."""
+    """Allow the pod of this Job to connect to the addresses; the policy of all jobs denies it."""
     selector = {**labels.base(rights.cluster), JOB_NAME_LABEL: rights.job}
     egress = [
         {
-            "to": [{"ipBlock": {"cidr": str(ipaddress.ip_network(one.address))}}],
-            "ports": [{"port": port, "protocol": "TCP"} for port in one.ports],
+            "to": [{"ipBlock": {"cidr": str(ipaddress.ip_network(target.address))}}],
+            "ports": [{"port": port, "protocol": "TCP"} for port in target.ports],
         }
-        for one in rights.metadata
+        for target in rights.metadata
     ]
     spec = {
         "podSelector": {"matchLabels": selector},

@@ -14,11 +14,11 @@ from contracts.records.observed import TokenIssuer
 from managers.bao.client import Bao, Denied
 from managers.bao.login import NoToken, TokenSource
 from managers.jwt_auth.decide import (
+    after_login,
     correction,
     due,
     initial_settings,
     known,
-    lets_in,
     outdated,
     refused,
     without_token,
@@ -37,7 +37,7 @@ async def read_operator_login(
     """Return the status of the login. A valid token and compared keys cost no request.
 
     A failed login is checked each time, because a user may have fixed it. Raises BaoError when the
-    server does not answer.
+    server does not respond.
     """
     try:
         await login.token(bao, address)
@@ -50,7 +50,7 @@ async def read_operator_login(
         return refused(str(error), before)
     if issuer is not None and (due(issuer, before) or (before and before.problem)):
         return await renew(bao, address, login, issuer, chosen)
-    return lets_in(before)
+    return after_login(before)
 
 
 async def renew(
@@ -58,7 +58,7 @@ async def renew(
 ) -> OperatorLoginStatus:
     """Compare the keys that the login trusts with those of the API server, and correct them.
 
-    Raises BaoError when the server does not answer.
+    Raises BaoError when the server does not respond.
     """
     try:
         token = await login.token(bao, address)
@@ -71,9 +71,9 @@ async def renew(
 
 
 async def set_up(bao: Bao, address: str, token: str, oidc: OidcBootstrap) -> None:
-    """Make the auth method, its settings, and policy and role of the jobs and of the operator.
+    """Create the auth method, its settings, and the policies and roles of jobs and operator.
 
-    Each write may be repeated, so this may end after any of them. Raises Denied, BaoError.
+    Each write is safe to repeat, so an interruption is harmless. Raises Denied, BaoError.
     """
     await bao.enable_login(address, token)
     settings = initial_settings(await _present_settings(bao, address, token), oidc)

@@ -38,9 +38,9 @@ def due(issuer: TokenIssuer | None, previous: OperatorLoginStatus | None) -> boo
 def correction(
     settings: Mapping[str, Any], issuer: TokenIssuer, chosen: str | None
 ) -> Mapping[str, Any] | None:
-    """Return the desired settings of the login; None when they are equal, or not ours to write.
+    """Return the desired settings of the login; None when they are equal, or set by a user.
 
-    `settings` are the present ones, `chosen` the issuer that the spec names, if it does.
+    `settings` are the present ones. `chosen` is the issuer of the spec, if any.
     """
     trusted = settings.get(KEYS)
     if any(settings.get(source) for source in OTHER_SOURCES):
@@ -58,7 +58,7 @@ def correction(
 
 
 def initial_settings(present: Mapping[str, Any], oidc: OidcBootstrap) -> Mapping[str, Any] | None:
-    """Return the settings of a login that is set up; None when the present ones stay.
+    """Return the initial settings of the login; None when the present ones are kept.
 
     Another source of keys is a choice of the user, as for `correction`.
     """
@@ -71,7 +71,7 @@ def initial_settings(present: Mapping[str, Any], oidc: OidcBootstrap) -> Mapping
 def writes_after_settings(oidc: OidcBootstrap) -> tuple[SelfInitCall, ...]:
     """Return the policies and roles of a login, in the order in which they are written.
 
-    The operator's own role is the last one: as soon as the operator can log in, all of it is there.
+    The operator's own role comes last: when the operator can log in, the set-up is complete.
     """
     prefixes = ("sys/policies/acl/", f"auth/{JWT_MOUNT}/role/")
     calls = [call for call in login_calls(oidc) if call.path.startswith(prefixes)]
@@ -79,10 +79,10 @@ def writes_after_settings(oidc: OidcBootstrap) -> tuple[SelfInitCall, ...]:
 
 
 def root_token_missing(secret: str) -> OperatorLoginStatus:
-    """Return the status: there never was a login, and no token to set it up."""
+    """Return the status: there is no login, and no token to set it up."""
     message = (
-        f"the operator has no login of its own, and Secret {secret}, whose root token sets it up, "
-        f"does not exist: {_put_token(secret)}"
+        f"the operator has no login, and Secret {secret} with the root token to set it up does not "
+        f"exist: {_put_token(secret)}"
     )
     return _failed("", "RootTokenMissing", message)
 
@@ -90,10 +90,10 @@ def root_token_missing(secret: str) -> OperatorLoginStatus:
 def set_up_refused(
     error: str, secret: str, previous: OperatorLoginStatus | None
 ) -> OperatorLoginStatus:
-    """Return the status: OpenBao denied what the operator asked for with the root token."""
+    """Return the status: OpenBao denied a request with the root token."""
     message = (
-        f"OpenBao does not let the operator set up its login with the token in Secret {secret}: "
-        f"{error}. The operator does not repeat that; {_put_token(secret)}"
+        f"OpenBao refuses the set-up of the operator's login with the token in Secret {secret}: "
+        f"{error}. The operator does not retry it; {_put_token(secret)}"
     )
     return _failed(_keys(previous), REFUSED, message)
 
@@ -101,16 +101,16 @@ def set_up_refused(
 def issuer_unknown(secret: str, previous: OperatorLoginStatus | None) -> OperatorLoginStatus:
     """Return the status: without the keys of the API server no login can be set up."""
     message = (
-        "the login of the operator is not set up yet: the API server did not tell by which RSA or "
-        "ECDSA keys it signs ServiceAccount tokens. Allow the operator to GET "
-        "/.well-known/openid-configuration and /openid/v1/jwks. Until then the root token in "
-        f"Secret {secret} is not used"
+        "the login of the operator is not set up yet: the API server did not return the RSA or "
+        "ECDSA keys of ServiceAccount tokens. Allow the operator to GET "
+        "/.well-known/openid-configuration and /openid/v1/jwks. Until then the operator does not "
+        f"use the root token in Secret {secret}"
     )
     return _failed(_keys(previous), MISSING, message)
 
 
 def not_repeated(secret: str, current: OperatorLoginStatus) -> OperatorLoginStatus:
-    """Return the status: a login that worked is refused, and no token is there to set it up."""
+    """Return the status: a login that worked is refused, and there is no token to set it up."""
     message = f"{current.problem}. Or {_put_token(secret)}"
     return _failed(current.keys, current.reason, message)
 
@@ -118,7 +118,7 @@ def not_repeated(secret: str, current: OperatorLoginStatus) -> OperatorLoginStat
 def _put_token(secret: str) -> str:
     return (
         f"put a token that may write auth methods and policies into Secret {secret}, key token: "
-        "the operator uses it once, to set the login up"
+        "the operator uses it once, to set up the login"
     )
 
 
@@ -130,9 +130,9 @@ def known(issuer: TokenIssuer) -> OperatorLoginStatus:
 def outdated(issuer: TokenIssuer, error: str) -> OperatorLoginStatus:
     """Return the status: new keys could not be written to OpenBao."""
     message = (
-        "the API server signs ServiceAccount tokens with other keys than before, and OpenBao could "
-        f"not be told: {error}. An administrator writes them to auth/jwt-operator/config; "
-        "docs/first-boot.md says how"
+        "the API server signs ServiceAccount tokens with new keys, and the operator cannot write "
+        f"them to OpenBao: {error}. As an administrator, write them to auth/jwt-operator/config: "
+        "see docs/first-boot.md"
     )
     return _failed(digest(issuer), OUTDATED, message)
 
@@ -140,25 +140,25 @@ def outdated(issuer: TokenIssuer, error: str) -> OperatorLoginStatus:
 def refused(error: str, previous: OperatorLoginStatus | None) -> OperatorLoginStatus:
     """Return the status: OpenBao denies the login; `keys` are those that were compared last."""
     if previous is not None and previous.reason == OUTDATED:
-        # It has the cause already, and what to do.
+        # It already has the cause and the user action.
         return previous
     message = (
         f"OpenBao refuses the login of the operator: {error}. The role openbao-operator at "
-        "auth/jwt-operator has to take the operator's ServiceAccount and the audience of this "
-        "cluster; docs/first-boot.md says how an administrator corrects it, and docs/migrate.md "
-        "what to do about roles of another operator"
+        "auth/jwt-operator must accept the operator's ServiceAccount and the audience of this "
+        "cluster. As an administrator, correct it: see docs/first-boot.md, or docs/migrate.md for "
+        "roles of another operator"
     )
     return _failed(_keys(previous), REFUSED, message)
 
 
 def without_token(error: str, previous: OperatorLoginStatus | None) -> OperatorLoginStatus:
-    """Return the status: the API server gives the operator no token."""
-    message = f"{error}. It needs the right to create serviceaccounts/token of itself"
+    """Return the status: the API server issues no token to the operator."""
+    message = f"{error}. The operator needs the right to create its own serviceaccounts/token"
     return _failed(_keys(previous), MISSING, message)
 
 
-def lets_in(previous: OperatorLoginStatus | None) -> OperatorLoginStatus | None:
-    """Return the status: a login worked, with any keys."""
+def after_login(previous: OperatorLoginStatus | None) -> OperatorLoginStatus | None:
+    """Return the status after a successful login, whatever its keys."""
     if previous is None or previous.reason in ("", OUTDATED):
         return previous
     return OperatorLoginStatus(keys=previous.keys)

@@ -1,8 +1,8 @@
 """Acquires, renews and releases the operation lock, by compare-and-swap.
 
-Every decision is made on a fresh read and written only if the cluster did not change since: of two
-writers that read the same free lock, the API server accepts one. The other one then reads the lock
-of the first.
+Every decision uses a fresh read and is written only if the cluster did not change since: of two
+writers that read the same free lock, the API server accepts one. The other then reads the lock of
+the first.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class OtherClusterError(Transient):
 Answer = TypeVar("Answer", bound=Acquired | HeldBy | Free)
 
 Force = Callable[[OperationLock], bool]
-"""Whether that lock may be overridden; called again for each lock that is read."""
+"""Reports whether a lock may be overridden; called again for each lock that is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,9 @@ class OperationLocks:
     """The locks of all clusters.
 
     Methods raise NotFound when there is no cluster of that name, OtherClusterError when it has
-    another uid, Transient when it changes faster than it can be written, and what else the client
-    raises. After a TransportError the lock may be held or not: call again, a holder is identified
-    by its name.
+    another uid, Transient when it changes faster than it can be written, and other errors of the
+    client. After a TransportError it is unknown whether the lock is held: call again, because a
+    holder is identified by its name.
     """
 
     def __init__(self, client: Client, clusters: Cache, clock: Clock) -> None:
@@ -97,7 +97,7 @@ class OperationLocks:
     async def release(
         self, key: ObjectKey, holder: str, *, uid: str, epoch: int | None = None
     ) -> Free | HeldBy:
-        """Release the lock. The lock of another holder stays; a deleted cluster is no error.
+        """Release the lock. The lock of another holder is kept; a deleted cluster is no error.
 
         `epoch`: release only the lock of this epoch; for callers that are not the holder.
         """
@@ -126,12 +126,12 @@ class OperationLocks:
                 continue
             _log_change(key, current.lock, lock, holder)
             return answer
-        raise Transient(f"{key} changed again and again while its operation lock was written")
+        raise Transient(f"{key} kept changing while its operation lock was written")
 
     async def _read(self, key: ObjectKey, uid: str) -> _LockSnapshot:
         live = await self._client.get(CLUSTERS, key)
         if uid_of(live) != uid:
-            raise OtherClusterError(f"{CLUSTERS.kind} {key} is not the one of uid {uid} any more")
+            raise OtherClusterError(f"{CLUSTERS.kind} {key} no longer has uid {uid}")
         status = live.get("status") or {}
         return _LockSnapshot(
             live, _lock_in(key, status), int(status.get("operationLockEpoch") or 0)
@@ -140,10 +140,10 @@ class OperationLocks:
     async def _write(
         self, key: ObjectKey, current: _LockSnapshot, lock: OperationLock | None
     ) -> None:
-        """Write all of the lock, or remove all of it, whatever field managers own parts of it.
+        """Write or remove the whole lock, whichever field managers own parts of it.
 
-        Raises Conflict or PatchFailed when the cluster changed since the read. A patch and no
-        apply: an apply keeps fields that another manager owns too, and with them the lock.
+        Raises Conflict or PatchFailed when the cluster changed since the read. A patch instead of
+        an apply: an apply would keep the fields of the lock that another manager owns, too.
         """
         ops: list[dict[str, Any]] = [
             {"op": "test", "path": "/metadata/uid", "value": uid_of(current.live)},
@@ -169,7 +169,7 @@ class OperationLocks:
 
 
 def _lock_in(key: ObjectKey, status: Object) -> OperationLock | None:
-    """Read the lock of a stored status; an unreadable one is not the same as none."""
+    """Read the lock of a stored status; an unreadable lock does not count as free."""
     stored = status.get("operationLock")
     if stored is None:
         return None
@@ -177,8 +177,8 @@ def _lock_in(key: ObjectKey, status: Object) -> OperationLock | None:
         return OperationLock.model_validate(stored)
     except ValidationError as error:
         raise TerminalError(
-            f"status.operationLock of {CLUSTERS.kind} {key} is no lock that this version can read "
-            f"({error.error_count()} errors): remove it if no job works on the cluster"
+            f"this version cannot read status.operationLock of {CLUSTERS.kind} {key} "
+            f"({error.error_count()} errors): remove it if no job is running on the cluster"
         ) from None
 
 
@@ -196,7 +196,7 @@ def _log_change(
 
 
 def _log(key: ObjectKey, event: str, holder: str, lock: OperationLock) -> None:
-    """Write one audit record. What repeats with every check of a waiting requester is debug."""
+    """Write one audit record; at debug level if each check of a waiting requester repeats it."""
     emit = log.debug if lock.holder != holder and "held" in event else log.info
     emit(
         event,

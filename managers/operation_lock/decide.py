@@ -7,7 +7,7 @@
 | of another holder | refused, unless it is overridden; a Restore is never overridden |
 
 There is no expiry: a lock ends when its holder releases it, or when a caller proves that the holder
-does not exist any more. Time alone proves nothing: the job of a silent holder may still write.
+no longer exists. Time alone proves nothing: the job of a silent holder may still write.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class LockRequest:
 
     def __post_init__(self) -> None:
         if not self.holder or "/" not in self.holder:
-            raise ValueError(f"{self.holder!r} holds no lock: it must be <kind>/<name>")
+            raise ValueError(f"{self.holder!r} is not a holder: it must be <kind>/<name>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,9 @@ def renew(
 
 
 def release(lock: OperationLock | None, holder: str, epoch: int | None = None) -> Free | HeldBy:
-    """Decide about the release by a holder; the lock of another holder stays.
+    """Decide about the release by a holder; the lock of another holder is kept.
 
-    With `epoch` also the lock of a successor of the same name stays.
+    With `epoch`, the lock of a successor with the same name is kept, too.
     """
     if lock is None:
         return Free()
@@ -135,9 +135,9 @@ def release(lock: OperationLock | None, holder: str, epoch: int | None = None) -
 
 
 def first_in_line(operation: Operation, waiting: Collection[Operation]) -> Operation | None:
-    """Return the waiting operation that goes before a new one; None when it may go now."""
+    """Return the waiting operation with precedence over a new one; None if that may start now."""
     ahead = PRECEDENCE[: PRECEDENCE.index(operation)]
-    return next((other for other in ahead if other in waiting), None)
+    return next((candidate for candidate in ahead if candidate in waiting), None)
 
 
 def is_held_by(lock: OperationLock, request: LockRequest) -> bool:

@@ -1,4 +1,4 @@
-"""Recovery keys of a cluster: copied, still encrypted, from the server to a Secret.
+"""Copies the encrypted recovery shares of a cluster from the server to a Secret.
 
 May use managers.bao and managers.context. Called by managers.cluster.adminops.reconcile.
 """

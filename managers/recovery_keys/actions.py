@@ -1,4 +1,4 @@
-"""Fetching the encrypted shares from the server, and storing them once."""
+"""Fetches the encrypted shares from the server, and stores them once."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ async def hand_over(
 ) -> RecoveryKeysStatus:
     """Copy the shares to their Secret, and return the status.
 
-    Safe to repeat at any point: the server keeps its copy, which does not change, and the Secret is
-    created by a plain create. Raises BaoError and the errors of the API server.
+    Safe to repeat after any interruption: the server keeps its copy, which does not change, and the
+    Secret is created by a plain create. Raises BaoError and the errors of the API server.
     """
     if login is None:
         return no_login(owner.name)
@@ -64,7 +64,7 @@ async def _store(
         live = await context.client.get(SECRET, ObjectKey(owner.namespace, name))
         if ownership_of(live, owner, MARKS) is Ownership.FOREIGN:
             return other_content(owner.name, describe_owner(live, MARKS))
-        # Owned since an interrupted reconcile, or adopted: valid if it holds the same shares.
+        # From an interrupted reconcile, or adopted: valid if it has the same shares.
         return None if _content(live) == data else other_content(owner.name, "")
     return None
 

@@ -36,14 +36,14 @@ FIRST_BOOT = timedelta(hours=1)
 """How long a key has to stay valid: nodes pull an image, volumes are created."""
 AGAIN = timedelta(hours=1)
 _UNTIMELY = (
-    "must be good now and for the next hour, in which the first boot encrypts a share to it and "
-    "which cannot be repeated; extend it (`gpg --quick-set-expire <fingerprint> 1y '*'` for "
-    "subkeys, without '*' for the key) and export it anew, or name another key"
+    "must be valid now and for the next hour: the first boot encrypts a share to it, and cannot be "
+    "repeated; extend it (`gpg --quick-set-expire <fingerprint> 1y '*'` for subkeys, without '*' "
+    "for the key) and export it again, or set another key"
 )
 
 
 def untimely(cluster: OpenBaoCluster, now: datetime) -> Blocked | None:
-    """Block a first boot if the server could not encrypt to one of the recovery keys at this time.
+    """Block the first boot if the server cannot encrypt to one of the recovery keys at this time.
 
     The rules of the API cannot check times; they check the rest (contracts.api.values.openpgp).
     """
@@ -57,14 +57,14 @@ def untimely(cluster: OpenBaoCluster, now: datetime) -> Blocked | None:
         starts += [part.since - begin for part in key.parts if part.since > begin]
     if not broken:
         return None
-    # A key of the future becomes valid by itself, and a wrong clock gets corrected.
+    # A key that is not valid yet becomes valid without user action; the same for a wrong clock.
     again = min(AGAIN.total_seconds(), *starts) if starts else None
     return Blocked("InvalidSpec", "; ".join(map(str, broken)), again)
 
 
 @memoize
 def _recipients(cluster: OpenBaoCluster) -> tuple[tuple[str, PublicKey], ...]:
-    """Read the keys once per version of an object, each with its field."""
+    """Read the keys, each with its field; once per version of an object."""
     initial = initial_keys(cluster)
     if initial is None:
         return ()
@@ -85,9 +85,9 @@ def _covers(part: Usable, begin: int, end: int) -> bool:
 
 def _why(key: PublicKey, now: int) -> str:
     """Return the problem of the part that is valid for the longest time."""
-    part = max(key.parts, key=lambda one: (one.until is None, one.until or 0))
+    part = max(key.parts, key=lambda part: (part.until is None, part.until or 0))
     if part.since > now:
-        return f"{part.name} begins at {_moment(part.since)}"
+        return f"{part.name} is valid from {_moment(part.since)}"
     return f"{part.name} expires at {_moment(part.until or 0)}"
 
 
@@ -112,9 +112,8 @@ def no_login(cluster: str) -> RecoveryKeysStatus:
     return RecoveryKeysStatus(
         reason="OperatorLoginMissing",
         message=(
-            "the operator has no login of its own (spec.selfInit.oidc.enabled), so the shares stay "
-            f"in the server and Secret {names.recovery_shares_secret(cluster)} is not made. "
-            f"{BY_HAND}"
+            "the operator has no login (spec.selfInit.oidc.enabled), so it does not copy the "
+            f"shares from the server to Secret {names.recovery_shares_secret(cluster)}. {BY_HAND}"
         ),
     )
 
@@ -124,9 +123,9 @@ def denied(error: str) -> RecoveryKeysStatus:
     return RecoveryKeysStatus(
         reason="OperatorLoginRefused",
         message=(
-            f"{error}. Only a first boot that makes recovery keys gives the operator the right to "
-            f"read them. {BY_HAND}, and you can allow `read` on sys/rotate/recovery/backup in the "
-            "policy openbao-operator"
+            f"{error}. Only a first boot with recovery keys gives the operator the right to read "
+            f"them. {BY_HAND}, or allow `read` on sys/rotate/recovery/backup in the policy "
+            "openbao-operator"
         ),
     )
 
@@ -136,22 +135,22 @@ def missing() -> RecoveryKeysStatus:
     return RecoveryKeysStatus(
         reason="RecoveryKeysMissing",
         message=(
-            "the server holds no copy of recovery shares: spec.recoveryKeys.initial was set after "
-            "the first boot, or somebody deleted the copy. The operator makes no others. An "
-            "administrator can, with `bao operator rotate-keys -target=recovery -init -backup "
-            "-pgp-keys=...`"
+            "the server has no copy of the recovery shares: spec.recoveryKeys.initial was set "
+            "after the first boot, or a user deleted the copy. The operator does not create new "
+            "ones. As an administrator, run `bao operator rotate-keys -target=recovery -init "
+            "-backup -pgp-keys=...`"
         ),
     )
 
 
 def other_content(cluster: str, owner: str) -> RecoveryKeysStatus:
     """Return the status: a Secret of that name exists with another owner or content."""
-    whose = f"belongs to {owner}" if owner else "holds other shares"
+    state = f"belongs to {owner}" if owner else "holds other shares"
     return RecoveryKeysStatus(
         reason="ForeignObject",
         message=(
-            f"Secret {names.recovery_shares_secret(cluster)} exists and {whose}: it is never "
-            f"overwritten. Save its content, then rename or delete it. {BY_HAND}"
+            f"Secret {names.recovery_shares_secret(cluster)} exists and {state}: the operator does "
+            f"not overwrite it. Save its content, then delete it. {BY_HAND}"
         ),
     )
 
@@ -160,15 +159,15 @@ def secret_data(shares: RecoveryShares, recipients: tuple[Recipient, ...]) -> Ma
     """Return one OpenPGP message per recipient, by name; by fingerprint without a recipient.
 
     The server lists shares by the fingerprint of the key that they are encrypted to. Raises
-    ValueError when a share is not in base64.
+    ValueError when a share is not base64.
     """
-    left = {mark: list(values) for mark, values in shares.keys_base64.items()}
+    remaining = {mark: list(values) for mark, values in shares.keys_base64.items()}
     data: dict[str, bytes] = {}
     for recipient in recipients:
-        waiting = left.get(read_fingerprint(recipient.pgp_public_key)) or []
-        if waiting:
-            data[recipient.name] = _decoded(waiting.pop(0))
-    for mark, values in sorted(left.items()):
+        own_shares = remaining.get(read_fingerprint(recipient.pgp_public_key)) or []
+        if own_shares:
+            data[recipient.name] = _decoded(own_shares.pop(0))
+    for mark, values in sorted(remaining.items()):
         for position, value in enumerate(values):
             data[mark if position == 0 else f"{mark}.{position}"] = _decoded(value)
     return data

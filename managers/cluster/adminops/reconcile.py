@@ -16,9 +16,14 @@ from contracts.api.cluster.status import AdminOpsStatus, AutopilotStatus
 from contracts.api.violation import InvalidClusterError
 from contracts.pools.voter_pool import serving_pool, voter_pools
 from contracts.records.observed import ServerClientConfig
-from managers.autopilot.actions import Asking, keep
-from managers.autopilot.decide import SET_AUTOPILOT, autopilot_status, is_pointless, refusal
-from managers.autopilot.decide import wanted as desired_settings
+from managers.autopilot.actions import AutopilotSession, apply_settings
+from managers.autopilot.decide import (
+    SET_AUTOPILOT,
+    autopilot_status,
+    desired_settings,
+    is_pointless,
+    refusal,
+)
 from managers.bao.login import Logins
 from managers.bootstrap.seal.rewrap import RECHECK, SealSession, rewrap
 from managers.cluster.adminops.keys import KeyTasks
@@ -100,7 +105,8 @@ class AdminOpsReconciler:
             if login is not None and answers.members is None:
                 # The refused token has been dropped. The login may be refused as well: check it.
                 keys = await self._keys.run(bao, servers, login, _with_keys(cluster, keys), owner)
-            autopilot = await self._autopilot(cluster, owner, Asking(bao, servers, login))
+            session = AutopilotSession(bao, servers, login)
+            autopilot = await self._autopilot(cluster, owner, session)
             unfinished = await rewrap(
                 self._context, cluster, owner, SealSession(bao, servers, login)
             )
@@ -119,7 +125,7 @@ class AdminOpsReconciler:
         return as_object(status.model_copy(update={"autopilot": autopilot, **keys})), outcome
 
     async def _autopilot(
-        self, cluster: OpenBaoCluster, owner: Owner, session: Asking
+        self, cluster: OpenBaoCluster, owner: Owner, session: AutopilotSession
     ) -> AutopilotStatus | None:
         """Apply the autopilot settings; settings that were just refused are not retried."""
         previous = cluster.status.admin_ops.autopilot if cluster.status.admin_ops else None
@@ -127,12 +133,12 @@ class AdminOpsReconciler:
         attempt = self._context.attempts.last(SET_AUTOPILOT, owner.uid)
         if is_pointless(attempt, settings, now):
             return previous
-        applied = await keep(session, settings)
-        if applied is None:
+        decision = await apply_settings(session, settings)
+        if decision is None:
             return previous
-        if applied.refused:
+        if decision.refused:
             self._context.attempts.note(refusal(owner.uid, settings, now))
-        return autopilot_status(applied)
+        return autopilot_status(decision)
 
 
 def _with_keys(cluster: OpenBaoCluster, keys: Mapping[str, Any]) -> OpenBaoCluster:

@@ -9,16 +9,16 @@ SHOWN = 4
 
 
 def policies_lacking(facts: AdmissionFacts | None) -> str:
-    """Name what is missing or differs, and the next step; "" when nothing is, or not read yet."""
+    """Name the missing or different objects, and the next step; "" without any, or not read yet."""
     if facts is None or not facts.lacking:
         return ""
     sections = (
-        ("Not in place", facts.missing),
-        ("Other than in this release", facts.different),
-        ("The operator may not look at", facts.unreadable),
+        ("Missing", facts.missing),
+        ("Different from this release", facts.different),
+        ("Not readable by the operator", facts.unreadable),
     )
-    text = "; ".join(f"{what}: {_listed(names)}" for what, names in sections if names)
-    return f"{text}. Apply deploy/admission of this release, or the overlay that it is part of"
+    text = "; ".join(f"{title}: {_listed(names)}" for title, names in sections if names)
+    return f"{text}. Apply deploy/admission of this release, or the overlay that includes it"
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -1,8 +1,7 @@
-"""State of the admission policies: read by name, every some minutes, once for the process.
+"""State of the admission policies. The process reads them by name, every few minutes.
 
-They are not watched: a watch by name is a watch per policy, and the operator itself also refuses
-what they forbid. Composed by `baoctl.process.wiring`; read by
-`managers.cluster.observe.observer`.
+They are not watched: that would need a watch per policy, and the operator itself also refuses what
+they forbid. Composed by `baoctl.process.wiring`; read by `managers.cluster.observe.observer`.
 """
 
 from __future__ import annotations
@@ -25,12 +24,14 @@ from runtime.metrics.metrics import Metrics
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 FAMILY = "openbao_operator_admission_objects_lacking"
-MEANING = "Admission policies, bindings and parameters that do not stand as this operator expects."
-# Replicas and operators that started together read at different times.
+MEANING = (
+    "Admission policies, bindings and parameters that are missing or differ from this release."
+)
+# Processes that started together must read at different times.
 JITTER = 0.2
-AGAIN = 30.0
-# Concurrent reads: a process that starts has more urgent ones.
-AT_ONCE = 4
+RETRY = 30.0
+# Concurrent reads: at the start of a process other reads are more urgent.
+CONCURRENCY = 4
 
 
 class AdmissionPolicies:
@@ -55,9 +56,9 @@ class AdmissionPolicies:
         self.facts: AdmissionFacts | None = None
 
     async def run(self) -> None:
-        """Read them periodically; never returns."""
+        """Read the policies periodically; never returns."""
         while True:
-            wait = self._max_age if await self._check() else min(AGAIN, self._max_age)
+            wait = self._max_age if await self._check() else min(RETRY, self._max_age)
             self._checked.set()
             await self._clock.sleep(wait * (1 + self._rng.uniform(0, JITTER)))
 
@@ -67,7 +68,7 @@ class AdmissionPolicies:
 
     async def _check(self) -> bool:
         """Read all objects once; False when the API server could not be reached."""
-        slots = asyncio.Semaphore(AT_ONCE)
+        slots = asyncio.Semaphore(CONCURRENCY)
         try:
             states = await asyncio.gather(*(self._state(part, slots) for part in self._parts))
         except (ApiError, Transient) as error:

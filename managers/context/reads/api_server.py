@@ -1,6 +1,6 @@
 """Facts about the API server: its token issuer, and its addresses for pods.
 
-Read every some minutes, once for the process, and not watched.
+The process reads them every few minutes, and does not watch them.
 Source: OIDC discovery of the API server (Kubernetes API, "ServiceAccount issuer discovery").
 """
 
@@ -26,29 +26,29 @@ from runtime.errors import Forbidden, Unauthorized
 from runtime.types import Object, ObjectKey
 
 DISCOVERY = "/.well-known/openid-configuration"
-# The fixed path on the API server itself, never the advertised `jwks_uri`: that may be a host
-# which only outside clients reach, and the operator opens no URL from an answer.
+# The fixed path on the API server itself, never the advertised `jwks_uri`: only clients outside of
+# the cluster may reach that host, and the operator opens no URL from a response.
 KEYS = "/openid/v1/jwks"
 MAX_AGE = 300.0
-# The Service never changes; the nodes of a control plane do, and rarely.
-REREAD = 600.0
-# A node of it that restarts is back before the next read, and needs its flow then.
-LINGERS = 3600.0
-ITSELF = ObjectKey("default", "kubernetes")
+# The Service never changes, and control plane nodes rarely do.
+RECHECK = 600.0
+# A control plane node that restarts must be reachable before the next read.
+ADDRESS_TTL = 3600.0
+KUBERNETES = ObjectKey("default", "kubernetes")
 _REFUSALS = (Forbidden, Unauthorized)
-# Neither a refusal nor an outage is kept: a rotated issuer is read by whoever needs it next.
+# Neither a refusal nor an outage is cached: the next caller reads a rotated issuer.
 _ISSUER: Final = CachePolicy(MAX_AGE, refusals=_REFUSALS)
-_ADDRESSES: Final = CachePolicy(REREAD, absent=REREAD, refusals=_REFUSALS, stale=True)
+_ADDRESSES: Final = CachePolicy(RECHECK, absent=RECHECK, refusals=_REFUSALS, stale=True)
 _CURVES = {"P-256": ec.SECP256R1(), "P-384": ec.SECP384R1(), "P-521": ec.SECP521R1()}
 
 
 class ApiServer:
-    """Facts about the API server, each read once for the process, and again after a while."""
+    """Facts about the API server, each cached for a while for all callers."""
 
     def __init__(self, client: Client, clock: Clock, host: str | None) -> None:
         self._client = client
         self._clock = clock
-        # A host name cannot be used: policies take addresses.
+        # A host name cannot be used: network policies need addresses.
         self._configured: tuple[str, ...] | None = (host,) if host and is_ip(host) else None
         self._services = CachedReads(clock, self._read_service, _ADDRESSES)
         self._endpoints = CachedReads(clock, self._read_endpoints, _ADDRESSES)
@@ -59,15 +59,15 @@ class ApiServer:
         """Return the addresses of the API server's Service, as pods see it; () if not known."""
         if self._configured is not None:
             return self._configured
-        return await self._services.value(ITSELF) or ()
+        return await self._services.value(KUBERNETES) or ()
 
     async def endpoints(self) -> ApiEndpoints:
-        """Return where the API server listens behind its Service, as far as it can be read.
+        """Return the endpoints of the API server behind its Service; empty if they are unreadable.
 
-        Reads the object `kubernetes`, which the API server writes itself: a list by label would
-        include objects of others.
+        Reads the EndpointSlice `kubernetes`, which the API server writes itself: a list by label
+        would include objects of other writers.
         """
-        return await self._endpoints.value(ITSELF) or ApiEndpoints()
+        return await self._endpoints.value(KUBERNETES) or ApiEndpoints()
 
     async def token_issuer(self) -> TokenIssuer | None:
         """Return the issuer of ServiceAccount tokens; None when we may not read it."""
@@ -75,13 +75,15 @@ class ApiServer:
 
     async def _read_service(self, key: ObjectKey) -> tuple[str, ...]:
         service = await self._client.get(SERVICE, key)
-        return tuple(one for one in service["spec"].get("clusterIPs") or () if is_ip(one))
+        return tuple(ip for ip in service["spec"].get("clusterIPs") or () if is_ip(ip))
 
     async def _read_endpoints(self, key: ObjectKey) -> ApiEndpoints:
         now = self._clock.monotonic()
         endpoints = api_endpoints(await self._client.get(ENDPOINT_SLICE, key))
         self._last_seen |= dict.fromkeys(endpoints.addresses, now)
-        self._last_seen = {one: at for one, at in self._last_seen.items() if now - at < LINGERS}
+        self._last_seen = {
+            address: seen for address, seen in self._last_seen.items() if now - seen < ADDRESS_TTL
+        }
         return dataclasses.replace(endpoints, addresses=tuple(sorted(self._last_seen)))
 
     async def _read_issuer(self, path: str) -> TokenIssuer:
@@ -91,7 +93,7 @@ class ApiServer:
 
 
 def api_endpoints(live: Object) -> ApiEndpoints:
-    """Read an EndpointSlice (discovery.k8s.io/v1); nothing when it names no address or port."""
+    """Read an EndpointSlice (discovery.k8s.io/v1); empty when it has no address or no port."""
     addresses = {
         address
         for endpoint in live.get("endpoints") or ()
@@ -99,7 +101,7 @@ def api_endpoints(live: Object) -> ApiEndpoints:
         for address in endpoint.get("addresses") or ()
         if is_ip(address)
     }
-    ports = [one["port"] for one in live.get("ports") or () if one.get("port")]
+    ports = [port["port"] for port in live.get("ports") or () if port.get("port")]
     if not addresses or not ports:
         return ApiEndpoints()
     return ApiEndpoints(tuple(sorted(addresses)), ports[0])

@@ -22,7 +22,7 @@ Projection = Callable[[Object], Facts]
 
 
 class SecretSink(Protocol):
-    """Updates of an effect about Secrets that it wrote, or that were not as observed."""
+    """Receives the Secrets that an effect wrote, or that differ from the observed state."""
 
     def written(self, live: Object) -> object: ...
 
@@ -54,10 +54,9 @@ class SecretStore(Generic[Facts]):
     ) -> Facts | None:
         """Return the facts about a Secret; None when it does not exist.
 
-        `reader` is the UID of the object that needs it: what was read for a deleted cluster is
-        not returned to the next one of its name. `content`: the projection needs `data`; without
-        it only metadata is transferred. Raises the API's
-        errors.
+        `reader` is the UID of the requesting object: facts that were read for a deleted cluster are
+        not returned to a new one of the same name. `content`: the projection needs `data`; without
+        it only metadata is transferred. Raises the API's errors.
         """
         entry = self._entries.get(key)
         now = self._clock.monotonic()
@@ -86,7 +85,7 @@ class SecretStore(Generic[Facts]):
         return await self._client.get(SECRET, key)
 
     def written(self, live: Object) -> Facts:
-        """Take the answer of a write of ours as the newest state."""
+        """Store the response of our own write as the newest state."""
         controller = controller_of(live)
         return self._keep(live, controller.uid if controller else "")
 
@@ -97,7 +96,7 @@ class SecretStore(Generic[Facts]):
         return facts
 
     def known(self, key: ObjectKey) -> Facts | None:
-        """Return the last read facts, of any age; None without a read, or when there was none."""
+        """Return the facts of the last read, of any age; None without a read or a Secret."""
         entry = self._entries.get(key)
         return entry.facts if entry is not None else None
 

@@ -1,7 +1,7 @@
-"""Whether the definitions on the API server have all fields that this operator writes.
+"""Checks whether the CRDs on the API server have all fields that this operator writes.
 
-Read from the API server's OpenAPI document, which every authenticated client may read; the
-definitions themselves only an administrator may. Composed by `baoctl.process.wiring`; read by
+Reads the OpenAPI document of the API server, which every authenticated client may read; only an
+administrator may read the CRDs. Composed by `baoctl.process.wiring`; used by
 `managers.cluster.observe.observer` and `managers.cluster.apply.status_writer`.
 """
 
@@ -28,7 +28,7 @@ from runtime.types import Object
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 FAMILY = "openbao_operator_schema_fields_lacking"
-MEANING = "Fields and values of this operator's API that the definitions on the API server lack."
+MEANING = "Fields and values of this operator's API that the CRDs on the API server lack."
 DOCUMENT: Final = f"/openapi/v3/apis/{GROUP}/{VERSION}"
 DOCUMENT_BYTES_MAX = 16 * 1024 * 1024
 """The document of this release has 750 kB."""
@@ -36,21 +36,21 @@ VALUES_MAX = 1_000_000
 RECHECK = 300.0
 """Seconds between two reads of the document."""
 RECHECK_LACKING = 15.0
-"""The same while fields are lacking: somebody is about to apply the definitions."""
+"""The same while fields are lacking: a user is about to apply the CRDs."""
 PAUSE = 5.0
-"""Seconds between two reads, however many writes fail."""
+"""Minimum seconds between two reads, however many writes fail."""
 JITTER = 0.2
 SHOWN = 10
 
 Expected = Callable[[], Iterable[Object]]
-"""Makes the CustomResourceDefinitions of this operator; half a second of work."""
+"""Builds the CustomResourceDefinitions of this operator, in half a second."""
 
 
 class SchemaHandler(Protocol):
-    """Reacts to another result."""
+    """Reacts to a changed result."""
 
     def on_add(self, obj: Object, initial: bool, /) -> None:
-        """React; `obj` has a name and nothing else."""
+        """Handle a change; `obj` has only a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,13 @@ class Comparison:
     """Result of one comparison."""
 
     lacking: tuple[str, ...] = ()
-    """Paths with their kind in front, such as OpenBaoCluster.status.unseal."""
+    """Paths that start with the kind, such as OpenBaoCluster.status.unseal."""
     statuses: Mapping[str, Schema] = field(default_factory=dict)
-    """By kind, of kinds whose status lacks something: the schema on the API server."""
+    """The schema on the API server by kind, for kinds whose status lacks fields."""
 
 
 def compare(expected: Iterable[Object], document: Any) -> Comparison:
-    """Compare definitions with an OpenAPI document; a kind that it does not have is no matter."""
+    """Compare CRDs with an OpenAPI document; kinds that the document lacks are ignored."""
     served = served_kinds(document)
     paths: list[str] = []
     statuses: dict[str, Schema] = {}
@@ -73,18 +73,18 @@ def compare(expected: Iterable[Object], document: Any) -> Comparison:
         if kind not in served:
             continue
         schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-        found = [*lacking(schema, served[kind])]
-        paths += (f"{kind}.{path}" for path in found)
+        kind_paths = [*lacking(schema, served[kind])]
+        paths += (f"{kind}.{path}" for path in kind_paths)
         status = (served[kind].get("properties") or {}).get("status")
-        if status and any(path.startswith("status") for path in found):
+        if status and any(path.startswith("status") for path in kind_paths):
             statuses[kind] = status
     return Comparison(tuple(sorted(paths)), statuses)
 
 
 class ServedSchemas:
-    """The comparison of the two; nothing is lacking until the first read.
+    """The last comparison; no field is lacking until the first read.
 
-    A source of events as well: a handler hears when the result changes.
+    Also a source of events: it calls its handlers when the result changes.
     """
 
     def __init__(
@@ -109,15 +109,15 @@ class ServedSchemas:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """Sorted paths that the API server lacks, each with its kind in front."""
+        """Sorted paths that the API server lacks; each starts with the kind."""
         return self._result.lacking
 
     def status_of(self, kind: str) -> Schema | None:
-        """Schema of the status on the API server; None if it has all fields of ours."""
+        """Return the schema of a status on the API server; None if it has all our fields."""
         return self._result.statuses.get(kind)
 
     def doubt(self) -> None:
-        """Read again soon: the API server refused a write that fits the last result."""
+        """Read again soon: the API server rejected a write that fits the last result."""
         self._in_doubt.set()
 
     def add_handler(self, handler: SchemaHandler) -> None:
@@ -125,7 +125,7 @@ class ServedSchemas:
         self._handlers = (*self._handlers, handler)
 
     async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - of the Source protocol
-        """Return at once: there is nothing to list."""
+        """Return immediately: there is nothing to list."""
 
     async def run(self) -> None:
         """Compare periodically; never returns."""
@@ -151,7 +151,7 @@ class ServedSchemas:
         try:
             body = await self._client.get_raw(DOCUMENT, most=DOCUMENT_BYTES_MAX)
             # The digest, not the revision in the index of /openapi/v3: the index lags by a second,
-            # and an older document under the newer revision would be believed for good.
+            # and an older document under the newer revision would be used forever.
             digest = hashlib.sha256(body).digest()
             if digest != self._digest:
                 self._take(await asyncio.to_thread(self._compare, body))
@@ -176,8 +176,8 @@ class ServedSchemas:
             return
         if result.lacking:
             log.error(
-                "the definitions on the API server are older than this operator: what they lack "
-                "is not written",
+                "the definitions on the API server are older than this operator: it does not "
+                "write the fields that they lack",
                 lacking=len(result.lacking),
                 fields=result.lacking[:SHOWN],
                 next_step="apply the CustomResourceDefinitions of this release",

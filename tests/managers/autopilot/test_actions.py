@@ -2,46 +2,46 @@
 
 import pytest
 
-from managers.autopilot.actions import Asking, keep
-from managers.autopilot.decide import AutopilotDecision, wanted
+from managers.autopilot.actions import AutopilotSession, apply_settings
+from managers.autopilot.decide import AutopilotDecision, desired_settings
 from managers.bao.client import BaoError, Denied
 from managers.bao.login import StoredToken, TokenSource
 from tests import gen
 from tests.managers.membership.servers import Servers
 
 ROOT = StoredToken("root-token")
-WANTED = wanted(gen.cluster().read().spec)
+SETTINGS = desired_settings(gen.cluster().read().spec)
 LEADER = gen.pod(0).ready(leading=True)
 
 
-def asking(servers: Servers, login: TokenSource | None = ROOT, *pods: gen.Pod) -> Asking:
-    return Asking(servers, [pod.facts() for pod in pods or (LEADER,)], login)
+def session(servers: Servers, login: TokenSource | None = ROOT, *pods: gen.Pod) -> AutopilotSession:
+    return AutopilotSession(servers, [pod.facts() for pod in pods or (LEADER,)], login)
 
 
 async def test_the_same_settings_are_read_and_not_written() -> None:
     servers = Servers()
-    servers.autopilot = dict(WANTED)
-    assert await keep(asking(servers), WANTED) == AutopilotDecision(applied=True)
+    servers.autopilot = dict(SETTINGS)
+    assert await apply_settings(session(servers), SETTINGS) == AutopilotDecision(applied=True)
     assert servers.asked == ["autopilot 10.0.0.1 root-token"]
 
 
 async def test_other_settings_are_written_once() -> None:
     servers = Servers()
-    servers.autopilot = {**WANTED, "min_quorum": 0}
-    assert await keep(asking(servers), WANTED) == AutopilotDecision(applied=True)
-    assert await keep(asking(servers), WANTED) == AutopilotDecision(applied=True)
+    servers.autopilot = {**SETTINGS, "min_quorum": 0}
+    assert await apply_settings(session(servers), SETTINGS) == AutopilotDecision(applied=True)
+    assert await apply_settings(session(servers), SETTINGS) == AutopilotDecision(applied=True)
     assert servers.asked == [
         "autopilot 10.0.0.1 root-token",
         "set autopilot 10.0.0.1 root-token",
         "autopilot 10.0.0.1 root-token",
     ]
-    assert servers.autopilot == WANTED
+    assert servers.autopilot == SETTINGS
 
 
 async def test_a_policy_that_lacks_the_right_is_named() -> None:
     servers = Servers()
     servers.trouble = Denied("permission denied", 403)
-    kept = gen.present(await keep(asking(servers), WANTED))
+    kept = gen.present(await apply_settings(session(servers), SETTINGS))
     assert kept.refused
     assert "sys/storage/raft/autopilot/configuration" in kept.message
     assert "policy" in kept.message
@@ -50,13 +50,13 @@ async def test_a_policy_that_lacks_the_right_is_named() -> None:
 async def test_settings_that_the_server_does_not_take_are_told_in_its_words() -> None:
     servers = Servers()
     servers.trouble = Denied("min_quorum must be at least 3", 400)
-    kept = gen.present(await keep(asking(servers), WANTED))
+    kept = gen.present(await apply_settings(session(servers), SETTINGS))
     assert kept.message == "min_quorum must be at least 3"
 
 
 async def test_without_a_login_nobody_is_asked_and_it_says_how_to_get_one() -> None:
     servers = Servers()
-    kept = gen.present(await keep(asking(servers, None), WANTED))
+    kept = gen.present(await apply_settings(session(servers, None), SETTINGS))
     assert "spec.selfInit.oidc.enabled" in kept.message
     assert servers.asked == []
 
@@ -66,11 +66,11 @@ async def test_without_a_login_nobody_is_asked_and_it_says_how_to_get_one() -> N
 )
 async def test_nobody_is_asked_while_it_is_unclear_who_leads(pods: tuple[gen.Pod, ...]) -> None:
     servers = Servers()
-    assert await keep(asking(servers, ROOT, *pods), WANTED) is None
+    assert await apply_settings(session(servers, ROOT, *pods), SETTINGS) is None
     assert servers.asked == []
 
 
 async def test_a_server_that_does_not_answer_is_asked_at_the_next_look() -> None:
     servers = Servers()
     servers.trouble = BaoError("no answer")
-    assert await keep(asking(servers), WANTED) is None
+    assert await apply_settings(session(servers), SETTINGS) is None

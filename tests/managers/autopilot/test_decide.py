@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from managers.autopilot.decide import REFUSED_RECHECK, differing, is_pointless, refusal, wanted
+from managers.autopilot.decide import (
+    REFUSED_RECHECK,
+    desired_settings,
+    differing,
+    is_pointless,
+    refusal,
+)
 from tests import gen
 from tests.gen.secrets import NOW
 
@@ -24,7 +30,7 @@ def settings(replicas: int = 3, **asked: Any) -> dict[str, Any]:
     spec: dict[str, Any] = {"replicas": replicas}
     if asked:
         spec["configuration"] = {"raft": {"autopilot": asked}}
-    return dict(wanted(gen.cluster(**spec).read().spec))
+    return dict(desired_settings(gen.cluster(**spec).read().spec))
 
 
 # sentence: (replicas, what the spec says, cleanup, min_quorum; None: not set)
@@ -51,7 +57,7 @@ def test_row(replicas: int, asked: dict[str, Any], cleanup: bool, least: int | N
 def test_b36_five_servers_may_lose_two_and_still_forget_them(profile: str) -> None:
     """A floor of five would keep every dead peer for ever."""
     spec = gen.cluster(replicas=5, profile=profile).read().spec
-    assert wanted(spec)["min_quorum"] == 3
+    assert desired_settings(spec)["min_quorum"] == 3
 
 
 def test_everything_else_is_what_the_spec_says() -> None:

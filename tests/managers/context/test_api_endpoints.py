@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from contracts.records.environment import ApiEndpoints
-from managers.context.reads.api_server import LINGERS, REREAD, ApiServer, api_endpoints
+from managers.context.reads.api_server import ADDRESS_TTL, RECHECK, ApiServer, api_endpoints
 from runtime.builtin_kinds import ENDPOINT_SLICE
 from runtime.errors import ServerError
 from runtime.testing.clock import ManualClock
@@ -62,7 +62,7 @@ async def test_it_is_read_by_name_once_in_ten_minutes_for_all_clusters() -> None
     asker = ApiServer(server, clock, None)
     for _ in range(50):
         assert (await asker.endpoints()).addresses == ("192.0.2.1",)
-    await clock.advance(REREAD - 1)
+    await clock.advance(RECHECK - 1)
     await asker.endpoints()
     assert server.asked == [ASKED]
     await clock.advance(1)
@@ -75,15 +75,15 @@ async def test_a_new_node_of_it_is_found_and_one_that_restarts_keeps_its_way_for
     asker = ApiServer(server, clock, None)
     await asker.endpoints()
     server.holding((ENDPOINT_SLICE, endpoint_slice("192.0.2.1", "192.0.2.2")))
-    await clock.advance(REREAD)
+    await clock.advance(RECHECK)
     assert (await asker.endpoints()).addresses == ("192.0.2.1", "192.0.2.2")
     server.holding((ENDPOINT_SLICE, endpoint_slice("192.0.2.1")))
-    await clock.advance(REREAD)
+    await clock.advance(RECHECK)
     assert (await asker.endpoints()).addresses == ("192.0.2.1", "192.0.2.2")
-    await clock.advance(LINGERS)
+    await clock.advance(ADDRESS_TTL)
     assert (await asker.endpoints()).addresses == ("192.0.2.1",)
     server.refuse(ASKED, api_error(500))
-    await clock.advance(REREAD)
+    await clock.advance(RECHECK)
     assert (await asker.endpoints()).addresses == ("192.0.2.1",), "an outage takes nothing away"
 
 

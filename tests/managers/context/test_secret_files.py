@@ -87,7 +87,7 @@ REFUSED: dict[str, tuple[bytes, tuple[str, ...]]] = {
         key_files.pem("PRIVATE KEY", b"\0" * (KEY_BYTES_MAX + 1)),
         (f"{KEY_BYTES_MAX + 1} bytes", f"up to {KEY_BYTES_MAX}", "up to 8192 bits"),
     ),
-    "DSA": (key_files.dsa_pem(64), ("none of RSA, ECDSA and Ed25519", "put a key")),
+    "DSA": (key_files.dsa_pem(64), ("none of RSA, ECDSA and Ed25519", "use a key")),
     "Diffie-Hellman": (key_files.diffie_hellman_pem(64), ("none of RSA, ECDSA and Ed25519",)),
     "a large file": (PEM + b"#" * FILE_BYTES_MAX, ("bytes", f"up to {FILE_BYTES_MAX}")),
     "many blocks": (
@@ -113,10 +113,10 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "another end": (PEM.replace(b"END PRIVATE KEY", b"END RSA PRIVATE KEY"), "no PEM block"),
     "no base64": (b"-----BEGIN PRIVATE KEY-----\n!\n-----END PRIVATE KEY-----\n", "not base64"),
     "other bytes": (key_files.pem("PRIVATE KEY", b"garbage"), "cannot be read"),
-    "a password": (key_files.key_pem(ECDSA, password=b"p"), "behind a password"),
+    "a password": (key_files.key_pem(ECDSA, password=b"p"), "has a password"),
     "a password in the older form": (
         key_files.key_pem(ECDSA, older=True, password=b"p"),
-        "behind a password",
+        "has a password",
     ),
     "an unknown curve": (key_files.other_curve(PEM), "not supported"),
     "a number that is no key": (

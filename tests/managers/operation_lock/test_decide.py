@@ -86,7 +86,7 @@ class TestAcquiring:
 
     @pytest.mark.parametrize("holder", ["", "monday"])
     def test_a_lock_that_nobody_could_release_is_not_claimed(self, holder: str) -> None:
-        with pytest.raises(ValueError, match="holds no lock"):
+        with pytest.raises(ValueError, match="is not a holder"):
             LockRequest("Restore", holder)
 
 

@@ -43,10 +43,10 @@ UNTIMELY: dict[str, tuple[str, datetime, str, float | None]] = {
         None,
     ),
     "a key of the near future": (
-        NIST, START - timedelta(seconds=40), "begins at 2026-11-24T12:00:00Z", 40,
+        NIST, START - timedelta(seconds=40), "is valid from 2026-11-24T12:00:00Z", 40,
     ),
     "a key of the far future": (
-        NIST, START - timedelta(days=40), "begins at 2026-11-24T12:00:00Z", 3600,
+        NIST, START - timedelta(days=40), "is valid from 2026-11-24T12:00:00Z", 3600,
     ),
 }  # fmt: skip
 
@@ -57,7 +57,7 @@ def test_a_key_that_is_not_good_at_the_first_boot_is_refused(
 ) -> None:
     refusal = gen.present(untimely(cluster(key).read(), now))
     assert refusal.reason == "InvalidSpec"
-    assert refusal.message.startswith(f"{FIRST}: must be good now and for the next hour")
+    assert refusal.message.startswith(f"{FIRST}: must be valid now and for the next hour")
     assert "gpg --quick-set-expire" in refusal.message
     assert refusal.message.endswith(f"{value})")
     assert refusal.recheck_after == again

@@ -148,5 +148,5 @@ async def test_it_is_looked_at_every_ten_minutes_and_not_sooner() -> None:
 def test_the_words_name_some_and_the_next_step() -> None:
     assert (policies_lacking(None), policies_lacking(AdmissionFacts())) == ("", "")
     told = policies_lacking(AdmissionFacts(missing=tuple("abcdef"), different=("g",)))
-    assert told.startswith("Not in place: a, b, c, d and 2 more; Other than in this release: g. ")
+    assert told.startswith("Missing: a, b, c, d and 2 more; Different from this release: g. ")
     assert "deploy/admission" in told
