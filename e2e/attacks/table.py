@@ -176,7 +176,7 @@ ATTACKS: tuple[Attack, ...] = (
         (
             f"{TABLE}::test_attack_t11_names_that_are_taken_are_left_alone",
             "tests/managers/cluster/test_attack_names.py::"
-            "test_attack_t11_an_object_of_somebody_else_is_never_taken_over",
+            "test_attack_t11_an_object_of_another_owner_is_never_adopted",
         ),
     ),
     Attack(
@@ -200,7 +200,7 @@ ATTACKS: tuple[Attack, ...] = (
         "the status is observed anew; nothing is decided by it",
         (
             "tests/managers/cluster/test_attack_status.py::"
-            "test_attack_t13_a_whole_status_is_observed_anew",
+            "test_attack_t13_a_whole_corrupt_status_is_corrected",
         ),
     ),
     Attack(

@@ -39,9 +39,9 @@ def fit(
     fields = schema.get("properties") or {}
     result = {}
     for name, value in desired.items():
-        kept = storable(value, fields[name]) if name in fields else ABSENT
-        if kept != value and name in decisions:
-            kept = stored.get(name, ABSENT)
-        if kept is not ABSENT:
-            result[name] = kept
+        storable_value = storable(value, fields[name]) if name in fields else ABSENT
+        if storable_value != value and name in decisions:
+            storable_value = stored.get(name, ABSENT)
+        if storable_value is not ABSENT:
+            result[name] = storable_value
     return desired if result == desired else result

@@ -177,7 +177,7 @@ def adoption_refusal(cluster: OpenBaoCluster, observed: Observed) -> Blocked | N
 def _obstacle(cluster: OpenBaoCluster, live: ForeignStatefulSet) -> str:
     pool = serving_pool(cluster)
     service = names.headless_service(cluster.metadata.name)
-    other = {key for key, value in live.selector if pool.pod_labels.get(key) != value}
+    unknown = {key for key, value in live.selector if pool.pod_labels.get(key) != value}
     facts = (
         (
             not cluster.status.initialized,
@@ -189,8 +189,8 @@ def _obstacle(cluster: OpenBaoCluster, live: ForeignStatefulSet) -> str:
             "its pods are being replaced: let the other operator complete the rollout",
         ),
         (
-            bool(other) or live.expressions,
-            f"its selector requires {_listed(sorted(other)) or 'matchExpressions'}, which no pod "
+            bool(unknown) or live.expressions,
+            f"its selector requires {_listed(sorted(unknown)) or 'matchExpressions'}, which no pod "
             "of this operator has",
         ),
         (

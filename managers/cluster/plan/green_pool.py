@@ -45,11 +45,11 @@ def with_green_pool(
         decision.state == IDLE and not blue_green_under_way(cluster.status.blue_green)
     ):
         return resolved
-    others = voter_pools(cluster)[1:]
+    other_pools = voter_pools(cluster)[1:]
     return replace(
         resolved,
         green=_green(resolved, cluster, observed, installation, decision),
-        other=others[0] if others else None,
+        other=other_pools[0] if other_pools else None,
         traffic=decision.traffic,
         traffic_first=not decision.traffic and _is_labelled(decision, observed),
     )

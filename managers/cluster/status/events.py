@@ -28,14 +28,14 @@ GOOD: Mapping[str, str] = {
 REQUESTED_BY_SPEC = frozenset({"Hibernated", "PodsFenced"})
 # A new cluster starts without these, which is no event.
 TAKE_TIME = frozenset({"OpenBaoInitialized", "Available", "RaftMembershipReady"})
-# These become good as soon as they can be observed, which is no event.
+# These become good as soon as they are observed, which is no event.
 ROUTINE = frozenset({"StorageConfigured", "APIServerNetworkReady", "BackupHealthy"})
 
 # The messages when a condition recovers.
 RECOVERED: Mapping[str, str] = {
     "BackupHealthy": "Snapshots are stored again",
     "Degraded": "Every degraded component has recovered",
-    "Conflict": "No required object has another owner any more",
+    "Conflict": "No required object has another owner",
 }
 
 

@@ -1,4 +1,4 @@
-"""managers.autopilot.actions: one read, a write only on a difference, and what a refusal says."""
+"""managers.autopilot.actions: one read, a write only on a difference, and messages of refusals."""
 
 import pytest
 
@@ -47,14 +47,14 @@ async def test_a_policy_that_lacks_the_right_is_named() -> None:
     assert "policy" in kept.message
 
 
-async def test_settings_that_the_server_does_not_take_are_told_in_its_words() -> None:
+async def test_a_rejection_is_reported_with_the_message_of_the_server() -> None:
     servers = Servers()
     servers.trouble = Denied("min_quorum must be at least 3", 400)
     kept = gen.present(await apply_settings(session(servers), SETTINGS))
     assert kept.message == "min_quorum must be at least 3"
 
 
-async def test_without_a_login_nobody_is_asked_and_it_says_how_to_get_one() -> None:
+async def test_without_a_login_no_request_is_sent_and_the_message_has_the_next_step() -> None:
     servers = Servers()
     kept = gen.present(await apply_settings(session(servers, None), SETTINGS))
     assert "spec.selfInit.oidc.enabled" in kept.message
@@ -64,13 +64,13 @@ async def test_without_a_login_nobody_is_asked_and_it_says_how_to_get_one() -> N
 @pytest.mark.parametrize(
     "pods", [(gen.pod(0).ready(),), (LEADER, gen.pod(1).ready(leading=True))], ids=["none", "two"]
 )
-async def test_nobody_is_asked_while_it_is_unclear_who_leads(pods: tuple[gen.Pod, ...]) -> None:
+async def test_no_request_is_sent_without_exactly_one_leader(pods: tuple[gen.Pod, ...]) -> None:
     servers = Servers()
     assert await apply_settings(session(servers, ROOT, *pods), SETTINGS) is None
     assert servers.asked == []
 
 
-async def test_a_server_that_does_not_answer_is_asked_at_the_next_look() -> None:
+async def test_an_unresponsive_server_is_retried_by_the_next_reconcile() -> None:
     servers = Servers()
     servers.trouble = BaoError("no answer")
     assert await apply_settings(session(servers), SETTINGS) is None

@@ -1,4 +1,4 @@
-"""managers.autopilot.decide: which settings are to hold, and when they differ."""
+"""managers.autopilot.decide: the desired settings, and when they differ."""
 
 from datetime import timedelta
 from typing import Any
@@ -15,7 +15,7 @@ from managers.autopilot.decide import (
 from tests import gen
 from tests.gen.secrets import NOW
 
-# What a server answers (OpenBao 2.4.0), with the settings of three replicas.
+# Response of a server (OpenBao 2.4.0), with the settings of three replicas.
 LIVE = {
     "cleanup_dead_servers": True,
     "dead_server_last_contact_threshold": "24h0m0s",
@@ -33,7 +33,7 @@ def settings(replicas: int = 3, **asked: Any) -> dict[str, Any]:
     return dict(desired_settings(gen.cluster(**spec).read().spec))
 
 
-# sentence: (replicas, what the spec says, cleanup, min_quorum; None: not set)
+# sentence: (replicas, settings of the spec, cleanup, min_quorum; None: not set)
 ROWS: dict[str, tuple[int, dict[str, Any], bool, int | None]] = {
     "one server is never cleaned up": (1, {}, False, None),
     "two are not either": (2, {}, False, None),
@@ -54,13 +54,13 @@ def test_row(replicas: int, asked: dict[str, Any], cleanup: bool, least: int | N
 
 
 @pytest.mark.parametrize("profile", ["Hardened", "Development"])
-def test_b36_five_servers_may_lose_two_and_still_forget_them(profile: str) -> None:
-    """A floor of five would keep every dead peer for ever."""
+def test_b36_five_servers_may_lose_two_and_remove_them(profile: str) -> None:
+    """A minimum of five would keep every dead peer forever."""
     spec = gen.cluster(replicas=5, profile=profile).read().spec
     assert desired_settings(spec)["min_quorum"] == 3
 
 
-def test_everything_else_is_what_the_spec_says() -> None:
+def test_other_settings_are_those_of_the_spec() -> None:
     made = settings(
         deadServerLastContactThreshold="1h",
         lastContactThreshold="20s",
@@ -76,7 +76,7 @@ def test_a_duration_in_another_spelling_is_no_difference() -> None:
     assert differing(settings(), LIVE) == ()
 
 
-# sentence: (what the server has, what differs)
+# sentence: (settings of the server, what differs)
 CHANGED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "another duration": (
         {"dead_server_last_contact_threshold": "5m0s"},
@@ -95,15 +95,15 @@ def test_what_differs(live: dict[str, Any], names: tuple[str, ...]) -> None:
 
 
 class TestRefusals:
-    def test_what_was_refused_is_not_asked_at_once(self) -> None:
+    def test_refused_settings_are_not_retried_immediately(self) -> None:
         noted = refusal("uid-x", settings(), NOW)
         assert is_pointless(noted, settings(), NOW + REFUSED_RECHECK - timedelta(seconds=1))
 
-    def test_it_is_asked_again_after_a_while(self) -> None:
+    def test_refused_settings_are_retried_later(self) -> None:
         noted = refusal("uid-x", settings(), NOW)
         assert not is_pointless(noted, settings(), NOW + REFUSED_RECHECK)
 
-    def test_other_settings_are_asked_at_once(self) -> None:
+    def test_other_settings_are_tried_immediately(self) -> None:
         noted = refusal("uid-x", settings(), NOW)
         assert not is_pointless(noted, settings(minQuorum=5), NOW)
 

@@ -1,4 +1,4 @@
-"""What is told about logins and recovery keys: rows of the table in test_conditions."""
+"""Rows of test_conditions about logins and recovery keys."""
 
 from tests import gen
 from tests.contracts.api.pgp import ALICE

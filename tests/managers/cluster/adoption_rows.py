@@ -1,4 +1,4 @@
-"""What is told of servers that another operator made. Rows of test_conditions."""
+"""Rows of test_conditions about servers that another operator created."""
 
 from tests import gen
 from tests.managers.cluster.passes import Row

@@ -1,4 +1,4 @@
-"""What the conditions say of raft's autopilot: rows of test_conditions."""
+"""Rows of test_conditions about the raft autopilot."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is told of snapshots and of their tests. Rows of test_conditions."""
+"""Rows of test_conditions about snapshots and restore tests."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A reconciler of clusters over a fake API server, run pass by pass; its tests are beside it."""
+"""A cluster reconciler with a fake API server, which runs one reconcile at a time."""
 
 import copy
 
@@ -26,7 +26,7 @@ STATUS = "apply/status OpenBaoCluster x"
 
 
 class Bench:
-    """One reconciler with caches that see what the server has before each pass."""
+    """One reconciler whose caches are synced with the API server before each reconcile."""
 
     def __init__(self, cluster: gen.Cluster, api: FakeApi | None = None) -> None:
         self.api = (api or FakeApi()).holding((CLUSTERS, cluster.object()))
@@ -49,7 +49,7 @@ class Bench:
         )
 
     async def turn(self) -> Outcome:
-        """Let the caches see everything, and run one pass."""
+        """Sync the caches, and run one reconcile."""
         self.clusters.says(*self.api.of(CLUSTERS))
         for kind, cache in self.caches.items():
             cache.says(*self.api.of(kind))
@@ -57,7 +57,7 @@ class Bench:
         return await self.reconcile(KEY)
 
     async def until_quiet(self, turns: int = 10) -> Outcome:
-        """Run passes until one writes nothing."""
+        """Reconcile until a reconcile writes nothing."""
         for _ in range(turns):
             outcome = await self.turn()
             if not self.writes:
@@ -74,7 +74,7 @@ class Bench:
         return self.api.objects[(CLUSTERS, KEY)]
 
     def ask_for(self, **fields: object) -> None:
-        """Let somebody change the spec."""
+        """Change the spec as a user."""
         changed = copy.deepcopy(self.cluster)
         changed["spec"].update(fields)
         changed["metadata"]["generation"] += 1
@@ -85,13 +85,13 @@ class Bench:
         return found["status"], found["reason"]
 
     def label_as_leader(self, ordinal: int) -> None:
-        """Let a pod say that it leads, whoever else does."""
+        """Label a pod as the leader, whatever the other labels are."""
         live = copy.deepcopy(self.api.objects[(POD, ObjectKey(gen.NAMESPACE, f"x-{ordinal}"))])
         live["metadata"]["labels"][labels.SERVER_ACTIVE] = "true"
         self.api.holding((POD, live))
 
     def start_pods(self, count: int) -> None:
-        """Do what the StatefulSet controller, the kubelet and the servers do."""
+        """Act as the StatefulSet controller, the kubelet and the servers."""
         live = self.api.objects[(STATEFUL_SET, KEY)]
         annotations = live["spec"]["template"]["metadata"]["annotations"]
         template, files = annotations[labels.TEMPLATE_HASH], annotations[labels.RELOAD_HASH]
@@ -103,7 +103,7 @@ class Bench:
 
 
 async def booted(cluster: gen.Cluster, *secrets: Object) -> Bench:
-    """A cluster of three that serves, beside these Secrets."""
+    """A running cluster of three, with these Secrets."""
     bench = Bench(cluster)
     bench.api.holding(*((SECRET, one) for one in secrets))
     await bench.until_quiet()

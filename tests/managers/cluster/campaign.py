@@ -1,7 +1,7 @@
-"""A whole life of a cluster in one process, with one call of it going wrong.
+"""The whole life of a cluster in one process, with one failing call.
 
-First boot, three servers, a change that replaces every pod. The part of Kubernetes and of the
-servers is played by `Life.kubernetes`; time stands still but for the rounds.
+First boot, three servers, a change that replaces every pod. `Life.kubernetes` acts as Kubernetes
+and as the servers; time passes only between rounds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.gen.api import Call, FakeApi, api_error
 from tests.managers.cluster.bench import KEY, Bench
 from tests.managers.membership.servers import WELL, Servers
 
-# What a server, or the way to it, may say instead of an answer.
+# Failures of a server, or of the network, instead of a response.
 CODES = (403, 404, 409, 410, 422, 429, 500, 503)
 LOST = "no answer, and nothing done"
 LOST_AFTER = "no answer, and done"
@@ -34,7 +34,7 @@ ROUND_SECONDS = 20.0
 
 @dataclass(slots=True)
 class Harm:
-    """One call that goes wrong: the n-th that reads `call`, and as often as `times` says."""
+    """One failing call: the n-th one named `call`, and the next ones, `times` in total."""
 
     call: str
     fault: int | str
@@ -42,21 +42,21 @@ class Harm:
     done: int = 0
 
     def strikes(self, call: str) -> bool:
-        """Tell whether this is a call to spoil, and count it."""
+        """Report whether this call must fail, and count it."""
         if call != self.call or self.done >= self.times:
             return False
         self.done += 1
         return True
 
     def error(self) -> Exception:
-        """What the caller gets to see."""
+        """The error for the caller."""
         if isinstance(self.fault, int):
             return api_error(self.fault)
         return TransportError("timed out")
 
 
 class MoodyApi(FakeApi):
-    """A server that keeps a dict, and that one call meets in a bad mood."""
+    """An API server in a dict that fails one call."""
 
     def __init__(self, harm: Harm | None = None) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class MoodyApi(FakeApi):
 
 @dataclass(slots=True)
 class Life:
-    """A cluster from its first pass on, round by round."""
+    """A cluster from its first reconcile on, round by round."""
 
     api: MoodyApi
     bench: Bench = field(init=False)
@@ -97,7 +97,7 @@ class Life:
         self.bench = Bench(gen.cluster(replicas=3), self.api)
 
     async def until_settled(self, rounds: int) -> None:
-        """Go on until two rounds in a row find nothing to do; AssertionError when they do not."""
+        """Continue until two rounds in a row change nothing; raises AssertionError otherwise."""
         quiet = 0
         for _ in range(rounds):
             quiet = quiet + 1 if await self._round() else 0
@@ -128,7 +128,7 @@ class Life:
         )
 
     def kubernetes(self) -> bool:
-        """Do what everybody else does; tell whether there was nothing to do."""
+        """Act as Kubernetes and the servers; report whether there was nothing to do."""
         live = self.api.objects.get((STATEFUL_SET, KEY))
         if live is None:
             return True
@@ -155,7 +155,7 @@ class Life:
         return True
 
     def hand_over(self) -> None:
-        """Let another server lead, as a step-down does."""
+        """Make another server the leader, as a step-down does."""
         pods = self.api.of(POD)
         former = next(pod for pod in pods if leads(pod))
         heir = next(pod for pod in reversed(pods) if not leads(pod))
@@ -164,28 +164,28 @@ class Life:
             self.api.holding((POD, pod))
 
     def change(self) -> None:
-        """Ask for something that replaces every pod, and for something that does not."""
+        """Change one field that replaces every pod, and one that does not."""
         self.bench.ask_for(
             runtime={"restartAt": "now"}, service={"annotations": {"example.org/a": "b"}}
         )
 
     def writes(self) -> int:
-        """How many writes were tried."""
+        """Number of attempted writes."""
         reads = ("get ", "peek ")
         return sum(n for call, n in self.api.heard.items() if not call.startswith(reads))
 
     def kept(self) -> set[tuple[str, str]]:
-        """Kind and name of every object there is."""
+        """Kind and name of every object."""
         left_out = (EVENT, PVC)
         return {(kind.kind, key.name) for kind, key in self.api.objects if kind not in left_out}
 
     def templates(self) -> set[str]:
-        """From which templates the pods were made."""
+        """The templates of the pods."""
         found = (pod["metadata"]["annotations"][labels.TEMPLATE_HASH] for pod in self.api.of(POD))
         return set(found)
 
     def generation(self) -> int:
-        """The generation that the status speaks of."""
+        """The observed generation."""
         return int(self.api.objects[(CLUSTERS, KEY)]["status"]["observedGeneration"])
 
 
@@ -194,7 +194,7 @@ def leads(pod: Object) -> bool:
 
 
 class Obliging(Servers):
-    """Servers of a life, which hand over their lead when they are asked to."""
+    """Servers of a life, which step down on request."""
 
     def __init__(self, life: Life) -> None:
         super().__init__()
@@ -209,5 +209,5 @@ class Obliging(Servers):
 
 
 def let_servers_answer(monkeypatch: pytest.MonkeyPatch, life: Life) -> None:
-    """Let every session with a server be one with those of this life."""
+    """Connect every session to the servers of this life."""
     monkeypatch.setattr(login, "Bao", lambda authority, name, guard: Obliging(life))

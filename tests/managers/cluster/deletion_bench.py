@@ -35,7 +35,7 @@ def claim(ordinal: int, *, owner: str = "uid-x", **metadata: Any) -> Object:
 
 
 class Bench:
-    """The world of one deletion; the caches show what the server holds."""
+    """One deletion; the caches have the objects of the API server."""
 
     def __init__(self, *objects: tuple[Resource, Object]) -> None:
         secrets = [(SECRET, secret_object(OWNER, name, {"k": b"v"})) for name in KEYS]

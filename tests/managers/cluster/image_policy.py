@@ -1,4 +1,4 @@
-"""A policy for signed images, and a verifier that answers what a test says."""
+"""A policy for signed images, and a verifier with the verdicts of a test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POLICY = {"enabled": True, "publicKey": KEY, "ignoreTlog": True}
 
 
 class Asked(ImageVerifier):
-    """Answers with these verdicts, and remembers what it was asked."""
+    """Returns these verdicts, and records the requests."""
 
     def __init__(self, answers: Mapping[str, ImageVerdict] | None = None) -> None:
         self.answers = answers or {}

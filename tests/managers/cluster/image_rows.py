@@ -1,4 +1,4 @@
-"""What the conditions say of images: rows of test_conditions."""
+"""Rows of test_conditions about images."""
 
 from tests import gen
 from tests.contracts.api.cases_images import KEY

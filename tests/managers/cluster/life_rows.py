@@ -1,4 +1,4 @@
-"""What is told of clusters that sleep, wake, have fenced pods or are in maintenance."""
+"""Rows of test_conditions about hibernation, waking, fenced pods and maintenance."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ LIFE_ROWS = {
     ),
 }
 
-# sentence: (cluster, world, condition that is not stated)
+# sentence: (cluster, world, condition that is not reported)
 UNSTATED: dict[str, tuple[gen.Cluster, gen.World, str]] = {
     "nobody asked for sleep": (OLD, FINE, "Hibernated"),
     "all are awake": (OLD, FINE.waking_for(timedelta(seconds=20)), "Hibernated"),

@@ -1,6 +1,6 @@
-"""A healthy cluster whose status somebody loses, edits, or puts back from a month ago.
+"""A healthy cluster whose status is lost, edited, or restored from an old backup.
 
-Everything that must never happen is looked for after each pass, whatever the row.
+After each reconcile, all rules are checked, whatever the row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["KEY", "NEW", "OLD", "SIZE", "Watched", "healthy"]
 
 
 class Watched:
-    """A life, and what was there before its status was touched."""
+    """A life, and its objects before the status was changed."""
 
     def __init__(self, life: UpgradeLife) -> None:
         self.life = life
@@ -33,7 +33,7 @@ class Watched:
 
     @property
     def api(self) -> Any:
-        """What the operator talks to."""
+        """The API server of the operator."""
         return self.life.api
 
     def _secrets(self) -> dict[str, str]:
@@ -43,7 +43,7 @@ class Watched:
         return {one["metadata"]["name"]: one["metadata"]["uid"] for one in self.api.of(kind)}
 
     def write_status(self, change: Any) -> None:
-        """Somebody writes the status: `change` gets it and alters it in place."""
+        """Write the status as another client: `change` modifies it in place."""
         live = copy.deepcopy(self.life.cluster)
         change(live.setdefault("status", {}))
         if not live["status"]:
@@ -51,7 +51,7 @@ class Watched:
         self.api.holding((CLUSTERS, live))
 
     def lose(self, *fields: str) -> None:
-        """Take these fields away; all of them without a name."""
+        """Remove these fields; all of them without a name."""
 
         def cut(status: Object) -> None:
             for field in fields or tuple(status):
@@ -73,7 +73,7 @@ class Watched:
         self.write_status(write)
 
     async def passes(self, number: int = 12) -> None:
-        """Make passes, and look after each for what must never be."""
+        """Reconcile, and check the rules after each reconcile."""
         for _ in range(number):
             before = self.life.status.operation_lock
             pods = self.pods()
@@ -83,14 +83,14 @@ class Watched:
             await self.life.outside.clock.advance(2.0)
 
     def pods(self) -> dict[str, str]:
-        """Version of each pod that is there."""
+        """Version of each existing pod."""
         return {
             one["metadata"]["name"]: version_of(one["spec"]["containers"][0]["image"])
             for one in self.api.of(POD)
         }
 
     def look(self, locked: bool, pods: Mapping[str, str]) -> None:
-        """Note every rule that the last pass broke."""
+        """Record every rule that the last reconcile broke."""
         if self._uids(PVC) != self.claims:
             self.broken.append("a volume claim was deleted or made anew")
         now = self._secrets()
@@ -118,12 +118,12 @@ class Watched:
 
 
 def number(version: str) -> tuple[int, ...]:
-    """What a version is compared by."""
+    """The sort key of a version."""
     return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
 
 
 def drop(status: Object, path: list[str]) -> None:
-    """Take a field away, and what holds nothing else."""
+    """Remove a field, and parents that become empty."""
     first, *rest = path
     if rest and isinstance(status.get(first), dict):
         drop(status[first], rest)
@@ -137,7 +137,7 @@ def version_of(image: str) -> str:
 
 
 async def healthy(monkeypatch: pytest.MonkeyPatch, **spec: Any) -> Watched:
-    """Three servers of the old version with their volumes, and a status that knows all of it."""
+    """Three servers of the old version with their volumes, and a complete status."""
     life = await serving(monkeypatch, **spec)
     for ordinal in range(SIZE):
         life.api.holding((PVC, claim(ordinal)))
@@ -163,5 +163,5 @@ def claim(ordinal: int) -> Object:
 
 
 def pod_key(ordinal: int) -> tuple[Any, ObjectKey]:
-    """Where a pod is."""
+    """The key of a pod."""
     return POD, ObjectKey(gen.NAMESPACE, f"x-{ordinal}")

@@ -1,4 +1,4 @@
-"""The parts of a cluster reconciler as the benches of this package put them together."""
+"""The parts of a cluster reconciler for the benches of this package."""
 
 import random
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from tests.gen.api import FakeApi, Outside
 def applier_of(
     api: FakeApi, caches: Mapping[Resource, Informer], clock: Clock | None = None
 ) -> Applier:
-    """Applies to this server, and knows what these caches see."""
+    """Applies to this API server, with these caches."""
     owned = OwnedApply(
         api,
         caches,
@@ -41,7 +41,7 @@ def observer_of(
     installation: Installation | None = None,
     **dependencies: Any,
 ) -> ClusterObserver:
-    """Observes what these caches see; dependencies are further fields of ObserverDependencies."""
+    """Observes these caches; dependencies are further fields of ObserverDependencies."""
     return ClusterObserver(
         caches,
         outside.secrets,

@@ -1,4 +1,4 @@
-"""Passes of the workload reconciler to compute a status from: chosen ones, and any there are."""
+"""Results of the workload reconciler as inputs of a status: chosen and arbitrary ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OUTCOMES = st.one_of(
 
 
 class Row(NamedTuple):
-    """What a pass says of one condition: "Ready=False NotReady"."""
+    """The expected condition after a reconcile: "Ready=False NotReady"."""
 
     cluster: gen.Cluster
     world: gen.World
@@ -35,7 +35,7 @@ class Row(NamedTuple):
 def a_pass(
     cluster: gen.Cluster, world: gen.World | None = None, outcome: Outcome | None = None
 ) -> ReconcileResult:
-    """A pass that ended with that outcome; a refusal of the resolve step goes before it."""
+    """A reconcile with that outcome; a refusal of the resolve step takes precedence."""
     read, observed = cluster.read(), (world or gen.running(cluster)).facts()
     if read.spec.paused:
         return ReconcileResult(read, observed, Done())
@@ -48,7 +48,7 @@ def a_pass(
 def status_of(
     cluster: gen.Cluster, world: gen.World | None = None, outcome: Outcome | None = None
 ) -> ClusterStatus:
-    """The status after such a pass."""
+    """The status after such a reconcile."""
     return compute(a_pass(cluster, world, outcome))
 
 
@@ -115,7 +115,7 @@ _TROUBLE = st.fixed_dictionaries(
 
 @st.composite
 def clusters(draw: st.DrawFn) -> gen.Cluster:
-    """Any spec of a few fields, any status of an earlier pass."""
+    """Any spec of a few fields, any status of an earlier reconcile."""
     spec: dict[str, Any] = {"replicas": draw(st.sampled_from([1, 3, 5]))}
     spec["paused"] = draw(st.booleans())
     spec["profile"] = draw(st.sampled_from([None, "Development"]))

@@ -1,4 +1,4 @@
-"""What is told of the read replicas. Rows of test_conditions."""
+"""Rows of test_conditions about read replicas."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the conditions say of seals: rows of test_conditions."""
+"""Rows of test_conditions about seals."""
 
 from tests import gen
 from tests.managers.cluster.passes import Row

@@ -1,4 +1,4 @@
-"""What is told of the servers: sealed, leading, members of raft. Rows of test_conditions."""
+"""Rows of test_conditions about servers: seal, leader, raft membership."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Every field of a status that decides something: how it may be wrong, and whether it heals.
+"""Every status field that affects decisions: how it may be wrong, and whether it is corrected.
 
-docs/status-witnesses.md says of each what else knows it; tests/managers/cluster/test_lost_status.py
-plays the rows.
+docs/status-witnesses.md names the evidence for each; tests/managers/cluster/test_lost_status.py
+tests the rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GHOST = {"operation": "Backup", "holder": "openbaobackup/ghost", "epoch": 1}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One field, a plausible wrong value of it, and one of a month ago."""
+    """One field, a plausible wrong value of it, and an old one."""
 
     edited: Any
     old: Any

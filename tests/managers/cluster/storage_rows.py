@@ -1,4 +1,4 @@
-"""What is told of the data volumes. Rows of test_conditions."""
+"""Rows of test_conditions about data volumes."""
 
 from dataclasses import replace
 

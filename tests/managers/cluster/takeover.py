@@ -1,7 +1,7 @@
-"""A whole upgrade by a green pool through the reconciler, over a server in a dict.
+"""A complete blue/green upgrade through the reconciler, with an API server in a dict.
 
-`Takeover.kubernetes` plays the controllers, the kubelet, the servers and the Jobs; nothing that
-the operator knows survives where a test says that it was restarted.
+`Takeover.kubernetes` acts as the controllers, the kubelet, the servers and the Jobs. `restart`
+drops the whole state of the operator.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PHASES = WHOLE[:-1]
 
 
 class OwningApi(FakeApi):
-    """A server on which what one manager no longer names in a selector goes away.
+    """An API server that removes selector keys that an apply no longer names.
 
     As server-side apply does for a manager that owns the whole map.
     """
@@ -53,17 +53,17 @@ class OwningApi(FakeApi):
 
 
 def spec_of(**changes: Any) -> dict[str, Any]:
-    """The spec of a cluster that is upgraded blue/green."""
+    """The spec of a cluster with blue/green upgrades."""
     upgrade = {"strategy": "BlueGreen", "jwtAuthRole": "upgrader", **changes.pop("upgrade", {})}
     upgrade.setdefault("blueGreen", {"autoRollback": {"stabilizationSeconds": 10}})
     return {"deletionPolicy": "DeletePVCs", "upgrade": upgrade, **changes}
 
 
 class Takeover:
-    """A cluster in a dict, its servers, and the operator that may be restarted."""
+    """A cluster in a dict, its servers, and an operator that can be restarted."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **spec: Any) -> None:
-        # Without its image no server is told to read its files again, and all are replaced.
+        # Without an operator image no server reloads its files, and all are replaced.
         here = replace(gen.INSTALLATION, operator_image="registry.example.com/operator:1")
         monkeypatch.setattr(gen, "INSTALLATION", here)
         self.api = OwningApi()
@@ -91,10 +91,10 @@ class Takeover:
         self.made = 0
         monkeypatch.setattr(login, "Bao", lambda authority, name, guard: RaftServers(self))
 
-    # --- passes ---------------------------------------------------------------------------------
+    # --- reconciles -----------------------------------------------------------------------------
 
     async def turn(self) -> Outcome:
-        """Run one pass and note what it did; then let everybody else act."""
+        """Run one reconcile and record its requests; then act as Kubernetes."""
         if self.restarts:
             await self.restart()
         outcome = await self.bench.turn()
@@ -112,14 +112,14 @@ class Takeover:
         return told
 
     async def restart(self) -> None:
-        """Let another operator take over, which knows nothing."""
+        """Start another operator without any state."""
         live = self.api.objects[(CLUSTERS, KEY)]
         self.bench = Bench(self.manifest, self.api)
         self.api.objects[(CLUSTERS, KEY)] = live
         await self.bench.outside.clock.advance(self.age)
 
     async def boot(self) -> None:
-        """Run until three servers serve."""
+        """Reconcile until three servers are ready."""
         for _ in range(12):
             await self.turn()
         assert self.status["phase"] == "Running", self.status
@@ -127,12 +127,12 @@ class Takeover:
         self.forget()
 
     def forget(self) -> None:
-        """Let what was noted so far be forgotten."""
+        """Drop the recorded requests."""
         for seen in (self.phases, self.flips, self.deleted, self.told, self.actions, self.applied):
             seen.clear()
 
     async def until(self, phase: str, turns: int = 60) -> None:
-        """Run passes until a phase begins."""
+        """Reconcile until a phase begins."""
         for _ in range(turns):
             await self.turn()
             if self.phase == phase:
@@ -140,7 +140,7 @@ class Takeover:
         raise AssertionError(f"{phase} does not come: {self.explain()}")
 
     async def settle(self, turns: int = 80) -> None:
-        """Run passes until the upgrade is over and a pass writes nothing."""
+        """Reconcile until the upgrade is complete and a reconcile writes nothing."""
         for _ in range(turns):
             await self.turn()
             over = self.phase == "Idle" and not self.status["blueGreen"].get("greenRevision")
@@ -150,15 +150,15 @@ class Takeover:
 
     @property
     def writes(self) -> list[str]:
-        """What the last pass wrote. The token with which a new operator logs in is no write."""
+        """The writes of the last reconcile. A token request of a new operator is no write."""
         return [call for call in self.bench.writes if not call.startswith("create/token ")]
 
     def explain(self) -> str:
-        """Say where it stands."""
+        """Describe the state of the upgrade."""
         told = {c["type"]: (c["reason"], c["message"]) for c in self.status["conditions"]}
         return f"{self.phases} {self.status.get('blueGreen')} {told.get('Reconciling')}"
 
-    # --- what is there --------------------------------------------------------------------------
+    # --- objects --------------------------------------------------------------------------------
 
     @property
     def status(self) -> dict[str, Any]:
@@ -172,11 +172,11 @@ class Takeover:
 
     @property
     def green(self) -> ServerPool:
-        """The green pool, as the status names it."""
+        """The green pool in the status."""
         return ServerPool("x", self.status["blueGreen"]["greenRevision"])
 
     def selected(self) -> Mapping[str, str]:
-        """What the public Service selects."""
+        """The selector of the public Service."""
         live = self.api.objects[(SERVICE, ObjectKey(gen.NAMESPACE, "x-public"))]
         found: dict[str, str] = live["spec"]["selector"]
         return found
@@ -186,7 +186,7 @@ class Takeover:
         return {one["metadata"]["name"] for one in self.api.of(kind)}
 
     def ask_for(self, **fields: Any) -> None:
-        """Let somebody change the spec."""
+        """Change the spec as a user."""
         self.bench.ask_for(**fields)
 
     def _note(self) -> None:
@@ -204,10 +204,10 @@ class Takeover:
     def _serves(self) -> bool:
         return (SERVICE, ObjectKey(gen.NAMESPACE, "x-public")) in self.api.objects
 
-    # --- everybody else -------------------------------------------------------------------------
+    # --- Kubernetes and the servers -------------------------------------------------------------
 
     def kubernetes(self) -> None:
-        """Do what controllers, kubelet, servers and Jobs do."""
+        """Act as controllers, kubelet, servers and Jobs."""
         for job in self.api.of(JOB):
             self._work(job)
         wanted: set[str] = set()
@@ -229,7 +229,7 @@ class Takeover:
                 self.api.holding((POD, pod))
 
     def _reload(self, pod: Object) -> None:
-        """Let every ephemeral container have done its work."""
+        """Complete all ephemeral containers."""
         ended = [
             {"name": one["name"], "state": {"terminated": {"exitCode": 0}}}
             for one in pod["spec"].get("ephemeralContainers") or ()
@@ -243,7 +243,7 @@ class Takeover:
             self.leader = next(one for one, votes in self.raft.items() if votes and one != name)
 
     def step_down(self) -> None:
-        """Let another voter lead."""
+        """Make another voter the leader."""
         self.leader = max(one for one, votes in self.raft.items() if votes and one != self.leader)
 
     def _fill(self, live: Object) -> set[str]:
@@ -279,7 +279,7 @@ class Takeover:
             self.api.holding((PVC, _claim(claim[1].name, self.made)))
 
     def _work(self, job: Object) -> None:
-        """End a Job; one that works does what it was told to."""
+        """Complete a Job; a successful Job performs its action."""
         if (job.get("status") or {}).get("conditions") or job["spec"].get("suspend"):
             return
         action = (job["metadata"].get("annotations") or {}).get(labels.UPGRADE_ACTION, "")
@@ -314,7 +314,7 @@ class Takeover:
 
 
 def _claim(name: str, number: int) -> Object:
-    """A volume as a StatefulSet of this cluster makes it."""
+    """A volume of a StatefulSet of this cluster."""
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -331,7 +331,7 @@ def _claim(name: str, number: int) -> Object:
 
 
 class RaftServers(Servers):
-    """Servers that tell of the members of a takeover."""
+    """Servers that return the members of a takeover."""
 
     def __init__(self, world: Takeover) -> None:
         super().__init__()
@@ -355,5 +355,5 @@ class RaftServers(Servers):
 
 
 def live_uid(world: Takeover, resource: Resource, name: str) -> str:
-    """UID of an object that is there."""
+    """UID of an existing object."""
     return uid_of(world.api.objects[(resource, ObjectKey(gen.NAMESPACE, name))])

@@ -1,4 +1,4 @@
-"""Upgrades in progress, for an operator that takes over."""
+"""Upgrades in progress."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WAY_THERE = [
 async def begun(
     monkeypatch: pytest.MonkeyPatch, *, restarts: bool = False, **spec: object
 ) -> Takeover:
-    """A cluster that serves, and of which another version was just asked for."""
+    """A running cluster for which another version was just requested."""
     world = Takeover(monkeypatch, **spec)
     await world.boot()
     world.restarts = restarts

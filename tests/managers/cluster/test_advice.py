@@ -1,4 +1,4 @@
-"""managers.cluster.status.conditions: what speaks against production, the gravest first."""
+"""managers.cluster.status.conditions: blockers of ProductionReady, the most severe first."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ def advice(
     admission: AdmissionFacts | None = None,
     **spec: Any,
 ) -> str:
-    """Status and reason of ProductionReady, whatever this version serves of the spec."""
+    """Status and reason of ProductionReady, without unsupported fields."""
     facts = ConditionFacts(
         name="x",
         spec=gen.cluster(**spec).read().spec,

@@ -1,7 +1,7 @@
-"""Hostile text in every string of a spec: no object gets a name, place or path out of it.
+"""Hostile text in every string of a spec: it never becomes a name, namespace or path of an object.
 
-T01 (names and paths) and T04 (other namespaces) of the list of attacks, and T11 (objects that
-somebody else put where ours belong).
+T01 (names and paths) and T04 (other namespaces) of the list of attacks, and T11 (foreign objects
+with our names).
 """
 
 import itertools
@@ -61,7 +61,7 @@ PAYLOADS = (
     "0",
 )
 PER_LEAF = 2
-# Kubernetes API conventions: a DNS subdomain, which every name of ours is at least.
+# Kubernetes API conventions: a DNS subdomain; all our names are valid ones.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
@@ -71,7 +71,7 @@ def stored(manifest: Any) -> Any:
 
 
 def made_of(manifest: Any) -> list[Intent]:
-    """What the operator would apply; nothing when it refuses."""
+    """The objects that the operator applies; empty when it refuses."""
     try:
         cluster = OpenBaoCluster.from_object(manifest)
     except InvalidClusterError:
@@ -117,7 +117,7 @@ def test_attack_t01_no_such_text_is_the_name_of_a_cluster(text: str) -> None:
         names.stateful_set(text)
 
 
-# Where the API lets a namespace be named, and why that is no way into it.
+# Fields with the name of a namespace, and why they give no access to it.
 NAMESPACES = {
     "gateway.gatewayRef.namespace": "the Gateway decides by allowedRoutes whom it takes",
     "network.dnsNamespace": "a label in a NetworkPolicy, nothing is read there",
@@ -126,7 +126,7 @@ NAMESPACES = {
 }
 
 
-# Namespaces of OpenBao and of a telemetry service, which Kubernetes does not know.
+# Namespaces of OpenBao and of a telemetry service, not of Kubernetes.
 NOT_OURS = {"telemetry.stackdriverNamespace", "unseal.transit.namespace"}
 
 
@@ -142,8 +142,8 @@ def test_attack_t04_nothing_of_another_namespace_can_be_named() -> None:
 
 
 @pytest.mark.parametrize("which", NAMES)
-async def test_attack_t11_an_object_of_somebody_else_is_never_taken_over(which: str) -> None:
-    """Made before the cluster, under the name that it will need: a conflict, nothing written."""
+async def test_attack_t11_an_object_of_another_owner_is_never_adopted(which: str) -> None:
+    """An object that exists before the cluster, with a name that it needs, is a conflict."""
     intent = next(one for one in DESIRED.intents if f"{one.resource.kind} {one.key.name}" == which)
     stranger = {"apiVersion": "v1", "kind": "Other", "name": "o", "uid": "u", "controller": True}
     theirs = {

@@ -1,7 +1,7 @@
-"""T10: no Secret of a tenant holds the operator, and each is named with the limit that it exceeds.
+"""T10: no Secret of a tenant blocks the operator, and the message names the exceeded limit.
 
-While a file is read nothing else runs, for no cluster. So nothing that costs much is handed to a
-library: that shows in the message, which is the one of our rule and not the one of the library.
+While a file is parsed nothing else runs, for any cluster. So no expensive file reaches a library:
+the message is that of our rule, and not that of the library.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LARGEST = key_files.rsa_key(8192)
 
 
 def secret(name: str, **data: bytes) -> Object:
-    """A Secret that a person made; `_` in a name stands for a dot."""
+    """A Secret of a user; `_` in a name means a dot."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -40,7 +40,7 @@ def secret(name: str, **data: bytes) -> Object:
 
 
 def sealed(kind: str, field: str, **block: object) -> gen.Cluster:
-    """A cluster whose seal takes its files from the Secret `mine`."""
+    """A cluster whose seal uses the files of the Secret `mine`."""
     wish = {"type": kind, field: block, "credentialsSecretRef": {"name": "mine"}}
     return gen.cluster(unseal=wish)
 
@@ -77,7 +77,7 @@ def server(key: bytes, certificate: bytes = SERVER.certificate) -> Object:
 
 
 def chain_of(count: int) -> bytes:
-    """That many authorities of one name, none of which signed what names them."""
+    """That many CAs with one name, none of which is the issuer."""
     public = ec.generate_private_key(ec.SECP256R1()).public_key()
     return b"".join(
         key_files.certificate(public, "root", ca=True, serial=n) for n in range(1, count + 1)
@@ -194,7 +194,7 @@ async def test_attack_t10_a_file_of_a_server_is_refused_and_named(
 
 
 async def test_attack_t10_authorities_of_one_name_are_tried_a_few_times() -> None:
-    """Each costs the check of a signature, and a chain may have eight links."""
+    """Each costs a signature check, and a chain may have eight links."""
     leaf = key_files.certificate(
         key_files.SIGNER.public_key(), "openbao-cluster-x.local", issuer="root"
     )
@@ -211,7 +211,7 @@ async def test_attack_t10_authorities_of_one_name_are_tried_a_few_times() -> Non
         assert word in condition(bench, "TLSReady")["message"]
 
 
-async def test_the_largest_key_that_is_allowed_is_taken() -> None:
+async def test_the_largest_allowed_key_is_accepted() -> None:
     certificate = key_files.certificate(LARGEST.public_key())
     bench = Bench(TRANSIT)
     bench.api.holding((SECRET, client(key_files.key_pem(LARGEST), certificate)))
@@ -219,8 +219,8 @@ async def test_the_largest_key_that_is_allowed_is_taken() -> None:
     assert getattr(outcome, "reason", "") == "FirstBoot"
 
 
-async def test_attack_t10_a_cluster_that_serves_goes_on_to_serve() -> None:
-    """Its Secret grows a monster: that is told, and no pod is touched."""
+async def test_attack_t10_a_running_cluster_keeps_serving() -> None:
+    """An oversize file in its Secret is reported, and no pod changes."""
     good = key_files.certificate(LARGEST.public_key())
     bench = await booted(TRANSIT, client(key_files.key_pem(LARGEST), good))
     bench.api.holding((SECRET, client(key_files.key_pem(HUGE))))
@@ -231,6 +231,6 @@ async def test_attack_t10_a_cluster_that_serves_goes_on_to_serve() -> None:
 
 
 def condition(bench: Bench, kind: str) -> dict[str, Any]:
-    """The condition of that kind, whole."""
+    """The whole condition of that kind."""
     conditions: list[dict[str, Any]] = bench.cluster["status"]["conditions"]
     return next(one for one in conditions if one["type"] == kind)

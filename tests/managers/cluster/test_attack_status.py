@@ -1,7 +1,7 @@
-"""Somebody with edit rights writes into the status (reliability T13): it is observed anew.
+"""A user with edit rights writes to the status (reliability T13): the operator corrects it.
 
 Every field, and every field of the conditions, with four kinds of corruption each. The status is a
-report; what it decides besides (is there data, which version ran) has to survive a lie.
+report; fields that also affect decisions (data exists, accepted version) must survive a forgery.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests import gen
 from tests.managers.cluster.bench import Bench, booted
 
 GONE = object()
-# field: (of the wrong type, of the right type and wrong, far beyond any bound)
+# field: (wrong type, right type with a wrong value, far beyond any bound)
 LIES: dict[str, tuple[Any, Any, Any]] = {
     "observedGeneration": ("one", 99, -1),
     "phase": (7, "Failed", "x" * 5000),
@@ -40,7 +40,7 @@ def named(case: Any) -> str:
 
 
 def settled(live: Object) -> Object:
-    """The status without what tells when."""
+    """The status without times."""
     status = copy.deepcopy(live["status"])
     for condition in status["conditions"]:
         del condition["lastTransitionTime"]
@@ -59,7 +59,7 @@ async def recovers(bench: Bench, spoil: Object) -> None:
 
 
 def belongings(bench: Bench) -> list[tuple[str, str, str]]:
-    """What no lie may touch: keys, volumes, the set of servers and its template."""
+    """Objects that no forged status may change: keys, volumes, StatefulSet and template."""
     found = []
     for kind in (SECRET, PVC, STATEFUL_SET):
         for obj in bench.api.of(kind):
@@ -69,7 +69,7 @@ def belongings(bench: Bench) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("field", "value"), CORRUPTIONS, ids=named)
-async def test_attack_t13_a_corrupt_field_is_observed_anew(field: str, value: Any) -> None:
+async def test_attack_t13_a_corrupt_field_is_corrected(field: str, value: Any) -> None:
     bench = await booted(gen.cluster())
     status = copy.deepcopy(bench.cluster["status"])
     assert field in status
@@ -82,7 +82,7 @@ async def test_attack_t13_a_corrupt_field_is_observed_anew(field: str, value: An
 
 @pytest.mark.parametrize("field", ["type", "status", "reason", "message", "observedGeneration"])
 @pytest.mark.parametrize("value", [7, "", "Other\n\x1b[31m", GONE], ids=named)
-async def test_attack_t13_a_corrupt_condition_is_stated_anew(field: str, value: Any) -> None:
+async def test_attack_t13_a_corrupt_condition_is_corrected(field: str, value: Any) -> None:
     bench = await booted(gen.cluster())
     status = copy.deepcopy(bench.cluster["status"])
     for condition in status["conditions"]:
@@ -94,7 +94,7 @@ async def test_attack_t13_a_corrupt_condition_is_stated_anew(field: str, value: 
 
 
 @pytest.mark.parametrize("value", [{}, {"phase": "Running"}], ids=named)
-async def test_attack_t13_a_whole_status_is_observed_anew(value: Any) -> None:
+async def test_attack_t13_a_whole_corrupt_status_is_corrected(value: Any) -> None:
     bench = await booted(gen.cluster())
     await recovers(bench, value)
 
@@ -109,8 +109,8 @@ async def test_attack_t13_a_whole_status_is_observed_anew(value: Any) -> None:
         ("lastBackupTime", "2001-01-01T00:00:00Z"),
     ],
 )
-async def test_attack_t13_what_was_made_up_is_gone(field: str, value: Any) -> None:
-    """The real server drops what its manager does not apply; here it is applied as ours first."""
+async def test_attack_t13_invented_fields_are_removed(field: str, value: Any) -> None:
+    """The API server drops fields that a manager no longer applies; here we apply them first."""
     bench = await booted(gen.cluster())
     before = settled(bench.cluster)
     spoilt = copy.deepcopy(bench.cluster)

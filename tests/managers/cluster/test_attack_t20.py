@@ -1,4 +1,4 @@
-"""T20: nobody wedges a namespace with a cluster whose servers never end."""
+"""T20: a cluster whose servers never terminate does not block its namespace."""
 
 import pytest
 
@@ -18,9 +18,7 @@ NAMESPACE_MAY_TAKE = 60.0
 
 @pytest.mark.parametrize("policy", ["DeletePVCs", "DeleteAll"])
 class TestStuckPods:
-    async def test_attack_t20_pods_that_never_end_are_waited_for_and_then_let_be(
-        self, policy: str
-    ) -> None:
+    async def test_attack_t20_the_wait_for_hanging_pods_is_bounded(self, policy: str) -> None:
         bench = Bench(*STUCK)
         waited = 0.0
         while isinstance(outcome := await bench.run(policy), Wait):
@@ -30,13 +28,13 @@ class TestStuckPods:
             await bench.outside.clock.advance(step)
         assert outcome == Done()
         assert waited <= PODS_GRACE_PERIOD.total_seconds() + 5.0 < NAMESPACE_MAY_TAKE
-        # Each is protected: the API server keeps it until its pod has ended.
+        # Each is protected: the API server keeps it until its pod has terminated.
         assert bench.writes == [f"delete PersistentVolumeClaim data-x-{n}" for n in range(2)]
         ((kind, reason, text),) = await bench.outside.told()
         assert (kind, reason) == ("Warning", "ServersStillRun")
         assert "x-0, x-1" in text
 
-    async def test_attack_t20_a_set_that_does_not_go_is_no_reason_to_stay(
+    async def test_attack_t20_a_hanging_stateful_set_does_not_block_the_deletion(
         self, policy: str
     ) -> None:
         bench = Bench(*WHOLE)
@@ -44,13 +42,11 @@ class TestStuckPods:
         await bench.outside.clock.advance(PODS_GRACE_PERIOD.total_seconds())
         assert await bench.run(policy) == Done()
 
-    async def test_attack_t20_no_server_and_no_secret_is_asked_for_anything(
-        self, policy: str
-    ) -> None:
+    async def test_attack_t20_no_server_and_no_secret_is_read(self, policy: str) -> None:
         bench = Bench(*STUCK)
         await bench.run(policy)
         assert bench.api.calls == []
 
 
-async def test_attack_t20_retain_waits_for_nobody() -> None:
+async def test_attack_t20_retain_does_not_wait_for_pods() -> None:
     assert await Bench(*STUCK).run("Retain") == Done()

@@ -1,7 +1,7 @@
-"""Text of others on its way to people (reliability T17): one line, nothing that moves a cursor.
+"""Text of other components in messages (reliability T17): one line, without control characters.
 
-Kubelets, schedulers, API servers and OpenBao say things that end in conditions, events and logs,
-and some of it was written by whoever may create a pod.
+Messages of kubelets, schedulers, API servers and OpenBao are shown in conditions, events and logs,
+and any user who may create a pod can write some of them.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ def texts(value: Any) -> Iterator[str]:
 
 
 async def shown(bench: Bench) -> list[str]:
-    """Every text that people are shown: the status, and the notes of the events."""
+    """Every text that users see: the status, and the notes of the events."""
     told = await bench.outside.told()
     return [*texts(bench.cluster["status"]), *(note for _, _, note in told)]
 
 
 def spoil(bench: Bench, payload: str, *, unscheduled: bool) -> None:
-    """Let the third server be lost, for a reason in these words."""
+    """Lose the third server, with this text as the reason."""
     key = ObjectKey(gen.NAMESPACE, "x-2")
     pod: Object = copy.deepcopy(bench.api.objects[(POD, key)])
     status = pod["status"]
@@ -79,7 +79,7 @@ def spoil(bench: Bench, payload: str, *, unscheduled: bool) -> None:
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
 @pytest.mark.parametrize("unscheduled", [False, True], ids=["waits", "unscheduled"])
-async def test_attack_t17_words_of_a_kubelet_stay_on_their_line(
+async def test_attack_t17_a_message_of_a_kubelet_stays_on_one_line(
     payload: str, unscheduled: bool
 ) -> None:
     bench = await booted(gen.cluster())
@@ -94,7 +94,7 @@ async def test_attack_t17_words_of_a_kubelet_stay_on_their_line(
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
-async def test_attack_t17_words_of_an_api_server_stay_on_their_line(payload: str) -> None:
+async def test_attack_t17_a_message_of_an_api_server_stays_on_one_line(payload: str) -> None:
     bench = await booted(gen.cluster())
     bench.api.objects.pop(CONFIG)
     error = api_error(422)

@@ -1,4 +1,4 @@
-"""Versions and images that somebody makes up (reliability T19): refused, or named, never run."""
+"""Invented versions and images (reliability T19): refused, or reported, never run."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ OLDER = ("2.3.9", "2.3.0", "2.0.0", "1.99.99", "0.0.1", "2.4.0-rc1", "2.4.0-beta
 
 
 def refused(cluster: gen.Cluster) -> str:
-    """Why the cluster is refused: the reason, or "unreadable"; "" when it is taken."""
+    """The reason why the cluster is refused, or "unreadable"; "" when it is accepted."""
     try:
         read = cluster.read()
     except InvalidClusterError:
@@ -81,12 +81,12 @@ def test_attack_t19_nothing_older_ever_replaces_what_runs(version: str) -> None:
     assert refused(OLD.wanting(version=version)) in ("DowngradeBlocked", "InvalidSpec")
 
 
-def test_attack_t19_a_lie_about_what_runs_opens_no_way_down() -> None:
-    """The servers say what runs; a status that somebody edited does not."""
+def test_attack_t19_a_forged_status_allows_no_downgrade() -> None:
+    """The servers show which version runs; an edited status does not."""
     lied = OLD.having(currentVersion="2.3.0").wanting(version="2.3.5")
     assert refused(lied) in ("DowngradeBlocked", "InvalidSpec")
 
 
-def test_what_is_meant_well_is_taken() -> None:
+def test_valid_versions_and_images_are_accepted() -> None:
     assert (refused(OLD), refused(OLD.wanting(image="example.com/bao:2.4.0"))) == ("", "")
     assert refused(OLD.wanting(image="example.com/bao@sha256:" + "0" * 64)) == ""

@@ -1,10 +1,10 @@
-"""Errors of every class at every call: a cluster comes to its end all the same, or says why not.
+"""Errors of every class at every call: the cluster converges anyway, or reports the cause.
 
-Each request of a whole life (first boot, three servers, a change that replaces every pod) meets the
-answers of `campaign.FAULTS`, once or for a while. What went wrong may cost rounds and nothing else:
-the same objects, no second one of anything, no endless writing.
+Each request of a whole life (first boot, three servers, a change that replaces every pod) fails
+with the faults of `campaign.FAULTS`, once or several times. A fault may only cost rounds: the
+objects are the same, without duplicates and without endless writes.
 
-A usual run lets every call meet two faults; CAMPAIGN=all lets every call meet every fault.
+By default every call meets two faults; with CAMPAIGN=all every call meets every fault.
 """
 
 import asyncio
@@ -14,16 +14,16 @@ import pytest
 
 from tests.managers.cluster.campaign import FAULTS, Harm, Life, MoodyApi, let_servers_answer
 
-# How often a call goes wrong when it goes wrong for a while: longer than errors are kept quiet.
+# Number of failures of a persistent fault: more than the status hides.
 WHILE = 6
-# What one fault may cost beyond a life without any.
+# Additional rounds that one fault may cost.
 MORE_ROUNDS = WHILE + 4
 MORE_WRITES = 2 * WHILE
 EVERYTHING = os.environ.get("CAMPAIGN") == "all"
 
 
 def run(harm: Harm | None = None) -> Life:
-    """Live a whole life; AssertionError when it does not come to its end."""
+    """Run a whole life; raises AssertionError when it does not converge."""
     with pytest.MonkeyPatch.context() as patch:
         life = Life(MoodyApi(harm))
         let_servers_answer(patch, life)
@@ -42,10 +42,10 @@ CALLS = list(SOUND.api.heard)
 
 
 def harms() -> list[Harm]:
-    """Which calls meet which faults."""
+    """The faults of each call."""
     chosen = []
     for number, call in enumerate(CALLS):
-        # Neighbours are prime to the number of faults, so that each kind of call meets all of them.
+        # Coprime to the number of faults, so that each kind of call meets all of them.
         faults = FAULTS if EVERYTHING else (FAULTS[(3 * number) % len(FAULTS)],)
         chosen += [Harm(call, fault) for fault in faults]
         faults = FAULTS if EVERYTHING else (FAULTS[(3 * number + 5) % len(FAULTS)],)
@@ -58,7 +58,7 @@ def named(harm: Harm) -> str:
 
 
 @pytest.mark.parametrize("harm", harms(), ids=named)
-def test_a_call_that_goes_wrong_costs_rounds_and_nothing_else(harm: Harm) -> None:
+def test_a_failing_call_only_costs_rounds(harm: Harm) -> None:
     life = run(harm)
     assert harm.done >= 1
     assert life.kept() == SOUND.kept()
@@ -72,8 +72,8 @@ def test_a_call_that_goes_wrong_costs_rounds_and_nothing_else(harm: Harm) -> Non
         assert made == 1, f"{unique}: {made} times"
 
 
-def test_what_lasts_is_named() -> None:
-    """An API that goes on refusing is told with its words, and forgotten when it is over."""
+def test_a_persistent_error_is_reported() -> None:
+    """A persistent refusal is reported with its message, and cleared at its end."""
     for fault in (403, 422, 500):
         life = run(Harm("apply Service x-public", fault, WHILE))
         reasons = {reason for _, reason in life.told}

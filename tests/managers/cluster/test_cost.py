@@ -1,4 +1,4 @@
-"""What a pass costs in which nothing has changed: counted, because a clock would tell of others."""
+"""The cost of a reconcile without a change, in calls: a clock would measure other processes."""
 
 from dataclasses import replace
 
@@ -8,15 +8,15 @@ from tests.gen.calls import CallCount
 from tests.gen.worlds import running
 from tests.managers.cluster.bench import KEY, booted
 
-# Calls of functions, Python's and C's, that a pass may take. 8,600 of them took 0.9 ms on an idle
-# machine when this was written; 3,140 are left, about 80 of them for each object of the cluster.
+# Calls of Python and C functions that a reconcile may take. 8,600 of them took 0.9 ms on an idle
+# machine when this was written; now there are 3,140, about 80 for each object of the cluster.
 BUDGET = 3200
 
 
-async def test_t24_a_pass_without_a_change_is_cheap_and_asks_for_nothing() -> None:
+async def test_t24_a_reconcile_without_a_change_is_cheap_and_sends_nothing() -> None:
     bench = await booted(gen.cluster())
     await bench.until_quiet()
-    # From here on the caches hold the same objects, as those of a quiet cluster do.
+    # From now on the caches have the same objects, as those of a quiet cluster.
     await bench.reconcile(KEY)
     bench.api.calls.clear()
     with CallCount() as count:
@@ -25,7 +25,7 @@ async def test_t24_a_pass_without_a_change_is_cheap_and_asks_for_nothing() -> No
     assert 500 < count.calls < BUDGET
 
 
-def test_what_is_built_from_the_same_facts_is_built_once() -> None:
+def test_objects_of_equal_facts_are_built_once() -> None:
     cluster = gen.cluster().initialized()
     facts = running(cluster)
     meant = gen.resolved(cluster, facts)
@@ -33,7 +33,7 @@ def test_what_is_built_from_the_same_facts_is_built_once() -> None:
     assert all(mine is yours for mine, yours in zip(one.intents, other.intents, strict=True))
 
 
-def test_what_hangs_on_a_fact_is_built_anew_when_the_fact_changes() -> None:
+def test_objects_are_rebuilt_when_a_fact_changes() -> None:
     cluster = gen.cluster().initialized()
     facts = running(cluster)
     meant = gen.resolved(cluster, facts)

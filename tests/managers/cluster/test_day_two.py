@@ -1,4 +1,4 @@
-"""Whole passes of clusters that sleep, are fenced, paused or in maintenance; and forged marks."""
+"""Reconciles of hibernated, fenced, paused and maintained clusters; and forged annotations."""
 
 import copy
 from typing import Any
@@ -22,13 +22,13 @@ def live(bench: Bench, resource: Resource, name: str) -> Object:
 
 
 def pods_gone(bench: Bench) -> None:
-    """Do what the StatefulSet controller and the kubelet do."""
+    """Act as the StatefulSet controller and the kubelet."""
     for n in range(3):
         bench.api.objects.pop((POD, ObjectKey(gen.NAMESPACE, f"x-{n}")), None)
 
 
 def volumes(bench: Bench, **marks: str) -> None:
-    """Do what the StatefulSet controller does before its pods."""
+    """Create the volumes, as the StatefulSet controller does before the pods."""
     for n in range(3):
         metadata = {
             "name": names.data_claim("x", n),
@@ -51,7 +51,7 @@ async def asleep() -> Bench:
     return bench
 
 
-async def test_sleep_is_one_write_to_the_servers_and_then_silence() -> None:
+async def test_hibernation_writes_the_stateful_set_once() -> None:
     bench = await booted(THREE)
     bench.ask_for(hibernate=True)
     await bench.turn()
@@ -66,7 +66,7 @@ async def test_sleep_is_one_write_to_the_servers_and_then_silence() -> None:
         assert bench.writes == []
 
 
-async def test_waking_is_told_until_all_are_back_and_never_again() -> None:
+async def test_waking_is_reported_until_all_servers_are_ready() -> None:
     bench = await asleep()
     bench.ask_for(hibernate=False, replicas=1)
     await bench.turn()
@@ -84,7 +84,7 @@ async def test_waking_is_told_until_all_are_back_and_never_again() -> None:
     assert "operation" not in bench.cluster["status"]
 
 
-async def test_a_certificate_is_renewed_in_its_sleep() -> None:
+async def test_a_certificate_is_renewed_during_hibernation() -> None:
     bench = await asleep()
     del bench.api.objects[(SECRET, ObjectKey(gen.NAMESPACE, names.tls_server_secret("x")))]
     await bench.outside.clock.advance(60.0)
@@ -93,7 +93,7 @@ async def test_a_certificate_is_renewed_in_its_sleep() -> None:
     assert bench.condition("Hibernated") == ("True", "Hibernated")
 
 
-async def test_a_lost_unseal_key_is_told_in_its_sleep_and_never_made_anew() -> None:
+async def test_a_lost_unseal_key_is_reported_during_hibernation_and_not_recreated() -> None:
     bench = await asleep()
     del bench.api.objects[(SECRET, ObjectKey(gen.NAMESPACE, names.unseal_key_secret("x")))]
     await bench.outside.clock.advance(60.0)
@@ -105,7 +105,7 @@ async def test_a_lost_unseal_key_is_told_in_its_sleep_and_never_made_anew() -> N
     assert live(bench, STATEFUL_SET, "x")["spec"]["replicas"] == 0
 
 
-async def test_nobody_falls_asleep_without_the_key_to_wake_up_with() -> None:
+async def test_hibernation_needs_the_unseal_key() -> None:
     bench = await booted(THREE)
     del bench.api.objects[(SECRET, ObjectKey(gen.NAMESPACE, names.unseal_key_secret("x")))]
     await bench.outside.clock.advance(60.0)
@@ -115,7 +115,7 @@ async def test_nobody_falls_asleep_without_the_key_to_wake_up_with() -> None:
     assert bench.condition("Stalled") == ("True", "UnsealKeyMissing")
 
 
-# sentence: what else the spec asks for
+# sentence: other settings of the spec
 WISHES: dict[str, dict[str, Any]] = {
     "sleep": {"hibernate": True},
     "a fence": {"fencedPods": ["x-2"]},
@@ -146,7 +146,7 @@ async def test_a_pause_sends_nothing_but_the_status(
     assert bench.writes == []
 
 
-async def test_a_roll_that_is_paused_stops_where_it_is() -> None:
+async def test_a_pause_stops_a_rollout() -> None:
     bench = await booted(THREE)
     bench.ask_for(runtime={"restartAt": "now"})
     await bench.turn()
@@ -158,7 +158,7 @@ async def test_a_roll_that_is_paused_stops_where_it_is() -> None:
     assert bench.condition("Reconciling") == ("True", "RollingOut")
 
 
-async def test_the_status_of_a_paused_cluster_is_that_of_the_moment_until_it_resumes() -> None:
+async def test_the_status_of_a_paused_cluster_is_frozen_until_it_resumes() -> None:
     bench = await booted(THREE)
     bench.ask_for(paused=True)
     await bench.turn()
@@ -174,7 +174,7 @@ async def test_the_status_of_a_paused_cluster_is_that_of_the_moment_until_it_res
     assert bench.cluster["status"]["readyReplicas"] == 2
 
 
-async def test_maintenance_marks_and_unmarks_and_replaces_nobody() -> None:
+async def test_maintenance_annotates_pods_and_replaces_none() -> None:
     bench = await booted(THREE)
     bench.ask_for(maintenance={"enabled": True})
     await bench.until_quiet()
@@ -222,11 +222,11 @@ async def test_attack_t12_marks_on_a_cluster_change_nothing(marks: dict[str, str
     assert bench.writes == []
 
 
-# annotation: (value, what the worst is that it can do to a pod; each at most once)
+# annotation: (value, its worst effect on a pod; each at most once)
 ON_A_POD: dict[str, tuple[str, set[str]]] = {
-    # An editor may delete the pod just as well.
+    # An editor may delete the pod, too.
     labels.TEMPLATE_HASH: ("forged", {"delete Pod x-2"}),
-    # The server reads its files again, or its pod is replaced where it cannot be told.
+    # The server reloads its files, or its pod is replaced if a reload is impossible.
     labels.RELOAD_HASH: ("forged", {"delete Pod x-2"}),
     labels.MAINTENANCE: ("true", {"patch Pod x-2"}),
     labels.UNSEAL_REWRAPPED: ("forged", set()),
@@ -279,7 +279,7 @@ async def test_attack_t12_marks_on_the_stateful_set_touch_no_pod(mark: str) -> N
 
 @pytest.mark.parametrize("mark", [labels.REMOVED_PEER, labels.OWNER_UID, labels.ADOPT])
 async def test_attack_t12_marks_on_a_volume_delete_nothing(mark: str) -> None:
-    """While its server runs; docs/scaling.md tells what a mark means for one that does not."""
+    """While its server runs; docs/scaling.md explains the annotation without a server."""
     bench = await booted(THREE)
     volumes(bench, **{mark: "x-2"})
     await bench.turn()
@@ -287,8 +287,8 @@ async def test_attack_t12_marks_on_a_volume_delete_nothing(mark: str) -> None:
     assert not [write for write in bench.writes if write.startswith("delete")]
 
 
-async def test_attack_t12_a_gate_on_a_template_fences_nobody() -> None:
-    """It is undone, and a pod that came from it is let go."""
+async def test_attack_t12_a_scheduling_gate_in_a_template_fences_no_pod() -> None:
+    """It is reverted, and a gated pod is released."""
     bench = await booted(THREE)
     forged = live(bench, STATEFUL_SET, "x")
     forged["spec"]["template"]["spec"]["schedulingGates"] = [{"name": labels.FENCE_GATE}]
@@ -300,8 +300,8 @@ async def test_attack_t12_a_gate_on_a_template_fences_nobody() -> None:
     assert live(bench, POD, "x-2")["spec"]["schedulingGates"] == []
 
 
-async def test_attack_t12_a_forged_row_of_unseal_keys_is_undone() -> None:
-    """Every pod, and the status, tell another one."""
+async def test_attack_t12_a_forged_list_of_unseal_keys_is_reverted() -> None:
+    """Every pod and the status have another one."""
     bench = await booted(THREE)
     template = live(bench, STATEFUL_SET, "x")["spec"]["template"]["metadata"]["annotations"]
     for n in range(3):
@@ -318,7 +318,7 @@ async def test_attack_t12_a_forged_row_of_unseal_keys_is_undone() -> None:
     assert after == template
 
 
-async def test_attack_t12_a_row_that_a_pod_knows_is_believed() -> None:
+async def test_attack_t12_a_key_list_of_a_pod_is_kept() -> None:
     """No forged annotation may take a key from servers that need it."""
     bench = await booted(THREE)
     forged = live(bench, STATEFUL_SET, "x")

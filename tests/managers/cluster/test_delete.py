@@ -1,4 +1,4 @@
-"""managers.cluster.delete: what goes with a cluster, what stays, and in which order."""
+"""managers.cluster.delete: what is deleted with a cluster, what is kept, and in which order."""
 
 import pytest
 
@@ -17,14 +17,14 @@ DELETING = ["DeletePVCs", "DeleteAll"]
 
 
 class TestRetain:
-    async def test_keys_are_let_go_of_and_nothing_is_deleted(self) -> None:
+    async def test_keys_are_orphaned_and_nothing_is_deleted(self) -> None:
         bench = Bench(*WHOLE)
         assert await bench.run("Retain") == Done()
         assert bench.writes == [f"patch Secret {name}" for name in KEYS]
         for name in KEYS:
             metadata = bench.secret(name)["metadata"]
             assert "ownerReferences" not in metadata
-            # It still says whose it was.
+            # The annotation still names the owner.
             assert metadata["annotations"][labels.OWNER_UID] == "uid-x"
         assert not any(call.verb == "get" for call in bench.api.calls), "no key is read"
         bench.api.calls.clear()
@@ -36,7 +36,7 @@ class TestRetain:
         assert await bench.run("Retain") == Done()
         assert not any(word.startswith("delete") for word in bench.writes)
 
-    async def test_it_is_what_happens_when_nobody_chose(self) -> None:
+    async def test_retain_is_the_default(self) -> None:
         bench = Bench(*WHOLE)
         await bench.run()
         assert not any(word.startswith("delete") for word in bench.writes)
@@ -46,13 +46,13 @@ class TestRetain:
         assert await bench.deletion.run(None, OWNER, bench.asked) == Done()
         assert bench.writes == [f"patch Secret {name}" for name in KEYS]
 
-    async def test_keys_that_are_not_there_are_no_trouble(self) -> None:
+    async def test_absent_keys_are_ignored(self) -> None:
         bench = Bench()
         for name in KEYS:
             bench.lose(SECRET, name)
         assert await bench.run("Retain") == Done()
 
-    async def test_somebody_elses_key_is_left_alone(self) -> None:
+    async def test_a_key_of_another_owner_is_not_changed(self) -> None:
         bench = Bench()
         theirs = gen.cluster("x").marked(uid="uid-2").owner()
         bench.api.holding((SECRET, secret_object(theirs, "x-unseal-key", {"k": b"v"})))
@@ -60,7 +60,7 @@ class TestRetain:
         assert bench.secret("x-unseal-key")["metadata"]["ownerReferences"]
 
     @pytest.mark.parametrize(("ours", "looked"), [(True, True), (False, False)])
-    async def test_a_set_of_ours_alone_says_how_many_keys_there_are(
+    async def test_only_our_stateful_set_determines_the_number_of_keys(
         self, ours: bool, looked: bool
     ) -> None:
         live = gen.stateful_set().knowing("a=key-40").object()
@@ -70,7 +70,7 @@ class TestRetain:
         await bench.run("Retain")
         assert ("peek Secret x.40-unseal-key" in bench.api.asked) is looked
 
-    async def test_the_patch_hits_the_secret_that_was_read_or_none(self) -> None:
+    async def test_the_patch_applies_only_to_the_secret_that_was_read(self) -> None:
         bench = Bench()
         uid = bench.secret("x-unseal-key")["metadata"]["uid"]
         version = bench.secret("x-unseal-key")["metadata"]["resourceVersion"]
@@ -80,18 +80,18 @@ class TestRetain:
         assert {"op": "replace", "path": "/metadata/resourceVersion", "value": version} in ops
 
     @pytest.mark.parametrize(("code", "error"), [(422, Invalid), (409, Conflict)])
-    async def test_the_cluster_stays_while_a_key_could_not_be_let_go_of(
+    async def test_the_finalizer_stays_while_a_key_cannot_be_orphaned(
         self, code: int, error: type[Exception]
     ) -> None:
-        """Its finalizer is removed only after this returned."""
+        """The finalizer is removed only after this has returned."""
         bench = Bench()
         bench.api.refuse("patch Secret x-unseal-key", status_error({"code": code}))
         with pytest.raises(error):
             await bench.run("Retain")
 
 
-def of_another_set(revision: str) -> tuple[tuple[Resource, Object], ...]:
-    """What a set of voters of that revision has; the volume is also left by one that is gone."""
+def of_another_pool(revision: str) -> tuple[tuple[Resource, Object], ...]:
+    """The objects of a pool of that revision; a deleted pool also leaves the volume."""
     return (
         (STATEFUL_SET, gen.stateful_set().of(revision).object()),
         (POD, gen.pod(0).of(revision).object()),
@@ -104,7 +104,7 @@ BLUE, GREEN, FORMER = "0" * 16, "1" * 16, "2" * 16
 
 @pytest.mark.parametrize("policy", DELETING)
 class TestSetsOfVoters:
-    async def test_all_that_the_status_names_stop(self, policy: str) -> None:
+    async def test_all_stateful_sets_in_the_status_are_deleted(self, policy: str) -> None:
         told = {"blueRevision": BLUE, "greenRevision": GREEN}
         cluster = CLUSTER.wanting(deletionPolicy=policy).having(blueGreen=told).read()
         sets = [(STATEFUL_SET, gen.stateful_set().of(one).object()) for one in (BLUE, GREEN)]
@@ -112,28 +112,30 @@ class TestSetsOfVoters:
         assert isinstance(await bench.deletion.run(cluster, OWNER, bench.asked), Wait)
         assert bench.writes == [f"delete StatefulSet x-{one}" for one in (BLUE, GREEN)]
 
-    async def test_one_that_no_status_names_is_told_by_what_it_left(self, policy: str) -> None:
-        bench = Bench(*WHOLE, *of_another_set(FORMER))
+    async def test_an_unknown_stateful_set_is_found_by_its_pods_and_volumes(
+        self, policy: str
+    ) -> None:
+        bench = Bench(*WHOLE, *of_another_pool(FORMER))
         assert isinstance(await bench.run(policy), Wait)
         assert bench.writes == ["delete StatefulSet x", f"delete StatefulSet x-{FORMER}"]
 
-    async def test_its_volumes_go_with_the_others(self, policy: str) -> None:
-        bench = Bench((PVC, claim(0)), of_another_set(FORMER)[2])
+    async def test_the_volumes_of_every_pool_are_deleted(self, policy: str) -> None:
+        bench = Bench((PVC, claim(0)), of_another_pool(FORMER)[2])
         assert await bench.run(policy) == Done()
         assert bench.writes == [
             "delete PersistentVolumeClaim data-x-0",
             f"delete PersistentVolumeClaim data-x-{FORMER}-0",
         ]
 
-    async def test_a_pod_of_it_is_waited_for(self, policy: str) -> None:
-        bench = Bench((PVC, claim(0)), of_another_set(FORMER)[1])
+    async def test_the_deletion_waits_for_pods_of_every_pool(self, policy: str) -> None:
+        bench = Bench((PVC, claim(0)), of_another_pool(FORMER)[1])
         assert f"x-{FORMER}-0" in gen.expect(Wait, await bench.run(policy)).message
         assert bench.writes == []
 
 
 @pytest.mark.parametrize("policy", DELETING)
 class TestDelete:
-    async def test_the_servers_go_first(self, policy: str) -> None:
+    async def test_the_servers_are_deleted_first(self, policy: str) -> None:
         bench = Bench(*WHOLE)
         outcome = gen.expect(Wait, await bench.run(policy))
         assert outcome.reason == "Deleting"
@@ -141,18 +143,18 @@ class TestDelete:
         assert bench.writes == ["delete StatefulSet x"]
         body = bench.api.body_of("delete StatefulSet x")
         assert body == {"uid": "uid-sts-x", "propagation": "Foreground"}
-        # No volume goes while a pod could write to it.
+        # No volume is deleted while a pod could write to it.
         bench.sync()
         assert isinstance(await bench.run(policy), Wait)
         assert bench.writes == ["delete StatefulSet x"]
 
-    async def test_a_set_that_goes_already_is_not_deleted_twice(self, policy: str) -> None:
+    async def test_a_terminating_stateful_set_is_not_deleted_again(self, policy: str) -> None:
         bench = Bench((STATEFUL_SET, gen.stateful_set().terminating().object()))
         assert isinstance(await bench.run(policy), Wait)
         assert bench.writes == []
 
     @pytest.mark.parametrize("code", [404, 409])
-    async def test_a_set_that_is_gone_or_new_is_looked_at_again(
+    async def test_a_deleted_or_recreated_stateful_set_is_checked_again(
         self, policy: str, code: int
     ) -> None:
         bench = Bench((STATEFUL_SET, gen.stateful_set().object()), (PVC, claim(0)))
@@ -160,7 +162,7 @@ class TestDelete:
         assert isinstance(await bench.run(policy), Wait)
         assert bench.writes == ["delete StatefulSet x"]
 
-    async def test_then_the_volumes_go_by_uid(self, policy: str) -> None:
+    async def test_volumes_are_deleted_by_uid_after_the_servers(self, policy: str) -> None:
         bench = Bench(*((PVC, claim(n)) for n in range(3)))
         assert await bench.run(policy) == Done()
         assert bench.writes == [f"delete PersistentVolumeClaim data-x-{n}" for n in range(3)]
@@ -171,7 +173,7 @@ class TestDelete:
             assert bench.secret(name)["metadata"]["ownerReferences"], "keys go with the cluster"
         assert await bench.outside.told() == [], "nothing is kept"
 
-    async def test_the_volume_of_audit_files_goes_with_its_proof(self, policy: str) -> None:
+    async def test_an_audit_volume_with_our_uid_is_deleted(self, policy: str) -> None:
         ours = claim(0, name="x-audit", uid="uid-audit")
         bench = Bench((PVC, ours))
         assert await bench.run(policy) == Done()
@@ -179,12 +181,12 @@ class TestDelete:
         assert bench.api.body_of("delete PersistentVolumeClaim x-audit")["uid"] == "uid-audit"
 
     @pytest.mark.parametrize("owner", ["uid-of-an-earlier-one", ""])
-    async def test_an_audit_volume_without_proof_stays(self, policy: str, owner: str) -> None:
+    async def test_an_audit_volume_without_our_uid_is_kept(self, policy: str, owner: str) -> None:
         bench = Bench((PVC, claim(0, owner=owner, name="x-audit")))
         assert await bench.run(policy) == Done()
         assert bench.writes == []
 
-    async def test_volumes_of_others_stay(self, policy: str) -> None:
+    async def test_volumes_of_another_owner_are_kept(self, policy: str) -> None:
         bench = Bench(
             (PVC, claim(0, owner="uid-of-an-earlier-cluster")),
             (PVC, claim(1, annotations={})),
@@ -197,7 +199,7 @@ class TestDelete:
         assert await bench.run(policy) == Done()
         assert bench.writes == []
 
-    async def test_a_set_of_somebody_else_stays(self, policy: str) -> None:
+    async def test_a_stateful_set_of_another_owner_is_kept(self, policy: str) -> None:
         theirs = gen.stateful_set().object()
         theirs["metadata"]["ownerReferences"] = []
         bench = Bench((STATEFUL_SET, theirs), (PVC, claim(0)))
@@ -205,31 +207,31 @@ class TestDelete:
         assert bench.writes == ["delete PersistentVolumeClaim data-x-0"]
 
     @pytest.mark.parametrize("code", [404, 409])
-    async def test_a_volume_that_is_gone_or_new_is_let_be(self, policy: str, code: int) -> None:
+    async def test_a_deleted_or_recreated_volume_is_ignored(self, policy: str, code: int) -> None:
         bench = Bench(*((PVC, claim(n)) for n in range(2)))
         bench.api.refuse("delete PersistentVolumeClaim data-x-0", api_error(code))
         assert await bench.run(policy) == Done()
         assert bench.writes[-1] == "delete PersistentVolumeClaim data-x-1"
 
-    async def test_a_broken_server_ends_the_pass(self, policy: str) -> None:
+    async def test_an_api_error_ends_the_reconcile(self, policy: str) -> None:
         bench = Bench((PVC, claim(0)))
         bench.api.refuse("delete PersistentVolumeClaim data-x-0", api_error(500))
         with pytest.raises(ServerError):
             await bench.run(policy)
 
-    async def test_the_whole_way(self, policy: str) -> None:
+    async def test_a_complete_deletion(self, policy: str) -> None:
         bench = Bench(*WHOLE)
         waits = 0
         while isinstance(await bench.run(policy), Wait):
             waits += 1
             assert waits < 5
             bench.sync()
-            # The StatefulSet controller and the kubelet do their part.
+            # Act as the StatefulSet controller and the kubelet.
             bench.api.objects.pop((POD, ObjectKey(gen.NAMESPACE, "x-0")), None)
         left = {resource for resource, _ in bench.api.objects}
         assert left == {SECRET}
 
-    async def test_read_replicas_and_their_volumes_go_too(self, policy: str) -> None:
+    async def test_read_replicas_and_their_volumes_are_deleted(self, policy: str) -> None:
         members = gen.stateful_set().object()
         members["metadata"] |= {"name": "x-read", "uid": "uid-sts-x-read"}
         bench = Bench((STATEFUL_SET, members), (PVC, claim(0, name="data-x-read-0")))
@@ -239,14 +241,14 @@ class TestDelete:
         assert await bench.run(policy) == Done()
         assert bench.writes[1:] == ["delete PersistentVolumeClaim data-x-read-0"]
 
-    async def test_a_read_replica_that_still_runs_is_waited_for(self, policy: str) -> None:
+    async def test_the_deletion_waits_for_read_replicas(self, policy: str) -> None:
         pod = gen.pod(0).object()
         pod["metadata"]["name"] = "x-read-0"
         bench = Bench((POD, pod), (PVC, claim(0)))
         assert "x-read-0" in gen.expect(Wait, await bench.run(policy)).message
         assert bench.writes == []
 
-    async def test_what_is_kept_is_told_while_it_waits_and_in_the_end(self, policy: str) -> None:
+    async def test_kept_volumes_are_reported_during_and_after_the_wait(self, policy: str) -> None:
         bench = Bench(*WHOLE[:2], (PVC, claim(0)), (PVC, claim(1, owner="uid-of-before")))
         outcome = gen.expect(Wait, await bench.run(policy))
         assert "data-x-1" in outcome.message
@@ -258,7 +260,7 @@ class TestDelete:
         assert "data-x-1" in text
         assert "data-x-0" not in text
 
-    async def test_a_volume_that_nothing_protects_stays_while_a_pod_runs(self, policy: str) -> None:
+    async def test_an_unprotected_volume_is_kept_while_a_pod_runs(self, policy: str) -> None:
         bench = Bench((POD, gen.pod(0).object()), (PVC, claim(0, finalizers=[])), (PVC, claim(1)))
         await bench.outside.clock.advance(PODS_GRACE_PERIOD.total_seconds())
         assert await bench.run(policy) == Done()

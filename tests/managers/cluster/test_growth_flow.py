@@ -1,4 +1,4 @@
-"""Larger volumes, pass by pass: the claims first, then the StatefulSet, and never a pod."""
+"""Volume expansion: the PVCs first, then the StatefulSet, and never a pod."""
 
 import copy
 
@@ -24,7 +24,7 @@ def volume(ordinal: int, size: str) -> Object:
 
 
 def grant(bench: Bench) -> None:
-    """Do what the storage driver does."""
+    """Act as the storage driver."""
     for found in bench.api.of(PVC):
         found["status"]["capacity"] = found["spec"]["resources"]["requests"]
         bench.api.holding((PVC, found))
@@ -48,7 +48,7 @@ def written(bench: Bench) -> list[str]:
     return [word for word in bench.writes if "Event" not in word and "OpenBaoCluster" not in word]
 
 
-async def test_claims_then_the_set_and_no_pod() -> None:
+async def test_the_pvcs_grow_before_the_stateful_set_and_no_pod_restarts() -> None:
     bench = await three_volumes()
     pods = {uid_of(pod) for pod in bench.api.of(POD)}
     bench.ask_for(storage={"size": "2Gi"})
@@ -72,8 +72,8 @@ async def test_claims_then_the_set_and_no_pod() -> None:
     assert bench.condition("StorageConfigured") == ("True", "StorageClassDefaulted")
 
 
-async def test_a_process_that_finds_the_pods_alone_makes_the_set_of_all_of_them() -> None:
-    """The one before it ended between the delete and the apply; its status is lost, too."""
+async def test_a_new_process_recreates_the_stateful_set_around_orphaned_pods() -> None:
+    """The former process ended between the delete and the apply; its status is lost, too."""
     bench = await three_volumes()
     bench.ask_for(storage={"size": "2Gi"})
     await bench.turn()
@@ -89,7 +89,7 @@ async def test_a_process_that_finds_the_pods_alone_makes_the_set_of_all_of_them(
     assert "init" not in {one["name"] for one in volumes}
 
 
-async def test_a_refusal_is_told_and_costs_one_request_each() -> None:
+async def test_a_refused_expansion_is_reported_and_costs_one_request_each() -> None:
     bench = await three_volumes()
     bench.ask_for(storage={"size": "2Gi"})
     bench.clusters.says(*bench.api.of(CLUSTERS))
@@ -108,7 +108,7 @@ async def test_a_refusal_is_told_and_costs_one_request_each() -> None:
     assert written(bench) == GROW
 
 
-async def test_a_set_that_could_not_be_deleted_is_tried_again() -> None:
+async def test_the_deletion_of_the_stateful_set_is_retried() -> None:
     bench = await three_volumes()
     for found in bench.api.of(PVC):
         bench.api.holding((PVC, volume(int(found["metadata"]["name"][-1]), "2Gi")))

@@ -1,4 +1,4 @@
-"""How verified images go through a pass: observed, resolved, planned, remembered, told."""
+"""Verified images in a reconcile: observed, resolved, planned, recorded, reported."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def meant(observed: Observed, cluster: gen.Cluster = ASKING) -> Resolved:
     return found
 
 
-def test_b34_the_pods_get_the_reference_that_was_proven() -> None:
+def test_b34_the_pods_get_the_verified_reference() -> None:
     observed = facts(PROVEN)
     wanted = merge_plans(meant(observed), observed)
     (made,) = [one for one in wanted.workload if one.resource == STATEFUL_SET]
@@ -52,8 +52,8 @@ def test_b34_the_pods_get_the_reference_that_was_proven() -> None:
     assert made.body["metadata"]["annotations"] == {labels.IMAGE_VERIFICATION: PROVEN.record}
 
 
-def test_what_was_proven_is_no_part_of_the_template_beyond_its_image() -> None:
-    """Another question with the same answer must not replace a single pod."""
+def test_a_verification_changes_only_the_image_in_the_template() -> None:
+    """Another policy with the same result must not replace any pod."""
     other = replace(PROVEN, record=f"{'x' * 64} {PINNED}")
     first, second = (merge_plans(meant(facts(one)), facts(one)) for one in (PROVEN, other))
     templates = [
@@ -66,7 +66,9 @@ def test_what_was_proven_is_no_part_of_the_template_beyond_its_image() -> None:
 
 
 @pytest.mark.parametrize("verdict", [UNPROVEN, DOWN])
-def test_without_a_proof_no_pod_is_touched_and_all_else_goes_on(verdict: ImageVerdict) -> None:
+def test_without_a_verification_no_pod_changes_and_the_rest_is_applied(
+    verdict: ImageVerdict,
+) -> None:
     observed = facts(verdict)
     wanted = merge_plans(meant(observed), observed)
     assert wanted.workload == ()
@@ -79,7 +81,7 @@ def test_without_a_proof_no_pod_is_touched_and_all_else_goes_on(verdict: ImageVe
 
 
 @pytest.mark.parametrize("verdict", [UNPROVEN, DOWN])
-def test_without_a_proof_of_identity_no_pod_is_touched(verdict: ImageVerdict) -> None:
+def test_without_a_verified_identity_no_pod_changes(verdict: ImageVerdict) -> None:
     keyless = {"imageVerification": {"enabled": True, **IDENTITY}}
     cluster = gen.cluster().initialized().wanting(**keyless)
     wanted = merge_plans(meant(facts(verdict), cluster), facts(verdict))
@@ -113,7 +115,7 @@ async def look(cluster: gen.Cluster, asked: Asked) -> Observed:
     return await observer.observe(cluster.read(), cluster.owner())
 
 
-async def test_only_images_that_a_policy_is_about_are_asked_for() -> None:
+async def test_only_images_with_a_policy_are_verified() -> None:
     asked = Asked({IMAGE: PROVEN})
     new = gen.cluster()
     assert (await look(new.wanting(imageVerification=POLICY), asked)).images == {IMAGE: PROVEN}
@@ -148,7 +150,7 @@ TOLD: dict[str, tuple[gen.Cluster, tuple[ImageVerdict, ...], str]] = {
 
 
 @pytest.mark.parametrize(("cluster", "verdicts", "said"), TOLD.values(), ids=TOLD.keys())
-def test_the_condition_says_what_is_proven(
+def test_the_condition_names_the_verified_image(
     cluster: gen.Cluster, verdicts: tuple[ImageVerdict, ...], said: str
 ) -> None:
     assert told(cluster, *verdicts).startswith(said)

@@ -1,4 +1,4 @@
-"""Mistakes of others about passes, not made here (docs/known-bugs-not-ours.md)."""
+"""Bugs of other operators in reconciles, absent here (docs/known-bugs-not-ours.md)."""
 
 import pytest
 
@@ -11,20 +11,20 @@ from tests.gen.api import api_error
 from tests.managers.cluster.bench import CONFIG, KEY, booted
 
 
-async def test_b01_a_quiet_cluster_is_looked_at_again() -> None:
+async def test_b01_a_quiet_cluster_is_requeued() -> None:
     bench = await booted(gen.cluster())
     await bench.until_quiet()
     assert 0 < gen.present(timer_of(await bench.reconcile(KEY))) <= gen.INSTALLATION.secret_recheck
 
 
-async def test_b01_a_pass_that_waits_for_a_roll_is_looked_at_again() -> None:
+async def test_b01_a_reconcile_that_waits_for_a_rollout_is_requeued() -> None:
     bench = await booted(gen.cluster())
     await bench.until_quiet()
     bench.ask_for(runtime={"restartAt": "now"})
     assert 0 < gen.present(timer_of(await bench.reconcile(KEY))) <= gen.INSTALLATION.secret_recheck
 
 
-async def test_b46_rights_that_are_still_on_their_way_are_no_hard_error() -> None:
+async def test_b46_missing_rights_are_retried() -> None:
     bench = await booted(gen.cluster())
     for _ in range(REPORT_AFTER_FAILURES):
         await bench.outside.clock.advance(DETAIL_INTERVAL)

@@ -1,4 +1,4 @@
-"""A status that no longer says which set serves: nothing is made beside servers that hold data."""
+"""A status without the serving pool: no server is created while others have the data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def meant(
 
 @pytest.mark.parametrize("cluster", [gen.cluster(), gen.cluster().initialized()])
 @pytest.mark.parametrize("status", [None, {"blueRevision": REVISION}])
-def test_no_server_is_made_beside_others_that_no_status_names(
+def test_no_server_is_created_while_an_unknown_pool_has_data(
     cluster: gen.Cluster, status: dict[str, Any] | None
 ) -> None:
     said = meant(cluster, replace(gen.world().facts(), unknown_pools=(STRAY,)), status)
@@ -36,8 +36,8 @@ def test_no_server_is_made_beside_others_that_no_status_names(
     assert "--subresource=status" in said.message
 
 
-def test_volumes_that_an_upgrade_left_are_no_reason_while_the_status_is_there() -> None:
-    """The StatefulSet that serves was deleted: it is made anew around its volumes."""
+def test_volumes_of_an_abandoned_pool_do_not_block_a_cluster_with_a_status() -> None:
+    """The serving StatefulSet was deleted: it is recreated on its volumes."""
     cluster = gen.cluster().initialized()
     facts = replace(gen.running(cluster).facts(), stateful_set=None, unknown_pools=("x",))
     assert facts.pods
@@ -45,5 +45,5 @@ def test_volumes_that_an_upgrade_left_are_no_reason_while_the_status_is_there() 
     assert isinstance(meant(cluster, facts), Blocked)
 
 
-def test_without_strays_nothing_is_refused() -> None:
+def test_without_unknown_pools_nothing_is_refused() -> None:
     assert not isinstance(meant(gen.cluster().initialized(), gen.world().facts()), Blocked)

@@ -1,4 +1,4 @@
-"""The accepted release when no status, or a wrong one, tells it: what runs is asked (M4)."""
+"""The accepted release with a lost or wrong status: the servers are the evidence (M4)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ LONG_AGO = {"release": {"version": OLDER}, "currentVersion": OLDER, "initialized
 
 
 def whole(status: Any) -> None:
-    """Lose all of it. The adminops reconciler, which does not run here, finds its login again."""
+    """Lose the whole status. The adminops reconciler, which is not here, restores its login."""
     status.clear()
     status["adminOps"] = {"operatorLogin": {"rootTokenSecret": "uid-secret/1"}}
 
 
-async def test_a_lost_status_upgrades_nobody_without_the_lock(
+async def test_a_lost_status_upgrades_no_server_without_the_lock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen = await healthy(monkeypatch)
@@ -49,7 +49,7 @@ async def test_a_lost_status_does_not_skip_the_snapshot(monkeypatch: pytest.Monk
     assert len(seen.life.backups()) == 1
 
 
-async def test_a_lost_status_lets_no_downgrade_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_lost_status_allows_no_downgrade(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = await healthy(monkeypatch)
     seen.write_status(whole)
     seen.life.ask_for(version=OLDER)
@@ -59,7 +59,7 @@ async def test_a_lost_status_lets_no_downgrade_pass(monkeypatch: pytest.MonkeyPa
     assert seen.life.condition("Available") == ("True", "AllReplicasReady")
 
 
-# name: what the status says of the release instead
+# name: the release in the status instead
 WRONG: dict[str, dict[str, Any]] = {
     "a newer one": {"release": {"version": "2.9.9"}},
     "an older one": {"release": {"version": OLDER}},
@@ -80,7 +80,7 @@ WRONG: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("values", WRONG.values(), ids=WRONG.keys())
-async def test_a_release_that_nobody_runs_is_not_rendered(
+async def test_a_release_that_no_server_runs_is_not_rendered(
     values: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = await healthy(monkeypatch)
@@ -93,7 +93,7 @@ async def test_a_release_that_nobody_runs_is_not_rendered(
 
 
 async def halfway(monkeypatch: pytest.MonkeyPatch) -> Watched:
-    """One of three servers is new."""
+    """One of three servers has the new version."""
     seen = await healthy(monkeypatch)
     seen.life.ask_for(version=NEW)
     for _ in range(40):
@@ -105,7 +105,7 @@ async def halfway(monkeypatch: pytest.MonkeyPatch) -> Watched:
 
 
 @pytest.mark.parametrize("fields", [(), ("upgrade",), ("upgrade", "release"), ("release",)])
-async def test_a_roll_whose_status_is_lost_goes_on_under_the_lock(
+async def test_a_rollout_with_a_lost_status_continues_under_the_lock(
     fields: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = await halfway(monkeypatch)
@@ -121,7 +121,7 @@ async def test_a_roll_whose_status_is_lost_goes_on_under_the_lock(
     assert (seen.life.status.upgrade, seen.life.status.operation_lock) == (None, None)
 
 
-async def test_a_roll_is_not_turned_back_by_an_old_status(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_old_status_does_not_revert_a_rollout(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = await halfway(monkeypatch)
     seen.lose()
     seen.edit({"release": {"version": OLD}, "currentVersion": OLD, "initialized": True})
@@ -131,7 +131,7 @@ async def test_a_roll_is_not_turned_back_by_an_old_status(monkeypatch: pytest.Mo
     assert seen.life.version == NEW
 
 
-async def test_a_template_that_somebody_else_wrote_is_no_release(
+async def test_a_template_of_another_writer_is_not_a_release(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen = await healthy(monkeypatch)
@@ -144,7 +144,7 @@ async def test_a_template_that_somebody_else_wrote_is_no_release(
     assert gen.present(status.release).version == OLD
 
 
-async def test_what_a_server_says_counts_where_the_image_has_no_version(
+async def test_the_version_label_counts_if_the_image_has_no_version(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     digest = f"example.com/bao@sha256:{'a' * 64}"
@@ -169,7 +169,7 @@ async def test_another_image_of_the_same_version_is_not_taken_from_a_status(
     assert gen.present(seen.life.status.release).image is None
 
 
-async def test_pods_alone_bear_witness_when_the_stateful_set_is_gone(
+async def test_pods_alone_are_evidence_without_a_stateful_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen = await healthy(monkeypatch)
@@ -181,7 +181,7 @@ async def test_pods_alone_bear_witness_when_the_stateful_set_is_gone(
     assert seen.api.objects[(STATEFUL_SET, KEY)]["spec"]["replicas"] == 3
 
 
-async def test_volumes_alone_are_started_with_what_the_spec_says_and_a_word(
+async def test_volumes_alone_start_with_the_release_of_the_spec_and_an_event(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen = await healthy(monkeypatch)
@@ -191,14 +191,14 @@ async def test_volumes_alone_are_started_with_what_the_spec_says_and_a_word(
     seen.write_status(whole)
     await seen.life.turn()
     live = seen.api.objects[(STATEFUL_SET, KEY)]
-    # No second first boot: three servers on their three volumes.
+    # Not another first boot: three servers on their three volumes.
     assert live["spec"]["replicas"] == 3
     assert "init" not in {one["name"] for one in live["spec"]["template"]["spec"]["volumes"]}
     assert seen.life.status.initialized
     assert "ReleaseAssumed" in await reasons(seen)
 
 
-async def test_what_was_put_right_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_correction_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = await healthy(monkeypatch)
     seen.edit(LONG_AGO)
     await seen.passes(5)
@@ -206,5 +206,5 @@ async def test_what_was_put_right_is_said_once(monkeypatch: pytest.MonkeyPatch) 
 
 
 async def reasons(seen: Watched) -> list[str]:
-    """Reasons of the events that were told."""
+    """Reasons of the recorded events."""
     return [reason for _, reason, _ in await seen.life.outside.told()]

@@ -1,7 +1,7 @@
-"""Each field of a status that decides something is lost, edited, or put back from a month ago.
+"""Each status field that affects decisions is lost, edited, or restored from an old backup.
 
-The table is tests.managers.cluster.status_rows; what the servers run has a file of its own
-(test_lost_release), as it is the gravest.
+The table is tests.managers.cluster.status_rows; test_lost_release covers the release, the most
+severe case.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROW = re.compile(r"^\| `([A-Za-z.]+)` \|", re.MULTILINE)
 
 
 def at(status: Any, path: str) -> Any:
-    """What is at a path of a status; None where nothing is."""
+    """The value at a path of a status; None when it is absent."""
     for step in path.split("."):
         status = (status or {}).get(step)
     return status
@@ -35,7 +35,7 @@ def at(status: Any, path: str) -> Any:
 
 @pytest.mark.parametrize("how", ["lost", "edited", "a month old"])
 @pytest.mark.parametrize("field", ROWS)
-async def test_nothing_that_must_never_happen_does(
+async def test_no_wrong_field_breaks_a_rule(
     field: str, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row, seen = ROWS[field], await healthy(monkeypatch)
@@ -43,14 +43,14 @@ async def test_nothing_that_must_never_happen_does(
     change(seen, field, row, how)
     await seen.passes(6)
     assert seen.broken == []
-    # A healthy cluster is left alone, whatever its status says.
+    # A healthy cluster is not changed, whatever its status.
     assert (seen.life.gone, seen.life.version) == ([], OLD)
     if row.heals:
         assert at(seen.life.cluster["status"], field) == at(before, field)
 
 
 def change(seen: Watched, field: str, row: Row, how: str) -> None:
-    """Make one field wrong in one of the three ways."""
+    """Corrupt one field in one of the three ways."""
     if how == "lost":
         seen.lose(field)
     else:
@@ -65,7 +65,7 @@ async def test_a_whole_status_of_a_month_ago(monkeypatch: pytest.MonkeyPatch) ->
     assert (seen.broken, seen.life.gone, seen.life.version) == ([], [], OLD)
 
 
-async def test_the_lock_of_no_upgrade_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_lock_without_an_upgrade_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = await healthy(monkeypatch)
     seen.edit({"operationLock": ROWS["operationLock"].edited})
     assert seen.life.status.operation_lock is not None
@@ -74,7 +74,7 @@ async def test_the_lock_of_no_upgrade_is_given_back(monkeypatch: pytest.MonkeyPa
     assert seen.life.status.operation_lock is None
 
 
-async def test_the_lock_of_another_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_lock_of_another_holder_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = await healthy(monkeypatch)
     seen.edit({"operationLock": ROWS["operationLock"].old})
     seen.life.ask_for(version="2.4.1")
@@ -83,10 +83,10 @@ async def test_the_lock_of_another_is_not_taken(monkeypatch: pytest.MonkeyPatch)
     assert (seen.broken, seen.life.gone, seen.life.version) == ([], [], OLD)
 
 
-async def test_no_green_pool_is_made_around_the_volumes_of_an_earlier_one(
+async def test_no_green_pool_is_created_on_volumes_of_an_earlier_pool(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With deletionPolicy Retain they hold old data, and clients would be sent to them."""
+    """With deletionPolicy Retain they have old data, and clients would be routed to it."""
     seen = await healthy(monkeypatch)
     for ordinal in range(3):
         left = claim(ordinal)
@@ -100,7 +100,7 @@ async def test_no_green_pool_is_made_around_the_volumes_of_an_earlier_one(
 
 
 OVER = {"name": "r", "restartCompletedAt": MONTH_AGO}
-# sentence: (restore in the status, mark of the template, mark of the pods, whose mark counts)
+# sentence: (restore in status, annotation of template, annotation of pods, which one counts)
 RESTORES: dict[str, tuple[dict[str, Any] | None, str, str, str]] = {
     "never restored": (None, "", "", ""),
     "the status knows what the servers know": ({**OVER, "uid": "r1"}, "r1", "r1", "r1"),
@@ -113,7 +113,7 @@ RESTORES: dict[str, tuple[dict[str, Any] | None, str, str, str]] = {
 
 
 @pytest.mark.parametrize(("known", "template", "pods", "counts"), RESTORES.values(), ids=RESTORES)
-def test_whose_word_counts_about_the_last_restore(
+def test_which_source_counts_for_the_last_restore(
     known: dict[str, Any] | None, template: str, pods: str, counts: str
 ) -> None:
     live = gen.present(gen.stateful_set().facts())

@@ -1,4 +1,4 @@
-"""managers.cluster.metrics: what a scrape tells of clusters, and for how long."""
+"""managers.cluster.metrics: the series of clusters, and their lifetime."""
 
 import re
 from pathlib import Path
@@ -35,7 +35,7 @@ MINE = '{name="x",namespace="ns"'
 
 
 def reading(live: Object) -> SecretReading:
-    """A Secret whose certificate has the fingerprint that its resourceVersion spells."""
+    """A Secret whose certificate has its resourceVersion as fingerprint."""
     found = gen.certificate(fingerprint=live["metadata"]["resourceVersion"])
     return SecretReading(live, CertificateContent(certificate=found))
 
@@ -49,7 +49,7 @@ class Bench:
         self.ours = ClusterMetrics(self.metrics, self.cache, self.secrets)
 
     def show(self, *clusters: gen.Cluster) -> None:
-        """Let exactly these clusters be there, and end a pass of each."""
+        """Store exactly these clusters, and end a reconcile of each."""
         self.version += 1
         version = str(self.version)
         self.cache.says(*(one.marked(resourceVersion=version).object() for one in clusters))
@@ -57,7 +57,7 @@ class Bench:
             self.ours.record(ObjectKey(gen.NAMESPACE, cluster.name))
 
     def serves(self, certificate: str) -> None:
-        """Let a certificate of that fingerprint be in the Secret of the servers."""
+        """Store a certificate with that fingerprint in the Secret of the servers."""
         metadata = {"name": "x-tls-server", "namespace": gen.NAMESPACE}
         self.secrets.written({"metadata": {**metadata, "resourceVersion": certificate}})
         self.ours.record(KEY)
@@ -72,7 +72,7 @@ class Bench:
         return {series.partition("{")[0] for series in self.series()}
 
 
-def test_a_cluster_is_told_in_numbers() -> None:
+def test_the_series_of_a_cluster() -> None:
     bench = Bench()
     reading = {"desiredReplicas": 2, "readyReplicas": 1, "registeredReplicas": 2}
     operation = {"kind": "Rolling", "done": 1, "total": 3, "summary": "Rolling 1/3"}
@@ -113,7 +113,7 @@ def test_a_condition_has_one_status_at_a_time() -> None:
 class TestRotations:
     ROTATED = f"openbao_tls_rotation_total{MINE}}}"
 
-    def test_each_new_certificate_but_the_first_is_one(self) -> None:
+    def test_each_new_certificate_except_the_first_is_a_rotation(self) -> None:
         bench = Bench()
         bench.show(FINE)
         assert bench.series()[self.ROTATED] == 0
@@ -122,7 +122,7 @@ class TestRotations:
             bench.serves(certificate)
             assert bench.series()[self.ROTATED] == count
 
-    def test_a_certificate_that_could_not_be_read_for_a_while_is_none(self) -> None:
+    def test_an_unreadable_certificate_is_not_a_rotation(self) -> None:
         bench = Bench()
         bench.show(FINE)
         bench.serves("first")
@@ -133,7 +133,7 @@ class TestRotations:
         assert bench.series()[self.ROTATED] == 0
 
 
-def test_another_leader_is_a_change_and_a_gap_is_none() -> None:
+def test_only_a_new_leader_counts_as_a_change() -> None:
     bench = Bench()
     for leader in ("", "x-0", "x-0", "", "x-0", "x-1", "", "x-2"):
         bench.show(FINE.having(activeLeader=leader))
@@ -150,11 +150,11 @@ def test_the_series_of_a_cluster_end_with_it() -> None:
     bench.ours.record(KEY)
     assert not bench.series()
     bench.show(FINE)
-    # A cluster of the same name starts anew.
+    # A new cluster of the same name starts with new series.
     assert bench.series()[TestRotations.ROTATED] == 0
 
 
-async def test_a_pass_that_fails_is_noted_too() -> None:
+async def test_a_failed_reconcile_is_counted_too() -> None:
     bench = Bench()
     bench.cache.says(FINE.object())
 
@@ -196,7 +196,7 @@ def test_attack_t13_no_spec_or_whole_status_makes_a_scrape_fail(value: Any) -> N
 
 
 def test_attack_t18_a_thousand_clusters_make_a_bounded_number_of_series() -> None:
-    """Whatever their users write into fields that end up in a status."""
+    """Whatever users write to fields that appear in a status."""
     bench = Bench()
     hostile = []
     for number in range(1000):

@@ -1,4 +1,4 @@
-"""A cluster, or an object of one, that is larger than the caches keep: told, and left as it is."""
+"""A cluster, or an object of one, beyond the size limit of the caches: reported, unchanged."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LARGE = "x" * (DEFAULT.size + 1)
 
 
 def cached(resource: Resource, obj: Object) -> Object:
-    """The object in the shape of the operator's own cache of it."""
+    """The object as the cache of the operator stores it."""
     bounds = DEFAULT if resource == CLUSTERS else OF_CHILDREN
     transform = without_container_details if resource == POD else shallow
     fields = dict(CHILDREN).get(resource, ())
@@ -41,7 +41,7 @@ def cached(resource: Resource, obj: Object) -> Object:
 
 
 async def turn(bench: Bench) -> Outcome:
-    """One pass over caches of the shape that they have in the product."""
+    """One reconcile with caches as in the product."""
     bench.clusters.says(*(cached(CLUSTERS, obj) for obj in bench.api.of(CLUSTERS)))
     for kind, cache in bench.caches.items():
         cache.says(*(cached(kind, obj) for obj in bench.api.of(kind)))
@@ -53,7 +53,7 @@ def enlarge(bench: Bench) -> None:
     bench.ask_for(selfInit={"enabled": True, "requests": [{"name": "a", "data": {"text": LARGE}}]})
 
 
-async def test_a_spec_that_is_too_large_is_told_with_its_size_and_nothing_else_is_done() -> None:
+async def test_an_oversize_spec_is_reported_with_its_size_and_blocks_the_cluster() -> None:
     bench = await booted(gen.cluster())
     before = bench.api.of(STATEFUL_SET)
     enlarge(bench)
@@ -69,8 +69,8 @@ async def test_a_spec_that_is_too_large_is_told_with_its_size_and_nothing_else_i
     assert bench.writes == []
 
 
-async def test_a_new_cluster_that_is_too_large_is_not_looked_after_once_either() -> None:
-    """The answer to the write of the finalizer is no way around the cache."""
+async def test_a_new_oversize_cluster_is_never_reconciled() -> None:
+    """The response to the write of the finalizer does not bypass the cache."""
     request = {
         "name": "a",
         "operation": "update",
@@ -83,7 +83,7 @@ async def test_a_new_cluster_that_is_too_large_is_not_looked_after_once_either()
     assert not any("Secret" in call for call in bench.api.asked)
 
 
-async def test_a_cluster_that_is_too_large_can_be_deleted_and_keeps_its_keys() -> None:
+async def test_an_oversize_cluster_can_be_deleted_and_keeps_its_keys() -> None:
     bench = await booted(gen.cluster(deletionPolicy="DeleteAll"))
     enlarge(bench)
     leaving = copy.deepcopy(bench.cluster)
@@ -99,7 +99,7 @@ async def test_a_cluster_that_is_too_large_can_be_deleted_and_keeps_its_keys() -
     assert not kept["metadata"].get("ownerReferences")
 
 
-async def test_a_set_that_is_too_large_holds_no_deletion_up_and_the_key_stays() -> None:
+async def test_an_oversize_stateful_set_does_not_block_the_deletion_and_the_key_is_kept() -> None:
     bench = await booted(gen.cluster())
     child = copy.deepcopy(bench.api.of(STATEFUL_SET)[0])
     child["spec"]["text"] = LARGE
@@ -112,7 +112,7 @@ async def test_a_set_that_is_too_large_holds_no_deletion_up_and_the_key_stays() 
     assert not kept["metadata"].get("ownerReferences")
 
 
-async def test_a_status_that_somebody_filled_is_not_written_over() -> None:
+async def test_an_oversize_status_is_not_overwritten() -> None:
     bench = await booted(gen.cluster())
     filled = copy.deepcopy(bench.cluster)
     filled["status"]["phase"] = LARGE
@@ -125,10 +125,10 @@ async def test_a_status_that_somebody_filled_is_not_written_over() -> None:
 
 
 @pytest.mark.parametrize("kind", [POD, STATEFUL_SET], ids=lambda kind: str(kind.kind))
-async def test_nothing_is_done_while_a_child_is_too_large(kind: Resource) -> None:
+async def test_an_oversize_child_blocks_the_cluster(kind: Resource) -> None:
     bench = await booted(gen.cluster())
     child = copy.deepcopy(bench.api.of(kind)[0])
-    # A field that is kept of both.
+    # A field that the cache keeps of both.
     child.setdefault("spec", {})["volumes"] = LARGE
     bench.api.holding((kind, child))
     with pytest.raises(CutObjectError, match=f"{child['metadata']['name']}: spec has"):

@@ -1,4 +1,4 @@
-"""managers.cluster.reconcile: the whole way of the data, pass by pass, over a server in a dict."""
+"""managers.cluster.reconcile: the whole data flow, with an API server in a dict."""
 
 import copy
 
@@ -44,7 +44,7 @@ async def test_from_the_first_pod_to_three() -> None:
     assert bench.condition("Ready") == ("True", "AllReplicasReady")
     assert bench.cluster["status"]["phase"] == "Running"
     maps = {obj["metadata"]["name"] for obj in bench.api.of(CONFIG_MAP)}
-    # What makes a new cluster is gone before a second pod could see it.
+    # The first-boot configuration is removed before a second pod could read it.
     assert maps == {"x-config"}
     after = Bench(gen.cluster())
     after.api.objects = bench.api.objects
@@ -60,7 +60,7 @@ async def test_a_quiet_cluster_costs_nothing() -> None:
     assert outcome == Done(gen.INSTALLATION.secret_recheck)
 
 
-async def test_a_quiet_cluster_is_looked_at_for_its_secrets_alone() -> None:
+async def test_a_quiet_cluster_is_requeued_only_for_its_secrets() -> None:
     bench = await booted(gen.cluster())
     await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
     await bench.turn()
@@ -68,7 +68,7 @@ async def test_a_quiet_cluster_is_looked_at_for_its_secrets_alone() -> None:
     assert bench.writes == []
 
 
-async def test_a_new_template_is_never_told_as_ready() -> None:
+async def test_a_new_template_is_never_reported_as_ready() -> None:
     bench = await booted(gen.cluster())
     bench.ask_for(runtime={"restartAt": "now"})
     await bench.turn()
@@ -77,21 +77,21 @@ async def test_a_new_template_is_never_told_as_ready() -> None:
     assert bench.condition("Reconciling") == ("True", "RollingOut")
 
 
-async def test_a_paused_cluster_is_told_and_left_alone() -> None:
+async def test_a_pause_is_reported_and_nothing_is_changed() -> None:
     bench = Bench(gen.cluster(paused=True))
     assert await bench.turn() == Done()
     assert bench.writes == ["patch OpenBaoCluster x", STATUS]
     assert bench.condition("Paused") == ("True", "Paused")
 
 
-async def test_a_refused_spec_changes_nothing_and_says_why() -> None:
+async def test_a_refused_spec_changes_nothing_and_is_reported() -> None:
     bench = Bench(gen.cluster(version="2.3.0"))
     assert gen.expect(Blocked, await bench.turn()).reason == "InvalidSpec"
     assert bench.writes == ["patch OpenBaoCluster x", STATUS]
     assert bench.condition("Stalled") == ("True", "InvalidSpec")
 
 
-async def test_a_spec_that_nobody_can_read_is_told_and_changes_nothing() -> None:
+async def test_an_unreadable_spec_is_reported_and_changes_nothing() -> None:
     bench = await booted(gen.cluster())
     bench.ask_for(replicas="many")
     assert isinstance(await bench.turn(), Blocked)
@@ -121,7 +121,7 @@ async def test_a_foreign_object_stops_the_pods_and_is_named() -> None:
     assert "Service ns/x" in told["message"]
 
 
-async def test_a_cluster_that_is_gone_is_done() -> None:
+async def test_a_deleted_cluster_is_done() -> None:
     bench = Bench(gen.cluster())
     bench.api.objects.clear()
     assert await bench.turn() == Done()
@@ -136,14 +136,14 @@ async def test_a_name_that_no_cluster_can_have_is_done(name: str) -> None:
 
 class TestFailing:
     async def fail(self, bench: Bench) -> None:
-        """Run a pass in which the server breaks while it is to make the configuration anew."""
+        """Run a reconcile in which the write of the configuration fails."""
         await bench.outside.clock.advance(DETAIL_INTERVAL)
         bench.api.objects.pop(CONFIG, None)
         bench.api.refuse("apply ConfigMap x-config", api_error(500))
         with pytest.raises(ServerError):
             await bench.turn()
 
-    async def test_a_failure_that_lasts_is_told_and_goes(self) -> None:
+    async def test_a_persistent_failure_is_reported_and_cleared(self) -> None:
         bench = await booted(gen.cluster())
         for _ in range(REPORT_AFTER_FAILURES - 1):
             await self.fail(bench)
@@ -160,7 +160,7 @@ class TestFailing:
             await bench.until_quiet()
         assert STATUS not in bench.writes
 
-    async def test_a_status_that_cannot_be_written_either_hides_nothing(self) -> None:
+    async def test_a_failed_status_write_does_not_hide_the_error(self) -> None:
         bench = await booted(gen.cluster())
         for _ in range(REPORT_AFTER_FAILURES):
             bench.api.refuse(STATUS, api_error(500))
@@ -168,13 +168,13 @@ class TestFailing:
 
 
 class TestEffects:
-    def in_the_way(self, bench: Bench) -> None:
-        """Put somebody else's object where the public Service goes."""
+    def with_conflict(self, bench: Bench) -> None:
+        """Create a foreign object with the name of the public Service."""
         metadata = {"name": "x-public", "namespace": gen.NAMESPACE, "uid": "theirs"}
         theirs: Object = {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
         bench.api.holding((SERVICE, theirs))
 
-    async def test_no_pod_is_replaced_while_something_is_in_the_way(
+    async def test_no_pod_is_replaced_during_an_ownership_conflict(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(login, "Bao", lambda authority, name, guard: Servers())
@@ -183,29 +183,29 @@ class TestEffects:
         await bench.turn()
         live = bench.api.objects[(STATEFUL_SET, KEY)]
         bench.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 9}}))
-        self.in_the_way(bench)
+        self.with_conflict(bench)
         await bench.turn()
         assert not any(word.startswith("delete Pod") for word in bench.writes)
         del bench.api.objects[(SERVICE, ObjectKey(gen.NAMESPACE, "x-public"))]
         await bench.turn()
         assert "evict Pod x-2" in bench.writes
 
-    async def test_keys_are_drawn_while_something_is_in_the_way(self) -> None:
-        """Whoever waits for a person may as well have everything else at hand."""
+    async def test_keys_are_generated_during_an_ownership_conflict(self) -> None:
+        """The other prerequisites are ready when a user has resolved the conflict."""
         bench = Bench(gen.cluster())
-        self.in_the_way(bench)
+        self.with_conflict(bench)
         await bench.turn()
         assert "create Secret x-unseal-key" in bench.writes
 
 
 class TestDeletion:
     def ask(self, bench: Bench) -> None:
-        """Let somebody delete the cluster."""
+        """Delete the cluster as a user."""
         asked = copy.deepcopy(bench.cluster)
         asked["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
         bench.api.holding((CLUSTERS, asked))
 
-    async def test_keys_are_kept_and_the_finalizer_goes_last(self) -> None:
+    async def test_keys_are_kept_and_the_finalizer_is_removed_last(self) -> None:
         bench = await booted(gen.cluster())
         self.ask(bench)
         assert await bench.turn() == Done()
@@ -230,7 +230,7 @@ class TestDeletion:
         assert bench.cluster["metadata"]["finalizers"] == [names.FINALIZER]
         assert bench.condition("Ready") == ("False", "Deleting")
 
-    async def test_a_spec_that_nobody_can_read_is_retained(self) -> None:
+    async def test_a_cluster_with_an_unreadable_spec_is_retained(self) -> None:
         bench = await booted(gen.cluster(deletionPolicy="DeletePVCs"))
         bench.ask_for(replicas="many")
         self.ask(bench)

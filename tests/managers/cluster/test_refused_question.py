@@ -1,4 +1,4 @@
-"""The whole way of the data, for a cluster whose leader refuses the question about the quorum."""
+"""Reconciles of a cluster whose leader denies the read of the quorum."""
 
 import copy
 from typing import Any
@@ -19,10 +19,10 @@ ANSWERED = {"raft": {"voters": 3, "nonVoters": 0, "leader": "x-0"}}
 HELD = ("False", "QuorumQuestionRefused")
 
 
-async def to_be_rolled(
+async def before_a_rollout(
     monkeypatch: pytest.MonkeyPatch, servers: Servers, admin_ops: dict[str, Any] | None
 ) -> Bench:
-    """A cluster of three, all of whose pods are to be replaced."""
+    """A cluster of three pods that must all be replaced."""
     monkeypatch.setattr(login, "Bao", lambda authority, name, guard: servers)
     bench = await booted(gen.cluster())
     known = copy.deepcopy(bench.cluster)
@@ -47,30 +47,32 @@ def replaced(bench: Bench) -> list[str]:
     return [word for word in bench.writes if word.startswith(("delete Pod", "evict Pod"))]
 
 
-async def test_a_policy_that_was_narrowed_is_no_consent(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_denied_read_of_the_quorum_stops_the_rollout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     servers = refusing()
-    bench = await to_be_rolled(monkeypatch, servers, ANSWERED)
+    bench = await before_a_rollout(monkeypatch, servers, ANSWERED)
     assert replaced(bench) == []
     assert bench.condition("Ready") == HELD
     (ready,) = [one for one in bench.cluster["status"]["conditions"] if one["type"] == "Ready"]
     assert f"{PATH} answered 403" in ready["message"]
     assert "policy openbao-operator" in ready["message"]
-    # Its certificates go on being renewed: a roll that lasts reloads what waits for its pod.
+    # Certificates are still renewed: during a long rollout the waiting pods reload them.
     assert bench.cluster["status"]["workload"]["rollingSince"]
     servers.trouble = None
     await bench.turn()
     assert replaced(bench) == ["evict Pod x-2"]
 
 
-async def test_a_cluster_that_never_got_an_answer_goes_by_its_pods(
+async def test_a_cluster_that_never_read_the_quorum_uses_its_pods(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    bench = await to_be_rolled(monkeypatch, refusing(), None)
+    bench = await before_a_rollout(monkeypatch, refusing(), None)
     assert replaced(bench) == ["evict Pod x-2"]
 
 
-async def test_so_does_one_whose_login_was_never_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An older operator asked with the root token, and its Secret was deleted since."""
+async def test_a_cluster_without_a_login_uses_its_pods_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An older operator used the root token, whose Secret has been deleted since."""
     never = {"reason": "RootTokenMissing", "problem": "p"}
-    bench = await to_be_rolled(monkeypatch, refusing(), {**ANSWERED, "operatorLogin": never})
+    bench = await before_a_rollout(monkeypatch, refusing(), {**ANSWERED, "operatorLogin": never})
     assert replaced(bench) == ["evict Pod x-2"]

@@ -1,8 +1,8 @@
-"""No deadline passes while a cluster is paused: each one begins anew when the cluster resumes.
+"""No deadline expires while a cluster is paused: each one restarts when the cluster resumes.
 
-The deadlines that are counted from a stored moment are the rows of `DEADLINES`. Two more are
-dropped from the status by the pause itself: since when a roll goes on, and since when something is
-done to the cluster. What Kubernetes counts goes on: a pause stops neither Jobs nor kubelets.
+The deadlines that are counted from a stored time are the rows of `DEADLINES`. A pause drops two
+more from the status: the start of a rollout, and the start of an operation. Deadlines of Kubernetes
+continue: a pause stops neither Jobs nor kubelets.
 """
 
 from __future__ import annotations
@@ -104,16 +104,16 @@ def file_system_does_not_grow(resumed: datetime | None) -> bool:
 
 
 def _restoring(resumed: datetime | None, stage: str, **execution: Any) -> RestoreFacts:
-    """A restore at a stage, a week after everything that was written down."""
+    """A restore in a phase, a week after all stored times."""
     return restoring.facts(
         {**restoring.at(stage), "execution": restoring.receipts(stage, **execution)},
-        replace(restoring.LOCKED, resumed=_in_their_time(resumed)),
+        replace(restoring.LOCKED, resumed=_at_the_time_of_restores(resumed)),
         now=restoring.NOW + WEEK,
     )
 
 
-def _in_their_time(resumed: datetime | None) -> datetime | None:
-    """The examples about restores have a present of their own."""
+def _at_the_time_of_restores(resumed: datetime | None) -> datetime | None:
+    """The examples about restores have their own current time."""
     return None if resumed is None else restoring.NOW + WEEK + (resumed - NOW)
 
 
@@ -122,7 +122,7 @@ def restore_is_prepared_for_too_long(resumed: datetime | None) -> bool:
 
 
 def fresh_cluster_does_not_come(resumed: datetime | None) -> bool:
-    target = replace(MADE, available=False, resumed=_in_their_time(resumed))
+    target = replace(MADE, available=False, resumed=_at_the_time_of_restores(resumed))
     later = restoring.NOW + WEEK
     return bootstrap_late(restoring.facts(VALIDATING, target, FRESH, now=later)) is not None
 
@@ -160,14 +160,14 @@ def _resumed(cluster: gen.Cluster, at: datetime | None) -> gen.Cluster:
 
 
 @pytest.mark.parametrize("late", DEADLINES, ids=lambda one: one.__name__)
-def test_a_deadline_begins_anew_when_a_pause_ends(late: Late) -> None:
+def test_a_deadline_restarts_when_a_pause_ends(late: Late) -> None:
     assert late(None), "without a pause it has passed"
     assert not late(NOW), "nobody had the time"
     assert late(NOW - WEEK), "and after the pause it counts again"
 
 
-def test_a_job_that_is_made_after_a_pause_gets_all_of_its_time() -> None:
-    """The job of a restore knows by when it has to be done."""
+def test_a_job_after_a_pause_has_its_full_deadline() -> None:
+    """The Job of a restore has a deadline."""
     facts = _restoring(NOW, "Committed")
     assert isinstance(facts.source, SnapshotSource)
     seen = RestoreObservation(restoring.restore_object(), facts, None, EXECUTOR)
@@ -194,7 +194,7 @@ def _after(cluster: gen.Cluster, outcome: Done | Wait) -> gen.Cluster:
     return cluster.having(**status.to_object())
 
 
-def test_a_roll_is_not_stuck_because_it_was_paused() -> None:
+def test_a_paused_rollout_is_not_reported_as_stuck() -> None:
     assert _after(ROLLED, ROLLS).read().status.workload == ROLLED.read().status.workload
     paused = compute(
         ReconcileResult(ROLLED.wanting(paused=True).read(), gen.running(ROLLED).facts(), Done())
@@ -204,7 +204,7 @@ def test_a_roll_is_not_stuck_because_it_was_paused() -> None:
     assert gen.present(_after(resumed, ROLLS).read().status.workload).rolling_since == NOW
 
 
-def test_the_clock_of_an_upgrade_is_taken_away_by_a_pause() -> None:
+def test_a_pause_removes_the_step_start_of_an_upgrade() -> None:
     since = rfc3339(NOW - WEEK)
     upgrade = {
         "id": "u1", "phase": "Rolling", "targetVersion": "2.4.0", "fromVersion": "2.3.0",
@@ -238,7 +238,7 @@ def test_when_the_last_pause_ended(cluster: gen.Cluster, expected: datetime | No
     assert resumed_at(cluster.read(), NOW) == expected
 
 
-def test_no_cluster_was_never_paused() -> None:
+def test_without_a_cluster_there_was_no_pause() -> None:
     assert resumed_at(None, NOW) is None
     assert counted_from(NOW, None) == NOW
 
@@ -249,7 +249,7 @@ def _said(cluster: gen.Cluster, at: datetime) -> OpenBaoCluster:
     return cluster.having(**status.to_object()).read()
 
 
-def test_the_end_is_written_once_by_the_status_that_tells_it() -> None:
+def test_the_end_of_a_pause_is_written_once() -> None:
     cluster = gen.cluster().initialized()
     assert _said(cluster, NOW).status.resumed_at is None
     told = cluster.wanting(paused=True).having(conditions=PAUSED)
@@ -263,7 +263,7 @@ def test_the_end_is_written_once_by_the_status_that_tells_it() -> None:
     assert later.status.resumed_at == NOW + WEEK
 
 
-def test_a_pause_is_told_of_the_spec_as_it_is() -> None:
+def test_a_pause_is_reported_for_the_current_spec() -> None:
     paused = gen.cluster(paused=True).having(conditions=PAUSED, observedGeneration=1)
     assert pause_acknowledged(paused.read())
     assert not pause_acknowledged(paused.marked(generation=2).read())

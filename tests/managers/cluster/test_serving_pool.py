@@ -1,4 +1,4 @@
-"""A cluster whose voters have a revision: everything follows them, and nothing else changes."""
+"""A cluster whose voters have a revision: only the names of the pool differ."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def text(desired: Desired) -> str:
 
 
 def as_plain(told: str) -> str:
-    """The text with the names of the pool as those of a pool without a revision."""
+    """The text with the names of a pool without a revision."""
     named = told.replace(f"{NEWER.stateful_set}-config", "x-config").replace(f"-{REVISION}", "")
     return named.replace(f', "{labels.REVISION}": "{REVISION}"', "")
 
 
 def without_digests(told: str) -> str:
-    """The name of the file and the hosts in it are part of two digests in the pod template."""
+    """Two digests in the pod template include the name of the file and its hosts."""
     found = json.loads(told)
     for body in found:
         template = body.get("spec", {}).get("template")
@@ -74,7 +74,7 @@ def without_digests(told: str) -> str:
 
 
 @pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES)
-def test_its_objects_are_those_of_any_cluster_under_the_names_of_its_set(
+def test_objects_differ_only_by_the_names_of_the_pool(
     wish: dict[str, Any],
 ) -> None:
     _, first = folded(on("", **wish), "")
@@ -84,7 +84,7 @@ def test_its_objects_are_those_of_any_cluster_under_the_names_of_its_set(
     assert without_digests(as_plain(text(other))) == without_digests(text(first))
 
 
-def test_a_server_that_is_new_asks_the_pods_of_its_own_set() -> None:
+def test_a_new_server_joins_the_pods_of_its_own_pool() -> None:
     meant, _ = folded(on(REVISION), REVISION)
     for ordinal in range(3):
         assert f"https://{NEWER.pod_dns(gen.NAMESPACE, ordinal)}:8200" in meant.config_text
@@ -97,17 +97,17 @@ def test_its_volumes_are_found_by_their_names() -> None:
 
 
 class TestWhoMayLead:
-    def test_jobs_ask_the_servers_of_the_set_that_serves(self) -> None:
+    def test_jobs_connect_to_the_serving_pool(self) -> None:
         found = servers_of(on(REVISION).read())
         assert found == tuple(NEWER.pod(ordinal) for ordinal in range(3))
 
-    def test_jobs_ask_both_pools_while_there_are_two(self) -> None:
+    def test_jobs_connect_to_both_pools_while_there_are_two(self) -> None:
         cluster = PLAIN.having(blueGreen={"greenRevision": OTHER}).read()
         second = ServerPool("x", OTHER)
         first = tuple(f"x-{ordinal}" for ordinal in range(3))
         assert servers_of(cluster) == first + tuple(second.pod(ordinal) for ordinal in range(3))
 
-    def test_a_leader_of_either_pool_is_seen(self) -> None:
+    def test_a_leader_of_either_pool_is_found(self) -> None:
         leader = gen.pod(1).of(OTHER).ready(leading=True).facts()
         seen = gen.world().with_pods(gen.pod(0).ready()).facts()
         both = replace(seen, green=replace(seen.green, pods=(leader,)))
@@ -115,20 +115,20 @@ class TestWhoMayLead:
         assert both.leaders == (leader,)
 
 
-def test_after_a_restore_the_servers_of_the_set_are_restarted() -> None:
+def test_after_a_restore_the_servers_of_the_pool_are_restarted() -> None:
     wanted, voters = expected_servers(on(REVISION).read(), "x")
     assert tuple(wanted) == tuple(NEWER.pod(ordinal) for ordinal in range(3))
     assert voters == frozenset(wanted)
 
 
-def test_a_voter_of_the_set_that_is_no_member_is_told_with_its_own_volume() -> None:
+def test_a_voter_without_membership_is_reported_with_its_volume() -> None:
     lost = NEWER.pod(2)
     here = {NEWER.pod(n): "id" for n in range(3)}
     status, _ = judge(
         answers(members(2), here), ExpectedMembers("x", 3, 0, REVISION), None, gen.NOW
     )
     assert lost in gen.present(status.last_error).message
-    # No pod of the first set is one of these.
+    # These include no pod of the first pool.
     strangers = {f"x-{n}": "id" for n in range(3)}
     quiet, _ = judge(
         answers(members(2), strangers), ExpectedMembers("x", 3, 0, REVISION), None, gen.NOW
@@ -145,12 +145,12 @@ class TestRights:
         found: list[str] = role["rules"][0]["resourceNames"]
         return found
 
-    def test_servers_of_a_green_pool_may_label_their_pods_before_they_are_made(self) -> None:
+    def test_green_pods_have_rights_before_they_are_created(self) -> None:
         green = PoolSpec(OTHER, Release("2.5.0"), 2)
         second = ServerPool("x", OTHER)
         assert self.names(green) == [*self.names(), second.pod(0), second.pod(1)]
 
-    def test_and_as_long_as_one_of_them_runs(self) -> None:
+    def test_green_pods_keep_their_rights_while_one_runs(self) -> None:
         left = gen.pod(4).of(OTHER)
         assert self.names(None, left) == [*self.names(), ServerPool("x", OTHER).pod(4)]
 
@@ -164,12 +164,12 @@ class TestTraffic:
     def test_clients_are_sent_to_all_servers(self) -> None:
         assert self.selector("") == labels.servers("x")
 
-    def test_the_first_pool_is_told_by_a_label_of_its_pods(self) -> None:
+    def test_the_first_pool_is_selected_by_a_label_of_its_pods(self) -> None:
         found = self.selector("", first=True)
         assert found == {**labels.servers("x"), labels.FIRST_SET: "true"}
         assert not found.items() <= ServerPool("x", OTHER).pod_labels.items()
 
-    def test_clients_are_sent_to_one_set_alone(self) -> None:
+    def test_clients_are_sent_to_one_pool_only(self) -> None:
         found = self.selector(OTHER)
         assert found == {**labels.servers("x"), labels.REVISION: OTHER}
         assert found.items() <= ServerPool("x", OTHER).pod_labels.items()

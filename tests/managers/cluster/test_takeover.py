@@ -1,4 +1,4 @@
-"""A blue/green upgrade through the whole reconciler: from Idle to Idle, and nothing after it."""
+"""A blue/green upgrade through the whole reconciler: from Idle to Idle, and no write after it."""
 
 from __future__ import annotations
 
@@ -48,10 +48,12 @@ class TestFromIdleToIdle:
         for kind, said in (("Ready", "True"), ("Reconciling", "False"), ("Upgrading", "False")):
             assert world.bench.condition(kind)[0] == said
 
-    async def test_then_nothing_is_written(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_nothing_is_written_after_the_upgrade(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         world = await begun(monkeypatch)
         await world.settle()
-        # Secrets are not watched, and looked at now and then.
+        # Secrets are not watched, and read from time to time.
         await world.bench.turn()
         await world.bench.turn()
         assert world.bench.api.asked == []
@@ -63,7 +65,7 @@ class TestFromIdleToIdle:
         assert "PodReplaced" not in world.told
 
     @OPERATORS
-    async def test_volumes_of_blue_are_kept_where_they_are_to_be(
+    async def test_volumes_of_blue_are_kept_with_retain(
         self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
     ) -> None:
         world = await begun(monkeypatch, restarts=restarts, deletionPolicy="Retain")
@@ -73,7 +75,7 @@ class TestFromIdleToIdle:
 
 
 @OPERATORS
-async def test_the_next_upgrade_goes_from_a_set_with_a_revision_to_another(
+async def test_the_next_upgrade_replaces_one_revision_with_another(
     monkeypatch: pytest.MonkeyPatch, *, restarts: bool
 ) -> None:
     world = await begun(monkeypatch, restarts=restarts)
@@ -105,7 +107,7 @@ async def test_read_replicas_follow_at_the_end(
 
 class TestGivenUp:
     @OPERATORS
-    async def test_green_that_never_comes_is_taken_away(
+    async def test_green_that_never_gets_ready_is_deleted(
         self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
     ) -> None:
         world = await begun(monkeypatch, restarts=restarts)
@@ -124,7 +126,7 @@ class TestGivenUp:
 
     @OPERATORS
     @pytest.mark.parametrize("phase", PHASES[1:-1])
-    async def test_it_goes_back_from_everywhere(
+    async def test_every_phase_can_be_rolled_back(
         self, monkeypatch: pytest.MonkeyPatch, phase: str, *, restarts: bool
     ) -> None:
         world = await begun(monkeypatch, restarts=restarts)
@@ -140,7 +142,7 @@ class TestGivenUp:
         self.is_as_before(world)
 
     def is_as_before(self, world: Takeover) -> None:
-        """Blue serves, and nothing of green is left."""
+        """Blue serves, and no object of green is left."""
         assert world.named(POD) == of("") == {one for one, votes in world.raft.items() if votes}
         assert (world.named(STATEFUL_SET), world.named(CONFIG_MAP)) == ({"x"}, {"x-config"})
         assert world.named(PVC) == {f"data-x-{number}" for number in range(3)}
@@ -172,7 +174,7 @@ class TestPaused:
 
 class TestFrozen:
     @pytest.mark.parametrize("phase", PHASES[1:])
-    async def test_what_is_edited_meanwhile_comes_afterwards(
+    async def test_an_edit_during_the_upgrade_is_applied_after_it(
         self, monkeypatch: pytest.MonkeyPatch, phase: str
     ) -> None:
         world = await begun(monkeypatch)
@@ -203,7 +205,7 @@ class TestFrozen:
             assert claim["spec"]["resources"]["requests"]["storage"] == "1Gi"
 
     @pytest.mark.parametrize("phase", ["DeployingGreen", "Promoting", "Cleanup"])
-    async def test_the_strategy_of_what_was_begun_stays(
+    async def test_the_strategy_of_a_started_upgrade_is_kept(
         self, monkeypatch: pytest.MonkeyPatch, phase: str
     ) -> None:
         world = await begun(monkeypatch)
@@ -215,7 +217,7 @@ class TestFrozen:
         assert world.phases == [*PHASES, "Idle"]
 
 
-async def test_a_cluster_that_is_deleted_meanwhile_leaves_no_servers(
+async def test_a_deletion_during_the_upgrade_leaves_no_servers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     world = await begun(monkeypatch)

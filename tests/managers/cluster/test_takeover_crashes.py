@@ -1,4 +1,4 @@
-"""The operator dies before or after each write of a blue/green upgrade: the end is the same."""
+"""The operator crashes before or after each write of a blue/green upgrade: the same result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST = 50
 
 
 class Dying:
-    """Lets the operator die at one write, and counts all of them."""
+    """Makes the operator crash at one write, and counts all writes."""
 
     def __init__(self, world: Takeover, at: int, *, after: bool) -> None:
         self.count, self._at, self._after = 0, at, after
@@ -43,7 +43,7 @@ class Dying:
 
 
 async def _upgraded(world: Takeover) -> None:
-    """Run until it is over; a new operator takes over from one that died."""
+    """Run until the upgrade is complete; a new operator replaces a crashed one."""
     for _ in range(TURNS):
         try:
             await world.turn()
@@ -55,7 +55,7 @@ async def _upgraded(world: Takeover) -> None:
             return
 
 
-async def test_an_upgrade_costs_no_more_writes_than_are_tried_below(
+async def test_an_upgrade_has_no_more_writes_than_the_crash_test_covers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     world = await begun(monkeypatch)
@@ -66,14 +66,14 @@ async def test_an_upgrade_costs_no_more_writes_than_are_tried_below(
 
 @pytest.mark.parametrize("at", range(1, MOST + 1))
 @pytest.mark.parametrize("after", [False, True], ids=["before a write", "after a write"])
-async def test_every_write_may_be_the_last_of_an_operator(
+async def test_the_operator_may_crash_at_every_write(
     monkeypatch: pytest.MonkeyPatch, at: int, *, after: bool
 ) -> None:
     world = await begun(monkeypatch)
     Dying(world, at, after=after)
     await _upgraded(world)
     revision = world.status["blueGreen"].get("blueRevision", "")
-    # A phase may have been written and left before anybody looked.
+    # A phase may have been written and left between two reads.
     assert set(world.phases) == set(PHASES), world.explain()
     assert world.actions == WAY_THERE
     assert world.status["release"] == {"version": NEW}

@@ -1,4 +1,4 @@
-"""Names that come again: volumes and revisions of an earlier life, in a whole takeover."""
+"""Reused names: volumes and revisions of an earlier pool, in a complete upgrade."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_a_volume_of_an_earlier_cluster_is_never_deleted_and_never_used(
     assert f"kubectl delete pvc {name}" in told[0]
 
 
-async def test_what_ran_before_under_the_revision_that_serves_gets_one_of_its_own(
+async def test_a_reused_release_gets_a_new_revision(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first, second, third = (f"registry.example.com/{name}:2.4.0" for name in "abc")
@@ -63,8 +63,10 @@ async def test_what_ran_before_under_the_revision_that_serves_gets_one_of_its_ow
     assert world.status["blueGreen"]["blueRevision"] != before
 
 
-async def test_no_server_is_replaced_for_how_it_joined(monkeypatch: pytest.MonkeyPatch) -> None:
-    """OpenBao 2.5.0 to 2.5.4 end when they read their files again, so pods would be replaced."""
+async def test_no_server_is_replaced_for_a_changed_join_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """OpenBao 2.5.0 to 2.5.4 exit when they reload their files, so pods would be replaced."""
     world = Takeover(monkeypatch)
     await world.boot()
     world.ask_for(version="2.5.1")

@@ -1,6 +1,4 @@
-"""managers.cluster.plan.green_pool in a pass: what stands next to the pool that serves, phase by
-phase.
-"""
+"""managers.cluster.plan.green_pool in a reconcile: the other pool, phase by phase."""
 
 from __future__ import annotations
 
@@ -57,7 +55,7 @@ def at(phase: str, cluster: gen.Cluster = PLAIN, **status: Any) -> gen.Cluster:
 
 
 def world(*, green: bool = True, first: bool = False) -> Observed:
-    """Blue serves, and green is there; `first` when the pods of blue are labelled."""
+    """Blue serves, and green exists; `first`: the pods of blue are labelled."""
     seen = gen.running(gen.cluster().initialized()).facts()
     pods = tuple(replace(one, first_set=first) for one in seen.pods)
     if not green:
@@ -67,8 +65,8 @@ def world(*, green: bool = True, first: bool = False) -> Observed:
     return replace(seen, pods=pods, green=PoolFacts(live, theirs))
 
 
-def turned(seen: Observed) -> Observed:
-    """The same, looked at from green."""
+def as_green(seen: Observed) -> Observed:
+    """The same with green as the serving pool."""
     return replace(
         seen,
         stateful_set=seen.green.stateful_set,
@@ -79,7 +77,7 @@ def turned(seen: Observed) -> Observed:
 
 
 def meant(cluster: gen.Cluster, seen: Observed) -> Resolved:
-    """What a pass means, green pool included."""
+    """The resolved spec of a reconcile, with the green pool."""
     read = cluster.read()
     course = decide_upgrade(read, seen, timedelta(minutes=10))
     found = resolve(with_accepted_release(read), cluster.owner(), seen, HERE)
@@ -105,57 +103,57 @@ def selector(found: Resolved) -> dict[str, str]:
 
 class TestRoles:
     @pytest.mark.parametrize("phase", ["Idle", *PHASES_WITH_GREEN, "RollingBack"])
-    def test_blue_counts_as_the_cluster_as_long_as_there_is_a_way_back(self, phase: str) -> None:
+    def test_blue_is_the_serving_pool_while_a_rollback_is_possible(self, phase: str) -> None:
         assert voter_pools(at(phase).read()) == (ServerPool("x"), SET)
 
-    def test_green_does_from_then_on_and_is_never_two_pools(self) -> None:
+    def test_green_is_the_serving_pool_after_that(self) -> None:
         assert voter_pools(at("Cleanup").read()) == (SET, ServerPool("x"))
         assert serving_pool(at("Cleanup", blueRevision=BEFORE).read()) == SET
         assert voter_pools(at("Syncing", blueRevision=GREEN).read()) == (SET,)
 
     @pytest.mark.parametrize("nonsense", ["", "../etc", "0123", "0123456789ABCDEF"])
-    def test_what_is_no_revision_names_no_set(self, nonsense: str) -> None:
+    def test_an_invalid_revision_names_no_pool(self, nonsense: str) -> None:
         assert voter_pools(at("Syncing", greenRevision=nonsense).read()) == (ServerPool("x"),)
 
 
 class TestGreen:
     @pytest.mark.parametrize("phase", PHASES_WITH_GREEN)
-    def test_both_are_wanted_while_it_takes_over(self, phase: str) -> None:
+    def test_both_pools_are_planned_during_the_switch(self, phase: str) -> None:
         told = planned(at(phase), world())
-        # What may have to lead again stays as it is.
+        # A pool that may have to lead again does not change.
         blue = set() if phase == "DemotingBlue" else {"x"}
         assert named(told, STATEFUL_SET) == blue | {SET.stateful_set}
         assert named(told, CONFIG_MAP) == {"x-config", SET.config_map}
 
-    def test_nothing_is_made_before_it_is_begun(self) -> None:
+    def test_nothing_is_created_before_the_upgrade_starts(self) -> None:
         told = planned(at("Idle"), world(green=False))
         assert named(told, STATEFUL_SET) == {"x"}
         assert told.spared == ()
 
-    def test_green_alone_is_wanted_when_blue_goes(self) -> None:
-        told = planned(at("Cleanup"), turned(world()))
+    def test_only_green_is_planned_when_blue_is_deleted(self) -> None:
+        told = planned(at("Cleanup"), as_green(world()))
         assert named(told, STATEFUL_SET) == {SET.stateful_set}
         assert told.spared == ((CONFIG_MAP, told.spared[0][1]),)
         assert told.spared[0][1].name == "x-config"
 
-    def test_it_is_left_alone_when_it_goes(self) -> None:
+    def test_a_deleted_green_pool_is_not_planned(self) -> None:
         told = planned(at("RollbackCleanup"), world())
         assert named(told, STATEFUL_SET) == {"x"}
         assert [key.name for _, key in told.spared] == [SET.config_map]
 
-    def test_what_is_gone_spares_nothing(self) -> None:
+    def test_a_deleted_pool_keeps_no_configuration(self) -> None:
         assert planned(at("RollbackCleanup"), world(green=False)).spared == ()
-        alone = replace(turned(world()), green=PoolFacts())
+        alone = replace(as_green(world()), green=PoolFacts())
         assert planned(at("Cleanup"), alone).spared == ()
 
-    def test_a_pod_that_is_left_still_needs_its_file(self) -> None:
+    def test_a_remaining_pod_keeps_the_configuration(self) -> None:
         seen = world()
         left = replace(seen, green=PoolFacts(None, seen.green.pods[:1]))
         assert [key.name for _, key in planned(at("RollbackCleanup"), left).spared] == [
             SET.config_map
         ]
 
-    def test_nothing_of_it_is_known_without_a_course(self) -> None:
+    def test_there_is_no_green_pool_without_an_upgrade(self) -> None:
         cluster, seen = at("Syncing"), world()
         found = resolve(with_accepted_release(cluster.read()), cluster.owner(), seen, HERE)
         assert isinstance(found, Resolved)
@@ -173,7 +171,7 @@ class TestImage:
         verdicts = {one: ImageVerdict(one, f"{one}@sha256:1", "record") for one in proven}
         return replace(world(green=green), images=verdicts)
 
-    def test_green_is_not_made_before_its_image_is_proven(self) -> None:
+    def test_green_is_not_created_before_its_image_is_verified(self) -> None:
         cluster = at("DeployingGreen", self.POLICY)
         found = meant(cluster, self.seen(self.BLUE))
         assert found.green is not None
@@ -181,11 +179,11 @@ class TestImage:
         told = servers(found, self.seen(self.BLUE), Inputs("", Files("")))
         assert told.intents == ()
         assert told.outcome == found.green.images.outcome
-        # Its file may be there before.
+        # Its configuration may exist earlier.
         (config,) = files(found, self.seen(self.BLUE)).intents
         assert config.key.name == SET.config_map
 
-    def test_what_was_proven_is_what_it_runs(self) -> None:
+    def test_green_runs_the_verified_image(self) -> None:
         seen = self.seen(self.BLUE, self.WANTED)
         (made,) = servers(
             meant(at("DeployingGreen", self.POLICY), seen), seen, Inputs("", Files(""))
@@ -203,30 +201,30 @@ class TestVolumes:
         told: str = claim["spec"]["resources"]["requests"]["storage"]
         return told
 
-    def test_those_of_a_set_that_is_there_keep_their_size_and_others_have_the_new_one(self) -> None:
+    def test_an_existing_pool_keeps_its_volume_size_and_a_new_pool_has_the_new_size(self) -> None:
         assert self.size(world()) == "1Gi"
         assert self.size(world(green=False)) == "2Gi"
 
 
 class TestReload:
-    def test_green_reads_newer_files_when_it_is_told_to_and_is_never_replaced(self) -> None:
+    def test_green_reloads_changed_files_and_is_never_replaced(self) -> None:
         seen, cluster = world(), at("Syncing")
         found = meant(cluster, seen)
         told = servers(found, seen, Inputs("", Files("", "new"), operator_image="image"))
-        # Of another template they are all the same left as they are.
+        # Pods of another template do not change either.
         names = {effect.name for effect in told.effects}
         assert names <= {MarkFirst.name, ReloadPod.name}
         assert {one.target for one in told.effects if one.name == ReloadPod.name} <= {
             one.name for one in seen.green.pods
         }
 
-    def test_without_an_image_for_that_it_is_left_as_it_is(self) -> None:
+    def test_without_an_operator_image_green_does_not_reload(self) -> None:
         seen, cluster = world(first=True), at("Syncing")
         told = servers(meant(cluster, seen), seen, Inputs("", Files("", "new")))
         assert told.effects == ()
         assert told.outcome == Done()
 
-    def test_it_is_told_that_servers_read(self) -> None:
+    def test_a_reload_is_reported(self) -> None:
         seen = world(first=True)
         found = meant(at("Syncing"), seen)
         (made,) = servers(found, seen, Inputs("", Files(""), operator_image="image")).intents
@@ -240,26 +238,26 @@ class TestReload:
 
 class TestTraffic:
     @pytest.mark.parametrize("phase", ["Idle", *PHASES_WITH_GREEN[:-1], "RollbackCleanup"])
-    def test_clients_stay_at_blue_by_its_label_or_revision(self, phase: str) -> None:
+    def test_clients_use_blue_by_its_label_or_revision(self, phase: str) -> None:
         found = selector(meant(at(phase), world(first=True)))
         assert found == {**labels.servers("x"), labels.FIRST_SET: "true"}
         found = selector(meant(at(phase, blueRevision=BEFORE), world(first=True)))
         assert found == {**labels.servers("x"), labels.REVISION: BEFORE}
 
-    def test_before_any_pod_has_it_nothing_is_narrowed(self) -> None:
+    def test_the_selector_is_unchanged_before_a_pod_has_the_label(self) -> None:
         assert selector(meant(at("Idle"), world(green=False))) == labels.servers("x")
 
     @pytest.mark.parametrize("phase", ["DemotingBlue", "Cleanup"])
     def test_clients_are_sent_to_green(self, phase: str) -> None:
         seen = world(first=True)
-        found = meant(at(phase), turned(seen) if phase == "Cleanup" else seen)
+        found = meant(at(phase), as_green(seen) if phase == "Cleanup" else seen)
         assert selector(found) == {**labels.servers("x"), labels.REVISION: GREEN}
 
-    def test_nothing_is_narrowed_at_the_end(self) -> None:
+    def test_the_selector_matches_all_pools_at_the_end(self) -> None:
         ended = PLAIN.having(
             release={"version": "2.4.1"}, blueGreen={"phase": "Idle", "blueRevision": GREEN}
         )
-        seen = replace(turned(world()), green=PoolFacts())
+        seen = replace(as_green(world()), green=PoolFacts())
         assert selector(meant(ended, seen)) == labels.servers("x")
 
 
@@ -268,12 +266,12 @@ class TestMarks:
         told = planned(cluster, seen)
         return [one.target for one in told.effects if one.name == MarkFirst.name]
 
-    def test_blue_is_labelled_before_green_is_made_and_a_pod_that_was_made_anew(self) -> None:
+    def test_blue_and_recreated_pods_are_labelled_before_green_is_created(self) -> None:
         assert self.marked(at("Idle"), world(green=False)) == ["x-0", "x-1", "x-2"]
         seen = world(first=True)
         pods = (replace(seen.pods[0], first_set=False), *seen.pods[1:])
         assert self.marked(at("Syncing"), replace(seen, pods=pods)) == ["x-0"]
         assert self.marked(at("Syncing", blueRevision=BEFORE), world()) == []
-        assert self.marked(at("Cleanup"), turned(world())) == []
+        assert self.marked(at("Cleanup"), as_green(world())) == []
         plain = gen.cluster().initialized()
         assert self.marked(plain, gen.running(plain).facts()) == []

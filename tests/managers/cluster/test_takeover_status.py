@@ -1,4 +1,4 @@
-"""What a pass of a blue/green upgrade writes into the status and tells, and what it asks about."""
+"""The status, the events and the image verifications of a reconcile of a blue/green upgrade."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def at(phase: str, **status: Any) -> gen.Cluster:
 
 
 def status_of(cluster: gen.Cluster, seen: Observed | None = None) -> ClusterStatus:
-    """The status after a pass of a cluster, paused ones included."""
+    """The status after a reconcile of a cluster, also a paused one."""
     read = cluster.read()
     observed = seen or gen.running(gen.cluster().initialized()).facts()
     if read.spec.paused:
@@ -62,7 +62,7 @@ def status_of(cluster: gen.Cluster, seen: Observed | None = None) -> ClusterStat
 
 
 class TestWritten:
-    def test_what_the_table_decided_is_written(self) -> None:
+    def test_the_decision_of_the_table_is_written(self) -> None:
         locked = at("Syncing").having(
             operationLock={"operation": "Upgrade", "holder": "openbaocluster/upgrade"}
         )
@@ -72,7 +72,7 @@ class TestWritten:
         assert gen.present(status.upgrade_requests).last_handled_rollback == "back-1"
         assert gen.present(status.release).version == "2.4.0"
 
-    def test_a_pass_that_decides_nothing_about_pools_keeps_it(self) -> None:
+    def test_a_reconcile_without_a_decision_keeps_the_status(self) -> None:
         rest = {"phase": "Idle", "blueRevision": GREEN, "failedRevision": "0" * 16}
         quiet = PLAIN.having(
             release={"version": "2.4.1"},
@@ -86,7 +86,7 @@ class TestWritten:
         assert status.upgrade_requests == before.upgrade_requests
 
     @pytest.mark.parametrize("phase", ["Idle", "Syncing", "DemotingBlue", "Cleanup"])
-    def test_all_of_it_is_kept_while_paused(self, phase: str) -> None:
+    def test_the_status_is_kept_while_paused(self, phase: str) -> None:
         cluster = (
             at(phase)
             .wanting(paused=True)
@@ -98,14 +98,14 @@ class TestWritten:
         assert status.release == before.release
         assert status.upgrade_requests == before.upgrade_requests
 
-    def test_a_safe_mode_stays_until_it_is_answered(self) -> None:
+    def test_break_glass_stays_until_a_user_acknowledges_it(self) -> None:
         waiting = at("RollingBack").having(breakGlass=GLASS)
         assert status_of(waiting).break_glass == waiting.read().status.break_glass
         answered = gen.present(status_of(waiting.wanting(breakGlassAck=GLASS["nonce"])).break_glass)
         assert not answered.active
         assert answered.acknowledged_at == gen.NOW
 
-    def test_the_selector_is_that_of_the_set_that_serves(self) -> None:
+    def test_the_selector_is_that_of_the_serving_pool(self) -> None:
         for cluster, wanted in (
             (at("DemotingBlue"), ServerPool("x")),
             (at("Cleanup"), ServerPool("x", GREEN)),
@@ -114,7 +114,7 @@ class TestWritten:
 
 
 class Bench:
-    """A writer over a server in a dict."""
+    """A status writer with an API server in a dict."""
 
     def __init__(self, cluster: gen.Cluster) -> None:
         self.api = FakeApi().holding((CLUSTERS, cluster.object()))
@@ -134,13 +134,13 @@ class Bench:
 class TestAnnouncements:
     STATUS = status_of(at("Syncing"))
 
-    async def test_they_are_told_with_the_write_and_once(self) -> None:
+    async def test_events_are_sent_once_with_the_write(self) -> None:
         bench = Bench(at("JoiningMesh"))
         await bench.write(self.STATUS, TOLD)
         await bench.write(self.STATUS, TOLD)
         assert (await bench.told()).count(TOLD.reason) == 1
 
-    async def test_not_when_the_write_fails_or_the_cluster_is_gone_meanwhile(self) -> None:
+    async def test_no_event_is_sent_if_the_write_fails_or_the_cluster_is_deleted(self) -> None:
         bench = Bench(at("JoiningMesh"))
         bench.api.refuse("apply/status OpenBaoCluster x", api_error(500))
         with pytest.raises(ServerError):
@@ -150,7 +150,7 @@ class TestAnnouncements:
         await bench.write(self.STATUS, TOLD)
         assert await bench.told() == []
 
-    async def test_what_an_upgrade_decided_is_never_held_back(self) -> None:
+    async def test_the_decision_of_an_upgrade_is_written_immediately(self) -> None:
         bench = Bench(at("JoiningMesh"))
         assert await bench.write(self.STATUS) is None
         changes: tuple[dict[str, Any], ...] = (
@@ -168,7 +168,7 @@ def replace_phase(status: ClusterStatus, phase: str) -> Any:
     return gen.present(status.blue_green).model_copy(update={"phase": phase})
 
 
-# sentence: (cluster, versions of the images that are asked about)
+# sentence: (cluster, versions of the verified images)
 IMAGES: dict[str, tuple[gen.Cluster, list[str]]] = {
     "those of both pools": (at("Syncing"), ["2.4.0", "2.4.1"]),
     "one image of both": (at("Cleanup").having(release={"version": "2.4.1"}), ["2.4.1"]),
@@ -181,7 +181,7 @@ IMAGES: dict[str, tuple[gen.Cluster, list[str]]] = {
 
 
 @pytest.mark.parametrize(("cluster", "versions"), IMAGES.values(), ids=IMAGES.keys())
-async def test_images_are_asked_about_once(cluster: gen.Cluster, versions: list[str]) -> None:
+async def test_images_are_verified_once(cluster: gen.Cluster, versions: list[str]) -> None:
     verifier = Asked()
     caches = {kind: StillInformer(kind) for kind in (POD, PVC, STATEFUL_SET)}
     observer = observer_of(Outside(), caches, images=verifier)
@@ -190,8 +190,8 @@ async def test_images_are_asked_about_once(cluster: gen.Cluster, versions: list[
     assert sorted(one.reference.rpartition(":")[2] for one in verifier.questions) == versions
 
 
-def test_a_pass_changes_no_facts() -> None:
-    """They are shared by what is remembered of them."""
+def test_a_reconcile_changes_no_facts() -> None:
+    """Memoized results share them."""
     seen = gen.running(gen.cluster().initialized()).facts()
     before = replace(seen)
     status_of(at("Syncing"), seen)

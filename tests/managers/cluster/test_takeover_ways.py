@@ -1,4 +1,4 @@
-"""A blue/green upgrade through the whole reconciler, by the ways that it seldom goes."""
+"""A blue/green upgrade through the whole reconciler: the rare paths."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOOK = {"prePromotionHook": {"image": "registry.example.com/hook:1"}}
 
 
 async def asked(monkeypatch: pytest.MonkeyPatch, **wish: Any) -> Takeover:
-    """A cluster with these wishes for its upgrade, of which another version was just asked for."""
+    """A cluster with these upgrade settings, for which another version was just requested."""
     return await begun(monkeypatch, upgrade={"blueGreen": {**FAST, **wish}})
 
 
@@ -37,7 +37,7 @@ class TestHook:
         world.restarts = restarts
         await world.until("Syncing")
         while "" not in world.actions:
-            # Its Job is the one without an action of ours; it ends once it is let go.
+            # Its Job has no action of ours; it ends when the test releases it.
             receipt = world.status["blueGreen"].get("validationHook") or {}
             await world.turn()
             if "" in world.actions:
@@ -48,7 +48,7 @@ class TestHook:
         assert world.phases == [*PHASES, "Idle"]
 
     @OPERATORS
-    async def test_what_it_refuses_is_given_up(
+    async def test_a_failed_hook_aborts_the_upgrade(
         self, monkeypatch: pytest.MonkeyPatch, *, restarts: bool
     ) -> None:
         world = await asked(monkeypatch, verification=HOOK)
@@ -61,7 +61,7 @@ class TestHook:
 
 
 class TestHeld:
-    async def test_green_waits_for_a_person_and_costs_no_write(
+    async def test_green_waits_for_a_user_without_writes(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         world = await asked(monkeypatch, autoPromote=False)
@@ -77,7 +77,7 @@ class TestHeld:
         assert world.status["upgradeRequests"] == {"lastHandledPromote": "go-1"}
         assert world.told.count("BlueGreenPromotionApproved") == 1
 
-    async def test_an_order_to_go_back_from_where_there_is_no_way_is_refused_once(
+    async def test_an_impossible_rollback_request_is_refused_once(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         world = await begun(monkeypatch)
@@ -89,8 +89,8 @@ class TestHeld:
         assert world.status["upgradeRequests"] == {"lastHandledRollback": "back-1"}
 
 
-class TestSafeMode:
-    async def test_it_begins_where_going_back_fails_and_a_person_ends_it(
+class TestBreakGlass:
+    async def test_break_glass_starts_when_a_rollback_fails_and_a_user_ends_it(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         world = await begun(monkeypatch)
@@ -115,7 +115,7 @@ class TestSafeMode:
         assert world.named(POD) == of("")
 
 
-class TestAnotherTry:
+class TestRetry:
     async def failed(self, monkeypatch: pytest.MonkeyPatch) -> Takeover:
         """A cluster of which green could not be promoted."""
         world = await begun(monkeypatch)
@@ -126,13 +126,15 @@ class TestAnotherTry:
         world.forget()
         return world
 
-    async def test_nothing_is_tried_again_by_itself(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_a_failed_upgrade_is_not_retried_automatically(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         world = await self.failed(monkeypatch)
         for _ in range(20):
             await world.turn()
         assert (world.phases, world.bench.condition("Upgrading")[0]) == (["Idle"], "False")
 
-    async def test_a_person_orders_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_a_user_requests_the_retry(self, monkeypatch: pytest.MonkeyPatch) -> None:
         world = await self.failed(monkeypatch)
         order(world, retry="again-1")
         await world.settle()
@@ -140,7 +142,7 @@ class TestAnotherTry:
         assert world.status["upgradeRequests"] == {"lastHandledRetry": "again-1"}
         assert "failedRevision" not in world.status["blueGreen"]
 
-    async def test_the_other_strategy_may_do_it_and_this_one_the_next(
+    async def test_another_strategy_may_complete_the_upgrade(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         world = await self.failed(monkeypatch)
@@ -157,8 +159,8 @@ class TestAnotherTry:
         assert world.status["release"] == {"version": "2.4.2"}
 
 
-class TestAnotherWish:
-    async def test_what_is_taken_back_may_be_asked_for_again(
+class TestChangedRequest:
+    async def test_a_reverted_release_may_be_requested_again(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         world = await begun(monkeypatch)
@@ -171,7 +173,7 @@ class TestAnotherWish:
         await world.settle()
         assert world.phases == [*PHASES, "Idle"]
 
-    async def test_a_third_release_comes_after_the_one_that_was_begun(
+    async def test_a_third_release_follows_the_started_one(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         world = await begun(monkeypatch)
@@ -182,7 +184,7 @@ class TestAnotherWish:
         assert world.phases == [*PHASES, *PHASES, "Idle"]
         assert world.status["release"] == {"version": "2.4.2"}
 
-    async def test_a_rolling_upgrade_that_was_begun_ends_as_one(
+    async def test_a_started_rolling_upgrade_completes_as_rolling(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         world = Takeover(monkeypatch, upgrade={"strategy": "RollingUpdate"})
@@ -202,7 +204,7 @@ class TestAnotherWish:
         assert world.status["upgradeRequests"] == handled
 
 
-async def test_a_job_that_is_refused_is_offered_again_after_a_while(
+async def test_a_rejected_job_is_created_again_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     world = await begun(monkeypatch)

@@ -1,4 +1,4 @@
-"""managers.cluster.tenancy_gate: no pass without rights, and what of that is told."""
+"""managers.cluster.tenancy_gate: no reconcile without rights, and what is reported."""
 
 import pytest
 
@@ -41,7 +41,7 @@ class Bench:
         return self.held
 
 
-async def test_a_pass_begins_where_the_gate_is_open_and_nowhere_else() -> None:
+async def test_a_reconcile_runs_only_with_an_open_gate() -> None:
     bench = Bench()
     gated = GatedReconciler(bench.inner, bench.clusters, bench.gate)
     assert await gated(KEY) == Done()
@@ -50,7 +50,7 @@ async def test_a_pass_begins_where_the_gate_is_open_and_nowhere_else() -> None:
     assert bench.passes == 1
 
 
-async def test_a_cluster_that_is_gone_passes_any_gate() -> None:
+async def test_a_deleted_cluster_passes_any_gate() -> None:
     bench = Bench()
     bench.held = CLOSED
     bench.clusters.says()
@@ -59,7 +59,7 @@ async def test_a_cluster_that_is_gone_passes_any_gate() -> None:
     assert bench.passes == 2
 
 
-async def test_what_passes_in_a_moment_is_told_to_nobody() -> None:
+async def test_a_short_wait_is_not_reported() -> None:
     bench = Bench()
     bench.held = PENDING
     outcome = await bench.telling(KEY)
@@ -69,7 +69,7 @@ async def test_what_passes_in_a_moment_is_told_to_nobody() -> None:
     assert bench.outside.api.asked == []
 
 
-async def test_what_lasts_is_told_in_the_status() -> None:
+async def test_a_persistent_wait_is_reported_in_the_status() -> None:
     bench = Bench()
     bench.held = PENDING
     await bench.telling(KEY)
@@ -80,7 +80,7 @@ async def test_what_lasts_is_told_in_the_status() -> None:
     assert bench.passes == 0
 
 
-# sentence: (cluster, what the gate says)
+# sentence: (cluster, wait of the gate)
 SILENT: dict[str, tuple[gen.Cluster, Wait]] = {
     "no rights of a tenant": (gen.cluster(), CLOSED),
     "it goes": (gen.cluster().marked(deletionTimestamp="2030-01-01T00:00:00Z"), PENDING),
@@ -89,7 +89,7 @@ SILENT: dict[str, tuple[gen.Cluster, Wait]] = {
 
 
 @pytest.mark.parametrize(("cluster", "held"), SILENT.values(), ids=SILENT.keys())
-async def test_no_status_is_tried(cluster: gen.Cluster, held: Wait) -> None:
+async def test_no_status_is_written_without_rights(cluster: gen.Cluster, held: Wait) -> None:
     bench = Bench()
     bench.show(cluster)
     bench.held = held

@@ -1,4 +1,4 @@
-"""managers.cluster.reconcile: labels say who leads, and the servers when labels disagree."""
+"""managers.cluster.reconcile: labels name the leader, and the servers if the labels disagree."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.managers.membership.servers import Servers
 
 
 class TestWhoLeads:
-    """Two pods carry the label of the leader: a label that stayed behind, or worse."""
+    """Two pods carry the label of the leader: a stale label, or two leaders."""
 
     @pytest.fixture
     def servers(self, monkeypatch: pytest.MonkeyPatch) -> Servers:
@@ -19,11 +19,11 @@ class TestWhoLeads:
         monkeypatch.setattr(login, "Bao", lambda authority, name, guard: servers)
         return servers
 
-    async def test_nobody_is_asked_while_the_labels_agree(self, servers: Servers) -> None:
+    async def test_no_server_is_queried_while_the_labels_agree(self, servers: Servers) -> None:
         await booted(gen.cluster())
         assert servers.asked == []
 
-    async def test_a_label_that_stayed_behind_does_not_stop_a_roll(self, servers: Servers) -> None:
+    async def test_a_stale_label_does_not_stop_a_rollout(self, servers: Servers) -> None:
         bench = await booted(gen.cluster())
         servers.standby = {"10.0.0.1", "10.0.0.2"}
         bench.label_as_leader(2)
@@ -33,9 +33,7 @@ class TestWhoLeads:
         assert "evict Pod x-1" in bench.writes
         assert bench.condition("OpenBaoLeader") == ("True", "LeaderFound")
 
-    async def test_two_that_really_lead_are_told_and_asked_again_soon(
-        self, servers: Servers
-    ) -> None:
+    async def test_two_leaders_are_reported_and_checked_again_soon(self, servers: Servers) -> None:
         bench = await booted(gen.cluster())
         bench.label_as_leader(2)
         bench.ask_for(runtime={"restartAt": "now"})

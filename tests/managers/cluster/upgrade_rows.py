@@ -1,4 +1,4 @@
-"""What is told of upgrades while the operator decides nothing about them. Rows of test_conditions.
+"""Rows of test_conditions about upgrades without an upgrade decision.
 
 With a decision: tests/managers/upgrade/test_condition.py.
 """

@@ -1,4 +1,4 @@
-"""What is told of accounts, networks and ways in from outside. Rows of test_conditions."""
+"""Rows of test_conditions about accounts, networks and exposure."""
 
 from dataclasses import replace
 

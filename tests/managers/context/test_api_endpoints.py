@@ -1,4 +1,4 @@
-"""managers.context.reads.api_server: where the API server listens behind its Service."""
+"""managers.context.reads.api_server: the endpoints of the API server behind its Service."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def api(*addresses: str, port: int = 6443) -> FakeApi:
     return FakeApi().holding((ENDPOINT_SLICE, endpoint_slice(*addresses, port=port)))
 
 
-# sentence: (the object, what is read of it)
+# sentence: (the object, the endpoints)
 SLICES: dict[str, tuple[Object, ApiEndpoints]] = {
     "one address": (endpoint_slice("192.0.2.1"), ApiEndpoints(("192.0.2.1",), 6443)),
     "in one order": (
@@ -53,7 +53,7 @@ SLICES: dict[str, tuple[Object, ApiEndpoints]] = {
 
 
 @pytest.mark.parametrize(("live", "expected"), SLICES.values(), ids=SLICES.keys())
-def test_what_a_slice_says(live: Object, expected: ApiEndpoints) -> None:
+def test_the_facts_of_a_slice(live: Object, expected: ApiEndpoints) -> None:
     assert api_endpoints(live) == expected
 
 
@@ -70,7 +70,7 @@ async def test_it_is_read_by_name_once_in_ten_minutes_for_all_clusters() -> None
     assert server.asked == [ASKED]
 
 
-async def test_a_new_node_of_it_is_found_and_one_that_restarts_keeps_its_way_for_an_hour() -> None:
+async def test_a_new_node_is_added_and_a_restarting_one_is_kept_for_an_hour() -> None:
     server, clock = api("192.0.2.1"), ManualClock()
     asker = ApiServer(server, clock, None)
     await asker.endpoints()
@@ -88,7 +88,7 @@ async def test_a_new_node_of_it_is_found_and_one_that_restarts_keeps_its_way_for
 
 
 @pytest.mark.parametrize("code", [401, 403, 404])
-async def test_what_cannot_be_read_is_not_known_and_not_asked_again_soon(code: int) -> None:
+async def test_unreadable_endpoints_are_empty_and_not_read_again_soon(code: int) -> None:
     server = FakeApi()
     server.refuse(ASKED, api_error(code))
     asker = ApiServer(server, ManualClock(), None)
@@ -97,8 +97,8 @@ async def test_what_cannot_be_read_is_not_known_and_not_asked_again_soon(code: i
     assert server.asked == [ASKED]
 
 
-async def test_an_outage_is_an_error_as_long_as_nothing_is_known() -> None:
-    """Else the policies would be written without it, and once more a moment later."""
+async def test_an_outage_before_the_first_read_is_an_error() -> None:
+    """Otherwise the policies would be written without the endpoints, and again a moment later."""
     server = api("192.0.2.1")
     server.refuse(ASKED, api_error(500))
     with pytest.raises(ServerError):

@@ -1,4 +1,4 @@
-"""managers.context.attempt_log: the last attempt counts, and the memory has an end."""
+"""managers.context.attempt_log: the last attempt counts, and the size is bounded."""
 
 from contracts.records.observed import EffectAttempt
 from managers.context.attempt_log import AttemptLog
@@ -17,14 +17,14 @@ def test_the_last_attempt_of_an_effect_counts() -> None:
     assert kept.last("b", "1") is None
 
 
-def test_others_see_nothing_of_it() -> None:
+def test_attempts_of_other_objects_are_not_returned() -> None:
     kept = AttemptLog()
     kept.note(attempt("a", "1"))
     kept.note(attempt("b", "2"))
     assert kept.of(frozenset({"2", "3"})) == (attempt("b", "2"),)
 
 
-def test_the_oldest_are_forgotten() -> None:
+def test_the_oldest_attempts_are_dropped() -> None:
     kept = AttemptLog(kept=2)
     for uid in ("1", "2", "1", "3"):
         kept.note(attempt("a", uid))

@@ -1,4 +1,4 @@
-"""managers.context: the marks of ownership, and how the operator is named in a token."""
+"""managers.context: the annotations of ownership, and the subject of the operator in a token."""
 
 from contracts.naming import labels
 from managers.cluster.apply.status_writer import ADMINOPS_MANAGER, STATUS_MANAGER
@@ -12,7 +12,7 @@ def test_the_marks_are_the_documented_annotations() -> None:
     assert MARKS.adopt == "openbao.org/adopt"
 
 
-def test_each_writer_has_a_field_manager_of_its_own() -> None:
+def test_each_writer_has_its_own_field_manager() -> None:
     assert len({FIELD_MANAGER, STATUS_MANAGER, ADMINOPS_MANAGER}) == 3
 
 

@@ -1,4 +1,4 @@
-"""managers.context.der: what a key is and how large, without any arithmetic."""
+"""managers.context.der: the kind and the size of a key, without arithmetic."""
 
 import pytest
 from cryptography import x509
@@ -76,7 +76,7 @@ def test_other_bytes_are_no_key(key: bytes) -> None:
 
 
 @given(st.binary(max_size=80))
-def test_no_bytes_raise_anything_else(data: bytes) -> None:
+def test_any_bytes_raise_only_the_documented_error(data: bytes) -> None:
     for read in (key_kind, names, lambda some: list(elements(some))):
         try:
             read(key_files.der(0x30, data))

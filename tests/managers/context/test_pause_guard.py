@@ -1,6 +1,6 @@
 """managers.context.pause_guard.
 
-A pass that began before a pause sends nothing once the pause is seen.
+A reconcile that began before a pause sends no write after the pause is observed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def test_which_clusters_are_paused(live: Object | None, paused: bool) -> None:
 
 
 class World:
-    """A pass that writes twice, with something between the two."""
+    """A reconcile with two writes, and a change between them."""
 
     def __init__(self, before: gen.Cluster, between: gen.Cluster) -> None:
         self.cache = StillInformer(CLUSTERS)
@@ -63,7 +63,7 @@ class World:
     async def __call__(self, _: Request, /) -> Outcome:
         self.write("first")
         self.show(self.between)
-        # Tasks of a pass are held like the pass itself.
+        # Tasks of a reconcile are stopped like the reconcile itself.
         ends = await asyncio.gather(self._later("second"), return_exceptions=True)
         for end in ends:
             if isinstance(end, BaseException):
@@ -74,7 +74,7 @@ class World:
         self.write(what)
 
 
-# sentence: (cluster when the pass begins, cluster between its writes, what is written)
+# sentence: (cluster at the start, cluster between the writes, what is written)
 PASSES: dict[str, tuple[gen.Cluster, gen.Cluster, list[str]]] = {
     "nobody pauses it": (RUNS, RUNS, ["first", "second"]),
     "it is paused between": (RUNS, HELD, ["first"]),
@@ -85,29 +85,29 @@ PASSES: dict[str, tuple[gen.Cluster, gen.Cluster, list[str]]] = {
 
 
 @pytest.mark.parametrize(("before", "between", "writes"), PASSES.values(), ids=PASSES.keys())
-async def test_what_a_pass_writes(
+async def test_the_writes_of_a_reconcile(
     before: gen.Cluster, between: gen.Cluster, writes: list[str]
 ) -> None:
     world = World(before, between)
     outcome = await PauseGuard(world, world.cache)(KEY)
     assert world.writes == writes
-    # One that was stopped begins anew at once, as a pass under the pause.
+    # A stopped reconcile restarts immediately, as a reconcile under the pause.
     assert outcome == (Done(0.0) if len(writes) == 1 else Wait("NotReady", "there is more to do"))
     check()
 
 
-async def test_a_pass_about_no_cluster_is_not_held() -> None:
+async def test_a_reconcile_without_a_cluster_is_not_stopped() -> None:
     world = World(RUNS, HELD)
     await PauseGuard(world, world.cache, lambda _: ())(KEY)
     assert world.writes == ["first", "second"]
 
 
-def test_outside_of_a_pass_nobody_is_held() -> None:
+def test_no_write_outside_of_a_reconcile_is_stopped() -> None:
     check()
     both(None)()
 
 
-async def test_the_lease_is_asked_for_first() -> None:
+async def test_the_lease_is_checked_first() -> None:
     def lost() -> None:
         raise LeaseLost("gone")
 
@@ -116,8 +116,8 @@ async def test_the_lease_is_asked_for_first() -> None:
         guard()
 
 
-async def test_a_server_is_asked_to_do_nothing_either() -> None:
-    """A question is answered as ever; the address is nobody's, so it fails in another way."""
+async def test_no_write_is_sent_to_a_server_either() -> None:
+    """A read is sent as usual; it fails because no server has the address."""
     found: list[str] = []
     cache = StillInformer(CLUSTERS)
     cache.says(RUNS.object())

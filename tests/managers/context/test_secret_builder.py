@@ -1,4 +1,4 @@
-"""managers.context.secret_builder: no Secret of ours lacks its owner, its labels or its mark."""
+"""managers.context.secret_builder: all our Secrets have owner, labels and annotation."""
 
 import base64
 
@@ -31,7 +31,7 @@ def test_it_carries_the_labels_of_the_cluster() -> None:
     assert made["metadata"]["namespace"] == gen.NAMESPACE
 
 
-def test_its_kind_and_whether_it_may_change_are_chosen() -> None:
+def test_type_and_immutability_are_parameters() -> None:
     assert secret_object(OWNER, "s", {})["type"] == "Opaque"
     assert "immutable" not in secret_object(OWNER, "s", {})
     made = secret_object(OWNER, "s", {}, kind="kubernetes.io/tls", immutable=True)

@@ -1,4 +1,4 @@
-"""managers.context.secret_files: what is beyond a limit is refused, and all else is read."""
+"""managers.context.secret_files: files beyond a limit are refused, and all others are read."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("content", "word"), UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_what_is_no_key_is_unreadable(content: bytes, word: str) -> None:
+def test_a_file_without_a_key_is_unreadable(content: bytes, word: str) -> None:
     with pytest.raises(UnreadableFileError, match=word):
         private_key(content)
 
@@ -166,12 +166,12 @@ def test_a_certificate_of_many_names_is_refused() -> None:
     ],
     ids=["nothing", "garbage", "half of one", "a bad one behind it", "another version"],
 )
-def test_what_is_no_certificate_is_unreadable(content: bytes) -> None:
+def test_a_file_without_a_certificate_is_unreadable(content: bytes) -> None:
     with pytest.raises(UnreadableFileError):
         certificates(content)
 
 
-# sentence: (key, a word of the message; "" when it is taken)
+# sentence: (key, a word of the message; "" when it is accepted)
 PUBLIC: dict[str, tuple[PublicKeyTypes, str]] = {
     "the largest RSA key": (LARGEST.public_key(), ""),
     "P-384": (ec.generate_private_key(ec.SECP384R1()).public_key(), ""),
@@ -195,7 +195,7 @@ PUBLIC: dict[str, tuple[PublicKeyTypes, str]] = {
 
 
 @pytest.mark.parametrize(("key", "word"), PUBLIC.values(), ids=PUBLIC.keys())
-def test_a_public_key_that_costs_much_is_refused(key: PublicKeyTypes, word: str) -> None:
+def test_an_expensive_public_key_is_refused(key: PublicKeyTypes, word: str) -> None:
     if not word:
         check_public_key(key)
         return
@@ -249,14 +249,14 @@ def test_lines_are_bounded() -> None:
         lines(b"\xff")
 
 
-def test_comments_of_any_language_are_no_obstacle_to_a_connection() -> None:
-    """The bundle of public authorities has them; the TLS library raises TypeError for them."""
+def test_non_ascii_comments_are_accepted() -> None:
+    """The bundle of public CAs has them; the TLS library raises TypeError for them."""
     bundle = "# Főtanúsítvány\n" + CERTIFICATE.decode()
     check_trusted(bundle)
     ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ascii_pem(bundle))
 
 
-def test_what_the_tls_library_cannot_read_is_told_at_once() -> None:
+def test_a_file_that_the_tls_library_cannot_read_is_unreadable() -> None:
     indented = "".join(f" {line}\n" for line in CERTIFICATE.decode().splitlines())
     assert certificates(indented.encode())
     with pytest.raises(UnreadableFileError, match="first character"):
@@ -264,14 +264,14 @@ def test_what_the_tls_library_cannot_read_is_told_at_once() -> None:
 
 
 @pytest.mark.parametrize("error", [RefusedFileError, UnreadableFileError])
-def test_the_entry_stands_before_what_is_said(error: type[ValueError]) -> None:
+def test_errors_start_with_the_name_of_the_entry(error: type[ValueError]) -> None:
     with pytest.raises(error, match=r"tls\.key: too much"), entry("tls.key"):
         raise error("too much")
     with pytest.raises(UnreadableFileError, match=r"tls\.key: other"), entry("tls.key"):
         raise RecursionError("other")
 
 
-def test_the_page_of_limits_has_these() -> None:
+def test_the_page_of_limits_lists_them() -> None:
     page = (Path(__file__).parents[3] / "docs" / "limits.md").read_text()
     chapter = page.partition("## Files in Secrets")[2].partition("\n## ")[0]
     rows = (

@@ -1,4 +1,4 @@
-"""managers.context.sensitive: no way of writing a secret down gives it out."""
+"""managers.context.sensitive: no way to print or serialize a secret reveals it."""
 
 import copy
 import json
@@ -27,5 +27,5 @@ def test_it_is_never_stored(write: Callable[[Any], Any]) -> None:
         write(SECRET)
 
 
-def test_it_is_given_out_to_who_asks() -> None:
+def test_reveal_returns_it() -> None:
     assert SECRET.reveal() == "hunter2"

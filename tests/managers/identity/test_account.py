@@ -1,4 +1,4 @@
-"""managers.identity.account: whose ServiceAccount the servers run under."""
+"""managers.identity.account: the ServiceAccount of the servers, and its owner."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,7 +30,7 @@ def spared(cluster: gen.Cluster, world: gen.World) -> list[tuple[str, str]]:
     return [(resource.kind, key.name) for resource, key in made]
 
 
-# sentence: (what exists under the name, kinds that are wanted)
+# sentence: (the existing account of the name, planned kinds)
 REUSE: dict[str, tuple[gen.World, set[Any]]] = {
     "nothing: all three are made": (gen.world(), ALL),
     "a person's own is used and only bound": (gen.world().with_account("mine"), ROLES),
@@ -39,9 +39,7 @@ REUSE: dict[str, tuple[gen.World, set[Any]]] = {
 
 
 @pytest.mark.parametrize(("world", "expected"), REUSE.values(), ids=REUSE.keys())
-def test_what_is_made_of_an_account_that_the_spec_names(
-    world: gen.World, expected: set[Any]
-) -> None:
+def test_objects_for_an_account_in_the_spec(world: gen.World, expected: set[Any]) -> None:
     assert kinds(NAMED, world) == expected
 
 
@@ -56,7 +54,7 @@ def metadata(**more: Any) -> dict[str, Any]:
 
 CONTROLLER = {"apiVersion": "v1", "kind": "Other", "name": "o", "uid": "u", "controller": True}
 GUEST = {**CONTROLLER, "controller": False}
-# sentence: (metadata of the account, is it a person's own)
+# sentence: (metadata of the account, did a user create it)
 FREE: dict[str, tuple[dict[str, Any], bool]] = {
     "plain": ({}, True),
     "annotated for a cloud": ({"annotations": {"iam": "arn"}}, True),
@@ -68,14 +66,14 @@ FREE: dict[str, tuple[dict[str, Any], bool]] = {
 
 
 @pytest.mark.parametrize(("more", "free"), FREE.values(), ids=FREE.keys())
-def test_whose_it_is(more: dict[str, Any], free: bool) -> None:
+def test_ownership_of_an_account(more: dict[str, Any], free: bool) -> None:
     assert account_facts(metadata(**more)).free is free
 
 
 @pytest.mark.parametrize(
     ("name", "asked"), [(None, None), ("x-serviceaccount", None), ("mine", "mine")]
 )
-def test_only_a_name_of_the_users_choice_is_looked_at(name: str | None, asked: str | None) -> None:
+def test_only_an_account_in_the_spec_is_read(name: str | None, asked: str | None) -> None:
     wish: dict[str, Any] = {"serviceAccount": {"name": name}} if name else {}
     assert account_name(gen.cluster(**wish).read()) == asked
 
@@ -91,7 +89,7 @@ ANNOTATIONS: dict[str, tuple[Mapping[str, str], str, str]] = {
 @pytest.mark.parametrize(
     ("there", "status", "reason"), ANNOTATIONS.values(), ids=ANNOTATIONS.keys()
 )
-def test_annotations_that_nobody_writes_are_told(
+def test_missing_annotations_are_reported(
     there: Mapping[str, str], status: str, reason: str
 ) -> None:
     world = gen.world().with_account("mine", annotations=there)
@@ -105,7 +103,7 @@ def test_annotations_that_nobody_writes_are_told(
 @pytest.mark.parametrize(
     "world", [gen.world(), gen.world().with_account("mine", free=False)], ids=["absent", "ours"]
 )
-def test_nothing_is_said_of_an_account_of_ours(world: gen.World) -> None:
+def test_our_own_account_has_no_condition(world: gen.World) -> None:
     assert service_account_ready(NAMED.read().spec, world.facts()) is None
 
 
@@ -117,7 +115,7 @@ OLD_THREE = [
     ("Role", f"{OLD}-role"),
     ("RoleBinding", f"{OLD}-rolebinding"),
 ]
-# sentence: (pods and set, what stays)
+# sentence: (pods and StatefulSet, what is kept)
 RENAMED: dict[str, tuple[gen.World, list[tuple[str, str]]]] = {
     "a pod still runs under the old name": (
         gen.world().with_pods(gen.pod(0).under("mine"), gen.pod(1).under(OLD)),
@@ -144,7 +142,7 @@ RENAMED: dict[str, tuple[gen.World, list[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize(("world", "expected"), RENAMED.values(), ids=RENAMED.keys())
-def test_a_former_account_stays_as_long_as_a_pod_runs_under_it(
+def test_a_former_account_is_kept_while_a_pod_uses_it(
     world: gen.World, expected: list[tuple[str, str]]
 ) -> None:
     assert spared(NAMED, world) == expected
@@ -157,8 +155,8 @@ def test_read_replicas_count_as_well() -> None:
     assert [key.name for _, key in made.spared] == [name for _, name in OLD_THREE]
 
 
-def test_attack_t06_a_pod_made_by_hand_gives_its_account_no_rights() -> None:
-    """Whoever may make pods could name any account in one that looks like a server."""
+def test_attack_t06_a_pod_of_a_user_gives_its_account_no_rights() -> None:
+    """A user who may create pods could name any account in a pod that looks like a server."""
     world = gen.world().with_pods(gen.pod(7).under("victim"))
     made = plan(gen.resolved(gen.cluster(), world), world.facts())
     assert not any("victim" in str(intent.body) for intent in made.intents)
@@ -190,7 +188,7 @@ def test_attack_t06_the_operators_own_account_is_refused(
 @pytest.mark.parametrize(
     "name", ["default", "x-backup-serviceaccount", "other-restore-serviceaccount"]
 )
-def test_attack_t06_accounts_that_are_never_meant_are_refused(name: str) -> None:
+def test_attack_t06_reserved_accounts_are_refused(name: str) -> None:
     cluster = gen.cluster(serviceAccount={"name": name})
     answer = resolve(cluster.read(), cluster.owner(), gen.world().facts(), gen.INSTALLATION)
     assert isinstance(answer, Blocked)
@@ -205,7 +203,7 @@ BACKUP_ACCOUNT, RESTORE_ACCOUNT = "x-backup-serviceaccount", "x-restore-servicea
 UPGRADE_ACCOUNT = "x-upgrade-serviceaccount"
 
 
-# Its first boot made no role for jobs.
+# Its first boot created no role for jobs.
 ALONE = gen.cluster().self_init()
 
 
@@ -213,7 +211,7 @@ def locked(operation: str) -> gen.Cluster:
     return ALONE.having(operationLock={"operation": operation, "holder": "h", "epoch": 1})
 
 
-# sentence: (cluster, accounts beside that of the servers)
+# sentence: (cluster, accounts except that of the servers)
 JOB_ACCOUNTS: dict[str, tuple[gen.Cluster, list[str]]] = {
     "no jobs are asked for": (ALONE, []),
     "what is backed up can be restored": (
@@ -245,11 +243,11 @@ def test_which_accounts_jobs_have(cluster: gen.Cluster, expected: list[str]) -> 
     accounts = [intent for intent in made if intent.resource == SERVICE_ACCOUNT]
     assert [one.key.name for one in accounts] == ["x-serviceaccount", *expected]
     assert all(one.body["automountServiceAccountToken"] is False for one in accounts)
-    # What a job may do comes and goes with its run.
+    # The rights of a job exist only during its run.
     assert [one.key.name for one in made if one.resource == ROLE] == ["x-serviceaccount-role"]
 
 
-def test_a_cloud_knows_the_accounts_of_jobs_by_their_annotations() -> None:
+def test_job_accounts_have_the_cloud_annotations() -> None:
     identity = {"serviceAccountAnnotations": {"iam": "arn"}}
     target = {**TARGET, "workloadIdentity": identity}
     cluster = gen.cluster(backup={**BACKUP, "target": target}, upgrade={"jwtAuthRole": "its-own"})

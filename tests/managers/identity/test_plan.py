@@ -1,4 +1,4 @@
-"""managers.identity.plan: what a server may do in the API, and for which pods."""
+"""managers.identity.plan: the rights of a server in the API, and for which pods."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def pods_of(role: Object) -> list[str]:
     return names
 
 
-def test_three_objects_that_point_at_each_other() -> None:
+def test_account_role_and_binding_refer_to_each_other() -> None:
     made = bodies()
     assert set(made) == {SERVICE_ACCOUNT, ROLE, ROLE_BINDING}
     binding = made[ROLE_BINDING]
@@ -48,11 +48,11 @@ def test_the_names_follow_the_account_of_the_users_choice() -> None:
     assert made[ROLE_BINDING]["metadata"]["name"] == "mine-rolebinding"
 
 
-def test_no_other_pod_gets_the_accounts_token_by_accident() -> None:
+def test_the_account_does_not_automount_its_token() -> None:
     assert bodies()[SERVICE_ACCOUNT]["automountServiceAccountToken"] is False
 
 
-def test_a_server_labels_its_own_pod_and_does_nothing_else() -> None:
+def test_a_server_may_only_label_its_own_pod() -> None:
     (rule,) = bodies()[ROLE]["rules"]
     assert (rule["apiGroups"], rule["resources"]) == ([""], ["pods"])
     assert set(rule["verbs"]) == {"get", "patch", "update"}
@@ -60,7 +60,7 @@ def test_a_server_labels_its_own_pod_and_does_nothing_else() -> None:
     assert not any("*" in word for words in rule.values() for word in words)
 
 
-# sentence: (replicas, ordinals of pods that are there, ordinals in the Role)
+# sentence: (replicas, ordinals of existing pods, ordinals in the Role)
 ORDINALS: dict[str, tuple[int, tuple[int, ...], list[int]]] = {
     "three at least": (1, (), [0, 1, 2]),
     "as many as asked for": (5, (), [0, 1, 2, 3, 4]),
@@ -79,7 +79,7 @@ def test_which_pods(replicas: int, there: tuple[int, ...], expected: list[int]) 
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.integers(0, 14), unique=True), st.randoms(use_true_random=False))
 def test_the_order_in_which_pods_come_changes_nothing(ordinals: list[int], rng: Any) -> None:
-    """A list in another order would be written anew in every pass."""
+    """A list in another order would be written in every reconcile."""
     shuffled = list(ordinals)
     rng.shuffle(shuffled)
     one = bodies(gen.world().with_pods(*map(gen.pod, ordinals)))
@@ -90,6 +90,6 @@ def test_the_order_in_which_pods_come_changes_nothing(ordinals: list[int], rng: 
     assert {f"x-{ordinal}" for ordinal in ordinals} <= set(named)
 
 
-def test_growth_only_adds() -> None:
+def test_a_scale_up_only_adds_pods() -> None:
     small, large = (set(pods_of(bodies(replicas=n)[ROLE])) for n in (3, 5))
     assert small < large

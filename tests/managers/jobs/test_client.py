@@ -1,4 +1,4 @@
-"""managers.jobs.client: one Job per run, whoever tries again, and nothing of anybody else."""
+"""managers.jobs.client: one Job per run, safe to repeat, and no change of foreign objects."""
 
 from dataclasses import replace
 from typing import Any
@@ -34,7 +34,7 @@ def there(resource: Any = JOB, owner: Object | None = None, **content: Any) -> t
     return resource, {**head, "metadata": metadata, **content}
 
 
-async def test_a_job_is_made_under_its_run_and_a_second_try_meets_it() -> None:
+async def test_a_job_is_owned_by_its_run_and_a_retry_finds_it() -> None:
     api = FakeApi()
     first = await Jobs(api).ensure(wanted(), RUN)
     assert (first.state, first.foreign) == ("Active", False)
@@ -46,14 +46,14 @@ async def test_a_job_is_made_under_its_run_and_a_second_try_meets_it() -> None:
     assert len(api.of(JOB)) == 1
 
 
-async def test_a_job_of_another_run_is_told_apart_and_left_alone() -> None:
+async def test_a_job_of_another_run_is_foreign_and_not_changed() -> None:
     api = FakeApi().holding(there(owner=OTHER))
     before = api.of(JOB)
     assert (await Jobs(api).ensure(wanted(), RUN)).foreign
     assert api.of(JOB) == before
 
 
-async def test_a_job_that_goes_between_two_looks_is_tried_again_later() -> None:
+async def test_a_job_that_is_deleted_during_the_create_is_retried() -> None:
     api = FakeApi().holding(there())
     api.refuse(GET, api_error(404))
     with pytest.raises(Transient, match="deleted while"):
@@ -72,7 +72,7 @@ def quota() -> ApiError:
 
 
 @pytest.mark.parametrize("error", [api_error(422), leaving()], ids=["content", "namespace"])
-async def test_what_no_other_try_can_change_is_refused(error: ApiError) -> None:
+async def test_a_permanent_rejection_is_refused(error: ApiError) -> None:
     api = FakeApi()
     api.refuse(CREATE, error)
     with pytest.raises(RefusedError, match=f"{NAME}: "):
@@ -80,7 +80,7 @@ async def test_what_no_other_try_can_change_is_refused(error: ApiError) -> None:
 
 
 @pytest.mark.parametrize("error", [quota(), api_error(403), api_error(503)], ids=repr)
-async def test_what_may_change_by_itself_is_raised_as_it_is(error: ApiError) -> None:
+async def test_a_temporary_rejection_is_raised_unchanged(error: ApiError) -> None:
     api = FakeApi()
     api.refuse(CREATE, error)
     with pytest.raises(type(error)) as raised:
@@ -89,7 +89,7 @@ async def test_what_may_change_by_itself_is_raised_as_it_is(error: ApiError) -> 
     assert isinstance(quota(), QuotaExceeded)
 
 
-async def test_a_job_is_known_by_its_uid() -> None:
+async def test_a_job_is_identified_by_its_uid() -> None:
     jobs = Jobs(FakeApi().holding(there()))
     found = await jobs.look(KEY, "u", RUN.uid)
     assert found is not None
@@ -99,7 +99,7 @@ async def test_a_job_is_known_by_its_uid() -> None:
     assert await Jobs(FakeApi()).look(KEY, "u", RUN.uid) is None
 
 
-async def test_a_job_whose_end_is_known_goes_an_hour_later() -> None:
+async def test_a_recorded_job_expires_after_an_hour() -> None:
     api = FakeApi().holding(there(spec={}))
     await Jobs(api).expire(KEY, "u")
     (live,) = api.of(JOB)
@@ -107,7 +107,7 @@ async def test_a_job_whose_end_is_known_goes_an_hour_later() -> None:
 
 
 @pytest.mark.parametrize("uid", ["of-one-before-it", "u"])
-async def test_another_job_or_none_is_let_be(uid: str) -> None:
+async def test_another_or_no_job_is_not_changed(uid: str) -> None:
     api = FakeApi() if uid == "u" else FakeApi().holding(there(spec={}))
     before = api.of(JOB)
     await Jobs(api).expire(KEY, uid)
@@ -121,7 +121,7 @@ async def test_a_job_is_cancelled_by_its_uid() -> None:
     assert api.of(JOB) == []
 
 
-async def test_the_rights_of_a_run_belong_to_it_and_stay_as_they_were() -> None:
+async def test_the_run_owns_its_rights_and_changes_are_reverted() -> None:
     api = FakeApi()
     jobs = Jobs(api)
     await jobs.ensure_rights(RUN, RIGHTS)
@@ -132,7 +132,7 @@ async def test_the_rights_of_a_run_belong_to_it_and_stay_as_they_were() -> None:
     api.calls.clear()
     await jobs.ensure_rights(RUN, RIGHTS)
     assert [call.verb for call in api.calls] == ["create", "get", "create", "get"]
-    # Somebody widens them.
+    # Another client extends them.
     before = api.of(ROLE)[0]["rules"]
     api.objects[(ROLE, KEY)]["rules"] = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
     await jobs.ensure_rights(RUN, RIGHTS)
@@ -142,7 +142,7 @@ async def test_the_rights_of_a_run_belong_to_it_and_stay_as_they_were() -> None:
 
 
 @pytest.mark.parametrize("resource", [ROLE, ROLE_BINDING], ids=["role", "binding"])
-async def test_rights_of_somebody_else_are_never_touched(resource: Any) -> None:
+async def test_foreign_rights_are_never_changed(resource: Any) -> None:
     api = FakeApi().holding(there(resource, OTHER))
     before = api.of(resource)
     with pytest.raises(ForeignError, match="another object"):
@@ -151,7 +151,7 @@ async def test_rights_of_somebody_else_are_never_touched(resource: Any) -> None:
     assert api.of(resource) == before
 
 
-async def test_rights_end_with_the_run() -> None:
+async def test_rights_are_withdrawn_with_the_run() -> None:
     api = FakeApi()
     jobs = Jobs(api)
     await jobs.ensure_rights(RUN, replace(RIGHTS, metadata=ADDRESSES["s3"]))
@@ -161,7 +161,7 @@ async def test_rights_end_with_the_run() -> None:
     await jobs.withdraw_rights(RUN, NAME)
 
 
-async def test_rights_that_are_refused_say_which() -> None:
+async def test_refused_rights_are_named() -> None:
     api = FakeApi()
     api.refuse(f"create Role {NAME}", api_error(422))
     with pytest.raises(RefusedError, match="Role"):

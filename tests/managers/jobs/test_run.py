@@ -1,4 +1,4 @@
-"""managers.jobs.run: the order of the steps of a run, and what ends a pass."""
+"""managers.jobs.run: the order of the steps of a run, and what ends a reconcile."""
 
 from dataclasses import dataclass, field, replace
 
@@ -93,7 +93,7 @@ PASS = ["observe 0", "act go", "write go"]
         ),
     ],
 )  # fmt: skip
-async def test_a_pass(run: Counter, outcome: Outcome, log: list[str]) -> None:
+async def test_a_reconcile(run: Counter, outcome: Outcome, log: list[str]) -> None:
     assert await advance(run, 0, 8, UNFINISHED) == outcome
     assert run.log == log
 

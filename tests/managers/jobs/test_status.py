@@ -1,4 +1,4 @@
-"""managers.jobs.status: what a Job says, and what the account of one run may do."""
+"""managers.jobs.status: the status of a Job, and the rights of the account of one run."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -76,7 +76,7 @@ STATES: dict[str, tuple[dict[str, Any], str, bool, datetime | None, str]] = {
 @pytest.mark.parametrize(
     ("status", "state", "ready", "finished", "reason"), STATES.values(), ids=STATES.keys()
 )
-def test_what_a_job_says(
+def test_the_state_of_a_job(
     status: dict[str, Any], state: str, ready: bool, finished: datetime | None, reason: str
 ) -> None:
     seen = job_seen(job(**status), RUN.uid)
@@ -94,7 +94,7 @@ def test_a_job_that_the_run_does_not_control_is_foreign(owner: str | None) -> No
 LATE = START_PATIENCE + timedelta(seconds=1)
 
 
-# sentence: (what is seen, how long after it was made, is its pod overdue)
+# sentence: (observed Job, age of the Job, is its pod overdue)
 STARTS: dict[str, tuple[JobSeen, timedelta, bool]] = {
     "just made": (ACTIVE, timedelta(), False),
     "for as long as a node may take": (ACTIVE, START_PATIENCE, False),
@@ -106,14 +106,16 @@ STARTS: dict[str, tuple[JobSeen, timedelta, bool]] = {
 
 
 @pytest.mark.parametrize(("seen", "after", "overdue"), STARTS.values(), ids=STARTS.keys())
-def test_a_pod_that_does_not_start_is_told(seen: JobSeen, after: timedelta, overdue: bool) -> None:
+def test_a_pod_that_does_not_start_is_reported(
+    seen: JobSeen, after: timedelta, overdue: bool
+) -> None:
     assert seen.unstarted(datetime.fromisoformat(MADE) + after) is overdue
 
 
 RIGHTS = Rights("x", "backup-nightly", "x-backup-serviceaccount", BACKUPS)
 
 
-def test_a_run_may_read_its_own_object_and_write_its_own_status_alone() -> None:
+def test_a_run_may_only_read_its_object_and_write_its_status() -> None:
     role, binding = rights_objects(RUN, RIGHTS)
     assert role.body["rules"] == [
         {
@@ -145,12 +147,12 @@ def test_the_rights_of_a_restore_are_labelled_as_its_own() -> None:
         assert intent.body["metadata"]["labels"]["openbao.org/component"] == "restore"
 
 
-def test_the_pod_of_one_job_may_ask_its_cloud_and_no_other() -> None:
+def test_only_the_pod_of_the_job_may_reach_the_cloud_metadata() -> None:
     *_, policy = rights_objects(RUN, replace(RIGHTS, metadata=ADDRESSES["gcs"]))
     assert policy.resource == NETWORK_POLICY
     assert policy.key == (RUN.namespace, "backup-nightly")
     judged = Policy(policy.body)
-    # Of every pod of a job: contracts.builders.job, and the controller of Jobs.
+    # Labels of every pod of a Job: from contracts.builders.job and the Job controller.
     own = {**labels.component("x", "backup"), "batch.kubernetes.io/job-name": "backup-nightly"}
     assert judged.selects(Peer(RUN.namespace, own))
     for other in (
@@ -170,6 +172,6 @@ def test_a_run_with_a_login_has_no_policy() -> None:
     assert NETWORK_POLICY not in {one.resource for one in rights_objects(RUN, RIGHTS)}
 
 
-def test_no_rights_are_made_on_an_object_that_is_not_the_run() -> None:
+def test_rights_on_another_object_are_refused() -> None:
     with pytest.raises(ValueError, match="OpenBaoCluster"):
         rights_objects(RUN, replace(RIGHTS, resource=CLUSTERS))

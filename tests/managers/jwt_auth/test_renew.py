@@ -1,4 +1,4 @@
-"""managers.jwt_auth: OpenBao is told of new keys of the API server, and of nothing else."""
+"""managers.jwt_auth: the operator writes only new keys of the API server to OpenBao."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -40,7 +40,7 @@ class Trusting(Servers):
         self.settings = dict(settings)
 
 
-async def test_new_keys_are_told_and_the_digest_is_remembered() -> None:
+async def test_new_keys_are_written_and_the_digest_is_stored() -> None:
     server = Trusting(default_role="r", jwt_supported_algs=["RS256"])
     status = await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
     assert server.written == [
@@ -56,21 +56,21 @@ async def test_new_keys_are_told_and_the_digest_is_remembered() -> None:
     assert due(ONE, status), "a key that the API server gave up is given up here, too"
 
 
-async def test_right_keys_are_left_alone() -> None:
+async def test_equal_keys_are_not_written() -> None:
     server = Trusting(jwt_validation_pubkeys=[OLD.strip(), NEW.strip()])
     assert await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None) == known(BOTH)
     assert server.written == []
 
 
 @pytest.mark.parametrize("source", ["jwks_url", "oidc_discovery_url"])
-async def test_a_source_that_an_administrator_chose_is_left_alone(source: str) -> None:
+async def test_a_key_source_of_an_administrator_is_not_changed(source: str) -> None:
     server = Trusting(**{source: "https://keys.example.com"})
     await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
     assert server.written == []
 
 
 @pytest.mark.parametrize("keys", [None, [], 5, "a key", {"a": "key"}, True])
-async def test_keys_that_are_no_list_are_left_alone(keys: Any) -> None:
+async def test_keys_that_are_no_list_are_not_changed(keys: Any) -> None:
     server = Trusting(jwt_validation_pubkeys=keys)
     assert await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None) == known(BOTH)
     assert server.written == []
@@ -83,13 +83,13 @@ async def test_a_key_that_is_no_text_is_another_key(keys: Any) -> None:
     assert server.written[0]["jwt_validation_pubkeys"] == sorted((OLD, NEW))
 
 
-async def test_the_issuer_of_the_spec_stays() -> None:
+async def test_the_issuer_of_the_spec_is_kept() -> None:
     server = Trusting(bound_issuer="https://mine.example.com")
     await renew(server, "10.0.0.1", StoredToken("t"), BOTH, "https://mine.example.com")
     assert server.written[0]["bound_issuer"] == "https://mine.example.com"
 
 
-async def test_a_refusal_is_said_and_not_repeated_until_the_keys_change() -> None:
+async def test_a_refusal_is_reported_and_not_retried_until_the_keys_change() -> None:
     server = Trusting()
     server.trouble = Denied("auth/jwt-operator/config answered 403: permission denied", 403)
     status = await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
@@ -98,20 +98,20 @@ async def test_a_refusal_is_said_and_not_repeated_until_the_keys_change() -> Non
     assert due(ONE, status)
 
 
-async def test_silence_is_no_refusal() -> None:
+async def test_a_missing_response_is_no_refusal() -> None:
     server = Trusting()
     server.trouble = BaoError("no answer")
     with pytest.raises(BaoError):
         await renew(server, "10.0.0.1", StoredToken("t"), BOTH, None)
 
 
-def test_nothing_is_done_while_the_api_server_says_nothing() -> None:
+def test_nothing_is_written_without_keys_of_the_api_server() -> None:
     assert not due(None, None)
     assert not due(TokenIssuer(HERE, ()), None), "a login that trusts no key lets nobody in"
 
 
 class Refused:
-    """A login that cannot be had."""
+    """A login that fails."""
 
     def __init__(self, why: Denied) -> None:
         self.why = why
@@ -129,7 +129,7 @@ WORKS = StoredToken("t")
 AT = "10.0.0.1"
 
 
-async def test_a_login_that_openbao_refuses_is_told_with_its_words() -> None:
+async def test_a_refused_login_is_reported_with_the_message_of_openbao() -> None:
     status = await read_operator_login(Trusting(), AT, DENIED, BOTH, None, known(BOTH))
     assert status is not None
     assert status.reason == "OperatorLoginRefused"
@@ -141,11 +141,11 @@ async def test_a_login_that_is_refused_after_the_keys_changed_is_outdated() -> N
     status = await read_operator_login(Trusting(), AT, DENIED, BOTH, None, known(ONE))
     assert status is not None
     assert status.reason == OUTDATED
-    # It stays that, also when the new keys are no news any more.
+    # It stays outdated, also after the new keys are recorded.
     assert await read_operator_login(Trusting(), AT, DENIED, BOTH, None, status) == status
 
 
-async def test_a_token_that_cannot_be_had_is_no_fault_of_openbao() -> None:
+async def test_a_missing_token_is_reported_as_such() -> None:
     for issuer in (None, BOTH):
         status = await read_operator_login(Trusting(), AT, TOKENLESS, issuer, None, known(ONE))
         assert status is not None
@@ -155,21 +155,21 @@ async def test_a_token_that_cannot_be_had_is_no_fault_of_openbao() -> None:
 
 
 @pytest.mark.parametrize("login", [DENIED, TOKENLESS])
-async def test_trouble_is_over_when_the_login_works(login: Refused) -> None:
+async def test_a_problem_is_cleared_when_the_login_works(login: Refused) -> None:
     server = Trusting(jwt_validation_pubkeys=[OLD, NEW])
     status = await read_operator_login(server, AT, login, BOTH, None, known(BOTH))
     assert await read_operator_login(server, AT, WORKS, BOTH, None, status) == known(BOTH)
     assert await read_operator_login(server, AT, WORKS, None, None, status) == known(BOTH)
 
 
-async def test_keys_that_an_administrator_wrote_end_the_trouble_about_them() -> None:
+async def test_keys_of_an_administrator_clear_the_problem() -> None:
     status = await read_operator_login(Trusting(), AT, DENIED, BOTH, None, known(ONE))
     server = Trusting(jwt_validation_pubkeys=[OLD, NEW])
     assert await read_operator_login(server, AT, WORKS, BOTH, None, status) == known(BOTH)
     assert server.written == []
 
 
-async def test_a_login_that_works_and_keys_that_were_compared_ask_for_nothing() -> None:
+async def test_a_working_login_with_compared_keys_costs_no_request() -> None:
     server = Trusting()
     server.trouble = AssertionError("asked")
     for before in (known(BOTH), None, OperatorLoginStatus(keys="k")):

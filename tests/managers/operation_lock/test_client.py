@@ -1,4 +1,4 @@
-"""managers.operation_lock.client: one of several wins, whatever they believed before."""
+"""managers.operation_lock.client: one of several requesters wins, whatever they read before."""
 
 import asyncio
 from typing import Any
@@ -23,7 +23,7 @@ GET, PATCH = "get OpenBaoCluster x", "patch OpenBaoCluster x"
 
 
 class Slow(FakeApi):
-    """Between a read and the write that follows, others have their turn."""
+    """Other clients write between a read and the following write."""
 
     async def answering(self, call: Call) -> None:
         if call.verb in READS:
@@ -38,7 +38,7 @@ class Bench:
         self.cache = StillInformer(CLUSTERS)
 
     def process(self) -> OperationLocks:
-        """The locks as one process sees them; it remembers nothing."""
+        """The locks of one process, without any state."""
         return OperationLocks(self.api, self.cache, self.clock)
 
     @property
@@ -72,7 +72,7 @@ async def test_a_free_lock_is_written_whole() -> None:
     assert bench.status["phase"] == "Running"
 
 
-async def test_of_two_who_see_it_free_one_wins() -> None:
+async def test_of_two_requesters_of_a_free_lock_one_wins() -> None:
     bench = Bench()
     answers = await asyncio.gather(
         bench.process().acquire(KEY, BACKUP, uid=UID),
@@ -84,14 +84,14 @@ async def test_of_two_who_see_it_free_one_wins() -> None:
     assert [gen.present(bench.lock)["holder"]] == winners
 
 
-async def test_what_the_loser_believed_is_read_again() -> None:
+async def test_the_loser_reads_the_lock_again() -> None:
     bench = Bench()
     bench.api.refuse(PATCH, api_error(409))
     assert isinstance(await bench.process().acquire(KEY, BACKUP, uid=UID), Acquired)
     assert bench.api.asked == [GET, PATCH, GET, PATCH]
 
 
-async def test_a_cluster_that_never_stands_still_is_left_for_later() -> None:
+async def test_a_constantly_changing_cluster_is_retried_later() -> None:
     class Restless(FakeApi):
         async def json_patch(self, *args: Any, **more: Any) -> Object:
             raise api_error(409)
@@ -114,7 +114,7 @@ async def test_a_restarted_operator_recognises_its_lock() -> None:
     assert bench.lock["renewedAt"] == "2030-01-01T01:00:00Z"
 
 
-async def test_a_write_without_answer_is_found_done() -> None:
+async def test_a_write_without_a_response_is_recognised() -> None:
     bench = Bench()
 
     class Cut(FakeApi):
@@ -152,7 +152,7 @@ async def test_the_next_holder_has_the_next_epoch_though_the_lock_was_free() -> 
     assert answer.lock.epoch == 2
 
 
-async def test_release_by_a_foreigner_changes_nothing() -> None:
+async def test_a_release_by_another_holder_changes_nothing() -> None:
     bench = await holding()
     before = bench.lock
     assert isinstance(await bench.process().release(KEY, RESTORE.holder, uid=UID), HeldBy)
@@ -166,7 +166,7 @@ async def test_a_free_lock_is_released_without_a_write() -> None:
     assert bench.api.asked == [GET]
 
 
-async def test_the_lock_of_a_cluster_that_is_gone_is_free() -> None:
+async def test_the_lock_of_a_deleted_cluster_is_free() -> None:
     bench = Bench()
     assert await bench.process().release(ObjectKey("ns", "gone"), BACKUP.holder, uid=UID) == Free()
     successor = await holding()
@@ -174,7 +174,7 @@ async def test_the_lock_of_a_cluster_that_is_gone_is_free() -> None:
     assert successor.lock is not None
 
 
-async def test_force_is_asked_of_the_lock_that_is_there() -> None:
+async def test_force_is_evaluated_for_the_current_lock() -> None:
     bench = await holding()
     asked: list[str] = []
 
@@ -189,7 +189,7 @@ async def test_force_is_asked_of_the_lock_that_is_there() -> None:
     assert answer.lock.epoch == 2
 
 
-async def test_a_predicate_that_says_no_is_heard() -> None:
+async def test_a_refused_force_keeps_the_lock() -> None:
     bench = await holding()
     assert isinstance(
         await bench.process().acquire(KEY, RESTORE, uid=UID, force=lambda lock: False), HeldBy
@@ -202,7 +202,7 @@ async def test_a_cluster_without_status_gets_one() -> None:
     assert bench.lock is not None
 
 
-async def test_a_successor_of_the_cluster_is_not_locked() -> None:
+async def test_a_new_cluster_of_the_name_is_not_locked() -> None:
     bench = Bench()
     with pytest.raises(Transient, match="not the one of uid"):
         await bench.process().acquire(KEY, BACKUP, uid="uid-of-the-old-one")
@@ -214,20 +214,20 @@ async def test_without_a_cluster_there_is_no_lock() -> None:
         await Bench().process().acquire(ObjectKey("ns", "gone"), BACKUP, uid=UID)
 
 
-async def test_a_lock_that_nobody_can_read_is_not_free() -> None:
+async def test_an_unreadable_lock_is_not_free() -> None:
     bench = Bench(gen.cluster().initialized().having(operationLock={"operation": "Dance"}))
     with pytest.raises(TerminalError, match=r"status\.operationLock of OpenBaoCluster ns/x"):
         await bench.process().acquire(KEY, BACKUP, uid=UID)
 
 
-async def test_the_cache_knows_before_the_watch_tells() -> None:
+async def test_the_cache_is_updated_before_the_watch_event() -> None:
     bench = Bench()
     bench.cache.says(bench.api.of(CLUSTERS)[0])
     await bench.process().acquire(KEY, BACKUP, uid=UID)
     assert gen.present(bench.cache.get(KEY))["status"]["operationLock"]["holder"] == BACKUP.holder
 
 
-async def test_each_change_of_hands_is_on_record_and_renewals_are_not() -> None:
+async def test_each_change_of_the_holder_is_logged_and_renewals_are_not() -> None:
     bench = Bench()
     with capture_logs() as logs:
         await bench.process().acquire(KEY, BACKUP, uid=UID)

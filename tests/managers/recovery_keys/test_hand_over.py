@@ -1,4 +1,4 @@
-"""managers.recovery_keys: shares go to their Secret once, and nothing is ever overwritten."""
+"""managers.recovery_keys: shares are copied to their Secret once, and nothing is overwritten."""
 
 import base64
 from typing import Any
@@ -91,16 +91,16 @@ async def test_two_shares_for_one_key_go_to_two_recipients() -> None:
     assert _data(api) == {"alice": SHARE, "deputy": OTHER}
 
 
-async def test_a_share_that_the_spec_gives_to_nobody_is_not_lost() -> None:
+async def test_a_share_without_a_recipient_is_not_lost() -> None:
     api = FakeApi()
     await _run(Keeper(ab12=[SHARE, OTHER]), api)
     assert _data(api) == {"ab12": SHARE, "ab12.1": OTHER}
 
 
 class TestCrash:
-    """The operator is killed at one of its two steps, and the next one finishes."""
+    """The operator crashes at one of its two steps, and the next one completes them."""
 
-    async def test_a_lost_answer_is_asked_for_again(self) -> None:
+    async def test_a_lost_response_is_requested_again(self) -> None:
         api, keeper = FakeApi(), _keeper()
         keeper.trouble = BaoError("no answer")
         with pytest.raises(BaoError):
@@ -109,7 +109,7 @@ class TestCrash:
         keeper.trouble = None
         assert (await _run(keeper, api)).stored
 
-    async def test_a_secret_that_was_written_before_the_status_is_right(self) -> None:
+    async def test_a_secret_that_was_written_before_the_status_is_accepted(self) -> None:
         api, keeper = FakeApi(), _keeper()
         await _run(keeper, api)
         before = api.of(SECRET)
@@ -133,7 +133,7 @@ class TestCrash:
     ],
     ids=["our own", "somebody else's", "somebody else's with the same content"],
 )
-async def test_what_is_there_already_is_never_overwritten(
+async def test_an_existing_secret_is_never_overwritten(
     owner: Owner, held: bytes, told: str
 ) -> None:
     api = FakeApi().holding((SECRET, secret_object(owner, SECRET_NAME, {"alice": held})))
@@ -144,7 +144,7 @@ async def test_what_is_there_already_is_never_overwritten(
     assert _data(api) == {"alice": held}
 
 
-async def test_without_a_copy_no_other_keys_are_made_and_it_is_said() -> None:
+async def test_a_missing_copy_is_reported_and_no_keys_are_created() -> None:
     keeper = _keeper()
     keeper.copy = None
     status = await _run(keeper, FakeApi())
@@ -153,7 +153,7 @@ async def test_without_a_copy_no_other_keys_are_made_and_it_is_said() -> None:
     assert keeper.asked == ["shares"]
 
 
-async def test_an_operator_that_may_not_says_how_a_person_may() -> None:
+async def test_missing_rights_are_reported_with_the_command_for_a_user() -> None:
     keeper = _keeper()
     keeper.trouble = Denied("sys/rotate/recovery/backup answered 403: permission denied", 403)
     status = await _run(keeper, FakeApi())
@@ -172,12 +172,12 @@ async def test_an_operator_that_may_not_says_how_a_person_may() -> None:
         (CLUSTER, RecoveryKeysStatus(stored=True), False),
     ],
 )
-def test_what_was_stored_once_is_the_users(
+def test_a_stored_secret_is_managed_by_the_user(
     cluster: gen.Cluster, status: RecoveryKeysStatus | None, wanted: bool
 ) -> None:
-    """Also when the Secret is deleted, which is what its condition asks for."""
+    """Also when the Secret is deleted, as its condition requests."""
     assert shares_due(cluster.read().spec, status) is wanted
 
 
-def test_no_share_is_shown_by_accident() -> None:
+def test_no_share_is_printed() -> None:
     assert "share" not in repr(_keeper().copy)

@@ -1,4 +1,4 @@
-"""A first boot is held back while the server would encrypt nothing to a recovery key."""
+"""The first boot is blocked while the server cannot encrypt to a recovery key."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -28,7 +28,7 @@ def cluster(*keys: str) -> gen.Cluster:
     return gen.cluster(recoveryKeys=wish, unseal=TRANSIT).self_init()
 
 
-# sentence: (key, moment, end of the value, seconds until it is looked at again)
+# sentence: (key, time, end of the message, seconds until the next check)
 UNTIMELY: dict[str, tuple[str, datetime, str, float | None]] = {
     "an expired subkey": (
         EXPIRING_SUBKEY, END + timedelta(seconds=1), f"{SUBKEY} expires at 2026-12-24T12:00:00Z",
@@ -52,7 +52,7 @@ UNTIMELY: dict[str, tuple[str, datetime, str, float | None]] = {
 
 
 @pytest.mark.parametrize(("key", "now", "value", "again"), UNTIMELY.values(), ids=UNTIMELY.keys())
-def test_a_key_that_is_not_good_at_the_first_boot_is_refused(
+def test_a_key_that_is_not_valid_at_the_first_boot_is_refused(
     key: str, now: datetime, value: str, again: float | None
 ) -> None:
     refusal = gen.present(untimely(cluster(key).read(), now))
@@ -64,15 +64,15 @@ def test_a_key_that_is_not_good_at_the_first_boot_is_refused(
 
 
 @pytest.mark.parametrize("now", [START, START + timedelta(days=1), END - FIRST_BOOT])
-def test_a_key_that_is_good_is_not(now: datetime) -> None:
+def test_a_valid_key_is_accepted(now: datetime) -> None:
     assert untimely(cluster(EXPIRING_SUBKEY, EXPIRING_KEY).read(), now) is None
 
 
-def test_a_cluster_without_recovery_keys_is_not() -> None:
+def test_a_cluster_without_recovery_keys_is_accepted() -> None:
     assert untimely(gen.cluster().read(), START) is None
 
 
-def test_every_recipient_is_named() -> None:
+def test_every_invalid_recipient_is_named() -> None:
     refusal = gen.present(
         untimely(cluster(EXPIRING_KEY, EXPIRING_SUBKEY).read(), END + timedelta(days=1))
     )
@@ -84,14 +84,14 @@ def _resolved(world: gen.World, wished: gen.Cluster) -> object:
     return resolve_now(wished.read(), wished.owner(), world.facts(), gen.INSTALLATION)
 
 
-def test_the_reconciler_holds_the_first_boot_back_and_no_later_pass() -> None:
+def test_only_the_first_boot_is_blocked() -> None:
     late = gen.world().at(END + timedelta(days=1))
     assert SUBKEY in gen.expect(Blocked, _resolved(late, cluster(EXPIRING_SUBKEY))).message
     assert not isinstance(_resolved(late, cluster(EXPIRING_SUBKEY).initialized()), Blocked)
     assert not isinstance(_resolved(late, cluster(NIST)), Blocked)
 
 
-def test_what_is_printed_without_a_cluster_is_the_same_at_any_moment() -> None:
+def test_the_output_of_render_does_not_depend_on_the_time() -> None:
     late, wished = gen.world().at(END + timedelta(days=1)), cluster(EXPIRING_SUBKEY)
     answer = resolve(wished.read(), wished.owner(), late.facts(), gen.INSTALLATION)
     assert not isinstance(answer, Blocked)

@@ -1,6 +1,6 @@
 """managers.cluster.adminops.keys.
 
-Which server is asked about keys, and that a duty done costs nothing.
+Which server is queried about keys, and that a complete task costs nothing.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ WISHING = gen.cluster().self_init(login=True)
 
 
 class Told(Servers):
-    """Servers that note where they were asked for the settings of their login."""
+    """Servers that record the reads of their login settings."""
 
     async def login_settings(self, address: str, token: str) -> Mapping[str, Any]:
         self.asked.append(f"settings {address}")
@@ -35,7 +35,7 @@ class Told(Servers):
 
 
 class Knowing(ClusterObserver):
-    """An observer that knows the issuer, and nothing else."""
+    """An observer that only knows the issuer."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -62,7 +62,7 @@ async def _look(
     )
 
 
-async def test_b32_the_server_that_leads_is_asked_whatever_its_name() -> None:
+async def test_b32_the_leader_is_queried_whatever_its_name() -> None:
     servers = Told()
     second, third = gen.pod(1).ready(), gen.pod(2).ready(leading=True)
     found = await _look(servers, WISHING, second, third)
@@ -70,7 +70,7 @@ async def test_b32_the_server_that_leads_is_asked_whatever_its_name() -> None:
     assert found["operator_login"] == known(ISSUER)
 
 
-async def test_a_duty_that_is_done_asks_nobody() -> None:
+async def test_a_complete_task_sends_no_request() -> None:
     servers = Told()
     status = AdminOpsStatus(operator_login=known(ISSUER))
     found = await _look(servers, WISHING, gen.pod().ready(leading=True), status=status)
@@ -79,7 +79,7 @@ async def test_a_duty_that_is_done_asks_nobody() -> None:
 
 
 @pytest.mark.parametrize("leading", [True, False])
-async def test_what_is_known_stays_while_nobody_answers(leading: bool) -> None:
+async def test_the_status_is_kept_while_no_server_responds(leading: bool) -> None:
     servers = Told()
     servers.trouble = BaoError("no answer")
     before = AdminOpsStatus(
@@ -91,7 +91,7 @@ async def test_what_is_known_stays_while_nobody_answers(leading: bool) -> None:
     assert found["recovery_keys"] == before.recovery_keys
 
 
-async def test_a_cluster_without_a_login_of_the_operator_has_no_keys_to_compare() -> None:
+async def test_without_an_operator_login_no_keys_are_compared() -> None:
     servers = Told()
     found = await _look(servers, gen.cluster().self_init(), gen.pod().ready(leading=True))
     assert (servers.asked, found["operator_login"]) == ([], None)

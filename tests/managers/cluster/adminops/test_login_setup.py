@@ -1,6 +1,6 @@
 """managers.cluster.adminops.login_setup: when the root token is used, and when not.
 
-tests/integration/test_login_setup.py does the same with a real server.
+tests/integration/test_login_setup.py tests the same with a real server.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ TOKEN = "create/token ServiceAccount the-operator"
 
 
 class Knowing(ClusterObserver):
-    """An observer that knows the issuer, and nothing else."""
+    """An observer that only knows the issuer."""
 
     def __init__(self, issuer: TokenIssuer | None) -> None:
         self.installation = gen.INSTALLATION
@@ -40,7 +40,7 @@ class Knowing(ClusterObserver):
 
 
 class Fresh(Servers):
-    """Servers that let the operator in once its own role was written."""
+    """Servers that accept the login of the operator after its role was written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class Fresh(Servers):
 
 
 class Bench:
-    """One cluster, its servers, and what the API server holds."""
+    """One cluster, its servers, and the objects of the API server."""
 
     def __init__(self, cluster: gen.Cluster = CLUSTER, *, secret: bool = True) -> None:
         self.cluster, self.servers = cluster, Fresh()
@@ -84,7 +84,7 @@ class Bench:
         return await setup.check(self.servers, "10.0.0.1", cluster.read(), cluster.owner())
 
 
-async def test_it_is_set_up_once_the_operators_own_role_last_and_never_again() -> None:
+async def test_the_login_is_set_up_once_with_the_operators_role_last() -> None:
     bench = Bench()
     status = await bench.check()
     assert status.keys == known(ISSUER).keys
@@ -97,7 +97,7 @@ async def test_it_is_set_up_once_the_operators_own_role_last_and_never_again() -
     assert "root-abc" not in str(status)
 
 
-async def test_a_role_that_the_spec_names_is_the_users_own() -> None:
+async def test_a_role_in_the_spec_is_managed_by_the_user() -> None:
     store = {"endpoint": "https://s3.example.com", "bucket": "b"}
     backup = {"schedule": "0 3 * * *", "target": store}
     roles = {
@@ -110,7 +110,7 @@ async def test_a_role_that_the_spec_names_is_the_users_own() -> None:
     assert written == {"openbao-operator", "openbao-operator-backup", "openbao-operator-restore"}
 
 
-async def test_a_leader_that_keeps_silent_is_asked_again_from_the_start() -> None:
+async def test_the_set_up_restarts_if_the_leader_does_not_respond() -> None:
     bench = Bench()
     bench.servers.refused = "write sys/policies/acl/openbao-operator-restore"
     bench.servers.refused_by = BaoError("no answer")  # type: ignore[assignment]
@@ -120,7 +120,7 @@ async def test_a_leader_that_keeps_silent_is_asked_again_from_the_start() -> Non
     assert (await bench.check()).reason == ""
 
 
-async def test_without_the_keys_of_the_api_server_the_token_is_not_used() -> None:
+async def test_without_the_keys_of_the_api_server_the_root_token_is_not_used() -> None:
     bench = Bench()
     bench.issuer = None
     status = await bench.check()
@@ -130,7 +130,7 @@ async def test_without_the_keys_of_the_api_server_the_token_is_not_used() -> Non
     assert (await bench.check(status)).reason == ""
 
 
-async def test_without_a_token_of_the_api_server_none_is_used_either() -> None:
+async def test_without_a_service_account_token_the_root_token_is_not_used() -> None:
     bench = Bench()
     bench.api.refuse(TOKEN, api_error(403))
     status = await bench.check()
@@ -138,7 +138,7 @@ async def test_without_a_token_of_the_api_server_none_is_used_either() -> None:
     assert not {READ, PEEK} & {*bench.api.asked}
 
 
-async def test_a_token_that_is_refused_is_not_tried_again_and_keeps_its_reason() -> None:
+async def test_a_refused_root_token_is_not_retried_and_keeps_its_reason() -> None:
     bench = Bench()
     bench.servers.valid = lambda token: False
     status = await bench.check()
@@ -149,7 +149,7 @@ async def test_a_token_that_is_refused_is_not_tried_again_and_keeps_its_reason()
     assert bench.api.asked.count(READ) == 0
 
 
-async def test_a_secret_that_is_gone_is_told_and_a_new_one_is_taken() -> None:
+async def test_a_missing_secret_is_reported_and_a_new_one_is_used() -> None:
     bench = Bench(secret=False)
     status = await bench.check()
     assert status.reason == "RootTokenMissing"
@@ -158,7 +158,7 @@ async def test_a_secret_that_is_gone_is_told_and_a_new_one_is_taken() -> None:
     assert (await bench.check(status)).reason == ""
 
 
-async def test_a_login_that_was_there_before_is_recorded_with_the_secret_of_the_moment() -> None:
+async def test_an_existing_login_is_recorded_with_the_present_secret() -> None:
     bench = Bench(secret=False)
     bench.servers.written.append("auth/jwt-operator/role/openbao-operator")
     bench.issuer = None
@@ -166,7 +166,7 @@ async def test_a_login_that_was_there_before_is_recorded_with_the_secret_of_the_
     assert (status.reason, status.root_token_secret) == ("", NO_SECRET)
 
 
-async def test_a_login_that_was_taken_away_stays_away() -> None:
+async def test_a_removed_login_is_not_set_up_again() -> None:
     bench = Bench()
     status = await bench.check()
     bench.servers.written.clear()

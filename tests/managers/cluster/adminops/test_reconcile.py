@@ -1,6 +1,6 @@
 """managers.cluster.adminops.reconcile.
 
-When the servers are asked, with which login, and what is written.
+When the servers are queried, with which login, and what is written.
 """
 
 import base64
@@ -48,7 +48,7 @@ LEADER = Member(node_id="x-0", leader=True, voter=True)
 
 
 class Bench:
-    """One reconciler whose sessions end at servers in memory."""
+    """One reconciler with sessions to servers in memory."""
 
     def __init__(
         self, monkeypatch: pytest.MonkeyPatch, cluster: gen.Cluster, *secrets: Object
@@ -111,19 +111,19 @@ SILENT: dict[str, gen.Cluster] = {
 
 
 @pytest.mark.parametrize("cluster", SILENT.values(), ids=SILENT.keys())
-async def test_nobody_is_asked_about(make: Make, cluster: gen.Cluster) -> None:
+async def test_no_server_is_queried(make: Make, cluster: gen.Cluster) -> None:
     bench = make(cluster, TLS, TOKEN)
     assert await bench.turn() == Done()
     assert (bench.sessions, bench.api.asked) == ([], [])
 
 
-async def test_a_cluster_that_is_gone_is_done(make: Make) -> None:
+async def test_a_deleted_cluster_is_done(make: Make) -> None:
     bench = make(OLD)
     bench.api.objects.clear()
     assert await bench.turn() == Done()
 
 
-async def test_the_leader_is_asked_and_not_a_former_one_that_kept_its_label(make: Make) -> None:
+async def test_the_leader_is_queried_and_not_a_former_one_with_a_stale_label(make: Make) -> None:
     bench = make(OLD, TLS, TOKEN)
     bench.pods.says(
         gen.pod(0).ready(leading=True).object(), gen.pod(1).ready(leading=True).object()
@@ -144,7 +144,7 @@ async def test_the_root_token_of_the_first_boot_is_the_login(make: Make) -> None
         "bye",
     ]
     assert bench.written["raft"]["voters"] == 1
-    # Only servers of the cluster's own authority and name are spoken to.
+    # Only servers with the CA and the name of the cluster are queried.
     assert bench.sessions == [(AUTHORITY.certificate.decode(), "openbao-cluster-x.local")]
 
 
@@ -165,7 +165,7 @@ async def test_the_autopilot_is_set_once_and_read_no_more_often_than_the_members
     assert bench.written["autopilot"]["applied"] is True
 
 
-async def test_an_autopilot_that_we_may_not_set_is_left_alone_for_a_while(make: Make) -> None:
+async def test_refused_autopilot_settings_are_not_retried_soon(make: Make) -> None:
     bench = make(OLD, TLS, TOKEN)
     bench.servers.refused = "set autopilot"
     for _ in range(3):
@@ -183,7 +183,7 @@ async def test_an_autopilot_that_we_may_not_set_is_left_alone_for_a_while(make: 
     assert len(autopilot_of(bench)) == 6
 
 
-async def test_a_cluster_that_is_gone_leaves_no_login_behind(make: Make) -> None:
+async def test_the_login_of_a_deleted_cluster_is_dropped(make: Make) -> None:
     bench = make(LOGIN, TLS)
     gone = gen.cluster("gone").self_init(login=True)
     bench.logins.of_cluster(gone.read(), gone.owner())
@@ -192,7 +192,7 @@ async def test_a_cluster_that_is_gone_leaves_no_login_behind(make: Make) -> None
     assert len(bench.logins) == 0
 
 
-async def test_the_same_answer_is_written_once_and_reads_no_root_token_again(make: Make) -> None:
+async def test_an_unchanged_result_is_written_once_and_reads_no_root_token(make: Make) -> None:
     bench = make(OLD, TLS, TOKEN)
     await bench.turn()
     assert WRITE in bench.api.asked
@@ -202,7 +202,7 @@ async def test_the_same_answer_is_written_once_and_reads_no_root_token_again(mak
     assert not any("root-token" in line for line in asked)
 
 
-async def test_a_root_token_that_is_gone_before_the_login_was_set_up_is_told(
+async def test_a_missing_root_token_before_the_set_up_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bench = Bench(monkeypatch, gen.cluster(replicas=1).initialized(), TLS)
@@ -211,7 +211,7 @@ async def test_a_root_token_that_is_gone_before_the_login_was_set_up_is_told(
     trouble = bench.written["operatorLogin"]
     assert trouble["reason"] == "RootTokenMissing"
     assert "Secret x-root-token" in trouble["problem"]
-    # From then on it is a cluster without a login.
+    # From now on the cluster has no login.
     bench.servers.asked.clear()
     await bench.turn()
     assert bench.written["lastError"]["reason"] == "MembershipUnknown"
@@ -223,7 +223,7 @@ async def test_a_root_token_that_is_gone_before_the_login_was_set_up_is_told(
     assert WRITE not in bench.api.asked
 
 
-async def test_a_root_token_that_is_denied_is_used_once_in_a_pass(
+async def test_a_denied_root_token_is_used_once_per_reconcile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bench = Bench(monkeypatch, gen.cluster(replicas=1).initialized(), TLS, TOKEN)
@@ -236,7 +236,7 @@ async def test_a_root_token_that_is_denied_is_used_once_in_a_pass(
     assert bench.written["operatorLogin"]["rootTokenSecret"]
 
 
-async def test_a_login_that_is_taken_away_is_told_in_the_same_pass(
+async def test_a_removed_login_is_reported_in_the_same_reconcile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bench = Bench(monkeypatch, OLD.logging_in(keys="k"), TLS)
@@ -264,14 +264,14 @@ async def refused_login(address: str, mount: str, role: str, token: str) -> Logi
     raise Denied("auth/jwt-operator/login answered 403: permission denied", 403)
 
 
-async def test_a_cluster_without_a_login_is_asked_for_its_health_alone(make: Make) -> None:
+async def test_without_a_login_only_the_health_is_read(make: Make) -> None:
     bench = make(OLD.self_init(), TLS, TOKEN)
     await bench.turn()
     assert bench.servers.asked == ["health 10.0.0.1", "bye"]
     assert not any("root-token" in line for line in bench.api.asked)
 
 
-async def test_an_answer_that_was_not_read_is_told_of_until_all_are(make: Make) -> None:
+async def test_an_unusable_response_is_reported_until_all_are_read(make: Make) -> None:
     bench = make(OLD, TLS, TOKEN)
     bench.servers.unusable = "sys/health of 10.0.0.1: the answer is longer than 262144 bytes"
     assert await bench.turn() == Done(QUIET_RECHECK)
@@ -282,7 +282,7 @@ async def test_an_answer_that_was_not_read_is_told_of_until_all_are(make: Make) 
     assert "lastError" not in bench.written
 
 
-async def test_a_token_that_the_api_server_refuses_is_told(make: Make) -> None:
+async def test_a_refused_token_request_is_reported(make: Make) -> None:
     bench = make(LOGIN, TLS)
     bench.api.refuse("create/token ServiceAccount the-operator", api_error(403))
     await bench.turn()
@@ -298,7 +298,7 @@ async def test_a_token_that_the_api_server_refuses_is_told(make: Make) -> None:
     assert not bench.api.body_of(WRITE)["status"]["adminOps"]["operatorLogin"]["problem"]
 
 
-async def test_an_api_server_that_is_away_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unavailable_api_server_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(monkeypatch, LOGIN, TLS)
     monkeypatch.setattr(bench.api, "_token", no_answer)
     await bench.turn()
@@ -310,14 +310,14 @@ def requests(bench: Bench) -> int:
     return bench.api.asked.count("create/token ServiceAccount the-operator")
 
 
-async def test_a_login_is_kept_from_one_look_to_the_next(make: Make) -> None:
+async def test_a_login_is_reused_by_the_next_reconcile(make: Make) -> None:
     bench = make(LOGIN, TLS)
     await bench.turn()
     await bench.turn()
     assert bench.servers.logins == 1
 
 
-async def test_members_that_are_missing_are_looked_for_soon(make: Make) -> None:
+async def test_missing_members_are_checked_again_soon(make: Make) -> None:
     bench = make(OLD.wanting(replicas=3), TLS, TOKEN)
     bench.pods.says(gen.pod(0).ready(leading=True).object(), gen.pod(1).ready().object())
     bench.servers.raft = (LEADER, Member(node_id="x-1"))
@@ -325,7 +325,7 @@ async def test_members_that_are_missing_are_looked_for_soon(make: Make) -> None:
     assert outcome == Wait("VotersMissing", "1 of 3 servers are voters", CONVERGING_RECHECK)
 
 
-# sentence: the Secret with the server certificate; None: there is none
+# sentence: the Secret with the server certificate; None: it does not exist
 UNKNOWN: dict[str, Object | None] = {
     "it is not there": None,
     "it belongs to somebody else": secret_object(
@@ -336,7 +336,7 @@ UNKNOWN: dict[str, Object | None] = {
 
 
 @pytest.mark.parametrize("secret", UNKNOWN.values(), ids=UNKNOWN.keys())
-async def test_without_a_known_authority_nobody_is_asked_and_we_look_again(
+async def test_without_a_known_ca_no_server_is_queried_and_the_check_is_retried(
     make: Make, secret: Object | None
 ) -> None:
     bench = make(OLD, *([] if secret is None else [secret]), TOKEN)

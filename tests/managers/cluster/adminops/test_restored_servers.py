@@ -1,6 +1,6 @@
 """managers.cluster.adminops.restored_servers.
 
-How far the copies of the servers are, and who is asked first.
+The applied indexes of the servers, and the order of the reads.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ ADDRESS = {name: pod.ip for name, pod in PODS.items()}
 
 
 class Copies(Servers):
-    """Servers of which each has a copy of its own; x-0 leads."""
+    """Servers with different applied indexes; x-0 is the leader."""
 
     def __init__(self, **applied: int) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ async def seen(servers: Servers, pods: Mapping[str, PodFacts] = PODS) -> CopiesS
     return await copies_of(servers, NAMES, pods)
 
 
-async def test_each_server_says_how_far_it_is_and_the_leader_first() -> None:
+async def test_the_index_of_the_leader_is_read_first() -> None:
     servers = Copies(x_0=9, x_1=8, x_2=9)
     found = await seen(servers)
     assert found == CopiesSeen(
@@ -46,7 +46,7 @@ async def test_each_server_says_how_far_it_is_and_the_leader_first() -> None:
     assert asked[0] == f"applied {ADDRESS['x-0']}", "before anybody is held against it"
 
 
-async def test_one_that_does_not_answer_ends_or_is_away_is_at_no_index() -> None:
+async def test_an_unavailable_server_has_no_index() -> None:
     servers = Copies(x_0=9, x_1=9, x_2=9)
     servers.silent = {ADDRESS["x-1"]}
     pods = {**PODS, "x-2": gen.pod(2).ready().terminating().facts()}
@@ -55,26 +55,26 @@ async def test_one_that_does_not_answer_ends_or_is_away_is_at_no_index() -> None
     assert [one.index for one in (await seen(servers, pods)).copies] == [9, None, None]
 
 
-async def test_one_that_does_not_know_how_far_it_is_is_at_no_index() -> None:
+async def test_a_server_without_an_index_has_none() -> None:
     assert (await seen(Copies(x_0=9, x_1=0, x_2=9))).copies[1].index is None
 
 
-async def test_two_that_lead_are_none() -> None:
+async def test_two_leaders_count_as_no_leader() -> None:
     servers = Copies(x_0=9, x_1=9, x_2=9)
     servers.standby = {ADDRESS["x-2"]}
     found = await seen(servers)
     assert (found.leader, found.reached) == ("", None)
 
 
-async def test_sealed_ones_are_told_apart() -> None:
+async def test_sealed_servers_are_reported() -> None:
     servers = Copies(x_0=0, x_1=0, x_2=0)
     servers.sealed = True
     found = await seen(servers)
     assert found == CopiesSeen([CopySeen(name, sealed=True) for name in NAMES])
 
 
-def test_servers_beyond_what_the_spec_asks_for_count_as_long_as_they_run() -> None:
-    """They are restarted with the others, and may be needed for a majority."""
+def test_surplus_servers_count_while_they_run() -> None:
+    """They are restarted, too, and may be needed for a majority."""
     fewer = gen.cluster(replicas=1).read()
     assert list(servers_to_restart(fewer, "x", PODS)) == list(NAMES)
     leaving = {**PODS, "x-2": gen.pod(2).ready().terminating().facts()}
@@ -83,7 +83,7 @@ def test_servers_beyond_what_the_spec_asks_for_count_as_long_as_they_run() -> No
     assert list(servers_to_restart(fewer, "x", {reader.name: reader})) == ["x-0", "x-read-0"]
 
 
-def test_a_server_that_is_not_there_is_waited_for_and_a_fenced_one_is_not() -> None:
+def test_a_missing_server_is_expected_and_a_fenced_one_is_not() -> None:
     fenced = gen.cluster(replicas=3, fencedPods=["x-2"]).read()
     assert list(servers_to_restart(fenced, "x", {})) == ["x-0", "x-1"]
     assert list(servers_to_restart(fenced, "x", PODS)) == ["x-0", "x-1"]

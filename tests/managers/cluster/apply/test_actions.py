@@ -1,4 +1,4 @@
-"""managers.cluster.apply.actions: every effect of a plan has a function, and the other way."""
+"""managers.cluster.apply.actions: every effect of a plan has a function, and vice versa."""
 
 import ast
 import importlib
@@ -81,7 +81,7 @@ async def test_they_run_in_order_with_their_own_arguments_and_stop_at_an_error(
     assert ran == [("fence-pod", "1"), ("ungate-pod", "2"), ("fence-pod", "bad")]
 
 
-async def test_an_effect_that_nobody_knows_is_a_bug() -> None:
+async def test_an_unknown_effect_is_a_bug() -> None:
     there, meant = Outside(), gen.resolved(gen.cluster())
     with pytest.raises(KeyError):
         await ClusterEffects(there.context, there.logins).run(meant, (Effect("now"),))

@@ -1,6 +1,6 @@
 """managers.cluster.apply.apply.
 
-The order in which a plan is applied, and what each answer means.
+The order in which a plan is applied, and the outcome of each response.
 """
 
 from dataclasses import replace
@@ -53,14 +53,14 @@ async def test_everything_is_applied_once_in_its_order_and_the_pods_last() -> No
     assert bench.api.asked == []
 
 
-async def test_no_pod_starts_while_the_foundation_is_not_in_place() -> None:
+async def test_no_pod_starts_before_the_foundation_is_in_place() -> None:
     foreign = child("x-config", ownerReferences=[])
     bench = Bench(FakeApi().holding((CONFIG_MAP, foreign)))
     done = await bench.apply()
     assert not done.in_place
     assert done.conflicts == ("ConfigMap ns/x-config exists and belongs to nobody that we know",)
     assert not any(name.startswith("StatefulSet") for name in bench.written)
-    # The others are applied all the same.
+    # The others are applied anyway.
     assert "Service x" in bench.written
 
 
@@ -82,7 +82,7 @@ async def test_an_error_holds_back_the_pods_and_is_raised() -> None:
 class TestPruning:
     STALE = ((CONFIG_MAP, child("x-config-init-of-before")),)
 
-    async def test_what_a_complete_plan_does_not_name_goes_when_the_pods_need_it_no_longer(
+    async def test_objects_outside_a_complete_plan_are_pruned_after_the_workload(
         self,
     ) -> None:
         bench = Bench(FakeApi().holding(*self.STALE))
@@ -92,12 +92,12 @@ class TestPruning:
             "delete ConfigMap x-config-init-of-before"
         )
 
-    async def test_a_plan_that_stopped_early_deletes_nothing(self) -> None:
+    async def test_an_incomplete_plan_prunes_nothing(self) -> None:
         bench = Bench(FakeApi().holding(*self.STALE))
         await bench.apply(HELD)
         assert not any(call.verb == "delete" for call in bench.api.calls)
 
-    async def test_nothing_goes_while_something_is_in_the_way(self) -> None:
+    async def test_nothing_is_pruned_during_an_ownership_conflict(self) -> None:
         foreign = child("x-config", ownerReferences=[])
         bench = Bench(FakeApi().holding(*self.STALE, (CONFIG_MAP, foreign)))
         await bench.apply()
@@ -105,7 +105,7 @@ class TestPruning:
 
     def test_volumes_keys_and_the_servers_themselves_are_never_pruned(self) -> None:
         assert not {PVC, SECRET, STATEFUL_SET} & set(PRUNED)
-        # Everything else that is made can also go again.
+        # All other created kinds can be pruned.
         assert {i.resource for i in DESIRED.intents} <= {*PRUNED, STATEFUL_SET}
 
 
@@ -135,13 +135,13 @@ def test_every_verdict_has_an_outcome() -> None:
     assert {row[0] for row in OUTCOMES.values()} == set(Verdict)
 
 
-def test_an_object_that_goes_away_is_looked_at_again() -> None:
+def test_a_terminating_object_is_checked_again() -> None:
     outcome = outcome_of(Applied(DESIRED.foundation[0], Verdict.TERMINATING, None, "m"))
     assert isinstance(outcome, Wait)
     assert outcome.after is not None
 
 
-async def test_a_refusal_of_the_server_is_an_outcome_and_no_crash() -> None:
+async def test_a_rejection_is_an_outcome_and_no_crash() -> None:
     bench = Bench()
     invalid = status_error({"code": 422, "reason": "Invalid", "message": "field is immutable"})
     bench.api.refuse("apply StatefulSet x", invalid)
@@ -150,8 +150,8 @@ async def test_a_refusal_of_the_server_is_an_outcome_and_no_crash() -> None:
     assert (STATEFUL_SET, ObjectKey(gen.NAMESPACE, "x")) not in bench.api.objects
 
 
-def test_a_change_that_nobody_can_make_in_place_is_named_with_a_way_around_it() -> None:
-    """For fields that managers.workload.storage.recreate_statefulset does not know of."""
+def test_an_immutable_change_is_reported_with_a_workaround() -> None:
+    """For fields that managers.workload.storage.recreate_statefulset does not handle."""
     intent = next(intent for intent in DESIRED.intents if intent.resource == STATEFUL_SET)
     words = f"{intent}: Forbidden: {IMMUTABLE} 'replicas' are forbidden"
     outcome = outcome_of(Applied(intent, Verdict.REJECTED, None, words))
@@ -160,13 +160,13 @@ def test_a_change_that_nobody_can_make_in_place_is_named_with_a_way_around_it() 
     assert "delete statefulset x --cascade=orphan" in outcome.message
 
 
-def test_those_words_are_the_ones_that_a_server_says() -> None:
+def test_the_message_is_that_of_an_api_server() -> None:
     recorded = (ROOT / "tests/runtime/refusals.json").read_text(encoding="utf-8")
     assert IMMUTABLE in recorded
 
 
-async def test_what_is_spared_is_neither_written_nor_deleted() -> None:
-    """A former account of pods that still run under it."""
+async def test_spared_objects_are_neither_written_nor_deleted() -> None:
+    """A former account that pods still use."""
     former = {
         "apiVersion": ROLE.api_version,
         "kind": ROLE.kind,

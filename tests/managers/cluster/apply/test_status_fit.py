@@ -1,4 +1,4 @@
-"""managers.cluster.apply.status_fit: what is left out, cut, and held."""
+"""managers.cluster.apply.status_fit: fields that are left out, cut, or kept."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ ROWS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("desired", "stored", "written"), ROWS.values(), ids=ROWS)
-def test_what_fits(desired: Any, stored: Any, written: Any) -> None:
+def test_fit(desired: Any, stored: Any, written: Any) -> None:
     assert fit(desired, stored, SCHEMA, DECISIONS) == written
 
 

@@ -1,6 +1,6 @@
 """managers.cluster.apply.status_writer.
 
-One write per change, none without one, details a little late.
+One write per change, none without a change, details with a delay.
 """
 
 import copy
@@ -52,7 +52,7 @@ class Bench:
 
 
 def writers(bench: Bench) -> list[tuple[str, bool]]:
-    """Who applied something, and with how much force."""
+    """Field managers of the applies, and whether they forced."""
     return [(call.manager, call.force) for call in bench.api.calls if call.manager]
 
 
@@ -68,7 +68,7 @@ async def test_a_status_is_written_once() -> None:
     body = bench.api.body_of(WRITE)
     assert body["metadata"] == {"name": "x", "namespace": gen.NAMESPACE, "uid": "uid-x"}
     assert "spec" not in body
-    # It is seen before the watch tells.
+    # The cache has it before the watch event.
     assert ClusterStatus.model_validate(bench.live["status"]) == STEADY
     assert bench.api.asked == [WRITE]
     assert await bench.write(STEADY) is None
@@ -95,7 +95,7 @@ async def test_the_parts_of_other_writers_are_neither_written_nor_compared() -> 
 
 
 class TestDetails:
-    async def test_a_detail_right_after_a_write_waits_until_its_time_has_come(self) -> None:
+    async def test_a_detail_right_after_a_write_is_deferred(self) -> None:
         bench = Bench()
         await bench.write(STEADY)
         await bench.outside.clock.advance(0.5)
@@ -108,7 +108,7 @@ class TestDetails:
         assert await bench.write(DETAIL) is None
         assert bench.api.asked == [WRITE]
 
-    async def test_a_detail_that_passed_is_never_written(self) -> None:
+    async def test_a_reverted_detail_is_never_written(self) -> None:
         bench = Bench()
         await bench.write(STEADY)
         await bench.write(DETAIL)
@@ -116,7 +116,7 @@ class TestDetails:
         assert await bench.write(STEADY) is None
         assert bench.api.asked == [WRITE]
 
-    async def test_a_headline_never_waits(self) -> None:
+    async def test_a_headline_is_written_immediately(self) -> None:
         bench = Bench()
         await bench.write(STEADY)
         assert await bench.write(HEADLINE) is None
@@ -131,8 +131,8 @@ class TestDetails:
         {"ready_replicas": 2},
     )
 
-    async def test_that_nobody_leads_for_a_moment_is_a_detail(self) -> None:
-        """The name of the next leader comes next, and that one does not wait."""
+    async def test_a_short_time_without_a_leader_is_a_detail(self) -> None:
+        """The name of the next leader follows, and is written immediately."""
         bench = Bench()
         await bench.write(STEADY)
         assert await bench.write(STEADY.model_copy(update={"active_leader": ""})) is not None
@@ -144,7 +144,7 @@ class TestDetails:
         assert await bench.write(young.model_copy(update={"ready_replicas": 2})) is not None
 
     @pytest.mark.parametrize("fields", HEADLINES, ids=lambda fields: next(iter(fields)))
-    async def test_these_are_headlines_too(self, fields: dict[str, Any]) -> None:
+    async def test_further_headlines(self, fields: dict[str, Any]) -> None:
         bench = Bench()
         await bench.write(STEADY)
         assert await bench.write(STEADY.model_copy(update=fields)) is None
@@ -158,7 +158,7 @@ class TestDetails:
         live = bench.api.objects[(CLUSTERS, ObjectKey(gen.NAMESPACE, "y"))]
         assert await bench.writer.write(copy.deepcopy(live), DETAIL) is None
 
-    async def test_a_cluster_that_is_gone_delays_no_successor(self) -> None:
+    async def test_a_deleted_cluster_delays_no_successor(self) -> None:
         bench = Bench()
         await bench.write(STEADY)
         bench.writer.forget(key_of(bench.live))
@@ -166,7 +166,7 @@ class TestDetails:
 
 
 class TestEvents:
-    async def test_a_flip_is_told_once_it_is_written(self) -> None:
+    async def test_a_transition_is_an_event_after_the_write(self) -> None:
         bench = Bench()
         await bench.write(STEADY)
         await bench.write(HEADLINE)
@@ -177,7 +177,7 @@ class TestEvents:
             ("Warning", "NotReady"),
         ]
 
-    async def test_a_flip_that_was_not_written_is_not_told(self) -> None:
+    async def test_an_unwritten_transition_is_no_event(self) -> None:
         bench = Bench()
         refused = status_error({"code": 409, "reason": "Conflict"})
         bench.api.refuse(WRITE, refused)
@@ -185,14 +185,14 @@ class TestEvents:
             await bench.write(STEADY)
         assert await bench.outside.told() == []
 
-    async def test_a_cluster_that_is_gone_is_told_nothing(self) -> None:
+    async def test_a_deleted_cluster_gets_no_event(self) -> None:
         bench = Bench()
         del bench.api.objects[(CLUSTERS, KEY)]
         assert await bench.write(STEADY) is None
         assert await bench.outside.told() == []
 
 
-async def test_a_successor_of_the_name_gets_no_status_of_its_predecessor() -> None:
+async def test_a_new_cluster_of_the_name_gets_no_old_status() -> None:
     bench = Bench()
     bench.api.objects.clear()
     bench.api.holding((CLUSTERS, gen.cluster().marked(uid="uid-2").object()))
@@ -200,7 +200,7 @@ async def test_a_successor_of_the_name_gets_no_status_of_its_predecessor() -> No
     assert "status" not in bench.api.objects[(CLUSTERS, KEY)]
 
 
-async def test_a_status_that_nobody_can_read_is_replaced() -> None:
+async def test_an_unreadable_status_is_replaced() -> None:
     bench = Bench(OLD.having(conditions="none"))
     assert await bench.write(STEADY) is None
     assert ClusterStatus.model_validate(bench.live["status"]) == STEADY
@@ -219,7 +219,7 @@ class TestAdminOps:
         assert not await bench.writer.write_adminops(bench.live, self.PART)
         assert bench.api.asked == [WRITE]
 
-    async def test_the_other_part_stays(self) -> None:
+    async def test_the_other_part_is_kept(self) -> None:
         bench = Bench()
         await bench.write(STEADY)
         await bench.writer.write_adminops(bench.live, self.PART)
@@ -227,7 +227,7 @@ class TestAdminOps:
 
 
 class OlderSchemas:
-    """Schemas of an API server whose status of clusters lacks some fields."""
+    """Schemas of an API server whose cluster status lacks some fields."""
 
     def __init__(self, *lacking: str) -> None:
         self.doubts = 0
@@ -258,7 +258,7 @@ class TestOlderSchema:
         )
         return bench
 
-    async def test_what_the_schema_lacks_is_left_out_and_the_rest_is_written(self) -> None:
+    async def test_fields_that_the_schema_lacks_are_omitted(self) -> None:
         bench = self.bench(OlderSchemas("sealed"))
         await bench.write(STEADY)
         written = bench.api.body_of(WRITE)["status"]
@@ -285,7 +285,7 @@ class TestOlderSchema:
         assert "release" not in bench.api.body_of(WRITE)["status"]
         assert "begun" not in {note for _, _, note in await bench.outside.told()}
 
-    async def test_keys_that_cannot_be_noted_stay_as_they_are_noted(self) -> None:
+    async def test_keys_that_cannot_be_stored_keep_their_stored_value(self) -> None:
         schemas = OlderSchemas("adminOps.recoveryKeys.stored", "adminOps.raft.leader")
         stored = {"recoveryKeys": {"stored": False, "nonce": "n", "reason": "", "message": ""}}
         bench = self.bench(schemas, OLD.having(adminOps=stored))
@@ -294,7 +294,7 @@ class TestOlderSchema:
         written = bench.api.body_of(WRITE)["status"]["adminOps"]
         assert written == {**stored, "raft": {"voters": 3}}
 
-    async def test_a_refused_status_brings_a_new_look_at_the_schemas(self) -> None:
+    async def test_a_rejected_status_triggers_a_read_of_the_schemas(self) -> None:
         schemas = OlderSchemas()
         bench = self.bench(schemas)
         answer = {

@@ -1,4 +1,4 @@
-"""managers.cluster.jobs.template and executors: image, login, authority and addresses of jobs."""
+"""managers.cluster.jobs.template and template_source: image, login, CA and addresses of jobs."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -51,7 +51,7 @@ class Row(NamedTuple):
     expected: JobLogin | str
 
 
-# sentence: (cluster, job, what the restore says, the login or the reason why there is none)
+# sentence: (cluster, job, settings of the restore, the login or the reason why there is none)
 LOGINS = {
     "the role of the first boot": Row(
         LOGIN.wanting(backup=backup()), "backup", JobOverrides(), DEFAULT
@@ -133,7 +133,7 @@ EXTERNAL = {"mode": "External", "external": {"serverSecretRef": {"name": "mine"}
 ACME = {"mode": "ACME", "acme": {"directoryURL": "https://acme.example.com/d", "email": "a@b.c"}}
 PRIVATE_ACME = {"mode": "ACME", "acme": {**ACME["acme"], "caSecretRef": {"name": "acme-ca"}}}  # type: ignore[dict-item]
 
-# sentence: (spec.tls, the file that is believed)
+# sentence: (spec.tls, the CA file)
 AUTHORITIES: dict[str, tuple[dict[str, Any] | None, AuthorityFile | None]] = {
     "our own": (None, AuthorityFile("x-tls-server", "ca.crt")),
     "of somebody else": (EXTERNAL, AuthorityFile("mine", "ca.crt")),
@@ -143,13 +143,13 @@ AUTHORITIES: dict[str, tuple[dict[str, Any] | None, AuthorityFile | None]] = {
 
 
 @pytest.mark.parametrize(("tls", "expected"), AUTHORITIES.values(), ids=AUTHORITIES.keys())
-def test_whom_a_job_believes(tls: dict[str, Any] | None, expected: AuthorityFile | None) -> None:
+def test_which_ca_a_job_trusts(tls: dict[str, Any] | None, expected: AuthorityFile | None) -> None:
     found = authority_of(PLAIN.wanting(tls=tls).read())
     assert found == expected
     assert found is None or found.secret != names.tls_ca_secret("x")
 
 
-def test_no_store_is_where_the_api_server_is() -> None:
+def test_the_addresses_of_the_api_server_are_forbidden() -> None:
     endpoints = ApiEndpoints(("192.0.2.1", "2001:db8::1"), 6443)
     assert forbidden_addresses(("10.96.0.1", "fd00::1"), endpoints) == (
         "10.96.0.1:443",
@@ -175,7 +175,7 @@ SIZES: dict[str, tuple[gen.Cluster, int]] = {
 
 
 @pytest.mark.parametrize(("cluster", "count"), SIZES.values(), ids=SIZES.keys())
-def test_which_servers_are_asked(cluster: gen.Cluster, count: int) -> None:
+def test_which_servers_a_job_connects_to(cluster: gen.Cluster, count: int) -> None:
     assert servers_of(cluster.read()) == tuple(f"x-{ordinal}" for ordinal in range(count))
 
 
@@ -191,7 +191,7 @@ UNPROVEN = ImageVerdict(IMAGE, problem="unproven", message="no signature", retry
 AWAY = ImageVerdict(IMAGE, problem="unreachable", message="no answer", retry_after=15.0)
 FAILED = "BackupExecutorImageVerificationFailed"
 
-# sentence: (spec.operatorImageVerification, what is known, the reference or the reason)
+# sentence: (spec.operatorImageVerification, verdict, the reference or the reason)
 IMAGES: dict[str, tuple[dict[str, Any] | None, ImageVerdict | None, str]] = {
     "nobody asks": (None, None, IMAGE),
     "it is switched off": ({**STRICT, "enabled": False}, None, IMAGE),
@@ -225,13 +225,13 @@ def test_which_image_runs(
         assert not isinstance(found, Wait) or found.after
 
 
-def test_a_restore_says_its_own_reason() -> None:
+def test_a_restore_has_its_own_reason() -> None:
     cluster = PLAIN.wanting(operatorImageVerification=STRICT).read()
     found = gen.expect(Blocked, verified_image(cluster, "restore", IMAGE, UNPROVEN))
     assert found.reason == "RestoreExecutorImageVerificationFailed"
 
 
-# --- what has to be asked -----------------------------------------------------------------------
+# --- inputs that are read -----------------------------------------------------------------------
 
 BACKED_UP = LOGIN.wanting(backup=backup())
 ACCOUNT = "x-backup-serviceaccount"
@@ -239,7 +239,7 @@ OTHER = {"apiVersion": "v1", "kind": "Other", "name": "o", "uid": "uid-o", "cont
 
 
 class Verifier(ImageVerifier):
-    """Proves everything, and tells of what it was asked."""
+    """Verifies everything, and records the requests."""
 
     def __init__(self, outside: Outside) -> None:
         super().__init__(outside.api, outside.clock)
@@ -292,7 +292,7 @@ async def test_the_spec_decides_what_the_pod_looks_like() -> None:
     assert not found.fixed_ids
 
 
-async def test_the_image_that_is_asked_for_is_the_one_that_is_proven() -> None:
+async def test_the_requested_image_is_verified() -> None:
     bench = Bench().having(SERVICE_ACCOUNT, ACCOUNT)
     cluster = BACKED_UP.wanting(
         backup=backup(image="registry.example.com/own:1"), operatorImageVerification=STRICT
@@ -304,7 +304,7 @@ async def test_the_image_that_is_asked_for_is_the_one_that_is_proven() -> None:
     assert bench.verifier.asked[-1].reference == "registry.example.com/its:1"
 
 
-async def test_without_an_image_nothing_can_run() -> None:
+async def test_without_an_image_there_is_no_template() -> None:
     found = gen.expect(
         Blocked, await Bench(image="").having(SERVICE_ACCOUNT, ACCOUNT).of(BACKED_UP)
     )
@@ -312,7 +312,7 @@ async def test_without_an_image_nothing_can_run() -> None:
 
 
 @pytest.mark.parametrize(("job", "field"), [("backup", "backup"), ("upgrade", "upgrade")])
-async def test_the_field_that_names_the_image_is_told(job: Job, field: str) -> None:
+async def test_the_field_of_the_image_is_reported(job: Job, field: str) -> None:
     found = await Bench(image="").of(BACKED_UP, job=job)
     assert f"set spec.{field}.image" in found.message
 
@@ -333,7 +333,7 @@ async def test_a_job_waits_for_its_account() -> None:
     assert (found.reason, found.after) == ("ExecutorAccountMissing", 1.0)
 
 
-async def test_an_account_of_somebody_else_is_not_used() -> None:
+async def test_an_account_of_another_owner_is_not_used() -> None:
     found = gen.expect(Blocked, await Bench().having(SERVICE_ACCOUNT, ACCOUNT, OTHER).of(BACKED_UP))
     assert found.reason == "ForeignObject"
     assert "Other o" in found.message
@@ -343,7 +343,7 @@ VOLUME = BACKED_UP.wanting(
     backup=backup(target={"provider": "pvc", "bucket": "b", "pvc": {"claimName": "snapshots"}})
 )
 
-# sentence: (what the restore says of its volume, the volume that exists, is it enough)
+# sentence: (volume of the restore, the volume that exists, is it enough)
 VOLUMES: dict[str, tuple[JobOverrides, str, bool]] = {
     "that of the cluster": (JobOverrides(), "snapshots", True),
     "that of the cluster is missing": (JobOverrides(), "", False),
@@ -354,7 +354,7 @@ VOLUMES: dict[str, tuple[JobOverrides, str, bool]] = {
 
 
 @pytest.mark.parametrize(("asked", "there", "enough"), VOLUMES.values(), ids=VOLUMES.keys())
-async def test_the_volume_of_snapshots_has_to_be_there(
+async def test_the_volume_of_snapshots_must_exist(
     asked: JobOverrides, there: str, enough: bool
 ) -> None:
     bench = Bench().having(SERVICE_ACCOUNT, ACCOUNT)

@@ -31,7 +31,7 @@ from tests.managers.cluster.parts import observer_of
 
 
 class Servers:
-    """What the servers answer when they are asked how they are."""
+    """Health responses of the servers."""
 
     def __init__(self) -> None:
         self.leader = ""
@@ -53,7 +53,7 @@ class Servers:
 
 
 class PolledBench(Bench):
-    """The bench of the reconciler, without anybody who tells its caches anything."""
+    """The bench of the reconciler with caches that get no events."""
 
     def __init__(self, cluster: gen.Cluster, api: FakeApi | None = None) -> None:
         super().__init__(cluster, api)
@@ -61,7 +61,7 @@ class PolledBench(Bench):
         self.restart()
 
     def restart(self) -> None:
-        """Make everything anew that lives in a process."""
+        """Start a new process, without any state."""
         clock, rng, metrics = self.outside.clock, random.Random(1), Metrics()
         kinds = (*PRUNED, STATEFUL_SET, POD, PVC)
         self.mirrors = {
@@ -92,13 +92,13 @@ class PolledBench(Bench):
         )
 
     async def turn(self) -> Outcome:
-        """Run one pass; the cluster itself is watched, and nothing else."""
+        """Run one reconcile; only the cluster itself is watched."""
         self.clusters.says(*self.api.of(CLUSTERS))
         self.api.calls.clear()
         return await self.reconcile(KEY)
 
     async def follow(self, seconds: float) -> Counter[str]:
-        """Run the passes that the timers ask for, and count all requests."""
+        """Run the reconciles that the timers trigger, and count all requests."""
         counted: Counter[str] = Counter()
         end = self.outside.clock.monotonic() + seconds
         while True:

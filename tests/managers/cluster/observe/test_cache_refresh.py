@@ -1,4 +1,4 @@
-"""managers.cluster.observe.cache_refresh and secret_schedule: how soon Secrets are read again."""
+"""managers.cluster.observe.cache_refresh and secret_schedule: intervals between Secret reads."""
 
 import random
 from dataclasses import replace
@@ -44,7 +44,7 @@ def schedule(clock: ManualClock) -> SecretSchedule:
     return SecretSchedule(clock, random.Random(1), SHORTEST, SHORTEST)
 
 
-def test_a_cluster_that_is_well_is_read_at_least_as_seldom_as_the_mode_says() -> None:
+def test_a_healthy_cluster_has_the_minimum_interval_of_the_mode() -> None:
     refresh = refresher(ManualClock(), when_well=60.0)
     assert refresh.secret_age(OWNER) == SHORTEST
     assert refresh.next_refresh(WELL) == refresh.secret_age(OWNER) == 60.0
@@ -59,14 +59,14 @@ def test_a_change_starts_with_the_shortest_interval() -> None:
     assert refresh.next_refresh(WELL) == refresh.next_refresh(WAITING) == SHORTEST
 
 
-def test_an_ambiguous_leader_is_looked_for_soon() -> None:
+def test_an_ambiguous_leader_is_checked_again_soon() -> None:
     facts = running(CLUSTER).with_pods(gen.pod(0), gen.pod(1)).facts()
     doubt = replace(WELL, observed=facts)
     assert facts.leader_in_doubt
     assert refresher(ManualClock()).next_refresh(doubt) == LEADER_RECHECK
 
 
-async def test_the_longer_nothing_changes_the_longer_is_the_interval() -> None:
+async def test_the_interval_grows_while_nothing_changes() -> None:
     clock = ManualClock()
     reads = schedule(clock)
     assert reads.next(KEY, 1, 3, well=True) == SHORTEST
@@ -74,12 +74,12 @@ async def test_the_longer_nothing_changes_the_longer_is_the_interval() -> None:
     assert reads.next(KEY, 1, 3, well=True) == pytest.approx(400.0 * PATIENCE, rel=JITTER)
     await clock.advance(100_000.0)
     assert reads.next(KEY, 1, 3, well=True) == pytest.approx(LONGEST, rel=JITTER)
-    # An event reads them sooner than the timer would.
+    # An event triggers the read earlier than the timer.
     assert reads.age(KEY) == LONGEST_AGE
 
 
 @pytest.mark.parametrize(("facts", "well"), [(2, True), (1, False)])
-async def test_a_change_or_trouble_makes_it_short_again(facts: int, *, well: bool) -> None:
+async def test_a_change_or_a_failure_resets_the_interval(facts: int, *, well: bool) -> None:
     clock = ManualClock()
     reads = schedule(clock)
     reads.next(KEY, 1, 3, well=True)
@@ -96,7 +96,7 @@ def test_all_clusters_together_keep_the_budget() -> None:
         reads.next(key, 1, 3, well=True)
     intervals = [reads.next(key, 1, 3, well=True) for key in keys]
     assert sum(3 / interval for interval in intervals) == pytest.approx(BUDGET, rel=0.05)
-    # One in trouble does not wait that long.
+    # An unhealthy cluster has a shorter interval.
     assert reads.next(keys[0], 1, 3, well=False) <= LONGEST_UNWELL * (1 + JITTER)
     for key in keys:
         reads.forget(key)

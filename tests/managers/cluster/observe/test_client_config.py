@@ -1,6 +1,6 @@
 """managers.cluster.observe.client_config.
 
-Whom the operator trusts, while certificates move too (B-12).
+Which CA the operator trusts, also during a change of certificates (B-12).
 """
 
 from dataclasses import replace
@@ -38,18 +38,18 @@ def reached(
     return client_config_of(cluster, {one.name: one for one in secrets}, pods(*on))
 
 
-def test_our_own_authority() -> None:
+def test_our_own_ca() -> None:
     found = reached(OURS, secret("x-tls-server", "A"), on=("x-tls-server",))
     assert found == ServerClientConfig("A\n", NAME)
 
 
-def test_somebody_elses_secret_is_not_trusted_in_place_of_ours() -> None:
+def test_a_foreign_secret_does_not_replace_ours() -> None:
     assert reached(OURS, secret("x-tls-server", "A", of="Shop"), on=()) is None
     assert reached(OURS, on=()) is None
 
 
-def test_comments_of_a_bundle_are_no_obstacle_to_a_connection() -> None:
-    """The TLS library takes ASCII alone, and the bundle of all public authorities has more."""
+def test_non_ascii_comments_in_a_bundle_are_accepted() -> None:
+    """The TLS library accepts only ASCII, and the bundle of all public CAs has other characters."""
     reach = reached(OURS, secret("x-tls-server", "# Fő\nA"), on=("x-tls-server",))
     assert reach == ServerClientConfig("# F?\nA\n", NAME)
     roots = secret("roots", "# Fő\nA", of="nobody")
@@ -59,7 +59,7 @@ def test_comments_of_a_bundle_are_no_obstacle_to_a_connection() -> None:
 
 
 def test_b12_during_a_switch_both_kinds_of_servers_are_trusted() -> None:
-    """Pods are replaced one at a time: some still serve what the former Secret holds."""
+    """Pods are replaced one at a time: some still serve the certificate of the former Secret."""
     ours, mine = secret("x-tls-server", "A"), secret("mine", "B", of="nobody")
     assert tls_secrets(EXTERNAL, pods("x-tls-server", "mine")) == ("roots", "mine", "x-tls-server")
     there = reached(EXTERNAL, ours, mine, on=("x-tls-server", "mine"))

@@ -1,4 +1,4 @@
-"""managers.cluster.observe.exposure, and how objects that no pod needs are applied: alone, last,
+"""managers.cluster.observe.exposure, and how optional objects are applied: separately, last,
 prunable.
 """
 
@@ -67,14 +67,14 @@ class Bench:
 WANTED = booting(gateway(), ALL)
 
 
-async def test_b09_whatever_is_wrong_with_a_way_in_the_pods_start() -> None:
+async def test_b09_pods_start_whatever_fails_in_the_exposure() -> None:
     bench = Bench()
     bench.api.refuse(f"apply HTTPRoute {names.http_route('x')}", api_error(403))
     done = await bench.apply(WANTED)
     assert done.in_place
     written = [str(call) for call in bench.api.calls if call.verb == "apply"]
     assert "apply StatefulSet x" in written
-    # One that is refused does not stop its neighbour.
+    # A rejected object does not stop the next one.
     assert f"apply BackendTLSPolicy {names.backend_tls_policy('x')}" in written
     (told,) = [one for one in done.outcomes if isinstance(one, Wait)]
     assert told.reason == "TransientError"
@@ -82,21 +82,21 @@ async def test_b09_whatever_is_wrong_with_a_way_in_the_pods_start() -> None:
     assert told.after is not None
 
 
-async def test_b09_a_way_in_is_made_after_the_pods() -> None:
+async def test_b09_the_exposure_is_created_after_the_pods() -> None:
     bench = Bench()
     await bench.apply(WANTED)
     kinds = [call.kind for call in bench.api.calls if call.verb == "apply"]
     assert kinds.index(STATEFUL_SET.kind) < kinds.index(ROUTE.kind)
 
 
-async def test_b09_an_absent_api_is_not_asked_for() -> None:
+async def test_b09_an_absent_api_is_not_requested() -> None:
     bench = Bench()
     done = await bench.apply(booting(gateway(), NONE))
     assert done.in_place
     assert not bench.asked_of & {kind.kind for kind in OPTIONAL_KINDS}
 
 
-async def test_attack_t11_a_way_in_of_somebody_else_is_told_and_not_touched() -> None:
+async def test_attack_t11_a_foreign_exposure_object_is_reported_and_not_changed() -> None:
     name = names.http_route("x")
     theirs: Object = {
         "metadata": {"name": name, "namespace": gen.NAMESPACE, "labels": {"a": "b"}},
@@ -110,12 +110,12 @@ async def test_attack_t11_a_way_in_of_somebody_else_is_told_and_not_touched() ->
     assert name in done.conflicts[0]
     assert any(isinstance(one, Blocked) for one in done.outcomes)
     assert bench.api.objects[(ROUTE, ObjectKey(gen.NAMESPACE, name))]["spec"] == theirs["spec"]
-    # Nor is it pruned when nobody asks for a route any more.
+    # Nor is it pruned when the spec no longer requests a route.
     await bench.apply(booting(gen.cluster(), ALL))
     assert (ROUTE, ObjectKey(gen.NAMESPACE, name)) in bench.api.objects
 
 
-# sentence: (before, after, kinds that are gone)
+# sentence: (before, after, pruned kinds)
 CHANGES: dict[str, tuple[gen.Cluster, gen.Cluster, set[Resource]]] = {
     "no gateway any more": (gateway(), gen.cluster(), {ROUTE, POLICY}),
     "passthrough": (gateway(), gateway(tlsPassthrough=True), {ROUTE, POLICY}),
@@ -126,7 +126,7 @@ CHANGES: dict[str, tuple[gen.Cluster, gen.Cluster, set[Resource]]] = {
 
 
 @pytest.mark.parametrize("sentence", CHANGES)
-async def test_what_is_no_longer_asked_for_goes(sentence: str) -> None:
+async def test_unrequested_objects_are_pruned(sentence: str) -> None:
     before, after, gone = CHANGES[sentence]
     bench = Bench()
     await bench.apply(booting(before, ALL))
@@ -136,8 +136,8 @@ async def test_what_is_no_longer_asked_for_goes(sentence: str) -> None:
     assert bench.api.of(POD_DISRUPTION_BUDGET)
 
 
-async def test_nothing_is_pruned_of_a_kind_that_was_not_known_to_be_there() -> None:
-    """Its cache may fill between the look and the pruning, and what is in it may be wanted."""
+async def test_nothing_is_pruned_of_an_unknown_kind() -> None:
+    """Its cache may be filled between the read and the pruning, with objects that are desired."""
     bench = Bench()
     await bench.apply(WANTED)
     await bench.apply(WANTED)
@@ -148,7 +148,7 @@ async def test_nothing_is_pruned_of_a_kind_that_was_not_known_to_be_there() -> N
 
 
 class Kinds(OptionalKinds):
-    """Offers that a test sets."""
+    """Available kinds that a test sets."""
 
     def __init__(self, offers: dict[str, KindAvailability]) -> None:
         self._offers = offers
@@ -173,7 +173,7 @@ class Looking:
         self.caches[resource].says({"metadata": metadata, **content})
 
 
-async def test_b09_looking_at_an_absent_api_costs_no_request() -> None:
+async def test_b09_observing_an_absent_api_costs_no_request() -> None:
     looking = Looking(NONE)
     found = await looking.facts(gateway())
     assert looking.api.asked == []
@@ -181,7 +181,7 @@ async def test_b09_looking_at_an_absent_api_costs_no_request() -> None:
     assert found.usable == ()
 
 
-async def test_a_cluster_without_ways_in_costs_no_request() -> None:
+async def test_a_cluster_without_exposure_costs_no_request() -> None:
     looking = Looking(ALL)
     assert await looking.facts(gen.cluster()) == ExposureFacts(ALL)
     assert looking.api.asked == []
@@ -202,19 +202,19 @@ async def test_the_gateway_and_its_class_are_read_by_name() -> None:
     assert found.gateway_class is not None
     assert gen.present(found.route).mine
     assert found.policy is not None
-    # Many passes share the answer.
+    # Many reconciles share the response.
     await looking.facts(gateway())
     assert looking.api.asked == []
 
 
-async def test_a_gateway_that_is_not_there_has_no_class_to_ask_for() -> None:
+async def test_the_class_of_an_absent_gateway_is_not_read() -> None:
     looking = Looking(ALL)
     found = await looking.facts(gateway())
     assert looking.api.asked == ["get Gateway public"]
     assert (found.gateway, found.gateway_class, found.gateway_readable) == (None, None, True)
 
 
-async def test_our_ingress_and_monitor_are_seen() -> None:
+async def test_our_ingress_and_monitor_are_observed() -> None:
     looking = Looking(ALL)
     looking.mine(INGRESS, "x")
     looking.mine(MONITOR, "x")
@@ -225,7 +225,7 @@ async def test_our_ingress_and_monitor_are_seen() -> None:
     assert looking.api.asked == []
 
 
-async def test_what_belongs_to_another_cluster_is_not_ours() -> None:
+async def test_objects_of_another_cluster_are_not_ours() -> None:
     looking = Looking(ALL)
     looking.caches[INGRESS].says(
         {"metadata": {"name": "x", "namespace": gen.NAMESPACE, "resourceVersion": "1"}}

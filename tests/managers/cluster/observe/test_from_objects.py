@@ -123,12 +123,12 @@ def test_pod(pod: Object, fact: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize("status", [None, {}, {"containerStatuses": None}, {"conditions": []}])
-def test_b40_a_pod_that_was_just_made_has_not_started(status: Any) -> None:
+def test_b40_a_new_pod_has_not_started(status: Any) -> None:
     (facts,) = pod_facts(ServerPool("x"), [bare_pod(status=status)])
     assert (facts.ready, facts.restarts, facts.last_exit, facts.ip) == (False, 0, None, "")
 
 
-def test_what_the_server_says_is_kept_apart_from_what_is() -> None:
+def test_labels_of_the_server_are_separate_from_kubernetes_facts() -> None:
     said = gen.pod().ready(leading=True).unready().facts()
     assert not said.ready
     assert said.registration.active is True
@@ -143,14 +143,14 @@ def test_pods_come_in_the_order_of_their_ordinals() -> None:
 
 
 @pytest.mark.parametrize("name", ["x-backup-1", "y-0", "x-01", "x", "x--1", "x-a", "x-0-abc"])
-def test_a_pod_that_is_not_of_the_pool_is_passed_over(name: str) -> None:
+def test_a_pod_of_another_pool_is_ignored(name: str) -> None:
     pod = gen.pod().object()
     pod["metadata"]["name"] = name
     assert pod_facts(ServerPool("x"), [pod]) == ()
 
 
 class TestStatefulSet:
-    def test_what_is_absent_or_going_is_none(self) -> None:
+    def test_an_absent_or_terminating_one_is_none(self) -> None:
         assert stateful_set_facts(None) is None
         assert gen.stateful_set().terminating().facts() is None
 
@@ -161,7 +161,7 @@ class TestStatefulSet:
         assert not facts.settled
         assert facts.ready_replicas == 0
 
-    def test_the_very_first_spec_is_not_settled_before_it_was_seen(self) -> None:
+    def test_the_first_spec_is_not_settled_before_it_is_observed(self) -> None:
         live = replace(gen.stateful_set(), generation=1).object()
         live["status"] = {}
         assert not gen.present(stateful_set_facts(live)).settled
@@ -193,7 +193,7 @@ class TestClaims:
     def claim(name: str, **metadata: Any) -> Object:
         return {"metadata": {"name": name, "namespace": "ns", "uid": f"uid-{name}", **metadata}}
 
-    def test_the_mark_says_whose_it_is(self) -> None:
+    def test_the_annotation_names_the_owner(self) -> None:
         marked = self.claim("data-x-0", annotations={labels.OWNER_UID: "uid-x"})
         found = pvc_facts(ServerPool("x"), [self.claim("data-x-1"), marked])
         assert [(c.name, c.owner_uid) for c in found] == [("data-x-0", "uid-x"), ("data-x-1", "")]
@@ -218,7 +218,7 @@ class TestClaims:
         assert (found.resizing, found.resize_message) == (told["type"], "restart it")
         assert found.resizing_since == datetime(2030, 1, 1, tzinfo=UTC)
 
-    def test_a_claim_that_goes_is_told(self) -> None:
+    def test_a_terminating_pvc_is_reported(self) -> None:
         (found,) = pvc_facts(ServerPool("x"), [self.claim("data-x-0", deletionTimestamp="t")])
         assert found.terminating
 
@@ -244,7 +244,7 @@ def pem(
 
 
 def secret(**data: bytes) -> Object:
-    """A Secret of ours; `_` in a name stands for a dot."""
+    """Our Secret; `_` in a name means a dot."""
     files = {name.replace("_", "."): value for name, value in data.items()}
     return secret_object(OWNER, "x-tls-server", files)
 
@@ -294,9 +294,7 @@ class TestSecrets:
         assert (reading.content.certificate, reading.content.problem) == (None, "")
 
     @pytest.mark.parametrize("files", UNUSABLE.values(), ids=UNUSABLE.keys())
-    def test_content_that_cannot_be_used_is_a_problem_and_no_crash(
-        self, files: dict[str, bytes]
-    ) -> None:
+    def test_unusable_content_is_a_problem_and_no_crash(self, files: dict[str, bytes]) -> None:
         reading = secret_reading(secret(**files))
         assert reading.content.certificate is None
         assert reading.content.problem
@@ -308,7 +306,7 @@ class TestSecrets:
         assert "ca.key" in content.problem
 
     @pytest.mark.parametrize("key", [KEY, rsa.generate_private_key(65537, 2048)])
-    def test_a_key_of_another_certificate_is_seen(
+    def test_a_key_of_another_certificate_is_detected(
         self, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
     ) -> None:
         reading = secret_reading(secret(tls_crt=SERVER.certificate, tls_key=pem(key)))
@@ -316,7 +314,7 @@ class TestSecrets:
         assert not reading.content.certificate.key_matches
         assert reading.content.certificate.issuer_fingerprint == ""
 
-    def test_whose_it_is_depends_on_who_asks(self) -> None:
+    def test_ownership_depends_on_the_cluster(self) -> None:
         reading = secret_reading(secret(a=b"b"))
         ours = secret_facts(reading, OWNER)
         theirs = secret_facts(reading, gen.cluster().marked(uid="uid-2").owner())

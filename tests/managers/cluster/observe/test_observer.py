@@ -1,4 +1,4 @@
-"""managers.cluster.observe.observer: where each fact comes from, and what it costs."""
+"""managers.cluster.observe.observer: the source of each fact, and its cost."""
 
 from datetime import timedelta
 from typing import Any
@@ -46,7 +46,7 @@ class Bench:
         self.witness()
 
     def witness(self, **more: Any) -> None:
-        """Ask these, too."""
+        """Probe these, too."""
         self.observer = observer_of(self.outside, self.caches, **more)
 
     async def look(self, cluster: gen.Cluster = NEW) -> Any:
@@ -80,7 +80,7 @@ async def test_an_empty_namespace_is_observed_as_empty() -> None:
     assert sorted(bench.api.asked) == sorted(FIRST_LOOK)
 
 
-async def test_a_second_look_asks_nobody() -> None:
+async def test_a_second_read_sends_no_request() -> None:
     bench = Bench(secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"}))
     await bench.look()
     bench.api.calls.clear()
@@ -89,7 +89,7 @@ async def test_a_second_look_asks_nobody() -> None:
     assert bench.api.asked == []
 
 
-async def test_over_data_of_an_earlier_cluster_every_key_is_looked_for_by_name() -> None:
+async def test_over_data_of_an_earlier_cluster_every_key_is_read_by_name() -> None:
     rotated = secret_object(NEW.owner(), "x.13-unseal-key", {"key": b"k"})
     bench = Bench(rotated)
     claim = {
@@ -107,7 +107,7 @@ async def test_over_data_of_an_earlier_cluster_every_key_is_looked_for_by_name()
     assert "x.13-unseal-key" in observed.secrets
     asked = [one for one in bench.api.asked if one.endswith("unseal-key")]
     assert len(asked) == len(set(asked)) == KEYS_SOUGHT
-    # What was not there is asked for again later than what was.
+    # Absent Secrets are read less often than existing ones.
     bench.api.calls.clear()
     await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
     await bench.look()
@@ -115,14 +115,14 @@ async def test_over_data_of_an_earlier_cluster_every_key_is_looked_for_by_name()
     assert sorted(again) == ["peek Secret x-unseal-key", "peek Secret x.13-unseal-key"]
 
 
-async def test_a_key_with_another_id_has_a_new_cluster_look_for_the_others() -> None:
+async def test_a_key_with_another_id_makes_a_new_cluster_read_the_others() -> None:
     marks = {labels.UNSEAL_KEY_ID: "another"}
     bench = Bench(secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"}, annotations=marks))
     await bench.look()
     assert f"peek Secret x.{KEYS_SOUGHT}-unseal-key" in bench.api.asked
 
 
-async def test_after_a_while_only_versions_are_asked_for() -> None:
+async def test_later_reads_request_only_metadata() -> None:
     bench = Bench(secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"}))
     await bench.look()
     bench.api.calls.clear()
@@ -132,7 +132,7 @@ async def test_after_a_while_only_versions_are_asked_for() -> None:
 
 
 async def test_the_facts_of_a_successor_are_its_own() -> None:
-    """A cluster that was deleted and made anew within the age of what was read."""
+    """A cluster that was deleted and recreated within the maximum age of the reads."""
     bench = Bench()
     await bench.look()
     bench.api.holding((SECRET, secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"})))
@@ -140,7 +140,7 @@ async def test_the_facts_of_a_successor_are_its_own() -> None:
     assert observed.secrets["x-unseal-key"].mine is False
 
 
-async def test_only_objects_of_the_cluster_are_seen() -> None:
+async def test_only_objects_of_the_cluster_are_observed() -> None:
     bench = Bench()
     elsewhere = gen.pod(1).object()
     elsewhere["metadata"]["namespace"] = "elsewhere"
@@ -163,7 +163,7 @@ class TestIssuer:
     }
 
     @pytest.mark.parametrize(("cluster", "asked"), ASKING.values(), ids=ASKING.keys())
-    async def test_when_it_is_asked_for(self, cluster: gen.Cluster, asked: bool) -> None:
+    async def test_when_the_issuer_is_read(self, cluster: gen.Cluster, asked: bool) -> None:
         bench = Bench()
         observed = await bench.look(cluster)
         assert (observed.token_issuer is not None) is asked
@@ -171,7 +171,7 @@ class TestIssuer:
 
 
 class TestReach:
-    async def test_ours_is_trusted_and_somebody_elses_is_not(self) -> None:
+    async def test_our_secret_is_trusted_and_a_foreign_one_is_not(self) -> None:
         files = {"tls.crt": SERVER.certificate, "tls.key": SERVER.key, "ca.crt": CA.certificate}
         ours = secret_object(OLD.owner(), "x-tls-server", files)
         bench = Bench(ours)
@@ -184,7 +184,7 @@ class TestReach:
 
 
 class TestServed:
-    async def test_ready_pods_are_looked_at_and_others_are_not(self) -> None:
+    async def test_only_ready_pods_are_probed(self) -> None:
         files = {"tls.crt": SERVER.certificate, "tls.key": SERVER.key, "ca.crt": CA.certificate}
         asked: list[str] = []
 
@@ -199,7 +199,7 @@ class TestServed:
         assert [bool(pod.serves) for pod in seen[-1]] == [True, False]
         assert asked == ["10.0.0.1"]
 
-    async def test_without_a_certificate_nobody_is_looked_at(self) -> None:
+    async def test_without_a_certificate_no_pod_is_probed(self) -> None:
         bench = Bench()
         bench.witness(served=ServedCertificates())
         bench.caches[POD].says(gen.pod(0).ready().object())
@@ -207,29 +207,29 @@ class TestServed:
 
 
 class TestForget:
-    async def test_what_was_read_is_asked_for_again(self) -> None:
+    async def test_forgotten_secrets_are_read_again(self) -> None:
         bench = Bench()
         await bench.look()
         bench.observer.forget(ObjectKey(gen.NAMESPACE, "x"))
         bench.api.calls.clear()
         await bench.look()
-        # Where the API server is belongs to no cluster.
+        # The address of the API server belongs to no cluster.
         assert sorted(bench.api.asked) == sorted({*FIRST_LOOK} - {"get EndpointSlice kubernetes"})
 
     @pytest.mark.parametrize("name", ["Not_A_Name", "", "x" * 41, "a-public"])
-    def test_a_name_that_no_cluster_can_have_is_nothing_to_forget(self, name: str) -> None:
-        """Anybody may label a pod with it, which wakes the reconciler for that name."""
+    def test_an_invalid_cluster_name_is_ignored(self, name: str) -> None:
+        """Any user may label a pod with it, which triggers a reconcile for that name."""
         Bench().observer.forget(ObjectKey(gen.NAMESPACE, name))
 
 
-def test_an_object_is_filed_under_its_cluster() -> None:
+def test_an_object_is_indexed_by_its_cluster() -> None:
     assert list(by_cluster(gen.pod(0).object())) == ["ns/x"]
     assert list(by_cluster({"metadata": {"name": "a", "labels": {}}})) == []
     assert list(by_cluster({"metadata": {"name": "a", "labels": {labels.CLUSTER: "b"}}})) == ["/b"]
     assert CLUSTER_INDEX
 
 
-async def test_since_when_pods_are_replaced_is_in_the_last_status() -> None:
+async def test_the_start_of_a_rollout_is_in_the_last_status() -> None:
     rolling = OLD.having(workload={"rollingSince": "2029-12-31T23:59:00Z"})
     observed = await Bench().look(rolling)
     assert gen.NOW - observed.rolling_since == timedelta(minutes=1)
@@ -241,7 +241,7 @@ ERROR = {"reason": "Rejected", "message": "m"}
 @pytest.mark.parametrize(
     "cluster", [NEW, OLD, OLD.having(workload={"lastError": ERROR})], ids=["new", "old", "else"]
 )
-async def test_else_no_pods_are_replaced(cluster: gen.Cluster) -> None:
+async def test_without_a_start_there_is_no_rollout(cluster: gen.Cluster) -> None:
     assert (await Bench().look(cluster)).rolling_since is None
 
 
@@ -265,5 +265,5 @@ async def test_the_claim_of_audit_files_is_read_by_name(storage: dict[str, Any],
     bench.api.holding((PVC, claim))
     found = gen.present((await observer.observe(wanting.read(), wanting.owner())).audit_claim)
     assert (found.name, found.access_modes, found.owner_uid) == (name, ("ReadWriteMany",), "")
-    # Not asked for, not read.
+    # Not requested, not read.
     assert (await observer.observe(NEW.read(), NEW.owner())).audit_claim is None

@@ -1,4 +1,4 @@
-"""managers.cluster.observe.pod_shape: a cached pod says all that is read of it, and little more."""
+"""managers.cluster.observe.pod_shape: a cached pod has all fields that are read, and few others."""
 
 import copy
 from datetime import timedelta
@@ -30,7 +30,7 @@ PODS = {
 
 
 def whole(pod: gen.Pod) -> Object:
-    """The pod with what a pod template and the kubelet add to it."""
+    """The pod with the fields that a pod template and the kubelet add."""
     obj = copy.deepcopy(pod.object())
     spec: dict[str, Any] = obj["spec"]
     for container in spec["containers"]:
@@ -44,7 +44,7 @@ def whole(pod: gen.Pod) -> Object:
 
 
 @pytest.mark.parametrize("case", PODS)
-def test_nothing_that_is_read_is_lost(case: str) -> None:
+def test_all_fields_that_are_read_are_kept(case: str) -> None:
     obj = whole(PODS[case])
     kept = SHAPE.shape(obj)
     pools = (ServerPool("x"),)
@@ -55,5 +55,5 @@ def test_nothing_that_is_read_is_lost(case: str) -> None:
 
 
 @pytest.mark.parametrize("spec", [None, {}, {"containers": None}, {"containers": ["odd"]}])
-def test_an_odd_pod_stops_no_watch(spec: Any) -> None:
+def test_a_malformed_pod_does_not_stop_the_watch(spec: Any) -> None:
     without_container_details({"metadata": {"name": "x"}, "spec": spec})

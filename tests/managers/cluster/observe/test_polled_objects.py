@@ -1,6 +1,6 @@
 """managers.cluster.observe.polled_objects.
 
-Which number of servers is believed, and how far one looks.
+Which number of replicas counts, and how many ordinals are read.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ SILLY = 100_000
 
 
 def foreign(live: Object, **annotations: str) -> Object:
-    """Return the same object as any editor of the namespace may make it: with our label alone."""
+    """Return the object as any editor of the namespace may create it: with only our label."""
     del live["metadata"]["ownerReferences"]
     live["metadata"]["annotations"] = annotations
     return live
@@ -33,8 +33,8 @@ def as_wide(live: Object, replicas: Any) -> Object:
     return live
 
 
-async def first_look(live: Object) -> dict[str, int]:
-    """Count what one pass reads of a cluster beside which a StatefulSet stands."""
+async def first_poll(live: Object) -> dict[str, int]:
+    """Count the reads of one reconcile of a cluster with this StatefulSet."""
     bench = PolledBench(gen.cluster().initialized().marked(finalizers=[names.FINALIZER]))
     bench.api.holding((STATEFUL_SET, live))
     await bench.turn()
@@ -42,30 +42,30 @@ async def first_look(live: Object) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("made", [gen.read_set, gen.stateful_set])
-async def test_a_set_of_somebody_else_decides_nothing(made: Any) -> None:
-    alone = await first_look(foreign(made().sized(0).object()))
-    assert await first_look(foreign(made().sized(SILLY).object())) == alone
+async def test_a_foreign_stateful_set_is_ignored(made: Any) -> None:
+    alone = await first_poll(foreign(made().sized(0).object()))
+    assert await first_poll(foreign(made().sized(SILLY).object())) == alone
     assert max(alone.values()) < 10
 
 
 @pytest.mark.parametrize(
     ("made", "most"), [(gen.read_set, READ_REPLICAS_MAX), (gen.stateful_set, VOTERS_MAX)]
 )
-async def test_a_set_of_ours_is_believed_as_far_as_a_spec_may_go(made: Any, most: int) -> None:
-    # Whoever may scale a StatefulSet writes any number into ours, before it is put right.
-    counts = await first_look(made().sized(2**31 - 1).object())
-    few = await first_look(made().sized(0).object())
+async def test_our_stateful_set_counts_up_to_the_maximum_of_a_spec(made: Any, most: int) -> None:
+    # A user who may scale a StatefulSet can write any number, before the operator corrects it.
+    counts = await first_poll(made().sized(2**31 - 1).object())
+    few = await first_poll(made().sized(0).object())
     assert max(counts.values()) <= max(few.values()) + most + 2
 
 
-async def test_there_is_an_end_to_volumes_that_somebody_makes() -> None:
+async def test_the_number_of_foreign_volumes_is_bounded() -> None:
     bench = PolledBench(gen.cluster(replicas=1))
     bench.api.holding(*((PVC, retained(ordinal)) for ordinal in range(3 * ORDINALS_MAX)))
     await bench.turn()
     assert len(bench.mirrors[PVC].list()) == ORDINALS_MAX
 
 
-async def test_servers_beyond_what_a_spec_may_ask_for_are_found_while_they_are_there() -> None:
+async def test_servers_beyond_the_maximum_of_a_spec_are_found() -> None:
     bench = PolledBench(gen.cluster(replicas=3))
     there = VOTERS_MAX + 5
     bench.api.holding(*((PVC, retained(ordinal)) for ordinal in range(there)))
@@ -73,7 +73,7 @@ async def test_servers_beyond_what_a_spec_may_ask_for_are_found_while_they_are_t
     assert len(bench.mirrors[PVC].list()) == there
 
 
-def test_the_number_of_a_stateful_set_counts_if_it_is_of_this_very_cluster() -> None:
+def test_replicas_count_only_for_a_stateful_set_of_this_cluster() -> None:
     mine = gen.stateful_set().sized(5).object()
     earlier = gen.stateful_set().sized(5).object()
     earlier["metadata"]["ownerReferences"][0]["uid"] = "uid-of-an-earlier-cluster"
@@ -83,12 +83,12 @@ def test_the_number_of_a_stateful_set_counts_if_it_is_of_this_very_cluster() -> 
     assert replicas_of(None, OWNER, VOTERS_MAX) == 0
 
 
-def test_a_set_that_a_person_hands_over_counts() -> None:
+def test_an_adopted_stateful_set_counts() -> None:
     handed = foreign(gen.stateful_set().sized(5).object(), **{labels.ADOPT: "x"})
     assert replicas_of(handed, OWNER, VOTERS_MAX) == 5
 
 
-def test_a_set_without_a_number_has_one_server_and_one_of_many_has_the_most() -> None:
+def test_replicas_default_to_one_and_are_bounded() -> None:
     unsaid = gen.stateful_set().object()
     del unsaid["spec"]["replicas"]
     assert replicas_of(unsaid, OWNER, VOTERS_MAX) == 1

@@ -1,4 +1,4 @@
-"""managers.cluster.observe.polling: passes that see by asking, with every request counted."""
+"""managers.cluster.observe.polling: reconciles with polled caches; every request is counted."""
 
 import copy
 
@@ -38,19 +38,19 @@ async def booted(cluster: gen.Cluster | None = None) -> PolledBench:
     return bench
 
 
-async def test_a_new_cluster_is_made_without_asking_for_what_cannot_be_there() -> None:
+async def test_a_new_cluster_is_created_without_reads_of_its_children() -> None:
     bench = PolledBench(gen.cluster())
     await bench.turn()
     for kind in PRUNED:
         assert bench.asked_for(kind.kind) == []
     assert bench.asked_for("StatefulSet") == ["x", "x-read"]
-    # As far as somebody's retained volumes could reach.
+    # The ordinals that retained volumes could have.
     claims = bench.asked_for("PersistentVolumeClaim")
     assert claims[:3] == ["data-x-0", "data-x-1", "data-x-2"]
     assert len(claims) <= 7
 
 
-async def test_the_objects_of_the_set_that_serves_and_of_the_second_are_asked_for() -> None:
+async def test_objects_of_the_serving_and_the_green_pool_are_read() -> None:
     blue, green = "0" * 16, "1" * 16
     told = {"blueRevision": blue, "greenRevision": green}
     cluster = gen.cluster().initialized().having(blueGreen=told)
@@ -65,7 +65,7 @@ async def test_the_objects_of_the_set_that_serves_and_of_the_second_are_asked_fo
     assert {f"x-{blue}-config", f"x-{green}-config"} <= set(bench.asked_for("ConfigMap"))
 
 
-async def test_a_server_that_runs_is_looked_at_sooner_until_it_is_ready() -> None:
+async def test_a_starting_server_is_read_more_often() -> None:
     bench = PolledBench(gen.cluster(replicas=1))
     await bench.follow(3.0)
     assert timer_of(await bench.turn()) == PACE
@@ -83,7 +83,7 @@ async def test_a_server_that_runs_is_looked_at_sooner_until_it_is_ready() -> Non
     assert bench.condition("Ready")[0] == "True"
 
 
-async def test_pods_that_go_together_are_all_seen_to_go() -> None:
+async def test_the_deletion_of_several_pods_is_observed() -> None:
     cluster = gen.cluster(replicas=3, deletionPolicy="DeleteAll")
     bench = await booted(cluster)
     live = bench.api.objects[(CLUSTERS, KEY)]
@@ -101,7 +101,7 @@ async def test_pods_that_go_together_are_all_seen_to_go() -> None:
     assert not left["metadata"].get("finalizers")
 
 
-async def test_a_foreign_object_of_a_name_of_ours_is_found_by_the_write_and_left_alone() -> None:
+async def test_a_foreign_object_is_detected_by_the_write_and_not_changed() -> None:
     bench = PolledBench(gen.cluster())
     other: Object = {
         "apiVersion": "v1",
@@ -121,7 +121,7 @@ async def test_a_foreign_object_of_a_name_of_ours_is_found_by_the_write_and_left
     assert live["spec"] == {}
 
 
-async def test_a_calm_cluster_asks_its_servers_and_hardly_the_api() -> None:
+async def test_a_calm_cluster_polls_its_servers_and_rarely_the_api() -> None:
     bench = await booted()
     assert bench.condition("Ready") == ("True", "AllReplicasReady")
     assert bench.condition("Available")[0] == "True"
@@ -132,7 +132,7 @@ async def test_a_calm_cluster_asks_its_servers_and_hardly_the_api() -> None:
     assert {what.split()[0] for what in asked} <= {"get", "peek"}
 
 
-async def test_a_server_that_falls_silent_is_looked_at_by_the_next_pulse() -> None:
+async def test_an_unresponsive_server_is_detected_by_the_next_health_poll() -> None:
     bench = await booted()
     live = copy.deepcopy(bench.api.objects[(POD, ObjectKey(gen.NAMESPACE, "x-1"))])
     for condition in live["status"]["conditions"]:
@@ -143,7 +143,7 @@ async def test_a_server_that_falls_silent_is_looked_at_by_the_next_pulse() -> No
     assert bench.cluster["status"]["readyReplicas"] == 2
 
 
-async def test_servers_that_nobody_can_reach_cost_no_more_than_others() -> None:
+async def test_unreachable_servers_cost_no_more_than_others() -> None:
     bench = await booted()
     for ordinal in range(3):
         bench.servers.silent.add(bench.address(ordinal))
@@ -152,7 +152,7 @@ async def test_servers_that_nobody_can_reach_cost_no_more_than_others() -> None:
     assert sum(asked.values()) / 10.0 <= 6.0, asked
 
 
-async def test_a_new_process_looks_once_and_writes_nothing() -> None:
+async def test_a_new_process_reads_once_and_writes_nothing() -> None:
     bench = await booted()
     before = {what: obj["metadata"]["resourceVersion"] for what, obj in bench.api.objects.items()}
     bench.restart()
@@ -163,7 +163,7 @@ async def test_a_new_process_looks_once_and_writes_nothing() -> None:
     assert not before
 
 
-async def test_a_new_process_finds_what_the_last_one_had_yet_to_remove() -> None:
+async def test_a_new_process_finds_objects_that_are_still_to_be_pruned() -> None:
     bench = await booted()
     left = copy.deepcopy(bench.api.objects[(CONFIG_MAP, ObjectKey(gen.NAMESPACE, "x-config"))])
     left["metadata"]["name"] = names.self_init_config_map("x")
@@ -174,7 +174,7 @@ async def test_a_new_process_finds_what_the_last_one_had_yet_to_remove() -> None
     assert [obj["metadata"]["name"] for obj in bench.api.of(CONFIG_MAP)] == ["x-config"]
 
 
-async def test_an_edit_of_somebody_is_undone_within_the_age_of_what_is_calm() -> None:
+async def test_a_user_edit_is_reverted_within_the_age_of_a_calm_cluster() -> None:
     bench = await booted()
     key = (SERVICE, ObjectKey(gen.NAMESPACE, "x-public"))
     edited = copy.deepcopy(bench.api.objects[key])
@@ -184,7 +184,7 @@ async def test_an_edit_of_somebody_is_undone_within_the_age_of_what_is_calm() ->
     assert bench.api.objects[key]["spec"]["selector"] != {}
 
 
-async def test_a_paused_cluster_and_one_that_sleeps_are_not_looked_at() -> None:
+async def test_paused_and_hibernated_clusters_are_not_polled() -> None:
     bench = await booted()
     bench.ask_for(paused=True)
     assert timer_of(await bench.turn()) is None
@@ -201,15 +201,15 @@ async def test_a_paused_cluster_and_one_that_sleeps_are_not_looked_at() -> None:
     assert bench.api.objects[(STATEFUL_SET, KEY)]["spec"]["replicas"] > 0
 
 
-async def test_what_lasts_is_asked_for_less_and_less() -> None:
+async def test_the_interval_grows_for_a_persistent_state() -> None:
     bench = PolledBench(gen.cluster())
     await bench.follow(600.0)
     asked = await bench.follow(600.0)
-    # Pod 0 is awaited and does not come.
+    # Pod 0 is expected and not created.
     assert asked["get Pod"] <= 600 / SLOWEST * 1.3
 
 
-async def test_what_is_forgotten_is_asked_for_by_nobody() -> None:
+async def test_objects_of_a_deleted_cluster_are_not_read() -> None:
     bench = await booted()
     del bench.api.objects[(CLUSTERS, KEY)]
     await bench.turn()

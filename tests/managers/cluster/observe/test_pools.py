@@ -1,4 +1,4 @@
-"""managers.cluster.observe.pools: which pods, volumes and StatefulSets are of which set."""
+"""managers.cluster.observe.pools: which pods, volumes and StatefulSets belong to which pool."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def set_of(revision: str) -> list[str]:
 READERS = ["x-read-0", "data-x-read-0"]
 
 
-def test_without_a_word_in_the_status_the_first_set_serves_and_no_other_is_seen() -> None:
+def test_without_a_status_only_the_first_pool_is_observed() -> None:
     found = seen()
     assert told(found) == [set_of(""), [], READERS]
     assert gen.present(found.voters.stateful_set).uid == "uid-sts-x"
     assert found.green.stateful_set is None
 
 
-def test_green_is_seen_beside_the_first_set() -> None:
+def test_green_is_observed_with_the_first_pool() -> None:
     found = seen(greenRevision=GREEN)
     assert told(found) == [set_of(""), set_of(GREEN), READERS]
     assert gen.present(found.green.stateful_set).uid == f"uid-sts-x-{GREEN}"
@@ -69,7 +69,7 @@ def test_blue_serves_once_it_has_a_revision() -> None:
     assert gen.present(found.voters.stateful_set).uid == f"uid-sts-x-{BLUE}"
 
 
-def test_a_green_pool_of_somebody_else_is_none_of_ours_to_judge() -> None:
+def test_a_foreign_green_pool_is_ignored() -> None:
     theirs = gen.stateful_set().of(GREEN).object()
     del theirs["metadata"]["ownerReferences"]
     theirs["metadata"]["labels"] = {}
@@ -77,20 +77,20 @@ def test_a_green_pool_of_somebody_else_is_none_of_ours_to_judge() -> None:
     assert found.green.stateful_set is None
 
 
-def test_a_set_of_somebody_else_that_has_the_name_of_the_serving_one_is_no_witness() -> None:
+def test_a_foreign_stateful_set_with_the_name_of_the_serving_pool_is_no_evidence() -> None:
     theirs = gen.stateful_set().sized(100_000).object()
     del theirs["metadata"]["ownerReferences"]
     assert seen({"x": theirs}).voters.stateful_set is None
 
 
-def test_a_set_that_a_person_hands_over_serves() -> None:
+def test_an_adopted_stateful_set_serves() -> None:
     handed = gen.stateful_set().object()
     del handed["metadata"]["ownerReferences"]
     handed["metadata"]["annotations"] = {labels.ADOPT: "x"}
     assert seen({"x": handed}).voters.stateful_set is not None
 
 
-def test_what_is_learnt_of_the_pods_goes_back_to_the_set_that_they_are_of() -> None:
+def test_pod_facts_return_to_the_pool_of_the_pod() -> None:
     before = seen(greenRevision=GREEN)
     after = before.with_pod_facts(tuple(gen.pod(7).facts() for _ in before.servers))
     counts = [len(pool.pods) for pool in (after.voters, after.green, after.read)]
@@ -102,7 +102,7 @@ def test_what_is_learnt_of_the_pods_goes_back_to_the_set_that_they_are_of() -> N
     )
 
 
-def test_pools_that_no_status_names_are_looked_for_once_the_one_that_serves_is_gone() -> None:
+def test_unknown_pools_are_reported_when_the_serving_pool_is_missing() -> None:
     assert seen().unknown_pools == ()
     assert seen({}).unknown_pools == (f"x-{BLUE}", f"x-{GREEN}")
     assert seen({}, blueRevision=BLUE).unknown_pools == ("x", f"x-{GREEN}")

@@ -1,5 +1,4 @@
-"""managers.cluster.plan.adoption: what stays of servers that another operator made, and for how
-long."""
+"""managers.cluster.plan.adoption: what is kept of servers of another operator, and until when."""
 
 from __future__ import annotations
 
@@ -43,7 +42,7 @@ QUIET = gen.cluster().initialized()
 
 
 def facts(cluster: gen.Cluster = QUIET, **foreign: Any) -> Observed:
-    """A running cluster whose StatefulSet and pods another operator made."""
+    """A running cluster whose StatefulSet and pods another operator created."""
     observed = gen.running(cluster).facts()
     live = gen.present(observed.stateful_set)
     pods = tuple(replace(one, labels=BASE, controller=live.uid) for one in observed.pods)
@@ -59,13 +58,13 @@ def labelled(observed: Observed) -> Observed:
     return replace(observed, pods=pods)
 
 
-def test_servers_of_its_own_are_nobodys_business() -> None:
+def test_servers_of_this_operator_need_no_adoption() -> None:
     observed = gen.running(QUIET).facts()
     assert adoption_of(QUIET.read(), observed) is OWN
     assert adoption_condition(QUIET.read(), observed) is None
 
 
-def test_nothing_is_planned_for_them_before_somebody_asks() -> None:
+def test_nothing_is_planned_before_a_user_requests_it() -> None:
     observed = facts()
     adoption = adoption_of(QUIET.read(), observed)
     assert (adoption.stage, adoption.effects, adoption.outcome) == ("kept", (), Done())
@@ -74,7 +73,7 @@ def test_nothing_is_planned_for_them_before_somebody_asks() -> None:
     assert not {(one.resource, one.key) for one in desired.intents} & {*KEPT}
     assert not desired.complete, "nothing may be pruned"
     assert STATEFUL_SET not in {one.resource for one in desired.intents}
-    # An object that is not there finds the pods as they are.
+    # The selector of a new object matches the pods as they are.
     made = {one.key.name: one.body["spec"] for one in desired.intents if one.resource == SERVICE}
     assert made["x-public"]["selector"] == dict(BASE)
     assert made["x-active"]["selector"] == {**dict(BASE), labels.SERVER_ACTIVE: "true"}
@@ -92,7 +91,7 @@ def test_a_request_labels_the_pods_first(cluster: gen.Cluster) -> None:
     assert (condition.status, condition.reason) == ("False", "Adopting")
 
 
-def test_then_the_statefulset_goes_and_no_pod_with_it() -> None:
+def test_then_the_statefulset_is_recreated_without_its_pods() -> None:
     observed = labelled(facts(RUNNING))
     adoption = adoption_of(RUNNING.read(), observed)
     assert adoption.stage == "moving"
@@ -103,11 +102,11 @@ def test_then_the_statefulset_goes_and_no_pod_with_it() -> None:
     assert "replace-pod" not in names
 
 
-def test_the_restart_that_its_pods_know_is_no_new_request() -> None:
+def test_a_restart_that_the_pods_already_have_is_no_request() -> None:
     assert adoption_of(RUNNING.read(), facts(RUNNING, restart_at="now")).stage == "kept"
 
 
-def test_a_pod_of_nobody_gets_no_label() -> None:
+def test_a_pod_without_controller_gets_no_label() -> None:
     observed = facts(RUNNING)
     strays = tuple(replace(one, controller="") for one in observed.pods)
     assert adoption_of(RUNNING.read(), replace(observed, pods=strays)).effects == ()
@@ -134,7 +133,7 @@ def test_pods_of_an_older_release_get_the_labels_that_they_lack() -> None:
         ({"data_path": "/vault"}, "at /vault"),
     ],
 )
-def test_what_cannot_be_taken_over_is_refused(foreign: dict[str, Any], said: str) -> None:
+def test_servers_that_cannot_be_adopted_are_refused(foreign: dict[str, Any], said: str) -> None:
     observed = facts(**foreign)
     refused = gen.expect(Blocked, resolve(QUIET.read(), QUIET.owner(), observed, gen.INSTALLATION))
     assert refused.reason == "AdoptionRefused"
@@ -143,19 +142,19 @@ def test_what_cannot_be_taken_over_is_refused(foreign: dict[str, Any], said: str
     assert (condition.status, condition.message) == ("False", refused.message)
 
 
-def test_a_first_boot_is_ended_by_who_began_it() -> None:
+def test_an_incomplete_first_boot_is_refused() -> None:
     cluster = gen.cluster()
     assert "status.initialized" in gen.present(adoption_refusal(cluster.read(), facts())).message
 
 
-def test_the_condition_says_what_differs_and_what_comes_next() -> None:
+def test_the_condition_names_the_differences_and_the_next_step() -> None:
     condition = gen.present(adoption_condition(QUIET.read(), facts()))
     assert condition.reason == "AdoptionPending"
     for part in (labels.WORKLOAD_POOL, "OrderedReady", "ConfigMap x-config", "restartAt"):
         assert part in condition.message
 
 
-def test_a_certificate_is_not_renewed_for_a_name_while_nobody_asks() -> None:
+def test_a_certificate_is_not_renewed_for_a_name_before_the_adoption() -> None:
     observed = facts()
     resolved = gen.resolved(QUIET, gen.running(QUIET))
     wanting = replace(resolved, certificate_names=(*resolved.certificate_names, "new.example"))

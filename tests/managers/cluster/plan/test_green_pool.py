@@ -1,6 +1,6 @@
 """managers.cluster.plan.green_pool.
 
-What a green pool is made of, and what it is later.
+The objects of a green pool, during and after the upgrade.
 """
 
 from __future__ import annotations
@@ -59,20 +59,20 @@ def pod_of(servers: Any) -> Any:
 
 
 class TestServers:
-    def test_they_have_names_and_labels_of_their_own(self) -> None:
+    def test_green_has_its_own_names_and_labels(self) -> None:
         config, servers = made()
         assert servers["metadata"]["name"] == f"x-{REVISION}"
         assert config["metadata"]["name"] == f"x-{REVISION}-config"
         assert servers["spec"]["selector"]["matchLabels"][labels.REVISION] == REVISION
         assert servers["spec"]["template"]["metadata"]["labels"][labels.REVISION] == REVISION
 
-    def test_they_are_as_many_as_when_the_upgrade_began_and_from_its_image(self) -> None:
+    def test_green_has_the_replicas_and_the_image_of_the_upgrade(self) -> None:
         servers = made()[1]
         assert servers["spec"]["replicas"] == 5
         assert pod_of(servers)["containers"][0]["image"] == GREEN.images.server
         assert servers["metadata"]["annotations"]["proof"] == "it"
 
-    def test_they_are_reached_as_the_others_are_and_read_their_own_file(self) -> None:
+    def test_green_has_the_same_service_and_its_own_configuration(self) -> None:
         servers = made()[1]
         assert servers["spec"]["serviceName"] == "x"
         (config,) = (one for one in pod_of(servers)["volumes"] if one["name"] == "config")
@@ -82,24 +82,24 @@ class TestServers:
         )
 
     @pytest.mark.parametrize("cluster", [OLD, gen.cluster()], ids=["with data", "before any"])
-    def test_they_can_never_make_a_cluster_of_their_own(self, cluster: gen.Cluster) -> None:
+    def test_green_never_initializes_a_cluster(self, cluster: gen.Cluster) -> None:
         servers = made("", cluster)[1]
         assert {one["name"] for one in pod_of(servers)["volumes"]}.isdisjoint(
             {"init", "root-token"}
         )
         assert len(pod_of(servers)["containers"][0]["command"]) == 3
 
-    def test_no_fence_of_the_others_holds_them(self) -> None:
+    def test_fences_of_blue_do_not_affect_green(self) -> None:
         fenced = OLD.wanting(fencedPods=["x-1"])
         assert "schedulingGates" not in pod_of(made("", fenced)[1])
 
-    def test_they_are_never_replaced_behind_our_back(self) -> None:
+    def test_the_stateful_set_controller_never_replaces_green_pods(self) -> None:
         assert made()[1]["spec"]["updateStrategy"] == {"type": "OnDelete"}
 
 
 class TestJoining:
     @pytest.mark.parametrize("blue", BLUES.values(), ids=BLUES)
-    def test_they_join_at_the_pods_that_serve_and_without_a_vote(self, blue: str) -> None:
+    def test_green_joins_the_serving_pods_without_a_vote(self, blue: str) -> None:
         text = made(blue)[0]["data"]["config.hcl"]
         hosts = serving(blue).voter_pool
         assert "retry_join_as_non_voter = true" in " ".join(text.split())
@@ -108,23 +108,23 @@ class TestJoining:
         assert f"x-{REVISION}" not in text
 
     @pytest.mark.parametrize("blue", BLUES.values(), ids=BLUES)
-    def test_but_for_that_their_file_is_that_of_the_others(self, blue: str) -> None:
+    def test_the_rest_of_the_configuration_is_the_same(self, blue: str) -> None:
         ours, theirs = (
             [" ".join(line.split()) for line in text.splitlines()]
             for text in (made(blue)[0]["data"]["config.hcl"], serving(blue).config_text)
         )
         differing = [line for line in ours if line not in theirs]
-        # The second one is due to the version of green.
+        # The second one comes from the version of green.
         assert sorted(differing) == [
             "disable_standby_reads = true",
             "retry_join_as_non_voter = true",
         ]
 
     @pytest.mark.parametrize("blue", BLUES.values(), ids=BLUES)
-    def test_none_is_replaced_when_they_come_to_serve(self, blue: str) -> None:
+    def test_no_green_pod_is_replaced_when_green_serves(self, blue: str) -> None:
         before = serving(blue)
         view = green_view(before, GREEN)
-        # What the same servers are once the upgrade is over.
+        # The same servers after the upgrade.
         later = serving(REVISION)
         config = replace(later.config, version=GREEN.release.version)
         after = replace(
@@ -138,7 +138,7 @@ class TestJoining:
             template_digest(after, after.restart_text)
         )
 
-    def test_a_change_that_needs_a_restart_is_one_for_them_too(self) -> None:
+    def test_a_change_that_needs_a_restart_applies_to_green_too(self) -> None:
         quiet = serving("")
         config = replace(quiet.config, performance_multiplier=5)
         other = replace(quiet, config=config, restart_text=restart_text(config))
@@ -147,14 +147,14 @@ class TestJoining:
         assert len(digests) == 2
 
 
-class TestBeside:
-    def test_nothing_of_the_set_that_serves_is_touched(self) -> None:
+class TestServingPool:
+    def test_the_serving_pool_is_not_changed(self) -> None:
         meant = serving("")
         mine = {one.body["metadata"]["name"] for one in green_pool(meant, GREEN, inputs(meant))}
         theirs = {config_map(meant).body["metadata"]["name"], meant.voter_pool.stateful_set}
         assert not mine & theirs
 
-    def test_one_budget_guards_both(self) -> None:
+    def test_one_disruption_budget_covers_both_pools(self) -> None:
         budget = gen.expect(Intent, disruption_budget(serving(""), 6))
         selector = budget.body["spec"]["selector"]["matchLabels"]
         for servers in (made()[1], made(BEFORE)[1]):

@@ -1,4 +1,4 @@
-"""managers.cluster.plan.steps: how the steps fold into one plan, and what holds back the pods."""
+"""managers.cluster.plan.steps: how the steps are merged into one plan, and what gates the pods."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_the_steps_are_named_once_and_keys_come_first() -> None:
 
 
 @pytest.mark.parametrize("replicas", [1, 3, 5])
-def test_a_cluster_that_runs_wants_nothing(replicas: int) -> None:
+def test_a_running_cluster_needs_no_effect(replicas: int) -> None:
     cluster = RUNNING.wanting(replicas=replicas)
     wanted = folded(cluster, gen.running(cluster))
     assert wanted.effects == ()
@@ -41,18 +41,18 @@ def test_a_plan_is_a_function_of_its_facts() -> None:
     assert folded(RUNNING, world) == folded(RUNNING, world)
 
 
-def test_no_object_is_wanted_twice() -> None:
+def test_no_object_is_planned_twice() -> None:
     for cluster, world in ((RUNNING, gen.running(RUNNING)), (FRESH, ready_to_boot(FRESH))):
         keys = [(intent.resource, intent.key) for intent in folded(cluster, world).intents]
         assert len(keys) == len(set(keys))
 
 
 def ready_to_boot(cluster: gen.Cluster) -> gen.World:
-    """The world after the secrets of the first boot were drawn."""
+    """The world after the secrets of the first boot were generated."""
     return with_good_secrets(cluster, gen.world())
 
 
-def test_the_first_pass_draws_everything_and_starts_no_pod() -> None:
+def test_the_first_plan_generates_all_secrets_and_starts_no_pod() -> None:
     wanted = folded(FRESH, gen.world())
     assert wanted.workload == ()
     assert not wanted.complete
@@ -64,7 +64,7 @@ def test_the_first_pass_draws_everything_and_starts_no_pod() -> None:
     assert gen.expect(Wait, combine(*wanted.outcomes)).after == 0.0
 
 
-def test_the_pods_come_when_all_secrets_are_there() -> None:
+def test_pods_start_when_all_secrets_exist() -> None:
     wanted = folded(FRESH, ready_to_boot(FRESH))
     kinds = {intent.resource for intent in wanted.workload}
     assert kinds == {STATEFUL_SET, POD_DISRUPTION_BUDGET}
@@ -72,7 +72,7 @@ def test_the_pods_come_when_all_secrets_are_there() -> None:
     assert wanted.complete
 
 
-def test_the_document_of_the_first_boot_is_no_longer_wanted_once_data_exists() -> None:
+def test_the_first_boot_secret_is_not_planned_after_initialization() -> None:
     document = (CONFIG_MAP, (gen.NAMESPACE, names.self_init_config_map("x")))
 
     def wants_it(wanted: Desired) -> bool:
@@ -82,7 +82,7 @@ def test_the_document_of_the_first_boot_is_no_longer_wanted_once_data_exists() -
     assert not wants_it(folded(RUNNING, gen.running(RUNNING)))
 
 
-# sentence: (the world, are the pods held back, the reason that is told)
+# sentence: (the world, are the pods gated, the reported reason)
 GATES: dict[str, tuple[gen.World, bool, str]] = {
     "a lost key holds back pods that would not unseal": (
         gen.running(RUNNING).without_secrets("x-unseal-key"),
@@ -116,21 +116,21 @@ GATES: dict[str, tuple[gen.World, bool, str]] = {
 def test_gate(world: gen.World, held: bool, reason: str) -> None:
     wanted = folded(RUNNING, world)
     assert (wanted.workload == ()) is held
-    # What a plan that stopped early does not name may still be wanted.
+    # Objects outside an incomplete plan may still be desired.
     assert wanted.complete is not held
     answer = combine(*wanted.outcomes)
     assert ("" if isinstance(answer, Done) else answer.reason) == reason
 
 
-def test_what_is_not_about_pods_goes_on_behind_a_gate() -> None:
+def test_a_gate_does_not_affect_the_other_steps() -> None:
     whole = folded(RUNNING, gen.running(RUNNING))
     held = folded(RUNNING, gen.running(RUNNING).without_secrets("x-unseal-key"))
-    # But for config.hcl, of which a server that restarts by itself must not read half a change.
+    # Except config.hcl: a server that restarts must not read half of a change.
     kept = [i for i in whole.foundation if i.key.name != names.config_map("x")]
     assert list(held.foundation) == kept
 
 
-def test_every_trouble_is_told() -> None:
+def test_every_problem_is_reported() -> None:
     world = gen.running(RUNNING).without_secrets("x-unseal-key", "x-tls-ca")
     reasons = {o.reason for o in folded(RUNNING, world).outcomes if isinstance(o, Blocked)}
     assert reasons == {"UnsealKeyMissing", "CASecretMissing"}

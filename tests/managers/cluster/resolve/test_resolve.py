@@ -1,4 +1,4 @@
-"""managers.cluster.resolve.resolve: what a spec means, and when nothing may be done."""
+"""managers.cluster.resolve.resolve: the resolved fields of a spec, and refusals."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -94,18 +94,18 @@ MEANINGS = {
 
 
 @pytest.mark.parametrize(("spec", "path", "value"), MEANINGS.values(), ids=MEANINGS.keys())
-def test_meaning(spec: Mapping[str, Any], path: str, value: Any) -> None:
+def test_resolved_field(spec: Mapping[str, Any], path: str, value: Any) -> None:
     found: Any = gen.resolved(gen.cluster(**spec))
     for step in path.split("."):
         found = getattr(found, step)
     assert found == value
 
 
-def test_extra_names_are_told_apart_from_addresses() -> None:
+def test_extra_names_and_addresses_are_separated() -> None:
     wished = ["bao.example.com", "192.0.2.10", "2001:DB8:0:0::1", "*.apps.example.com"]
     meant = gen.resolved(gen.cluster(tls={"extraSANs": wished}))
     assert meant.certificate_names[-2:] == ("bao.example.com", "*.apps.example.com")
-    # In the form in which a certificate gives it back, or it would be issued for ever.
+    # In the canonical form of certificates: otherwise it would be issued again and again.
     assert meant.certificate_addresses == ("127.0.0.1", "::1", "192.0.2.10", "2001:db8::1")
 
 
@@ -123,7 +123,7 @@ def test_a_change_of_replicas_changes_no_name() -> None:
     assert few.config == many.config
 
 
-# sentence: (cluster, the world, reason, what the message names)
+# sentence: (cluster, the world, reason, text in the message)
 REFUSALS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
     "a spec that breaks a rule": (
         gen.cluster(version="2.3.0"),
@@ -201,7 +201,7 @@ def test_accepted(cluster: gen.Cluster, world: gen.World) -> None:
     assert refusal(cluster, world) is None
 
 
-def test_every_broken_rule_is_told_at_once() -> None:
+def test_all_violations_are_reported_together() -> None:
     found = gen.present(refusal(gen.cluster(tls={"enabled": False}, version="2.3.0")))
     assert "spec.tls.enabled" in found.message
     assert "spec.version" in found.message
@@ -252,12 +252,12 @@ WITNESSES: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
 @pytest.mark.parametrize(
     ("cluster", "world", "initialized"), WITNESSES.values(), ids=WITNESSES.keys()
 )
-def test_witness(cluster: gen.Cluster, world: gen.World, initialized: bool) -> None:
+def test_evidence_of_data(cluster: gen.Cluster, world: gen.World, initialized: bool) -> None:
     assert is_initialized(cluster.read(), world.facts()) is initialized
     assert gen.resolved(cluster, world).initialized is initialized
 
 
-def test_the_operators_login_needs_the_wish_and_the_issuer() -> None:
+def test_the_operator_login_needs_the_setting_and_the_issuer() -> None:
     wishing = gen.cluster().self_init(login=True)
     assert gen.resolved(wishing, gen.world()).config.oidc is None
     login = gen.present(gen.resolved(wishing, gen.world().with_issuer()).config.oidc)
@@ -308,7 +308,7 @@ def test_the_roles_bind_the_audience_of_their_own_cluster(audience: str | None) 
     assert login.audience == OWN_AUDIENCE
 
 
-def test_an_issuer_of_the_users_choice_wins() -> None:
+def test_the_issuer_of_the_spec_takes_precedence() -> None:
     wish = {
         "enabled": True,
         "requests": [],

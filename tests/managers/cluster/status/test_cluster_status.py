@@ -1,4 +1,4 @@
-"""managers.cluster.status.cluster_status: one pass as the status of the cluster."""
+"""managers.cluster.status.cluster_status: the status of a cluster after a reconcile."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -40,7 +40,7 @@ def types(status: ClusterStatus) -> set[str]:
 
 
 def carried_over(cluster: gen.Cluster, status: ClusterStatus) -> gen.Cluster:
-    """The cluster after that status was written, beside what adminops wrote."""
+    """The cluster after that status was written, with the part of adminops."""
     written = status.to_object()
     written.pop("adminOps", None)
     kept = {"adminOps": cluster.status["adminOps"]} if "adminOps" in cluster.status else {}
@@ -49,10 +49,10 @@ def carried_over(cluster: gen.Cluster, status: ClusterStatus) -> gen.Cluster:
 
 @settings(deadline=None, max_examples=60)
 @given(clusters(), worlds(), OUTCOMES)
-def test_nothing_changes_merely_because_time_went_by(
+def test_the_status_does_not_change_with_time_alone(
     cluster: gen.Cluster, world: gen.World, outcome: Outcome
 ) -> None:
-    """The phase may learn from its own first status; after that, nothing moves."""
+    """The phase may depend on the first status; after that, nothing changes."""
     first = compute(a_pass(cluster, world, outcome))
     assert compute(a_pass(cluster, world, outcome)) == first
     second = carried_over(cluster, compute(a_pass(carried_over(cluster, first), world, outcome)))
@@ -150,7 +150,7 @@ def test_a_paused_cluster_stays_initialised() -> None:
     assert status.phase == "Running"
 
 
-def test_a_status_that_is_lost_comes_back_from_what_is_observed() -> None:
+def test_a_lost_status_is_computed_from_the_observation() -> None:
     lost = status_of(NEW, FINE)
     assert lost.initialized
     assert (lost.phase, lost.current_version) == ("Running", "2.4.0")
@@ -159,21 +159,21 @@ def test_a_status_that_is_lost_comes_back_from_what_is_observed() -> None:
 class TestLastError:
     BLOCKED = Blocked("UnsealKeyMissing", "the key is gone")
 
-    def test_it_says_since_when(self) -> None:
+    def test_the_error_has_its_start(self) -> None:
         first = status_of(OLD, FINE, self.BLOCKED)
         assert first.workload is not None
         assert gen.present(first.workload.last_error).at == gen.NOW
         again = status_of(carried_over(OLD, first), FINE.at(gen.LATER), self.BLOCKED)
         assert again.workload == first.workload
 
-    def test_another_trouble_is_a_new_one(self) -> None:
+    def test_another_error_has_a_new_start(self) -> None:
         first = status_of(OLD, FINE, self.BLOCKED)
         other = Blocked("UnsealKeyMissing", "another key is gone")
         after = status_of(carried_over(OLD, first), FINE.at(gen.LATER), other)
         assert after.workload is not None
         assert gen.present(after.workload.last_error).at == gen.LATER
 
-    def test_words_without_end_are_cut_and_still_the_same(self) -> None:
+    def test_a_truncated_message_is_the_same_error(self) -> None:
         """A spec may break many rules at once; the API server takes 1024 characters."""
         endless = Blocked("InvalidSpec", "a rule is broken\n" * 500)
         first = status_of(OLD, FINE, endless)
@@ -183,14 +183,14 @@ class TestLastError:
         assert again.workload == first.workload
 
     @pytest.mark.parametrize("outcome", [Done(), Wait("RollingOut", "one goes")], ids=type)
-    def test_it_goes_when_nothing_is_blocked(self, outcome: Outcome) -> None:
+    def test_the_error_is_cleared_when_nothing_is_blocked(self, outcome: Outcome) -> None:
         first = status_of(OLD, FINE, self.BLOCKED)
         workload = status_of(carried_over(OLD, first), FINE, outcome).workload
         assert workload is None or workload.last_error is None
         assert (workload is None) is isinstance(outcome, Done)
 
 
-def test_an_object_of_somebody_else_is_told_even_when_another_trouble_comes_first() -> None:
+def test_a_foreign_object_is_reported_even_after_another_problem() -> None:
     resolved = gen.resolved(OLD, FINE)
     desired = merge_plans(resolved, FINE.facts())
     intent = desired.foundation[0]
@@ -211,7 +211,7 @@ class TestFailing:
             (deleting, ["Ready", "Reconciling", "Stalled", "Available"]),
         ],
     )
-    def test_only_what_is_told_changes(self, tell: Tell, changes: list[str]) -> None:
+    def test_only_the_reported_conditions_change(self, tell: Tell, changes: list[str]) -> None:
         before = status_of(OLD, FINE)
         after = tell(carried_over(OLD, before).read(), "etcd is away", gen.LATER)
         assert "etcd is away" in condition_of(after, "Reconciling").message
@@ -227,8 +227,8 @@ class TestFailing:
     @pytest.mark.parametrize(
         ("tell", "reason"), [(failing, "TransientError"), (deleting, "Deleting")]
     )
-    def test_conditions_that_others_wrote_are_no_crash(self, tell: Tell, reason: str) -> None:
-        """A cluster that another operator had before; its deletion must come to an end, too."""
+    def test_conditions_of_other_writers_are_no_crash(self, tell: Tell, reason: str) -> None:
+        """A former cluster of another operator; its deletion must complete, too."""
         foreign = {"type": "Upgraded", "status": "True", "reason": "Theirs", "message": "m"}
         cluster = OLD.having(conditions=[foreign])
         after = tell(cluster.read(), "no", gen.NOW)
@@ -242,7 +242,7 @@ def test_a_stateful_set_without_volumes_is_no_crash() -> None:
 
 
 @pytest.mark.parametrize("size", ["1Gi", "1024Mi"])
-def test_a_volume_size_in_other_words_is_the_same(size: str) -> None:
+def test_equal_volume_sizes_in_other_units_do_not_differ(size: str) -> None:
     status = status_of(OLD.wanting(storage={"size": size}), FINE)
     assert "UnsupportedFields" not in types(status)
 
@@ -254,7 +254,7 @@ def test_an_unreadable_status_is_computed_anew() -> None:
     assert said(status, "Ready") == ("True", "AllReplicasReady")
 
 
-def test_a_cluster_that_goes_says_so_and_keeps_what_was_said_of_the_rest() -> None:
+def test_a_deletion_is_reported_and_other_conditions_are_kept() -> None:
     it = gen.cluster().initialized()
     before = it.read()
     now = datetime(2030, 1, 2, tzinfo=UTC)

@@ -1,8 +1,8 @@
-"""What holds for every status that is ever written, whatever came before it.
+"""Invariants of every written status, whatever the history.
 
-A history is any mix of passes, failures, specs that nobody can read, and deletions. The three of
-kstatus (Ready, Reconciling, Stalled) never contradict each other, times move with the status alone,
-and what is over is forgotten.
+A history is any mix of reconciles, failures, unreadable specs and deletions. The conditions of
+kstatus (Ready, Reconciling, Stalled) never contradict each other, times change only with the
+status, and past problems leave no trace.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from contracts.api.cluster.status import ClusterStatus
 from contracts.api.meta import Condition
 from contracts.conditions.condition import MESSAGE_MAX
-from managers.cluster.status.cluster_status import compute, failing, leaving, unreadable
+from managers.cluster.status.cluster_status import compute, deleting, failing, unreadable
 from runtime.outcome import Done
 from tests import gen
 from tests.managers.cluster.passes import OUTCOMES, a_pass, clusters, worlds
@@ -32,13 +32,13 @@ def told(number: int) -> str:
 
 @st.composite
 def steps(draw: st.DrawFn) -> Step:
-    """One moment in the life of a cluster."""
+    """One step in the life of a cluster."""
     words = told(draw(st.integers(0, 2)))
     match draw(st.sampled_from(["pass", "pass", "pass", "fails", "leaves", "unreadable"])):
         case "fails":
             return lambda cluster, now: failing(cluster.read(), words, now)
         case "leaves":
-            return lambda cluster, now: leaving(cluster.read(), words, now)
+            return lambda cluster, now: deleting(cluster.read(), words, now)
         case "unreadable":
             return lambda cluster, now: unreadable(cluster.object(), words, now)
         case _:
@@ -47,7 +47,7 @@ def steps(draw: st.DrawFn) -> Step:
 
 
 def with_status(cluster: gen.Cluster, status: ClusterStatus) -> gen.Cluster:
-    """The cluster after that status was written, beside what adminops wrote."""
+    """The cluster after that status was written, with the part of adminops."""
     written = status.to_object()
     written.pop("adminOps", None)
     kept = {"adminOps": cluster.status["adminOps"]} if "adminOps" in cluster.status else {}
@@ -71,7 +71,7 @@ def test_every_status_of_every_history_keeps_the_law(
 
 
 def check(conditions: Sequence[Condition]) -> None:
-    """The law of one status."""
+    """The invariants of one status."""
     state = {found.type: found.status for found in conditions}
     assert {"Ready", "Reconciling", "Stalled"} <= state.keys()
     if state["Stalled"] == "True":
@@ -93,7 +93,7 @@ def check(conditions: Sequence[Condition]) -> None:
 
 
 def check_times(before: Sequence[Condition], after: Sequence[Condition], now: datetime) -> None:
-    """A time moves when the status does, and only then."""
+    """A time changes with the status, and only then."""
     former = {found.type: found for found in before}
     for found in after:
         old = former.get(found.type)
@@ -105,8 +105,8 @@ def check_times(before: Sequence[Condition], after: Sequence[Condition], now: da
 
 @settings(deadline=None, max_examples=100)
 @given(clusters(), st.lists(steps(), max_size=4))
-def test_what_is_over_is_forgotten(cluster: gen.Cluster, history: list[Step]) -> None:
-    """Once all is well a status says what it would say if nothing had ever been wrong."""
+def test_past_problems_leave_no_trace(cluster: gen.Cluster, history: list[Step]) -> None:
+    """The status of a healthy cluster is the same as without any past problem."""
     cluster = replace(cluster, spec={**cluster.spec, "paused": False})
     cluster = cluster.initialized().having(adminOps={})
     world = gen.running(cluster)

@@ -1,6 +1,6 @@
 """managers.cluster.status.conditions.
 
-Which facts give which condition, and what holds for all of them.
+Which facts give which condition, and the invariants of all conditions.
 """
 
 from dataclasses import replace
@@ -177,7 +177,7 @@ def test_condition(row: Row) -> None:
 
 
 @pytest.mark.parametrize("what", UNSTATED)
-def test_what_nobody_asked_for_is_not_stated(what: str) -> None:
+def test_unrequested_conditions_are_not_reported(what: str) -> None:
     cluster, world, kind = UNSTATED[what]
     assert kind not in {told.type for told in status_of(cluster, world).conditions}
 
@@ -192,7 +192,7 @@ def test_there_is_one_judge_per_condition() -> None:
     assert len(JUDGES) == len(TYPES)
 
 
-# What every cluster has an answer to. The others stand while the spec asks for what they are about.
+# The conditions of every cluster. The others are reported while the spec requests their feature.
 ALWAYS = frozenset(
     {
         "Ready",
@@ -215,7 +215,7 @@ ALWAYS = frozenset(
 )
 
 
-def test_a_plain_cluster_is_told_of_what_it_has_and_of_nothing_else() -> None:
+def test_a_plain_cluster_has_only_the_basic_conditions() -> None:
     assert {found.type for found in status_of(OLD, FINE).conditions} == ALWAYS
 
 
@@ -223,7 +223,7 @@ def test_the_sets_of_reasons_are_reasons() -> None:
     assert set(SUMMARY) >= TLS_REASONS | ON_PURPOSE
 
 
-# sentence: (world, outcome, condition, what its message names)
+# sentence: (world, outcome, condition, text in the message)
 MESSAGES: dict[str, tuple[gen.World, Outcome, str, str]] = {
     "a conflict names the object and its owner": (
         FINE,
@@ -262,19 +262,19 @@ def test_message(world: gen.World, outcome: Outcome, kind: str, named: str) -> N
 
 
 @pytest.mark.parametrize(("others", "told"), [(0, False), (1, True)])
-def test_members_without_a_vote_are_told(others: int, told: bool) -> None:
+def test_members_without_a_vote_are_reported(others: int, told: bool) -> None:
     found = condition_of(status_of(raft(2, others), FINE), "RaftMembershipReady")
     assert ("without a vote" in found.message) is told
 
 
 @settings(deadline=None, max_examples=100)
 @given(clusters(), worlds(), OUTCOMES)
-def test_what_holds_for_every_pass(
+def test_invariants_of_every_reconcile(
     cluster: gen.Cluster, world: gen.World, outcome: Outcome
 ) -> None:
     this = a_pass(cluster, world, outcome)
     status = compute(this)
-    # Each condition once, in the order of the table, with words and the generation.
+    # Each condition once, in the order of the table, with a message and the generation.
     told = [found.type for found in status.conditions]
     assert told == [kind.name for kind in TYPES if kind.name in told]
     assert set(told) >= ALWAYS
@@ -288,7 +288,7 @@ def test_what_holds_for_every_pass(
 
 
 def _kstatus_agrees(conditions: Any, this: ReconcileResult) -> None:
-    """kstatus calls an object current when Ready is True, and neither of the others is."""
+    """kstatus reports an object as current when Ready is True, and neither of the others is."""
     by_type = {found.type: found for found in conditions}
     ready, moving, stuck = (by_type[kind] for kind in ("Ready", "Reconciling", "Stalled"))
     if ready.status == "True":

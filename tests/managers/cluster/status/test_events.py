@@ -1,4 +1,4 @@
-"""managers.cluster.status.events: what is told as an event, and what is no news."""
+"""managers.cluster.status.events: which transitions are events, and which are not."""
 
 import itertools
 from typing import Literal
@@ -68,14 +68,14 @@ FLIPS: dict[str, tuple[str, str | None, str, Kind | None]] = {
 
 
 @pytest.mark.parametrize(("kind", "was", "now", "told"), FLIPS.values(), ids=FLIPS.keys())
-def test_flip(kind: str, was: str | None, now: str, told: Kind | None) -> None:
+def test_transition(kind: str, was: str | None, now: str, told: Kind | None) -> None:
     text = RECOVERED.get(kind, "what is") if told == "Normal" else "what is"
     expected = () if told is None else (EventRecord(told, "Why", text),)
     assert condition_events(state(kind, was), state(kind, now)) == expected
 
 
 @pytest.mark.parametrize("kind", [kind.name for kind in TYPES])
-def test_no_type_is_told_without_a_change_and_unknown_is_never_news(kind: str) -> None:
+def test_no_event_without_a_change_or_for_unknown(kind: str) -> None:
     for was, now in itertools.product(STATUSES, STATUSES):
         told = condition_events(state(kind, was), state(kind, now))
         if was == now or now in (None, "Unknown"):
@@ -84,14 +84,14 @@ def test_no_type_is_told_without_a_change_and_unknown_is_never_news(kind: str) -
             assert (note.kind == "Normal") is (now == GOOD.get(kind, "True"))
 
 
-def test_each_flip_is_told_in_the_order_of_the_status() -> None:
+def test_events_have_the_order_of_the_status() -> None:
     before = state("Available", "True") + state("Degraded", "False")
     after = state("Available", "False") + state("Degraded", "True")
     assert [note.kind for note in condition_events(before, after)] == ["Warning", "Warning"]
     assert condition_events(after, after) == ()
 
 
-def test_the_tables_speak_of_conditions_that_exist() -> None:
+def test_the_tables_name_existing_conditions() -> None:
     names = {kind.name for kind in TYPES}
     assert GOOD.keys() <= names
     assert GOOD.keys() >= TAKE_TIME | ROUTINE

@@ -1,4 +1,4 @@
-"""managers.cluster.status.login_conditions: what is said about who can get in."""
+"""managers.cluster.status.login_conditions: the conditions about logins."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ KEYS = {
         ((KV,), "NoUserLogin"),
     ],
 )
-def test_b30_nobody_but_the_operator_can_log_in_is_told(
+def test_b30_a_cluster_without_user_logins_is_reported(
     requests: tuple[dict[str, Any], ...], reason: str
 ) -> None:
     found = user_access(gen.cluster().self_init(*requests, login=True).read().spec)
@@ -46,7 +46,7 @@ def test_b30_nobody_but_the_operator_can_log_in_is_told(
     )
 
 
-def test_other_ways_in_count() -> None:
+def test_other_logins_count() -> None:
     kept = gen.cluster(recoveryKeys=KEYS).self_init(KV, login=True)
     assert user_access(kept.read().spec).reason == "RecoveryKeysOnly"
 
@@ -65,7 +65,7 @@ def test_other_ways_in_count() -> None:
         ),
     ],
 )
-def test_what_became_of_recovery_keys_is_told(
+def test_the_state_of_recovery_keys_is_reported(
     known: RecoveryKeysStatus | None, initialized: bool, reason: str, status: str
 ) -> None:
     spec = gen.cluster(recoveryKeys=KEYS).self_init(KV, login=True).read().spec
@@ -73,7 +73,7 @@ def test_what_became_of_recovery_keys_is_told(
     assert (found.reason, found.status) == (reason, status)
 
 
-def test_recovery_keys_that_nobody_asked_for_are_no_trouble() -> None:
+def test_unrequested_recovery_keys_are_not_reported() -> None:
     spec = gen.cluster().read().spec
     assert recovery_keys(spec, None, cluster="x", initialized=True) is None
 
@@ -86,7 +86,7 @@ def test_recovery_keys_that_nobody_asked_for_are_no_trouble() -> None:
         (OperatorLoginStatus(keys="k", problem="why"), "False"),
     ],
 )
-def test_whether_the_operator_can_log_in_is_told(
+def test_the_login_of_the_operator_is_reported(
     known: OperatorLoginStatus | None, status: str
 ) -> None:
     spec = gen.cluster().self_init(KV, login=True).read().spec
@@ -94,7 +94,7 @@ def test_whether_the_operator_can_log_in_is_told(
     assert found.status == status
 
 
-def test_an_operator_without_a_login_says_so() -> None:
+def test_an_operator_without_a_login_is_reported() -> None:
     without = gen.cluster().self_init(KV).read().spec
     found = operator_login(without, None, initialized=True)
     assert found.reason == "OperatorLoginMissing"
@@ -109,7 +109,7 @@ def test_an_operator_without_a_login_says_so() -> None:
         (OperatorLoginStatus(root_token_secret="uid/1"), True, "OperatorLoginTrusted"),
     ],
 )
-def test_a_login_that_the_root_token_sets_up_is_told(
+def test_the_set_up_with_the_root_token_is_reported(
     known: OperatorLoginStatus | None, *, initialized: bool, reason: str
 ) -> None:
     found = operator_login(gen.cluster().read().spec, known, initialized=initialized)

@@ -1,4 +1,4 @@
-"""managers.cluster.status.operation: what is being done, how far it is, and since when."""
+"""managers.cluster.status.operation: the operation, its progress, and its start."""
 
 from datetime import timedelta
 
@@ -21,7 +21,7 @@ def told(operation: Operation | None, previous: OperationStatus | None) -> Opera
     return operation_status(operation, previous, LATER)
 
 
-def test_it_began_when_its_kind_was_first_told() -> None:
+def test_the_start_is_the_first_report_of_the_kind() -> None:
     first = gen.present(operation_status(Operation("Rolling", 0, 3), None, gen.NOW))
     assert first.started_at == gen.NOW
     next_step = gen.present(told(Operation("Rolling", 1, 5), first))
@@ -29,7 +29,7 @@ def test_it_began_when_its_kind_was_first_told() -> None:
     assert gen.present(told(Operation("Scaling", 1, 2), first)).started_at == LATER
 
 
-def test_what_is_over_is_told_no_more() -> None:
+def test_a_finished_operation_is_not_reported() -> None:
     assert told(None, operation_status(Operation("Rolling", 2, 3), None, gen.NOW)) is None
 
 
@@ -37,7 +37,7 @@ def test_what_is_over_is_told_no_more() -> None:
     ("operation", "words"),
     [(Operation("Rolling", 2, 3), "Rolling 2/3"), (Operation("Waking", 0, 0), "Waking")],
 )
-def test_it_is_said_in_short(operation: Operation, words: str) -> None:
+def test_the_summary(operation: Operation, words: str) -> None:
     assert summary(operation) == words
 
 

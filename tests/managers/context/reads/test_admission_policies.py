@@ -1,4 +1,4 @@
-"""managers.context.reads.admission_policies: what stands is recognised, what does not is named."""
+"""managers.context.reads.admission_policies: installed policies are recognised, others named."""
 
 import asyncio
 import random
@@ -30,7 +30,7 @@ LOCK, SCALE = LOCK_MANAGED.name, LOCK_SCALE.name
 
 
 def installed() -> list[tuple[Resource, Object]]:
-    """Everything that belongs to the policies."""
+    """All objects of the policies."""
     found: list[tuple[Resource, Object]] = [(SERVICE_ACCOUNT, parameters(HERE.namespace))]
     for policy in POLICIES:
         rule, binding = as_objects(policy, HERE.namespace)
@@ -46,7 +46,7 @@ def one(resource: Resource, policy: str) -> Object:
 
 
 class Looking:
-    """A process that looks, on a clock of the test."""
+    """A process that reads the policies, with a clock of the test."""
 
     def __init__(self, objects: Iterable[tuple[Resource, Object]]) -> None:
         self.api, self.clock, self.metrics = FakeApi(), ManualClock(), Metrics()
@@ -59,7 +59,7 @@ class Looking:
         self.api.holding(*objects)
 
     async def once(self) -> AdmissionFacts | None:
-        """Look one time."""
+        """Read once."""
         task = asyncio.create_task(self.policies.run())
         await self.policies.ready()
         task.cancel()
@@ -70,27 +70,27 @@ class Looking:
         return self.metrics.registry.get_sample_value(FAMILY)
 
 
-async def test_what_is_generated_stands() -> None:
+async def test_generated_policies_are_recognised() -> None:
     looking = Looking(installed())
     assert await looking.once() == AdmissionFacts()
     assert looking.lacking == 0
 
 
-async def test_what_is_not_there_is_missing() -> None:
+async def test_an_absent_object_is_missing() -> None:
     looking = Looking(())
     names = tuple(sorted(name.removeprefix(PREFIX) for name in (*NAMES, PARAMETERS)))
     assert await looking.once() == AdmissionFacts(missing=names)
     assert looking.lacking == 2 * len(POLICIES) + 1
 
 
-async def test_a_rule_that_was_edited_differs_whatever_it_says_of_itself() -> None:
+async def test_an_edited_rule_differs_whatever_its_annotations() -> None:
     rule = one(ADMISSION_POLICY, LOCK)
     rule["spec"]["validations"][0]["expression"] = "true"
     looking = Looking([*installed(), (ADMISSION_POLICY, rule)])
     assert await looking.once() == AdmissionFacts(different=(LOCK,))
 
 
-async def test_a_policy_that_lets_failures_by_differs() -> None:
+async def test_a_policy_that_ignores_failures_differs() -> None:
     rule = one(ADMISSION_POLICY, LOCK)
     rule["spec"]["failurePolicy"] = "Ignore"
     looking = Looking([*installed(), (ADMISSION_POLICY, rule)])
@@ -119,20 +119,20 @@ async def test_parameters_that_name_another_operator_differ() -> None:
     assert await looking.once() == AdmissionFacts(different=(short,))
 
 
-async def test_what_may_not_be_looked_at_is_told() -> None:
+async def test_an_unreadable_object_is_reported() -> None:
     looking = Looking(installed())
     looking.api.refuse(f"get ValidatingAdmissionPolicy {PREFIX}{LOCK}", api_error(403))
     assert await looking.once() == AdmissionFacts(unreadable=(LOCK,))
 
 
-async def test_a_failure_is_no_answer_and_what_was_known_stays() -> None:
+async def test_a_failed_read_keeps_the_last_result() -> None:
     looking = Looking(installed())
     await looking.once()
     looking.api.refuse(f"get ValidatingAdmissionPolicy {PREFIX}{LOCK}", api_error(500))
     assert await looking.once() == AdmissionFacts()
 
 
-async def test_it_is_looked_at_every_ten_minutes_and_not_sooner() -> None:
+async def test_policies_are_read_every_ten_minutes() -> None:
     looking = Looking(installed())
     task = asyncio.create_task(looking.policies.run())
     await looking.policies.ready()
@@ -145,7 +145,7 @@ async def test_it_is_looked_at_every_ten_minutes_and_not_sooner() -> None:
     task.cancel()
 
 
-def test_the_words_name_some_and_the_next_step() -> None:
+def test_the_message_names_some_objects_and_the_next_step() -> None:
     assert (policies_lacking(None), policies_lacking(AdmissionFacts())) == ("", "")
     told = policies_lacking(AdmissionFacts(missing=tuple("abcdef"), different=("g",)))
     assert told.startswith("Missing: a, b, c, d and 2 more; Different from this release: g. ")

@@ -1,6 +1,6 @@
 """managers.context.reads.api_server.
 
-Who signs ServiceAccount tokens, and where the API server is.
+The issuer of ServiceAccount tokens, and the addresses of the API server.
 """
 
 import base64
@@ -105,13 +105,13 @@ def test_key_set(key_set: dict[str, Any], count: int) -> None:
     assert len(public_keys(key_set)) == count
 
 
-def test_the_order_of_the_keys_says_nothing() -> None:
+def test_the_order_of_the_keys_does_not_matter() -> None:
     assert public_keys({"keys": [RFC_EC, RFC_RSA]}) == public_keys({"keys": [RFC_RSA, RFC_EC]})
 
 
 def api() -> FakeApi:
     made = FakeApi()
-    # The advertised place is elsewhere, and nobody goes there.
+    # The advertised URL is elsewhere, and is never opened.
     made.raw[DISCOVERY] = {
         "issuer": "https://issuer.example.com",
         "jwks_uri": "https://elsewhere.example.com/keys",
@@ -121,7 +121,7 @@ def api() -> FakeApi:
 
 
 class TestIssuer:
-    async def test_it_is_asked_at_fixed_paths_and_remembered_for_a_while(self) -> None:
+    async def test_the_issuer_is_read_from_fixed_paths_and_cached(self) -> None:
         server, clock = api(), ManualClock()
         asker = ApiServer(server, clock, None)
         found = gen.present(await asker.token_issuer())
@@ -136,15 +136,15 @@ class TestIssuer:
         assert gen.present(await asker.token_issuer()).public_keys != found.public_keys
 
     @pytest.mark.parametrize("code", [403, 404])
-    async def test_a_server_that_does_not_tell_is_asked_again_next_time(self, code: int) -> None:
+    async def test_a_refusal_is_not_cached(self, code: int) -> None:
         server = api()
         asker = ApiServer(server, ManualClock(), None)
         server.refuse(f"get path {DISCOVERY}", api_error(code))
         assert await asker.token_issuer() is None
         assert await asker.token_issuer() is not None
 
-    async def test_b29_a_failure_at_the_start_is_not_for_ever(self) -> None:
-        """Neither a refusal nor an outage is remembered: whoever needs the issuer asks anew."""
+    async def test_b29_a_failure_at_the_start_is_retried(self) -> None:
+        """Neither a refusal nor an outage is cached: the next caller reads the issuer again."""
         server = api()
         asker = ApiServer(server, ManualClock(), None)
         for code in (401, 403, 404):
@@ -155,7 +155,7 @@ class TestIssuer:
             with pytest.raises(Transient):
                 await asker.token_issuer()
         assert await asker.token_issuer() is not None
-        # What the server advertises is a place that only the outside may reach.
+        # Only outside clients may reach the URL that the server advertises.
         assert not any("elsewhere" in asked for asked in server.asked)
 
     async def test_a_broken_server_is_an_error(self) -> None:
@@ -175,12 +175,12 @@ def kubernetes(**spec: Any) -> dict[str, Any]:
 
 
 class TestHosts:
-    async def test_the_address_in_the_environment_needs_no_question(self) -> None:
+    async def test_the_address_in_the_environment_needs_no_request(self) -> None:
         server = FakeApi()
         assert await ApiServer(server, ManualClock(), "10.0.0.1").hosts() == ("10.0.0.1",)
         assert server.asked == []
 
-    async def test_else_its_service_is_read_once(self) -> None:
+    async def test_without_it_the_service_is_read_once(self) -> None:
         server = FakeApi().holding((SERVICE, kubernetes(clusterIPs=["10.96.0.1", "fd00::1"])))
         asker = ApiServer(server, ManualClock(), None)
         assert await asker.hosts() == ("10.96.0.1", "fd00::1")
@@ -188,7 +188,7 @@ class TestHosts:
         assert server.asked == ["get Service kubernetes"]
 
     async def test_a_name_in_the_environment_is_no_address(self) -> None:
-        """Some platforms put the name of a load balancer there; a policy takes addresses only."""
+        """Some platforms set the name of a load balancer; a policy accepts only addresses."""
         server = FakeApi().holding((SERVICE, kubernetes(clusterIPs=["10.96.0.1"])))
         asker = ApiServer(server, ManualClock(), "api.example.com")
         assert await asker.hosts() == ("10.96.0.1",)
@@ -198,8 +198,8 @@ class TestHosts:
         assert await ApiServer(server, ManualClock(), None).hosts() == ()
 
     @pytest.mark.parametrize("code", [401, 403, 404])
-    async def test_what_cannot_be_read_is_not_known(self, code: int) -> None:
-        """A condition says so; the rest of the cluster needs no address."""
+    async def test_an_unreadable_service_is_unknown(self, code: int) -> None:
+        """A condition reports it; the rest of the cluster needs no address."""
         server = FakeApi()
         server.refuse("get Service kubernetes", api_error(code))
         asker = ApiServer(server, ManualClock(), None)
@@ -207,7 +207,7 @@ class TestHosts:
         assert await asker.hosts() == ()
         assert server.asked == ["get Service kubernetes"]
 
-    async def test_an_outage_is_an_error_as_long_as_nothing_is_known(self) -> None:
+    async def test_an_outage_before_the_first_read_is_an_error(self) -> None:
         server = FakeApi()
         server.refuse("get Service kubernetes", api_error(500))
         with pytest.raises(ServerError):

@@ -1,6 +1,6 @@
 """managers.context.reads.secrets.
 
-How often the API server is asked for a Secret, and for how much.
+How often a Secret is read, and how much of it.
 """
 
 from typing import Any
@@ -44,14 +44,14 @@ class Bench:
         self.api.holding((SECRET, secret(value)))
 
 
-async def test_after_its_age_the_version_is_asked_for_and_a_new_one_is_read_whole() -> None:
+async def test_after_max_age_the_version_is_read_and_a_new_one_in_full() -> None:
     bench = Bench(secret())
     assert await bench.ask() == "one"
     assert bench.api.asked == ["get Secret s"]
     await bench.clock.advance(15)
     assert await bench.ask() == "one"
     assert bench.api.asked == ["peek Secret s"]
-    # The look counts: for another while nobody is asked.
+    # The read counts: until its age is exceeded, no request is sent.
     bench.change("two")
     await bench.clock.advance(14.9)
     assert await bench.ask() == "one"
@@ -61,7 +61,7 @@ async def test_after_its_age_the_version_is_asked_for_and_a_new_one_is_read_whol
     assert bench.api.asked == ["peek Secret s", "get Secret s"]
 
 
-async def test_within_the_age_of_its_content_nobody_is_asked() -> None:
+async def test_within_max_age_no_request_is_sent() -> None:
     bench = Bench(secret())
     await bench.ask()
     bench.api.calls.clear()
@@ -71,7 +71,7 @@ async def test_within_the_age_of_its_content_nobody_is_asked() -> None:
     assert bench.api.asked == []
 
 
-async def test_without_content_no_value_crosses_the_wire() -> None:
+async def test_without_content_no_value_is_transferred() -> None:
     bench = Bench(secret())
     assert await bench.ask(content=False) == "?"
     bench.change("two")
@@ -80,7 +80,7 @@ async def test_without_content_no_value_crosses_the_wire() -> None:
     assert bench.api.asked == ["peek Secret s", "peek Secret s"]
 
 
-async def test_absence_is_remembered_as_long() -> None:
+async def test_absence_is_cached_as_long() -> None:
     bench = Bench()
     assert await bench.ask() is None
     assert await bench.ask() is None
@@ -91,7 +91,7 @@ async def test_absence_is_remembered_as_long() -> None:
     assert bench.api.asked == ["get Secret s"]
 
 
-async def test_a_secret_that_went_is_noticed() -> None:
+async def test_a_deleted_secret_is_detected() -> None:
     bench = Bench(secret())
     await bench.ask()
     bench.api.objects.clear()
@@ -110,7 +110,7 @@ async def test_our_own_write_is_known_at_once() -> None:
     assert bench.api.asked == []
 
 
-async def test_what_was_dropped_is_asked_for() -> None:
+async def test_a_dropped_secret_is_read_again() -> None:
     bench = Bench(secret())
     await bench.ask()
     bench.store.drop(KEY)
@@ -120,14 +120,14 @@ async def test_what_was_dropped_is_asked_for() -> None:
     assert bench.api.asked == ["get Secret s"]
 
 
-async def test_the_next_cluster_of_the_name_asks_for_itself() -> None:
+async def test_a_new_cluster_of_the_name_reads_again() -> None:
     bench = Bench()
     assert await bench.ask(reader="before") is None
     bench.change("new")
     assert await bench.ask(reader="after") == "new"
 
 
-async def test_a_refusal_is_raised_and_not_remembered() -> None:
+async def test_a_refusal_is_raised_and_not_cached() -> None:
     bench = Bench(secret())
     bench.api.refuse("get Secret s", api_error(403))
     with pytest.raises(Forbidden):
@@ -136,13 +136,13 @@ async def test_a_refusal_is_raised_and_not_remembered() -> None:
 
 
 class Racing(FakeApi):
-    """A server on which somebody writes the Secret after each look at it."""
+    """An API server on which another client writes the Secret after each read."""
 
     async def answering(self, call: Call) -> None:
         self.holding((SECRET, secret(f"after {len(self.calls)} looks")))
 
 
-async def test_a_secret_that_changes_between_look_and_read_is_the_newer_one() -> None:
+async def test_a_secret_that_changes_between_two_reads_is_the_newer_one() -> None:
     bench = Bench(secret(), api=Racing())
     assert await bench.ask() == "one"
     await bench.clock.advance(15)
@@ -150,7 +150,7 @@ async def test_a_secret_that_changes_between_look_and_read_is_the_newer_one() ->
     assert bench.api.asked == ["get Secret s", "peek Secret s", "get Secret s"]
 
 
-def test_what_is_kept_is_the_projection_alone() -> None:
+def test_only_the_projection_is_cached() -> None:
     bench = Bench()
     bench.store.written(secret("a-key", resourceVersion="1"))
     shown = repr(bench.store._entries)

@@ -27,7 +27,7 @@ KIND = "OpenBaoCluster"
 
 
 def document(*without: str) -> dict[str, Any]:
-    """What the API server publishes of our definitions without these fields of a status."""
+    """The OpenAPI document of our CRDs without these fields of a status."""
     schemas = {}
     for definition in copy.deepcopy(OURS):
         kind = definition["spec"]["names"]["kind"]
@@ -50,7 +50,7 @@ class Handler:
 
 
 class Comparing:
-    """A process that compares, on a clock of the test."""
+    """A process that compares, with a clock of the test."""
 
     def __init__(self, *without: str) -> None:
         self.api, self.clock, self.metrics = FakeApi(), ManualClock(), Metrics()
@@ -81,7 +81,7 @@ class Comparing:
         await asyncio.gather(self.task, return_exceptions=True)
 
     async def until(self, lacking: tuple[str, ...]) -> None:
-        """Poll for a result: the comparison is made in a thread."""
+        """Poll for a result: the comparison runs in a thread."""
         await eventually(lambda: self.schemas.lacking == lacking, seconds=30, say=str(lacking))
 
     @property
@@ -94,14 +94,14 @@ class Comparing:
         return self.metrics.registry.get_sample_value(FAMILY)
 
 
-async def test_definitions_of_this_release_lack_nothing() -> None:
+async def test_crds_of_this_release_lack_nothing() -> None:
     async with Comparing() as comparing:
         assert comparing.schemas.lacking == ()
         assert comparing.schemas.status_of(KIND) is None
         assert (comparing.gauge, comparing.handler.heard) == (0, 0)
 
 
-async def test_older_definitions_are_told_once_with_their_fields() -> None:
+async def test_older_crds_are_reported_once_with_the_fields() -> None:
     async with Comparing("tlsSecrets", "unseal") as comparing:
         lacking = (f"{KIND}.status.tlsSecrets", f"{KIND}.status.unseal")
         assert comparing.schemas.lacking == lacking
@@ -109,7 +109,7 @@ async def test_older_definitions_are_told_once_with_their_fields() -> None:
         assert (comparing.gauge, comparing.handler.heard) == (2, 1)
 
 
-async def test_definitions_that_are_brought_later_are_found_soon() -> None:
+async def test_new_crds_are_detected_soon() -> None:
     async with Comparing("tlsSecrets") as comparing:
         comparing.publish()
         await comparing.clock.advance(PAUSE)
@@ -119,7 +119,7 @@ async def test_definitions_that_are_brought_later_are_found_soon() -> None:
         assert (comparing.gauge, comparing.handler.heard) == (0, 2)
 
 
-async def test_a_document_that_did_not_change_is_compared_once() -> None:
+async def test_an_unchanged_document_is_compared_once() -> None:
     async with Comparing() as comparing:
         for _ in range(3):
             await comparing.clock.advance(PAUSE)
@@ -128,8 +128,8 @@ async def test_a_document_that_did_not_change_is_compared_once() -> None:
         assert comparing.compared == 1
 
 
-async def test_a_refused_write_brings_the_document_at_once() -> None:
-    """Definitions go back to an older release, and come again, while the operator runs."""
+async def test_a_rejected_write_triggers_a_read_of_the_document() -> None:
+    """The CRDs are downgraded and upgraded again while the operator runs."""
     async with Comparing() as comparing:
         for without in (("tlsSecrets",), (), ("tlsSecrets",)):
             await comparing.clock.advance(PAUSE)
