@@ -145,7 +145,7 @@ async def test_the_run_owns_its_rights_and_changes_are_reverted() -> None:
 async def test_foreign_rights_are_never_changed(resource: Any) -> None:
     api = FakeApi().holding(there(resource, OTHER))
     before = api.of(resource)
-    with pytest.raises(ForeignError, match="another object"):
+    with pytest.raises(ForeignError, match="is not owned by"):
         await Jobs(api).ensure_rights(RUN, RIGHTS)
     await Jobs(api).withdraw_rights(RUN, NAME)
     assert api.of(resource) == before
