@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from managers.backup.condition import backing_up, backup_healthy
-from managers.cluster.status.events import notes
+from managers.cluster.status.events import condition_events
 from tests import gen
 from tests.gen import running
 from tests.managers.backup.bench import cluster
@@ -76,7 +76,7 @@ def test_a_failure_and_the_next_success_cause_events() -> None:
 
     def events(before: Any, after: Any) -> list[tuple[str, str]]:
         reasons = {"BackupFailed", "LastBackupSucceeded"}
-        return [(n.kind, n.reason) for n in notes(before, after) if n.reason in reasons]
+        return [(n.kind, n.reason) for n in condition_events(before, after) if n.reason in reasons]
 
     assert events(first, good) == []
     assert events(good, bad) == [("Warning", "BackupFailed")]
