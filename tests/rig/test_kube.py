@@ -43,9 +43,11 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.send_header("Content-Length", "2")
+        # Without the header, the client may send its next request before it reads the end of file.
+        if self.server.closes:
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(b"{}")
-        self.close_connection = self.server.closes
 
     do_POST = do_GET  # noqa: N815  the name is that of the library
 

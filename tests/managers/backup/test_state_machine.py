@@ -123,7 +123,7 @@ def test_a_finished_backup_has_no_transition() -> None:
     made = by_hand()
     made["status"] = {"phase": "Completed"}
     facts = BackupFacts(OpenBaoBackup.from_object(made), NOW, None)
-    with pytest.raises(ValueError, match="at Ended"):
+    with pytest.raises(ValueError, match="in state Ended"):
         decide(facts)
 
 

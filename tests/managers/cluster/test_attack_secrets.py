@@ -124,7 +124,7 @@ SEALS: dict[str, tuple[gen.Cluster, Object, tuple[str, ...]]] = {
     "JSON that is deep": (
         GOOGLE,
         secret("mine", credentials_json=key_files.deep_json(900)),
-        ("32 levels", "flatter"),
+        ("32 levels", "reduce the nesting"),
     ),
     "JSON that is deeper than any decoder goes": (
         GOOGLE,
