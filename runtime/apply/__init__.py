@@ -1,4 +1,4 @@
-"""Owned apply: intents, who owns an object, server-side apply, and what is known of earlier writes.
+"""Owned apply: intents, ownership, server-side apply, and a cache of earlier writes.
 
 May use `runtime.client`, `runtime.cache` and `runtime.metrics`; called by the managers.
 """

@@ -1,7 +1,7 @@
 """Owned apply: the only writer of child objects.
 
-One call per intent. It proves ownership before it writes, sends nothing when nothing changed,
-and says in a value what became of each object. Callers: the apply step of a reconciler.
+One call per intent. It verifies ownership before it writes, sends nothing if nothing changed, and
+returns a verdict for each object. Called by the apply step of a reconciler.
 
 Semantics: Kubernetes API reference "Server-Side Apply"; the two-level change detection is
 described in docs/adr/20261121-owned-apply.md.
@@ -50,16 +50,16 @@ from runtime.types import (
 from runtime.verdict import Verdict
 
 CREATE_ONLY = "1"
-"""The resourceVersion of an apply that may create and never merge.
+"""The resourceVersion of an apply that may create an object and never merge into one.
 
-The server compares it only with an object that exists, and no object has it: the storage counts
-from 1, and its first write makes 2.
+The server compares it only with an existing object, and no object has it: etcd starts at revision
+1, and the first write is revision 2.
 """
 
 TAKEOVER_TRIES = 3
 
 UNSELECTED = 1024
-"""Names that are remembered as taken by objects that no cache selects: a look comes first there."""
+"""Most names that are remembered as used by objects that no cache selects: they are read first."""
 
 
 def controller_uid(obj: Object) -> Iterable[str]:
@@ -69,19 +69,18 @@ def controller_uid(obj: Object) -> Iterable[str]:
 
 
 class OwnedApply:
-    """Writes intents for owners and remembers what each write left behind.
+    """Applies intents for owners and caches the result of each write.
 
-    Flow: find the live object in the cache, judge its owner, compare, send one server-side apply if
-    anything differs, tell the cache the answer. What the cache does not hold is created by an apply
-    that changes no existing object; only when the server refuses that, one metadata read tells
-    whether an object without our labels is there, and whose it is.
+    Flow: find the live object in the cache, check its owner, compare, send one server-side apply if
+    anything differs, put the response into the cache. An object that is not in the cache is created
+    by an apply that cannot change an existing object; only if the server refuses it, one metadata
+    read shows whether an object without our labels exists, and its owner.
 
-    Guarantees: an object of another owner is never changed, not even when it appears between
-    our read and our write; an unchanged intent costs no request; a foreign edit of a field we
-    own costs exactly one. What is remembered is bounded by what the informers hold.
+    Guarantees: an object of another owner is never changed, not even if it is created between our
+    read and our write; an unchanged intent costs no request; an edit of one of our fields by
+    another client costs exactly one. The results are bounded by the content of the informers.
 
-    Assumptions: the informers select all objects that carry our labels; cached objects are
-    never mutated.
+    Assumptions: the informers select all objects with our labels; cached objects are never mutated.
     """
 
     def __init__(
@@ -99,10 +98,10 @@ class OwnedApply:
         self._manager = field_manager
         self._marks = marks
         self._metrics = metrics
-        # The server may keep a value in another form than we sent, so that the comparison in
-        # `runtime.apply.intent.contains` alone could send the same apply for ever.
+        # The server may store a value in another form than we sent, so with the comparison in
+        # `runtime.apply.intent.contains` alone the same apply could be sent forever.
         self._settled = settled
-        # A name that is missing costs one refused write, and no right answer.
+        # A missing name costs one refused write; the result is still correct.
         self._unselected: dict[tuple[Resource, ObjectKey], None] = {}
         for resource, informer in informers.items():
             informer.add_index(OWNER_INDEX, controller_uid)
@@ -110,12 +109,12 @@ class OwnedApply:
             metrics.register_apply(resource.plural)
 
     async def ensure_all(self, owner: Owner, intents: Sequence[Intent]) -> tuple[Applied, ...]:
-        """Ensure independent intents at the same time; answers come in the order of `intents`.
+        """Ensure independent intents in parallel; the results are in the order of `intents`.
 
-        Raises the first transient error after every intent was tried, so that one failing
-        object does not hold back the others.
+        Raises the first transient error after every intent was tried, so that one failing object
+        does not block the others.
         """
-        # What is settled needs no task: in a quiet cluster that is all of it.
+        # An unchanged intent needs no task; in a quiet cluster all are unchanged.
         unchanged = [self._skipped(owner, intent) for intent in intents]
         results = await asyncio.gather(
             *(
@@ -132,10 +131,10 @@ class OwnedApply:
         return tuple(next(answers) if applied is None else applied for applied in unchanged)
 
     async def ensure(self, owner: Owner, intent: Intent) -> Applied:
-        """Make one object be as intended.
+        """Create or update one object so that it matches its intent.
 
-        Raises Transient (and its API subclasses) when the server could not answer, and
-        LeaseLost when this process may no longer write.
+        Raises Transient (and its API subclasses) if the server cannot respond, and LeaseLost if
+        this process may no longer write.
         """
         skipped = self._skipped(owner, intent)
         if skipped is not None:
@@ -148,9 +147,9 @@ class OwnedApply:
         resources: Iterable[Resource],
         keep: Collection[tuple[Resource, ObjectKey]],
     ) -> tuple[ObjectKey, ...]:
-        """Delete the owner's objects of the given kinds that a complete plan does not name.
+        """Delete the owner's objects of these kinds that are not in `keep`.
 
-        Only call this with a plan that did not stop early, and only for kinds that hold no data.
+        Call this only with a complete plan, and only for kinds without data.
         """
         gone: list[ObjectKey] = []
         for resource in resources:
@@ -163,7 +162,8 @@ class OwnedApply:
                         resource, key, uid=uid_of(live), resource_version=resource_version_of(live)
                     )
                 except (NotFound, Conflict):
-                    # Another client was faster. The next read shows the present state.
+                    # Another client changed or deleted it first. The next read shows the current
+                    # state.
                     self._informers[resource].doubt(key)
                     continue
                 self._informers[resource].doubt(key)
@@ -172,7 +172,7 @@ class OwnedApply:
         return tuple(gone)
 
     def _skipped(self, owner: Owner, intent: Intent) -> Applied | None:
-        """Answer without a request, if what the cache holds is ours and settled."""
+        """Return SKIPPED without a request if the cached object is ours and known to match."""
         live = self._informers[intent.resource].get(intent.key)
         if live is None or is_terminating(live):
             return None
@@ -200,7 +200,7 @@ class OwnedApply:
         rejected = self._settled.refusal(slot, cached, intent.digest)
         if rejected is not None:
             return Applied(intent, Verdict.REJECTED, cached, rejected)
-        # The hash among our annotations tells of fields that are no longer wanted.
+        # The hash in our annotations detects fields that were removed from the intent.
         if contains(cached, self._marked(owner, intent, cached)):
             self._settled.note(slot, cached, intent.digest)
             return Applied(intent, Verdict.SKIPPED, cached)
@@ -210,7 +210,7 @@ class OwnedApply:
         return applied
 
     async def _ensure_unseen(self, owner: Owner, intent: Intent) -> Applied:
-        """Create what the cache does not hold; look only if something may be there after all."""
+        """Create an object that is not in the cache; read first only if one may exist."""
         slot = (intent.resource, intent.key)
         if not self._informers[intent.resource].may_hide(intent.key):
             return await self._send(owner, intent, None)
@@ -233,7 +233,7 @@ class OwnedApply:
         return answer
 
     async def _try_to_create(self, owner: Owner, intent: Intent) -> Applied | Forbidden | None:
-        """Answer what became of it, or the refusal if that does not tell whether one is there."""
+        """Return the result, or the refusal if it does not show whether an object exists."""
         try:
             return await self._send(owner, intent, None)
         except Forbidden as error:
@@ -245,7 +245,7 @@ class OwnedApply:
             return None
 
     def _not_ours(self, owner: Owner, intent: Intent, live: Object) -> Applied | None:
-        """Answer why the object that is there is left alone; None if it is ours to change."""
+        """Return why the existing object must not be changed; None if it may be."""
         if is_terminating(live):
             return Applied(intent, Verdict.TERMINATING, live, f"{intent} is being deleted")
         if ownership_of(live, owner, self._marks) is Ownership.FOREIGN:
@@ -259,13 +259,13 @@ class OwnedApply:
             return None
 
     async def _send(self, owner: Owner, intent: Intent, live: Object | None) -> Applied:
-        """Apply to the object that was read, or create it when there was none."""
+        """Apply to the live object, or create it if there is none."""
         body = self._marked(owner, intent, live)
         try:
             result = await self._apply(intent, body, force=live is not None)
             result = await self._take_over(intent, body, result)
         except ApiError as error:
-            # Whatever we took for the state of the object, the server knows better.
+            # The cached state may be outdated.
             self._informers[intent.resource].doubt(intent.key)
             return _refused(intent, error)
         if live is None and not result.created:
@@ -278,16 +278,16 @@ class OwnedApply:
         return Applied(intent, verdict, result.object)
 
     async def _apply(self, intent: Intent, body: Object, *, force: bool) -> ApplyResult:
-        # Forced only on an object that was proven ours.
+        # Force only on an object whose ownership was verified.
         return await self._client.apply(
             intent.resource, body, field_manager=self._manager, force=force
         )
 
     async def _take_over(self, intent: Intent, body: Object, result: ApplyResult) -> ApplyResult:
-        """Become the owner of what former managers left behind, if there is any of it.
+        """Take over the fields of former managers, if there are any.
 
-        The answer to an apply is the one place where managedFields are seen. A second apply then
-        takes away what is ours by now and not wanted.
+        Only the response to an apply contains managedFields. A second apply then removes the fields
+        that are ours now and not in the intent.
         """
         live = result.object
         for _ in range(TAKEOVER_TRIES):
@@ -303,7 +303,7 @@ class OwnedApply:
             metadata.pop("resourceVersion", None)
             again = await self._apply(intent, {**body, "metadata": metadata}, force=True)
             return ApplyResult(again.object, created=result.created)
-        raise Transient(f"{intent} changed again and again while its fields were taken over")
+        raise Transient(f"{intent} changed repeatedly while its fields were taken over")
 
     def _marked(self, owner: Owner, intent: Intent, live: Object | None) -> Object:
         metadata = dict(intent.body["metadata"])
@@ -328,7 +328,7 @@ _THERE = (AlreadyExists, ApplyConflict, Conflict)
 
 
 def _refused(intent: Intent, error: ApiError) -> Applied:
-    """Turn an error into the answer that the table gives it, or raise what it says."""
+    """Convert an error to the result in the table, or raise it."""
     match refusal_of(error):
         case Refusal.REJECTED:
             return Applied(intent, Verdict.REJECTED, None, f"{intent}: {error.message}")

@@ -1,7 +1,7 @@
-"""What is known of objects that were written or compared: settled as wanted, or refused.
+"""The results of earlier applies and comparisons: the object matched, or the server rejected it.
 
-Called by `runtime.apply.apply`, which asks here before it compares and long before it sends.
-Nothing in it is needed for a right answer: an entry that is missing costs one comparison.
+Called by `runtime.apply.apply` before it compares or sends. Correctness does not depend on it: a
+missing entry costs one comparison.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ Slot = tuple[Resource, ObjectKey]
 
 SHORTEST_LIFE = 1800.0
 LONGEST_LIFE = 3600.0
-"""Seconds that an entry is believed: each draws its own time, so that they do not end together."""
+"""Lifetime of an entry in seconds, random for each entry, so that they do not expire together."""
 
 
 @dataclass(slots=True)
 class _Entry:
     live: Object
-    """The state that was compared: the object of a cache itself, so that `is` compares it."""
+    """The state that was compared: the cached object itself, so that `is` compares it."""
     print: str
     desired: str
     refusal: str | None
@@ -31,10 +31,10 @@ class _Entry:
 
 
 class ApplyCache:
-    """Remembers, per object, the live state and the intent that were found to belong together.
+    """Remembers, per object, the live state and the intent that matched.
 
-    Holds entries only of objects that a cache holds: `runtime.apply.apply` drops them when the
-    cache does. Entries end after 30 to 60 minutes, so that whatever went wrong unseen is found.
+    Contains only objects that a cache holds: `runtime.apply.apply` drops an entry with its object.
+    Entries expire after 30 to 60 minutes, so that undetected errors are corrected.
     """
 
     def __init__(self, clock: Clock, rng: random.Random) -> None:
@@ -51,12 +51,12 @@ class ApplyCache:
         return entry is not None and entry.refusal is None
 
     def refusal(self, slot: Slot, live: Object, desired: str) -> str | None:
-        """Return why the server refused this intent for this state; None when it did not."""
+        """Return why the server rejected this intent for this state; None if it did not."""
         entry = self._find(slot, live, desired)
         return None if entry is None else entry.refusal
 
     def note(self, slot: Slot, live: Object, desired: str, *, refusal: str | None = None) -> None:
-        """Remember that the state matches the intent, or why the server refuses the intent."""
+        """Remember that the state matches the intent, or why the server rejects the intent."""
         until = self._clock.monotonic() + self._rng.uniform(SHORTEST_LIFE, LONGEST_LIFE)
         self._entries[slot] = _Entry(live, fingerprint(live), desired, refusal, until)
 
@@ -79,7 +79,7 @@ class ApplyCache:
 
 
 class Forgetting:
-    """A handler of one cache: what the cache no longer holds is forgotten."""
+    """An event handler of one cache: drops the entries of deleted objects."""
 
     def __init__(self, settled: ApplyCache, resource: Resource) -> None:
         self._settled = settled
@@ -89,7 +89,7 @@ class Forgetting:
         """Nothing to forget."""
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Nothing to forget: the fingerprint tells."""
+        """Nothing to forget: the fingerprint detects the change."""
 
     def on_resync(self, obj: Object) -> None:
         """Nothing to forget."""
@@ -100,10 +100,10 @@ class Forgetting:
 
 
 def fingerprint(live: Object) -> str:
-    """Name the state of an object as far as an owner of its spec is concerned.
+    """Return a fingerprint of the state of an object, without its status.
 
-    Kinds that count generations are named by generation and metadata, so that status updates
-    do not matter; the others by their resourceVersion.
+    For kinds with a generation it consists of generation and metadata, so that status updates do
+    not change it; for others of the resourceVersion.
     """
     metadata = live["metadata"]
     generation = metadata.get("generation")

@@ -1,6 +1,6 @@
-"""What became of an intent, and what each refusal of the server means for one.
+"""The result of applying an intent, and the consequence of each error of the server.
 
-Pure. `Applied` is a type of its own, so that status cannot be computed from plans. Made by
+Pure. `Applied` is a separate type, so that status cannot be computed from plans. Created by
 `runtime.apply.apply`.
 """
 
@@ -28,41 +28,40 @@ from runtime.verdict import Verdict
 
 
 class Refusal(Enum):
-    """What follows from an error that answers an apply."""
+    """The consequence of an error response to an apply."""
 
-    REJECTED = "a verdict; not asked again until the intent or the object changes"
-    LEAVING = "a verdict: the namespace goes away, and nothing can be made in it"
-    LOOK_AGAIN = "Transient: the object is not the one that was looked at"
-    TERMINAL = "TerminalError: this program and this server do not fit together"
-    RAISED = "raised as it is: the caller's backoff, and the server's Retry-After, apply"
+    REJECTED = "a verdict; not sent again until the intent or the object changes"
+    LEAVING = "a verdict: the namespace is being deleted, and nothing can be created in it"
+    LOOK_AGAIN = "Transient: the object is not the one that was read"
+    TERMINAL = "TerminalError: the server does not support the request"
+    RAISED = "raised unchanged: the caller's backoff and the server's Retry-After apply"
 
 
 REFUSALS: Mapping[type[ApiError], Refusal] = {
-    # About the content: the same bytes get the same answer.
+    # The content is invalid: the same bytes get the same response.
     Invalid: Refusal.REJECTED,
     MalformedApply: Refusal.REJECTED,
     BadRequest: Refusal.REJECTED,
     RequestTooLarge: Refusal.REJECTED,
     NamespaceTerminating: Refusal.LEAVING,
-    # About the object. Only a look, never a failed write, tells whose it is.
+    # The object changed. Only a read, never a failed write, shows its owner.
     Conflict: Refusal.LOOK_AGAIN,
     ApplyConflict: Refusal.LOOK_AGAIN,
     AlreadyExists: Refusal.LOOK_AGAIN,
     UnsupportedMediaType: Refusal.TERMINAL,
-    # All others are about the moment, the rights or the kind: used-up quotas, RBAC, a kind or a
-    # namespace that is not there, load, and whatever nobody has thought of.
+    # All others: exceeded quotas, RBAC, a missing kind or namespace, overload, unknown errors.
     ApiError: Refusal.RAISED,
 }
 
 
 def refusal_of(error: ApiError) -> Refusal:
-    """Look the class of an error up in the table, or the nearest one that it derives from."""
+    """Look up the class of an error in the table, or the nearest base class."""
     return next(REFUSALS[kind] for kind in type(error).__mro__ if kind in REFUSALS)
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The answer to one intent; the status step accepts this and nothing else."""
+    """The result of one intent; the status step accepts only this."""
 
     intent: Intent
     verdict: Verdict
@@ -71,5 +70,5 @@ class Applied:
 
     @property
     def in_place(self) -> bool:
-        """Whether the object is now as we want it."""
+        """Whether the object now matches its intent."""
         return self.verdict in (Verdict.SKIPPED, Verdict.CREATED, Verdict.UPDATED)

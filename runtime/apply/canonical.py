@@ -1,8 +1,8 @@
 """The canonical form of an intent: equal intents are sent, hashed and compared as equal text.
 
-Pure. Called by `runtime.apply.intent` when an intent is made. Source of the rules: an apply that
-means what is stored still costs a write where the server keeps a value in another form than it was
-sent (kubernetes/kubernetes 95460, 124050, 121404, 131175).
+Pure. Called by `runtime.apply.intent` when an intent is created. Source of the rules: an apply
+without a change still costs a write if the server stores a value in another form than it was sent
+(kubernetes/kubernetes 95460, 124050, 121404, 131175).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from runtime.types import Object, Resource
 
 MEANINGFUL = frozenset(
     {
-        # A member of a union, whose name says all.
+        # A member of a union; its presence selects it.
         "emptyDir",
-        # Selectors: an empty one selects everything, an absent one nothing or something else.
+        # Selectors: an empty one selects everything, an absent one does not.
         "labelSelector",
         "namespaceSelector",
         "objectSelector",
@@ -26,15 +26,15 @@ MEANINGFUL = frozenset(
         # Rules of a policy that allows nothing.
         "egress",
         "ingress",
-        # No class at all; an absent one is the default class.
+        # "" is no class; an absent one is the default class.
         "storageClassName",
         # Required by most custom kinds.
         "spec",
     }
 )
-"""Fields whose emptiness says something. An intent may name more of them."""
+"""Fields whose empty value has a meaning. An intent may name more."""
 
-# Maps whose keys a user chose: an empty text in them is a value like any other.
+# Maps with keys that users choose: an empty string in them is an ordinary value.
 _FREE_MAPS = frozenset(
     {
         "annotations",
@@ -48,8 +48,8 @@ _FREE_MAPS = frozenset(
     }
 )
 
-# Where built-in kinds hold quantities: maps of them, and single ones, with the field around them.
-# Custom kinds declare them as strings, which the server keeps as they come.
+# The fields of built-in kinds with quantities: maps and single values, with their parent field.
+# Custom kinds declare quantities as strings, which the server stores unchanged.
 _QUANTITY_MAPS = frozenset(
     {
         ("resources", "limits"),
@@ -76,19 +76,19 @@ Scalar = str | int | float | bool
 
 
 def normal(resource: Resource, body: Mapping[str, Any], keep: frozenset[str]) -> Object:
-    """Return a copy of an apply body in the one form.
+    """Return a copy of an apply body in canonical form.
 
-    Nulls are dropped. Empty maps, lists and texts are dropped from maps, unless MEANINGFUL or
-    `keep` names their field or they are values of a free map (labels, data); items of lists stay.
-    Quantities of built-in kinds are canonical, whole floats are integers, tuples are lists. Times
-    and durations stay as they are.
+    Nulls are dropped. Empty maps, lists and strings are dropped from maps, unless MEANINGFUL or
+    `keep` contains their field or they are values of a free map (labels, data); items of lists are
+    kept. Quantities of built-in kinds become canonical, whole floats integers, tuples lists. Times
+    and durations are kept unchanged.
 
-    Raises ValueError for `stringData` (the server stores it elsewhere, so that it would be sent
-    for ever) and for text that is no quantity where one belongs, and TypeError for values that
-    JSON does not know; each names the field.
+    Raises ValueError for `stringData` (the server stores it as data, so it would be sent forever)
+    and for an invalid quantity, and TypeError for values that JSON cannot encode; each names the
+    field.
     """
     if resource.kind == "Secret" and "stringData" in body:
-        raise ValueError("stringData: the server stores it as data; put the value there, in base64")
+        raise ValueError("stringData: the server stores it as data; set data instead, in base64")
     form = _Form(MEANINGFUL | keep, quantities=_is_built_in(resource))
     return form.members(body, (), free=False)
 
@@ -98,7 +98,7 @@ def _is_built_in(resource: Resource) -> bool:
 
 
 class _Form:
-    """Walks one body. A path names the fields on the way, without places in lists."""
+    """Traverses one body. A path consists of field names, without list indexes."""
 
     def __init__(self, meaningful: frozenset[str], *, quantities: bool) -> None:
         self._meaningful = meaningful
@@ -120,7 +120,7 @@ class _Form:
         if isinstance(value, list | tuple):
             return [self._value(item, path) for item in value if item is not None]
         if not isinstance(value, Scalar):
-            raise TypeError(f"{'.'.join(path)}: {type(value).__name__} is no value of JSON")
+            raise TypeError(f"{'.'.join(path)}: {type(value).__name__} is not a JSON value")
         if self._quantities and (path[-2:] in _QUANTITIES or path[-3:-1] in _QUANTITY_MAPS):
             return _quantity(value, path)
         return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,6 +1,6 @@
-"""What we want one object to be, as a value: built by pure code, compared and hashed here.
+"""The desired state of one object as a value: built by pure code, compared and hashed here.
 
-May use nothing but types. `runtime.apply.apply` sends intents; tests and previews print them.
+May use only types. `runtime.apply.apply` sends intents; tests and previews print them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import orjson
 from runtime.apply.canonical import normal
 from runtime.types import Object, ObjectKey, Resource
 
-# Merge keys of the lists that server-side apply treats as maps; anything else is compared by
-# position. Kubernetes API reference, "x-kubernetes-list-map-keys".
+# Merge keys of the lists that server-side apply treats as maps; other lists are compared by index.
+# Kubernetes API reference, "x-kubernetes-list-map-keys".
 _MERGE_KEYS: tuple[tuple[str, ...], ...] = (
     ("uid",),
     ("mountPath",),
@@ -25,9 +25,8 @@ _MERGE_KEYS: tuple[tuple[str, ...], ...] = (
     ("name",),
 )
 
-# Fields that the server replaces whole, maps and lists alike: what somebody added inside of them
-# is no field of theirs beside ours but a change of ours. Kubernetes API reference, "atomic" in
-# x-kubernetes-map-type and x-kubernetes-list-type.
+# Maps and lists that the server replaces as a whole: an addition by another client changes our
+# field. Kubernetes API reference, "atomic" in x-kubernetes-map-type and x-kubernetes-list-type.
 _ATOMIC = frozenset(
     {"egress", "ingress", "podSelector", "roleRef", "rules", "selector", "subjects"}
 )
@@ -35,21 +34,20 @@ _ATOMIC = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """The fields of one object that we have an opinion on, and no other.
+    """The fields of one object that we manage, and no others.
 
-    `body` is a server-side apply configuration without ownership marks: those are added by
-    `runtime.apply.apply`, so that two owners that want the same thing have equal intents.
-
-    The body is copied and brought into its one form (`runtime.apply.canonical`, which also lists
-    what it raises), and is not to be changed afterwards. `keep` names fields whose emptiness is
-    meant, beside those that mean something everywhere.
+    `body` is a server-side apply configuration without ownership metadata: `runtime.apply.apply`
+    adds it, so that the intents of two owners can be equal. The body is copied to its canonical
+    form (`runtime.apply.canonical`, which also lists the exceptions), and must not be changed
+    afterwards. `keep` names fields whose empty value has a meaning, in addition to those for which
+    that is always true.
     """
 
     resource: Resource
     body: Object
     keep: frozenset[str] = frozenset()
     outlives_owner: bool = False
-    """Marked by the UID of its owner alone: no owner reference, so no garbage collection."""
+    """The owner is recorded in an annotation only: no owner reference, so no garbage collection."""
     key: ObjectKey = field(init=False, repr=False, compare=False)
     """Namespace and name of the object."""
     _digest: str = field(default="", init=False, repr=False, compare=False)
@@ -62,7 +60,7 @@ class Intent:
 
     @property
     def digest(self) -> str:
-        """The hash of the body, whatever the order of its keys; computed once."""
+        """The hash of the body, independent of the order of its keys; computed once."""
         if not self._digest:
             object.__setattr__(self, "_digest", digest(self.body))
         return self._digest
@@ -72,7 +70,7 @@ class Intent:
 
 
 def digest(value: Any) -> str:
-    """Return 32 hex digits that name `value`, whatever the order of its keys."""
+    """Return a hash of `value` as 32 hex digits, independent of the order of its keys."""
     encoded = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     return hashlib.blake2b(encoded, digest_size=16).hexdigest()
 
@@ -80,10 +78,10 @@ def digest(value: Any) -> str:
 def contains(live: Any, desired: Any) -> bool:
     """Whether every leaf of `desired` is in `live` with the same value.
 
-    Defaults and foreign fields in `live` do not count against it, except in what the server
-    replaces whole. An empty list is not stored by most kinds, and is the same as none. A server
-    that keeps a value in another form than ours makes this false: the caller then applies once
-    and remembers the result instead of comparing again.
+    Defaults and fields of other managers in `live` are ignored, except in atomic fields. An empty
+    list equals an absent one, because most kinds do not store it. If the server stores a value in
+    another form than ours, this is false: the caller then applies once and remembers the result
+    instead of comparing again.
     """
     if isinstance(desired, Mapping):
         return isinstance(live, Mapping) and all(
@@ -98,7 +96,7 @@ def contains(live: Any, desired: Any) -> bool:
 
 
 def _equal(live: Any, desired: Any) -> bool:
-    """Whether two values are the same as JSON, in which a tuple is a list."""
+    """Whether two values are equal as JSON; a tuple equals a list."""
     if isinstance(desired, Mapping):
         return (
             isinstance(live, Mapping)

@@ -1,15 +1,16 @@
-"""Taking over the fields that a former manager left in metadata.managedFields.
+"""Takes over the fields of former managers in metadata.managedFields.
 
-Pure. Called by `runtime.apply.apply` with the answer to an apply: caches do not keep managedFields.
+Pure. Called by `runtime.apply.apply` with the response to an apply: caches do not keep
+managedFields.
 
 Two cases prevent the removal of a field by omitting it from an apply, because both make another
 manager its co-owner:
 
-* An earlier program, or kubectl, wrote the object by update. Its entries are united with our own,
+* An earlier program, or kubectl, wrote the object by update. Its entries are merged into our own,
   as k8s.io/client-go/util/csaupgrade does; the caller applies again afterwards.
-* The managedFields were lost (kubernetes/kubernetes 136919), and the server recorded all that was
-  there as one manager of its own, "before-first-apply". That entry is dropped and not united: it
-  holds the fields of all managers, and we would remove those that we own.
+* The managedFields were lost (kubernetes/kubernetes 136919), and the server recorded all fields
+  under a manager "before-first-apply". That entry is dropped and not merged: it contains the fields
+  of all managers, and we would remove those that we own.
 """
 
 from __future__ import annotations
@@ -30,21 +31,22 @@ Operation = dict[str, Any]
 def upgrade(
     live: Object, legacy: Collection[str], manager: str, *, subresource: str = ""
 ) -> list[Operation] | None:
-    """Return the JSON patch that makes `manager` the one owner of what `legacy` owned by update.
+    """Return the JSON patch that makes `manager` the owner of the fields that `legacy` managers own
+    by update.
 
-    The patch holds the resourceVersion of `live`: a change in between makes it fail with Conflict.
-    None when there is nothing to do. Entries of other subresources are left alone.
+    The patch contains the resourceVersion of `live`: it fails with Conflict if the object changed.
+    None if there is nothing to do. Entries of other subresources are not changed.
     """
     before: list[Entry] = live["metadata"].get("managedFields") or []
     leaving = (BEFORE_FIRST_APPLY, *legacy)
-    # Most objects have nothing to take over, and a copy costs a millisecond.
+    # Most objects have nothing to take over, and a copy takes a millisecond.
     if not any(_is(entry, name, subresource) for entry in before for name in leaving):
         return None
     after = [e for e in copy.deepcopy(before) if not _is(e, BEFORE_FIRST_APPLY, subresource)]
     for name in sorted(legacy):
         after = _united(after, name, manager, subresource)
     return [
-        # An empty list would mean "leave them"; one empty entry means "none" to the server.
+        # The server ignores an empty list; one empty entry clears the list.
         {"op": "replace", "path": "/metadata/managedFields", "value": after or [{}]},
         {
             "op": "replace",
@@ -57,11 +59,12 @@ def upgrade(
 def take_over_status(
     live: Object, former: Collection[str], manager: str, others: Collection[str]
 ) -> list[Operation] | None:
-    """Return the JSON patch that gives `manager` what `former` managers own of a status.
+    """Return the JSON patch that makes `manager` the owner of the status fields of `former`
+    managers.
 
-    `others`: members of the status that other managers of the caller write; nobody owns them
-    afterwards, until their manager applies them. The patch holds the resourceVersion of `live`.
-    None when there is nothing to do.
+    `others`: members of the status that other managers of the caller write; they have no owner
+    until their manager applies them. The patch contains the resourceVersion of `live`. None if
+    there is nothing to do.
     """
     before: list[Entry] = live["metadata"].get("managedFields") or []
     theirs = [e for e in before if e.get("manager") in former and _is_of_status(e)]
@@ -99,11 +102,11 @@ def _united(entries: list[Entry], name: str, manager: str, subresource: str) -> 
         return entries
     ours = next((e for e in entries if _is(e, manager, subresource, operation="Apply")), None)
     if ours is None:
-        # The newest becomes ours: it has the best chance to be of the present version.
+        # The newest entry becomes ours: it is most likely of the current API version.
         ours = max(former, key=lambda entry: str(entry.get("time", "")))
         ours["manager"], ours["operation"] = manager, "Apply"
     for entry in former:
-        # Field paths of another version of the kind cannot be told apart from ours, and go.
+        # Field paths of another API version cannot be merged with ours and are dropped.
         if entry is not ours and entry.get("apiVersion") == ours.get("apiVersion"):
             ours["fieldsV1"] = union(ours.get("fieldsV1") or {}, entry.get("fieldsV1") or {})
     return [entry for entry in entries if entry is ours or not _is(entry, name, subresource)]
@@ -118,10 +121,10 @@ def _is(entry: Mapping[str, Any], name: str, subresource: str, operation: str = 
 
 
 def union(one: Fields, other: Fields) -> Fields:
-    """Unite two sets of fields in FieldsV1 form.
+    """Return the union of two sets of fields in FieldsV1 form.
 
-    A path that ends is an empty map; one that goes on is a map of what is below, with "." for the
-    path itself when that is in the set too.
+    A leaf is an empty map; other paths are maps of their children, with "." if the path itself is
+    in the set too.
     """
     merged = dict(one)
     for step, below in other.items():
@@ -135,5 +138,5 @@ def union(one: Fields, other: Fields) -> Fields:
 def _below(one: Fields, other: Fields) -> Fields:
     if not one and not other:
         return {}
-    # An end beside a continuation: the path itself is in the set, and has to be named.
+    # A leaf merged with a map: the path itself is in the set and needs its ".".
     return union(one or {".": {}}, other or {".": {}})

@@ -1,4 +1,4 @@
-"""Who owns an object, and the evidence for it.
+"""The ownership of an object, and how it is verified.
 
 Pure. Used by `runtime.apply.apply` before each write and by deletion code before each delete.
 """
@@ -31,7 +31,7 @@ class Owner:
         return ObjectKey(self.namespace, self.name)
 
     def identity(self) -> Object:
-        """Return as much of the owner's object as an event needs to point at it."""
+        """Return the part of the owner's object that an event needs as a reference."""
         return {
             "apiVersion": self.api_version,
             "kind": self.kind,
@@ -39,7 +39,7 @@ class Owner:
         }
 
     def reference(self) -> Object:
-        """Return the controller owner reference, as `metadata.ownerReferences` wants it."""
+        """Return the controller owner reference for `metadata.ownerReferences`."""
         return {
             "apiVersion": self.api_version,
             "kind": self.kind,
@@ -52,21 +52,21 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class OwnershipKeys:
-    """What carries ownership, named by the application: annotation keys, and earlier managers."""
+    """The annotation keys and earlier field managers of an application."""
 
     owner_uid: str
-    """UID of the owner. On objects that outlive their owner it is the only proof."""
+    """UID of the owner. The only evidence on objects that outlive their owner."""
     intent_hash: str
-    """Digest of the intent that was applied last: a restarted operator skips what is right."""
+    """Hash of the intent that was applied last: a restarted operator skips unchanged objects."""
     adopt: str
-    """Set by a person to the owner's name: hands an object over that is not ours."""
+    """Set by a user to the owner's name: allows the owner to adopt the object."""
     legacy_managers: frozenset[str] = frozenset()
     """Field managers that wrote by update what the application now applies: an earlier version of
-    it, or kubectl. What they own becomes ours, so that it goes when it is no longer wanted."""
+    it, or kubectl. We take over their fields, so that they can be removed."""
 
 
 class Ownership(Enum):
-    """What an object says about whose it is."""
+    """The owner of an object, from the view of one owner."""
 
     MINE = "mine"
     ADOPTABLE = "adoptable"
@@ -74,11 +74,10 @@ class Ownership(Enum):
 
 
 def ownership_of(live: Object, owner: Owner, marks: OwnershipKeys) -> Ownership:
-    """Judge whose `live` is, by UID and never by name or label.
+    """Determine the owner of `live` by UID, never by name or label.
 
-    A controller reference decides alone when there is one. Without one, our UID in the
-    annotation proves a child that was retained on purpose; without either, only the explicit
-    hand-over annotation allows us to touch the object.
+    A controller reference is decisive if there is one. Without one, our UID in the annotation
+    identifies a retained child; without either, only the adoption annotation permits a change.
     """
     controller = controller_of(live)
     if controller is not None:
@@ -92,11 +91,11 @@ def ownership_of(live: Object, owner: Owner, marks: OwnershipKeys) -> Ownership:
 
 
 def describe_owner(live: Object, marks: OwnershipKeys) -> str:
-    """Name the present owner of a foreign object, for a message to a person."""
+    """Describe the owner of an object of another owner, for a message to a user."""
     controller = controller_of(live)
     if controller is not None:
         return f"{controller.kind} {controller.name} (uid {controller.uid})"
     former = annotations_of(live).get(marks.owner_uid)
     if former:
         return f"a former owner (uid {former})"
-    return "nobody that we know"
+    return "an unknown owner"

@@ -1,6 +1,6 @@
 """Server-side apply of the status of an object.
 
-Uses `runtime.client` and `runtime.cache`. Called by whatever writes a status: reconcilers, jobs.
+Uses `runtime.client` and `runtime.cache`. Called by reconcilers and Jobs that write a status.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from runtime.types import Object, ObjectKey, Resource, key_of, resource_version_
 
 
 class AppliesObjects(Protocol):
-    """As much of `runtime.client.client.Client` as a status needs."""
+    """The part of `runtime.client.client.Client` that a status needs."""
 
     async def apply(
         self,
@@ -36,7 +36,7 @@ def _whole(status: Object) -> Object:
 class StatusClient:
     """Applies the part of a status that one field manager owns, and updates the cache.
 
-    Forced: each manager owns its part, and overwrites what others wrote into it.
+    The apply is forced: each manager owns its part and overwrites changes of others.
     """
 
     def __init__(
@@ -60,12 +60,12 @@ class StatusClient:
         """Apply a status and return the stored object.
 
         Raises Conflict for an object of another `uid`, or of another `resource_version` if one is
-        given, NotFound when it is gone, and the other errors of the client.
+        given, NotFound if it does not exist, and the other errors of the client.
         """
         metadata = {
             "name": key.name,
             **({"namespace": key.namespace} if self._resource.namespaced else {}),
-            # An object that was deleted and created again has a status of its own.
+            # An object that was deleted and created again must not get this status.
             "uid": uid,
             **({"resourceVersion": resource_version} if resource_version else {}),
         }
@@ -92,7 +92,7 @@ class StatusClient:
         """Apply a status that differs from the part in `live`; else return `live` itself.
 
         `optimistic_lock`: Conflict if the object changed since it was read, because the decision
-        may be outdated. Raises like `apply`.
+        may be outdated. Raises the same errors as `apply`.
         """
         if self._part(live.get("status") or {}) == status:
             return live

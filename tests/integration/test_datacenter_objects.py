@@ -204,7 +204,7 @@ async def test_what_a_body_brings_no_more_is_deleted(place: Place) -> None:
 async def test_an_object_of_somebody_else_stays_as_it_is(place: Place) -> None:
     theirs = await place.client.create(ROLES, cluster_role(place.role), field_manager="somebody")
     record = place.record(cluster_role(place.role, rules=[]))
-    with pytest.raises(ProviderError, match="belongs to nobody that we know") as caught:
+    with pytest.raises(ProviderError, match="belongs to an unknown owner") as caught:
         await place.provider.provision(record)
     assert (caught.value.reason, caught.value.terminal) == ("Foreign", True)
     assert await place.provider.deprovision(replace(record, retiring=True))

@@ -183,6 +183,6 @@ async def test_t27_races_without_end_are_given_up() -> None:
     api = Kubectl()
     api.races = 99
     bench = Bench(api, legacy=("kubectl-create",))
-    with pytest.raises(Transient, match="ConfigMap ns/c changed again and again"):
+    with pytest.raises(Transient, match="ConfigMap ns/c changed repeatedly"):
         await bench.ensure()
     assert bench.api.asked.count("patch ConfigMap c") == 3

@@ -47,7 +47,7 @@ CLAIMS: dict[str, Claim] = {
         live(THEIRS, adopt="corner"), Ownership.FOREIGN, "Shop corner (uid uid-2)"
     ),
     "an owner that is not the controller proves nothing": Claim(
-        live({**OURS, "controller": False}), Ownership.FOREIGN, "nobody that we know"
+        live({**OURS, "controller": False}), Ownership.FOREIGN, "an unknown owner"
     ),
     "our mark proves a child that outlived its reference": Claim(
         live(owner="uid-1"), Ownership.MINE, "a former owner (uid uid-1)"
@@ -56,20 +56,20 @@ CLAIMS: dict[str, Claim] = {
         live(owner="uid-0"), Ownership.FOREIGN, "a former owner (uid uid-0)"
     ),
     "what a person hands over by name is adoptable": Claim(
-        live(adopt="corner"), Ownership.ADOPTABLE, "nobody that we know"
+        live(adopt="corner"), Ownership.ADOPTABLE, "an unknown owner"
     ),
     "a predecessor's child may be handed over": Claim(
         live(owner="uid-0", adopt="corner"), Ownership.ADOPTABLE, "a former owner (uid uid-0)"
     ),
     "a hand-over to another name is none": Claim(
-        live(adopt="other"), Ownership.FOREIGN, "nobody that we know"
+        live(adopt="other"), Ownership.FOREIGN, "an unknown owner"
     ),
     "labels are no proof": Claim(
         live(labels={"app.kubernetes.io/instance": "corner"}),
         Ownership.FOREIGN,
-        "nobody that we know",
+        "an unknown owner",
     ),
-    "an object without metadata is foreign": Claim({}, Ownership.FOREIGN, "nobody that we know"),
+    "an object without metadata is foreign": Claim({}, Ownership.FOREIGN, "an unknown owner"),
 }
 
 

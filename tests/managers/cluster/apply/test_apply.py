@@ -58,7 +58,7 @@ async def test_no_pod_starts_before_the_foundation_is_in_place() -> None:
     bench = Bench(FakeApi().holding((CONFIG_MAP, foreign)))
     done = await bench.apply()
     assert not done.in_place
-    assert done.conflicts == ("ConfigMap ns/x-config exists and belongs to nobody that we know",)
+    assert done.conflicts == ("ConfigMap ns/x-config exists and belongs to an unknown owner",)
     assert not any(name.startswith("StatefulSet") for name in bench.written)
     # The others are applied anyway.
     assert "Service x" in bench.written

@@ -216,7 +216,7 @@ class TestRefusals:
         bench = Bench()
         theirs = {"metadata": {"name": NAME, "namespace": NAMESPACE}, "spec": {"replicas": 9}}
         bench.server.put(DEPLOYMENT, theirs)
-        with pytest.raises(ProviderError, match="belongs to nobody that we know") as raised:
+        with pytest.raises(ProviderError, match="belongs to an unknown owner") as raised:
             await bench.provision(shipper())
         assert (raised.value.reason, raised.value.terminal) == ("Foreign", True)
         assert (bench.live(DEPLOYMENT, NAME) or {})["spec"] == {"replicas": 9}
