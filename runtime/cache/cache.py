@@ -1,8 +1,7 @@
-"""The interface of a cache: how readers and owned apply see objects, whatever fills it.
+"""The interface of all caches, for readers and owned apply.
 
-Three classes have this interface: an Informer (one selection, by list and watch), a NamespaceUnion
-(one informer per namespace) and a PolledMirror (asked by name). Its readers work the same in every
-mode.
+Three classes implement it: Informer (one selection, by list and watch), NamespaceUnion (one
+informer per namespace) and PolledMirror (reads by name). Readers are the same in every mode.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ Objects = list[Object]
 
 
 class Lister(Protocol):
-    """Objects of one kind, as last seen, read-only: what the listers of client-go offer."""
+    """Cached objects of one kind, read-only: the counterpart of the listers of client-go."""
 
     def get(self, key: ObjectKey) -> Object | None:
-        """The object as last seen."""
+        """The cached object."""
         ...
 
     def list(self, namespace: str | None = None) -> Objects:
@@ -30,67 +29,67 @@ class Lister(Protocol):
 
 
 class Cache(Lister, Protocol):
-    """Objects of one kind that carry our labels, as last seen, read-only."""
+    """Cached objects of one kind with our labels, read-only."""
 
     def by_index(self, name: str, value: str) -> Objects:
         """The objects for which the index function yields value; KeyError without that index."""
         ...
 
     def add_index(self, name: str, fn: IndexFunction) -> None:
-        """Make by_index(name, value) answer; may come late, and again with the same function."""
+        """Add the index of by_index(name, value), at any time; the same function may be added
+        twice."""
         ...
 
     def add_handler(self, handler: EventHandler, /) -> object:
-        """Call handler for every change from now on, after an initial add for all that is here."""
+        """Call handler for every later change, after an initial add for each cached object."""
         ...
 
     def observe(self, obj: Object) -> None:
-        """Take in the answer to a write of our own."""
+        """Store the response to a write of our own."""
         ...
 
     def may_hide(self, key: ObjectKey) -> bool:
-        """Whether an object of a name that is not in here may exist all the same.
+        """Whether an object that is not in the cache may exist.
 
-        True for what is selected by labels: such an object may lack them. False where the server
-        has answered that there is none, and where it was not read: a write that may only create
-        detects it, and calls `doubt`.
+        True for a selection by labels: the object may lack them. False if the server responded
+        NotFound, and if the object was not read: a create-only write detects it and calls `doubt`.
         """
         ...
 
     def doubt(self, key: ObjectKey) -> None:
-        """The cached answer about this name is wrong: the next read asks the server."""
+        """The cached state of this name may be wrong: the next read asks the server."""
         ...
 
     async def wait_synced(self, timeout: float, /) -> object:  # noqa: ASYNC109 - as Informer has it
-        """Return once it can be read."""
+        """Return once the cache can be read."""
         ...
 
 
 class DisabledCache(Cache, Protocol):
-    """A cache of a kind that comes and goes."""
+    """A cache of an optional kind, which can be added and removed."""
 
     @property
     def synced(self) -> bool:
-        """Whether what it shows is complete."""
+        """Whether the content is complete."""
         ...
 
     def when_synced(self, call: Callable[[], None]) -> None:
-        """Call it each time that the cache has become complete."""
+        """Call `call` each time the cache becomes complete."""
         ...
 
     def wake(self) -> None:
-        """The kind is there: begin to read."""
+        """The kind is available: start to read."""
         ...
 
     def rest(self) -> None:
-        """The kind is gone: stop reading, and forget all objects."""
+        """The kind was removed: stop reading and drop all objects."""
         ...
 
 
 def as_cached(cache: Cache, answer: Object) -> Object:
-    """Take in the answer to a write, and return the copy of it that the cache keeps.
+    """Store the response to a write, and return the cached copy of it.
 
-    The answer itself when the cache holds another version, or selects no such object.
+    Returns the response itself if the cache has another version, or does not select the object.
     """
     cache.observe(answer)
     held = cache.get(key_of(answer))

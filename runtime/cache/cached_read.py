@@ -1,7 +1,7 @@
-"""Answers that are kept for a while: the cache for single reads of what is not watched.
+"""A cache with a time to live, for single reads of what is not watched.
 
-For objects that are read by name, because no watch may or need see them, and for what the API
-server serves at a path. What is kept, and for how long, is a `CachePolicy`.
+For objects that are read by name because they may not or need not be watched, and for paths of the
+API server. A `CachePolicy` specifies what is kept, and for how long.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ class TtlCache(Generic[Key, Value]):
         return len(self._kept)
 
     def get(self, key: Key) -> Value | None:
-        """Return the value; None when there is none, or when its time is over."""
+        """Return the value; None if there is none, or if it has expired."""
         kept = self._kept.get(key)
         return kept[1] if kept is not None and self._clock.monotonic() < kept[0] else None
 
     def last(self, key: Key) -> Value | None:
-        """Return the value even when its time is over, unless it was dropped since."""
+        """Return the value even if it has expired, unless it was dropped."""
         kept = self._kept.get(key)
         return None if kept is None else kept[1]
 
     def put(self, key: Key, value: Value, until: float) -> None:
-        """Keep a value until that moment of clock.monotonic()."""
+        """Keep a value until that value of clock.monotonic()."""
         self._kept[key] = (until, value)
         self._kept.move_to_end(key)
-        # Users choose the names: what is no longer read would stay for ever.
+        # Users choose the names: entries that are no longer read would stay forever.
         while len(self._kept) > self._size or self._is_over(next(iter(self._kept))):
             self._kept.popitem(last=False)
             if not self._kept:
@@ -63,28 +63,28 @@ class TtlCache(Generic[Key, Value]):
 
 @dataclass(frozen=True, slots=True)
 class CachePolicy:
-    """For how many seconds an answer is used instead of a new read."""
+    """For how many seconds a response is used instead of a new read."""
 
     found: float
     absent: float = 0.0
-    """For an absent object, and for a refusal that is an answer; 0: it is read each time."""
+    """For an absent object, and for errors in `refusals`; 0: it is read each time."""
     refusals: tuple[type[ApiError], ...] = ()
-    """Errors that are an answer; all others are raised."""
+    """Errors that are cached as "not readable"; all others are raised."""
     stale: bool = False
-    """When a read fails, the last answer is used for another period."""
+    """If a read fails, the last response is used for another period."""
     size: int = SIZE
 
 
 @dataclass(frozen=True, slots=True)
 class CachedAnswer(Generic[Value]):
-    """The value; None when it does not exist, or when it may not be read."""
+    """The value; None if it does not exist or may not be read."""
 
     value: Value | None
     readable: bool = True
 
 
 class CachedReads(Generic[Key, Value]):
-    """Reads by key, whose answers are kept as the policy says."""
+    """Reads by key, cached according to a policy."""
 
     def __init__(
         self, clock: Clock, read: Callable[[Key], Awaitable[Value]], policy: CachePolicy
@@ -98,7 +98,7 @@ class CachedReads(Generic[Key, Value]):
         return len(self._cache)
 
     async def get(self, key: Key) -> CachedAnswer[Value]:
-        """Return the answer from the cache, or read it. Raises the API's errors."""
+        """Return the cached response, or read. Raises the errors of the API."""
         cached = self._cache.get(key)
         if cached is not None:
             return cached
@@ -119,11 +119,11 @@ class CachedReads(Generic[Key, Value]):
         return answer
 
     async def value(self, key: Key) -> Value | None:
-        """Return the value alone; None when there is none to be had."""
+        """Return only the value; None if there is none."""
         return (await self.get(key)).value
 
     def drop(self, key: Key) -> None:
-        """Drop an answer, so that the next call reads."""
+        """Drop a response, so that the next call reads."""
         self._cache.drop(key)
 
 

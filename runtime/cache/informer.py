@@ -1,13 +1,13 @@
-"""A store kept current by a reflector, and handlers that get every change.
+"""A store that a reflector keeps current, and handlers that receive every change.
 
-Called by controllers (as a source of events and a cache to read) and by owned apply (observe).
-One informer per selection serves all who need it; runtime.cache.informers hands them out.
+Called by controllers (as a source of events and a cache to read) and by owned apply (observe). One
+informer per selection serves all its users; runtime.cache.informers creates them.
 
-Contract for handlers: they are synchronous, get changes in order, after the store has changed
-and before the next frame is read, and may not raise: a handler that raises has lost an event,
-which ends `run` and with it the process. A whole new list, which enters the store at once, they
-get in slices: the store can be ahead of them then, never behind. Objects passed to them and
-returned from here are read-only.
+Contract for handlers: they are synchronous, get changes in order, after the store has changed and
+before the next line is read, and must not raise: a handler that raises has lost an event, which
+ends `run` and the process. A new list enters the store in one step, but handlers get it in slices:
+the store can then be ahead of them, never behind. Objects passed to them and returned from here are
+read-only.
 """
 
 import asyncio
@@ -34,10 +34,10 @@ Objects = list[Object]
 
 
 class EventHandler(Protocol):
-    """What a source of requests implements; see the module for what it may do."""
+    """Receives the changes of an informer; the module docstring has the contract."""
 
     def on_add(self, obj: Object, initial: bool) -> None:
-        """An object appeared; initial while it is part of the first list or of a replay."""
+        """An object was added; initial if it is part of the first list or of a replay."""
         ...
 
     def on_update(self, old: Object, new: Object) -> None:
@@ -45,27 +45,27 @@ class EventHandler(Protocol):
         ...
 
     def on_delete(self, obj: Object) -> None:
-        """An object is gone, or no longer selected; obj is the last state known.
+        """An object was deleted, or is no longer selected; obj is its last known state.
 
-        After an interruption that state can be older than the true last one. The store may
-        already hold a new object of the same name.
+        After an interruption that state can be older than the real last one. The store may already
+        contain a new object of the same name.
         """
         ...
 
     def on_resync(self, obj: Object) -> None:
-        """Nothing happened: obj is in the store, and its turn in a periodic replay has come."""
+        """Periodic replay of an object in the store, without a change."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class InformerOptions:
-    """How to mirror, as opposed to what.
+    """How an informer mirrors its selection.
 
-    watch_list asks for lists at the head of the watch, where the server can do that. resync is
-    the period in seconds in which a handler is shown all objects again, None for never; a handler
-    may ask for a period of its own. No start waits for an optional informer, and its silence is no
-    reason to fail: what it mirrors need not exist. coming: its kind was reported to exist, so a
-    refused list is retried within seconds.
+    watch_list requests streamed lists (WatchList) if the server supports them. resync is the period
+    in seconds in which a handler gets all objects again, None for never; a handler may request
+    another period. The start of the process does not wait for an optional informer, and health
+    checks ignore it: its kind need not exist. coming: its kind was reported to exist, so a refused
+    list is retried within seconds.
     """
 
     watch_list: bool = True
@@ -81,10 +81,10 @@ SLICE = 256
 
 
 class Informer:
-    """Mirrors one selection; read it any time after `synced`.
+    """Mirrors one selection; it can be read at any time after `synced`.
 
-    What is not in here is not selected, which is less than not existing: an object whose labels
-    changed leaves a labelled selection as if it had been deleted.
+    An object that is not here may exist without being selected: an object whose labels changed
+    leaves a selection by labels as if it had been deleted.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Informer:
         self._rng = rng
         self._options = options
         self._store = Store()
-        # A new tuple for each new handler: a change is for those who were there when it happened.
+        # A new tuple for each new handler: a change goes to the handlers of its time only.
         self._handlers: tuple[EventHandler, ...] = ()
         self._untold: deque[tuple[tuple[EventHandler, ...], StoreChange, bool]] = deque()
         self._synced = asyncio.Event()
@@ -120,21 +120,21 @@ class Informer:
 
     @property
     def optional(self) -> bool:
-        """True when no start waits for it."""
+        """True if the start of the process does not wait for it."""
         return self._options.optional
 
     @property
     def synced(self) -> bool:
-        """True once the first list is in the store and every handler has heard of it."""
+        """True once the first list is in the store and was delivered to every handler."""
         return self._synced.is_set()
 
     @property
     def resource_version(self) -> str:
-        """How far the server has told its history: the store stands there, or ahead of it."""
+        """The last resourceVersion from the server; the store is there, or ahead of it."""
         return self._store.resource_version
 
     async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - on our own clock
-        """Wait for `synced`, at most that many seconds; for an optional informer not at all.
+        """Wait for `synced`, at most `timeout` seconds; return immediately if optional.
 
         Raises TimeoutError, naming the selection and the last error of the reflector.
         """
@@ -149,7 +149,7 @@ class Informer:
             raise TimeoutError(text) from error
 
     async def run(self) -> NoReturn:
-        """Mirror until cancelled. Whatever this raises is a bug and should end the process."""
+        """Mirror until cancelled. An exception is a bug and should end the process."""
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
@@ -162,10 +162,10 @@ class Informer:
             self._group = None
 
     def add_handler(self, handler: EventHandler, *, resync: float | None = None) -> None:
-        """Call handler for every change from now on, after an initial add for all that is here.
+        """Call handler for every later change, after an initial add for each cached object.
 
-        Every `resync` seconds, or as often as the options say, it is shown each object again.
-        Raises ValueError when that is below a second.
+        It gets each object again every `resync` seconds, by default the period of the options.
+        Raises ValueError for less than a second.
         """
         period = self._options.resync if resync is None else resync
         if period is not None:
@@ -185,22 +185,23 @@ class Informer:
         self._handlers = (*self._handlers, handler)
 
     def when_synced(self, call: Callable[[], None]) -> None:
-        """Call it each time that a first list is in the store and every handler has heard of it."""
+        """Call `call` each time the informer becomes synced."""
         self._when_synced.append(call)
 
     def forget(self) -> None:
-        """Become as before the first list; handlers hear that everything is gone.
+        """Reset to the state before the first list; handlers get a delete of every object.
 
-        Only while `run` is not at work, or has been cancelled and gets no further turn.
+        Call it only while `run` is not running, or after it was cancelled.
         """
         self._tell_next(len(self._untold))
         self._synced.clear()
         self._tell(self._store.replace((), ""))
-        # What the old one knew of versions belongs to a history that may have ended.
+        # The resourceVersion of the old reflector may no longer be valid.
         self._reflector = self._new_reflector()
 
     def add_index(self, name: str, fn: IndexFunction) -> None:
-        """Make by_index(name, value) answer; may come late, and again with the same function."""
+        """Add the index of by_index(name, value), at any time; the same function may be added
+        twice."""
         self._store.add_index(name, fn)
 
     def by_index(self, name: str, value: str) -> Objects:
@@ -208,7 +209,7 @@ class Informer:
         return self._store.by_index(name, value)
 
     def get(self, key: ObjectKey) -> Object | None:
-        """The object as last seen, read-only."""
+        """The cached object, read-only."""
         return self._store.get(key)
 
     def list(self, namespace: str | None = None) -> Objects:
@@ -216,30 +217,29 @@ class Informer:
         return self._store.select(namespace)
 
     def observe(self, obj: Object) -> None:
-        """Read your writes: take the answer to an apply in before the watch tells of it.
+        """Read your writes: store the response to an apply before its watch event arrives.
 
-        The handlers hear of it now (in the middle of a new list: after it), and not again when the
-        event arrives; older events that are
-        still on their way change nothing. An answer that the watch has overtaken is ignored, as
-        is an object that this selection would not contain.
+        The handlers get the change now (during a new list: after it), and not again with the event;
+        older events that arrive later are ignored. A response that is older than the store is
+        ignored, and so is an object that is not selected.
         """
         if self.synced and self.selection.matches(obj):
             self._tell(self._store.observe(self.selection.shape(obj, self._reduce)))
 
     def may_hide(self, key: ObjectKey) -> bool:
-        """Whether an object may exist that is not in here: always, for it need not be selected."""
+        """Always true: an object that is not in the cache may exist without being selected."""
         return True
 
     def doubt(self, key: ObjectKey) -> None:
-        """Nothing to do: the watch tells what is true."""
+        """Nothing to do: the watch corrects the state."""
 
     def last_event_age(self) -> float:
-        """Seconds since the server last sent anything at all, bookmarks included."""
+        """Seconds since the server last sent anything, bookmarks included."""
         last = self._reflector.last_contact
         return self._clock.monotonic() - (self._created_at if last is None else last)
 
     def healthy(self, max_age: float) -> str | None:
-        """None, or that nothing was heard of this selection for more than max_age seconds."""
+        """None, or an error if the server sent nothing for more than max_age seconds."""
         age = self.last_event_age()
         return f"nothing heard of {self.selection} for {age:.0f} s" if age > max_age else None
 
@@ -258,7 +258,7 @@ class Informer:
         return reflector
 
     def _shaped(self, obj: Object) -> Object:
-        """The shape of what the server sent; that of our own write has been made already."""
+        """Reduce an object from the server; one from our own write is already reduced."""
         held = self._store.get(key_of(obj))
         return held if held is not None and same_state(held, obj) else self._reduce(obj)
 
@@ -270,7 +270,7 @@ class Informer:
         group.create_task(begin(), name=f"resync {self.selection}")
 
     def _take_in(self, effect: Mirror) -> None:
-        """Mirror one effect, and tell of it to the end."""
+        """Mirror one effect, and deliver all its changes."""
         self._mirror(effect)
         self._tell_next(len(self._untold))
         if isinstance(effect, Replace):
@@ -288,7 +288,7 @@ class Informer:
                 self._queue(self._store.replace(items, version))
 
     async def _settle(self) -> None:
-        """Deliver a whole new list, slice by slice; changes during that are delivered after it."""
+        """Deliver a new list slice by slice; later changes are delivered after it."""
         while self._untold:
             self._tell_next(SLICE)
             await yield_to_loop()
@@ -308,7 +308,7 @@ class Informer:
             self._tell_next(len(self._untold))
 
     def _queue(self, changes: Iterable[StoreChange]) -> None:
-        # The gauge is shared by all informers of this resource: each adds what it holds.
+        # All informers of this resource share the gauge: each adds its own count.
         self._count.inc(len(self._store) - self._counted)
         self._counted = len(self._store)
         initial = not self.synced
@@ -322,7 +322,7 @@ class Informer:
 
 
 def pass_on(handler: EventHandler, change: StoreChange, initial: bool) -> None:
-    """Call the method of a handler that fits a change of a store."""
+    """Call the method of a handler for a change of a store."""
     if change.new is None:
         if change.old is not None:
             handler.on_delete(change.old)

@@ -1,7 +1,8 @@
-"""All informers of a process, by selection: made once, run together, some of them asleep.
+"""All informers of a process, by selection: created once, run together, the optional ones stopped
+and started.
 
-Called by the composition of an application, and by runtime.cache.optional, which wakes and rests
-those of kinds that come and go.
+Called by the composition of an application, and by runtime.cache.optional, which starts and stops
+those of optional kinds.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ AnyInformer = TypeVar("AnyInformer", bound=Informer)
 
 
 class OptionalInformer(Informer):
-    """An informer that no start waits for; it can be put to sleep and woken."""
+    """An informer that can be stopped and started; the process does not wait for it."""
 
     home: InformerSet
 
     def wake(self) -> None:
-        """Mirror from now on."""
+        """Start to mirror."""
         self.home.wake(self)
 
     def rest(self) -> None:
-        """Sleep and forget all objects; handlers hear of that."""
+        """Stop and drop all objects; handlers get deletes."""
         self.home.rest(self)
 
 
 class InformerSet:
-    """All informers of a process: one per selection, run together, fatal together.
+    """All informers of a process: one per selection. They run together; if one fails, all end.
 
-    Optional ones run while they are awake, and count neither for readiness nor for health.
+    Optional ones run while they are awake, and readiness and health checks ignore them.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class InformerSet:
         self._group: asyncio.TaskGroup | None = None
 
     def informer(self, selection: Selection) -> Informer:
-        """The informer of that selection; a new one starts at once if the set is running."""
+        """The informer of that selection; a new one starts immediately if the set is running."""
         existing = self._informers.get(selection)
         if existing is not None:
             return existing
@@ -76,13 +77,12 @@ class InformerSet:
     def optional(
         self, selection: Selection, *, awake: bool = False, coming: bool = True
     ) -> OptionalInformer:
-        """Make an informer that no start waits for; it sleeps until `wake`, unless it is `awake`.
+        """Create an optional informer; it does not run until `wake`, unless it is `awake`.
 
-        `coming`: as InformerOptions has it. Raises ValueError when there is an informer of that
-        selection already.
+        `coming`: see InformerOptions. Raises ValueError if the selection already has an informer.
         """
         if selection in self._informers:
-            raise ValueError(f"there is an informer of {selection} already")
+            raise ValueError(f"{selection} already has an informer")
         options = replace(self._options, optional=True, coming=coming)
         informer = self._add(OptionalInformer, selection, options)
         informer.home = self
@@ -92,14 +92,14 @@ class InformerSet:
         return informer
 
     def wake(self, informer: Informer) -> None:
-        """Wake a sleeping informer; it lists at once if the set is running."""
+        """Wake a sleeping informer; it lists immediately if the set is running."""
         if informer.selection in self._asleep:
             self._asleep.discard(informer.selection)
             if self._group is not None:
                 self._start(self._group, informer)
 
     def rest(self, informer: Informer) -> None:
-        """Put an optional informer to sleep: it forgets all objects, and its handlers get deletes.
+        """Stop an optional informer: it drops all objects, and its handlers get deletes.
 
         Raises ValueError for one that is not optional.
         """
@@ -110,25 +110,25 @@ class InformerSet:
         self._asleep.add(informer.selection)
         task = self._tasks.pop(informer.selection, None)
         if task is not None:
-            # It gets no further turn but the one in which it ends.
+            # It runs once more, to end.
             task.cancel()
         informer.forget()
 
     def remove(self, informer: Informer) -> None:
-        """Remove an optional informer: as `rest`, and it is forgotten here too."""
+        """Stop an optional informer and remove it from the set."""
         self.rest(informer)
         self._informers.pop(informer.selection, None)
         self._asleep.discard(informer.selection)
 
     async def run(self) -> None:
-        """Run all informers until cancelled, or until one crashes; raises what it raised."""
+        """Run all informers until cancelled, or until one fails; raises its exception."""
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
                 for selection, informer in tuple(self._informers.items()):
                     if selection not in self._asleep:
                         self._start(group, informer)
-                # A set without informers waits for its first one like any other.
+                # A set without informers waits too: one may be added.
                 await asyncio.get_running_loop().create_future()
         except ExceptionGroup as crash:
             raise crash.exceptions[0] from crash
@@ -142,7 +142,7 @@ class InformerSet:
             await informer.wait_synced(end - self._clock.monotonic())
 
     def healthy(self, max_age: float) -> str | None:
-        """None, or which informer has heard nothing for more than max_age seconds."""
+        """None, or the error of the first informer without data for more than max_age seconds."""
         reasons = (
             informer.healthy(max_age)
             for informer in self._informers.values()
@@ -151,7 +151,8 @@ class InformerSet:
         return next(filter(None, reasons), None)
 
     def unsynced(self) -> str | None:
-        """None once every informer has its first full list, else which one has not."""
+        """None once every informer has its first full list, else the error of the first one
+        without."""
         for informer in self._informers.values():
             if not informer.optional and not informer.synced:
                 return f"{informer.selection} is not synced yet"
@@ -171,12 +172,12 @@ class InformerSet:
         self._informers[selection] = informer
         plural = selection.resource.plural
         age = self._metrics.informer_last_event_age_seconds.labels(resource=plural)
-        age.set_function(lambda: self._oldest(plural))
+        age.set_function(lambda: self._longest_silence(plural))
         reached = self._metrics.informer_store_resource_version.labels(resource=plural)
-        reached.set_function(lambda: self._hindmost(plural))
+        reached.set_function(lambda: self._lowest_version(plural))
         return informer
 
-    def _oldest(self, plural: str) -> float:
+    def _longest_silence(self, plural: str) -> float:
         return max(
             (
                 informer.last_event_age()
@@ -186,8 +187,8 @@ class InformerSet:
             default=0.0,
         )
 
-    def _hindmost(self, plural: str) -> int:
-        """The version that every informer of a resource has reached; 0 before, or if no number."""
+    def _lowest_version(self, plural: str) -> int:
+        """The version that every informer of a resource has reached; 0 before, or if opaque."""
         return min(
             (
                 version_number(informer.resource_version) or 0

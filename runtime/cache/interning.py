@@ -1,7 +1,7 @@
-"""Equal parts of objects, stored once: many objects that are nearly the same need little memory.
+"""Stores equal parts of objects once, so that many similar objects need little memory.
 
-Standard library only. A transform of a Selection (runtime.cache.selection) for kinds of which a
-fleet has thousands. Who shares may not change what it got, which is the rule of every store.
+Standard library only. A transform of a Selection (runtime.cache.selection) for kinds with thousands
+of objects. As in every store, the objects must not be changed.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ from runtime.limits.nesting import LEVELS_MAX
 from runtime.types import Object
 
 REMEMBERED: Final = 5_000
-"""Different parts that are remembered in order to store each of them once."""
+"""Most distinct parts in the pool."""
 _BY_IDENTITY: Final = frozenset({dict, list, str})
 
 
 def sharing(fields: tuple[str, ...] = ("spec", "status"), remembered: int = REMEMBERED) -> Shape:
-    """Make a transform by which equal values below these top-level fields share one object.
+    """Return a transform that replaces equal values below these top-level fields by one object.
 
-    Several selections may use the same one, and then share with each other. It changes its argument
-    in place; what is nested too deep to be meant becomes None, as with
-    runtime.limits.nesting.shallow.
+    Several selections may share one transform, and then share the values. It changes its argument
+    in place; values that are nested too deep become None, as with runtime.limits.nesting.shallow.
     """
     pool: dict[Any, Any] = {}
 
@@ -31,14 +30,14 @@ def sharing(fields: tuple[str, ...] = ("spec", "status"), remembered: int = REME
             pool.clear()
         for field in fields:
             if field in obj:
-                obj[field] = _one(obj[field], pool, LEVELS_MAX)
+                obj[field] = _shared(obj[field], pool, LEVELS_MAX)
         return obj
 
     return share
 
 
-def _one(value: Any, pool: dict[Any, Any], levels: int) -> Any:
-    """The one value that is equal to this one, from here on."""
+def _shared(value: Any, pool: dict[Any, Any], levels: int) -> Any:
+    """Return the shared value that equals this one."""
     kind = value.__class__
     if kind is str:
         return pool.setdefault(value, value)
@@ -48,16 +47,16 @@ def _one(value: Any, pool: dict[Any, Any], levels: int) -> Any:
         return None
     if kind is dict:
         for name, item in value.items():
-            value[name] = _one(item, pool, levels - 1)
+            value[name] = _shared(item, pool, levels - 1)
         return pool.setdefault((dict, *map(_mark, value.items())), value)
-    value[:] = [_one(item, pool, levels - 1) for item in value]
+    value[:] = [_shared(item, pool, levels - 1) for item in value]
     return pool.setdefault((list, *map(_name, value)), value)
 
 
 def _name(value: Any) -> Any:
-    """What tells shared values apart: parts and strings by identity, as their equals are the same.
+    """Identify a shared value: parts and strings by identity, because equal ones are identical.
 
-    A remembered part keeps its members alive, so no other object gets its identity.
+    A part in the pool keeps its members alive, so no other object gets their ids.
     """
     kind = value.__class__
     return id(value) if kind in _BY_IDENTITY else (kind, value)

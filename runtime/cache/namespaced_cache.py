@@ -1,8 +1,9 @@
-"""Caches over some namespaces: one informer per kind and namespace, shown as one cache per kind.
+"""Caches over some namespaces: one informer per kind and namespace, combined to one cache per kind.
 
-For clients that may list and watch within namespaces but not over all of them. Namespaces join and
-leave while it runs. No start waits for one: it need not exist yet, its rights may come late, and it
-may be removed without effect on the others. So check `ready` before a decision by its content.
+For clients that may list and watch in some namespaces only. Namespaces are added and removed while
+it runs. The start of the process waits for none: a namespace may not exist yet, its rights may be
+granted later, and it may be removed without effect on the others. Check `is_ready` before a
+decision that depends on the content.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ Objects = list[Object]
 
 
 class NamespaceHandler(Protocol):
-    """The end of a source of events: it hears that a namespace can be read now."""
+    """A handler that is called when a namespace becomes readable."""
 
     def on_add(self, obj: Object, initial: bool) -> None: ...
 
 
 class NamespaceUnion:
-    """One kind in all joined namespaces; see runtime.cache.cache for what the methods mean."""
+    """One kind in all joined namespaces; runtime.cache.cache describes the methods."""
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class NamespaceUnion:
         self._when_synced: list[Callable[[], None]] = []
 
     def get(self, key: ObjectKey) -> Object | None:
-        """The object as last seen, read-only."""
+        """The cached object, read-only."""
         member = self._members.get(key.namespace)
         return None if member is None else member.get(key)
 
@@ -70,49 +71,49 @@ class NamespaceUnion:
         return [obj for member in self._members.values() for obj in member.by_index(name, value)]
 
     def add_index(self, name: str, fn: IndexFunction) -> None:
-        """Make by_index(name, value) answer, in namespaces that join later too."""
+        """Add the index of by_index(name, value), also in namespaces that join later."""
         for member in self._members.values():
             member.add_index(name, fn)
         self._indexes[name] = fn
 
     def add_handler(self, handler: EventHandler, /) -> None:
-        """Call handler for every change from now on, after an initial add for all that is here."""
+        """Call handler for every later change, after an initial add for each cached object."""
         self._handlers.append(handler)
         for member in self._members.values():
             member.add_handler(handler)
 
     def observe(self, obj: Object) -> None:
-        """Take in the answer to a write of our own."""
+        """Store the response to a write of our own."""
         member = self._members.get(key_of(obj).namespace)
         if member is not None:
             member.observe(obj)
 
     def may_hide(self, key: ObjectKey) -> bool:
-        """Whether an object may exist that is not in here: always, for it need not be selected."""
+        """Always true: an object that is not in the cache may exist without being selected."""
         return True
 
     def doubt(self, key: ObjectKey) -> None:
-        """Nothing to do: the watches tell what is true."""
+        """Nothing to do: the watches correct the state."""
 
     async def wait_synced(self, timeout: float, /) -> None:  # noqa: ASYNC109 - of the protocol
         """Return at once: no namespace is waited for."""
 
     @property
     def synced(self) -> bool:
-        """Whether every namespace that has joined can be read: one that cannot counts as empty."""
+        """Always true: a namespace that cannot be read is treated as empty."""
         return True
 
     def when_synced(self, call: Callable[[], None]) -> None:
-        """Call it each time that a namespace can be read."""
+        """Call `call` each time a namespace becomes readable."""
         self._when_synced.append(call)
 
     def is_ready(self, namespace: str) -> bool:
-        """Whether all of that namespace is in here; a kind that sleeps lacks nothing."""
+        """Whether the namespace is complete; for a kind that is not read it always is."""
         member = self._members.get(namespace)
         return member is not None and (member.synced or not self._awake)
 
     def join(self, namespace: str) -> None:
-        """Read that namespace too; a second call does nothing."""
+        """Start to read that namespace; a second call does nothing."""
         if namespace in self._members:
             return
         chosen = replace(self.selection, namespace=namespace)
@@ -125,19 +126,19 @@ class NamespaceUnion:
         member.when_synced(lambda: self._now_ready(namespace))
 
     def leave(self, namespace: str) -> None:
-        """Read that namespace no longer; handlers hear that its objects are gone."""
+        """Stop reading that namespace; handlers get deletes of its objects."""
         member = self._members.pop(namespace, None)
         if member is not None:
             self._informers.remove(member)
 
     def wake(self) -> None:
-        """Begin to read."""
+        """Start to read."""
         self._awake = True
         for member in self._members.values():
             self._informers.wake(member)
 
     def rest(self) -> None:
-        """Stop reading, and forget all objects."""
+        """Stop reading and drop all objects."""
         self._awake = False
         for member in self._members.values():
             self._informers.rest(member)
@@ -151,8 +152,8 @@ class NamespaceUnion:
 class NamespaceSet:
     """All unions of a process, over the same namespaces.
 
-    A source of events as well: a handler hears of each namespace that has become readable, as of an
-    object of that name; again when a kind that slept there has been read too.
+    Also a source of events: a handler gets an add of an object with the name of each namespace that
+    becomes readable, and again after a further kind was read there.
     """
 
     def __init__(self, informers: InformerSet) -> None:
@@ -162,7 +163,7 @@ class NamespaceSet:
         self._handlers: tuple[NamespaceHandler, ...] = ()
 
     def optional(self, selection: Selection, *, awake: bool = False) -> NamespaceUnion:
-        """Make the cache of one kind; it sleeps until it is woken, unless it is `awake`."""
+        """Create the cache of one kind; it does not read until `wake`, unless it is `awake`."""
         union = NamespaceUnion(self._informers, selection, self._update, awake=awake)
         self._unions.append(union)
         for namespace in self._namespaces:
@@ -170,7 +171,7 @@ class NamespaceSet:
         return union
 
     def join(self, namespace: str) -> None:
-        """Read that namespace too, in every kind."""
+        """Start to read that namespace, for every kind."""
         if namespace in self._namespaces:
             return
         self._namespaces[namespace] = None
@@ -179,7 +180,7 @@ class NamespaceSet:
         log.info("namespace joined", namespace=namespace)
 
     def leave(self, namespace: str) -> None:
-        """Read that namespace no longer."""
+        """Stop reading that namespace."""
         with contextlib.suppress(KeyError):
             del self._namespaces[namespace]
             log.info("namespace left", namespace=namespace)
@@ -187,17 +188,17 @@ class NamespaceSet:
             union.leave(namespace)
 
     def joined(self) -> tuple[str, ...]:
-        """The namespaces that are read, or tried."""
+        """The joined namespaces, readable or not."""
         return tuple(self._namespaces)
 
     def is_ready(self, namespace: str) -> bool:
-        """Whether what is here of a namespace is complete."""
+        """Whether the content of a namespace is complete."""
         return namespace in self._namespaces and all(
             union.is_ready(namespace) for union in self._unions
         )
 
     def add_handler(self, handler: NamespaceHandler) -> None:
-        """Call the handler for each namespace that becomes readable from now on."""
+        """Call the handler for each namespace that becomes readable later."""
         self._handlers = (*self._handlers, handler)
 
     async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - of the Source protocol

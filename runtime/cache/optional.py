@@ -1,12 +1,12 @@
 """Optional kinds: mirrored while the API server serves them, dropped when it no longer does.
 
-One watch per kind, of its CustomResourceDefinition by name, shows when the kind is added or
-removed; nothing is polled. For each version that the program can write there is an informer from
-the start, so that handlers and indexes are wired once; it sleeps until its version is served. No
-start waits for any of this: a process whose rights do not cover these watches starts and works as
-if the kinds were absent.
+One watch per kind, of its CustomResourceDefinition by name, detects when the kind is added or
+removed; nothing is polled. Each version that the program can write has an informer from the start,
+so that handlers and indexes are added once; it runs only while its version is served. The start of
+the process does not wait for any of this: without the rights for these watches it starts and works
+as if the kinds were absent.
 
-Used by the composition of an application; decides which informer is awake and nothing else.
+Used by the composition of an application; only decides which informers run.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ DEFINITION = Resource(
 
 
 OF_DEFINITIONS = Bounds(size=8 << 20, values=1_000_000)
-"""Written by administrators, and an outline is all that is kept of one."""
+"""Administrators write definitions, and only an outline of each is kept."""
 
 
 class OfferHandler(Protocol):
-    """The end of a source of events: it hears that an offer changed."""
+    """A handler that is called when the availability of a kind changes."""
 
     def on_add(self, obj: Object, initial: bool) -> None: ...
 
 
 class Makes(Protocol):
-    """Makes caches that sleep: runtime.cache.informers, runtime.cache.namespaced_cache, or a maker
-    of mirrors.
+    """Creates caches that can be stopped: runtime.cache.informers, runtime.cache.namespaced_cache,
+    or a factory of polled mirrors.
     """
 
     def optional(self, selection: Selection, *, awake: bool = False) -> DisabledCache: ...
 
 
 Defines = Callable[[Selection], DisabledCache]
-"""Finds the cache that holds what is selected: the definition of one kind."""
+"""Returns the cache of a selection: the definition of one kind."""
 
 
 def outline(definition: Object) -> Object:
-    """Keep of a definition what tells its versions: the schemas are most of it by far."""
+    """Keep only the versions of a definition: most of its size are the schemas."""
     spec = definition.get("spec") or {}
     versions = [
         {"name": one.get("name"), "served": bool(one.get("served"))}
@@ -65,13 +65,13 @@ def outline(definition: Object) -> Object:
     ]
     definition["spec"] = {"versions": versions}
     metadata = definition.get("metadata") or {}
-    # kubectl keeps a whole copy of the definition here.
+    # kubectl stores a copy of the definition here.
     metadata.pop("annotations", None)
     return definition
 
 
 def definition_of(kind: OptionalKind) -> Selection:
-    """Select the one definition of a kind; a right on that name alone is enough for the watch."""
+    """Select the definition of a kind; the watch only needs a right on that name."""
     return Selection(
         DEFINITION,
         field_selector=f"metadata.name={kind.definition}",
@@ -82,10 +82,10 @@ def definition_of(kind: OptionalKind) -> Selection:
 
 
 class OptionalKinds:
-    """Which optional kinds there are, and a cache for each version of each of them.
+    """The availability of the optional kinds, and a cache for each version of each of them.
 
-    A source of events as well: a handler hears of each change of an offer as of an object that
-    carries the name of the definition, and nothing else.
+    Also a source of events: for each change a handler gets an add of an object with only the name
+    of the definition.
     """
 
     def __init__(
@@ -113,23 +113,23 @@ class OptionalKinds:
 
     @property
     def caches(self) -> Mapping[Resource, DisabledCache]:
-        """The cache of every version of every kind, asleep or not."""
+        """The cache of every version of every kind, running or not."""
         return self._caches
 
     @property
     def offers(self) -> Mapping[str, KindAvailability]:
-        """What is known at the moment, by name of the definition; another mapping per change."""
+        """The current availability, by name of the definition; a new mapping after each change."""
         return self._offers
 
     def add_handler(self, handler: OfferHandler) -> None:
-        """Call the handler for every change of an offer from now on."""
+        """Call the handler for every later change of availability."""
         self._handlers = (*self._handlers, handler)
 
     async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - of the Source protocol
         """Return at once: an optional kind need not exist."""
 
     def _update(self, kind: OptionalKind) -> None:
-        """Wake and rest informers by what is offered now, and call the handlers after a change."""
+        """Start and stop informers by the served versions, and call the handlers after a change."""
         definition = self._definitions[kind]
         if not definition.synced:
             return
@@ -156,7 +156,7 @@ class OptionalKinds:
 
 
 class _Follow:
-    """Calls back for whatever happens to a definition."""
+    """Calls a function for each change of a definition."""
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change

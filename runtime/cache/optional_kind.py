@@ -1,7 +1,6 @@
-"""Kinds that a Kubernetes cluster may or may not serve, and the availability of one.
+"""Kinds that a Kubernetes cluster may not serve, and the availability of each.
 
-Pure. The definitions are read by runtime.cache.optional; plans use `KindAvailability` and
-nothing else.
+Pure. runtime.cache.optional reads the definitions; plans use only `KindAvailability`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from runtime.types import Resource, is_terminating
 class OptionalKind:
     """A namespaced kind of a CustomResourceDefinition of another project.
 
-    `versions` are those that this program can write, the best one first.
+    `versions` are those that this program can write, in order of preference.
     """
 
     group: str
@@ -32,7 +31,7 @@ class OptionalKind:
 
     @property
     def resources(self) -> tuple[Resource, ...]:
-        """The kind in each of its versions, the best one first."""
+        """The kind in each of its versions, in order of preference."""
         return tuple(
             Resource(self.group, version, self.kind, self.plural) for version in self.versions
         )
@@ -40,24 +39,24 @@ class OptionalKind:
 
 @dataclass(frozen=True, slots=True)
 class KindAvailability:
-    """What the API server has of an optional kind."""
+    """What the API server serves of an optional kind."""
 
     known: bool = False
     """False until its definition was read, and while its objects are being listed."""
     versions: tuple[str, ...] = ()
-    """Every version that is served; none: the kind is not there."""
+    """Every served version; empty: the kind is not available."""
     resource: Resource | None = None
-    """The kind in the version to use; None: it is not there, or in no version that we can write."""
+    """The kind in the version to use; None: it is not served in a version that we can write."""
 
 
 UNKNOWN = KindAvailability()
 
 
 def offered(definition: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Read from a CustomResourceDefinition which versions of its kind can be used.
+    """Return the versions of the kind of a CustomResourceDefinition that can be used.
 
-    None before the API server has accepted its names, and from the moment on in which it is
-    deleted: no object can be made while that goes on (apiextensions.k8s.io/v1, CRD conditions).
+    Empty until the API server has accepted its names, and once it is being deleted: no object can
+    be created then (apiextensions.k8s.io/v1, CRD conditions).
     """
     if definition is None or is_terminating(definition):
         return ()

@@ -1,8 +1,8 @@
 """A cache without a watch: it reads objects one by one, by name.
 
 For clients that may get single objects but neither list nor watch them. It has the interface of an
-informer (runtime.cache.cache): the same handlers get changes, when a read finds them. The caller
-decides what is read, and how often (`refresh`); that an object does not exist is an answer too.
+informer (runtime.cache.cache): handlers get the changes that a read finds. The caller decides what
+is read, and how often (`refresh`); it also caches that an object does not exist.
 """
 
 from __future__ import annotations
@@ -22,32 +22,31 @@ from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey, key_of
 
 JITTER = 0.1
-"""Each answer is valid that part shorter or longer: names read together drift apart."""
+"""The maximum age of each entry varies by this fraction, so that reads are spread over time."""
 
 DOUBTED = float("-inf")
-"""When a name in doubt was read: it is due, whatever the maximum age."""
+"""The time of the last read of a name in doubt: it is always due."""
 
 Objects = list[Object]
 
 
 @dataclass(slots=True)
 class _Entry:
-    """The last answer about a name: in the store, excluded from it, or NotFound."""
+    """The last response for a name: in the store, excluded from it, or NotFound."""
 
     fetched_at: float
     stretch: float
     excluded: bool = False
-    """There is an object of that name that the selection excludes."""
+    """An object of that name exists that the selection excludes."""
     writes: int = 0
-    """Counts our own writes, so that an answer from before one of them is dropped."""
+    """Counts our own writes, so that a response from before one of them is dropped."""
 
 
 class PolledMirror:
-    """Objects of one kind by name; see runtime.cache.cache for what the methods mean.
+    """Objects of one kind by name; runtime.cache.cache describes the methods.
 
-    Guarantees: two callers that read the same name at the same time cost one request; an answer
-    in flight while we wrote that object ourselves is dropped; a name that was never read is not
-    known to be absent, but reads as if it were.
+    Guarantees: concurrent reads of a name share one request; a response that was in flight while we
+    wrote the object is dropped. A name that was never read is treated as absent.
     """
 
     def __init__(
@@ -67,14 +66,14 @@ class PolledMirror:
         self._store = Store()
         self._handlers: tuple[EventHandler, ...] = ()
         self._entries: dict[ObjectKey, _Entry] = {}
-        self._asking: dict[ObjectKey, asyncio.Task[None]] = {}
+        self._reads: dict[ObjectKey, asyncio.Task[None]] = {}
         self._counted = 0
         self._count = metrics.informer_objects.labels(resource=selection.resource.plural)
 
     # Reading ----------------------------------------------------------------------------------
 
     def get(self, key: ObjectKey) -> Object | None:
-        """The object as last seen, read-only."""
+        """The cached object, read-only."""
         return self._store.get(key)
 
     def list(self, namespace: str | None = None) -> Objects:
@@ -86,11 +85,11 @@ class PolledMirror:
         return self._store.by_index(name, value)
 
     def add_index(self, name: str, fn: IndexFunction) -> None:
-        """Make by_index(name, value) answer."""
+        """Add the index of by_index(name, value)."""
         self._store.add_index(name, fn)
 
     def add_handler(self, handler: EventHandler, /) -> None:
-        """Call handler for every change from now on, after an initial add for all that is here."""
+        """Call handler for every later change, after an initial add for each cached object."""
         for obj in self._store.select():
             handler.on_add(obj, initial=True)
         self._handlers = (*self._handlers, handler)
@@ -99,33 +98,33 @@ class PolledMirror:
         """Return at once: there is nothing to wait for before a read."""
 
     def is_known(self, key: ObjectKey) -> bool:
-        """Whether this name was read, and has an answer."""
+        """Whether this name was read."""
         return key in self._entries
 
-    # Asking -----------------------------------------------------------------------------------
+    # Refresh ----------------------------------------------------------------------------------
 
     async def refresh(self, keys: Iterable[ObjectKey], max_age: float) -> None:
-        """Read the names of which the answer is older than max_age seconds, or missing.
+        """Read the names that were not read in the last max_age seconds.
 
-        All are read at the same time. Raises the first of the API's errors, after all answers.
+        They are read in parallel. Raises the first error of the API, after all responses.
         """
         now = self._clock.monotonic()
-        tasks = [self._ask(key) for key in dict.fromkeys(keys) if self._is_due(key, now, max_age)]
+        tasks = [self._read(key) for key in dict.fromkeys(keys) if self._is_due(key, now, max_age)]
         if tasks:
             await asyncio.wait(tasks)
             for task in tasks:
                 task.result()
 
     def may_hide(self, key: ObjectKey) -> bool:
-        """Whether an object may exist that is not in here.
+        """Whether an object that is not in the cache may exist.
 
-        One that the selection excludes does; a name in doubt may be one.
+        True for one that the selection excludes, and for a name in doubt.
         """
         entry = self._entries.get(key)
         return entry is not None and (entry.excluded or entry.fetched_at == DOUBTED)
 
     def observe(self, obj: Object) -> None:
-        """Store the answer to a write of our own, as if it had been read now."""
+        """Store the response to a write of our own, as if it had been read now."""
         key = key_of(obj)
         if not self.selection.matches(obj):
             return
@@ -135,37 +134,37 @@ class PolledMirror:
         self._tell(self._store.upsert(self.selection.shape(obj, self._reduce)))
 
     def doubt(self, key: ObjectKey) -> None:
-        """Read this name at the next refresh, whatever is known of it."""
+        """Read this name at the next refresh, whatever its age."""
         entry = self._entries.get(key)
         if entry is None:
-            # Not read so far; from now on it is.
+            # Not read so far: add it.
             self._entries[key] = _Entry(DOUBTED, 1.0)
         else:
             entry.fetched_at = DOUBTED
 
     def forget(self, keys: Iterable[ObjectKey]) -> None:
-        """Drop the answers about these names; handlers get a delete of the objects."""
+        """Drop these names; handlers get deletes of their objects."""
         for key in keys:
             self._entries.pop(key, None)
             stored = self._store.get(key)
             if stored is not None:
                 self._tell(self._store.remove(stored))
 
-    # A kind that comes and goes ---------------------------------------------------------------
+    # Optional kinds ---------------------------------------------------------------------------
 
     @property
     def synced(self) -> bool:
-        """Always: nothing is missing before a read."""
+        """Always true: there is no initial list."""
         return True
 
     def when_synced(self, call: Callable[[], None]) -> None:
-        """Nothing to call: it always is."""
+        """Nothing to call: it is always synced."""
 
     def wake(self) -> None:
-        """Nothing to begin: a refresh begins."""
+        """Nothing to start: `refresh` reads."""
 
     def rest(self) -> None:
-        """Forget all objects."""
+        """Drop all objects."""
         self.forget(tuple(self._entries))
 
     # ------------------------------------------------------------------------------------------
@@ -174,18 +173,18 @@ class PolledMirror:
         entry = self._entries.get(key)
         return entry is None or now - entry.fetched_at >= max_age * entry.stretch
 
-    def _ask(self, key: ObjectKey) -> asyncio.Task[None]:
-        task = self._asking.get(key)
+    def _read(self, key: ObjectKey) -> asyncio.Task[None]:
+        task = self._reads.get(key)
         if task is None:
             task = asyncio.get_running_loop().create_task(self._fetch(key), name=f"get {key}")
-            self._asking[key] = task
-            task.add_done_callback(lambda done: self._fetched(key, done))
+            self._reads[key] = task
+            task.add_done_callback(lambda done: self._end_read(key, done))
         return task
 
-    def _fetched(self, key: ObjectKey, task: asyncio.Task[None]) -> None:
-        self._asking.pop(key, None)
+    def _end_read(self, key: ObjectKey, task: asyncio.Task[None]) -> None:
+        self._reads.pop(key, None)
         if not task.cancelled():
-            # The waiting callers may be gone by now: then no other code reads it.
+            # If the callers were cancelled, no other code retrieves the exception.
             task.exception()
 
     async def _fetch(self, key: ObjectKey) -> None:

@@ -1,4 +1,4 @@
-"""A few objects of fixed names, read periodically as long as the process runs.
+"""A few objects with fixed names, read periodically.
 
 For objects that rarely change and may not be watched, such as definitions of optional kinds.
 """
@@ -26,7 +26,7 @@ RETRY = 30.0
 
 
 class PolledNames(PolledMirror):
-    """A mirror that refreshes itself; it is synced once all of its names were answered for."""
+    """A mirror that refreshes itself; it is synced once all of its names were read."""
 
     def __init__(
         self,
@@ -38,29 +38,29 @@ class PolledNames(PolledMirror):
         metrics: Metrics,
     ) -> None:
         super().__init__(client, selection, clock=clock, rng=rng, metrics=metrics)
-        self._moments = clock
-        self._dice = rng
+        self._timer = clock
+        self._jitter = rng
         self._names: dict[ObjectKey, None] = {}
         self._complete = False
         self._calls: list[Callable[[], None]] = []
 
     def follow(self, key: ObjectKey) -> None:
-        """Ask for that name too."""
+        """Read that name too."""
         self._names[key] = None
 
     @property
     def synced(self) -> bool:
-        """Whether every name was answered for."""
+        """Whether every name was read."""
         return self._complete
 
     def when_synced(self, call: Callable[[], None]) -> None:
-        """Call it once every name was answered for."""
+        """Call `call` once every name was read."""
         self._calls.append(call)
 
     async def run(self) -> NoReturn:
-        """Go on until cancelled; what cannot be read now is read later."""
+        """Refresh until cancelled; a read that fails is retried later."""
         while True:
-            await self._moments.sleep(await self._round() * self._dice.uniform(0.9, 1.1))
+            await self._timer.sleep(await self._round() * self._jitter.uniform(0.9, 1.1))
 
     async def _round(self) -> float:
         try:

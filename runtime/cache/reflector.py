@@ -1,15 +1,15 @@
-"""Reports every change of one selection of objects, as long as it runs.
+"""Reports every change of one selection of objects.
 
-The loop around runtime.cache.watch: it turns answers and errors into frames, passes on the effects
-that concern objects, and knows the deadlines and the backoff. Called by the informer.
+The loop around runtime.cache.watch: it converts responses and errors to frames, delivers the
+effects that concern objects, and implements the deadlines and the backoff. Called by the informer.
 
-The list comes, unless the server cannot do it, at the head of the watch (WatchList, KEP-3157):
-each object is decoded and reduced by itself, so that a collection of any size neither holds the
-event loop nor exists unreduced as a whole. It is collected here, outside of the store, and replaces
-the content of the store at once when it is complete.
+If the server supports it, the list is streamed at the start of the watch (WatchList, KEP-3157):
+each object is decoded and reduced separately, so that a large collection does not block the event
+loop and is never in memory unreduced. It is collected here, outside of the store, and replaces the
+content of the store in one step once it is complete.
 
-Every expected failure (an ApiError, no answer, a torn or silent stream) is retried for ever;
-anything else is a bug, leaves `run` as it is and ends the process.
+Every expected failure (an ApiError, no response, a broken or silent stream) is retried forever; any
+other exception is a bug, is raised by `run` and ends the process.
 """
 
 import random
@@ -52,24 +52,24 @@ from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey
 
 WATCH_SECONDS = (300, 600)
-"""Range of timeoutSeconds, drawn for each watch so that many of them do not end together."""
+"""Range of timeoutSeconds, random for each watch, so that many of them do not end together."""
 
 WATCH_GRACE_SECONDS = 30.0
-"""How much longer than it was asked to a watch may last before we end it."""
+"""How long after its timeoutSeconds a watch may last before we end it."""
 
 IDLE_SECONDS = 100.0
-"""Longest silence on a watch. Bookmarks come about once a minute; HTTP/1.1 has no ping, and a
-half-open connection is silent for ever. Costs one re-opened watch where there are no bookmarks."""
+"""Idle timeout of a watch. Bookmarks arrive about once a minute; HTTP/1.1 has no ping, and a
+half-open connection stays silent forever. Without bookmarks the watch is reopened each time."""
 
 COLLECT_IDLE_SECONDS = 15.0
-"""Longest silence in a streamed list. A server that knows of such lists has one reason to be
-silent in one: it waits for its cache to catch up with its storage, for seconds at most."""
+"""Idle timeout of a streamed list. A server that supports such lists is silent only while its cache
+catches up with etcd, for seconds at most."""
 
 LIST_PAGE = 250
 """Objects per page of a list that is not streamed."""
 
 SLICE = 64
-"""Buffered events handled before other tasks get their turn."""
+"""Buffered events that are handled before other tasks run."""
 
 _OBJECT_EVENTS = frozenset({"ADDED", "MODIFIED", "DELETED"})
 _STREAMING = frozenset({Phase.COLLECT, Phase.STREAM})
@@ -79,10 +79,10 @@ log = structlog.get_logger(__name__)
 
 
 class Reflector:
-    """Mirrors one selection; `run` is its only verb.
+    """Mirrors one selection.
 
-    last_contact is the monotonic time at which the server last spoke to us, None before it did;
-    last_error is why it does not at the moment, None while all is well.
+    last_contact is the monotonic time at which the server last sent data, None before that;
+    last_error is the current error, None without one.
     """
 
     def __init__(
@@ -114,21 +114,21 @@ class Reflector:
         self.last_error: ApiError | TransportError | None = None
 
     def reduce_by(self, reduce: Shape) -> None:
-        """Choose what makes of an object what is stored; before `run`."""
+        """Set the function that reduces objects for the store; before `run`."""
         self._reduce = reduce
 
     def retry_by(self, ladder: Ladder) -> None:
-        """Choose how long to wait after a refusal; before `run`."""
+        """Set the backoff after an error response; before `run`."""
         self._refused = Backoff(self._clock, self._rng, ladder)
 
     async def run(
         self, deliver: Callable[[Mirror], None], settle: Callable[[], Awaitable[None]]
     ) -> NoReturn:
-        """List, then watch, and start over from wherever the last frame left us; never returns.
+        """List, then watch, and continue after each failure; never returns.
 
-        deliver is called with each effect right after it was decided, and may not await. After a
-        Replace, settle is awaited before anything else is delivered: passing on ten thousand
-        changes at once would hold the event loop.
+        deliver is called with each effect and must not block. After a Replace, settle is awaited
+        before anything else is delivered, because ten thousand changes in one step would block the
+        event loop.
         """
         self._deliver = deliver
         while True:
@@ -146,19 +146,19 @@ class Reflector:
                 self._pause = None
 
     async def _list(self) -> None:
-        chosen = self._selection
+        selection = self._selection
         options = ListOptions(
-            label_selector=chosen.label_selector,
-            field_selector=chosen.field_selector,
+            label_selector=selection.label_selector,
+            field_selector=selection.field_selector,
             limit=LIST_PAGE,
-            metadata_only=chosen.metadata_only,
+            metadata_only=selection.metadata_only,
             transform=self._reduce,
-            bounds=chosen.bounds,
+            bounds=selection.bounds,
         )
-        answer = await self._client.list(chosen.resource, chosen.namespace, options=options)
+        answer = await self._client.list(selection.resource, selection.namespace, options=options)
         if not answer.resource_version:
-            # A watch from no version at all tells of everything there is, in no order.
-            raise TransportError("the list names no resourceVersion")
+            # A watch without a version starts with all objects, in no order.
+            raise TransportError("the list has no resourceVersion")
         self._touch()
         self._feed(Listed(answer.items, answer.resource_version))
 
@@ -169,19 +169,19 @@ class Reflector:
     async def _watch(self, settle: Callable[[], Awaitable[None]]) -> None:
         seconds = self._rng.randint(*WATCH_SECONDS)
         end = self._clock.monotonic() + seconds + WATCH_GRACE_SECONDS
-        chosen, options = self._selection, self._watch_options(seconds)
+        selection, options = self._selection, self._watch_options(seconds)
         try:
             async with (
-                Deadline(self._clock, self._patience) as idle,
-                self._client.watch(chosen.resource, chosen.namespace, options) as lines,
+                Deadline(self._clock, self._idle_timeout) as idle,
+                self._client.watch(selection.resource, selection.namespace, options) as lines,
             ):
                 self._feed(Opened(self._touch()))
                 handled = 0
                 async for line in lines:
                     contact = self._touch()
                     self._feed(self._decoded(line))
-                    # After the line: the one that ends a list begins the patience of a watch.
-                    idle.move(min(contact + self._patience, end))
+                    # After the line: the bookmark that ends a list starts the timeout of a watch.
+                    idle.move(min(contact + self._idle_timeout, end))
                     if self._state.phase not in _STREAMING:
                         return
                     if self._replaced:
@@ -190,24 +190,23 @@ class Reflector:
                     if handled % SLICE == 0:
                         await yield_to_loop()
         except TimeoutError as error:
-            raise SilentStreamError("the watch fell silent") from error
+            raise SilentStreamError("the watch timed out: no data") from error
         self._feed(Ended(self._clock.monotonic()))
 
     def _watch_options(self, seconds: int) -> WatchOptions:
-        chosen, snapshot = self._selection, self._state.phase is Phase.SNAPSHOT
+        selection, snapshot = self._selection, self._state.phase is Phase.SNAPSHOT
         return WatchOptions(
-            # With a list at its head the watch begins at the most recent state, see
-            # runtime.cache.watch.
+            # A streamed list starts at the most recent state, see runtime.cache.watch.
             resource_version="" if snapshot else self._state.resource_version,
             timeout_seconds=seconds,
-            label_selector=chosen.label_selector,
-            field_selector=chosen.field_selector,
-            metadata_only=chosen.metadata_only,
+            label_selector=selection.label_selector,
+            field_selector=selection.field_selector,
+            metadata_only=selection.metadata_only,
             send_initial_events=snapshot,
         )
 
     @property
-    def _patience(self) -> float:
+    def _idle_timeout(self) -> float:
         return COLLECT_IDLE_SECONDS if self._state.phase in _SNAPSHOT else IDLE_SECONDS
 
     def _decoded(self, line: bytes) -> WatchEvent:
@@ -227,7 +226,7 @@ class Reflector:
             self.last_error = None
         before, (self._state, effects) = self._state, step(self._state, frame)
         if before.streams and not self._state.streams:
-            self._log.info("the server streams no lists", reason=str(self.last_error))
+            self._log.info("the server does not stream lists", reason=str(self.last_error))
         for effect in effects:
             self._perform(effect)
 
@@ -260,7 +259,7 @@ class Reflector:
                 self._deliver(effect)
 
     def _touch(self) -> float:
-        """Note that the server has just spoken to us; the moment, in monotonic seconds."""
+        """Record that the server sent data; return the monotonic time."""
         self.last_contact = self._clock.monotonic()
         return self.last_contact
 
@@ -273,7 +272,7 @@ class Reflector:
         return max(self._refused.delay(), retry_after or 0.0)
 
     def _report(self, error: ApiError | TransportError) -> None:
-        # One line per kind of trouble: an outage fails every informer many times a minute.
+        # One line per class of error: in an outage every informer fails many times a minute.
         if type(error) is not type(self.last_error):
             self._log.warning("watch interrupted", error=type(error).__name__, reason=str(error))
         self.last_error = error

@@ -1,7 +1,7 @@
 """Replays the content of the store to a handler periodically, without a request.
 
-Called by the informer, one per handler that wants it. The events of a watch are not lost, but
-what a handler made of them may be: a resync is the second chance of a level-based controller.
+Called by the informer, one per handler that requests it. The events of a watch are not lost, but a
+handler may have processed one incorrectly: a resync lets a level-based controller recover.
 """
 
 import math
@@ -17,26 +17,25 @@ SHORTEST_PERIOD = 1.0
 """Seconds. A handler that needs a shorter period does not need a resync."""
 
 JITTER = 0.1
-"""Each round is that part shorter or longer, so that handlers do not stay in step."""
+"""The period of each round varies by this fraction, so that handlers do not run in step."""
 
 SHORTEST_STEP = 0.1
-"""Seconds between two slices: with more objects than steps in a period, several at a time."""
+"""Least seconds between two steps: with more objects than steps, several per step."""
 
 
 class ResyncListener(Protocol):
-    """Who is shown the objects."""
+    """Receives the objects."""
 
     def on_resync(self, obj: Object) -> None: ...
 
 
 class Resync:
-    """Shows each stored object to one listener, once per period.
+    """Passes each stored object to one listener, once per period.
 
-    A round is spread evenly over its period, so that ten thousand objects are a steady trickle of
-    work and not an hourly wave. An object that is present through a whole round is shown in it
-    exactly once, in its state of that moment; one that came meanwhile has to wait for the next.
-    While busy says so, which is while listeners have not heard yet of all that is in the store,
-    none is shown.
+    A round is spread evenly over its period, so that the load of ten thousand objects is constant.
+    An object that exists during a whole round is passed exactly once, in its current state; an
+    object that was added meanwhile waits for the next round. It pauses while `busy` is true: then
+    listeners do not have all changes of the store yet.
     """
 
     def __init__(
@@ -50,7 +49,9 @@ class Resync:
         busy: Callable[[], bool] = lambda: False,
     ) -> None:
         if period < SHORTEST_PERIOD:
-            raise ValueError(f"a resync every {period:g} s is no resync")
+            raise ValueError(
+                f"the resync period is {period:g} s, but must be at least {SHORTEST_PERIOD:g} s"
+            )
         self._store = store
         self._listener = listener
         self._period = period
@@ -59,7 +60,7 @@ class Resync:
         self._busy = busy
 
     async def run(self) -> NoReturn:
-        """Go on until cancelled."""
+        """Replay until cancelled."""
         while True:
             await self._round(self._period * self._rng.uniform(1.0 - JITTER, 1.0 + JITTER))
 

@@ -1,7 +1,7 @@
 """Which objects an informer mirrors, and in what shape.
 
-Pure. Used by the reflector to ask for them, and by the informer to judge objects that reach it
-by another way than its own watch.
+Pure. Used by the reflector to request them, and by the informer to filter objects that it gets from
+other sources than its watch.
 """
 
 import re
@@ -18,23 +18,23 @@ from runtime.limits.object_size import DEFAULT, MARK, Bounds, bound_members, tri
 from runtime.types import Object, Resource, key_of, labels_of
 
 IDENTITY = ("apiVersion", "kind", "metadata")
-"""The members of an object that every shape keeps."""
+"""The fields of an object that every shape keeps."""
 
 SHARED_STRINGS = 10_000
-"""Different strings that a selection remembers in order to store each of them once."""
+"""Most distinct strings in the pool of a selection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """One collection, or a part of it, in one shape; equal selections share an informer.
 
-    metadata_only leaves apiVersion, kind and metadata, and the server sends no more than that.
-    `fields` keeps beside these the named ones only, as paths like "spec.replicas": the server
-    sends all, but not more is stored. transform comes after that; it may change its argument in
-    place and must be idempotent. managedFields are never kept, and of a member that is larger than
-    `bounds` no more than a mark (runtime.limits.object_size).
+    With metadata_only the server sends only apiVersion, kind and metadata. `fields` keeps these and
+    the fields at the given paths, such as "spec.replicas": the server sends all, but only these are
+    stored. transform is called afterwards; it may change its argument in place and must be
+    idempotent. managedFields are never kept, and a member that exceeds `bounds` is replaced by a
+    marker (runtime.limits.object_size).
 
-    Raises ValueError for both metadata_only and fields, and for a path that is none.
+    Raises ValueError for both metadata_only and fields, and for an invalid path.
     """
 
     resource: Resource
@@ -48,7 +48,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         if self.fields and self.metadata_only:
-            raise ValueError("metadata_only leaves no other fields")
+            raise ValueError("metadata_only and fields exclude each other")
         object.__setattr__(self, "fields", _normal(self.fields))
 
     def __str__(self) -> str:
@@ -59,7 +59,8 @@ class Selection:
         return " ".join(filter(None, parts))
 
     def reducer(self) -> Shape:
-        """What makes of a freshly decoded object what is stored; it may change its argument."""
+        """Return the function that reduces a decoded object for the store; it may change its
+        argument."""
         steps: list[Shape] = [trim_metadata, _sharing()]
         if self.metadata_only or self.fields:
             steps.append(_projection(_tree(self.fields)))
@@ -69,25 +70,25 @@ class Selection:
         return _chain(steps)
 
     def shape(self, obj: Object, reduce: Shape | None = None) -> Object:
-        """A copy of a full object in the shape of this selection; the argument is not touched.
+        """A copy of a full object in the shape of this selection; the argument is not changed.
 
-        Objects that go through one `reduce`, a reducer of this selection, share equal strings.
+        Objects that share `reduce`, a reducer of this selection, share equal strings.
         """
         if self.metadata_only or self.fields:
-            # Copy no more than what stays.
+            # Copy only what is kept.
             obj = _projection(_tree(self.fields))(obj)
         try:
             copy: Object = orjson.loads(orjson.dumps(obj))
         except orjson.JSONEncodeError:
-            # Nested deeper than the encoder goes.
+            # Nested deeper than the limit of the encoder.
             copy = shallow(obj)
         return (reduce or self.reducer())(copy)
 
     def matches(self, obj: Mapping[str, object]) -> bool:
         """Whether the server would select the object.
 
-        False also where it cannot be told from here, such as for field selectors beyond the
-        object's own name: such objects arrive by the watch alone.
+        Also False if this cannot be determined here, as for field selectors other than name and
+        namespace: such objects only arrive by the watch.
         """
         key = key_of(obj)
         if self.namespace is not None and key.namespace != self.namespace:
@@ -106,18 +107,18 @@ class Selection:
 
 
 _Tree = dict[str, Any]
-"""Fields by their first part: a member is kept whole (None) or in part (a tree)."""
+"""Fields by the first part of their path: a member is kept whole (None) or in part (a tree)."""
 
 _PATH = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 
 def _normal(fields: tuple[str, ...]) -> tuple[str, ...]:
-    """Sorted, each once, none below another: equal sets of fields are equal selections."""
+    """Sort the paths and drop redundant ones, so that equal sets of fields are equal selections."""
     for path in fields:
         if not _PATH.fullmatch(path):
-            raise ValueError(f"{path!r} is no path of fields")
+            raise ValueError(f"{path!r} is not a valid field path")
         if path.partition(".")[0] in IDENTITY:
-            raise ValueError(f"{path!r} is kept by every shape")
+            raise ValueError(f"{path!r} is always kept")
     kept: list[str] = []
     for path in sorted(set(fields), key=lambda path: path.split(".")):
         if not (kept and path.startswith(f"{kept[-1]}.")):
@@ -137,7 +138,7 @@ def _tree(fields: tuple[str, ...]) -> _Tree:
 
 
 def _projection(tree: _Tree) -> Shape:
-    # The decoder may have left a member out already; a reader must hear of it.
+    # Keep the marker of a member that the decoder has left out.
     whole = tree | dict.fromkeys((*IDENTITY, MARK))
 
     def project(obj: Object) -> Object:
@@ -158,10 +159,10 @@ def _part(of: Mapping[str, Any], tree: _Tree) -> Object:
 
 
 def _sharing() -> Shape:
-    """Makes equal strings one string: a fifth of an object of which only metadata is kept.
+    """Return a function that stores equal strings once: saves a fifth of a metadata-only object.
 
-    Only where equal ones are the rule; at the cost of 1 us per object. Not sys.intern, which in
-    some versions of Python keeps its arguments forever.
+    Only for fields in which strings repeat; costs 1 us per object. Not sys.intern, which keeps its
+    arguments forever in some versions of Python.
     """
     pool: dict[str, str] = {}
 
@@ -196,7 +197,7 @@ def _chain(steps: list[Shape]) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """One requirement: the value of key is in values, or is not; None stands for any value."""
+    """One requirement: the value of key is in values, or is not; None means any value."""
 
     key: str
     values: frozenset[str] | None
@@ -216,7 +217,7 @@ _EXISTENCE = re.compile(rf"(!?)\s*({_KEY})")
 
 @lru_cache(maxsize=256)
 def _terms(selector: str) -> tuple[_Term, ...] | None:
-    """The requirements of a selector; None when it has one that we do not know (`a > 1`).
+    """The requirements of a selector; None if one is not supported here (`a > 1`).
 
     Grammar: Kubernetes documentation, "Labels and Selectors", and apimachinery labels.Parse.
     """

@@ -1,7 +1,7 @@
-"""Objects by key and by computed values, and what changes when the server's word comes in.
+"""Objects by key and by index, and the changes that follow from the server's events.
 
 Pure, synchronous; owned by an informer, which passes the returned changes to its handlers. Every
-method finishes the whole mutation before it returns, so that handlers see the new state.
+method completes the mutation before it returns, so that handlers see the new state.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,14 +13,14 @@ IndexFunction = Callable[[Object], Iterable[str]]
 
 
 class StoreChange(NamedTuple):
-    """One difference for handlers: an add (old is None), a delete (new is None), an update."""
+    """One change for handlers: an add (old is None), a delete (new is None), an update."""
 
     old: Object | None
     new: Object | None
 
 
 def version_number(resource_version: str) -> int | None:
-    """A resourceVersion as a number; None for the opaque ones of some aggregated servers.
+    """A resourceVersion as a number; None for an opaque one of some aggregated servers.
 
     Versions of one resource may be compared as decimal integers: KEP-5504, stable in 1.35.
     """
@@ -36,7 +36,7 @@ class Index:
         self._values: dict[ObjectKey, tuple[str, ...]] = {}
 
     def keys(self, value: str) -> Iterable[ObjectKey]:
-        """In the order of arrival."""
+        """The keys with that value, in insertion order."""
         return self._keys.get(value, ())
 
     def put(self, key: ObjectKey, obj: Object) -> None:
@@ -65,9 +65,9 @@ class Index:
 class Store:
     """The mirrored part of a collection, at one resourceVersion.
 
-    Two sources write here: the watch (replace, upsert, remove, advance), which tells history in
-    order, and our own writes (observe), which may be ahead of it. For each object that is ahead
-    a floor remembers by how much: what the watch tells about it from before that is old news.
+    Two sources change it: the watch (replace, upsert, remove, advance), in order of history, and
+    our own writes (observe), which may be ahead of the watch. For each object that is ahead, a
+    floor stores its version: older events of the watch about it are ignored.
     """
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Store:
         return self._objects.get(key)
 
     def keys(self) -> list[ObjectKey]:
-        """The keys of all objects, in the order of arrival."""
+        """The keys of all objects, in insertion order."""
         return list(self._objects)
 
     def select(self, namespace: str | None = None) -> list[Object]:
@@ -94,9 +94,9 @@ class Store:
         return [self._objects[key] for key in self._in_namespace.get(namespace, ())]
 
     def add_index(self, name: str, function: IndexFunction) -> None:
-        """Index present and future objects; again with the same function it does nothing.
+        """Index all objects, present and future; the same function may be added twice.
 
-        Raises ValueError when the name already has another function.
+        Raises ValueError if the name already has another function.
         """
         registered = self._indexes.get(name)
         if registered is not None and registered.function != function:
@@ -111,18 +111,19 @@ class Store:
         return [self._objects[key] for key in self._indexes[name].keys(value)]
 
     def replace(self, items: Iterable[Object], resource_version: str) -> list[StoreChange]:
-        """Become exactly these items; deletions come first, then the rest in the given order.
+        """Replace the content by these items; deletions come first, then the rest in the given
+        order.
 
-        An unchanged object (same uid and version) gives no change. Objects ahead of the list
-        stay as they are. A list older than what was seen before means that the server's history
-        went back, after a restore from backup: then nothing we know counts against it.
+        An unchanged object (same uid and version) causes no change. Objects ahead of the list are
+        kept. A list that is older than the store means that the server was restored from a backup:
+        then the list always wins.
         """
         before, after = version_number(self.resource_version), version_number(resource_version)
-        went_back = before is not None and after is not None and after < before
+        restored = before is not None and after is not None and after < before
         ahead = {
             key: floor
             for key, floor in self._floors.items()
-            if not went_back and after is not None and floor > after
+            if not restored and after is not None and floor > after
         }
         listed = {key_of(item): item for item in items}
         for key in ahead:
@@ -132,7 +133,7 @@ class Store:
         others: list[StoreChange] = []
         for key, item in listed.items():
             old = self._objects.get(key)
-            if old is not None and (item == old if went_back else same_state(old, item)):
+            if old is not None and (item == old if restored else same_state(old, item)):
                 continue
             for change in self._put(key, item):
                 (deletions if change.new is None else others).append(change)
@@ -141,35 +142,35 @@ class Store:
         return deletions + others
 
     def upsert(self, obj: Object) -> list[StoreChange]:
-        """What the watch says of an object that exists."""
+        """Store an object that the watch reported."""
         key = key_of(obj)
         self.resource_version = resource_version_of(obj)
-        if self._is_old_news(key, obj):
+        if self._is_outdated(key, obj):
             return []
         self._floors.pop(key, None)
         old = self._objects.get(key)
         return [] if old is not None and same_state(old, obj) else self._put(key, obj)
 
     def remove(self, obj: Object) -> list[StoreChange]:
-        """What the watch says of an object that is gone; obj is its last state."""
+        """Remove an object that the watch reported as deleted; obj is its last state."""
         key = key_of(obj)
         self.resource_version = resource_version_of(obj)
         stored = self._objects.get(key)
-        if stored is None or self._is_old_news(key, obj):
+        if stored is None or self._is_outdated(key, obj):
             return []
         self._take(key)
-        # The last state is the newer one, but only of the same object.
+        # The last state is newer than the stored one, but only if it is the same object.
         return [StoreChange(obj if uid_of(stored) == uid_of(obj) else stored, None)]
 
     def advance(self, resource_version: str) -> None:
-        """A bookmark: history up to here was delivered."""
+        """Record a bookmark: all changes up to here were delivered."""
         self.resource_version = resource_version
 
     def observe(self, obj: Object) -> list[StoreChange]:
-        """The answer to our own write: take it if it is ahead of the watch.
+        """Store the response to our own write if it is ahead of the watch.
 
-        An object that is absent here is taken only when its version is beyond what the watch
-        has delivered: otherwise it was delivered, and is absent because it was deleted since.
+        An object that is not in the store is added only if its version is newer than the last one
+        from the watch: otherwise the watch has already delivered it and its deletion.
         """
         key = key_of(obj)
         version = version_number(resource_version_of(obj))
@@ -182,7 +183,7 @@ class Store:
         self._floors[key] = version
         return changes
 
-    def _is_old_news(self, key: ObjectKey, obj: Object) -> bool:
+    def _is_outdated(self, key: ObjectKey, obj: Object) -> bool:
         floor = self._floors.get(key)
         version = version_number(resource_version_of(obj))
         return floor is not None and version is not None and version < floor
@@ -198,7 +199,7 @@ class Store:
                 neighbours = self._in_namespace[key.namespace] = {}
             neighbours[key] = None
         elif uid_of(old) != uid_of(obj):
-            # Deleted and recreated between two lists: two objects that share a name.
+            # Deleted and recreated between two lists: two objects with the same name.
             return [StoreChange(old, None), StoreChange(None, obj)]
         return [StoreChange(old, obj)]
 
@@ -214,8 +215,8 @@ class Store:
 
 
 def same_state(old: Object, new: Object) -> bool:
-    """Whether both are one object in one version."""
-    # Read by hand: a new list asks this of every object there is.
+    """Whether both are the same object in the same version."""
+    # Inlined for speed: a new list calls this for every object.
     was, now = old.get("metadata") or {}, new.get("metadata") or {}
     version = "resourceVersion"
     return bool(was.get(version) == now.get(version) and was.get("uid") == now.get("uid"))

@@ -1,9 +1,9 @@
-"""How a list and watch continues after each frame of the server: a pure step function.
+"""The state machine of a list and watch, as a pure step function.
 
     step(state, frame) -> (state, effects)
 
-Frames are what happened, effects are what to do about it, in order. No I/O, no clock, no
-randomness: runtime.cache.reflector turns answers and errors into frames and performs the effects.
+Frames are the inputs, effects the outputs, in order. No I/O, no clock, no randomness:
+runtime.cache.reflector converts responses and errors to frames and performs the effects.
 
     SNAPSHOT  a full list is needed, and a watch is to be opened that begins with one
     COLLECT   that watch is open; its list is collected outside of the store until complete
@@ -13,14 +13,14 @@ randomness: runtime.cache.reflector turns answers and errors into frames and per
 
 The rules are those of client-go's reflector (tools/cache/reflector.go, 1.37) with two changes.
 
-A list, streamed or paged, always asks for the most recent state instead of any cached one, or of
-one at least as new as the last version seen. A controller that starts from the past takes
-decisions about objects that are gone, and servers since 1.31 answer such lists from their cache
-too (KEP-2340, consistent reads from cache).
+A list, streamed or paged, always requests the most recent state, instead of any cached one or one
+at least as new as the last version seen. A controller that starts from an old state acts on objects
+that no longer exist, and since 1.31 servers respond to such lists from their cache too (KEP-2340,
+consistent reads from cache).
 
-A watch that was over within its first second is never opened again before that second is over,
-not even when it brought something: a server, or a proxy, that ends each watch after one event
-costs one request a second, not a busy loop.
+A watch that ends within its first second is not reopened before that second is over, even if it
+delivered events: if a server or a proxy ends each watch after one event, this causes one request
+per second and not a busy loop.
 """
 
 from dataclasses import dataclass
@@ -39,22 +39,22 @@ from runtime.errors import (
 from runtime.types import Object, ObjectKey, annotations_of, key_of, resource_version_of
 
 SHORT_WATCH_SECONDS = 1.0
-"""A watch that ends sooner than this and brought nothing counts as a failed one."""
+"""A watch that ends sooner and delivered nothing is treated as a failure."""
 
 SNAPSHOT_TRIES = 3
-"""Streamed lists that may fail in a row before the list is fetched page by page: whatever cuts
-them, or does not let them begin (a proxy that counts or holds back bytes), may do so for ever."""
+"""Streamed lists that may fail in a row before the list is fetched in pages: the cause (a proxy
+that limits or buffers bytes) may persist."""
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
-"""Annotation of the bookmark that ends the list at the head of a watch (KEP-3157)."""
+"""Annotation of the bookmark that ends a streamed list (KEP-3157)."""
 
-_REFUSES_THE_FORM = frozenset({400, 405, 406, 415, 422, 501})
-"""Codes by which servers without streamed lists refuse the request for one."""
+_UNSUPPORTED_CODES = frozenset({400, 405, 406, 415, 422, 501})
+"""Codes with which servers without support reject the request for a streamed list."""
 
 
 @unique
 class Phase(Enum):
-    """What has to happen next; see the module."""
+    """The next action; the module docstring describes each phase."""
 
     SNAPSHOT = "snapshot"
     COLLECT = "collect"
@@ -66,11 +66,11 @@ class Phase(Enum):
 class State(NamedTuple):
     """The state of one list and watch.
 
-    resource_version is the last one seen, of an object or a bookmark, but never of an object of a
-    streamed list: these come in no order. listed_version and opened_version are what it was after
-    the last list and at the last opening: as long as they are equal to it, that list or that
-    watch has brought nothing yet. opened_at is in monotonic seconds. streams tells whether lists
-    are asked for as streams, broken how many of these failed in a row.
+    resource_version is the last one of an object or a bookmark, but never of an object of a
+    streamed list, because these have no order. listed_version and opened_version are its values
+    after the last list and at the last opening: while they are equal to it, that list or that watch
+    has delivered nothing. opened_at is in monotonic seconds. streams: whether lists are requested
+    as streams; broken: how many of these failed in a row.
     """
 
     phase: Phase = Phase.LIST
@@ -84,12 +84,12 @@ class State(NamedTuple):
 
 
 def start(*, watch_list: bool) -> State:
-    """The state of a mirror that has nothing yet."""
+    """The initial state."""
     return State(Phase.SNAPSHOT if watch_list else Phase.LIST, streams=watch_list)
 
 
 class SilentStreamError(TransportError):
-    """An open watch has brought nothing for longer than the loop around this is ready to wait."""
+    """The idle timeout of an open watch expired."""
 
 
 # Frames ---------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class WatchEvent:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The server ended the watch in good order, as it does after timeoutSeconds."""
+    """The server ended the watch cleanly, as it does after timeoutSeconds."""
 
     at: float
 
@@ -141,7 +141,7 @@ Frame = Listed | Opened | WatchEvent | Ended | Failed
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """The store becomes exactly this."""
+    """Replace the content of the store."""
 
     items: list[Object]
     resource_version: str
@@ -157,7 +157,7 @@ class Upsert:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """The object is gone, or no longer selected; this was its last state."""
+    """The object was deleted or is no longer selected; this is its last state."""
 
     object: Object
 
@@ -186,7 +186,7 @@ class Forget:
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """What was gathered is the list: a Replace with these items follows from it."""
+    """The gathered objects are the complete list: a Replace with them follows."""
 
     resource_version: str
     reason: str
@@ -194,26 +194,26 @@ class Complete:
 
 @dataclass(frozen=True, slots=True)
 class Discard:
-    """What was gathered is no list and never will be."""
+    """Drop the gathered objects: the list failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """An event that cannot be used; the watch goes on."""
+    """Ignore an event that cannot be used; the watch continues."""
 
     kind: str
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Back off before the next request; error is None after watches that end at once."""
+    """Back off before the next request; error is None after a watch that ended too soon."""
 
     error: ApiError | TransportError | None
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """Wait that many seconds before the next request: there was one just now."""
+    """Wait that many seconds before the next request, because the last one was too recent."""
 
     seconds: float
 
@@ -234,9 +234,9 @@ _EXPECTED: dict[Phase, tuple[type[Frame], ...]] = {
 
 
 def step(state: State, frame: Frame) -> Step:
-    """The next state and what to do on the way there.
+    """Return the next state and the effects.
 
-    Raises ValueError for a frame that cannot occur in this phase: a bug of the loop around it.
+    Raises ValueError for a frame that cannot occur in this phase: a bug of the caller.
     """
     if not isinstance(frame, _EXPECTED[state.phase]):
         raise ValueError(f"{type(frame).__name__} in phase {state.phase.value}")
@@ -248,11 +248,11 @@ def step(state: State, frame: Frame) -> Step:
             return listed, (Replace(items, version, state.reason),)
         case Opened(at):
             phase = Phase.COLLECT if state.phase is Phase.SNAPSHOT else Phase.STREAM
-            return _stand(state, phase)._replace(opened_at=at), ()
+            return _in_phase(state, phase)._replace(opened_at=at), ()
         case Ended(at) if state.phase is Phase.COLLECT:
-            return _broke_off(state, None)
+            return _on_broken_list(state, None)
         case Ended(at):
-            return _stand(state, Phase.OPEN), _spacing(state, at, None)
+            return _in_phase(state, Phase.OPEN), _spacing(state, at, None)
         case Failed(at, error) if state.phase in (Phase.SNAPSHOT, Phase.COLLECT):
             return _on_failed_snapshot(state, error)
         case Failed(at, error):
@@ -261,8 +261,8 @@ def step(state: State, frame: Frame) -> Step:
 
 def _on_event(state: State, event: WatchEvent) -> Step:
     if event.kind == "ERROR":
-        # A 410 comes in two shapes: as the answer to the opening, and as an event like this.
-        # Its time does not matter: only errors of the connection are judged by their age.
+        # A 410 has two forms: the response to the opening, and an event like this. Its time does
+        # not matter: only connection errors are handled by age.
         return step(state, Failed(state.opened_at, status_error(event.object)))
     version = resource_version_of(event.object)
     key = key_of(event.object)
@@ -288,7 +288,7 @@ def _on_event(state: State, event: WatchEvent) -> Step:
 
 
 def _on_listed_event(state: State, event: WatchEvent, key: ObjectKey) -> Step:
-    """An event of a list at the head of a watch; changes made meanwhile can be among them."""
+    """An event of a streamed list; it may be a change that was made meanwhile."""
     match event.kind:
         case "ADDED" | "MODIFIED":
             return state, (Gather(key, event.object),)
@@ -307,22 +307,22 @@ def _on_listed_event(state: State, event: WatchEvent, key: ObjectKey) -> Step:
 def _on_failed_snapshot(state: State, error: ApiError | TransportError) -> Step:
     match error:
         case SilentStreamError():
-            # Either a dead connection or a server that knows of no end of a list, such as an
-            # old aggregated one that ignores what it does not know.
+            # Either a dead connection or a server that never sends the end of a list, such as an
+            # old aggregated one that ignores unknown parameters.
             return state._replace(phase=Phase.LIST, broken=0), (Discard(),)
         case TransportError():
-            return _broke_off(state, error)
+            return _on_broken_list(state, error)
         case TooManyRequests() | Gone() | ResourceVersionTooLarge():
             return state._replace(phase=Phase.SNAPSHOT), (Discard(), Pause(error))
-        case _ if error.code in _REFUSES_THE_FORM:
-            # Remembered: there will be no such answer for as long as this server runs.
+        case _ if error.code in _UNSUPPORTED_CODES:
+            # Do not try again: the server does not support streamed lists.
             return state._replace(phase=Phase.LIST, streams=False), (Discard(),)
         case _:
-            # For this once: the list may be refused, or not, for reasons of its own.
+            # Only this time: the paged list may succeed, or fail for another reason.
             return state._replace(phase=Phase.LIST), (Discard(), Pause(error))
 
 
-def _broke_off(state: State, error: TransportError | None) -> Step:
+def _on_broken_list(state: State, error: TransportError | None) -> Step:
     broken = state.broken + 1
     phase = Phase.SNAPSHOT if broken < SNAPSHOT_TRIES else Phase.LIST
     return state._replace(phase=phase, broken=broken), (Discard(), Pause(error))
@@ -331,25 +331,26 @@ def _broke_off(state: State, error: TransportError | None) -> Step:
 def _on_failure(state: State, at: float, error: ApiError | TransportError) -> Step:
     match error:
         case Gone() | ResourceVersionTooLarge():
-            # At once, unless the very version of the last list is refused: that would spin.
+            # Immediately, unless the server rejects the version of its last list: that would be a
+            # busy loop.
             reason = "expired" if isinstance(error, Gone) else "too_large"
             spins = state.phase is Phase.LIST or state.resource_version == state.listed_version
             return _relist(state, reason), (Pause(error),) if spins else ()
         case SilentStreamError() if state.resource_version == state.opened_version:
-            # Not a bookmark: perhaps a server whose history went back, after a restore from
-            # backup, and which waits for a version that lies in its future (seen with 1.36).
+            # Not even a bookmark: the server may have been restored from a backup, and waits for a
+            # version in its future (seen with 1.36).
             return _relist(state, "silent"), ()
         case TransportError() if state.phase is Phase.STREAM:
-            return _stand(state, Phase.OPEN), _spacing(state, at, error)
+            return _in_phase(state, Phase.OPEN), _spacing(state, at, error)
         case TransportError() | TooManyRequests():
             phase = Phase.LIST if state.phase is Phase.LIST else Phase.OPEN
-            return _stand(state, phase), (Pause(error),)
+            return _in_phase(state, phase), (Pause(error),)
         case _:
             return _relist(state, type(error).__name__), (Pause(error),)
 
 
-def _stand(state: State, phase: Phase) -> State:
-    """The same place in history, in another phase."""
+def _in_phase(state: State, phase: Phase) -> State:
+    """Return the state at the same version, in another phase."""
     return state._replace(phase=phase, opened_version=state.resource_version, opened_at=0.0)
 
 
@@ -371,7 +372,7 @@ def _relist(state: State, reason: str) -> State:
 
 
 def _spacing(state: State, at: float, error: TransportError | None) -> tuple[Effect, ...]:
-    """What keeps watches that end too soon from being opened too often."""
+    """Return the pause before the next watch, if this one ended too soon."""
     age = at - state.opened_at
     if age >= SHORT_WATCH_SECONDS:
         return ()
@@ -381,10 +382,10 @@ def _spacing(state: State, at: float, error: TransportError | None) -> tuple[Eff
 
 
 def _is_repetition(version: str, previous: str) -> bool:
-    """Whether history was delivered beyond that already.
+    """Whether a later version was delivered already.
 
-    Delivered again, an object that was deleted since would reappear. No API server repeats events,
-    but a proxy may.
+    A repeated event could restore an object that was deleted since. API servers do not repeat
+    events, but a proxy may.
     """
     number, last = version_number(version), version_number(previous)
     return number is not None and last is not None and number < last

@@ -38,7 +38,7 @@ BUSY = api(429, "TooManyRequests", retryAfterSeconds=2)
 BROKEN = api(500, "InternalError")
 DENIED = api(403, "Forbidden")
 INVALID = api(422, "Invalid")
-SILENT = SilentStreamError("the watch fell silent")
+SILENT = SilentStreamError("the watch timed out: no data")
 
 
 class Row(NamedTuple):
