@@ -3,9 +3,9 @@
 Uses runtime.client.transport and runtime.client.codec; no models, no discovery, no cache. Called by
 the reflector, the leader elector, owned apply, and by code that needs one direct read.
 
-Every method raises the ApiError classes of runtime.errors, TransportError when no answer came,
-and writes raise LeaseLost when the guard refuses them. With dry_run a write is checked, defaulted
-and answered as if, and nothing is stored.
+Every method raises the ApiError classes of runtime.errors, and TransportError if there is no
+response; writes raise LeaseLost if the guard refuses them. With dry_run the server validates and
+defaults a write and returns the result, but stores nothing.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ EVICTION = "eviction"
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """What to watch, from which version on, and for how many seconds at most.
+    """What to watch, from which version, and for how many seconds at most.
 
-    With send_initial_events the watch begins with an ADDED event for each object there is, and a
-    bookmark annotated k8s.io/initial-events-end that closes this list; it is at least as new as
-    resource_version, and with "" the most recent. Servers that cannot do so answer 400 or 422.
+    With send_initial_events the watch starts with an ADDED event for each existing object, and a
+    bookmark annotated k8s.io/initial-events-end after them; the list is at least as new as
+    resource_version, and with "" the most recent. Servers without support respond with 400 or 422.
     """
 
     resource_version: str
@@ -66,16 +66,16 @@ class ApplyResult:
 
 
 class Client:
-    """One identity at one API server. Safe to share between tasks of one event loop.
+    """A client with one identity at one API server. Tasks of one event loop may share it.
 
-    Each client has connections of its own: give the leader elector one for itself, so that
-    renewals never wait behind other requests. guard is called right before each write is sent and
-    raises LeaseLost to refuse it. timeout bounds each request in seconds (list pages have their
-    own bound, watches only while opening).
+    Each client has its own connections: give the leader elector a separate client, so that renewals
+    never wait for other requests. guard is called immediately before each write is sent and raises
+    LeaseLost to refuse it. timeout limits each request in seconds (pages of lists have another
+    limit; for watches it limits the opening).
     """
 
     guard: Guard
-    """What each write is asked for. Who acts elsewhere for the same reason asks it there too."""
+    """Called before each write. Code that writes to other servers calls it too."""
 
     def __init__(
         self,
@@ -104,9 +104,9 @@ class Client:
         guard: Guard | None = None,
         timeout: float = 10.0,
     ) -> Self:
-        """A client whose calls go over another wire, such as a server in memory.
+        """Create a client with another wire, such as a server in memory.
 
-        Second tries, deadlines, the guard and the counting are the same.
+        Retries, deadlines, the guard and the metrics are the same.
         """
         client = cls.__new__(cls)
         client.guard = guard or unguarded
@@ -118,7 +118,7 @@ class Client:
     async def get(
         self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
     ) -> Object:
-        """One object; with metadata_only just apiVersion, kind and metadata of it."""
+        """One object; with metadata_only just its apiVersion, kind and metadata."""
         accept = PARTIAL_OBJECT if metadata_only else JSON
         call = HttpRequest("GET", resource.path(key.namespace, key.name), accept=accept)
         return decode_object((await self._transport.request(call)).body, resource)
@@ -128,8 +128,8 @@ class Client:
     ) -> ObjectList:
         """All selected objects, fetched page by page; other tasks run while they are decoded.
 
-        When the server has forgotten the version of the first page before the last one was read
-        (410), the list is started again as a single answer.
+        If the version of the first page expires before the last one was read (410), the list is
+        repeated as a single page.
         """
         try:
             return await list_pages(self._transport, resource, namespace, options)
@@ -143,9 +143,9 @@ class Client:
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """The raw lines of a watch, with bookmarks; runtime.client.codec.decode_event reads them.
 
-        Errors of opening are raised by entering the context. The iterator ends when the server
-        ends the watch in good order and raises TransportError when it breaks; the caller sets
-        the deadline, because a dead watch looks like a quiet one.
+        Entering the context raises the errors of opening. The iterator ends when the server ends
+        the watch cleanly and raises TransportError when it breaks. The caller sets the deadline,
+        because a dead watch looks like a quiet one.
         """
         query = {
             "watch": "true",
@@ -174,8 +174,8 @@ class Client:
     ) -> ApplyResult:
         """Server-side apply of exactly the fields in body.
 
-        A metadata.uid in the body makes it a precondition: Conflict for another object or none
-        of that name. Without force, fields of others give ApplyConflict.
+        A metadata.uid in the body is a precondition: Conflict for another object or none of that
+        name. Without force, fields of other managers cause ApplyConflict.
         """
         query = {
             "fieldManager": field_manager,
@@ -199,9 +199,9 @@ class Client:
         subresource: str | None = None,
         dry_run: bool = False,
     ) -> Object:
-        """A new object; AlreadyExists when the name is taken.
+        """Create an object; AlreadyExists if the name is in use.
 
-        With a subresource: what that makes for the object of this name, such as a token.
+        With a subresource: create it for the object of this name, such as a token.
         """
         query = {"fieldManager": field_manager, "fieldValidation": "Strict", **_trial(dry_run)}
         key = key_of(body)
@@ -217,9 +217,9 @@ class Client:
         subresource: str | None = None,
         dry_run: bool = False,
     ) -> Object:
-        """Replace a whole object; Conflict unless the resourceVersion in body is the present one.
+        """Replace a whole object; Conflict unless the resourceVersion in body is current.
 
-        Raises ValueError for a body without resourceVersion: that would overwrite blindly.
+        Raises ValueError for a body without resourceVersion: it would overwrite changes of others.
         """
         if not body.get("metadata", {}).get("resourceVersion"):
             raise ValueError("an update needs the resourceVersion it is based on")
@@ -241,8 +241,8 @@ class Client:
     ) -> Object:
         """Apply RFC 6902 operations in order, all or none.
 
-        Raises PatchFailed when a `test` among them does not hold or a path does not exist, Invalid
-        when the outcome breaks the schema.
+        Raises PatchFailed if a `test` among them fails or a path does not exist, Invalid if the
+        result violates the schema.
         """
         query = _trial(dry_run)
         if field_manager:
@@ -252,7 +252,7 @@ class Client:
         try:
             return decode_object((await self._transport.request(call)).body)
         except Invalid as error:
-            # What a schema refuses comes with its causes.
+            # A violation of the schema has causes.
             raise error if error.causes else PatchFailed(error.info) from error
 
     async def delete(
@@ -265,11 +265,11 @@ class Client:
         propagation: str = "Background",
         dry_run: bool = False,
     ) -> None:
-        """Ask for the deletion of that very object, and of that state of it if a version is given.
+        """Request the deletion of the object with that uid, and that version if one is given.
 
         Returns when the request is accepted; finalizers and grace periods may keep the object.
-        Raises Conflict when the precondition fails, NotFound when nothing has that name, and
-        ValueError without a uid: a name alone may by now mean another object.
+        Raises Conflict if the precondition fails, NotFound if there is no such object, and
+        ValueError without a uid: another object may have the name by now.
         """
         if not uid:
             raise ValueError(f"deleting {resource.kind} {key} needs its uid")
@@ -283,7 +283,7 @@ class Client:
             "propagationPolicy": propagation,
         }
         if dry_run:
-            # With a body the server ignores the query.
+            # The server ignores the query of a delete with a body.
             body["dryRun"] = ["All"]
         path = resource.path(key.namespace, key.name)
         await self._transport.request(HttpRequest("DELETE", path, body=encode(body)))
@@ -291,9 +291,10 @@ class Client:
     async def evict(self, key: ObjectKey, *, uid: str) -> None:
         """Evict that pod, if its disruption budget permits it.
 
-        The API server checks and charges the budget in one step, so that two clients never both
-        evict the last pod that may go. Without a budget, and for a pod that does not run, it is
-        a deletion. Raises EvictionRefused, what `delete` raises, and ValueError without a uid.
+        The API server checks and updates the budget in one step, so that two clients cannot both
+        evict the last pod that the budget permits. Without a budget, and for a pod that is not
+        running, it is a deletion. Raises EvictionRefused, the errors of `delete`, and ValueError
+        without a uid.
         """
         if not uid:
             raise ValueError(f"evicting Pod {key} needs its uid")
@@ -307,9 +308,9 @@ class Client:
         await self._transport.request(HttpRequest("POST", path, body=encode(body)))
 
     async def get_raw(self, path: str, *, most: int | None = None) -> bytes:
-        """The body at a path outside of the resource tree, such as /version or /readyz.
+        """The body at a non-resource path, such as /version or /readyz.
 
-        Of one with more than `most` bytes nothing is kept: AnswerTooLarge.
+        Raises AnswerTooLarge for one with more than `most` bytes.
         """
         call = HttpRequest("GET", path, accept="*/*", most=most)
         return (await self._transport.request(call)).body

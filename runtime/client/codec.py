@@ -1,9 +1,9 @@
-"""Bytes to objects and back, for the three shapes the API server speaks: object, list, event.
+"""Encodes and decodes objects, lists and watch events of the API server.
 
 Pure; uses orjson, runtime.limits.nesting and runtime.types. Called by the client and the reflector.
 
-Objects asked for as PartialObjectMetadata come back under that kind; the reader of a resource
-wants the real one, so apiVersion and kind are filled in from the resource on every path.
+Objects that are requested as PartialObjectMetadata have that kind in the response; every function
+replaces apiVersion and kind by those of the resource.
 """
 
 import re
@@ -26,20 +26,21 @@ PARTIAL_OBJECT = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 WHOLE_BYTES = 3 << 20
-"""Largest list response that is decoded in one go."""
+"""Largest list response that is decoded in one step, in bytes."""
 WHOLE_VALUES = 300_000
-"""And the most values of one: as many as a page of ordinary objects has, and 30 MB in memory."""
+"""Most values of such a response: as many as a page of ordinary objects has, and 30 MB in
+memory."""
 
 PIECE_ITEMS = 64
 PIECE_BYTES = 1 << 18
-"""How much of a list response is handed out at once."""
+"""The size of one piece of a list response."""
 
 _PARTIAL_KIND = "PartialObjectMetadata"
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One answer to a list request; token is "" on the last page."""
+    """One page of a list; token is "" on the last page."""
 
     items: list[Object]
     resource_version: str
@@ -74,7 +75,7 @@ def _escape(match: re.Match[bytes]) -> bytes:
 def decode_object(body: bytes, resource: Resource | None = None) -> Object:
     """A response body as an object.
 
-    Raises TransportError when it is no JSON object: some box in between answered in its place.
+    Raises TransportError if it is no JSON object: a proxy responded instead of the API server.
     """
     try:
         obj = loads(body)
@@ -105,14 +106,14 @@ def decode_page(body: bytes, resource: Resource) -> Page:
 
 
 class PageReader:
-    """A list response, decoded in pieces that are short enough to hold an event loop for.
+    """A list response, decoded in pieces that do not block the event loop for long.
 
     Iterate over the pieces, each a list of a few items; then `resource_version` and `token` are
-    those of the page. Iterating raises TransportError when the body is no list.
+    those of the page. Iterating raises TransportError if the body is no list.
 
-    A body of up to WHOLE_BYTES is decoded in one go (20 ms) and handed out in slices. A larger
-    one, of large objects or of very many values, is decoded item by item, and of an item what is
-    within the bounds: orjson cannot stop in the middle, and a skimmer finds where an item ends.
+    A body of up to WHOLE_BYTES is decoded in one step (20 ms) and returned in slices. A body that
+    is larger or has more values is decoded item by item, without the members of an item that exceed
+    the bounds: orjson cannot pause, and a skimmer finds the end of each item.
     """
 
     def __init__(self, body: bytes, resource: Resource, bounds: Bounds = DEFAULT) -> None:
@@ -151,7 +152,7 @@ class PageReader:
         self.resource_version, self.token = _place(rest)
 
     def _pieces(self, skimmer: Skimmer) -> Iterator[list[Object]]:
-        """The items of the list that comes next, PIECE_BYTES of text at a time."""
+        """The items of the list at the skimmer, PIECE_BYTES of text at a time."""
         piece: list[Object] = []
         end = skimmer.at + PIECE_BYTES
         for _ in skimmer.elements():
@@ -171,10 +172,10 @@ def _place(answer: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def decode_event(line: bytes, resource: Resource, bounds: Bounds = DEFAULT) -> tuple[str, Object]:
-    """One line of a watch: its type word and its object, without what is beyond the bounds.
+    """One line of a watch: its type and its object, without members that exceed the bounds.
 
-    Raises TransportError for a line that is no event, complete or not: the stream is broken and
-    has to be reopened.
+    Raises TransportError for a line that is no event or incomplete: the stream is broken and must
+    be reopened.
     """
     try:
         event = loads(line) if at_most(line, bounds.values) else _skimmed(line, bounds)

@@ -1,9 +1,9 @@
-"""Where the API server is, and how requests prove who sends them.
+"""The address of the API server, and the credentials of requests.
 
-Called by runtime.client.transport for every request and by the wiring once. Two sources: the
-service account of a pod, read directly, and a kubeconfig, read by kubernetes_asyncio with all its
-authentication plugins. That library is imported inside `from_kubeconfig` and nowhere else: its
-import alone costs half a second and 70 MiB.
+Called by runtime.client.transport for every request and once at the start. Two sources: the
+ServiceAccount of a pod, read directly, and a kubeconfig, read by kubernetes_asyncio with all its
+authentication plugins. That library is only imported to read a kubeconfig: its import takes half a
+second and 70 MiB.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from kubernetes_asyncio.client import Configuration
     from kubernetes_asyncio.config.kube_config import KubeConfigLoader
 
-# Of the standard library, for the start of a command line; runtime.process.logs passes it on.
+# The standard logger, for a fast start of the command line; runtime.process.logs forwards it.
 log = logging.getLogger(__name__)
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 REREAD_SECONDS = 60.0
-"""Age after which a token is read again; the kubelet renews its file well before it expires."""
+"""Age after which a token is read again; the kubelet renews the file well before it expires."""
 
 PLUGIN_SECONDS = 30.0
 """How long a login plugin named by a kubeconfig may take."""
@@ -45,16 +45,16 @@ class Route:
     """How connections reach an API server."""
 
     proxy: str | None = field(default=None, repr=False)
-    """URL of an HTTP proxy, which may hold a password; None connects directly."""
+    """URL of an HTTP proxy, which may contain a password; None connects directly."""
     server_name: str | None = None
-    """The name that the certificate of the server has to carry; None is the host of its URL."""
+    """The name that the server certificate must contain; None is the host of the URL."""
 
 
 DIRECT = Route()
 
 
 class Credentials(Protocol):
-    """What the transport needs to reach one API server as one identity."""
+    """One identity at one API server, as the transport uses it."""
 
     @property
     def server(self) -> str:
@@ -63,40 +63,39 @@ class Credentials(Protocol):
 
     @property
     def namespace(self) -> str:
-        """The namespace this identity lives in, or the one its context prefers."""
+        """The namespace of the pod, or that of the kubeconfig context."""
         ...
 
     @property
     def route(self) -> Route:
-        """How connections reach that server; part of what `headers` keeps current."""
+        """How connections reach that server; `headers` keeps it current."""
         ...
 
     async def headers(self) -> Mapping[str, str]:
-        """The authorization header, or nothing for client certificates.
+        """The authorization header, or none for client certificates.
 
-        Raises TransportError when no usable credential can be had at the moment.
+        Raises TransportError if no usable credential is available.
         """
         ...
 
     def ssl_context(self) -> ssl.SSLContext:
-        """The present trust and client certificate; the same instance until a file changes."""
+        """The current CA and client certificate; the same instance until a file changes."""
         ...
 
     def invalidate(self, *, before: float) -> None:
-        """The server refused us (401): read everything again before the next request.
+        """The server responded with 401: read everything again before the next request.
 
-        `before` is when the refused request was sent, on clock.monotonic(): what was read since
-        then stays, or each of many requests under way would discard the renewal of the others.
+        `before` is when the rejected request was sent, on clock.monotonic(): credentials that were
+        read later are kept, or concurrent requests would discard each other's renewal.
         """
         ...
 
 
 @dataclass(slots=True)
 class TlsFiles:
-    """An SSL context built from files, and built again when one of them changes.
+    """An SSL context of files, rebuilt when one of them changes.
 
-    While they are missing or do not fit together, as in the middle of a rotation, the last good
-    context stays in use.
+    While files are missing or do not match, as during a rotation, the last valid context is used.
     """
 
     ca: Path | None = None
@@ -108,14 +107,15 @@ class TlsFiles:
     _failing: bool = field(default=False, init=False, compare=False)
 
     def context(self) -> ssl.SSLContext:
-        """Raises OSError (ssl.SSLError is one) when there is none yet and no file to make it of."""
+        """Raises OSError (ssl.SSLError is one) if the files cannot be read and there is none
+        yet."""
         try:
             self._context = self._fresh()
         except OSError as error:
             if self._context is None:
                 raise
             if not self._failing:
-                log.warning("certificates cannot be read anew: %s", error)
+                log.warning("certificates cannot be reloaded: %s", error)
             self._failing = True
         else:
             self._failing = False
@@ -147,7 +147,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 class ServiceAccountCredentials:
-    """The identity of the pod this process runs in."""
+    """The ServiceAccount of the pod of this process."""
 
     def __init__(self, root: Path, server: str, clock: Clock) -> None:
         self._token_file = root / "token"
@@ -168,11 +168,11 @@ class ServiceAccountCredentials:
                 self._read_at = now
                 self._failing = False
             except (OSError, TransportError) as error:
-                # The old token is good for minutes after its file was due to be renewed.
+                # The old token is valid for minutes after its file should have been renewed.
                 if not self._headers:
-                    raise TransportError(f"no token: {error}") from error
+                    raise TransportError(f"the token cannot be read: {error}") from error
                 if not self._failing:
-                    log.warning("token cannot be read anew: %s", error)
+                    log.warning("token cannot be reloaded: %s", error)
                 self._failing = True
         return self._headers
 
@@ -207,7 +207,7 @@ def in_cluster(
 
 
 class KubeconfigCredentials:
-    """One context of a kubeconfig; made by `from_kubeconfig`."""
+    """One context of a kubeconfig; created by `from_kubeconfig`."""
 
     def __init__(self, path: str | None, context: str | None, clock: Clock) -> None:
         self._path = path
@@ -233,28 +233,27 @@ class KubeconfigCredentials:
         return self._tls.context()
 
     def invalidate(self, *, before: float) -> None:
-        # The loader keeps a plugin's token until its expiry: only a new loader asks again.
+        # The loader keeps a plugin's token until it expires: only a new loader calls the plugin.
         if self._read_at <= before:
             self._loader = None
 
     async def refresh(self) -> None:
-        """Read what is due: the file after `invalidate`, a plugin's token when it expired.
+        """Read the file after `invalidate`, and a plugin's token when it has expired.
 
-        Raises TransportError when the file or a login plugin gives no credential.
+        Raises TransportError if neither the file nor a login plugin returns a credential.
         """
         try:
             from kubernetes_asyncio.client import Configuration
             from kubernetes_asyncio.config import ConfigException, load_kube_config
             from yaml import YAMLError
         except ModuleNotFoundError as error:
-            # An image for pods may come without it.
+            # An image for pods may not contain it.
             raise TransportError(
                 f"kubeconfig: {error.name} is not installed; run this in a pod, or install "
                 "kubernetes-asyncio"
             ) from error
 
-        # The library reads fields without looking at what they are: each of these means a file
-        # that is no kubeconfig.
+        # The library does not validate fields: each of these errors means an invalid kubeconfig.
         unusable = (ConfigException, YAMLError, AttributeError, LookupError, TypeError)
         configuration = Configuration()
         try:
@@ -296,14 +295,15 @@ class KubeconfigCredentials:
 
 
 def _server(url: str) -> str:
-    """Return the URL of an API server. Raises TransportError for what is none."""
+    """Return the URL of an API server. Raises TransportError for an invalid one."""
     if not _is_url(url, "http", "https"):
         raise TransportError(f"kubeconfig: server {url[:80]!r}: must be https://HOST:PORT")
     return url
 
 
 def _proxy(url: object) -> str | None:
-    """Return the URL of a proxy. Raises TransportError, without the URL: it may hold a password."""
+    """Return the URL of a proxy. Raises TransportError without the URL, which may contain a
+    password."""
     if not url:
         return None
     if not isinstance(url, str) or not _is_url(url, "http"):
@@ -317,7 +317,7 @@ def _proxy(url: object) -> str | None:
 
 
 def _server_name(name: object) -> str | None:
-    """Return the name in the certificate of a server. Raises TransportError for what is none."""
+    """Return the name in a server certificate. Raises TransportError for an invalid one."""
     if not name:
         return None
     if not isinstance(name, str) or not _SERVER_NAME.fullmatch(name):
@@ -330,7 +330,7 @@ def _server_name(name: object) -> str | None:
 def _is_url(url: str, *schemes: str) -> bool:
     try:
         parts = urlsplit(url)
-        # Reading the port checks it.
+        # Reading the port validates it.
         good = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
@@ -342,10 +342,10 @@ async def from_kubeconfig(
 ) -> KubeconfigCredentials:
     """The credentials of a kubeconfig context: certificates, tokens, and login plugins.
 
-    Without a path the rules of kubectl hold: $KUBECONFIG, else ~/.kube/config. Without a context
-    the current one is used. `proxy-url` may name an HTTP proxy; others are refused.
+    The default of path is that of kubectl: $KUBECONFIG, else ~/.kube/config. The default of context
+    is the current one. `proxy-url` may be an HTTP proxy; others are rejected.
 
-    Raises TransportError when there is no usable file, context or credential.
+    Raises TransportError if there is no usable file, context or credential.
     """
     credentials = KubeconfigCredentials(path, context, clock)
     await credentials.refresh()

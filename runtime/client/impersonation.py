@@ -1,7 +1,7 @@
-"""Impersonation of another user, where the API server permits it to this identity.
+"""Impersonation of another user, if the API server permits it.
 
-Wraps the credentials of runtime.client.credentials; handed to a runtime.client.client.Client of its
-own, so that no other request is impersonated by accident.
+Wraps the credentials of runtime.client.credentials. Use it in a separate
+runtime.client.client.Client, so that no other request is impersonated by accident.
 """
 
 import ssl
@@ -18,9 +18,9 @@ USER_HEADER = "Impersonate-User"
 class Impersonating:
     """Credentials with an impersonated user in addition to the sender.
 
-    The API server accepts them if `credentials` hold the verb impersonate on that user, and then
-    checks the rights of the user, and never those of the sender. A ServiceAccount is in its own
-    groups by default (apiserver, filters/impersonation).
+    The API server accepts them if the sender has the verb impersonate on that user, and then checks
+    only the rights of the user. A ServiceAccount gets its own groups by default (apiserver,
+    filters/impersonation).
     """
 
     credentials: Credentials
@@ -42,15 +42,15 @@ class Impersonating:
         return self.credentials.route
 
     async def headers(self) -> Mapping[str, str]:
-        """The headers of the sender, and the user that is meant."""
+        """The headers of the sender, and the impersonated user."""
         return {**await self.credentials.headers(), USER_HEADER: self.user}
 
     def ssl_context(self) -> ssl.SSLContext:
-        """Trust and client certificate of the sender."""
+        """CA and client certificate of the sender."""
         return self.credentials.ssl_context()
 
     def invalidate(self, *, before: float) -> None:
-        """The server refused the sender."""
+        """Read the credentials of the sender again."""
         self.credentials.invalidate(before=before)
 
 

@@ -1,6 +1,6 @@
-"""Lists of the API server: what to list, and how it is taken, page by page.
+"""Lists objects of the API server page by page.
 
-Uses runtime.client.transport. Called by runtime.client.client; callers name the objects by
+Uses runtime.client.transport. Called by runtime.client.client; callers select the objects by
 ListOptions.
 """
 
@@ -16,23 +16,23 @@ from runtime.types import Object, Resource
 
 PAGE_SIZE = 500
 PAGE_SECONDS = 60.0
-"""Deadline of one list page: the API server itself gives up after 60 s by default."""
+"""Deadline of one page of a list: the default timeout of the API server is 60 s."""
 PAGE_BYTES = 8 << 20
-"""Largest list page that is held: five objects of the most that the API server stores."""
+"""Largest page of a list: five objects of the largest size that the API server stores."""
 SMALLER = 4
-"""A page that was too large is requested again, with that part of its objects."""
+"""The divisor of the page size after a page that was too large."""
 
 Shape = Callable[[Object], Object]
-"""Reduces a freshly decoded object to what is kept; may change its argument in place."""
+"""Reduces a decoded object to what is stored; may change its argument in place."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListOptions:
-    """What to list. limit is the page size, 0 for one answer of any size.
+    """What to list. limit is the page size, 0 for a single page.
 
-    resource_version "" asks for the most recent state, "0" for any cached one. transform is
-    applied piece by piece, so that the unreduced list never exists as a whole; of a member beyond
-    `bounds` that is large no more than a mark is left (runtime.limits.object_size).
+    resource_version "" requests the most recent state, "0" any cached one. transform is applied
+    piece by piece, so that the unreduced list is never in memory as a whole; a member that exceeds
+    `bounds` is replaced by a marker (runtime.limits.object_size).
     """
 
     label_selector: str = ""
@@ -75,14 +75,15 @@ async def list_pages(
         try:
             page = await _list_page(transport, resource, namespace, options, token)
         except AnswerTooLarge:
-            # The same place again: a token names where to go on, and no number of objects.
+            # Repeat this page: a token contains the position, and not the limit.
             limit = (options.limit or PAGE_SIZE) // SMALLER
             options = replace(options, limit=max(1, limit))
             continue
         for piece in page:
             items += _shaped(piece, options.transform)
             await yield_to_loop()
-        # The version of the list is that of its first page: later ones continue that snapshot.
+        # The version of the list is that of its first page; the later ones belong to the same
+        # snapshot.
         version, token = version or page.resource_version, page.token
         if not token:
             return ObjectList(items, version)
@@ -98,13 +99,13 @@ async def _list_page(
     query = selectors(options)
     if options.limit:
         query["limit"] = str(options.limit)
-    # A page token carries its version; naming another one with it is an error.
+    # A continue token contains its version; another one with it is an error.
     if token:
         query["continue"] = token
     elif options.resource_version:
         query["resourceVersion"] = options.resource_version
     accept = PARTIAL_LIST if options.metadata_only else JSON
-    # A single object cannot be asked for in parts.
+    # A single object cannot be requested in parts.
     most = None if options.limit == 1 else PAGE_BYTES
     call = HttpRequest("GET", resource.path(namespace), query, accept=accept, most=most)
     answer = await transport.request(call, seconds=PAGE_SECONDS)

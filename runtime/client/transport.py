@@ -1,6 +1,6 @@
-"""How calls reach the API server: credentials, deadlines, retries, the write guard, counting.
+"""Sends requests to the API server: credentials, deadlines, retries, the write guard, metrics.
 
-Knows nothing of Kubernetes objects and nothing of sockets: what carries a call is a `Wire`,
+Independent of Kubernetes objects and of sockets: a `Wire` sends the bytes,
 runtime.client.wire.HttpWire in production and a server in memory in simulations. Called by
 runtime.client.client only.
 """
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 TRIES = 4
 LONGEST_RETRY_AFTER = 5.0
-"""Seconds of Retry-After that are waited out here; longer ones are the caller's to schedule."""
+"""Longest Retry-After in seconds that is handled here; the caller schedules longer ones."""
 
 NO_ANSWER = "<error>"
-"""The status code, in metrics, of a call that got none."""
+"""The status code in metrics of a request without response."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One request. `headers` are the credentials, which Transport adds at each try.
+    """One request. `headers` are the credentials, which Transport adds at each attempt.
 
-    Of an answer of more than `most` bytes nothing is kept: AnswerTooLarge.
+    A response with more than `most` bytes raises AnswerTooLarge.
     """
 
     method: str
@@ -66,28 +66,28 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A successful response (below 300), read to its end."""
+    """A successful response (below 300) with its whole body."""
 
     status: int
     body: bytes
 
 
 class AnswerTooLarge(TransportError):  # noqa: N818 - named like its siblings in errors
-    """The answer to a call is larger than the caller wants to hold."""
+    """The response is larger than the limit of the caller."""
 
 
 class Wire(Protocol):
-    """Carries a call to one server and brings the answer back, once.
+    """Sends a request to one server once and returns the response.
 
-    Raises what runtime.errors.api_error makes of an answer of 300 and above, ConnectionDropped,
-    AnswerTooLarge, and TransportError when nothing was sent. Deadlines, second tries and the guard
-    are above it: a wire may hang, and is cancelled then.
+    Raises runtime.errors.api_error for a status of 300 and above, ConnectionDropped,
+    AnswerTooLarge, and TransportError if nothing was sent. The caller implements deadlines, retries
+    and the guard: a wire may hang, and is then cancelled.
     """
 
     async def request(self, call: HttpRequest, /) -> HttpResponse: ...
 
     def stream(self, call: HttpRequest, /) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """The lines of a long answer, each with its newline.
+        """The lines of a streamed response, each with its newline.
 
         Entering raises what `request` raises. The iterator ends when the server ends the stream
         between two lines, and raises TransportError for any other end.
@@ -100,10 +100,10 @@ class Wire(Protocol):
 
 
 class Transport:
-    """Sends calls over a wire.
+    """Sends requests over a wire.
 
-    `guard` is called right before each write is sent and may raise LeaseLost to stop it.
-    `timeout` bounds one try of a request, or the opening of a stream, in seconds.
+    `guard` is called immediately before each write is sent and may raise LeaseLost to stop it.
+    `timeout` limits one attempt of a request, or the opening of a stream, in seconds.
     """
 
     def __init__(
@@ -125,14 +125,14 @@ class Transport:
         self._host = urlsplit(credentials.server).netloc
 
     async def request(self, call: HttpRequest, *, seconds: float | None = None) -> HttpResponse:
-        """Send and read the answer to its end; each try is bounded by seconds.
+        """Send a request and read the whole response; each attempt is limited to `seconds`.
 
-        A reading call is tried again once after a dropped connection, and after 429 or 5xx when
-        the answer names a short Retry-After. A write is tried again only after 429 with
-        Retry-After, because nothing else proves that it was not executed (client-go resends
-        writes after 5xx too). Any call is tried again once with fresh credentials after 401.
+        A read is retried once after a dropped connection, and after 429 or 5xx with a short
+        Retry-After. A write is retried only after 429 with Retry-After, because only then it was
+        certainly not executed (client-go also retries writes after 5xx). Any request is retried
+        once with new credentials after 401.
 
-        Raises ApiError for an answer of 300 and above, TransportError for none.
+        Raises ApiError for a status of 300 and above, TransportError without a response.
         """
         dropped = False
         for tries_left in reversed(range(TRIES)):
@@ -149,14 +149,14 @@ class Transport:
                     raise
                 await self._clock.sleep(pause)
                 self._count_retry(call, str(error.code))
-        raise TransportError(f"{call.method} {call.path}: no answer in {TRIES} tries")
+        raise TransportError(f"{call.method} {call.path}: no response in {TRIES} attempts")
 
     @asynccontextmanager
     async def stream(self, call: HttpRequest) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open a long answer and iterate over its lines, each with its newline.
+        """Open a streamed response and iterate over its lines, each with its newline.
 
-        The opening has the deadline of a request; the caller bounds the reading. The iterator
-        ends when the server ends the stream between two lines. Leaving the context closes the
+        The opening has the deadline of a request; the caller limits the reading. The iterator ends
+        when the server ends the stream between two lines. Leaving the context closes the
         connection.
 
         Raises ApiError when opening fails, TransportError at any time.
@@ -189,18 +189,18 @@ class Transport:
         exchange: Callable[[HttpRequest], Awaitable[tuple[int, T]]],
         seconds: float,
     ) -> T:
-        """One try in that time, its repetition with fresh credentials included."""
+        """One attempt within that time, including its retry with new credentials."""
         try:
             async with Deadline(self._clock, seconds):
                 try:
                     return await self._attempt(call, exchange)
                 except Unauthorized:
-                    # Tokens are rotated under us; a 401 also proves that nothing was executed.
+                    # The token may have been rotated; after a 401 nothing was executed.
                     self._count_retry(call, "401")
                     return await self._attempt(call, exchange)
         except TimeoutError as error:
             raise TransportError(
-                f"{call.method} {call.path}: no answer within {seconds:g} s"
+                f"{call.method} {call.path}: no response within {seconds:g} s"
             ) from error
 
     async def _attempt(
@@ -243,11 +243,11 @@ class Transport:
 
 
 def _pause_before_retry(call: HttpRequest, error: ApiError) -> float | None:
-    """Seconds until this call may be sent again, None for not at all."""
+    """Seconds until this request may be retried, None if it must not be."""
     if error.retry_after is None or error.retry_after > LONGEST_RETRY_AFTER:
         return None
     if isinstance(error, ResourceVersionTooLarge | EvictionRefused):
-        # The server has waited for that version before it answered; a budget is no load.
+        # The server has already waited for that version; a disruption budget is not overload.
         return None
     if error.code == 429 or (error.code >= 500 and not call.writes):
         return error.retry_after

@@ -1,11 +1,11 @@
-"""HTTP to the API server on aiohttp: pools, sockets, and the last check of the guard.
+"""HTTP to the API server with aiohttp: pools, sockets, and the last check of the guard.
 
-Knows nothing of Kubernetes objects. Made by runtime.client.client, used through the protocol
+Independent of Kubernetes objects. Created by runtime.client.client, used through the protocol
 runtime.client.transport.Wire.
 
-Two pools: watches hold their connections for minutes and may not starve requests. Environment
-proxies are ignored (trust_env=False): a control plane client that follows them surprises users,
-and their look-up costs two thread hops per request. The proxy of a kubeconfig is used.
+Two pools: watches keep their connections for minutes and must not starve requests. Environment
+proxies are ignored (trust_env=False): users do not expect them here, and the lookup costs two
+thread switches per request. The proxy of a kubeconfig is used.
 """
 
 import socket
@@ -22,21 +22,21 @@ from runtime.client.write_guard import Guard, GuardedBody, LastLook, no_silent_r
 from runtime.errors import ConnectionDropped, TransportError, api_error
 
 REQUEST_POOL = 32
-"""Requests in flight: our own cap, well below the fair share of one client of a busy server."""
+"""Most requests in flight: well below the fair share of one client of a busy server."""
 
 IDLE_CONNECTION_SECONDS = 75.0
-"""Below the 90 s after which the API server closes an idle connection, so that a request is
-rarely sent into a closing one; above aiohttp's 15 s, so that quiet clients keep theirs."""
+"""Below the 90 s after which the API server closes an idle connection, so that a request rarely
+meets a closing one; above aiohttp's 15 s, so that quiet clients keep their connections."""
 
 WATCH_BUFFER = 1 << 20
 LONGEST_LINE = 32 << 20
-"""Bytes of one watch event. etcd stores at most 1.5 MiB per object by default."""
+"""Longest watch event in bytes. By default etcd stores at most 1.5 MiB per object."""
 
 
 class HttpWire:
-    """The only holder of aiohttp sessions for the API server; a runtime.client.transport.Wire.
+    """Owns the aiohttp sessions for the API server; a runtime.client.transport.Wire.
 
-    `guard` is called when a write is about to go out and may raise to stop it.
+    `guard` is called immediately before a write is sent and may raise to stop it.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class HttpWire:
     async def _open(
         self, session: aiohttp.ClientSession, call: HttpRequest
     ) -> aiohttp.ClientResponse:
-        """Send and return the answer, its body unread; errors are read and raised."""
+        """Send and return the response with its body unread; raise error responses."""
         check = LastLook(self._guard if call.writes else unguarded)
         body = None
         if call.body is not None:
@@ -105,8 +105,8 @@ class HttpWire:
         except (aiohttp.ClientError, OSError) as error:
             if check.refused is not None:
                 raise check.refused from None
-            # TimeoutError is an OSError too: here it is a connect that the kernel gave up.
-            raise TransportError(f"{call.method} {call.path}: {_words(error)}") from error
+            # TimeoutError is an OSError too: here the kernel gave up a connect.
+            raise TransportError(f"{call.method} {call.path}: {_describe(error)}") from error
         if response.status < 300:
             return response
         async with response:
@@ -116,7 +116,7 @@ class HttpWire:
         connector = aiohttp.TCPConnector(
             limit=limit,
             keepalive_timeout=IDLE_CONNECTION_SECONDS,
-            socket_factory=_watched_socket,
+            socket_factory=_keepalive_socket,
             # Before Python 3.12.8 (python/cpython pull 118960) a TLS connection that is closed
             # while the server keeps silent stays open for 30 s, past the end of the client.
             enable_cleanup_closed=sys.version_info < (3, 12, 8),
@@ -137,7 +137,7 @@ async def _read(response: aiohttp.ClientResponse, most: int | None = None) -> by
             return await response.read()
         return b"".join([part async for part in _parts(response, most)])
     except (aiohttp.ClientError, OSError) as error:
-        raise ConnectionDropped(f"the answer was cut short: {_words(error)}") from error
+        raise ConnectionDropped(f"the response was truncated: {_describe(error)}") from error
 
 
 async def _parts(response: aiohttp.ClientResponse, most: int) -> AsyncGenerator[bytes, None]:
@@ -145,8 +145,8 @@ async def _parts(response: aiohttp.ClientResponse, most: int) -> AsyncGenerator[
     async for part in response.content.iter_any():
         room -= len(part)
         if room < 0:
-            # What is left unread ends the connection.
-            raise AnswerTooLarge(f"the answer has more than {most} bytes")
+            # The connection is closed, because its rest is unread.
+            raise AnswerTooLarge(f"the response has more than {most} bytes")
         yield part
 
 
@@ -155,31 +155,32 @@ async def _lines(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None
         try:
             line = await response.content.readline(max_line_length=LONGEST_LINE)
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise TransportError(f"the stream broke: {_words(error)}") from error
+            raise TransportError(f"the stream broke: {_describe(error)}") from error
         if not line:
             return
         if not line.endswith(b"\n"):
-            raise TransportError("the stream was cut inside a line")
+            raise TransportError("the stream ended within a line")
         yield line
 
 
-def _words(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        # Its own text is that of the proxy, with the URL of the server.
-        return f"the proxy of the kubeconfig answered {error.status}"
+        # Its own text comes from the proxy and contains the URL of the server.
+        return f"the proxy of the kubeconfig responded with {error.status}"
     if isinstance(error, aiohttp.ClientProxyConnectionError):
         return f"cannot connect to the proxy of the kubeconfig, {error.host}:{error.port}"
     if isinstance(error, aiohttp.ClientConnectorError):
-        # Its own text names the address of a Python object, the TLS settings.
+        # Its own text contains the address of a Python object, the TLS settings.
         cause = error.os_error.strerror or str(error.os_error) or type(error.os_error).__name__
         return f"cannot connect to {error.host}:{error.port}: {cause}"
     return str(error) or type(error).__name__
 
 
-def _watched_socket(address: aiohttp.AddrInfoType) -> socket.socket:
-    """A socket whose kernel notices a dead peer: HTTP/1.1 itself has no ping.
+def _keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:
+    """A socket with keepalive, to detect a dead peer: HTTP/1.1 has no ping.
 
-    Probes after 30 s of silence, every 5 s, three times; unacknowledged data counts likewise.
+    Probes after 30 s without data, every 5 s, three times; unacknowledged data times out after 45
+    s.
     """
     family, kind, protocol, _, _ = address
     connection = socket.socket(family, kind, protocol)

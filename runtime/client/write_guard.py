@@ -1,12 +1,12 @@
-"""The last check of the guard, when the bytes of a writing request leave.
+"""The last check of the guard, when the bytes of a write are sent.
 
-Uses aiohttp. Called by runtime.client.wire, and by clients of servers other than the API server:
-the holder of a lease checks its guard here, whichever server the request is for.
+Uses aiohttp. Called by runtime.client.wire, and by clients of other servers: the holder of a lease
+checks its guard here, whichever server the request is for.
 
-Waiting for a free connection, a name, a handshake, or for our turn in a busy loop can take as long
-as the whole deadline, and a process that was stopped meanwhile runs what is ready before what the
-timers woke. So the body of the request checks. aiohttp holds headers back until the body comes, and
-between this check and the socket nothing is awaited.
+Waiting for a free connection, DNS, a handshake or a busy event loop can take as long as the
+deadline, and a process that was stopped meanwhile runs ready tasks before expired timers. Therefore
+the body of the request checks. aiohttp delays the headers until the body is written, and there is
+no await between this check and the socket.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from aiohttp.payload import BytesPayload
 from runtime.errors import ConnectionDropped
 
 Guard = Callable[[], None]
-"""Raises when nothing may be changed now: LeaseLost of an elector, or what an owner adds to it."""
+"""Raises if writes are not permitted now: LeaseLost of an elector, or another exception of its
+owner."""
 
 
 def unguarded() -> None:
@@ -29,14 +30,14 @@ def unguarded() -> None:
 
 
 class LastLook:
-    """Asks a guard, and keeps its no: aiohttp makes an error of the connection of it."""
+    """Calls a guard and stores its exception, which aiohttp converts to a connection error."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
         self.refused: Exception | None = None
 
     def __call__(self) -> None:
-        """Raise what the guard raises."""
+        """Raise the exception of the guard."""
         try:
             self._guard()
         except Exception as refused:
@@ -45,7 +46,7 @@ class LastLook:
 
 
 class GuardedBody(BytesPayload):
-    """The body of a write, which checks again when it is about to be sent; b"" does so too."""
+    """The body of a write, which checks the guard when it is sent, even if it is empty."""
 
     def __init__(self, body: bytes, check: LastLook, *, content_type: str) -> None:
         super().__init__(body, content_type=content_type)
@@ -59,7 +60,7 @@ class GuardedBody(BytesPayload):
 
 
 async def guarded_pieces(pieces: AsyncIterable[bytes], check: LastLook) -> AsyncIterator[bytes]:
-    """Ask before the first piece of a body that comes in pieces; the headers wait for that."""
+    """Check before the first piece of a streamed body; the headers are not sent before it."""
     check()
     async for piece in pieces:
         yield piece
@@ -68,10 +69,10 @@ async def guarded_pieces(pieces: AsyncIterable[bytes], check: LastLook) -> Async
 async def no_silent_resend(
     request: aiohttp.ClientRequest, handler: ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """Raise a class that aiohttp does not know.
+    """Convert connection errors to a class that aiohttp does not retry.
 
-    It resends GET, PUT and DELETE by itself after its own connection errors, which must not
-    happen to a write behind our back.
+    It automatically resends GET, PUT and DELETE after its own connection errors, which must not
+    happen to a write.
     """
     try:
         return await handler(request)
