@@ -10,20 +10,20 @@ from runtime.clock import Clock
 Ladder = tuple[float, float, float]
 
 REFUSED_LADDER: Ladder = (0.8, 15.0, 120.0)
-"""The server answers, and the answer is an error: do not add to its troubles. 30 s at most."""
+"""The server responds with an error: do not add load. At most 30 s."""
 
 UNREACHABLE_LADDER: Ladder = (0.1, 1.5, 10.0)
-"""No server answers: a request costs nothing, and its return should be noticed soon."""
+"""The server does not respond: a request costs nothing, and its return should be detected soon."""
 
 COMING_LADDER: Ladder = (0.4, 4.0, 120.0)
-"""The kind was said to be there, and the server does not serve it yet: for seconds, no longer."""
+"""The CRD is established, but the server does not serve the kind yet: this lasts only seconds."""
 
 
 class Backoff:
     """Delays that double from initial to cap, each with up to 100 % jitter, in seconds.
 
-    The delays start again when none was needed for calm seconds. Constants of client-go's
-    reflector: 0.8, 30, 120.
+    After `calm` seconds without a delay they start at initial again. client-go's reflector uses
+    0.8, 30, 120.
     """
 
     def __init__(self, clock: Clock, rng: random.Random, ladder: Ladder) -> None:
@@ -34,7 +34,7 @@ class Backoff:
         self._used_until = clock.monotonic()
 
     def delay(self) -> float:
-        """How long to wait now; the next one will be longer."""
+        """Return the delay for this failure; the next one is longer."""
         now = self._clock.monotonic()
         if now - self._used_until > self._calm:
             self._next = self._initial

@@ -1,6 +1,6 @@
-"""The built-in kinds the repository works with.
+"""The built-in kinds that this repository uses.
 
-Pure data; kinds of custom resources are defined by the layer that owns them.
+Pure data; the layer that owns a custom resource defines its kind.
 """
 
 from runtime.types import Resource

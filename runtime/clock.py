@@ -1,4 +1,4 @@
-"""Time as a dependency: the one module that may touch the process clocks and asyncio.sleep.
+"""Time as a dependency: the only module that may use the process clocks and asyncio.sleep.
 
 Uses the standard library only. Everything in the repository that needs the time, a pause or a
 deadline takes a Clock argument, so that tests run hours in milliseconds with
@@ -15,8 +15,8 @@ from typing import Protocol, Self
 class Clock(Protocol):
     """Wall time, elapsed time and pauses.
 
-    Wall time is for what users and other programs read (timestamps in objects). Every decision
-    about "how long ago" uses monotonic time, because wall time jumps.
+    Wall time is for what users and other programs read (timestamps in objects). Elapsed time is
+    always measured in monotonic time, because wall time can jump.
     """
 
     def now(self) -> datetime:
@@ -24,11 +24,11 @@ class Clock(Protocol):
         ...
 
     def monotonic(self) -> float:
-        """Seconds since an arbitrary start; never goes back."""
+        """Seconds since an arbitrary start; never decreases."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Pause for that many seconds; zero or less gives the loop one turn."""
+        """Pause for that many seconds; zero or less yields to the event loop once."""
         ...
 
 
@@ -46,16 +46,16 @@ class SystemClock:
 
 
 async def yield_to_loop() -> None:
-    """Let other tasks run once; for long synchronous work cut into slices."""
+    """Let other tasks run once; for long synchronous work that is split into slices."""
     await asyncio.sleep(0)
 
 
 class Deadline:
     """asyncio.timeout, measured on a Clock: `async with Deadline(clock, 10.0): ...`.
 
-    The body is cancelled when the deadline passes and the block raises TimeoutError. A
-    cancellation from outside stays a cancellation. A deadline can be moved while it is armed,
-    which costs one attribute write, so that an idle limit can follow every received line.
+    When the deadline passes, the body is cancelled and the block raises TimeoutError. A
+    cancellation from outside remains a cancellation. A deadline can be moved while it is active;
+    that costs one attribute write, so an idle timeout can be reset for every received line.
     """
 
     def __init__(self, clock: Clock, seconds: float) -> None:
@@ -74,8 +74,7 @@ class Deadline:
     def move(self, when: float) -> None:
         """Set the deadline to that point of clock.monotonic(), sooner or later than before.
 
-        A sooner point takes effect when the present wait ends; callers only ever postpone or
-        keep it.
+        A sooner point takes effect when the current wait ends; callers only postpone or keep it.
         """
         self._when = when
 
@@ -95,7 +94,7 @@ class Deadline:
     ) -> None:
         if self._watchdog is not None:
             self._watchdog.cancel()
-        # Our own cancellation is taken back; one from outside is counted apart and must go on.
+        # Undo our own cancellation only: a cancellation from outside must propagate.
         if (
             self._expired
             and self._task is not None

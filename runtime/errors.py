@@ -1,10 +1,10 @@
-"""What can go wrong, as types: the class says which policy applies and is the metric label.
+"""The errors of the API client: the class determines the retry policy and is the metric label.
 
 Pure; uses orjson to read the Status payload of the API server. Raised by the client, caught by
 controllers and by the code that applies objects.
 
-Two policies matter to a controller: a Transient error is retried with backoff, a TerminalError
-is not retried until something changes. Every other ApiError is a fact for the caller to judge.
+A controller knows two policies: a Transient error is retried with backoff, a TerminalError is not
+retried until something changes. The caller decides what any other ApiError means.
 """
 # ruff: noqa: N818 - the names are the reasons of the Kubernetes API, and metric labels
 
@@ -16,25 +16,26 @@ from typing import Any
 import orjson
 
 MESSAGE_LIMIT = 512
-"""Characters of a server's message that are kept: they end up in logs, events and status."""
+"""Longest message of a server that is kept, in characters: it is copied to logs, events and
+status."""
 
 
 class Transient(Exception):
-    """May be gone on the next try: retry with backoff."""
+    """The next attempt may succeed: retry with backoff."""
 
 
 class TerminalError(Exception):
-    """Trying again cannot help until an object, the configuration or the program changes."""
+    """A retry cannot succeed until an object, the configuration or the program changes."""
 
 
 class LeaseLost(Exception):
-    """A write was refused on our side because the leader lease may have run out."""
+    """The client refused a write because the leader lease may have expired."""
 
 
 class TransportError(Transient):
-    """No answer: connection refused or reset, a deadline passed, a stream cut short.
+    """No response: connection refused or reset, deadline exceeded, stream truncated.
 
-    A write that ends this way may or may not have happened.
+    After this error a write may or may not have happened.
     """
 
 
@@ -49,7 +50,7 @@ class StatusCause:
 
 @dataclass(frozen=True, slots=True)
 class StatusInfo:
-    """What a failed call reports, whatever its shape was on the wire."""
+    """The content of an error response, in whatever form it arrived."""
 
     code: int
     reason: str = ""
@@ -59,14 +60,14 @@ class StatusInfo:
 
 
 class ConnectionDropped(TransportError):
-    """The connection was lost after the call had been sent, or part of it."""
+    """The connection was lost after the call, or part of it, had been sent."""
 
 
 class ApiError(Exception):
-    """The API server answered with an error.
+    """The API server responded with an error.
 
-    code is the HTTP status; reason the machine word of the Status ("" when the body was none);
-    message at most MESSAGE_LIMIT characters; retry_after in seconds when the server named one.
+    code is the HTTP status; reason the reason of the Status ("" when the body is no Status);
+    message has at most MESSAGE_LIMIT characters; retry_after is in seconds, if the server sent it.
     """
 
     def __init__(self, info: StatusInfo) -> None:
@@ -98,15 +99,15 @@ class ApiError(Exception):
 
 
 class BadRequest(ApiError):
-    """400: the request itself is malformed; also how some servers reject unknown fields."""
+    """400: the request is malformed; some servers also reject unknown fields with it."""
 
 
 class Unauthorized(ApiError):
-    """401: the credentials were not accepted, after they had been read again once."""
+    """401: the server rejected the credentials, also after they were read again once."""
 
 
 class Forbidden(ApiError):
-    """403: RBAC, an admission rule or a quota says no."""
+    """403: RBAC, an admission policy or a quota denies the request."""
 
 
 class NamespaceTerminating(Forbidden):
@@ -114,7 +115,8 @@ class NamespaceTerminating(Forbidden):
 
 
 class QuotaExceeded(Forbidden, Transient):
-    """403: a quota is used up. No event reports its end, so the request is retried."""
+    """403: a quota is exceeded. No event reports when it is free again, so the request is
+    retried."""
 
 
 class NotFound(ApiError):
@@ -122,30 +124,30 @@ class NotFound(ApiError):
 
 
 class Conflict(ApiError):
-    """409: a resourceVersion or uid precondition does not hold (any more).
+    """409: a precondition on resourceVersion or uid failed.
 
-    An apply whose uid is not that of the live object belongs here too, though the server calls
-    it invalid (422, field metadata.uid).
+    This includes an apply whose uid differs from that of the live object, although the server
+    responds with Invalid (422, field metadata.uid).
     """
 
 
 class AlreadyExists(ApiError):
-    """409: a create hit an existing object of that name."""
+    """409: an object of that name exists."""
 
 
 class ApplyConflict(ApiError):
-    """409: a server-side apply without force touches fields that others own."""
+    """409: a server-side apply without force changes fields of other field managers."""
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The contested field paths, as the server writes them (".spec.replicas")."""
+        """The paths of the conflicting fields, as the server writes them (".spec.replicas")."""
         return tuple(cause.field for cause in self._conflicts)
 
     @property
     def managers(self) -> tuple[str, ...]:
         """The other field managers, each once, in order of appearance.
 
-        The server has no field for them: each cause reads `conflict with "name" using v1`.
+        The Status has no field for them: they are parsed from `conflict with "name" using v1`.
         """
         names = (cause.message.split('"') for cause in self._conflicts)
         return tuple(dict.fromkeys(parts[1] for parts in names if len(parts) > 2))
@@ -156,43 +158,43 @@ class ApplyConflict(ApiError):
 
 
 class Gone(ApiError):
-    """410: the resourceVersion or the page token is older than what the server remembers."""
+    """410: the resourceVersion or the continue token has expired."""
 
 
 class RequestTooLarge(ApiError):
-    """413, or 500 from the storage: the object is larger than the server or its storage takes."""
+    """413, or 500 from etcd: the object exceeds the size limit of the server or of etcd."""
 
 
 class UnsupportedMediaType(ApiError):
-    """415: the server does not know the encoding of the body."""
+    """415: the server does not support the media type of the body."""
 
 
 class Invalid(ApiError):
-    """422: the object breaks its schema or a validation rule, or changes an immutable field."""
+    """422: the object violates its schema or a validation rule, or changes an immutable field."""
 
 
 class PatchFailed(Invalid):
-    """422: an operation of a JSON patch cannot be carried out, such as a test that does not hold.
+    """422: an operation of a JSON patch failed, such as a `test`.
 
-    The server reports no more than that (1.36): a test that fails and a path that does not exist
-    look alike.
+    The server does not distinguish a `test` that fails from a path that does not exist (1.36).
     """
 
 
 class TooManyRequests(ApiError, Transient):
-    """429: the server sheds load."""
+    """429: the server is overloaded."""
 
 
 class EvictionRefused(ApiError):
-    """429: a disruption budget does not permit it now; 500: the pod is under several of them.
+    """429: a disruption budget does not permit the eviction now; 500: several budgets select the
+    pod.
 
-    The server names a moment after which to retry although it cannot know one: how often that is
-    done is the caller's choice, and never the client's.
+    The server sends a Retry-After although it cannot know the time. The caller decides when to
+    retry; the client never retries.
     """
 
     @property
     def budget(self) -> str:
-        """What the server says of the budget, which it names."""
+        """The message of the server about the budget, with the name of the budget."""
         words = (cause.message for cause in self.causes if cause.reason == DISRUPTION_BUDGET)
         return next(words, "") or self.message
 
@@ -202,13 +204,15 @@ class ServerError(ApiError, Transient):
 
 
 class ResourceVersionTooLarge(ServerError):
-    """504: we ask for a version the server has not reached; its history may have gone back."""
+    """504: the requested version is newer than the server's; it may have been restored from a
+    backup."""
 
 
 class MalformedApply(ApiError):
-    """500: the body of an apply does not fit the schema (unknown field, wrong type, a key twice).
+    """500: the body of an apply does not fit the schema (unknown field, wrong type, duplicate key).
 
-    The server says so in words alone and calls it an error of its own; trying again cannot help.
+    The server reports it as an internal error, recognizable only by its message; a retry cannot
+    succeed.
     """
 
 
@@ -224,10 +228,10 @@ _BY_CAUSE: tuple[tuple[int, str, type[ApiError]], ...] = (
     (504, RESOURCE_VERSION_TOO_LARGE, ResourceVersionTooLarge),
 )
 
-# What the server says in words alone, at the codes given: recorded from 1.36.
+# Errors that can only be recognized by code and message: recorded from 1.36.
 _BY_WORDS: tuple[tuple[int, str, type[ApiError]], ...] = (
     (403, "exceeded quota", QuotaExceeded),
-    # Of the eviction of a pod (pkg/registry/core/pod/storage/eviction.go).
+    # The response to an eviction (pkg/registry/core/pod/storage/eviction.go).
     (500, "more than one PodDisruptionBudget", EvictionRefused),
     (500, "failed to create typed patch object", MalformedApply),
     (500, "field not declared in schema", MalformedApply),
@@ -250,9 +254,9 @@ _BY_CODE: Mapping[int, type[ApiError]] = {
 
 
 def api_error(code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
-    """The typed error of an answer with that HTTP status; the body need not be a Status.
+    """The typed error of a response with that HTTP status; the body need not be a Status.
 
-    Proxies and load balancers answer with HTML or nothing: their text becomes the message.
+    Proxies and load balancers respond with HTML or an empty body: their text becomes the message.
     """
     try:
         status = orjson.loads(body)
@@ -267,17 +271,17 @@ def api_error(code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
 
 
 def _is_status(body: Mapping[str, Any]) -> bool:
-    # The answer to a request that took too long comes without its kind (1.36).
+    # The response to a request that timed out has no kind (1.36).
     return body.get("kind") == "Status" or ("kind" not in body and body.get("status") == "Failure")
 
 
 def status_error(
     status: Mapping[str, Any], *, code: int | None = None, retry_after: float | None = None
 ) -> ApiError:
-    """The typed error of a Status object, as found in a response or in an ERROR watch event.
+    """The typed error of a Status object, from a response or from an ERROR watch event.
 
-    code and retry_after are what the HTTP envelope said, if there was one: the code of the
-    envelope wins, because the payload of an aggregated server may lack it.
+    code and retry_after are those of the HTTP response, if there is one. Its code takes precedence,
+    because the Status of an aggregated server may lack it.
     """
     details = _mapping(status.get("details"))
     info = StatusInfo(
@@ -295,7 +299,7 @@ def status_error(
 def _class_of(info: StatusInfo) -> type[ApiError]:
     reasons = {cause.reason for cause in info.causes}
     if info.code == 422 and any(cause.field == "metadata.uid" for cause in info.causes):
-        # How an apply with the uid of another object is refused (1.36): its precondition failed.
+        # An apply with the uid of another object (1.36): its precondition failed.
         return Conflict
     if info.code == 409 and info.reason == "AlreadyExists":
         return AlreadyExists
@@ -324,12 +328,12 @@ def _causes(details: Mapping[str, Any]) -> tuple[StatusCause, ...]:
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    """The value if it is a JSON object: an error must not break over how it is reported."""
+    """The value if it is a JSON object, else an empty one: a malformed Status must not raise."""
     return value if isinstance(value, dict) else {}
 
 
 def _positive(value: object) -> float | None:
-    """A positive number; the API server never sends the HTTP date form of Retry-After."""
+    """The value as a positive number; the API server never sends Retry-After as an HTTP date."""
     try:
         number = float(str(value))
     except ValueError:

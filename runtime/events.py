@@ -1,10 +1,10 @@
-"""Kubernetes events: short notes to users, attached to an object.
+"""Kubernetes events: short messages to users about an object.
 
-Uses one method of a client and the clock. Reconcilers call `EventRecorder.event`, which never
-waits and never fails; the manager runs the recorder, which sends. Nothing may depend on an event
-having arrived: they are lost on overload, on errors and after an hour in the server.
+Uses one method of a client and the clock. Reconcilers call `EventRecorder.event`, which never waits
+and never fails; the manager runs the recorder, which sends them. No code may rely on an event:
+events are dropped on overload and on errors, and the server deletes them after an hour.
 
-Written as events.k8s.io/v1, whose limits are those of the API server's validation
+They are events.k8s.io/v1; the limits are those of the API server's validation
 (pkg/apis/core/validation/events.go).
 """
 
@@ -23,22 +23,22 @@ from runtime.types import Object, Resource, key_of, resource_version_of, uid_of
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 NOTE_LIMIT: Final = 1024
-"""Bytes of a note."""
+"""Longest note, in bytes."""
 
 WORD_LIMIT: Final = 128
-"""Characters of reason, action and reporting instance."""
+"""Longest reason, action and reporting instance, in characters."""
 
 QUEUE_LIMIT: Final = 256
-"""Events that may wait to be sent; more are dropped."""
+"""Most events that wait to be sent; more are dropped."""
 
 REPEAT_SECONDS: Final = 600.0
-"""How long the same note about the same object is kept to ourselves."""
+"""How long a repetition of the same note about the same object is suppressed."""
 
 REMEMBER_LIMIT: Final = 4096
-"""Notes that are remembered for that; the oldest go first."""
+"""Most notes that are remembered for it; the oldest are dropped first."""
 
 FALLBACK_NAMESPACE: Final = "default"
-"""Where events about cluster scoped objects live; the API server insists on it."""
+"""The namespace of events about cluster-scoped objects, as the API server requires."""
 
 EventType = Literal["Normal", "Warning"]
 
@@ -53,7 +53,7 @@ class EventClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reporter:
-    """Who speaks: `controller` as a qualified name ("example.org/operator"), `instance` the pod."""
+    """The sender: `controller` is a qualified name ("example.org/operator"), `instance` the pod."""
 
     controller: str
     instance: str
@@ -63,7 +63,7 @@ _Fingerprint = tuple[str, str, str]
 
 
 class EventRecorder:
-    """Takes notes from anywhere in the process and sends them one after the other."""
+    """Records events from anywhere in the process and sends them one at a time."""
 
     def __init__(self, client: EventClient, reporter: Reporter, *, clock: Clock) -> None:
         self._client = client
@@ -89,7 +89,7 @@ class EventRecorder:
             return
         if self._queue.qsize() >= QUEUE_LIMIT:
             if not self._overflowing:
-                log.warning("events dropped: they come faster than they can be sent")
+                log.warning("events dropped: the queue is full")
             self._overflowing = True
             return
         self._overflowing = False
@@ -97,19 +97,19 @@ class EventRecorder:
         self._queue.put_nowait((fingerprint, self._body(obj, kind, reason, _cut(note), action)))
 
     async def run(self) -> None:
-        """Send until `stop`, then what is still queued; or until cancelled."""
+        """Send until cancelled, or until `stop`, and then what is still queued."""
         while (entry := await self._queue.get()) is not None:
             await self._send(*entry)
 
     def stop(self) -> None:
-        """End `run` once everything recorded so far was sent or refused."""
+        """End `run` once every recorded event was sent or rejected."""
         self._queue.put_nowait(None)
 
     async def _send(self, fingerprint: _Fingerprint, body: Object) -> None:
         try:
             await self._client.create(EVENT, body, field_manager=self._reporter.controller)
-        except Exception as error:  # noqa: BLE001 - an event is never worth more than a log line
-            # The next occurrence is a new chance.
+        except Exception as error:  # noqa: BLE001 - a failed event only causes a log line
+            # Try again at the next occurrence.
             self._recent.pop(fingerprint, None)
             if not self._failing:
                 log.warning("events cannot be sent", error=type(error).__name__, detail=str(error))
@@ -160,9 +160,9 @@ def _reference(obj: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _cut(note: str) -> str:
-    """On one line, control characters escaped; at most NOTE_LIMIT bytes, no character in half.
+    """Escape control characters and cut to NOTE_LIMIT bytes, at a character boundary.
 
-    A note may carry text of users and of servers, and users read it on a terminal.
+    A note may contain text of users and of servers, and users read it in a terminal.
     """
     escaped = "".join(
         char if char.isprintable() else char.encode("unicode_escape", "replace").decode()

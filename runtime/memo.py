@@ -1,9 +1,9 @@
-"""Results of pure functions, kept while their inputs stay the same objects.
+"""Memoized results of pure functions, kept while their inputs are the same objects.
 
-Standard library only. For what is computed from an object that lives through many passes and
-changes rarely. What a pass of a controller asks is kept until the end of the next pass of the same
-key: a pass of an object that is gone asks nothing, so nothing of the object is left after it.
-Passes of several controllers about one object share a result as long as one of them keeps it.
+Standard library only. For values that are computed from an object that is reconciled often and
+changes rarely. A result that a reconcile uses is kept until the end of the next reconcile of the
+same key. The reconcile of a deleted object computes nothing, so no result of the object remains.
+Reconciles of several controllers about one object share a result as long as one of them keeps it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 SIZE: Final = 64
-"""First arguments, per function, whose last result is kept for those who ask outside of a pass; the
-one longest not used goes first."""
+"""Most first arguments, per function, whose last result is kept for calls outside of a reconcile;
+the least recently used is dropped first."""
 KEYS: Final = 256
-"""Keys, per controller, whose last pass is kept; the one longest without a pass goes first."""
+"""Most keys, per controller, whose results are kept; the least recently reconciled is dropped
+first."""
 PASS_SIZE: Final = 4096
-"""Results that are kept of one pass."""
+"""Most results that are kept of one reconcile."""
 
 First = TypeVar("First")
 Rest = ParamSpec("Rest")
@@ -30,7 +31,7 @@ Result = TypeVar("Result")
 
 
 class _Entry:
-    """The first argument, the other ones by place and by name, and the result."""
+    """The first argument, the other positional and keyword arguments, and the result."""
 
     __slots__ = ("__weakref__", "arguments", "first", "result")
 
@@ -43,7 +44,7 @@ class _Entry:
 
 
 class _Pass:
-    """What the pass that is under way asked, and what the one before it did."""
+    """The results of the current reconcile of a key, and those of the previous one."""
 
     __slots__ = ("before", "now", "size")
 
@@ -57,21 +58,21 @@ _pass: ContextVar[_Pass | None] = ContextVar("memo_pass", default=None)
 
 
 class Memos:
-    """The results that the passes of one controller keep, by key."""
+    """The results that the reconciles of one controller keep, by key."""
 
     def __init__(self, keys: int = KEYS, size: int = PASS_SIZE) -> None:
-        """Keep so many keys, and so many results of each."""
+        """Keep at most `keys` keys, and `size` results of each."""
         self._keys = keys
         self._size = size
         self._kept: OrderedDict[Hashable, dict[Hashable, _Entry]] = OrderedDict()
 
     def __len__(self) -> int:
-        """Of how many keys something is kept."""
+        """The number of keys with results."""
         return len(self._kept)
 
     @contextmanager
     def during(self, key: Hashable) -> Iterator[None]:
-        """Answer calls in this block by results of the last reconcile of the key; keep them for the
+        """Use the results of the last reconcile of the key in this block; keep its own for the
         next."""
         under_way = _Pass(self._kept.pop(key, {}), self._size)
         token = _pass.set(under_way)
@@ -79,7 +80,7 @@ class Memos:
             yield
         finally:
             _pass.reset(token)
-            # A thread that outlives the pass reaches what was before no more.
+            # A thread that outlives the reconcile must not use the previous results.
             under_way.before = {}
             if under_way.now:
                 self._kept[key] = under_way.now
@@ -93,17 +94,16 @@ def memoize(
     size: int = SIZE,
     slot: Callable[[First], Hashable] | None = None,
 ) -> Callable[Concatenate[First, Rest], Result]:
-    """Keep the last result per first argument, which is identified by identity; the others are
-    compared.
+    """Keep the last result per first argument, which is compared by identity; the others by value.
 
-    For functions that depend on nothing but their arguments, and arguments that are never changed:
-    frozen values, and objects of a cache. Callers share the result and leave it as it is. What
-    raises is not kept. With a `slot` the results are those of a fleet, which all passes share: of
-    first arguments with the same slot only the last one is kept, so that an object that is named by
-    its UID replaces its former version, and `size` may be the number of all of them.
+    For functions that depend only on their arguments, with arguments that never change: frozen
+    values, and objects of a cache. Callers share the result and must not change it. Exceptions are
+    not kept. With a `slot`, all reconciles share the results: only the last first argument of each
+    slot is kept, so that an object with its UID as slot replaces its former version, and `size` may
+    be the number of all objects.
     """
     kept: OrderedDict[Hashable, _Entry] = OrderedDict()
-    # An entry keeps its first argument alive, so no other object has its id meanwhile.
+    # An entry keeps its first argument alive, so no other object can have its id.
     of_others: WeakValueDictionary[Hashable, _Entry] = WeakValueDictionary()
     place_of: Callable[[First], Hashable] = slot or id
     of_passes = slot is None
@@ -114,13 +114,13 @@ def memoize(
         under_way = _pass.get() if of_passes else None
         if under_way is not None:
             return in_pass(under_way, key, first, rest, named)
-        # The first argument is kept with its result: no other object can have its id meanwhile.
+        # The first argument is kept with its result, so no other object can have its id.
         entry = kept.get(key)
         if entry is not None and entry.first is first and entry.arguments == (rest, named):
-            try:  # noqa: SIM105 - suppress() would double the price of an answer
+            try:  # noqa: SIM105 - suppress() would double the time of a hit
                 kept.move_to_end(key)
             except KeyError:
-                pass  # Another thread has dropped it since.
+                pass  # Another thread has dropped it.
             return entry.result  # type: ignore[no-any-return]  # what `function` gave
         result = function(first, *rest, **named)
         kept[key] = _Entry(first, (rest, named), result)

@@ -1,11 +1,11 @@
-"""How a step of reconciliation ended: one type, three members.
+"""The result of a reconcile or of one of its steps: one type, three members.
 
-Pure. Returned by every reconciler and by the steps inside one; runtime.controller.controller holds
-the one switch that turns an outcome into a requeue, a log line and a metric. Whatever is not an
-outcome is a raised error, whose class is its policy (runtime.errors).
+Pure. Returned by every reconciler and its steps; runtime.controller.controller converts an outcome
+to a requeue, a log line and a metric. A failure is an exception, whose class determines its
+handling (runtime.errors).
 
-There is no way to return both an outcome and an error, nor to ask for an immediate retry: work
-that must be repeated says when, or raises.
+A reconciler cannot return both an outcome and an error, and cannot request an immediate retry: it
+returns a time, or raises.
 """
 
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """Nothing left to do. `recheck_after` in seconds; None: only an event wakes us."""
+    """Nothing left to do. `recheck_after` in seconds; None: only an event triggers a reconcile."""
 
     recheck_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Something else must happen first, and will without a user.
+    """The operator waits for something that needs no user.
 
-    `reason` is one CamelCase word, `message` a sentence for users; both end up in conditions.
-    `after` in seconds; None: an event is certain to wake us.
+    `reason` is one CamelCase word, `message` a sentence for users; both are shown in conditions.
+    `after` in seconds; None: an event will trigger the next reconcile.
     """
 
     reason: str
@@ -33,9 +33,10 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """A person must act before anything more can happen here.
+    """The operator cannot continue until a user acts.
 
-    `recheck_after` in seconds, for facts that no event tells about; None: the edit wakes us.
+    `recheck_after` in seconds, for state that no event reports; None: the edit triggers a
+    reconcile.
     """
 
     reason: str
@@ -54,13 +55,13 @@ def timer_of(outcome: Outcome) -> float | None:
 def combine(*outcomes: Outcome) -> Outcome:
     """The outcome of steps that ran in parallel.
 
-    The worst wins (Blocked over Wait over Done), the first of its kind speaks for the others,
-    and the soonest timer of all of them survives: a blocked part must not delay the next
-    reconcile that another part requested. No outcomes at all are Done.
+    The worst one wins (Blocked over Wait over Done), and of equal ones the first. The soonest timer
+    of all of them is kept: a blocked step must not delay the reconcile that another step requested.
+    Without outcomes the result is Done.
     """
     soonest: float | None = None
     worst: Outcome = Done()
-    # A loop and no comprehensions: this runs several times in every pass.
+    # A loop instead of comprehensions: this runs several times in every reconcile.
     for outcome in outcomes:
         timer = timer_of(outcome)
         if timer is not None and (soonest is None or timer < soonest):

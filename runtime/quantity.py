@@ -1,11 +1,11 @@
-"""Quantities of the Kubernetes API (`500m`, `1.5Gi`, `12e6`): read exactly, and in one form.
+"""Quantities of the Kubernetes API (`500m`, `1.5Gi`, `12e6`): exact value and canonical form.
 
 Pure; standard library only. Called by `runtime.apply.canonical` for the fields that hold
 quantities.
 
-Source of the rules: k8s.io/apimachinery/pkg/api/resource, "Quantity". What the API server makes of
-each text is asked of a real one in tests/integration/test_quantity.py. The parser that
-kubernetes_asyncio ships knows no way back to text, and to import it costs half a second.
+Source of the rules: k8s.io/apimachinery/pkg/api/resource, "Quantity".
+tests/integration/test_quantity.py compares the results with a real API server. The parser of
+kubernetes_asyncio cannot format quantities, and its import takes half a second.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DECIMAL = {-9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 1
 _POWERS = {suffix: power for power, suffix in _DECIMAL.items()}
 _FINEST = -9
 _COARSEST = 18
-# Beyond these the server rounds, or takes the largest number that it knows.
+# Beyond these limits the server rounds, or stores the largest possible number.
 _LARGEST = 2**63 - 1
 _NANOS = 10**9
 
@@ -30,9 +30,9 @@ Written = str | int | float
 
 
 def parse(written: Written) -> Fraction:
-    """Read a quantity as an exact number (bytes, cores, items); raises ValueError for other text.
+    """Parse a quantity to an exact number (bytes, cores, items); raises ValueError for other text.
 
-    YAML and JSON allow plain numbers too: these count as their shortest decimal text.
+    YAML and JSON also allow plain numbers: they are parsed from their shortest decimal text.
     """
     match = _match(written)
     number = Fraction(match["number"])
@@ -44,12 +44,12 @@ def parse(written: Written) -> Fraction:
 
 
 def canonical(written: Written) -> str:
-    """Write a quantity in the form that the API server stores without a change.
+    """Format a quantity in the form that the API server stores unchanged.
 
-    No fraction, and the largest suffix of its own family (binary, decimal, exponent) that needs
-    none: `1000m` is `1`, `1.5Gi` is `1536Mi`. Less than 1024 bytes are written without a suffix.
-    What the server would round or cut (finer than nano, beyond 2^63 - 1) is returned as it came:
-    another number is not another form. Raises ValueError for text that is no quantity.
+    The form has no fraction, and the largest suffix of its family (binary, decimal, exponent) that
+    permits that: `1000m` is `1`, `1.5Gi` is `1536Mi`. Less than 1024 bytes have no suffix. A
+    quantity that the server would round or cap (finer than nano, beyond 2^63 - 1) is returned
+    unchanged, because that would change the number. Raises ValueError for text that is no quantity.
     """
     match, value = _match(written), parse(written)
     nanos = value * _NANOS

@@ -1,6 +1,6 @@
-"""What stands in the place of a secret, in logs, in texts of values, and in archives.
+"""The placeholder for a secret in logs, in the text of values, and in archives.
 
-A module of its own: who prints it need not load the logs. Called by runtime.process.logs,
+A separate module, so that its users need not import logging. Called by runtime.process.logs,
 managers.context.sensitive and baoctl.commands.bundle.
 """
 

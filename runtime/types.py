@@ -1,4 +1,4 @@
-"""The words of the runtime: objects, keys, resources, and readers of object metadata.
+"""The basic types of the runtime: objects, keys, resources, and accessors of object metadata.
 
 Pure; uses the standard library only. Imported by every other module of the runtime and by the
 layers above.
@@ -15,7 +15,8 @@ Object = dict[str, Any]
 
 
 class ObjectKey(NamedTuple):
-    """Names one object of a known resource; namespace is "" for cluster scoped objects."""
+    """The namespace and name of an object of a known resource; namespace is "" if
+    cluster-scoped."""
 
     namespace: str
     name: str
@@ -30,7 +31,7 @@ Request = ObjectKey
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A kind of object and where the API server serves it."""
+    """A kind of object and the path at which the API server serves it."""
 
     group: str
     version: str
@@ -44,7 +45,7 @@ class Resource:
 
     @property
     def api_version(self) -> str:
-        """What objects of this kind carry in apiVersion: "v1", "apps/v1"."""
+        """The apiVersion of objects of this kind: "v1", "apps/v1"."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(
@@ -52,8 +53,8 @@ class Resource:
     ) -> str:
         """The URL path of the collection, of one object, or of a subresource of it.
 
-        Without a namespace a namespaced collection spans all namespaces. The parts are
-        percent-encoded: no name can leave its segment.
+        Without a namespace a namespaced collection includes all namespaces. The parts are
+        percent-encoded: no name can escape its segment.
 
         Raises ValueError for one namespaced object without a namespace, and for a subresource
         without a name.
@@ -84,7 +85,7 @@ def _metadata(obj: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def key_of(obj: Mapping[str, Any]) -> ObjectKey:
-    """The key of an object; an absent namespace or name gives ""."""
+    """The key of an object; an absent namespace or name is ""."""
     metadata = _metadata(obj)
     return ObjectKey(metadata.get("namespace") or "", metadata.get("name") or "")
 
@@ -112,7 +113,7 @@ def annotations_of(obj: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def time_of(text: str | None) -> datetime | None:
-    """The moment of a timestamp of an object; None without one."""
+    """Parse a timestamp of an object; None without one."""
     return datetime.fromisoformat(text) if text else None
 
 

@@ -1,4 +1,4 @@
-"""What became of one apply: a verdict of `runtime.apply.apply_result`, and the label of its metric.
+"""The result of one apply: a verdict of `runtime.apply.apply_result`, and a label of its metric.
 Pure.
 """
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Verdict(Enum):
-    """What became of one intent."""
+    """The result of applying one intent."""
 
     SKIPPED = "skipped"
     CREATED = "created"
