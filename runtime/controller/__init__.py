@@ -1,5 +1,4 @@
-"""A controller: events become requests, a rate-limited workqueue holds them, workers reconcile
-them.
+"""A controller: events become requests in a rate-limited workqueue, and workers reconcile them.
 
 The `pkg/controller`, `pkg/handler` and `util/workqueue` of controller-runtime and client-go.
 """

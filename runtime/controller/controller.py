@@ -1,9 +1,9 @@
-"""A controller: sources feed its workqueue, its workers call its reconciler.
+"""A controller: event sources add to its workqueue, its workers call its reconciler.
 
-Uses the workqueue, the events and handlers, the metrics and structlog of this package. Composed
-by the application, started and stopped by runtime.process.manager. The semantics are those of
+Uses the workqueue, events and handlers of this package, the metrics and structlog. Composed by the
+application, started and stopped by runtime.process.manager. The semantics are those of
 controller-runtime (pkg/internal/controller), with one difference: a reconciler returns an outcome
-or raises, never both, and `Controller._settle` is the one place that turns either into a requeue.
+or raises, never both, and only `Controller._settle` converts either to a requeue.
 """
 
 import asyncio
@@ -35,27 +35,27 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 class Reconciler(Protocol):
     """Compares observed and desired state for one request, and acts on the difference.
 
-    It is called with one key at a time but with many keys in parallel, often without any change,
-    and after a crash at any point of its last call. An object that is gone is Done.
+    Calls for one key are sequential, calls for different keys are concurrent. It is often called
+    without a change, and after a crash at any point of its last call. A deleted object is Done.
     """
 
     async def __call__(self, request: Request, /) -> Outcome: ...
 
 
 class EventSource(Protocol):
-    """Where events come from: the part of an informer that a controller needs."""
+    """A source of events: the part of an informer that a controller needs."""
 
     def add_handler(self, handler: "Feed", /) -> object:
-        """Register for events; what is known already is replayed as initial adds."""
+        """Register for events; existing objects are replayed as initial adds."""
         ...
 
     async def wait_synced(self, timeout: float, /) -> object:  # noqa: ASYNC109 - as client-go has it
-        """Return once the first full list was delivered. Raises TimeoutError."""
+        """Return once the first list was delivered. Raises TimeoutError."""
         ...
 
 
 def numbered_ids() -> Callable[[], str]:
-    """Names for passes: a random word of this process, and a number."""
+    """Return a generator of reconcile IDs: a random prefix of this process, and a number."""
     prefix = uuid.uuid4().hex[:8]
     numbers = itertools.count(1)
     return lambda: f"{prefix}-{next(numbers)}"
@@ -63,14 +63,13 @@ def numbered_ids() -> Callable[[], str]:
 
 @dataclass(frozen=True, slots=True)
 class ControllerOptions:
-    """`deadline` of one reconciliation and `sync_timeout` of all sources together, in seconds.
+    """`deadline` of one reconcile and `sync_timeout` of all sources together, in seconds.
 
-    `limiter` builds the retry policy. `reconcile_id` names one pass in the logs. `fair`: whether
-    workers are kept free for other namespaces than those whose passes hold them
-    (runtime.controller.flows). `owns`: whether a request is for this process; all others are
-    dropped. It is asked before the request is enqueued, and again before the pass: what a request
-    is about may not have been in the caches before. `loop_slice` is shared by all controllers of an
-    event loop; None: this one has it for itself.
+    `limiter` creates the rate limiter. `reconcile_id` returns the ID of a reconcile for the logs.
+    `fair`: whether the workers of one namespace are limited (runtime.controller.flows). `owns`:
+    whether a request is for this process; all others are dropped. It is called before the request
+    is enqueued, and again before the reconcile, because the object may not have been in the caches
+    before. All controllers of an event loop share a `loop_slice`; None: this one has its own.
     """
 
     deadline: float = 120.0
@@ -87,7 +86,7 @@ Add = Callable[[Request, int], None]
 
 
 class Feed:
-    """The end of a source inside a controller: predicates, then the handler, then the queue."""
+    """Connects a source to a controller: predicates, then the handler, then the queue."""
 
     def __init__(
         self, name: str, add: Add, handler: Handler, predicates: tuple[Predicate, ...]
@@ -116,12 +115,12 @@ class Feed:
                 for request in self._handler(event):
                     self._add(request, priority)
         except Exception:
-            # One malformed object must not stop the events of all the others.
+            # One malformed object must not stop the events of the others.
             log.exception("event handler failed", controller=self._name, key=key_of(event.object))
 
 
 class Controller:
-    """Workers over a queue of requests; never two of them with the same one.
+    """A workqueue of requests and its workers; never two workers with the same request.
 
     `name` is unique in the process and is the label of every metric.
     """
@@ -160,11 +159,12 @@ class Controller:
         self._series.active_workers.set_function(lambda: self._active)
         self._syncing: asyncio.Task[None] | None = None
         self._stopped = False
-        # What was last said about a key; plain Done is the rule and is not remembered.
+        # The last reported outcome of each key; Done without a timer is not stored.
         self._last: dict[Request, tuple[str, str]] = {}
 
     def watch(self, source: EventSource, handler: Handler, *predicates: Predicate) -> None:
-        """Enqueue what `handler` makes of those events of `source` that all predicates accept."""
+        """Enqueue the requests of `handler` for the events of `source` that all predicates
+        accept."""
         source.add_handler(Feed(self.name, self._add, handler, predicates))
         if source not in self._sources:
             self._sources.append(source)
@@ -179,10 +179,10 @@ class Controller:
             self._queue.add(request, priority=priority)
 
     async def run(self) -> None:
-        """Wait for the sources, then work until `stop`; returns once nothing is in hand.
+        """Wait for the sources, then reconcile until `stop`; returns once the current requests are
+        done.
 
-        Raises TimeoutError if a source does not sync in time. Cancelling interrupts
-        reconciliations at whatever they await.
+        Raises TimeoutError if a source does not sync in time. Cancelling interrupts the reconciles.
         """
         self._syncing = asyncio.create_task(self._wait_synced())
         try:
@@ -202,14 +202,14 @@ class Controller:
             self._watchdog.stop()
 
     def stop(self) -> None:
-        """Take no further request; what is in hand runs to its end, then `run` returns."""
+        """Take no further request; `run` returns once the current requests are done."""
         self._stopped = True
         self._queue.shut_down()
         if self._syncing is not None:
             self._syncing.cancel()
 
     async def drain(self) -> None:
-        """Wait until no request is in hand. Only final after `stop`."""
+        """Wait until no worker has a request. Only final after `stop`."""
         await self._queue.drain()
 
     async def _wait_synced(self) -> None:
@@ -226,19 +226,19 @@ class Controller:
             except ShutDown:
                 return
             try:
-                # A reconciler that finds everything in stores never suspends by itself: a full
-                # queue would hold up watches, lease renewals and probes.
+                # A reconciler that only reads stores never yields: with a full queue it would block
+                # watches, lease renewals and probes.
                 await self._loop_slice.enter()
                 await self._process(request, worker)
             finally:
                 self._queue.done(request)
             if worker.cancelling():
-                # The reconciler made something else of the end of this task.
+                # The reconciler has suppressed the cancellation of this task.
                 raise asyncio.CancelledError
 
     async def _process(self, request: Request, worker: Worker) -> None:
         started = self._clock.monotonic()
-        # Each worker has a context of its own, and the next pass overwrites these.
+        # Each worker has its own context, and the next reconcile overwrites these.
         bind_contextvars(
             namespace=request.namespace,
             name=request.name,
@@ -257,7 +257,7 @@ class Controller:
         self._settle(request, verdict)
 
     async def _attempt(self, request: Request, worker: Worker) -> Outcome | BaseException:
-        """Call the reconciler; what it raises is returned, unless it is the end of this task."""
+        """Call the reconciler; return its exception, unless this task was cancelled."""
         try:
             if not self._options.owns(request):
                 return Done()
@@ -269,19 +269,19 @@ class Controller:
             raise
         except BaseException as error:
             expired = self._watchdog.expired(worker)
-            # A cancellation that is not ours leaks out of what the reconciler awaits.
-            # Passing it on would end this worker without a trace.
+            # A cancellation of something that the reconciler awaits. Raising it would end this
+            # worker silently.
             if worker.cancelling() > expired:
                 raise
             if expired and isinstance(error, asyncio.CancelledError):
-                late = TimeoutError(f"not done after {self._options.deadline:g} s")
-                late.__cause__ = error  # its traceback tells what the pass was waiting for
-                return late
+                timeout = TimeoutError(f"deadline of {self._options.deadline:g} s exceeded")
+                timeout.__cause__ = error  # its traceback shows what the reconcile was waiting for
+                return timeout
             self._series.panics.inc()
             return error
 
     def _settle(self, request: Request, verdict: Outcome | BaseException) -> None:
-        """The one switch from what a pass came to, to what happens next."""
+        """Convert the result of a reconcile to a requeue, a metric and a log line."""
         match verdict:
             case Done(recheck_after=after):
                 self._succeed(request, after)
@@ -293,8 +293,8 @@ class Controller:
                 self._fail(request, verdict)
                 self._series.terminal_errors.inc()
             case _:
-                # LeaseLost included: either the lease is gone and so is this process, or it is
-                # renewed late and the refused work is still to be done.
+                # LeaseLost included: either this process ends, or the lease was renewed late and
+                # the refused write must be repeated.
                 self._fail(request, verdict)
                 self._queue.add_rate_limited(request, priority=self._queue.priority_of(request))
         self._report(request, verdict)
@@ -313,7 +313,7 @@ class Controller:
         self._error_classes.labels(self.name, type(error).__name__).inc()
 
     def _report(self, request: Request, verdict: Outcome | BaseException) -> None:
-        """One line when a key has something new to say; silence while nothing changes."""
+        """Log the outcome of a key if it has changed."""
         match verdict:
             case Done():
                 if self._last.pop(request, None):

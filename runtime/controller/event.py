@@ -1,7 +1,7 @@
-"""What an informer tells a controller, and the predicates that find it uninteresting.
+"""The events of a source, and predicates that filter them.
 
-Pure. runtime.controller.controller makes an Event of each call of an informer;
-runtime.controller.handler turns it into requests. Predicates are ANDed per source; `any_of` gives
+Pure. runtime.controller.controller creates an Event for each call of an informer;
+runtime.controller.handler maps it to requests. The predicates of a source are ANDed; `any_of` is
 the OR. The names and the semantics are those of controller-runtime (pkg/predicate).
 """
 
@@ -16,10 +16,10 @@ from runtime.types import Object, annotations_of, is_terminating, labels_of, res
 class Event:
     """One change of one object.
 
-    `object` is the state after the change, for a delete the last one known; `old` the state
-    before an update, None otherwise. `initial` marks the adds that replay what was there before
-    the informer or the handler started; `resync` the updates from an object to itself that replay
-    the store periodically, without an event of the server.
+    `object` is the state after the change, for a delete the last known one; `old` the state before
+    an update, else None. `initial` marks the adds of objects that existed before the informer or
+    the handler started; `resync` the updates of the periodic replay of the store, without an event
+    of the server.
     """
 
     type: Literal["add", "update", "delete"]
@@ -30,25 +30,25 @@ class Event:
 
     @property
     def is_news(self) -> bool:
-        """False for what only repeats: initial adds, resyncs, updates to the same version."""
+        """False for replays: initial adds, resyncs, updates to the same version."""
         return not (self.initial or self.resync) and resource_version_changed(self)
 
 
 Predicate = Callable[[Event], bool]
-"""True accepts the event. Most predicates judge updates only and accept the rest."""
+"""True accepts the event. Most predicates filter only updates and accept the rest."""
 
 
 def generation_changed(event: Event) -> bool:
-    """Drops updates that leave metadata.generation alone: status writes, labels, annotations.
+    """Drops updates that do not change metadata.generation: status, labels, annotations.
 
-    The server bumps the generation for every change of spec and when a deletion begins. Kinds
-    without one (ConfigMap, Secret, ServiceAccount, RBAC) lose all their updates here.
+    The server increments the generation for every change of spec and when a deletion begins. All
+    updates of kinds without one (ConfigMap, Secret, ServiceAccount, RBAC) are dropped.
     """
     return event.old is None or _meta(event.old, "generation") != _meta(event.object, "generation")
 
 
 def labels_or_annotations_changed(event: Event) -> bool:
-    """Drops updates that leave both labels and annotations alone."""
+    """Drops updates that change neither labels nor annotations."""
     return (
         event.old is None
         or labels_of(event.old) != labels_of(event.object)
@@ -57,12 +57,12 @@ def labels_or_annotations_changed(event: Event) -> bool:
 
 
 def finalizers_changed(event: Event) -> bool:
-    """Drops updates that leave the finalizers alone; they do not count for the generation."""
+    """Drops updates that do not change the finalizers, which do not change the generation."""
     return event.old is None or _meta(event.old, "finalizers") != _meta(event.object, "finalizers")
 
 
 def finalizer_lost(name: str) -> Predicate:
-    """Make a predicate that drops updates but those that take this finalizer off."""
+    """Return a predicate that drops all updates except those that remove this finalizer."""
 
     def lost(event: Event) -> bool:
         if event.old is None:
@@ -74,12 +74,12 @@ def finalizer_lost(name: str) -> Predicate:
 
 
 def resource_version_changed(event: Event) -> bool:
-    """Drops updates that replay a version we have seen, as a new list after a broken watch does."""
+    """Drops updates to the same version, as from a new list after a broken watch."""
     return event.old is None or resource_version_of(event.old) != resource_version_of(event.object)
 
 
 def resynced(event: Event) -> bool:
-    """Drops everything but resyncs, which the predicates above all drop; for use in `any_of`."""
+    """Drops everything but resyncs, which all predicates above drop; for use in `any_of`."""
     return event.resync
 
 
@@ -89,7 +89,7 @@ def terminating(event: Event) -> bool:
 
 
 def any_of(*predicates: Predicate) -> Predicate:
-    """Accepts what any of the predicates accepts."""
+    """Accepts an event that any of the predicates accepts."""
 
     def passes(event: Event) -> bool:
         return any(predicate(event) for predicate in predicates)

@@ -1,7 +1,7 @@
 """A finalizer as a wrapper around the apply and the cleanup of a reconciler.
 
-Uses the outcome and the errors of this package and one method of a client. Called by reconcilers
-of objects that leave state behind which garbage collection does not remove.
+Uses the outcome and the errors of the runtime and one method of a client. Called by reconcilers of
+objects with state that garbage collection does not remove.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -39,19 +39,19 @@ class JsonPatcher(Protocol):
 
 
 class Superseded(Transient):
-    """The object changed after it was read: read again."""
+    """The object changed after it was read: read it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finalizer:
-    """Our finalizer `name` on objects of one resource; `field_manager` signs the patches."""
+    """Our finalizer `name` on objects of one resource; `field_manager` is that of the patches."""
 
     client: JsonPatcher
     resource: Resource
     name: str
     field_manager: str
     bounds: Bounds | None = None
-    """What `apply` sees of the object that the server returned, as of one of a cache; None: all."""
+    """Bounds of the returned object that is passed to `apply`, as in a cache; None: unbounded."""
 
     async def reconcile(self, obj: Object, *, apply: Step, cleanup: Step) -> Outcome:
         """Run `apply` on a live object and `cleanup` on one that is being deleted.
@@ -59,49 +59,49 @@ class Finalizer:
         Flow
         ----
         ============  =========  =============================================================
-        deletion      finalizer  what happens
+        deletion      finalizer  action
         ============  =========  =============================================================
-        not asked     absent     it is added; `apply` runs on the object the server returned
-        not asked     present    `apply` runs
-        asked         present    `cleanup` runs; when it is Done the finalizer is removed
-        asked         absent     nothing: Done
+        no            absent     it is added; `apply` runs on the object the server returned
+        no            present    `apply` runs
+        yes           present    `cleanup` runs; when it is Done the finalizer is removed
+        yes           absent     nothing: Done
         ============  =========  =============================================================
 
         The outcome is that of the step; a Wait or Blocked of `cleanup` keeps the finalizer.
 
         Guarantees
         ----------
-        - `apply` never runs on an object that lacks the finalizer, so nothing that needs
-          `cleanup` can exist before the object is held.
-        - The finalizer goes only after `cleanup` was Done with exactly the version of the object
-          that is removed: the patch tests uid and resourceVersion. A change of the object in
-          between (of what to delete, for example) causes another `cleanup`.
-        - A patch hits the object that was read and not a successor of the same name, and only
-          ever touches our own entry: it tests the list, or the entry, that it changes.
-        - At most one write per call, and none once the finalizer is there.
+        - `apply` never runs on an object without the finalizer, so nothing that needs `cleanup` can
+          exist before.
+        - The finalizer is removed only after `cleanup` was Done with exactly this version of the
+          object: the patch tests uid and resourceVersion. If the object changes in between (what to
+          delete, for example), `cleanup` runs again.
+        - A patch changes only the object that was read, not a successor of the same name, and only
+          our own entry: it tests the list, or the entry, that it changes.
+        - At most one write per call, and none once the finalizer is present.
 
         Assumptions
         -----------
-        - `obj` carries uid and resourceVersion as the server sent them.
+        - `obj` has uid and resourceVersion as the server sent them.
         - `cleanup` may run any number of times, also after it was Done once.
-        - `apply` and `cleanup` of one object never run side by side (the workqueue sees to that).
+        - `apply` and `cleanup` of one object never run concurrently (ensured by the workqueue).
 
         Caveats
         -------
-        - `cleanup` must end: a finalizer that is never removed also wedges the namespace. It is
-          its duty to give up on what cannot be reached.
-        - While deletion waits, only events and the timers of the outcome wake the reconciler.
-        - A user with the right to edit the object can remove the finalizer manually; cleanup
-          is skipped then.
-        - A stale cache can show an object without the finalizer that has it: the test fails and
-          the retry sees the newer state.
+        - `cleanup` must end: a finalizer that is never removed also blocks the deletion of the
+          namespace. It must give up if an external system is unreachable.
+        - While a deletion waits, only events and the timers of the outcome trigger a reconcile.
+        - A user with the right to edit the object can remove the finalizer; then cleanup is
+          skipped.
+        - A stale cache may show the object without the finalizer: then the test fails, and the
+          retry reads the newer state.
 
         Errors
         ------
-        - Superseded (Transient): the object is not in the state that was read any more.
-        - LeaseLost, and every other ApiError or TransportError of the patch, as they are.
-        - NotFound of the patch is no error: the object is gone, and so is the reason to act.
-        - Whatever `apply` and `cleanup` raise; the finalizer stays.
+        - Superseded (Transient): the object has changed since it was read.
+        - LeaseLost, and every other ApiError or TransportError of the patch, unchanged.
+        - NotFound of the patch is not an error: the object no longer exists.
+        - Any exception of `apply` and `cleanup`; the finalizer is kept.
         """
         present = self.name in _finalizers(obj)
         if is_terminating(obj):
@@ -121,7 +121,7 @@ class Finalizer:
         return Done()
 
     async def _patch(self, obj: Object, ops: Sequence[Mapping[str, Any]]) -> Object | None:
-        """The patched object, or None when it is gone."""
+        """Return the patched object, or None if it does not exist."""
         identity = (
             {"op": "test", "path": "/metadata/uid", "value": uid_of(obj)},
             {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version_of(obj)},
@@ -133,7 +133,7 @@ class Finalizer:
         except NotFound:
             return None
         except Invalid as error:
-            # The server has no code of its own for a test that failed.
+            # The server has no separate code for a test that failed.
             raise Superseded(f"{self.resource} {key_of(obj)}: {error}") from error
 
 

@@ -1,17 +1,17 @@
-"""The ready keys of a workqueue by flow: whose turn it is, and how many workers a flow may hold.
+"""The ready keys of a workqueue by flow: the order of the flows, and the workers that each may
+hold.
 
-Pure; made and called by runtime.controller.workqueue. A flow is what shares the workers with
-others: the keys of one namespace, and those of cluster scoped objects together. The idea is that of
-API priority and fairness, without its shuffling, because flows are few enough to be distinguished.
+Pure; created and called by runtime.controller.workqueue. A flow is the unit of fairness: the keys
+of one namespace, and those of all cluster-scoped objects. The idea is that of API priority and
+fairness, without shuffle sharding, because there are few flows.
 
-- Of the highest priority the flow with the fewest keys in hand is served, among equals the one
-  that has waited longest for its turn, and inside of it the key that became ready first.
-- A flow holds at most one worker in SHARE, and gets one only while more are free than it holds.
-  The first keeps one slow namespace small; the second leaves something to newcomers when several
-  are slow: of 16 workers one flow holds 4, and six flows are needed to hold all. A limit that
-  counts only while others wait would come too late, because no worker is taken back from a
-  reconcile that has begun.
-- Every AGEING-th key taken is the oldest of all that may be taken, whatever its priority and flow.
+- Within the highest priority, the flow that holds the fewest workers is next, among equals the one
+  that has waited longest, and within a flow the key that became ready first.
+- A flow holds at most one worker in SHARE, and gets one only while more are free than it holds. The
+  first rule limits one slow namespace; the second reserves workers for others when several are
+  slow: of 16 workers one flow holds 4, and six flows are needed to hold all. A limit that applies
+  only while others wait would be too late, because a running reconcile keeps its worker.
+- Every AGEING-th key is the oldest of all eligible ones, whatever its priority and flow.
 """
 
 import bisect
@@ -25,14 +25,14 @@ from runtime.types import Request
 
 AGEING = 8
 SHARE = 4
-"""A flow holds at most every fourth worker."""
+"""A flow holds at most a fourth of the workers."""
 STALE_AGES = 64
-"""How many overtaken entries the heap of ages may hold on top of twice the number of flows."""
+"""How many stale entries the heap of ages may hold in addition to twice the number of flows."""
 
 
 @dataclass(slots=True)
 class ReadyKey:
-    """A key to be taken; `order` is unique, `since` the monotonic time it became ready."""
+    """A ready key; `order` is unique, `since` the monotonic time at which it became ready."""
 
     priority: int
     order: int
@@ -41,7 +41,7 @@ class ReadyKey:
 
 @dataclass(slots=True)
 class _Flow:
-    """The keys of one flow. The head of each line is a live entry; others may be overtaken."""
+    """The keys of one flow. The head of each heap is a live entry; others may be stale."""
 
     name: str
     held: int = 0
@@ -57,13 +57,14 @@ class _Flow:
 
 
 class _Turns:
-    """The flows with keys of one priority, by how many workers each holds, in order of turn."""
+    """The flows with keys of one priority, by the number of workers that each holds, in queue
+    order."""
 
     def __init__(self) -> None:
         self._by_held: list[OrderedDict[str, _Flow]] = []
 
     def enter(self, flow: _Flow) -> None:
-        """Put a flow behind all others that hold as many workers."""
+        """Append a flow after all others that hold as many workers."""
         while len(self._by_held) <= flow.held:
             self._by_held.append(OrderedDict())
         self._by_held[flow.held][flow.name] = flow
@@ -85,9 +86,9 @@ class _Turns:
 
 
 class Flows:
-    """The ready keys that no worker holds. `workers`: how many there are; None: no flow is limited.
+    """The ready keys that no worker holds. `workers`: their number; None: no flow is limited.
 
-    `ready` is the queue's own record; an entry whose order is not that of `ready` was overtaken.
+    `ready` is the record of the queue; an entry with another order than in `ready` is stale.
     """
 
     def __init__(self, ready: Mapping[Request, ReadyKey], workers: int | None = None) -> None:
@@ -99,11 +100,12 @@ class Flows:
         self._turns: dict[int, _Turns] = {}
         # In ascending order.
         self._priorities: list[int] = []
-        # Order of the oldest key of each flow; what is not the `oldest` of its flow is overtaken.
+        # Order of the oldest key of each flow; an entry that is not the `oldest` of its flow is
+        # stale.
         self._ages: list[tuple[int, str]] = []
 
     def push(self, request: Request, entry: ReadyKey) -> None:
-        """Line up a key that is not in line."""
+        """Add a key."""
         flow = self._flows.get(request.namespace)
         if flow is None:
             flow = self._flows[request.namespace] = _Flow(request.namespace)
@@ -112,19 +114,20 @@ class Flows:
         self._note_age(flow)
 
     def move(self, request: Request, entry: ReadyKey, before: int) -> None:
-        """Line a key up again whose priority was `before` and is higher now."""
+        """Move a key whose priority was raised from `before`."""
         flow = self._flows[request.namespace]
         self._insert(flow, request, entry)
         self._prune(flow, before)
         self._note_age(flow)
 
     def may_take(self) -> bool:
-        """Whether there is a key that a free worker may take."""
+        """Whether a free worker may take a key."""
         limit = self._limit()
         return any(turns.first(limit) is not None for turns in self._turns.values())
 
     def take(self) -> Request:
-        """Take out the next key; its flow holds one more worker. LookupError without one."""
+        """Remove and return the next key; its flow holds one more worker. LookupError without
+        one."""
         self._taken += 1
         flow, priority = self._oldest() if self._taken % AGEING == 0 else self._next()
         _, request = heapq.heappop(flow.lines[priority])
@@ -135,14 +138,14 @@ class Flows:
         return request
 
     def give_back(self, request: Request) -> None:
-        """Count a worker out of the flow of a key."""
+        """Release the worker of the flow of a key."""
         flow = self._flows[request.namespace]
         self._hold(flow, -1)
         if not flow.lines and not flow.held:
             del self._flows[flow.name]
 
     def clear(self) -> None:
-        """Drop all keys; workers still give back what they hold."""
+        """Drop all keys; workers still release theirs."""
         for flow in self._flows.values():
             flow.lines.clear()
             flow.waiting, flow.oldest = 0, -1
@@ -161,7 +164,7 @@ class Flows:
         )
 
     def _limit(self) -> int:
-        """How many workers a flow must hold not to get a further one."""
+        """The number of workers with which a flow gets no further one."""
         if self._workers is None:
             return self._held + 1
         return max(0, min(-(-self._workers // SHARE), self._workers - self._held))
@@ -175,9 +178,9 @@ class Flows:
         raise LookupError("no key that may be taken")
 
     def _oldest(self) -> tuple[_Flow, int]:
-        """The flow with the oldest key that may be taken.
+        """The flow with the oldest eligible key.
 
-        Those passed over hold a worker each, so that there are never more of them than workers.
+        Each skipped flow holds a worker, so there are at most as many as workers.
         """
         limit = self._limit()
         ages: list[tuple[int, str]] = []
@@ -210,7 +213,7 @@ class Flows:
         return turns
 
     def _prune(self, flow: _Flow, priority: int) -> None:
-        """Drop overtaken entries from the head of a line, and the line with its last entry."""
+        """Drop stale entries from the head of a heap, and the heap if it is empty."""
         line = flow.lines[priority]
         while line and not self._is_live(*line[0]):
             heapq.heappop(line)
@@ -227,7 +230,7 @@ class Flows:
         return entry is not None and entry.order == order
 
     def _hold(self, flow: _Flow, more: int) -> None:
-        """Count workers of a flow; its next turn comes after those who hold as many."""
+        """Change the number of workers of a flow; it goes behind those that hold as many."""
         lines = [self._turns[priority] for priority in flow.lines]
         for turns in lines:
             turns.leave(flow)

@@ -1,8 +1,8 @@
-"""Event handlers: which requests an event maps to.
+"""Event handlers: map events to requests.
 
-Pure. Passed to runtime.controller.controller.Controller.watch by baoctl.controllers. A
-request names the object to reconcile and carries nothing of the event: reconciling is level based.
-The names and the semantics are those of controller-runtime (pkg/handler).
+Pure. Passed to runtime.controller.controller.Controller.watch by baoctl.controllers. A request
+contains only the name of the object, nothing of the event: reconciling is level based. The names
+and the semantics are those of controller-runtime (pkg/handler).
 """
 
 from collections.abc import Callable, Iterable
@@ -11,25 +11,26 @@ from runtime.controller.event import Event
 from runtime.types import Object, Request, key_of
 
 Handler = Callable[[Event], Iterable[Request]]
-"""Synchronous, called on the event loop: it may read stores, never wait."""
+"""Synchronous, called in the event loop: it may read stores, but must not wait."""
 
 MapFunction = Callable[[Object], Iterable[Request]]
 
 
 def enqueue_object(event: Event) -> Iterable[Request]:
-    """The object itself."""
+    """Enqueue the object itself."""
     return (key_of(event.object),)
 
 
 def enqueue_owner(
     kind: str, group: str, *, namespaced: bool = True, controller_only: bool = True
 ) -> Handler:
-    """The controlling owner of the object, if it is of that kind; or every owner of that kind.
+    """Enqueue the controller owner of the object, if it is of that kind; or every owner of that
+    kind.
 
-    The version of the reference is ignored, so that a bump of the owner's API version loses no
-    event. On an update both the old and the new owner are meant. The uid is not compared: the
-    successor of an owner hears of the children its predecessor left, which does no harm.
-    `namespaced` says whether the owner lives in the namespace of the object or in none.
+    The version of the reference is ignored, so that a new API version of the owner loses no event.
+    An update enqueues the old and the new owner. The uid is not compared: a recreated owner also
+    gets the events of the children of its predecessor, which is harmless. `namespaced`: whether the
+    owner is in the namespace of the object or cluster-scoped.
     """
 
     def owners(obj: Object) -> Iterable[Request]:
@@ -46,7 +47,8 @@ def enqueue_owner(
 
 
 def enqueue_mapped(function: MapFunction) -> Handler:
-    """What `function` answers for the object; on an update for its old state too, each once."""
+    """Enqueue the result of `function` for the object, on an update also for its old state; each
+    request once."""
 
     def requests(event: Event) -> Iterable[Request]:
         states = (event.object,) if event.old is None else (event.old, event.object)

@@ -1,7 +1,7 @@
-"""What the workers of all controllers together may do in one iteration of the event loop.
+"""Limits the work of all controllers in one iteration of the event loop.
 
-A pass that finds all it needs in caches suspends nowhere, and a pass that does can be heavy between
-two awaits. With a bound for each worker alone, thirty workers that wake up at once hold up watches,
+A reconcile that finds everything in caches never yields, and others may compute for long between
+two awaits. With a limit per worker, thirty workers that wake up together would block watches,
 renewals of the Lease and probes thirty times as long as one.
 """
 
@@ -12,7 +12,7 @@ from runtime.clock import Clock
 
 SLICE_PASSES = 16
 SLICE_SECONDS = 0.001
-"""After how much work another worker waits for a later iteration."""
+"""The work after which further workers wait for the next iteration."""
 
 
 class LoopSlice:
@@ -26,7 +26,7 @@ class LoopSlice:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def enter(self) -> None:
-        """Return in an iteration that has time left; at once while nobody else works."""
+        """Return in an iteration with time left; immediately if no other worker has used it."""
         if self._used and (self._waiting or self._is_full()):
             await self._wait()
             self._begin()
@@ -43,21 +43,21 @@ class LoopSlice:
         asyncio.get_running_loop().call_soon(self._next)
 
     async def _wait(self) -> None:
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        slot = asyncio.get_running_loop().create_future()
+        self._waiting.append(slot)
         try:
-            await turn
+            await slot
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                # The iteration was given to this worker, which ends: to the next one instead.
+            if slot.done() and not slot.cancelled():
+                # This worker got the iteration but was cancelled: give it to the next one.
                 self._next()
             raise
 
     def _next(self) -> None:
         """Give an iteration to the worker that has waited longest."""
         while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
+            slot = self._waiting.popleft()
+            if not slot.done():
+                slot.set_result(None)
                 return
         self._used = False

@@ -1,7 +1,7 @@
-"""How long a failed key waits before its next try.
+"""Rate limiters: how long a failed key waits before its next attempt.
 
-Pure except for the clock of the bucket. Called by runtime.controller.workqueue; composed by the
-builder of a controller. The limiters and their figures are those of client-go (util/workqueue).
+Pure except for the clock of the bucket. Called by runtime.controller.workqueue; chosen by the
+options of a controller. The limiters and their defaults are those of client-go (util/workqueue).
 """
 
 from collections.abc import Hashable
@@ -14,23 +14,23 @@ MAX_DELAY = 1000.0
 
 
 class RateLimiter(Protocol):
-    """Counts tries per item and answers how long the next one has to wait."""
+    """Counts the failures of each item and returns its next delay."""
 
     def when(self, item: Hashable) -> float:
-        """Seconds until `item` may be tried again; the call itself counts as a failure."""
+        """Seconds until `item` may be retried; each call counts as a failure."""
         ...
 
     def forget(self, item: Hashable) -> None:
-        """Start over for `item`: it succeeded, or is no longer needed."""
+        """Reset `item`: it succeeded, or is no longer needed."""
         ...
 
     def num_requeues(self, item: Hashable) -> int:
-        """How often `item` failed since it was forgotten last."""
+        """How often `item` failed since the last `forget`."""
         ...
 
 
 class ItemExponentialFailure:
-    """base, 2 base, 4 base ... per item, never more than cap (seconds)."""
+    """base, 2 base, 4 base ... per item, at most cap, in seconds."""
 
     def __init__(self, base: float = BASE_DELAY, cap: float = MAX_DELAY) -> None:
         if not 0 < base <= cap:
@@ -42,7 +42,7 @@ class ItemExponentialFailure:
     def when(self, item: Hashable) -> float:
         failures = self._failures.get(item, 0)
         self._failures[item] = failures + 1
-        # A float overflows after 1023 doublings; every cap worth having is reached long before.
+        # A float overflows after 1023 doublings; any useful cap is reached long before.
         return min(self._base * 2.0 ** min(failures, 64), self._cap)
 
     def forget(self, item: Hashable) -> None:
@@ -53,10 +53,10 @@ class ItemExponentialFailure:
 
 
 class Bucket:
-    """A token bucket over all items: `burst` at once, then `rate` per second.
+    """A token bucket over all items: `burst` immediately, then `rate` per second.
 
-    It works by reservation: each call takes its token even if the add it belongs to turns out to
-    be a duplicate. It knows no items, so there is nothing to forget.
+    Each call reserves a token even if its add is a duplicate. The bucket does not distinguish
+    items, so there is nothing to forget.
     """
 
     def __init__(self, clock: Clock, *, rate: float = 10.0, burst: int = 100) -> None:
@@ -83,7 +83,7 @@ class Bucket:
 
 
 class MaxOf:
-    """The longest delay of several limiters; each of them is asked, and thereby counts."""
+    """The longest delay of several limiters; each of them counts the failure."""
 
     def __init__(self, *limiters: RateLimiter) -> None:
         if not limiters:

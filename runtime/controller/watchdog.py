@@ -1,8 +1,7 @@
-"""Ends the passes of a controller that last too long: one timer for all of its workers.
+"""Cancels reconciles that exceed the deadline: one timer for all workers of a controller.
 
 Uses runtime.clock; called by runtime.controller.controller. runtime.clock.Deadline does the same
-for one block at the price of a task per block, which is most of what a pass without work would
-cost.
+for one block with a task per block, which would be most of the cost of a reconcile without work.
 """
 
 import asyncio
@@ -13,29 +12,29 @@ Worker = asyncio.Task[None]
 
 
 class Watchdog:
-    """Cancels tasks that are still at what they began more than `seconds` ago."""
+    """Cancels the reconciles that run longer than `seconds`."""
 
     def __init__(self, clock: Clock, seconds: float) -> None:
         self._clock = clock
         self._seconds = seconds
-        # All last equally long: who began first is due first, and dicts keep that order.
+        # All have the same deadline, so the first entry is due first, and dicts keep that order.
         self._due: dict[Worker, float] = {}
         self._timer: asyncio.Task[None] | None = None
 
     def begin(self, worker: Worker, now: float) -> None:
-        """`worker`, the current task, begins; `now` is the monotonic time."""
+        """Start the deadline of `worker`, the current task; `now` is the monotonic time."""
         self._due[worker] = now + self._seconds
         if self._timer is None:
             self._timer = asyncio.create_task(self._watch())
 
     def expired(self, worker: Worker) -> bool:
-        """True once `worker` was told to end what it is at."""
+        """True once `worker` was cancelled by its deadline."""
         return worker not in self._due
 
     def end(self, worker: Worker) -> bool:
-        """`worker` has ended; True if it was told to.
+        """End the deadline of `worker`; True if it was cancelled by it.
 
-        Its cancellation is taken back then: what Task.cancelling still counts came from others.
+        That cancellation is undone: Task.cancelling then counts only those of others.
         """
         if self._due.pop(worker, None) is not None:
             return False
@@ -43,7 +42,7 @@ class Watchdog:
         return True
 
     def stop(self) -> None:
-        """Cancel nobody any more."""
+        """Stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -2,27 +2,25 @@
 
 Uses runtime.clock, runtime.controller.flows, runtime.controller.ratelimit and
 runtime.metrics.metrics. Event handlers and controllers add requests, the workers of one controller
-take them. One event loop only: nothing here is safe to call from another thread.
+take them. It is not thread-safe: use it in one event loop only.
 
 The model is the priority queue of controller-runtime (pkg/controller/priorityqueue, the default
 since v0.23):
 
-- A key has at most one entry, waiting for its time or ready. Adding it again keeps the sooner of
-  the two times and the higher of the two priorities; a ready entry absorbs a delayed add, and an
-  add without delay makes a waiting entry ready. A reconciler therefore asks for its next look
-  every time it needs one.
-- Of the ready keys the one with the highest priority leaves first. Within a priority the flows of
-  runtime.controller.flows (namespaces) take turns, and within a flow the key leaves first that
-  became ready, or was raised to that priority, first.
-- With `workers` a flow holds at most a share of them, so that slow passes of one namespace never
-  hold all of them.
-- A key that a worker holds is passed over, not blocked on, until `done`: any number of adds in
-  the meantime collapse into one more run.
+- A key has at most one entry, delayed or ready. Adding it again keeps the sooner of the two times
+  and the higher of the two priorities; a ready entry absorbs a delayed add, and an add without
+  delay makes a delayed entry ready. A reconciler therefore requests its next reconcile each time.
+- Of the ready keys the one with the highest priority is taken first. Within a priority the flows of
+  runtime.controller.flows (namespaces) take turns, and within a flow the order is that in which the
+  keys became ready or were raised to that priority.
+- With `workers` a flow holds at most a share of them, so that slow reconciles of one namespace
+  never occupy all workers.
+- A key that a worker holds is skipped until `done`: any number of adds in the meantime cause one
+  more reconcile.
 
-Unlike its model it starves nothing: every AGEING-th key taken is the oldest of all priorities that
-may be taken. A key that n others precede in age is taken within AGEING * (n + 1) takes at which its
-flow may have a worker, whatever is added later, because nothing that becomes ready or is raised
-later is ever older.
+Unlike controller-runtime it does not starve low priorities: every AGEING-th key taken is the oldest
+eligible one of all priorities. With n older keys, a key is taken within AGEING * (n + 1) takes at
+which its flow may have a worker, whatever is added later.
 """
 
 import asyncio
@@ -38,20 +36,20 @@ from runtime.metrics.metrics import Metrics, QueueReadings
 from runtime.types import Request
 
 STALE_ENTRIES = 64
-"""How many overtaken entries the waiting heap may hold on top of twice the live ones."""
+"""How many stale entries the heap of times may hold in addition to twice the live ones."""
 
 NORMAL = 0
 LOW = -100
-"""For what only repeats: initial adds, resyncs, updates to the version seen last."""
+"""For replays: initial adds, resyncs, updates to the same version."""
 
 
-class ShutDown(Exception):  # noqa: N818 - the end of a queue is no error of the worker
-    """The queue was shut down: the worker that asked for a key should end."""
+class ShutDown(Exception):  # noqa: N818 - the shutdown of a queue is not an error of the worker
+    """The queue was shut down: the worker should end."""
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """A key that becomes ready at `due`; `order` is that of the add that said so."""
+    """A key that becomes ready at `due`; `order` is that of its add."""
 
     due: float
     order: int
@@ -59,9 +57,9 @@ class _Waiting:
 
 
 class Workqueue:
-    """Requests waiting for a worker.
+    """Requests that wait for a worker.
 
-    The worker's side: `get`, then exactly one `done` for it, in a finally.
+    A worker calls `get`, then `done` exactly once, in a finally.
     """
 
     def __init__(
@@ -73,18 +71,18 @@ class Workqueue:
         metrics: Metrics,
         workers: int | None = None,
     ) -> None:
-        """`workers`: how many there are for flows to share; None: no flow is limited."""
+        """`workers`: the number that flows share; None: no flow is limited."""
         self._clock = clock
         self._limiter = limiter
         self._order = itertools.count()
         self._ready: dict[Request, ReadyKey] = {}
         self._line = Flows(self._ready, workers)
-        # Of the ready keys, held ones included, by priority; no entry stands at zero.
+        # Number of ready keys by priority, held ones included; no entry is zero.
         self._depth: dict[int, int] = {}
         self._waiting: dict[Request, _Waiting] = {}
-        # By due time; entries that do not match _waiting any more were overtaken and are skipped.
+        # By due time; entries that no longer match _waiting are stale and are skipped.
         self._times: list[tuple[float, int, Request]] = []
-        # Since when, and with which priority it was taken.
+        # When, and with which priority, each key was taken.
         self._held: dict[Request, tuple[float, int]] = {}
         self._getters: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.Task[None] | None = None
@@ -105,7 +103,7 @@ class Workqueue:
             self._series.depth.show(priority)
 
     def __len__(self) -> int:
-        """Ready and waiting keys; those with a worker are not counted unless added again."""
+        """Ready and delayed keys; those with a worker are not counted unless added again."""
         return len(self._ready) + len(self._waiting)
 
     def add(self, request: Request, *, priority: int = NORMAL) -> None:
@@ -122,7 +120,7 @@ class Workqueue:
         self._make_ready(request, priority)
 
     def add_after(self, request: Request, seconds: float, *, priority: int = NORMAL) -> None:
-        """Make `request` ready in that many seconds, or sooner if it already is to be."""
+        """Make `request` ready in that many seconds, or sooner if an earlier add requires it."""
         if seconds <= 0:
             self.add(request, priority=priority)
             return
@@ -141,20 +139,20 @@ class Workqueue:
                 return
         order = next(self._order)
         self._waiting[request] = _Waiting(due, order, priority)
-        self._drop_overtaken()
+        self._drop_stale()
         heapq.heappush(self._times, (due, order, request))
         self._set_timer()
 
     def add_rate_limited(self, request: Request, *, priority: int = NORMAL) -> None:
-        """Make `request` ready when the limiter allows, and count the failure."""
+        """Make `request` ready after the delay of the limiter, which counts the failure."""
         self.add_after(request, self._limiter.when(request), priority=priority)
 
     def forget(self, request: Request) -> None:
-        """Clear the failures of `request`. It stays in the queue if it is there."""
+        """Reset the failures of `request`. It stays in the queue if it is queued."""
         self._limiter.forget(request)
 
     def num_requeues(self, request: Request) -> int:
-        """How often `request` failed since it was forgotten last."""
+        """How often `request` failed since the last `forget`."""
         return self._limiter.num_requeues(request)
 
     async def get(self) -> Request:
@@ -165,7 +163,7 @@ class Workqueue:
             try:
                 await getter
             except asyncio.CancelledError:
-                # A wake-up that this task can no longer use belongs to the next one.
+                # This task cannot use its wake-up: pass it to the next one.
                 if getter.done() and not getter.cancelled():
                     self._wake()
                 raise
@@ -177,7 +175,7 @@ class Workqueue:
         self._held[request] = (now, entry.priority)
         self._count_out(entry.priority)
         self._series.queue_seconds.observe(now - entry.since)
-        # One key given back may let two flows go on, and wakes only one worker.
+        # One released key may make two flows eligible, but wakes only one worker.
         self._wake()
         return request
 
@@ -186,7 +184,7 @@ class Workqueue:
         return self._held[request][1]
 
     def done(self, request: Request) -> None:
-        """Give `request` back. Raises KeyError if no worker holds it."""
+        """Release `request`. Raises KeyError if no worker holds it."""
         started, _ = self._held.pop(request)
         self._series.work_seconds.observe(self._clock.monotonic() - started)
         self._line.give_back(request)
@@ -198,7 +196,7 @@ class Workqueue:
             self._idle.set()
 
     def shut_down(self) -> None:
-        """Drop everything that is queued, ignore further adds and send the workers home."""
+        """Drop all queued keys, ignore further adds and end the workers."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
@@ -226,7 +224,7 @@ class Workqueue:
             self._wake()
 
     def _raise(self, request: Request, entry: ReadyKey, priority: int) -> None:
-        """Move a ready key to the end of a higher priority; to a lower one nothing moves."""
+        """Move a ready key to the end of a higher priority; ignore a lower one."""
         if priority <= entry.priority:
             return
         self._count_out(entry.priority)
@@ -250,21 +248,21 @@ class Workqueue:
             del self._depth[priority]
 
     def _wake(self) -> None:
-        """Send the next idle worker to the line, if there is something for it."""
+        """Wake the next idle worker if there is a key for it."""
         while self._getters and self._line.may_take():
             getter = self._getters.popleft()
             if not getter.done():
                 getter.set_result(None)
                 return
 
-    def _drop_overtaken(self) -> None:
-        """Keep the heap in proportion: a key with a far timer may be promoted again and again."""
+    def _drop_stale(self) -> None:
+        """Limit the size of the heap: a key with a long delay may be promoted many times."""
         if len(self._times) > 2 * len(self._waiting) + STALE_ENTRIES:
             self._times = [entry for entry in self._times if self._is_current(entry[2], entry[1])]
             heapq.heapify(self._times)
 
     def _set_timer(self) -> None:
-        """See to it that the timer wakes no later than the first waiting entry."""
+        """Ensure that the timer fires no later than the first delayed entry."""
         due = self._times[0][0]
         if self._timer is not None and not self._timer.done():
             if self._timer_due <= due:
