@@ -1,4 +1,5 @@
 """Leader election on a Lease.
 
-The `tools/leaderelection` of client-go; the guard that it gives is asked before every write.
+The counterpart of `tools/leaderelection` of client-go, with a guard that is called before every
+write.
 """

@@ -1,21 +1,21 @@
-"""Leader election on a Lease, and the guard that every write has to pass.
+"""Leader election on a Lease, and the guard of every write.
 
-Uses the clock, the errors and the metrics of this package, and three methods of a client of its
-own. Started by runtime.process.manager, which runs the leader-only work inside `LeaderElector.run`;
-the client for all other writes calls `LeaderElector.guard` before each of them.
+Uses the clock, the errors and the metrics of the runtime, and three methods of a separate client.
+Started by runtime.process.manager, which runs the leader-only work inside `LeaderElector.run`; the
+client for all other writes calls `LeaderElector.guard` before each of them.
 
-The protocol is that of client-go (tools/leaderelection), so that old and new replicas of any
-operator built on it understand each other. Three rules are stricter here: leadership is lost
-RenewDeadline after the last renewal that succeeded was *sent*; a release writes only over a
-lease that was just read and is ours; and a candidate that has seen the lease waits its whole
-duration after a deletion, because its holder does not know yet.
+The protocol is that of client-go (tools/leaderelection), so that replicas of operators in both
+languages can share a Lease. Three rules are stricter here: leadership ends RenewDeadline after the
+last successful renewal was *sent*; a release reads the lease and writes only if it is still ours;
+and a candidate that has seen the lease waits its whole duration after a deletion, because the
+holder does not know of it yet.
 
-A lease is no lock. A request that passed the guard may still land late: one under way, and one
+A lease is not a lock. A request that passed the guard may still arrive late: one in flight, and one
 whose process stops in the microseconds between the last check (runtime.client.write_guard) and
-send(2). What makes that harmless are preconditions (uid, resourceVersion) on the writes themselves.
-The guard closes the far wider gap: a process that was stopped or starved wakes up and writes on as
-if no time had passed. The guard reads the monotonic clock at the moment of the write, before any
-task of the elector runs. CLOCK_MONOTONIC counts in a stopped process, but not in a stopped machine.
+send(2). The preconditions of the writes (uid, resourceVersion) make that harmless. The guard closes
+the much larger gap: a process that was stopped or starved resumes and continues to write as if no
+time had passed. The guard reads the monotonic clock at the time of the write, before any task of
+the elector runs. CLOCK_MONOTONIC advances in a stopped process, but not in a stopped machine.
 """
 
 import asyncio
@@ -40,19 +40,19 @@ from runtime.types import Object, ObjectKey, Resource
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 JITTER = 1.2
-"""A candidate pauses RetryPeriod times 1 to 2.2, a figure of client-go."""
+"""A candidate waits RetryPeriod times 1 to 2.2, as in client-go."""
 
 FIELD_MANAGER = "leader-election"
 
 EVENT_SECONDS = 1.0
-"""The longest that the end of `run` waits for the event that tells of it."""
+"""The longest time that `run` waits for its last event to be sent."""
 
 
 class LeaseClient(Protocol):
-    """The calls an elector makes.
+    """The calls of an elector.
 
-    Give it a client without a guard and with connections of its own: renewals must not queue up
-    behind the work that they protect.
+    It needs a client without a guard and with its own connections: renewals must not wait behind
+    the work that they protect.
     """
 
     async def get(self, resource: Resource, key: ObjectKey, /) -> Object: ...
@@ -66,9 +66,9 @@ class LeaseClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LeaseLock:
-    """Which lease, and who we are. The identity is new for each process: hostname and a uuid.
+    """The name of the lease and our identity, unique for each process: hostname and a UUID.
 
-    With a reporter, an event on the lease tells of each leader and of each that released it.
+    With a reporter, an event of the lease reports each new leader and each release.
     """
 
     namespace: str
@@ -86,14 +86,14 @@ class LeaderOptions:
     """All in seconds; ValueError unless lease > renew deadline > 1.2 retry period.
 
     lease_duration
-        How long the others wait after the last change they saw before they take over.
+        How long candidates wait after the last observed change before they take over.
     renew_deadline
-        When we give up by ourselves, counted from the last successful renewal.
+        When the leader gives up, counted from the last successful renewal.
     retry_period
-        The pause between two renewals, or two tries to acquire.
+        The pause between two renewals, or two attempts to acquire.
     write_timeout
-        The longest a guarded write may be under way: the timeout of the client that asks the
-        guard. Writes are refused that much before the renew deadline.
+        The longest time that a guarded write may be in flight: the timeout of the client that calls
+        the guard. Writes are refused this much before the renew deadline.
     """
 
     lease_duration: float = 15.0
@@ -109,12 +109,12 @@ class LeaderOptions:
 
     @property
     def request_timeout(self) -> float:
-        """Of one attempt, so that a hung call leaves time for another one."""
+        """The timeout of one attempt, so that a hung call leaves time for another one."""
         return max(1.0, self.renew_deadline / 2)
 
 
 class Attempt(enum.Enum):
-    """What came of one try to acquire or renew."""
+    """The result of one attempt to acquire or renew."""
 
     HELD = "held"
     TAKEN = "taken"
@@ -147,47 +147,48 @@ class LeaderElector:
         self._observed: Object | None = None
         self._observed_at = -math.inf
         self._gone = False
-        self._last_trouble = ""
+        self._last_error = ""
         self._epoch: int | None = None
         self._events = EventRecorder(client, lock.reporter, clock=clock) if lock.reporter else None
 
     @property
     def epoch(self) -> int | None:
-        """leaseTransitions when we took the lease, for records that a successor compares with its
-        own: a later leader has a higher one, unless a user deleted the lease with its history.
+        """leaseTransitions when we acquired the lease, for records that a later leader compares
+        with its own: its value is higher, unless a user deleted the lease with its history.
 
-        None before the first acquisition. It stays after a loss.
+        None before the first acquisition. It is kept after a loss.
         """
         return self._epoch
 
     @property
     def is_leader(self) -> bool:
-        """From acquiring the lease to losing or releasing it. For writes, ask `guard`."""
+        """True from acquiring the lease to losing or releasing it. For writes, call `guard`."""
         return self._leading
 
     def guard(self) -> None:
-        """Raises LeaseLost unless a write sent now ends before anyone else may lead."""
+        """Raises LeaseLost unless a write that is sent now ends before another process may lead."""
         window = self._options.renew_deadline - self._options.write_timeout
         if not self._leading or self._clock.monotonic() > self._renewed_at + window:
-            raise LeaseLost(f"lease {self._key} is not known to be ours at this moment")
+            raise LeaseLost(f"this process may not hold lease {self._key} any more")
 
     def health(self, tolerance: float = 5.0) -> str | None:
-        """For the liveness check: why this process should be replaced, or None.
+        """For the liveness check: why this process should be restarted, or None.
 
-        A leader whose lease ran out that many seconds ago should have ended by itself.
+        A leader should have ended if its lease expired more than `tolerance` seconds ago.
         """
         age = self._clock.monotonic() - self._renewed_at
         if self._leading and age > self._options.lease_duration + tolerance:
-            return f"leading on a lease last renewed {age:.0f} s ago"
+            return f"still leading, but the lease was last renewed {age:.0f} s ago"
         return None
 
     async def run(self, on_started: Callable[[], Awaitable[None]]) -> None:
-        """Wait for leadership, then do the guarded work `on_started` while renewing the lease.
+        """Wait for leadership, then run the guarded work `on_started` while renewing the lease.
 
-        The work ends (or raises): the lease is released, and run returns (or raises the same).
-        Cancelled: the work is cancelled, the lease is renewed until it has ended, then released.
-        Leadership lost: the work is cancelled, and LeaseLost raised once it has ended, at most
-        lease - renew deadline later. The process should end then: a restart is the recovery.
+        If the work ends (or raises), the lease is released, and run returns (or raises the same).
+        If run is cancelled, the work is cancelled, and the lease is renewed until the work has
+        ended, then released. If leadership is lost, the work is cancelled, and LeaseLost is raised
+        once it has ended, at most lease - renew deadline later. The process should then exit and be
+        restarted.
         """
         recording = asyncio.create_task(_run(self._events.run if self._events else yield_to_loop))
         try:
@@ -224,7 +225,7 @@ class LeaderElector:
             self._epoch = records.transitions_of(lease)
         words = "became leader" if leading else "stopped leading"
         log.info(words, lease=str(self._key), identity=self._lock.identity, epoch=self._epoch)
-        # After the loss of the lease nothing is written; the event of its successor reports it.
+        # After a loss of the lease nothing is written; the next leader reports it by its event.
         if self._events is not None and tell:
             note = f"{self._lock.identity} {words}"
             self._events.event(lease, "Normal", "LeaderElection", note, action="LeaderElection")
@@ -241,14 +242,15 @@ class LeaderElector:
             await self._clock.sleep(self._options.retry_period * (1 + JITTER * self._rng.random()))
 
     async def _renew(self) -> None:
-        """Return when another process holds the lease, or ours ran out during a stop."""
+        """Return when another process holds the lease, or ours expired while this process was
+        stopped."""
         while not self._expired():
             await self._clock.sleep(self._options.retry_period)
             if not self._expired() and await self._try() is Attempt.TAKEN:
                 return
 
     async def _expire(self) -> None:
-        """Return when the renew deadline has passed, whatever the renewal is doing."""
+        """Return when the renew deadline has passed, even during a renewal."""
         while not self._expired():
             left = self._renewed_at + self._options.renew_deadline - self._clock.monotonic()
             await self._clock.sleep(left)
@@ -260,7 +262,7 @@ class LeaderElector:
         try:
             async with Deadline(self._clock, self._options.request_timeout):
                 attempt = await self._acquire_or_renew()
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, the lease was not renewed
+        except Exception as error:  # noqa: BLE001 - after any error the lease was not renewed
             self._tell(f"{type(error).__name__}: {error}")
             return Attempt.FAILED
         self._tell("")
@@ -285,15 +287,15 @@ class LeaderElector:
     def _taken(self) -> bool:
         """Whether another process may lead, as far as observed.
 
-        Only the time since *we* saw the record change counts. The timestamps inside were made by
+        Only the time since *we* observed a change counts. The timestamps in the record are of
         another clock.
         """
         holder = records.holder_of(self._observed)
         if self._leading:
-            # A lease that is free is not ours either: others may have led since.
+            # A free lease is not ours either: others may have led in between.
             return holder != self._lock.identity
         if self._gone:
-            # Deleted under its holder, of whom we may have seen nothing: it will not know yet.
+            # Deleted: its holder, which we may not have observed, does not know of it yet.
             valid_for = self._options.lease_duration
         elif holder in ("", self._lock.identity):
             valid_for = 0.0
@@ -302,9 +304,9 @@ class LeaderElector:
         return self._clock.monotonic() < self._observed_at + valid_for
 
     async def _put(self, lease: Object | None) -> Attempt:
-        """Write ourselves into the lease, which the resourceVersion inside guards."""
+        """Write our identity into the lease, with its resourceVersion as precondition."""
         sent_at = self._clock.monotonic()
-        # The history of a deleted lease goes on, so that no epoch comes twice.
+        # Continue the history of a deleted lease, so that no epoch is used twice.
         before = self._observed if lease is None else lease
         duration = self._options.lease_duration
         spec = records.taken(before, self._lock.identity, duration, self._clock.now())
@@ -314,7 +316,7 @@ class LeaderElector:
         else:
             lease = await self._client.update(LEASE, body)
         self._observe(lease)
-        # We may have been stopped while the answer was on its way.
+        # This process may have been stopped while it waited for the response.
         counted_from = self._renewed_at if self._leading else sent_at
         if self._clock.monotonic() >= counted_from + self._options.renew_deadline:
             return Attempt.FAILED
@@ -342,21 +344,21 @@ class LeaderElector:
         too_late = asyncio.create_task(self._clock.sleep(cap))
         await _until_any({work, too_late}, work)
         too_late.cancel()
-        lost = LeaseLost(f"lease {self._key} was not renewed in time or is held by another")
+        lost = LeaseLost(f"lease {self._key} was not renewed in time or has another holder")
         if not work.done():
-            log.error("guarded work does not end", lease=str(self._key))
+            log.error("guarded work did not end after its cancellation", lease=str(self._key))
             return lost
         if not work.cancelled():
             lost.__cause__ = work.exception()
         return lost
 
     async def _release(self) -> None:
-        """Hand the lease over, so that a candidate need not wait for it to run out."""
+        """Release the lease, so that candidates need not wait until it expires."""
         try:
             async with Deadline(self._clock, self._options.renew_deadline):
                 while not await self._try_release():
                     await self._clock.sleep(self._options.retry_period / 10)
-        except Exception as error:  # noqa: BLE001 - it runs out by itself then
+        except Exception as error:  # noqa: BLE001 - the lease expires anyway
             log.warning("lease not released", lease=str(self._key), error=type(error).__name__)
 
     async def _try_release(self) -> bool:
@@ -371,19 +373,19 @@ class LeaderElector:
         log.info("lease released", lease=str(self._key))
         return True
 
-    def _tell(self, trouble: str) -> None:
-        """Log what keeps us from the lease when it changes, not at every try."""
-        if trouble and trouble != self._last_trouble:
-            log.warning("lease not reached", lease=str(self._key), trouble=trouble)
-        self._last_trouble = trouble
+    def _tell(self, error: str) -> None:
+        """Log an error of the lease when it changes, not at every attempt."""
+        if error and error != self._last_error:
+            log.warning("lease not acquired or renewed", lease=str(self._key), error=error)
+        self._last_error = error
 
 
 async def _until_any(
     tasks: "set[asyncio.Task[None]]", work: "asyncio.Task[None]"
 ) -> asyncio.CancelledError | None:
-    """Wait for one of the tasks. A cancellation of ours is passed on to `work` and returned.
+    """Wait for one of the tasks. Our own cancellation is passed on to `work` and returned.
 
-    However often it comes: leaving before the work has ended would leave it without a keeper.
+    Repeated cancellations do not end the wait: the work must not outlive this task.
     """
     interrupted = None
     while True:

@@ -13,7 +13,7 @@ from runtime.types import Object, ObjectKey
 
 
 def spec_of(lease: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The record, empty where there is none."""
+    """The record; empty if there is none."""
     spec: Mapping[str, Any] = (lease or {}).get("spec") or {}
     return spec
 
@@ -29,15 +29,15 @@ def transitions_of(lease: Mapping[str, Any] | None) -> int:
 
 
 def duration_of(lease: Mapping[str, Any] | None) -> float:
-    """For how many seconds after a change the holder is left alone."""
+    """For how many seconds after a change the lease belongs to its holder."""
     return float(spec_of(lease).get("leaseDurationSeconds") or 0)
 
 
 def taken(lease: Object | None, identity: str, seconds: float, now: datetime) -> Object:
-    """The same record, held by that identity for that many seconds from now.
+    """The record, held by that identity for that many seconds from now.
 
-    The server takes whole seconds: they are rounded up. A holder that goes on keeps the time it
-    came and the count of changes.
+    The API has whole seconds: they are rounded up. A renewal keeps acquireTime and
+    leaseTransitions.
     """
     mine = holder_of(lease) == identity
     stamp = _micro_time(now)
@@ -52,7 +52,7 @@ def taken(lease: Object | None, identity: str, seconds: float, now: datetime) ->
 
 
 def freed(lease: Object, now: datetime) -> Object:
-    """The same record without a holder. One second is the least that the server takes."""
+    """The record without a holder. The least duration that the server accepts is one second."""
     return {
         **spec_of(lease),
         "holderIdentity": "",
@@ -62,7 +62,7 @@ def freed(lease: Object, now: datetime) -> Object:
 
 
 def with_spec(lease: Object | None, key: ObjectKey, spec: Object) -> Object:
-    """The body of a write: what was read, under our name, with another record in it."""
+    """The body of a write: the lease that was read, with our name and another record."""
     current: Object = lease or {}
     named = {"namespace": key.namespace, "name": key.name}
     return {

@@ -1,8 +1,8 @@
-"""Parts of a fleet of objects, each for one process: which part an object belongs to. Pure.
+"""Shards of a fleet of objects, one per process: the shard of an object. Pure.
 
-Ownership is a function of the key alone. No process can be mistaken about it, however old its
-caches are, and an object that is deleted and created again stays where it was. So objects that are
-to be handled together need one key: that of the object which they are about.
+The shard depends only on the key. All processes agree on it, however old their caches are, and an
+object that is deleted and created again stays in its shard. Objects that must be in one shard need
+one key: that of the object to which they belong.
 """
 
 import hashlib
@@ -24,9 +24,9 @@ _GROUP = re.compile(r"([1-9][0-9]?) shards", re.ASCII)
 
 @lru_cache(KEYS_MEMORIZED)
 def shard_of(key: ObjectKey, count: int) -> int:
-    """The number of the shard, from 0, that an object belongs to.
+    """The index of the shard of an object.
 
-    SHA-256 spreads keys evenly, and gives the same number in each process, release and language.
+    SHA-256 distributes keys evenly, and gives the same index in each process, release and language.
     """
     digest = hashlib.sha256(str(key).encode()).digest()
     return int.from_bytes(digest[:8], "big") % count
@@ -34,7 +34,7 @@ def shard_of(key: ObjectKey, count: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of `count` shards; by default the only one, which owns everything.
+    """One of `count` shards; by default the only one, which owns all objects.
 
     Raises ValueError unless 0 <= index < count <= SHARDS_MAX.
     """
@@ -44,18 +44,20 @@ class Shard:
 
     def __post_init__(self) -> None:
         if not 0 <= self.index < self.count <= SHARDS_MAX:
-            raise ValueError(f"no shard {self.index} of {self.count}, of at most {SHARDS_MAX}")
+            raise ValueError(
+                f"no shard {self.index} of {self.count}: need 0 <= index < count <= {SHARDS_MAX}"
+            )
 
     def __str__(self) -> str:
-        """As `parse` reads it."""
+        """The text that `parse` reads."""
         return f"{self.index}/{self.count}"
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read "0/4", the first of four. Raises ValueError."""
+        """Parse "0/4", the first of four shards. Raises ValueError."""
         index, _, count = text.partition("/")
         if not all(one.isascii() and one.isdigit() and len(one) <= 2 for one in (index, count)):
-            raise ValueError(f"{text!r} is no shard")
+            raise ValueError(f"{text!r} is no shard, such as 0/4")
         return cls(int(index), int(count))
 
     @property
@@ -71,17 +73,18 @@ class Shard:
 def lease_of_shard(lease: str, index: int) -> str:
     """The name of the Lease on which the processes of one shard elect their leader.
 
-    It does not tell of how many: `group_identity` does, in the Lease of all.
+    It does not contain the number of shards: the holder of the shared Lease does
+    (`group_identity`).
     """
     return f"{lease}-shard-{index}"
 
 
 def group_identity(count: int) -> str:
-    """The holder of the Lease of all shards, as long as they are that many."""
+    """The holder identity of the Lease that all shards share, for that number of shards."""
     return f"{count} shards"
 
 
 def count_of_group(holder: str) -> int:
-    """Of how many shards a Lease tells by its holder; 1 where that is a process."""
+    """The number of shards in the holder identity of a Lease; 1 if the holder is a process."""
     match = _GROUP.fullmatch(holder)
     return int(match[1]) if match else 1

@@ -1,12 +1,12 @@
-"""Leader election of one shard: the Lease of all shards, and inside of it the Lease of this one.
+"""Leader election of one shard: the Lease that all shards share, and the Lease of this shard.
 
-The Lease that a process without shards holds alone is shared by all processes of one number of
-shards: their identity in it is that number. So a process of another number, or one that knows no
-shards, sees a Lease that another holds, and does not begin before the last of them has been silent
-for its whole duration. Nobody releases it: the others go on.
+All processes with the same number of shards share the Lease that a process without shards would
+hold alone: their identity in it is that number. So a process with another number, or without
+shards, sees another holder, and waits until none of them has renewed the Lease for its whole
+duration. They never release it, because the others continue.
 
-Inside of that, the processes of one shard elect their leader on a Lease of their own, by the
-protocol of runtime.leader.leader. A write has to pass the guards of both.
+In addition, the processes of one shard elect their leader on the Lease of the shard, by the
+protocol of runtime.leader.leader. A write must pass both guards.
 """
 
 import asyncio
@@ -24,18 +24,18 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 GROUP_OPTIONS: Final = LeaderOptions(lease_duration=30.0, renew_deadline=20.0, retry_period=5.0)
 """Slower than those of a leader: many processes renew this Lease, and only a change of the number
-of shards waits for its end."""
+of shards waits until it expires."""
 
 COLLISION_PAUSE: Final = 0.5
-"""Seconds; at most so long until a write to the shared Lease is tried again that met another."""
+"""Longest pause in seconds before a write to the shared Lease is retried after a conflict."""
 
 
 class Election(Protocol):
-    """What the parts of a process know of its election."""
+    """The election of a process, as its components use it."""
 
     @property
     def is_leader(self) -> bool:
-        """Whether this process acts."""
+        """Whether this process is the leader."""
         ...
 
     def guard(self) -> None:
@@ -43,18 +43,18 @@ class Election(Protocol):
         ...
 
     def health(self) -> str | None:
-        """Why this process should be replaced, or None."""
+        """Why this process should be restarted, or None."""
         ...
 
     async def run(self, on_started: Callable[[], Awaitable[None]], /) -> None:
-        """Wait for leadership, and do the work while it lasts."""
+        """Wait for leadership, and run `on_started` while it lasts."""
         ...
 
 
 def group_lock(lock: LeaseLock, shard: Shard) -> LeaseLock:
-    """The Lease of a process without shards, with the identity that all shards have in it.
+    """The Lease of a process without shards, with the identity that all shards share.
 
-    No event tells of it: its holder is no process.
+    No events: the holder is not a process.
     """
     return replace(lock, identity=group_identity(shard.count), reporter=None)
 
@@ -65,10 +65,10 @@ def shard_lock(lock: LeaseLock, shard: Shard) -> LeaseLock:
 
 
 class GroupElector(LeaderElector):
-    """Holds a Lease together with every other process of the same identity."""
+    """Holds a Lease together with all other processes of the same identity."""
 
     async def _acquire_or_renew(self) -> Attempt:
-        """Read it first: another one has probably renewed it meanwhile."""
+        """Read the Lease first: another process has probably renewed it."""
         while True:
             try:
                 return await self._read_and_put()
@@ -76,14 +76,14 @@ class GroupElector(LeaderElector):
                 await self._clock.sleep(COLLISION_PAUSE * self._rng.random())
 
     async def _release(self) -> None:
-        log.info("lease left to the rest of its group", lease=str(self._key))
+        log.info("lease not released: other processes of the group hold it", lease=str(self._key))
 
 
 class ShardElector:
     """Takes part in the elections of one shard; `run` once per instance.
 
-    The Lease of all is tried first. So a process of another number of shards holds no Lease of a
-    shard while it waits. `make` makes the electors of one candidacy: that of all, and that of the
+    It acquires the shared Lease first, so that a process with another number of shards holds no
+    Lease of a shard while it waits. `make` creates both electors: of the shared Lease and of the
     shard.
     """
 
@@ -93,12 +93,12 @@ class ShardElector:
 
     @property
     def is_leader(self) -> bool:
-        """From acquiring both Leases to losing or releasing one. For writes, ask `guard`."""
+        """True from acquiring both Leases to losing or releasing one. For writes, call `guard`."""
         return self._group.is_leader and self._own.is_leader
 
     @property
     def epoch(self) -> int | None:
-        """That of the Lease of the shard: it is not compared across numbers of shards."""
+        """The epoch of the Lease of the shard; not comparable across numbers of shards."""
         return self._own.epoch
 
     def guard(self) -> None:
@@ -107,20 +107,20 @@ class ShardElector:
         self._own.guard()
 
     def health(self) -> str | None:
-        """For the liveness check: why this process should be replaced, or None."""
+        """For the liveness check: why this process should be restarted, or None."""
         return self._group.health() or self._own.health()
 
     async def run(self, on_started: Callable[[], Awaitable[None]]) -> None:
-        """Do the work while both Leases are ours, as LeaderElector.run does with one.
+        """Run the work while both Leases are ours, as LeaderElector.run does with one.
 
-        A standby that loses the Lease of all has done nothing that could go on: it stays, and
-        begins anew. So an outage of the API server does not end all processes at once.
+        A standby that loses the shared Lease has not started any work: it stays and tries again. So
+        an outage of the API server does not end all processes at once.
         """
         while True:
             try:
                 return await self._group.run(lambda: self._own.run(on_started))
             except LeaseLost:
-                # A loss hides a cancellation that came with it.
+                # LeaseLost may hide a cancellation at the same time.
                 if self._own.epoch is not None or _is_cancelled():
                     raise
             self._group, self._own = self._make()
