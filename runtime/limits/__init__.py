@@ -1,4 +1,4 @@
-"""Bounds on external input: bytes, nesting, values, objects in a cache.
+"""Limits of external input: bytes, nesting, values, objects in a cache.
 
-Uses nothing else of the runtime but `runtime.types`.
+Of the runtime it uses only `runtime.types`.
 """

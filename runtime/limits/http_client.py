@@ -1,12 +1,11 @@
-"""HTTP with servers of other owners: bounds on their responses.
+"""An HTTP client for untrusted servers: limits their responses.
 
-Uses aiohttp. Called by clients whose servers belong to tenants, who could
-otherwise harm all others by a load on this process. runtime.client.wire calls the API server, and
-reads without bounds.
+Uses aiohttp. Called by clients whose servers belong to tenants, which could otherwise overload this
+process. runtime.client.wire calls the API server, and reads without limits.
 
-An answer is never unpacked. Its body is read by `read_body` up to a bound, its headers are few and
-short, one answer comes for each question, and of each connection one piece is read per iteration of
-the event loop. Anything else ends the connection.
+Responses are never decompressed. `read_body` limits the body, headers are few and short, each
+request gets one response, and of each connection one piece is read per iteration of the event loop.
+Anything else closes the connection.
 """
 
 from __future__ import annotations
@@ -26,24 +25,24 @@ from aiohttp.streams import StreamReader
 from runtime.limits.nesting import UnreadableError
 
 FIELD_MAX = 8190
-"""Bytes of one header, or of the first line; signed addresses of blobs have some thousand."""
+"""Longest header or first line, in bytes; signed URLs of blobs have a few thousand."""
 HEADERS_MAX = 64
 INTERIM_MAX = 8
-"""Answers with a code below 200, before the one that counts."""
+"""Most interim responses (1xx) before the final one."""
 PIECE = 16 * 1024
-"""Bytes that are parsed at once: some hundred answers of nothing but a head."""
+"""Bytes that are parsed in one step: about a hundred responses without a body."""
 UNPACKED = frozenset({"", "identity"})
 CIPHERS = "@SECLEVEL=2:ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES:!aNULL:!eNULL:!aDSS:!SHA1:!AESCCM"
-"""Those of Python for TLS 1.2, without DHE: its group is the server's choice, and one of 10,000
-bits costs the client a second of its one thread. The servers of Go have none of these."""
+"""The ciphers of Python for TLS 1.2 without DHE: the server chooses its group, and one of 10,000
+bits would block the event loop for a second. Go servers do not support DHE."""
 
 
 class _InterimError(aiohttp.ClientPayloadError):
-    """A server goes on announcing its answer."""
+    """A server sent too many interim responses."""
 
 
 class PiecemealSocket(socket.socket):
-    """Hands over one piece at a time, however much there is."""
+    """Returns at most one piece per read."""
 
     def recv(self, size: int, flags: int = 0, /) -> bytes:
         return super().recv(min(size, PIECE), flags)
@@ -53,10 +52,9 @@ class PiecemealSocket(socket.socket):
 
 
 class _OneAnswer(ResponseHandler):
-    """A connection that takes one answer to each question, and nothing while there is none.
+    """A connection that accepts one response per request, and no data while it is idle.
 
-    aiohttp parses and keeps what comes on a connection that waits for its next use: a kilobyte of
-    memory for each forty bytes, for as long as it waits.
+    aiohttp parses and keeps data of an idle connection: a kilobyte of memory for each forty bytes.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -65,7 +63,7 @@ class _OneAnswer(ResponseHandler):
         self._answered = True
 
     def set_response_params(self, **settings: Any) -> None:
-        """A question is about to be sent."""
+        """Called before a request is sent."""
         self._interim, self._answered = 0, False
         super().set_response_params(**settings)
 
@@ -76,7 +74,7 @@ class _OneAnswer(ResponseHandler):
         super().data_received(data)
         if self._interim > INTERIM_MAX:
             self.set_exception(_InterimError())
-            # Not abort() of aiohttp, which forgets the error.
+            # Not abort() of aiohttp, which drops the error.
             if self.transport is not None:
                 self.transport.abort()
 
@@ -93,11 +91,11 @@ def _one_answer(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Makes such connections."""
+    """Creates _OneAnswer connections."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        # aiohttp has no parameter for it; tests of managers.bao see it when this has no effect.
+        # aiohttp has no parameter for it; tests of managers.bao fail if this has no effect.
         self._factory = functools.partial(_one_answer, loop=asyncio.get_running_loop())
 
 
@@ -109,10 +107,10 @@ def bounded_session(
     resolver: AbstractResolver | None = None,
     pieces: bool = True,
 ) -> aiohttp.ClientSession:
-    """Open a session with servers of other owners; `limit` is of connections.
+    """Open a session with untrusted servers; `limit` is the number of connections.
 
-    `pieces=False` takes what has come at once: for long transfers, in processes that do nothing
-    else.
+    `pieces=False` reads without the limit per iteration: for long transfers, in processes with no
+    other work.
     """
     connector = _Connector(
         ssl=tls,
@@ -140,9 +138,9 @@ def _piecemeal(address: aiohttp.AddrInfoType) -> socket.socket:
 
 
 async def read_body(response: aiohttp.ClientResponse, most: int) -> bytes:
-    """Read a body to its end, as it came. Raises UnreadableError for one of more than `most` bytes.
+    """Read a whole body. Raises UnreadableError for one of more than `most` bytes.
 
-    Of that one no more than `most` bytes and one are read, and its connection is given up.
+    Then at most `most` bytes and one are read, and the connection is closed.
     """
     body = bytearray()
     while len(body) <= most:
@@ -155,27 +153,27 @@ async def read_body(response: aiohttp.ClientResponse, most: int) -> bytes:
 
 
 def refuse_packed(response: aiohttp.ClientResponse) -> None:
-    """Raise UnreadableError for an answer that was packed though we asked for none."""
-    packed = response.headers.get("Content-Encoding", "").strip().lower()
-    if packed not in UNPACKED:
+    """Raise UnreadableError for a compressed response: the request did not accept compression."""
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    if encoding not in UNPACKED:
         _hang_up(response)
-        shown = packed[:20] if packed.isascii() and packed.isprintable() else "of another name"
-        raise UnreadableError(f"packed (Content-Encoding {shown}), which nobody asked for")
+        shown = encoding[:20] if encoding.isascii() and encoding.isprintable() else "unprintable"
+        raise UnreadableError(f"compressed (Content-Encoding {shown}), which was not requested")
 
 
 def broken_bound(error: aiohttp.ClientError) -> UnreadableError | None:
-    """Return what an error of aiohttp says of an answer; None when it is not about a bound."""
+    """Return the limit that a response exceeded, by the error of aiohttp; None for other errors."""
     if isinstance(error, _InterimError):
-        return UnreadableError(f"preceded by more than {INTERIM_MAX} interim answers")
+        return UnreadableError(f"preceded by more than {INTERIM_MAX} interim responses")
     if isinstance(error, aiohttp.ClientResponseError):
         return UnreadableError(
-            f"no HTTP, or has more than {HEADERS_MAX} headers or one of more than {FIELD_MAX} bytes"
+            f"not HTTP, or has more than {HEADERS_MAX} headers or one above {FIELD_MAX} bytes"
         )
     return None
 
 
 def _hang_up(response: aiohttp.ClientResponse) -> None:
-    """End the connection at once: an orderly end would wait for the server."""
+    """Close the connection immediately: a clean end would wait for the server."""
     connection = response.connection
     if connection is not None and connection.transport is not None:
         connection.transport.abort()

@@ -1,8 +1,8 @@
-"""JSON text without its values: where each one begins and ends.
+"""Finds the start and end of JSON values without decoding them.
 
 Standard library only. Called by runtime.client.codec for texts that are too large to be decoded
-whole: a value of two bytes becomes eighty in memory, and the text of one object may have a million.
-One regular expression walks over a value in C, in a single pass that never goes back.
+whole: a value of two bytes needs eighty in memory, and one object may have a million. One regular
+expression scans a value in C, in a single pass without backtracking.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 
 
 def _nested(levels: int) -> bytes:
-    """A list or an object; what kind of bracket closes it is for the decoder to judge."""
+    """Match a list or an object; the decoder checks the kind of the closing bracket."""
     pattern = b""
     for _ in range(levels):
         below = b"|" + pattern if pattern else b""
@@ -29,7 +29,7 @@ def _nested(levels: int) -> bytes:
 
 @cache
 def _value() -> re.Pattern[bytes]:
-    """Compiled at its first use: it takes 12 ms, and most texts are decoded whole."""
+    """Compiled at its first use, because that takes 12 ms and most texts are decoded whole."""
     return re.compile(_STRING + b"|" + _nested(LEVELS_MAX) + rb'|[^\s,:"\[\]{}]++', re.DOTALL)
 
 
@@ -43,21 +43,21 @@ Span = tuple[int, int]
 
 
 def marks(text: bytes) -> int:
-    """How many commas and opening brackets there are outside of strings.
+    """Count the commas and opening brackets outside of strings.
 
-    Never less than the number of values but one, and never more than twice that number.
+    The result is at least the number of values minus one, and at most twice that number.
     """
     bare = _TEXT.sub(b"", text) if b'"' in text else text
     return sum(map(bare.count, _MARKS))
 
 
 def at_most(text: bytes, count: int) -> bool:
-    """Whether `marks` are that many at most; for most texts without a scan of strings."""
+    """Whether `marks` is at most `count`; for most texts without a scan of strings."""
     return len(text) <= count or sum(map(text.count, _MARKS)) <= count or marks(text) <= count
 
 
 class Skimmer:
-    """Walks over one JSON text. Every method raises ValueError for bad JSON."""
+    """Scans one JSON text. Every method raises ValueError for invalid JSON."""
 
     def __init__(self, text: bytes) -> None:
         self._text = text
@@ -65,7 +65,7 @@ class Skimmer:
 
     @property
     def at(self) -> int:
-        """How far it came, in bytes."""
+        """The position in bytes."""
         return self._at
 
     def members(self) -> Iterator[str]:
@@ -80,26 +80,26 @@ class Skimmer:
             self._skip(b",")
 
     def elements(self) -> Iterator[None]:
-        """One turn for each element of the list that comes next; the caller skips or reads it."""
+        """Yield once per element of the next list; the caller skips or reads the element."""
         self._expect(b"[")
         while not self._skip(b"]"):
             yield
             self._skip(b",")
 
     def text(self) -> bytes:
-        """The text of the value that comes next, which is skipped."""
+        """Return the text of the next value and skip it."""
         start, end = self.value()
         return self._text[start:end]
 
     def value(self) -> Span:
-        """The span of the value that comes next, which is skipped."""
+        """Return the span of the next value and skip it."""
         start = self._space()
         match = _value().match(self._text, start)
         self._at = self._far_end(start) if match is None else match.end()
         return start, self._at
 
     def _far_end(self, start: int) -> int:
-        """The end of what is nested deeper than the expression goes, one token after the other."""
+        """Find the end of a value that is nested too deep for the expression, token by token."""
         depth = 0
         if self._text[start : start + 1] in (b"[", b"{"):
             for token in _TOKEN.finditer(self._text, start):
@@ -109,7 +109,7 @@ class Skimmer:
         raise ValueError(f"no value at byte {start}")
 
     def stands_at(self, mark: bytes) -> bool:
-        """Whether the next value begins with that byte."""
+        """Whether the next value starts with that byte."""
         return self._text.startswith(mark, self._space())
 
     def _expect(self, mark: bytes) -> None:

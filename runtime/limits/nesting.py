@@ -1,10 +1,9 @@
-"""How deep a JSON value may be nested, for values of other owners.
+"""Limits the nesting of untrusted JSON values.
 
-Pure. Called by runtime.client.codec, runtime.cache.selection and readers of free data of users or
-answers of their servers. The API server stores ten thousand levels; a decoder gives up at a
-thousand, and one object that cannot be decoded would keep a whole list from being read. So what
-is nested too deep is cut off before it can do that: its reader gets the object, and can report what
-is wrong with it.
+Pure. Called by runtime.client.codec, runtime.cache.selection and readers of free-form data of users
+or responses of their servers. The API server stores ten thousand levels; the decoder fails at a
+thousand, and one object that cannot be decoded would make a whole list unreadable. Therefore deeper
+levels are cut off first: the reader gets the object, and can report what is wrong with it.
 """
 
 import re
@@ -14,25 +13,27 @@ from typing import Any
 import orjson
 
 LEVELS_MAX = 100
-"""What is kept: far more than any kind of Kubernetes has, and no danger to recursive code."""
+"""Levels that are kept: far more than any Kubernetes kind has, and safe for recursive code."""
 
 VALUES_MAX = 10_000
-"""As many as a spec may have."""
+"""Most values of a spec."""
 
-# A text that does not end is one token, too: scanned again from each quote in it, it would take
-# the square of its length.
+# An unterminated string is one token too: a rescan from each quote would take quadratic time.
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 _CLOSING = b"]}"
 
 
 class UnreadableError(ValueError):
-    """External input breaks a bound, or is no JSON. The text is ours, and safe to show."""
+    """External input exceeds a limit, or is no JSON.
+
+    The message completes "it is ..." and is safe to show.
+    """
 
 
 def shallow_text(body: bytes, levels: int = LEVELS_MAX) -> bytes:
-    """The JSON text with null in the place of each list and object below `levels` levels.
+    """Replace each list and object below `levels` levels by null in a JSON text.
 
-    Takes one pass and no recursion. What is no JSON comes back as something that is no JSON.
+    It takes one pass without recursion. Invalid JSON stays invalid.
     """
     kept: list[bytes] = []
     depth, start = 0, 0
@@ -54,7 +55,7 @@ def shallow_text(body: bytes, levels: int = LEVELS_MAX) -> bytes:
 
 
 def loads(text: bytes) -> Any:
-    """The value; what is nested deeper than the decoder goes, without its depths.
+    """Decode a value; if it is nested too deep for the decoder, without the deeper levels.
 
     Raises JSONDecodeError. One object of a user must not hide all others of its list.
     """
@@ -68,7 +69,7 @@ def loads(text: bytes) -> Any:
 
 
 def shallow(value: Any, levels: int = LEVELS_MAX) -> Any:
-    """A copy of a JSON value with None in the place of what is nested deeper than `levels`."""
+    """Copy a JSON value, with None for values that are nested deeper than `levels`."""
     result: list[Any] = [None]
 
     def put_result(copy: Any) -> None:
@@ -106,10 +107,10 @@ def read_json(
     values: int = VALUES_MAX,
     decode: Callable[[bytes], Any] = orjson.loads,
 ) -> Any:
-    """Read JSON of another owner. Raises UnreadableError, which names the bound.
+    """Decode untrusted JSON. Raises UnreadableError, which names the limit.
 
-    The number of values is bounded before they are made: two bytes of text become sixty in memory.
-    It is counted by the marks before each, so marks inside of texts count as well.
+    The number of values is limited before decoding: two bytes of text need sixty in memory. It is
+    estimated by the commas and brackets, including those inside of strings.
     """
     if sum(map(text.count, (b",", b"[", b"{"))) > values:
         raise UnreadableError(f"made of more than {values} values")
@@ -119,7 +120,7 @@ def read_json(
     except RecursionError:
         raise UnreadableError(deeper) from None
     except ValueError as error:
-        # orjson says so beyond 1024 levels.
+        # orjson raises this beyond 1024 levels.
         rule = deeper if "depth limit" in str(error) else "no JSON"
         raise UnreadableError(rule) from None
     if too_deep(value, levels) is not None:
@@ -128,7 +129,7 @@ def read_json(
 
 
 def too_deep(value: Any, levels: int) -> str | None:
-    """The path of something that is nested deeper than `levels`; None if nothing is."""
+    """The path of a value that is nested deeper than `levels`; None if there is none."""
     waiting = [(value, 0, "")]
     while waiting:
         part, depth, path = waiting.pop()
@@ -144,7 +145,7 @@ def too_deep(value: Any, levels: int) -> str | None:
 
 
 def too_many(value: Any, values: int) -> bool:
-    """Whether a JSON value is made of more than `values` values; visits no more than these."""
+    """Whether a JSON value consists of more than `values` values; visits at most one more."""
     waiting = [value]
     count = 0
     while waiting and count <= values:

@@ -1,10 +1,10 @@
-"""How much of one object a cache keeps, whoever wrote it.
+"""Limits the size of an object in a cache.
 
-Pure. Called by runtime.client.codec while it decodes, by runtime.cache.selection for objects that
-are decoded already, and by readers of objects of users. The API server stores objects of a
-megabyte and a half; the memory of a process that mirrors all of them must not depend on what
-its users store. A member that is too large is omitted, and the object is marked: its name, its
-finalizers and its other members are known, and its reader can report what is wrong.
+Pure. Called by runtime.client.codec during decoding, by runtime.cache.selection for decoded
+objects, and by readers of objects of users. The API server stores objects of 1.5 MiB; the memory of
+a process that mirrors them must not depend on what its users store. A member that is too large is
+omitted, and the object gets a marker: its name, its finalizers and its other members are known, and
+its reader can report what is wrong.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from runtime.limits.nesting import loads, shallow, too_many
 from runtime.types import Object
 
 MARK = "oversize"
-"""The member in which an object says that another one was left out; the API server has none."""
+"""The name of the marker of an omitted member; no object of the API server has this member."""
 
 NOTES_MAX: Mapping[str, int] = {"annotations": 16 << 10, "labels": 8 << 10}
-"""Bytes of these that are kept; the shortest first."""
+"""Most bytes of each that are kept; the shortest entries first."""
 NOTES_COUNT = 128
 LISTED_MAX = 256
-"""Finalizers, and owners, of one object that are kept."""
+"""Most finalizers and owner references of one object that are kept."""
 
 _LISTS = ("finalizers", "ownerReferences")
 _NOT_KEPT = "managedFields"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-"""Where `kubectl apply` keeps the last manifest: the object once more."""
-# What every reader takes for granted, and the API server keeps short.
+"""The annotation in which `kubectl apply` stores a copy of the manifest."""
+# Members that every reader needs, and whose size the API server limits.
 _IDENTITY = frozenset({"apiVersion", "kind", "metadata"})
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is kept of each member other than the metadata: bytes as compact JSON, and values."""
+    """The limits of each member except the metadata: bytes as compact JSON, and values."""
 
     size: int = 256 << 10
     values: int = 10_000
@@ -49,7 +49,7 @@ DEFAULT = Bounds()
 
 @dataclass(frozen=True, slots=True)
 class Oversize:
-    """Which member was left out, and which bound it breaks."""
+    """The omitted member, and the limit that it exceeds."""
 
     member: str
     why: str
@@ -59,16 +59,16 @@ class Oversize:
 
 
 def oversize_of(obj: Mapping[str, Any]) -> Oversize | None:
-    """What was left out of an object of a cache; None if nothing was."""
+    """The omitted member of a cached object; None if there is none."""
     mark = obj.get(MARK)
     return Oversize(str(mark["member"]), str(mark["why"])) if isinstance(mark, dict) else None
 
 
 def read_object(skimmer: Skimmer, bounds: Bounds = DEFAULT) -> Object:
-    """Decode the object that comes next.
+    """Decode the next object.
 
-    Members of too many values are left out before they are decoded, and managedFields with them.
-    Raises ValueError for what is no JSON object.
+    Members with too many values are omitted before decoding, and so are managedFields. Raises
+    ValueError if it is no JSON object.
     """
     obj: Object = {}
     for name in skimmer.members():
@@ -76,7 +76,8 @@ def read_object(skimmer: Skimmer, bounds: Bounds = DEFAULT) -> Object:
             obj[name] = _metadata(skimmer)
             continue
         text = skimmer.text()
-        # Twice as many marks are more values in any case; less is judged once it is decoded.
+        # More than twice as many marks are certainly too many values; fewer are checked after
+        # decoding.
         if name in _IDENTITY or at_most(text, 2 * bounds.values):
             obj[name] = loads(text)
         else:
@@ -94,10 +95,10 @@ def _metadata(skimmer: Skimmer) -> Object:
 
 
 def trim_metadata(obj: Object) -> Object:
-    """Cut the metadata of an object, in place, to what a reader may need of it.
+    """Reduce the metadata of an object, in place, to what readers need.
 
-    Half of a typical object is bookkeeping of field managers, and kubectl keeps a copy of the
-    whole object in an annotation.
+    Half of a typical object are managedFields, and kubectl stores a copy of the whole object in an
+    annotation.
     """
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
@@ -110,7 +111,7 @@ def trim_metadata(obj: Object) -> Object:
             metadata[name] = _shortest(notes, room)
     for name in _LISTS:
         if len(metadata.get(name) or ()) > LISTED_MAX:
-            # The first ones: patches name an entry by its place.
+            # Keep the first ones: patches address an entry by its index.
             metadata[name] = metadata[name][:LISTED_MAX]
     return obj
 
@@ -130,7 +131,8 @@ def _shortest(notes: Mapping[str, str], room: int) -> dict[str, str]:
 
 
 def bound_members(obj: Object, bounds: Bounds) -> Object:
-    """Leave out, in place, the members that are too large; an object that fits is not changed."""
+    """Omit, in place, the members that are too large; an object within the limits is not
+    changed."""
     for name in tuple(obj):
         value = obj[name]
         if name in _IDENTITY or not isinstance(value, dict | list | str):
@@ -145,17 +147,17 @@ def _objection(value: Any, bounds: Bounds) -> str | None:
     try:
         text = orjson.dumps(value)
     except orjson.JSONEncodeError:
-        # Nested deeper than the encoder goes.
+        # Nested deeper than the limit of the encoder.
         text = orjson.dumps(shallow(value))
     if len(text) > bounds.size:
-        return f"{len(text)} bytes, and up to {bounds.size} are read"
+        return f"{len(text)} bytes (at most {bounds.size})"
     if not at_most(text, bounds.values) and too_many(value, bounds.values):
         return _many(bounds)
     return None
 
 
 def _many(bounds: Bounds) -> str:
-    return f"more than {bounds.values} values, and no more are read"
+    return f"too many values (at most {bounds.values})"
 
 
 def _leave_out(obj: Object, name: str, why: str) -> None:

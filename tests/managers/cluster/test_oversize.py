@@ -62,7 +62,7 @@ async def test_an_oversize_spec_is_reported_with_its_size_and_blocks_the_cluster
     assert bench.writes == [STATUS]
     assert bench.condition("Stalled") == ("True", "InvalidSpec")
     told = str(bench.cluster["status"]["conditions"])
-    assert f"up to {DEFAULT.size} are read; make it smaller" in told
+    assert f"(at most {DEFAULT.size}); make it smaller" in told
     assert bench.cluster["status"]["initialized"] is True
     assert bench.api.of(STATEFUL_SET) == before
     assert await turn(bench) == outcome

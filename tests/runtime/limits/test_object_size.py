@@ -75,10 +75,10 @@ def test_what_is_no_json_is_no_object(text: bytes) -> None:
 
 
 LARGE: dict[str, tuple[Any, str]] = {
-    "bytes": ({"a": "x" * 300}, "308 bytes, and up to 200 are read"),
-    "values": ({"a": [{}] * 21}, "more than 20 values, and no more are read"),
-    "very many values": ({"a": [1] * 80}, "more than 20 values, and no more are read"),
-    "a text": ("x" * 300, "302 bytes, and up to 200 are read"),
+    "bytes": ({"a": "x" * 300}, "308 bytes (at most 200)"),
+    "values": ({"a": [{}] * 21}, "too many values (at most 20)"),
+    "very many values": ({"a": [1] * 80}, "too many values (at most 20)"),
+    "a text": ("x" * 300, "302 bytes (at most 200)"),
 }
 
 
