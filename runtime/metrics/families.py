@@ -1,11 +1,11 @@
-"""The kinds of series that the library lacks: cheap ones, ones with a limit, ones that end.
+"""Metric families that prometheus_client lacks: fast ones, limited ones, ones about objects.
 
-Uses prometheus_client for the exposition only. Made by runtime.metrics.metrics; counted in by
-runtime.controller.workqueue, runtime.controller.controller and the application, on one event loop.
+Uses prometheus_client only for the exposition. Created by runtime.metrics.metrics; used by
+runtime.controller.workqueue, runtime.controller.controller and the application, in one event loop.
 
-Tally and Spread are for hot paths. The counters and histograms of the library take a lock per
-increment and walk over their buckets: with eight of them per pass they were a third of what a
-pass without work costs. What a scrape reads is the same text.
+FastCounter and FastHistogram are for hot paths. The counters and histograms of the library take a
+lock per increment and iterate over their buckets: eight of them took a third of the time of a
+reconcile without work. The exposition is the same.
 """
 
 from bisect import bisect_left
@@ -52,7 +52,7 @@ class Tallies(Collector):
         registry.register(self)
 
     def labels(self, *values: str) -> FastCounter:
-        """The counter with those label values, made at zero if it is new."""
+        """The counter with those label values; a new one starts at zero."""
         return self._children.setdefault(values, FastCounter())
 
     def describe(self) -> Iterable[Metric]:
@@ -70,7 +70,7 @@ class Tallies(Collector):
 
 
 class FastHistogram:
-    """A histogram; `counts` are per bucket, not cumulative, the last one is that of +Inf."""
+    """A histogram; `counts` are per bucket, not cumulative, the last one is for +Inf."""
 
     __slots__ = ("bounds", "counts", "total")
 
@@ -85,7 +85,7 @@ class FastHistogram:
 
 
 class Spreads(Collector):
-    """A family of histograms with the same upper bounds, which ascend and leave out +Inf."""
+    """A family of histograms with the same upper bounds, ascending and without +Inf."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Spreads(Collector):
         registry.register(self)
 
     def labels(self, *values: str) -> FastHistogram:
-        """The histogram with those label values, made empty if it is new."""
+        """The histogram with those label values; a new one is empty."""
         return self._children.setdefault(values, FastHistogram(self._bounds))
 
     def describe(self) -> Iterable[Metric]:
@@ -121,10 +121,10 @@ class Spreads(Collector):
 
 
 class ObjectGauge(Collector):
-    """A family of gauges about objects, whose series end with their object.
+    """A family of gauges about objects; the series of an object are removed with it.
 
-    `labels` begin with namespace and name. A series that stays when its object is gone raises
-    alarms for ever, and a fleet that comes and goes fills the memory of the monitoring.
+    `labels` start with namespace and name. A series that outlives its object causes alerts forever,
+    and the series of a changing fleet fill the memory of Prometheus.
     """
 
     def __init__(
@@ -164,9 +164,9 @@ Reading = tuple[tuple[str, ...], float]
 
 
 class ReadGauge(Collector):
-    """A family of gauges that is read off something else at each scrape.
+    """A family of gauges that is computed at each scrape.
 
-    It keeps nothing, so no series outlives what it speaks of.
+    It stores nothing, so no series outlives its subject.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class ReadGauge(Collector):
 
 
 class ObjectCounter(Collector):
-    """A family of counters about objects, whose series end with their object.
+    """A family of counters about objects; the series of an object are removed with it.
 
     Labels are namespace and name; the name of the family ends in `_total`.
     """
@@ -205,7 +205,7 @@ class ObjectCounter(Collector):
         registry.register(self)
 
     def start(self, key: ObjectKey) -> None:
-        """See to it that the object is counted from zero on."""
+        """Create the series of an object at zero."""
         self._values.setdefault(key, 0.0)
 
     def inc(self, key: ObjectKey, amount: float = 1.0) -> None:
@@ -230,9 +230,9 @@ class ObjectCounter(Collector):
 
 
 class ObjectSpreads(Collector):
-    """A family of histograms about objects, whose series end with their object.
+    """A family of histograms about objects; the series of an object are removed with it.
 
-    `labels` come after namespace and name; the bounds ascend and leave out +Inf.
+    `labels` come after namespace and name; the bounds are ascending and without +Inf.
     """
 
     def __init__(
@@ -279,8 +279,8 @@ class ObjectSpreads(Collector):
 class DepthSeries:
     """workqueue_depth of one queue: a series per priority, and one for those beyond the limit.
 
-    controller-runtime draws the same line at PRIORITY_LIMIT values of the label, so that a
-    reconciler that computes priorities does not flood the monitoring.
+    PRIORITY_LIMIT is that of controller-runtime, so that a reconciler that computes priorities does
+    not create too many series.
     """
 
     def __init__(self, gauge: Gauge, name: str, depth: Mapping[int, int]) -> None:
@@ -291,7 +291,7 @@ class DepthSeries:
         self._overflows = False
 
     def show(self, priority: int) -> None:
-        """See to it that keys of that priority are counted somewhere; cheap to repeat."""
+        """Ensure that keys of that priority are counted; cheap to repeat."""
         if priority in self._shown or self._overflows:
             return
         if len(self._shown) < PRIORITY_LIMIT:

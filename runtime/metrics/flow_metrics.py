@@ -1,6 +1,6 @@
-"""The gauges that say how the flows of a workqueue share its workers.
+"""Gauges that show how the flows of a workqueue share its workers.
 
-Uses prometheus_client by way of the maker it is given. Made by runtime.metrics.metrics, read from
+Uses prometheus_client through a factory. Created by runtime.metrics.metrics, computed by
 runtime.controller.flows at each scrape. controller-runtime has no such families.
 """
 
@@ -14,20 +14,20 @@ MakeGauge = Callable[[str, str, Sequence[str]], Gauge]
 
 
 class FlowReadings(NamedTuple):
-    """How the flows of one queue stand; no flow is named, because a label has to be bounded."""
+    """The state of the flows of one queue; flows are no label, because labels must be bounded."""
 
     flows: int
-    """Flows with a key that is to be taken or is in hand."""
+    """Flows with a key that waits or is processed."""
     at_limit: int
     """Flows whose keys wait only because the flow may hold no further worker."""
     most_waiting: int
-    """Keys to be taken of the flow that has most of them."""
+    """Largest number of waiting keys of one flow."""
     most_seats: int
     """Largest number of workers of one flow."""
 
 
 class FlowFamilies:
-    """The gauges by queue; every attribute bears the name of its family."""
+    """The gauges by queue; every attribute has the name of its family."""
 
     def __init__(self, gauge: MakeGauge) -> None:
         both = ("name", "controller")

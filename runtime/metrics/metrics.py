@@ -1,19 +1,19 @@
-"""The Prometheus families of one process, in a registry of their own.
+"""The Prometheus metrics of one process, in a separate registry.
 
 May use prometheus_client only. The client, the informers, the workqueues, the controllers, the
-leader elector and the manager count here; runtime.process.health serves the registry under
-/metrics; the application adds families of its own through `counter`, `gauge` and `histogram`.
+leader elector and the manager update them; runtime.process.health serves the registry at /metrics;
+the application adds its own families by `counter`, `gauge` and `histogram`.
 
 Names, labels and buckets are those of controller-runtime v0.25 and client-go, so that dashboards
-and alerts written for them work unchanged. Every attribute bears the name of its family.
-Series whose labels are known at start are created at zero, because `rate()` and `absent()` both
-go wrong on a series that is born with its first increment. Series about one object are made
-through `object_gauge` and forgotten with the object.
+and alerts written for them work unchanged. Every attribute has the name of its family. Series whose
+labels are known at the start are created at zero, because `rate()` and `absent()` do not work for a
+series that is created by its first increment. Series about one object are created by `object_gauge`
+and removed with the object.
 
-Of the families of controller-runtime these are left out, each because nothing here could feed it:
-controller_runtime_webhook_* and controller_runtime_conversion_webhook_panics_total (there are no
-webhooks), certwatcher_* (no TLS server), rest_client_rate_limiter_duration_seconds (the server's
-priority and fairness limits us, not we) and rest_client_dns_resolution_duration_seconds.
+These families of controller-runtime are missing, because there is nothing to measure:
+controller_runtime_webhook_* and controller_runtime_conversion_webhook_panics_total (no webhooks),
+certwatcher_* (no TLS server), rest_client_rate_limiter_duration_seconds (no client-side rate limit)
+and rest_client_dns_resolution_duration_seconds.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ WATCH_EVENT_TYPES: Final = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
 
 @dataclass(frozen=True, slots=True)
 class ControllerSeries:
-    """The series of one controller, looked up once: a label look-up costs more than an increment.
+    """The series of one controller, looked up once: a label lookup costs more than an increment.
 
     `results` maps each of RESULTS to its counter of controller_runtime_reconcile_total.
     """
@@ -86,9 +86,9 @@ class ControllerSeries:
 
 @dataclass(frozen=True, slots=True)
 class RequestFamilies:
-    """What controller-runtime measures of its requests only where one opts in, by verb and host.
+    """Optional metrics of requests, by verb and host, as in controller-runtime.
 
-    Three histograms per verb and host are many series; `retries` moreover has the code.
+    Three histograms per verb and host are many series; `retries` also has the code.
     """
 
     rest_client_request_duration_seconds: Histogram
@@ -99,12 +99,11 @@ class RequestFamilies:
 
 @dataclass(frozen=True, slots=True)
 class QueueReadings:
-    """What a workqueue keeps anyway and is read at each scrape.
+    """The state of a workqueue that is read at each scrape.
 
-    `depth` counts its ready keys by priority; `unfinished`, `longest` and `longest_wait` answer in
-    seconds, `flows` says how namespaces share the workers.
-    client-go refreshes these gauges at every change or every 500 ms, which costs more and tells
-    less.
+    `depth` counts its ready keys by priority; `unfinished`, `longest` and `longest_wait` return
+    seconds, `flows` how namespaces share the workers. client-go updates these gauges at every
+    change or every 500 ms, which costs more and is less accurate.
     """
 
     depth: Mapping[int, int]
@@ -126,14 +125,14 @@ class QueueSeries:
 
 
 class Metrics:
-    """All families of the runtime, plus whatever the application adds.
+    """All families of the runtime, and those that the application adds.
 
-    One instance per process (per test): nothing is registered with the library's global registry.
-    `requests` is None unless `request_details` asks for it.
+    One instance per process or test: the global registry of the library is not used. `requests` is
+    None without `request_details`.
     """
 
     def __init__(self, *, request_details: bool = False) -> None:
-        # Go clients send no `_created` series, and each would double the cost of a counter.
+        # Go clients have no `_created` series, and they would double the cost of a counter.
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the library has no hint here
         self.registry: Final = CollectorRegistry(auto_describe=True)
         ProcessCollector(registry=self.registry)
@@ -145,7 +144,7 @@ class Metrics:
         self._add_informer_families()
         self.rest_client_requests_total = self.counter(
             "rest_client_requests_total",
-            "HTTP requests to the API server by status code ('<error>': no answer), method, host.",
+            "HTTP requests to the API server by status code ('<error>': none), method, host.",
             ("code", "method", "host"),
         )
         self.requests = self._request_families() if request_details else None
@@ -168,17 +167,17 @@ class Metrics:
         )
 
     def counter(self, name: str, help_text: str, labels: Sequence[str] = ()) -> Counter:
-        """Add a counter family; `name` ends in `_total`. ValueError if the name is taken."""
+        """Add a counter family; `name` ends in `_total`. ValueError if the name exists."""
         return Counter(name, help_text, labels, registry=self.registry)
 
     def gauge(self, name: str, help_text: str, labels: Sequence[str] = ()) -> Gauge:
-        """Add a gauge family. ValueError if the name is taken."""
+        """Add a gauge family. ValueError if the name exists."""
         return Gauge(name, help_text, labels, registry=self.registry)
 
     def object_gauge(self, name: str, help_text: str, labels: Sequence[str] = ()) -> ObjectGauge:
         """Add a gauge family about objects: namespace and name come before `labels`.
 
-        ValueError if the name is taken.
+        ValueError if the name exists.
         """
         return ObjectGauge(name, help_text, ("namespace", "name", *labels), self.registry)
 
@@ -189,16 +188,16 @@ class Metrics:
         labels: Sequence[str],
         read: Callable[[], Iterable[Reading]],
     ) -> ReadGauge:
-        """Add a gauge family that `read` answers at each scrape.
+        """Add a gauge family that `read` computes at each scrape.
 
-        ValueError if the name is taken.
+        ValueError if the name exists.
         """
         return ReadGauge((name, help_text, labels), read, self.registry)
 
     def object_counter(self, name: str, help_text: str) -> ObjectCounter:
         """Add a counter family about objects; `name` ends in `_total`.
 
-        ValueError if the name is taken.
+        ValueError if the name exists.
         """
         return ObjectCounter(name, help_text, self.registry)
 
@@ -207,14 +206,14 @@ class Metrics:
     ) -> ObjectSpreads:
         """Add a histogram family about objects; `buckets` are upper bounds without `+Inf`.
 
-        `labels` come after namespace and name. ValueError if the name of the family is taken.
+        `labels` come after namespace and name. ValueError if the name exists.
         """
         return ObjectSpreads(name, help_text, buckets, labels, self.registry)
 
     def histogram(
         self, name: str, help_text: str, labels: Sequence[str], buckets: Sequence[float]
     ) -> Histogram:
-        """Add a histogram family; `buckets` are upper bounds, `+Inf` is added by the library."""
+        """Add a histogram family; `buckets` are upper bounds, the library adds `+Inf`."""
         return Histogram(name, help_text, labels, registry=self.registry, buckets=buckets)
 
     def _tallies(self, name: str, help_text: str, labels: Sequence[str]) -> Tallies:
@@ -228,10 +227,10 @@ class Metrics:
     def register_controller(self, name: str) -> ControllerSeries:
         """Create the series of controller `name` at zero and return them.
 
-        ValueError if another controller bears that name: their series would run together.
+        ValueError if another controller has that name: they would share series.
         """
         if name in self._controllers:
-            raise ValueError(f"there is a controller named {name!r} already")
+            raise ValueError(f"controller {name!r} already exists")
         self._controllers.add(name)
         results = {
             result: self.controller_runtime_reconcile_total.labels(name, result)
@@ -268,7 +267,7 @@ class Metrics:
     def register_informer(self, resource: str) -> None:
         """Create the series of one informer at zero; `resource` is the plural name.
 
-        Relists are left out: their reasons are the reflector's own words.
+        Except relists: their reasons are not known in advance.
         """
         self.informer_objects.labels(resource)
         self.informer_last_event_age_seconds.labels(resource)
@@ -395,5 +394,5 @@ class Metrics:
             by_resource,
         )
         self.watch_events_total = self.counter(
-            "watch_events_total", "Frames received on watches.", (*by_resource, "type")
+            "watch_events_total", "Events received on watches.", (*by_resource, "type")
         )
