@@ -1,4 +1,5 @@
-"""What one process needs besides its controllers: start and end, HTTP endpoints, logs, garbage.
+"""The parts of a process other than controllers: start and stop, HTTP endpoints, logs, garbage
+collection.
 
 Called by `baoctl.process`.
 """

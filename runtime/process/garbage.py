@@ -1,9 +1,9 @@
-"""Collects young garbage by the clock, in addition to the thresholds of the collector of Python.
+"""Collects young garbage periodically, in addition to the thresholds of Python's collector.
 
-Standard library only, and the clock. Composed with the other runnables of a process. A process
-that takes in large lists has to have high thresholds, and then the cycles of a few failed or ended
-connections wait for a long time: each keeps a TLS context, which weighs little by the count of
-objects and much in memory. What is young is walked in milliseconds; what is old is left alone.
+Uses the standard library and the clock. One of the runnables of a process. A process that decodes
+large lists needs high thresholds, and then the reference cycles of a few closed connections stay
+for a long time: each keeps a TLS context, which is few objects but much memory. The young
+generation takes milliseconds; the old one is not collected.
 """
 
 import gc
@@ -14,7 +14,8 @@ from runtime.clock import Clock
 PERIOD = 15.0
 """Seconds between two collections of new objects."""
 OLDER_EVERY = 20
-"""Collections of new objects per collection of survivors, such as connections open at that time."""
+"""Collections of the young generation per collection of the next one, for survivors such as open
+connections."""
 
 
 class Garbage:
@@ -24,9 +25,9 @@ class Garbage:
         self._clock = clock
 
     async def run(self) -> NoReturn:
-        """Collect, again and again."""
-        looks = 0
+        """Collect until cancelled."""
+        collections = 0
         while True:
             await self._clock.sleep(PERIOD)
-            looks += 1
-            gc.collect(1 if looks % OLDER_EVERY == 0 else 0)
+            collections += 1
+            gc.collect(1 if collections % OLDER_EVERY == 0 else 0)

@@ -1,13 +1,13 @@
 """The HTTP endpoints of the process: /healthz, /readyz and /metrics.
 
-Uses aiohttp, the metrics registry and the clock. The composition registers the checks and runs
-one server, or two on different ports; the kubelet and Prometheus call them.
+Uses aiohttp, the metrics registry and the clock. The application registers the checks and runs one
+server, or two on different ports; the kubelet and Prometheus call them.
 
-Endpoints and answers are those of controller-runtime (pkg/healthz): /healthz and /readyz answer
-for all checks, /healthz/NAME for one, ?verbose tells each, ?exclude=NAME (repeated for several)
-leaves one out; 200 "ok", or 500 with the names of the failed checks. Two differences: the last
-line says readyz where readyz was asked, and a single check withholds its reason too. The reasons
-stay in the log, because the port is open to the whole pod network.
+Endpoints and responses are those of controller-runtime (pkg/healthz): /healthz and /readyz run all
+checks, /healthz/NAME one, ?verbose shows each, ?exclude=NAME (repeatable) skips one; 200 "ok", or
+500 with the names of the failed checks. Two differences: the last line of /readyz says readyz, and
+the endpoint of a single check withholds its reason too. Reasons are only logged, because the port
+is open to the whole pod network.
 """
 
 import asyncio
@@ -26,13 +26,13 @@ from runtime.metrics.metrics import Metrics
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 Check = Callable[[], str | None]
-"""None when all is well, else the reason. Synchronous and cheap: probes come every few seconds."""
+"""None, or the reason of the failure. Synchronous and cheap: probes run every few seconds."""
 
 STOP_SECONDS: Final = 1.0
-"""How long open requests may last when the server stops."""
+"""How long open requests may take when the server stops."""
 
 IDLE_SECONDS: Final = 90.0
-"""How long a connection may stay without a request; that of controller-runtime."""
+"""Idle timeout of a connection; that of controller-runtime."""
 
 HEADERS: Final = {"X-Content-Type-Options": "nosniff"}
 
@@ -41,14 +41,14 @@ LAG_PERIOD: Final = 0.5
 
 Answerer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 SCRAPE_SIZE: Final = 512
-"""Results that are kept from one scrape to the next, one or two of each cluster."""
+"""Results that are kept from one scrape to the next, one or two per cluster."""
 
 
 class HealthChecks:
-    """The named checks of a process: liveness ("replace me") and readiness ("use me").
+    """The named checks of a process: liveness and readiness.
 
-    Readiness means caches synced and able to serve. It must not mean leadership: a rolling update
-    would wait for ever for a standby to become ready.
+    Ready means that the caches are synced. It must not mean leadership: a rolling update would wait
+    forever for a standby to become ready.
     """
 
     def __init__(self) -> None:
@@ -57,9 +57,9 @@ class HealthChecks:
         self._failing: set[str] = set()
 
     def verdict(self, endpoint: str, checks: Mapping[str, Check]) -> dict[str, str | None]:
-        """Run checks; the reason by name, None for those that pass. Changes are logged once.
+        """Run checks; return the reason by name, None for those that pass. Changes are logged once.
 
-        `endpoint` is the endpoint: liveness and readiness may have checks of the same name.
+        `endpoint` distinguishes liveness and readiness, which may have checks of the same name.
         """
         verdict = {name: _run(check) for name, check in checks.items()}
         for name, reason in verdict.items():
@@ -77,7 +77,7 @@ class HealthChecks:
 class HttpServer:
     """Serves health checks, metrics, or both on one port, without TLS.
 
-    With port 0 the system chooses; `port` then shows it. What is None is not served.
+    With port 0 the system chooses, and `port` is then its choice. None is not served.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class HttpServer:
             self._app.router.add_get("/metrics", _scrapes(make_aiohttp_handler(metrics.registry)))
 
     async def run(self) -> None:
-        """Serve until cancelled. Raises OSError when the address cannot be bound."""
+        """Serve until cancelled. Raises OSError if the address cannot be bound."""
         runner = web.AppRunner(
             self._app,
             access_log=None,
@@ -122,7 +122,7 @@ class HttpServer:
 
 
 class _Probe:
-    """One endpoint over a set of checks: all of them, or one by its name."""
+    """One endpoint for a set of checks: all of them, or one by its name."""
 
     def __init__(self, endpoint: str, health: HealthChecks, checks: Mapping[str, Check]) -> None:
         self._endpoint = endpoint
@@ -164,7 +164,7 @@ class _Probe:
 
 
 def _scrapes(answer: Answerer) -> Answerer:
-    """Reuse in a scrape what the last one computed of objects that did not change since."""
+    """Reuse the results of the last scrape for objects that have not changed."""
     memos = Memos(keys=1, size=SCRAPE_SIZE)
 
     async def scrape(request: web.Request) -> web.StreamResponse:
@@ -185,14 +185,14 @@ def _text(text: str, status: int = 200) -> web.Response:
 
 
 class LoopLag:
-    """Measures how late timers fire, which is how long callbacks hold the event loop."""
+    """Measures how late timers fire, which is how long callbacks block the event loop."""
 
     def __init__(self, clock: Clock, metrics: Metrics) -> None:
         self._clock = clock
         self._lag = metrics.event_loop_lag_seconds
 
     async def run(self) -> None:
-        """Sleep and compare, until cancelled."""
+        """Measure until cancelled."""
         while True:
             due = self._clock.monotonic() + LAG_PERIOD
             await self._clock.sleep(LAG_PERIOD)
@@ -202,5 +202,5 @@ class LoopLag:
 def _run(check: Check) -> str | None:
     try:
         return check()
-    except Exception as error:  # noqa: BLE001 - a check that breaks has not passed
+    except Exception as error:  # noqa: BLE001 - a check that raises has failed
         return f"{type(error).__name__}: {error}"

@@ -1,13 +1,13 @@
 """JSON logs: one object per line, quiet by default, safe to show on a terminal.
 
-Uses structlog and orjson. Called once by the composition of the process; all other code calls
+Uses structlog and orjson. Called once by the start of the process; all other code calls
 `structlog.get_logger()`. Fields bound with structlog's contextvars (controller, namespace, name,
-reconcile_id) follow the task and appear on every line of it. What libraries log through the
-standard library, and warnings, take the same way.
+reconcile_id) appear on every line of their task. Logs of libraries through the standard library,
+and warnings, have the same format.
 
-A log line may carry text of users and of servers. Control characters, invisible and
-direction-changing ones are escaped and long texts are cut, so that no value can forge a line, or
-hide one; values under names that promise a secret never leave the process.
+A log line may contain text of users and of servers. Control, invisible and bidirectional characters
+are escaped and long texts are cut, so that no value can forge or hide a line; values with the name
+of a secret are never logged.
 """
 
 import logging
@@ -23,10 +23,10 @@ from runtime.clock import Clock
 from runtime.redaction import REDACTED
 
 MESSAGE_LIMIT: Final = 1024
-"""Characters of any one text in a line."""
+"""Longest text in a line, in characters."""
 
 TRACE_LIMIT: Final = 16_384
-"""Characters of a traceback; its end is kept, because that is where the error is."""
+"""Longest traceback, in characters; its end is kept, because it contains the error."""
 
 DEPTH_LIMIT: Final = 6
 ITEMS_LIMIT: Final = 100
@@ -59,10 +59,10 @@ def configure(
 ) -> None:
     """Set up logging for the process; the last call wins.
 
-    `level` is one of LEVELS (ValueError otherwise) and holds for our own lines; libraries are
-    heard from warning on, at debug level from info on. `stream` is stderr unless given.
-    `sensitive` are further patterns of names whose values are never logged; they match the end
-    of a name, in any case, with or without an s: "signing_key" hides OLD_SIGNING_KEYS too.
+    `level` is one of LEVELS (ValueError otherwise) and applies to our own lines; libraries log from
+    warning, at level debug from info. `stream` defaults to stderr. `sensitive` are further patterns
+    of names whose values are never logged; they match the end of a name, case-insensitively, with
+    or without an s: "signing_key" hides OLD_SIGNING_KEYS too.
     """
     if level not in LEVELS:
         raise ValueError(f"log level {level!r}: need one of {', '.join(LEVELS)}")
@@ -102,7 +102,7 @@ class _Stamp:
 
 
 class _Sanitise:
-    """Escapes, cuts and redacts what the line carries."""
+    """Escapes, cuts and redacts the values of a line."""
 
     def __init__(self, sensitive: re.Pattern[str]) -> None:
         self._sensitive = sensitive
@@ -130,7 +130,7 @@ class _Sanitise:
         if value is None or isinstance(value, bool | float):
             return value
         if isinstance(value, int):
-            # orjson refuses what does not fit into 64 bits.
+            # orjson rejects integers of more than 64 bits.
             return value if -(2**63) <= value < 2**63 else str(value)
         if depth < DEPTH_LIMIT and isinstance(value, Mapping):
             return self._mapping(value, depth + 1)
@@ -140,15 +140,15 @@ class _Sanitise:
 
 
 class _ToStructlog(logging.Handler):
-    """Passes records of the standard library on, so that there is one format and one stream."""
+    """Forwards records of the standard library, so that there is one format and one stream."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             message = record.getMessage()
-        except Exception:  # noqa: BLE001 - the caller's format string is wrong, not the caller's work
+        except Exception:  # noqa: BLE001 - a wrong format string must not fail the caller
             message = str(record.msg)
         structlog.get_logger().log(
-            # Levels of its own making that a library may use count as the next lower one.
+            # Custom levels of a library are treated as the next lower level.
             min(max(record.levelno // 10 * 10, logging.DEBUG), logging.CRITICAL),
             message,
             logger=record.name,
@@ -166,6 +166,6 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _render(logger: object, method: str, event: MutableMapping[str, Any]) -> bytes:
-    """The line. What users read first comes first, under the names that zap uses."""
+    """Encode the line: time, level and message first, with the names of zap."""
     head = {"time": event.pop("time"), "level": event.pop("level"), "msg": event.pop("event")}
     return orjson.dumps({**head, **event})

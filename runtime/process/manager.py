@@ -1,22 +1,22 @@
-"""Starts and stops everything a process runs, in order, and ends it when any part fails.
+"""Starts and stops the components of a process in order, and ends it if one fails.
 
 Uses runtime.clock and, through a protocol, runtime.leader.leader. Called once per process by the
-composition of the application, which turns an exception out of `Manager.run` into an exit status
-other than 0. The groups and their order are those of controller-runtime (pkg/manager).
+application, which converts an exception of `Manager.run` to an exit status other than 0. The groups
+and their order are those of controller-runtime (pkg/manager).
 
-Start: SERVERS and OTHERS; once elected `on_elected`, which may add parts, then CACHES and LEADER.
-Each group is ready before the next one starts. Stop: OTHERS, LEADER, CACHES, SERVERS, then the
-lease is released. Reconcilers end while their caches still live, and the lease is released last
-because a process that sees it free starts to write.
+Start: SERVERS and OTHERS; once elected `on_elected`, which may add components, then CACHES and
+LEADER. Each group is ready before the next one starts. Stop: OTHERS, LEADER, CACHES, SERVERS, then
+the lease is released. Reconcilers end while their caches still run, and the lease is released last
+because another process then starts to write.
 
-There is no restart of parts: a part that dies takes the process with it, and the platform starts
-a new one. A controller that is silently dead is worse than one that is loudly down.
+Components are not restarted: if one fails, the process exits, and Kubernetes restarts it. A
+controller that has stopped silently is worse than a crash that is visible.
 
-What differs from controller-runtime: a part that returns unasked has crashed, where Go takes nil
-for an end in peace; there is no group of webhooks; caches start after the election, so that a
-standby holds nothing that only a leader needs; reconcilers are not cancelled at the beginning of a
-stop but may end what they are at, and are cancelled when the grace runs out; a stop always ends:
-what does not even end when cancelled is left behind, and the process with it.
+Differences from controller-runtime: a component that returns before a stop has crashed, while Go
+accepts a nil error; there is no group of webhooks; caches start after the election, so that a
+standby does not hold what only a leader needs; at a stop reconcilers may finish their current
+requests, and are cancelled at the end of the grace period; a stop always ends: if a component does
+not end when cancelled, the process exits.
 """
 
 import asyncio
@@ -52,14 +52,13 @@ STOP_ORDER: Final = (Group.OTHERS, Group.LEADER, Group.CACHES, Group.SERVERS)
 
 @dataclass(frozen=True, slots=True)
 class Runnable:
-    """A part of the process.
+    """A component of the process.
 
-    run
-        Lasts until cancelled, or until `stop` was called. Returning or raising earlier is a crash.
+    run Runs until cancelled, or until `stop` is called. Returning or raising earlier is a crash.
     ready
-        Returns when the next group may start; raising is a crash. None: ready at once.
+        Returns when the next group may start; raising is a crash. None: ready immediately.
     stop
-        Asks `run` to end by itself: no new work, what is in hand to its end. None: cancel it.
+        Makes `run` finish its current work and return. None: `run` is cancelled.
     """
 
     name: str
@@ -76,9 +75,9 @@ class Elector(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ManagerOptions:
-    """In seconds. `grace` bounds a stop in good order, of which the last `cancel_grace` are for
-    what had to be cancelled; `hard_cap` bounds a stop without grace. ValueError unless the first
-    is the longer one and both others are above 0."""
+    """In seconds. `grace` limits a graceful stop; its last `cancel_grace` are for components that
+    had to be cancelled. `hard_cap` limits a stop without grace. ValueError unless 0 < cancel_grace
+    <= grace and 0 < hard_cap."""
 
     grace: float = 30.0
     cancel_grace: float = 5.0
@@ -86,7 +85,7 @@ class ManagerOptions:
 
     def __post_init__(self) -> None:
         if not (0 < self.cancel_grace <= self.grace and self.hard_cap > 0):
-            raise ValueError(f"nothing could end within {self}")
+            raise ValueError(f"need 0 < cancel grace <= grace, and 0 < hard cap: {self}")
 
 
 class RunnableCrashed(Exception):  # noqa: N818 - named after what happened
@@ -98,15 +97,15 @@ class RunnableCrashed(Exception):  # noqa: N818 - named after what happened
 
 
 class ShutdownTimeout(Exception):  # noqa: N818 - named after what happened
-    """Parts did not end when cancelled; the message names them. Seen only if exit_now returns."""
+    """Components did not end when cancelled; the message names them. Raised only if exit_now
+    returns."""
 
 
 class Manager:
-    """Owns the tasks of a process. `add` what it is made of, and `run` it once.
+    """Owns the tasks of a process. `add` its components, and `run` it once.
 
-    on_elected
-        Awaited by the leader before the groups CACHES and LEADER start; it may add to them. What it
-        raises is a crash.
+    on_elected Awaited by the leader before the groups CACHES and LEADER start; it may add to them.
+    An exception is a crash.
     """
 
     def __init__(
@@ -122,13 +121,13 @@ class Manager:
         self._elector = elector
         self._on_elected = on_elected or yield_to_loop
         self._options = options or ManagerOptions()
-        # Ends the process when tasks cannot be ended; the event loop would wait for them for ever.
+        # Ends the process if tasks do not end; the event loop would wait for them forever.
         self._exit_now = exit_now
         self._runnables: dict[Group, list[Runnable]] = {group: [] for group in Group}
         self._tasks: dict[Group, dict[asyncio.Task[None], Runnable]] = {g: {} for g in Group}
-        # The groups whose turn has come; what is added to them starts at once.
+        # The started groups; a component that is added to them starts immediately.
         self._begun: set[Group] = set()
-        # Wait for what was added late to become ready; nothing waits for them.
+        # Tasks that wait until components that were added late are ready.
         self._late: set[asyncio.Task[None]] = set()
         self._leads = False
         self._stop_asked = asyncio.Event()
@@ -136,14 +135,14 @@ class Manager:
         self._failure: Exception | None = None
 
     def add(self, runnable: Runnable, group: Group = Group.LEADER) -> None:
-        """Register a part; it starts with its group, or at once when that has started already.
+        """Register a component; it starts with its group, or immediately if the group has started.
 
-        ValueError for a name that is taken, RuntimeError once a stop has begun.
+        ValueError for a name that exists, RuntimeError once a stop has begun.
         """
         if any(runnable.name == other.name for group in Group for other in self._runnables[group]):
-            raise ValueError(f"there is a runnable named {runnable.name!r} already")
+            raise ValueError(f"runnable {runnable.name!r} already exists")
         if self._stop_asked.is_set():
-            raise RuntimeError(f"{runnable.name}: too late, the manager stops")
+            raise RuntimeError(f"{runnable.name}: the manager is stopping")
         self._runnables[group].append(runnable)
         if group in self._begun:
             self._start_one(runnable, group)
@@ -153,15 +152,15 @@ class Manager:
                 task.add_done_callback(self._on_late_ready)
 
     def stop(self) -> None:
-        """Begin a stop in good order, as SIGTERM does. Safe to repeat."""
+        """Begin a graceful stop, as SIGTERM does. Safe to repeat."""
         self._stop_asked.set()
 
     async def run(self) -> None:
-        """Start everything, and return after a stop in good order.
+        """Start everything, and return after a graceful stop.
 
-        Raises RunnableCrashed naming the first part that failed, and LeaseLost without any grace
-        when leadership is lost. Parts that do not even end when cancelled would keep the event
-        loop for ever: they are named in the log and the process is ended on the spot.
+        Raises RunnableCrashed with the name of the first component that failed, and LeaseLost
+        without grace if leadership is lost. Components that do not end when cancelled would keep
+        the event loop running forever: they are logged and the process exits immediately.
         """
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
@@ -172,7 +171,7 @@ class Manager:
             await self._stop_asked.wait()
             await self._end(election)
         except asyncio.CancelledError:
-            # From here on parts end because they are asked to: none of them has crashed.
+            # From here on components end because they are stopped: none of them has crashed.
             self._stop_asked.set()
             await self._end_now(election)
             raise
@@ -193,14 +192,14 @@ class Manager:
             await self._elector.run(self._lead)
 
     async def _lead(self) -> None:
-        """The guarded work. It ends by cancellation only, after its runnables have ended."""
+        """The guarded work. It only ends by cancellation, after its runnables have ended."""
         self._leads = True
         try:
             await self._prepare()
             for group in (Group.CACHES, Group.LEADER):
                 await self._start_group(group)
         except RunnableCrashed as crash:
-            # Leaving now would release the lease under those that did start.
+            # Returning now would release the lease while other runnables still run.
             self._fail(crash)
         await _until_cancelled()
 
@@ -219,7 +218,7 @@ class Manager:
         members = tuple(self._runnables[group])
         for runnable in members:
             self._start_one(runnable, group)
-        # New tasks get their first turn before anything asks whether they are ready.
+        # New tasks run once before their `ready` is called.
         await yield_to_loop()
         for runnable in members:
             await _ready(runnable)
@@ -241,7 +240,7 @@ class Manager:
 
     def _on_signal(self, number: signal.Signals) -> None:
         if self._stop_asked.is_set():
-            log.warning("second signal, exiting at once", signal=number.name)
+            log.warning("second signal, exiting immediately", signal=number.name)
             self._exit_now(128 + number)
         log.info("stopping", signal=number.name)
         self._stop_asked.set()
@@ -259,12 +258,12 @@ class Manager:
             self._crash(task.get_name(), error)
 
     def _crash(self, name: str, error: BaseException | None) -> None:
-        crash = RunnableCrashed(name, repr(error) if error else "ended unasked")
+        crash = RunnableCrashed(name, repr(error) if error else "ended unexpectedly")
         crash.__cause__ = error
         self._fail(crash)
 
     def _fail(self, failure: Exception) -> None:
-        """The first failure is the one the process ends with; later ones are only logged."""
+        """Stop because of a failure. `run` raises the first one; later ones are only logged."""
         log.error("fatal", failure=str(failure), exc_info=failure)
         self._failure = self._failure or failure
         if isinstance(failure, LeaseLost):
@@ -272,7 +271,7 @@ class Manager:
         self._stop_asked.set()
 
     async def _end(self, election: "asyncio.Task[None]") -> None:
-        """Stop in good order; once the lease is lost, however late, without any grace."""
+        """Stop gracefully; once the lease is lost, without grace."""
         in_order = asyncio.create_task(self._end_in_order(election))
         lost = asyncio.create_task(self._lease_lost.wait())
         try:
@@ -289,7 +288,7 @@ class Manager:
         options = self._options
         end = self._clock.monotonic() + options.grace
         if not self._leads:
-            # Nothing more may start, and a lease won now would only delay the next leader.
+            # Nothing more may start, and acquiring the lease now would only delay the next leader.
             election.cancel()
         for group in STOP_ORDER:
             members = self._tasks[group]
@@ -311,12 +310,13 @@ class Manager:
         for task in tasks:
             task.cancel()
         if stuck := await self._settle(tasks, end):
-            log.critical("parts that do not end, exiting", stuck=stuck)
+            log.critical("components do not end, exiting", stuck=stuck)
             self._exit_now(1)
             raise ShutdownTimeout(", ".join(stuck))
 
     async def _settle(self, tasks: "Iterable[asyncio.Task[None]]", end: float) -> list[str]:
-        """Wait for tasks until that point of the monotonic clock; the names of those left."""
+        """Wait for tasks until that point of the monotonic clock; return the names of the
+        others."""
         pending = [task for task in tasks if not task.done()]
         if pending:
             with contextlib.suppress(TimeoutError):

@@ -144,7 +144,7 @@ async def test_t23_a_part_that_just_returns_has_crashed_too() -> None:
     world = World()
     task = await world.start()
     world.cache.crash.set_result(None)
-    with pytest.raises(RunnableCrashed, match=r"^cache: ended unasked"):
+    with pytest.raises(RunnableCrashed, match=r"^cache: ended unexpectedly"):
         await task
 
 
@@ -272,7 +272,7 @@ async def test_t23_an_elector_that_returns_is_a_crash() -> None:
 
     elector = Broken([])
     elector.won.set()
-    with pytest.raises(RunnableCrashed, match=r"^leader election: ended unasked"):
+    with pytest.raises(RunnableCrashed, match=r"^leader election: ended unexpectedly"):
         await Manager(clock=ManualClock(), elector=elector).run()
 
 
