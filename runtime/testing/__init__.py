@@ -1,7 +1,7 @@
-"""Tools for tests of code built on the runtime.
+"""Test tools for code that uses the runtime.
 
-Time that is moved by hand (clock) or by a seeded event loop (simulation), servers that follow a
-script (scripted) or behave like the real one (api_server), a proxy that does to connections what
-networks do (proxy), and waiting without sleeping (wait). Imported by tests only; may use
+A manual clock (clock), an event loop in virtual time with a seed (simulation), a server that
+follows a script (scripted) and one that behaves like the API server (api_server), a proxy that
+injects network faults (proxy), and polling with a deadline (wait). Imported by tests only; may use
 everything in runtime.
 """

@@ -1,4 +1,4 @@
-"""A clock that moves only when a test says so.
+"""A clock that only the test advances.
 
 Uses runtime.clock; called by tests of every layer.
 """
@@ -11,14 +11,14 @@ from datetime import UTC, datetime, timedelta
 from runtime.clock import yield_to_loop
 
 EPOCH = datetime(2030, 1, 1, tzinfo=UTC)
-"""Where manual time starts; far from the real date, so that a stray real timestamp shows."""
+"""The start of manual time; far from the real date, so that a real timestamp is noticed."""
 
 SETTLE_TURNS = 25
-"""Turns of the event loop between two wake-ups: enough for a chain of tasks to come to rest."""
+"""Iterations of the event loop between two wake-ups: enough for a chain of tasks to settle."""
 
 
 class ManualClock:
-    """A runtime.clock.Clock whose hands are moved by `advance` and `set`."""
+    """A runtime.clock.Clock that `advance` and `set` change."""
 
     def __init__(self, start: datetime = EPOCH) -> None:
         self._now = start
@@ -42,25 +42,25 @@ class ManualClock:
 
     @property
     def sleeping(self) -> int:
-        """How many tasks wait on this clock."""
+        """How many tasks sleep on this clock."""
         return sum(not woken.done() for _, _, woken in self._sleepers)
 
     @property
     def next_wake(self) -> float | None:
-        """Seconds from now to the next wake-up, None when nobody sleeps."""
+        """Seconds until the next wake-up, None if no task sleeps."""
         due = [when for when, _, woken in self._sleepers if not woken.done()]
         return min(due) - self._monotonic if due else None
 
     async def settle(self) -> None:
-        """Run the loop until tasks that wait for nothing but each other have come to rest."""
+        """Run the loop until all tasks sleep, or wait for something else than each other."""
         for _ in range(SETTLE_TURNS):
             await yield_to_loop()
 
     async def advance(self, seconds: float) -> None:
-        """Move both hands forward and wake whoever is due, in order of time.
+        """Advance both times and wake the sleepers that are due, in order.
 
-        A sleeper sees exactly the time it asked for, and what it starts in turn (a further,
-        shorter sleep) still fits into the same advance.
+        A sleeper wakes at exactly its time, and a further sleep that it starts can end within the
+        same advance.
         """
         await self.settle()
         target = self._monotonic + seconds
@@ -75,7 +75,7 @@ class ManualClock:
         await self.settle()
 
     def set(self, moment: datetime) -> None:
-        """Step the wall time alone, as an NTP correction does; nobody wakes."""
+        """Set only the wall time, as an NTP correction does; no sleeper wakes."""
         self._now = moment
 
     def _move_to(self, monotonic: float) -> None:

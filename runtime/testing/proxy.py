@@ -1,7 +1,7 @@
-"""A TCP proxy in front of a real server that does to connections what networks do.
+"""A TCP proxy in front of a real server that injects network faults.
 
-Uses asyncio streams and runtime.clock. Bytes are passed as they are, TLS included: a client needs
-no more than another port. Called by tests with real servers.
+Uses asyncio streams and runtime.clock. Bytes are forwarded unchanged, TLS included: a client only
+needs another port. Called by tests with real servers.
 """
 
 import asyncio
@@ -16,12 +16,12 @@ from runtime.clock import Clock, SystemClock, yield_to_loop
 CHUNK = 1 << 16
 
 _RST_ON_CLOSE = struct.pack("ii", 1, 0)
-"""SO_LINGER with no time to linger: the kernel sends a reset instead of a good end."""
+"""SO_LINGER with a time of 0: the kernel sends a reset instead of a FIN."""
 
 
 @dataclass(eq=False, slots=True)
 class _Link:
-    """One client connection and its counterpart; passed counts the bytes towards the client."""
+    """A client connection and its server connection; passed counts the bytes to the client."""
 
     client: asyncio.StreamWriter
     server: asyncio.StreamWriter
@@ -38,15 +38,15 @@ class _Link:
             writer.transport.abort()
 
     def close(self) -> None:
-        """In good order: what was sent still arrives."""
+        """Close cleanly: data that was sent still arrives."""
         for writer in (self.client, self.server):
             writer.close()
 
 
 class FaultProxy:
-    """Listens on loopback while the context is entered, and passes on to (host, port).
+    """Listens on loopback while the context is entered, and forwards to (host, port).
 
-    accepted counts the connections so far, open those of now.
+    accepted counts all connections, open the current ones.
     """
 
     def __init__(self, host: str, port: int, *, clock: Clock | None = None) -> None:
@@ -66,11 +66,11 @@ class FaultProxy:
 
     @property
     def open(self) -> int:
-        """How many connections there are, the half-open ones included."""
+        """The number of connections, including the half-open ones."""
         return len(self._links)
 
     def pause(self) -> None:
-        """Pass nothing on, in either direction, until `resume`: nothing is lost."""
+        """Forward nothing, in either direction, until `resume`; nothing is lost."""
         self._flowing.clear()
 
     def resume(self) -> None:
@@ -78,30 +78,30 @@ class FaultProxy:
         self._flowing.set()
 
     def reset(self) -> None:
-        """Break all present connections with a TCP reset on both sides."""
+        """Break all current connections with a TCP reset on both sides."""
         for link in tuple(self._links):
             link.reset()
 
     def half_open(self) -> None:
-        """Swallow all that is sent on the present connections, for ever, and keep them open."""
+        """Drop all data of the current connections from now on, and keep them open."""
         for link in self._links:
             link.dead = True
 
     def refuse(self, refusing: bool = True) -> None:
-        """Break new connections as soon as they are made, until told otherwise."""
+        """Break new connections as soon as they are accepted; False ends it."""
         self._refusing = refusing
 
     def delay(self, seconds: float) -> None:
-        """Hold each piece back by that much; 0 ends it."""
+        """Delay each piece by that many seconds; 0 ends it."""
         self._seconds = seconds
 
     def truncate_after(self, count: int | None) -> None:
-        """Break each connection after that many bytes towards the client, in the middle of
-        whatever they are; None ends it. Connections that are open count what they have passed."""
+        """Break each connection after that many bytes to the client; None ends it. Open connections
+        count the bytes that they have already forwarded."""
         self._limit = count
 
     def throttle(self, bytes_per_second: float | None) -> None:
-        """Pass that much per second and direction of a connection; None ends it."""
+        """Limit the rate of each connection and direction; None ends it."""
         self._rate = bytes_per_second
 
     async def __aenter__(self) -> Self:
@@ -122,7 +122,7 @@ class FaultProxy:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        # An aborted transport closes its socket at the next turn of the loop.
+        # An aborted transport closes its socket in the next iteration of the loop.
         await yield_to_loop()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -140,7 +140,8 @@ class FaultProxy:
             self._links[link] = None
             await self._relay(link, reader, back)
         except (OSError, asyncio.CancelledError):
-            # The server is gone; or this proxy ends, which asyncio.streams would log as a crash.
+            # The server has stopped; or this proxy ends, which asyncio.streams would log as an
+            # error.
             return
         finally:
             if link is None:

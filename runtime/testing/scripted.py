@@ -1,7 +1,8 @@
-"""An HTTP server in this process that follows a script, for protocol cases no real server plays.
+"""An HTTP server in this process that follows a script, for cases that a real server cannot
+produce.
 
-Uses aiohttp. Called by tests of the client and the reflector: torn lines, dropped connections,
-410 in both shapes, silence. What a real API server does is tested against a real one.
+Uses aiohttp. Called by tests of the client and the reflector: truncated lines, dropped connections,
+410 in both forms, silence. The behaviour of an API server is tested with a real one.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ import orjson
 from aiohttp import web
 
 Answer = Callable[[web.BaseRequest], Coroutine[None, None, web.StreamResponse]]
-"""One line of a script: what the server does with one request."""
+"""One step of a script: how the server handles one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Received:
 
 
 def reply(code: int, body: object = None, *, headers: Mapping[str, str] | None = None) -> Answer:
-    """Answer once; bytes are sent as they are, anything else as JSON."""
+    """Respond once; bytes are sent unchanged, anything else as JSON."""
     payload = body if isinstance(body, bytes) else orjson.dumps(body)
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
@@ -47,7 +48,7 @@ def reply(code: int, body: object = None, *, headers: Mapping[str, str] | None =
 
 
 def status(code: int, reason: str, message: str = "", **details: object) -> Answer:
-    """Answer with a Status object, as the API server reports errors."""
+    """Respond with a Status object, as the API server reports errors."""
     return reply(code, status_body(code, reason, message, **details))
 
 
@@ -67,7 +68,7 @@ def status_body(code: int, reason: str, message: str = "", **details: object) ->
 def listing(
     items: list[dict[str, Any]], resource_version: str = "100", *, token: str = ""
 ) -> Answer:
-    """Answer a list request with one page."""
+    """Respond to a list request with one page."""
     metadata = {"resourceVersion": resource_version} | ({"continue": token} if token else {})
     return reply(200, {"kind": "List", "apiVersion": "v1", "metadata": metadata, "items": items})
 
@@ -78,7 +79,7 @@ def event(kind: str, obj: Mapping[str, Any]) -> bytes:
 
 
 def bookmark(resource_version: str) -> bytes:
-    """The line that tells how far a quiet watch has come."""
+    """A BOOKMARK line of a watch."""
     return event("BOOKMARK", {"metadata": {"resourceVersion": resource_version}})
 
 
@@ -100,7 +101,7 @@ def stream(*chunks: bytes, then: str = "end") -> Answer:
 
 
 def trickle(lines: "asyncio.Queue[bytes]") -> Answer:
-    """Open a watch and send lines as they come into the queue, for ever."""
+    """Open a watch and send the lines of a queue, forever."""
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         response = web.StreamResponse()
@@ -112,13 +113,13 @@ def trickle(lines: "asyncio.Queue[bytes]") -> Answer:
 
 
 async def silence(request: web.BaseRequest) -> web.StreamResponse:
-    """Accept the request and never answer."""
+    """Accept the request and never respond."""
     await _silence()
     return web.Response()
 
 
 async def drop(request: web.BaseRequest) -> web.StreamResponse:
-    """Close the connection without an answer."""
+    """Close the connection without a response."""
     if request.transport is not None:
         request.transport.abort()
     return web.Response()
@@ -129,10 +130,11 @@ async def _silence() -> None:
 
 
 class ScriptedServer:
-    """Plays its script in order; a request beyond the script is answered with 418 and recorded.
+    """Follows its script in order; a request after the script gets 418 and is recorded in
+    `surplus`.
 
-    `otherwise` answers all requests beyond the script instead, where a loop has to go on. With a
-    TLS context it speaks HTTPS.
+    `otherwise` handles all requests after the script instead, for clients that loop. With a TLS
+    context it serves HTTPS.
     """
 
     def __init__(
@@ -155,7 +157,7 @@ class ScriptedServer:
         return f"{'https' if self._tls else 'http'}://127.0.0.1:{self._port}"
 
     def extend(self, *script: Answer) -> None:
-        """Go on with these answers after the present script."""
+        """Append to the script."""
         self._script.extend(script)
 
     async def __aenter__(self) -> Self:
@@ -174,7 +176,7 @@ class ScriptedServer:
         await self.stop()
 
     async def stop(self) -> None:
-        """Refuse connections from now on; answers that are still waiting are abandoned."""
+        """Stop listening, and abort the responses in progress."""
         for task in tuple(self._answering):
             task.cancel()
         await self._runner.cleanup()

@@ -1,12 +1,12 @@
-"""A world with its own time, in which a seed decides who runs next.
+"""An event loop in virtual time, in which a seed determines which task runs next.
 
-Uses asyncio and runtime.clock. Called by tests that want to see many interleavings of the same
-tasks, and hours of them in milliseconds.
+Uses asyncio and runtime.clock. Called by tests that run many interleavings of the same tasks, and
+hours of them in milliseconds.
 
-The loop has no sockets and no threads. When nothing can run, its time jumps to the next timer. Of
-the tasks that can run, a seeded generator picks one at each step; callbacks that are no tasks
-keep their order, which asyncio promises ("Event Loop", Scheduling callbacks). Whatever is found
-this way comes back with the same seed.
+The loop has no sockets and no threads. If no task can run, its time advances to the next timer. A
+seeded generator picks one of the runnable tasks at each step; callbacks that are not tasks keep
+their order, as asyncio guarantees ("Event Loop", Scheduling callbacks). The same seed reproduces a
+failure.
 """
 
 import asyncio
@@ -22,33 +22,33 @@ from runtime.clock import yield_to_loop
 from runtime.testing.clock import EPOCH
 
 STEPS = 2_000_000
-"""Steps after which a simulation counts as a runaway: about ten seconds of computing."""
+"""Steps after which a simulation fails with Runaway: about ten seconds of CPU time."""
 
 STALE_TIMERS = 256
-"""Cancelled timers that the heap may hold before it is built anew."""
+"""Most cancelled timers in the heap before it is rebuilt."""
 
 T = TypeVar("T")
 
 
 class Deadlock(AssertionError):  # noqa: N818 - what it is, not that it is an error
-    """Nobody can run and no timer is set: the simulation would wait for ever."""
+    """No task can run and no timer is set: the simulation would wait forever."""
 
 
 class Runaway(AssertionError):  # noqa: N818 - what it is, not that it is an error
-    """Too many steps: something spins, with or without time passing."""
+    """Too many steps: a busy loop, with or without a change of time."""
 
 
 class Leak(AssertionError):  # noqa: N818 - what it is, not that it is an error
-    """Tasks were left behind, or one ended with an exception that nobody looked at."""
+    """Tasks did not end, or the exception of one was never retrieved."""
 
 
 class SimulatedLoop(asyncio.BaseEventLoop):
     """An event loop in virtual time; without a generator it runs in the order of asyncio.
 
-    steps counts the callbacks that were run; complaints are what asyncio would have logged.
+    steps counts the callbacks; complaints are the errors that asyncio would have logged.
     """
 
-    # Parts of asyncio.BaseEventLoop that its stubs leave out; the same from 3.11 to 3.14.
+    # Attributes of asyncio.BaseEventLoop that its stubs omit; the same from 3.11 to 3.14.
     _ready: "deque[asyncio.Handle]"
     _scheduled: "list[asyncio.TimerHandle]"
     _timer_cancelled_count: int
@@ -67,32 +67,32 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     @property
     def idle(self) -> bool:
-        """True when nobody can run before the next timer."""
+        """True if no task can run before the next timer."""
         return not self._ready
 
     def allow(self, steps: int) -> None:
-        """Grant that many further steps."""
+        """Permit that many further steps."""
         self._limit = self.steps + steps
 
     def run_in_executor(  # type: ignore[override]  # never returns, whatever func does
         self, executor: Any, func: Any, *args: Any
     ) -> NoReturn:
-        raise RuntimeError("a simulation has no threads: nothing would repeat")
+        raise RuntimeError("a simulation has no threads: its runs would not be repeatable")
 
     def _run_once(self) -> None:
-        """One step, where asyncio would run all that is ready."""
+        """Run one callback, where asyncio would run all that are ready."""
         self._release()
         if not self._ready:
             self._jump()
         self.steps += 1
         if self.steps > self._limit:
-            raise Runaway(f"{self.steps} steps by t={self._now:g}; {_whereabouts(self)}")
+            raise Runaway(f"{self.steps} steps by t={self._now:g}; {_running_tasks(self)}")
         handle = self._pick()
         if not handle.cancelled():
             handle._run()
 
     def _release(self) -> None:
-        """Make the timers ready whose time has come."""
+        """Make the due timers ready."""
         timers = self._scheduled
         if self._timer_cancelled_count > STALE_TIMERS and self._timer_cancelled_count > (
             len(timers) // 2
@@ -102,7 +102,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             self._timer_cancelled_count = 0
         while timers and (timers[0].cancelled() or timers[0].when() <= self._now):
             timer = heapq.heappop(timers)
-            # What BaseEventLoop.call_at sets, and its cancellation count relies on.
+            # BaseEventLoop.call_at sets it, and its count of cancellations relies on it.
             timer._scheduled = False  # type: ignore[attr-defined]
             if timer.cancelled():
                 self._timer_cancelled_count -= 1
@@ -111,7 +111,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     def _jump(self) -> None:
         if not self._scheduled:
-            raise Deadlock(f"nothing to do at t={self._now:g}; {_whereabouts(self)}")
+            raise Deadlock(f"nothing to do at t={self._now:g}; {_running_tasks(self)}")
         self._now = self._scheduled[0].when()
         self._release()
 
@@ -127,10 +127,10 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return handle
 
     def _write_to_self(self) -> None:
-        """Nothing to wake: the loop never sleeps."""
+        """Nothing to do: the loop never sleeps."""
 
     def _process_events(self, event_list: object) -> None:
-        """There are none."""
+        """Nothing to do: there are no events."""
 
 
 class LoopClock:
@@ -160,7 +160,7 @@ class LoopClock:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What the simulated program is given: its clock, and chance that repeats with the seed."""
+    """The environment of the simulated program: its loop, its clock and a seeded generator."""
 
     seed: int
     loop: SimulatedLoop
@@ -175,12 +175,13 @@ def simulate(
     shuffle: bool = True,
     steps: int = STEPS,
 ) -> T:
-    """Run main to its end in a loop of its own; return what it returns.
+    """Run main in a new loop and return its result.
 
-    Raises what main raises, Deadlock, Runaway after that many steps, and Leak when main ends and
-    tasks of it do not. The seed and the virtual time are added to the error as a note.
+    Raises the exceptions of main, Deadlock, Runaway after that many steps, and Leak if tasks of
+    main do not end. The seed and the virtual time are added to the exception as a note.
     """
-    # Two generators: what the world does may not depend on how often the loop had a choice.
+    # Two generators: the program's random numbers must not depend on the number of choices of the
+    # loop.
     order, world = (random.Random(f"{use} {seed}") for use in ("order", "world"))  # noqa: S311 - repeatable is the point
     loop = SimulatedLoop(order if shuffle else None, limit=steps)
     simulation = Simulation(seed, loop, LoopClock(loop), world)
@@ -191,21 +192,19 @@ def simulate(
         error.add_note(f"simulation: seed={seed} t={loop.time():g} step={loop.steps}")
         raise
     finally:
-        _put_away(loop)
+        _close(loop)
     return answer
 
 
 def _expect_no_leak(loop: SimulatedLoop) -> None:
-    # What was cancelled last still needs its turns to end.
+    # Tasks that were cancelled last need further steps to end.
     loop.run_until_complete(_settled(loop))
     left = asyncio.all_tasks(loop)
     if left:
-        raise Leak(f"{len(left)} tasks left behind: {_whereabouts(loop)}")
+        raise Leak(f"{len(left)} tasks did not end: {_running_tasks(loop)}")
     if loop.complaints:
         first = loop.complaints[0]
-        raise Leak(f"{len(loop.complaints)} complaints: {first['message']}") from first.get(
-            "exception"
-        )
+        raise Leak(f"{len(loop.complaints)} errors: {first['message']}") from first.get("exception")
 
 
 async def _settled(loop: SimulatedLoop) -> None:
@@ -213,7 +212,7 @@ async def _settled(loop: SimulatedLoop) -> None:
         await yield_to_loop()
 
 
-def _put_away(loop: SimulatedLoop) -> None:
+def _close(loop: SimulatedLoop) -> None:
     loop.allow(STEPS)
     left = asyncio.all_tasks(loop)
     for task in left:
@@ -230,12 +229,12 @@ def _wake(woken: "asyncio.Future[None]") -> None:
 
 
 def _is_task(handle: asyncio.Handle) -> bool:
-    # As asyncio itself tells them apart for its debug output.
+    # As in the debug output of asyncio.
     return isinstance(getattr(handle._callback, "__self__", None), asyncio.Task)  # type: ignore[attr-defined]
 
 
-def _whereabouts(loop: asyncio.AbstractEventLoop) -> str:
-    """Each task that has not ended, and the innermost line it waits in."""
+def _running_tasks(loop: asyncio.AbstractEventLoop) -> str:
+    """Each task that has not ended, and the innermost line in which it waits."""
     return "; ".join(
         f"{task.get_name()} at {_line(task)}"
         for task in sorted(asyncio.all_tasks(loop), key=lambda task: task.get_name())
@@ -245,7 +244,7 @@ def _whereabouts(loop: asyncio.AbstractEventLoop) -> str:
 def _line(task: "asyncio.Task[Any]") -> str:
     coroutine: Any = task.get_coro()
     outermost, frames = coroutine.__qualname__, task.get_stack(limit=1)
-    # get_stack shows the outermost frame of a waiting task: what it awaits is further in.
+    # get_stack returns the outermost frame of a waiting task: find the innermost one.
     while getattr(coroutine, "cr_await", None) is not None and hasattr(
         coroutine.cr_await, "cr_frame"
     ):

@@ -1,6 +1,6 @@
-"""What the fake server answers: replies, and the Status bodies of its refusals.
+"""The responses of the fake server: replies, and the Status bodies of errors.
 
-Pure. Reasons and texts are those of a real server (1.36), as far as programs read them.
+Pure. Reasons and messages are those of a real server (1.36), where programs read them.
 """
 
 import random
@@ -14,7 +14,7 @@ from runtime.types import Object, Resource
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One complete HTTP answer."""
+    """One complete HTTP response."""
 
     status: int
     body: bytes
@@ -36,7 +36,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Which object a refusal is about."""
+    """The object of an error."""
 
     name: str = ""
     group: str = ""
@@ -47,10 +47,10 @@ class About:
         return {key: text for key, text in filled.items() if text}
 
 
-class RefusedAnswer(Exception):  # noqa: N818 - what the server did, not that it is an error
-    """The server says no; becomes an HTTP answer, or an ERROR event of a watch.
+class RefusedAnswer(Exception):  # noqa: N818 - named after the response of the server
+    """An error response of the server, or an ERROR event of a watch.
 
-    Without a reason the answer is no Status but plain text.
+    Without a reason the response is plain text instead of a Status.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class RefusedAnswer(Exception):  # noqa: N818 - what the server did, not that it
 
 
 def about(resource: Resource, name: str) -> About:
-    """The details of answers about one object: the plural stands in the field kind."""
+    """The details of errors about one object: the field kind contains the plural."""
     return About(name, resource.group, resource.plural)
 
 
@@ -104,23 +104,23 @@ def not_found(resource: Resource, name: str) -> RefusedAnswer:
 
 
 def not_served() -> RefusedAnswer:
-    """404: no such kind in a group that there is."""
+    """404: the group exists, but not the kind."""
     return RefusedAnswer(404, "NotFound", "the server could not find the requested resource")
 
 
 def no_such_group() -> RefusedAnswer:
-    """404: nobody has ever heard of the group or its version."""
+    """404: the group or its version does not exist."""
     return RefusedAnswer(404, "", "404 page not found\n")
 
 
 def already_exists(resource: Resource, name: str) -> RefusedAnswer:
-    """409: the name of a new object is taken."""
+    """409: an object of that name exists."""
     text = f'{resource} "{name}" already exists'
     return RefusedAnswer(409, "AlreadyExists", text, about=about(resource, name))
 
 
 def conflict(what: str, name: str, why: str) -> RefusedAnswer:
-    """409: a precondition does not hold."""
+    """409: a precondition failed."""
     text = f'Operation cannot be fulfilled on {what} "{name}": {why}'
     return RefusedAnswer(409, "Conflict", text, about=About(name, kind=what))
 
@@ -131,7 +131,7 @@ MODIFIED = (
 
 
 def invalid(resource: Resource, name: str, *causes: Cause) -> RefusedAnswer:
-    """422: a field breaks a rule."""
+    """422: a field violates a rule."""
     text = "; ".join(f"{cause.field}: {cause.message}" for cause in causes)
     full = f'{resource.kind} "{name}" is invalid: {text}'
     return RefusedAnswer(
@@ -145,12 +145,12 @@ def bad_request(message: str) -> RefusedAnswer:
 
 
 def expired(requested: int, oldest: int) -> RefusedAnswer:
-    """410: history from there on is forgotten."""
+    """410: the history after that version is compacted."""
     return RefusedAnswer(410, "Expired", f"too old resource version: {requested} ({oldest})")
 
 
 def token_expired() -> RefusedAnswer:
-    """410: the snapshot that a page token belongs to is forgotten."""
+    """410: the snapshot of a continue token is compacted."""
     return RefusedAnswer(
         410,
         "Expired",
@@ -159,14 +159,14 @@ def token_expired() -> RefusedAnswer:
 
 
 def too_large(requested: int, newest: int) -> RefusedAnswer:
-    """504: that version has not been reached."""
+    """504: the version is newer than the storage."""
     text = f"Too large resource version: {requested}, current: {newest}"
     cause = Cause("ResourceVersionTooLarge", "Too large resource version")
     return RefusedAnswer(504, "Timeout", f"Timeout: {text}", causes=(cause,), retry_after=1)
 
 
 def too_many(retry_after: int = 1) -> RefusedAnswer:
-    """429: the server sheds load."""
+    """429: the server is overloaded."""
     text = "Too many requests, please try again later."
     return RefusedAnswer(429, "TooManyRequests", text, retry_after=retry_after)
 
@@ -177,6 +177,6 @@ def internal(message: str = "etcdserver: request timed out") -> RefusedAnswer:
 
 
 def new_uid(rng: random.Random) -> str:
-    """A UUID that repeats with the seed."""
+    """A UUID that depends only on the seed."""
     digits = f"{rng.getrandbits(128):032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

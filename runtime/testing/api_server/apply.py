@@ -1,4 +1,4 @@
-"""Server-side apply: fields owned by path, conflicts, removal by omission.
+"""Server-side apply: ownership of fields by path, conflicts, removal of omitted fields.
 
 Pure. Source: Kubernetes documentation, "Server-Side Apply"; structured-merge-diff, merge.Updater.
 """
@@ -23,7 +23,7 @@ from runtime.types import Object
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One apply request: who, what, and whether fields of others may be taken."""
+    """One apply request: the manager, the body, and whether conflicts are forced."""
 
     kind: Kind
     who: Who
@@ -35,7 +35,7 @@ class Application:
 def applied(live: Object | None, request: Application) -> Object:
     """The object after the apply, with its new managedFields.
 
-    Raises Refused (409, with one cause per field) when others own what would change.
+    Raises RefusedAnswer (409, with one cause per field) if other managers own changed fields.
     """
     kind, who = request.kind, request.who
     base: Object = live or {"metadata": {}}
@@ -63,7 +63,7 @@ def applied(live: Object | None, request: Application) -> Object:
 def _managers(live: Object | None, request: Application) -> Managers:
     managers = managers_of(live)
     if live is not None and not managers:
-        # What was there before anybody's ownership was recorded belongs to this name.
+        # Fields from before any ownership was recorded belong to this manager.
         first = Who("before-first-apply", "Update", request.who.api_version)
         managers[first] = Owned(frozenset(owned_leaves(live, request.kind, "")), request.now)
     return managers
@@ -92,12 +92,12 @@ def _merged(base: Object, request: Application) -> Object:
 def _without_omitted(
     both: Object, omitted: frozenset[Path], owned: frozenset[Path], request: Application
 ) -> Object:
-    """Without what its only owner no longer mentions."""
+    """Remove the fields that their only owner omits."""
     ancestors = {path[:length] for path in owned for length in range(1, len(path))}
-    doomed = omitted - owned - ancestors
-    if not doomed:
+    removed_paths = omitted - owned - ancestors
+    if not removed_paths:
         return both
-    result: Object = without(both, tree_of(doomed), request.kind.schema) or {}
+    result: Object = without(both, tree_of(removed_paths), request.kind.schema) or {}
     return result
 
 

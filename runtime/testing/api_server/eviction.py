@@ -1,8 +1,7 @@
-"""Evictions: pods that go through the disruption budget over them.
+"""Evictions: checks and updates the disruption budget of a pod.
 
-After pkg/registry/core/pod/storage/eviction.go. No controller counts for a budget here: unless
-somebody wrote its status, what the pods say at that moment is taken for it, and `maxUnavailable` is
-read as a number.
+After pkg/registry/core/pod/storage/eviction.go. There is no disruption controller: a budget without
+status is computed from the current pods, and `maxUnavailable` must be a number.
 """
 
 from typing import Any
@@ -21,7 +20,8 @@ _SEVERAL = (
 
 
 def expect_evictable(storage: ObjectStorage, pod: Object) -> None:
-    """Raise Refused while the budget over a pod does not let it go, and charge it otherwise."""
+    """Raise RefusedAnswer if the budget does not permit the eviction of a pod; else update the
+    budget."""
     if pod["metadata"].get("deletionTimestamp") or _phase(pod) in _NOT_COUNTED:
         return
     budgets = [one for one in storage.all(POD_DISRUPTION_BUDGET) if _covers(one, pod)]
@@ -40,26 +40,26 @@ def _expect_open(storage: ObjectStorage, budget: Object, pod: Object) -> None:
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
         raise _closed(f"The disruption budget {name} is still being processed by the server.", 10)
     if status.get("disruptionsAllowed", 0) <= 0:
-        words = f"The disruption budget {name} does not allow evicting pods currently"
+        message = f"The disruption budget {name} does not allow evicting pods currently"
         if has <= needs:
-            words = (
+            message = (
                 f"The disruption budget {name} needs {needs} healthy pods and has {has} currently"
             )
-        raise _closed(words, None)
+        raise _closed(message, None)
     if budget.get("status"):
         left = {**status, "disruptionsAllowed": status["disruptionsAllowed"] - 1}
         storage.put(POD_DISRUPTION_BUDGET, key_of(budget), {**budget, "status": left})
 
 
-def _closed(words: str, retry_after: int | None) -> RefusedAnswer:
-    cause = Cause("DisruptionBudget", words)
+def _closed(message: str, retry_after: int | None) -> RefusedAnswer:
+    cause = Cause("DisruptionBudget", message)
     return RefusedAnswer(
         429, "TooManyRequests", _VIOLATES, causes=(cause,), retry_after=retry_after
     )
 
 
 def _counted(storage: ObjectStorage, budget: Object) -> Object:
-    """What the disruption controller would write."""
+    """The status that the disruption controller would write."""
     pods = [pod for pod in storage.all(POD) if _covers(budget, pod)]
     namespace = budget["metadata"]["namespace"]
     sets = {ref["name"] for pod in pods for ref in pod["metadata"].get("ownerReferences") or ()}
@@ -78,8 +78,8 @@ def _counted(storage: ObjectStorage, budget: Object) -> Object:
 def _covers(budget: Object, pod: Object) -> bool:
     match_labels: dict[str, Any] = (budget["spec"].get("selector") or {}).get("matchLabels") or {}
     here = budget["metadata"]["namespace"] == pod["metadata"]["namespace"]
-    worn = pod["metadata"].get("labels") or {}
-    return here and bool(match_labels) and match_labels.items() <= worn.items()
+    labels = pod["metadata"].get("labels") or {}
+    return here and bool(match_labels) and match_labels.items() <= labels.items()
 
 
 def _phase(pod: Object) -> str:

@@ -1,7 +1,7 @@
-"""What goes wrong between a client and the server: plans of faults, scripted or random.
+"""Network and server faults, scripted or random.
 
-Used by the wire and the HTTP adapter, which carry them out. What goes wrong with an open watch
-are verbs of watching.Watch.
+The wire and the HTTP adapter inject them. Faults of an open watch are methods of
+watching.WatchStream.
 """
 
 import random
@@ -16,24 +16,24 @@ from runtime.testing.api_server.answers import RefusedAnswer, expired, internal,
 
 @unique
 class FaultKind(Enum):
-    """The kinds of fault of one call."""
+    """The kinds of faults of one request."""
 
     REFUSED = "refused"
     """No connection."""
     RESET = "reset"
-    """The connection breaks before the server has read the call."""
+    """The connection breaks before the server has read the request."""
     LOST_REPLY = "lost reply"
-    """The server does what it is told, and the answer is lost."""
+    """The server executes the request, and the response is lost."""
     SILENCE = "silence"
-    """The server does what it is told, and nothing ever comes back."""
+    """The server executes the request and never responds."""
     DELAY = "delay"
-    """The call takes `seconds` longer."""
+    """The request takes `seconds` longer."""
     LATE_REPLY = "late reply"
-    """The answer takes `seconds` longer."""
+    """The response takes `seconds` longer."""
     TORN = "torn"
-    """Half of the answer arrives."""
+    """Half of the response arrives."""
     PROXY = "proxy"
-    """Something in between answers in its place, with HTML."""
+    """A proxy responds instead, with HTML."""
     TOO_MANY = "429"
     INTERNAL = "500"
     EXPIRED = "410"
@@ -41,7 +41,7 @@ class FaultKind(Enum):
 
 
 READING_ONLY = frozenset({FaultKind.EXPIRED, FaultKind.TOO_LARGE})
-"""What a server answers to lists and watches alone."""
+"""Errors of lists and watches only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Fault:
     seconds: float = 1.0
 
     def refusal(self) -> RefusedAnswer | None:
-        """The answer in the server's own words, for those faults that are one."""
+        """The error response of the server, for faults that are one."""
         match self.trouble:
             case FaultKind.TOO_MANY:
                 return too_many(int(self.seconds))
@@ -67,20 +67,20 @@ class Fault:
 
 
 class Faults(Protocol):
-    """Decides about each call when it is sent."""
+    """Chooses the fault of each request when it is sent."""
 
     def next(self, call: HttpRequest) -> Fault | None: ...
 
 
 class NoFaults:
-    """All goes well."""
+    """No fault."""
 
     def next(self, call: HttpRequest) -> Fault | None:
         return None
 
 
 class ScriptedFaults:
-    """These faults in order, one for each call that `where` occurs in (`GET /api`); then none."""
+    """These faults in order, one for each request that contains `where` (`GET /api`); then none."""
 
     def __init__(self, *script: Fault | None, where: str = "") -> None:
         self._script = list(script)
@@ -92,17 +92,17 @@ class ScriptedFaults:
         return self._script.pop(0)
 
     def extend(self, *script: Fault | None) -> None:
-        """Go on with these."""
+        """Append faults."""
         self._script.extend(script)
 
     @property
     def left(self) -> int:
-        """How many are still to come."""
+        """The number of remaining faults."""
         return len(self._script)
 
 
 class RandomFaults:
-    """Each call fails with probability `rate`, which may be set to 0 at any time."""
+    """Each request fails with probability `rate`, which may be changed at any time."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""Field paths: what the leaves of an object are, and how to merge and to remove by them.
+"""Field paths: the leaves of an object, and how to merge and remove them.
 
 Pure. A path is a tuple of the tokens of FieldsV1: "f:name" for a field, `k:{"name":"x"}` for an
-item of a list that is a map, `v:"x"` for an item of a set. An item is a path of its own beside
-the fields in it, written as "." in FieldsV1. Source: structured-merge-diff, fieldpath.
+item of a list that is a map, `v:"x"` for an item of a set. An item has its own path in addition to
+those of its fields, written as "." in FieldsV1. Source: structured-merge-diff, fieldpath.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,10 +15,10 @@ from runtime.types import Object
 
 Path = tuple[str, ...]
 ITEM = object()
-"""Stands for the value of the path of a list item: that it is there."""
+"""The value of the path of a list item: it exists."""
 
 _SELF = "."
-"""In FieldsV1: the path itself, where there are paths below it too."""
+"""In FieldsV1: the path itself, if there are paths below it too."""
 
 
 def leaves(value: Any, schema: Schema, at: Path = (), name: str = "") -> Iterator[tuple[Path, Any]]:
@@ -43,13 +43,13 @@ def token_of(item: Any, keys: Keys) -> str:
     """The token of one item of a list."""
     if keys == SET:
         return "v:" + orjson.dumps(item).decode()
-    # The default of protocol is part of the key on a real server.
+    # On a real server the default of protocol is part of the key.
     shown = {key: item.get(key, "TCP") if key == "protocol" else item.get(key) for key in keys}
     return "k:" + orjson.dumps(shown, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def merged(live: Any, desired: Any, schema: Schema, name: str = "") -> Any:
-    """Live with everything of wanted put over it."""
+    """Merge desired into live."""
     if isinstance(desired, dict) and isinstance(live, dict) and name not in schema.whole:
         both = dict(live)
         for field, inner in desired.items():
@@ -63,7 +63,7 @@ def merged(live: Any, desired: Any, schema: Schema, name: str = "") -> Any:
 
 
 def _merged_items(live: list[Any], desired: list[Any], keys: Keys, schema: Schema) -> list[Any]:
-    """Items that wanted names take its order; the others stay before what followed them."""
+    """The desired items keep their order; the others stay before their former successors."""
     old = {token_of(item, keys): item for item in live}
     new = {token_of(item, keys): item for item in desired}
     merged_items = {
@@ -76,7 +76,7 @@ def _merged_items(live: list[Any], desired: list[Any], keys: Keys, schema: Schem
         if token not in merged_items:
             order.append(token)
         elif token in pending:
-            # Everything that wanted lists up to here.
+            # All desired items up to this one.
             upto = pending.index(token) + 1
             order += pending[:upto]
             del pending[:upto]
@@ -84,40 +84,40 @@ def _merged_items(live: list[Any], desired: list[Any], keys: Keys, schema: Schem
     return [merged_items[token] if token in merged_items else old[token] for token in order]
 
 
-def without(value: Any, doomed: Mapping[str, Any], schema: Schema, name: str = "") -> Any:
-    """A copy without the paths of a FieldsV1 tree; what becomes empty goes too.
+def without(value: Any, removed: Mapping[str, Any], schema: Schema, name: str = "") -> Any:
+    """Copy a value without the paths of a FieldsV1 tree and without values that become empty.
 
-    Returns None when nothing is left of a value that had something before.
+    Returns None if nothing is left.
     """
     if isinstance(value, dict):
-        return _fields_without(value, doomed, schema)
+        return _fields_without(value, removed, schema)
     if isinstance(value, list):
         keys = schema.keys(name, value)
         if keys is None:
             return value
         kept = [
-            without(item, doomed.get(token_of(item, keys), {}), schema)
+            without(item, removed.get(token_of(item, keys), {}), schema)
             for item in value
-            if not _is_doomed(doomed.get(token_of(item, keys)))
+            if not _is_removed(removed.get(token_of(item, keys)))
         ]
         return kept or None
     return value
 
 
-def _fields_without(value: Object, doomed: Mapping[str, Any], schema: Schema) -> Object | None:
+def _fields_without(value: Object, removed: Mapping[str, Any], schema: Schema) -> Object | None:
     kept: Object = {}
     for field, inner in value.items():
-        below = doomed.get(f"f:{field}")
+        below = removed.get(f"f:{field}")
         if below is None:
             kept[field] = inner
-        elif not _is_doomed(below):
+        elif not _is_removed(below):
             rest = without(inner, below, schema, field)
             if rest is not None:
                 kept[field] = rest
     return kept or None
 
 
-def _is_doomed(tree: Mapping[str, Any] | None) -> bool:
+def _is_removed(tree: Mapping[str, Any] | None) -> bool:
     return tree is not None and (not tree or _SELF in tree)
 
 
@@ -134,7 +134,7 @@ def tree_of(paths: Iterable[Path]) -> Object:
 
 
 def _plain(tree: Object) -> Object:
-    """The mark of a leaf is an empty map; "." is written only beside something else."""
+    """A leaf is an empty map; "." is written only together with other tokens."""
     inner = {part: _plain(below) for part, below in tree.items() if part != _SELF}
     return {_SELF: {}, **inner} if _SELF in tree and inner else inner
 

@@ -18,10 +18,10 @@ from runtime.testing.api_server.server import FakeApiServer
 
 @asynccontextmanager
 async def serving(server: FakeApiServer, *, faults: Faults | None = None) -> AsyncIterator[str]:
-    """Serve until the end of the block; the value is the base URL."""
+    """Serve during the block; yields the base URL."""
     adapter = _Adapter(server, faults or NoFaults())
     listener = socket.create_server(("127.0.0.1", 0))
-    # A watch has nothing to write that would tell it that its reader is gone.
+    # A quiet watch does not notice that its client has disconnected.
     handler = web.Server(adapter.answer, handler_cancellation=True)
     runner = web.ServerRunner(handler, shutdown_timeout=0.0)
     await runner.setup()
@@ -34,7 +34,7 @@ async def serving(server: FakeApiServer, *, faults: Faults | None = None) -> Asy
 
 
 class _Adapter:
-    """Turns HTTP requests into calls, and replies and watches into HTTP answers."""
+    """Converts HTTP requests to calls, and replies and watches to HTTP responses."""
 
     def __init__(self, server: FakeApiServer, faults: Faults) -> None:
         self._server = server
@@ -50,7 +50,7 @@ class _Adapter:
             self._answering.discard(task)
 
     def stop(self) -> None:
-        """Abandon whatever is still being answered."""
+        """Abort the responses in progress."""
         for task in tuple(self._answering):
             task.cancel()
 
@@ -96,7 +96,7 @@ class _Adapter:
                 await response.write(chunk)
             return response
         except ConnectionResetError:
-            # Ours, to be passed on, or the reader's, who is gone: the same thing to do.
+            # An injected reset, or the client has disconnected.
             return _abort(request)
         finally:
             self._server.leave(watch)

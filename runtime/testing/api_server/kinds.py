@@ -1,4 +1,4 @@
-"""Which kinds a fake server serves, and how it keeps each.
+"""The kinds that a fake server serves.
 
 Pure data. Custom kinds are added by tests.
 """
@@ -12,7 +12,7 @@ from runtime.types import Resource
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A served resource: whether it has a status of its own and counts generations."""
+    """A served resource: whether it has a status subresource and a generation."""
 
     resource: Resource
     status: bool = False
@@ -26,7 +26,7 @@ class Kind:
 
 
 def custom(resource: Resource, *, status: bool = True, schema: Schema = CUSTOM) -> Kind:
-    """A custom resource; those always count generations."""
+    """A custom resource, which always has a generation."""
     return Kind(resource, status=status, generation=True, schema=schema)
 
 

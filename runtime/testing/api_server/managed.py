@@ -1,4 +1,4 @@
-"""metadata.managedFields: who owns which path, and what plain writes do to that.
+"""metadata.managedFields: the owners of paths, and the effect of plain writes.
 
 Pure. Source: Kubernetes documentation, "Server-Side Apply", and structured-merge-diff, merge.
 """
@@ -37,7 +37,7 @@ _SERVERS_OWN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """One entry of managedFields: the same name with another operation is somebody else."""
+    """The key of an entry of managedFields: with another operation it is another manager."""
 
     manager: str
     operation: str
@@ -47,7 +47,7 @@ class Who:
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """What one entry owns, and when that last changed."""
+    """The paths of one entry, and the time of their last change."""
 
     paths: frozenset[Path]
     time: str
@@ -72,7 +72,7 @@ def managers_of(obj: Object | None) -> Managers:
 
 
 def entries_of(managers: Managers) -> list[Object]:
-    """As stored: applies first, then by time and name."""
+    """The stored form: applies first, then by time and name."""
     order = sorted(
         managers.items(), key=lambda pair: (pair[0].operation, pair[1].time, pair[0].manager)
     )
@@ -110,7 +110,8 @@ def _is_written(name: str, kind: Kind, subresource: str) -> bool:
 
 
 def after_update(old: Object | None, new: Object, kind: Kind, who: Who, now: str) -> list[Object]:
-    """managedFields after a plain write: who owns what it changed, and nobody what it removed."""
+    """managedFields after a plain write: its manager owns the changed paths; removed ones have no
+    owner."""
     before = owned_leaves(old, kind, who.subresource)
     after = owned_leaves(new, kind, who.subresource)
     changed = frozenset(p for p, v in after.items() if p not in before or before[p] != v)
@@ -127,7 +128,7 @@ def after_update(old: Object | None, new: Object, kind: Kind, who: Who, now: str
 
 
 def _present(old: Object | None, new: Object) -> Managers:
-    """The entries to start from: a write may set them itself, or reset them with an empty one."""
+    """The entries before a write: the write may set them, or clear them with an empty one."""
     stated = new.get("metadata", {}).get("managedFields")
     if stated is not None and not any(stated):
         return {}
@@ -135,5 +136,5 @@ def _present(old: Object | None, new: Object) -> Managers:
 
 
 def union(owned: Iterable[Owned]) -> frozenset[Path]:
-    """All paths that any of them owns."""
+    """All paths that have an owner."""
     return frozenset().union(*(one.paths for one in owned))

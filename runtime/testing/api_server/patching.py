@@ -9,7 +9,7 @@ from typing import Any
 from runtime.types import Object
 
 
-class Impossible(Exception):  # noqa: N818 - a judgement about the patch, not a failure of ours
+class Impossible(Exception):  # noqa: N818 - an error of the patch, not of the server
     """A test failed or a path does not exist."""
 
 
@@ -59,7 +59,7 @@ def _holds(document: Any, pointer: str, value: Any) -> bool:
     above, _, last = pointer.rpartition("/")
     parent = _read(document, above)
     if value is None and isinstance(parent, dict) and _tokens(f"/{last}")[0] not in parent:
-        # What is not there counts as null.
+        # An absent value equals null.
         return True
     return bool(_read(document, pointer) == value)
 

@@ -1,6 +1,6 @@
 """Lists in pages and single objects, in full or as metadata only.
 
-Pure. A paginated list is read at one version from its first page to its last.
+Pure. All pages of a list are read at the same version.
 """
 
 import base64
@@ -21,14 +21,14 @@ _FIELDS = frozenset({"metadata.name", "metadata.namespace"})
 
 @dataclass(frozen=True, slots=True)
 class ReadQuery:
-    """Which objects are asked for, and in which shape."""
+    """Which objects are requested, and in which shape."""
 
     kind: Kind
     selection: Selection
     partial: bool
 
     def shape(self, obj: Object) -> Object:
-        """As an answer carries it: outside of lists objects always say what they are."""
+        """The object in a response; outside of lists it always has apiVersion and kind."""
         if not self.partial:
             return obj
         return {
@@ -39,12 +39,12 @@ class ReadQuery:
 
 
 def asks_for_metadata(accept: str) -> bool:
-    """Whether an Accept header wants nothing but metadata."""
+    """Whether an Accept header requests only metadata."""
     return _PARTIAL in accept
 
 
 def selection_of(kind: Kind, namespace: str | None, query: dict[str, str]) -> Selection:
-    """The selectors of a request; 400 for those that no kind or not this one supports."""
+    """The selectors of a request; 400 for unsupported ones."""
     labels, fields = query.get("labelSelector", ""), query.get("fieldSelector", "")
     for term in filter(None, fields.split(",")):
         name = term.replace("!", "=").partition("=")[0]
@@ -61,7 +61,7 @@ def listed(storage: ObjectStorage, question: ReadQuery, query: dict[str, str]) -
     else:
         revision, start = _revision(storage, query), ""
         if query.get("resourceVersion") == "0":
-            # Served from the watch cache, which knows no pages.
+            # Served from the watch cache, without pages.
             limit = 0
     objects = storage.at(question.kind.resource, revision)
     if objects is None:
@@ -103,7 +103,7 @@ def _items(question: ReadQuery, page: Iterable[Object]) -> Iterable[Object]:
 
 
 def _revision(storage: ObjectStorage, query: dict[str, str]) -> int:
-    """At which version a list without a page token is read."""
+    """The version of a list without a continue token."""
     requested = version_of(query)
     if requested > storage.revision:
         raise too_large(requested, storage.revision)

@@ -1,7 +1,7 @@
-"""How a server merges the fields of an object: which lists are maps, which values are whole.
+"""How a server merges the fields of an object: which lists are maps, which values are atomic.
 
-Pure data. Kept apart from the table that runtime.apply.intent has, so that a mistake there is not
-repeated here. Source: Kubernetes API reference, x-kubernetes-list-type, -list-map-keys, -map-type.
+Pure data. Separate from the table in runtime.apply.intent, so that a mistake there is not repeated
+here. Source: Kubernetes API reference, x-kubernetes-list-type, -list-map-keys, -map-type.
 """
 
 from collections.abc import Mapping
@@ -10,22 +10,21 @@ from typing import Any
 
 Keys = tuple[str, ...]
 SET: Keys = ()
-"""A list of scalars in which each value is an item of its own."""
+"""A list of scalars in which each value is an item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """By field name: the keys of lists that are maps (SET for sets), and what is replaced whole.
+    """By field name: the keys of lists that are maps (SET for sets), and the atomic fields.
 
-    ports is the one name with two meanings: a container's are told from a service's by their
-    fields.
+    Only ports has two meanings: those of containers have containerPort.
     """
 
     lists: Mapping[str, Keys] = field(default_factory=dict)
     whole: frozenset[str] = frozenset()
 
     def keys(self, name: str, items: list[Any]) -> Keys | None:
-        """How the items of the list in that field are told apart; None: not at all."""
+        """The keys of the items of the list in that field; None: the list is atomic."""
         if name == "ports":
             container = any(isinstance(item, dict) and "containerPort" in item for item in items)
             return ("containerPort", "protocol") if container else self.lists.get(name)
@@ -67,4 +66,4 @@ BUILT_IN = Schema(
 )
 
 CUSTOM = Schema(_METADATA)
-"""A custom resource that declares nothing: every list of its own is replaced whole."""
+"""A custom resource without declarations: all its lists are atomic."""

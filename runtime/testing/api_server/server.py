@@ -1,7 +1,7 @@
-"""The fake server: finds out what a call means and has it done.
+"""The fake server: routes requests to reads, writes and watches.
 
-`handle` and `open` are synchronous: one call is one moment. What happens to calls and answers on
-their way is the business of the wire and its faults.
+`handle` and `open` are synchronous, so a request is atomic. The wire and its faults delay, drop or
+break requests and responses.
 """
 
 import random
@@ -53,7 +53,7 @@ _READY = frozenset({"/readyz", "/livez", "/healthz"})
 
 @dataclass(frozen=True, slots=True)
 class RequestPath:
-    """What a path names."""
+    """A parsed path."""
 
     kind: Kind
     namespace: str | None
@@ -62,12 +62,12 @@ class RequestPath:
 
 
 class FakeApiServer:
-    """Objects in memory behind the HTTP semantics of the Kubernetes API; see the package.
+    """Objects in memory with the HTTP semantics of the Kubernetes API; see the package.
 
-    requests are the last calls, in order. watches are the open ones. With watch_list False the
-    server refuses sendInitialEvents, as one without that feature does; list_end_seconds is how
-    long the bookmark after a streamed list takes, with changes before it. While `up` is False
-    nobody can connect.
+    requests are the last requests, in order. watches are the open ones. With watch_list False the
+    server rejects sendInitialEvents, as one without that feature does; list_end_seconds is the
+    delay of the bookmark after a streamed list, with changes before it. While `up` is False no
+    client can connect.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class FakeApiServer:
         self._kinds[(resource.group, resource.version, resource.plural)] = kind
 
     def put(self, resource: Resource, body: Object, *, manager: str = "test") -> Object:
-        """Create, or else replace whatever is there, as somebody else's plain write."""
+        """Create or replace an object, as another client does."""
         key = key_of(body)
         target = WriteTarget(self._kind(resource), key, manager=manager)
         if self.storage.get(resource, key) is None:
@@ -110,28 +110,29 @@ class FakeApiServer:
         return self.writes.update(target, {**body, "metadata": metadata})
 
     def remove(self, resource: Resource, key: ObjectKey) -> None:
-        """Delete as somebody else does; nothing happens to what is not there."""
+        """Delete an object, as another client does; ignored if it does not exist."""
         with suppress(RefusedAnswer):
             self.writes.delete(WriteTarget(self._kind(resource), key), {})
 
     def get(self, resource: Resource, key: ObjectKey) -> Object | None:
-        """The stored object itself; not to be changed."""
+        """The stored object itself; do not change it."""
         return self.storage.get(resource, key)
 
     def objects(self, resource: Resource) -> list[Object]:
-        """The stored objects themselves, in the order of their keys; not to be changed."""
+        """The stored objects themselves, in the order of their keys; do not change them."""
         return self.storage.all(resource)
 
     def restart(self) -> None:
-        """Break all streams and forget history, as a new process with a fresh watch cache."""
+        """Break all streams and compact the history, as a new process with an empty watch cache."""
         for watch in tuple(self.watches):
             watch.reset()
         self.storage.compact()
 
     def restore(self, revision: int) -> None:
-        """Go back to an older version, as after a restore from backup: versions start over there.
+        """Return to an older version, as after a restore from a backup; versions continue from
+        there.
 
-        ValueError for a version that was compacted.
+        ValueError for a compacted version.
         """
         for watch in tuple(self.watches):
             watch.reset()
@@ -140,7 +141,7 @@ class FakeApiServer:
     # The API ----------------------------------------------------------------------------------
 
     def handle(self, call: HttpRequest, *, user: str = "unknown") -> Reply:
-        """Answer anything but a watch; user is the manager of writes that do not name one."""
+        """Handle any request but a watch; user is the manager of writes that do not name one."""
         self.requests.append(call)
         if call.path in _READY:
             return Reply(200, b"ok")
@@ -153,7 +154,7 @@ class FakeApiServer:
         return Reply(status, orjson.dumps(body))
 
     def open(self, call: HttpRequest) -> WatchStream:
-        """Start a watch; raises Refused. The caller runs it and calls `leave` in the end."""
+        """Start a watch; raises RefusedAnswer. The caller reads it and calls `leave` at the end."""
         self.requests.append(call)
         path, query = self._request_path(call.path), dict(call.query)
         question, revision = self._question(path, call), version_of(query)
@@ -169,7 +170,7 @@ class FakeApiServer:
         elif revision == 0:
             self._show_all(watch)
         elif revision < self.storage.compacted:
-            # As real servers do it: the watch opens, and its only event is the error.
+            # As real servers do: the watch opens, and its only event is the error.
             watch.fail(expired(revision, self.storage.compacted))
         else:
             for change in self.storage.since(question.kind.resource, revision):
@@ -180,7 +181,7 @@ class FakeApiServer:
         return watch
 
     def leave(self, watch: WatchStream) -> None:
-        """The reader of a watch is gone."""
+        """The reader of a watch has disconnected."""
         watch.stop()
         self.watches.pop(watch, None)
 
@@ -276,7 +277,7 @@ class FakeApiServer:
         return ReadQuery(path.kind, selection, asks_for_metadata(call.accept))
 
     def _request_path(self, path: str) -> RequestPath:
-        """What a path names; 404 for what is not served."""
+        """Parse a path; 404 if it is not served."""
         parts = [unquote(part) for part in path.strip("/").split("/")]
         match parts:
             case ["api", version, *rest]:

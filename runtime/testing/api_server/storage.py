@@ -1,6 +1,6 @@
-"""Objects, one counter of versions, and the history that watches are served from.
+"""Objects, one counter of versions, and the history for watches.
 
-Pure. Called by the server alone.
+Pure. Called by the server only.
 """
 
 from collections import deque
@@ -12,10 +12,10 @@ from runtime.types import Object, ObjectKey, Resource, key_of
 
 @dataclass(frozen=True, slots=True)
 class StoredChange:
-    """One write: old is None for a new object, new for one that is gone.
+    """One write: old is None for a new object, new for a deleted one.
 
-    A removed object carries the version of its removal, as in a real watch; `new` is None and
-    `old` the state before with that version put in.
+    A watch shows a deleted object with the version of its deletion (`revision`), as a real one
+    does.
     """
 
     revision: int
@@ -26,7 +26,7 @@ class StoredChange:
 
 
 class ObjectStorage:
-    """All objects of all resources. What is stored is never changed in place.
+    """All objects of all resources. Stored objects are never changed in place.
 
     revision is that of the last write; history begins after `compacted`.
     """
@@ -39,18 +39,18 @@ class ObjectStorage:
         self._listeners: list[Callable[[StoredChange], None]] = []
 
     def listen(self, listener: Callable[[StoredChange], None]) -> None:
-        """Tell of every change from now on."""
+        """Call listener for every later change."""
         self._listeners.append(listener)
 
     def get(self, resource: Resource, key: ObjectKey) -> Object | None:
         return self._objects.get(resource, {}).get(key)
 
     def all(self, resource: Resource) -> list[Object]:
-        """In the order of keys, which is that of the pages of a list."""
+        """All objects in the order of their keys, which is that of the pages of a list."""
         return _sorted(self._objects.get(resource, {}))
 
     def at(self, resource: Resource, revision: int) -> list[Object] | None:
-        """What was there at that version; None when that is forgotten."""
+        """The objects at that version; None if it is compacted."""
         if revision < self.compacted:
             return None
         then = dict(self._objects.get(resource, {}))
@@ -74,11 +74,11 @@ class ObjectStorage:
         )
 
     def next_version(self) -> str:
-        """What the next write will be stamped with."""
+        """The resourceVersion of the next write."""
         return str(self.revision + 1)
 
     def put(self, resource: Resource, key: ObjectKey, obj: Object) -> Object:
-        """Store a new state, stamped with its version."""
+        """Store a new state with its version."""
         stamped = {**obj, "metadata": {**obj["metadata"], "resourceVersion": self.next_version()}}
         held = self._objects.setdefault(resource, {})
         old = held.get(key)
@@ -87,7 +87,7 @@ class ObjectStorage:
         return stamped
 
     def drop(self, resource: Resource, key: ObjectKey, last: Object) -> Object:
-        """Remove; returns the last state with the version of the removal."""
+        """Delete an object; returns the last state with the version of the deletion."""
         version = self.next_version()
         gone = {**last, "metadata": {**last["metadata"], "resourceVersion": version}}
         old = self._objects[resource].pop(key)
@@ -95,21 +95,22 @@ class ObjectStorage:
         return gone
 
     def skip(self, count: int = 1) -> None:
-        """Let versions pass that no resource of ours saw, as writes of other kinds do."""
+        """Skip versions, as writes of other kinds do."""
         self.revision += count
 
     def compact(self, keep: int = 0) -> None:
-        """Forget history but for the last `keep` changes."""
+        """Compact the history except for the last `keep` changes."""
         while len(self._history) > keep:
             self.compacted = self._history.popleft().revision
         if keep == 0:
             self.compacted = self.revision
 
     def go_back(self, revision: int) -> None:
-        """Be as at that version, as a datastore restored from backup; ValueError if forgotten."""
+        """Return to that version, as a restore from a backup does; ValueError if it is
+        compacted."""
         then = {resource: self.at(resource, revision) for resource in self._objects}
         if any(objects is None for objects in then.values()):
-            raise ValueError(f"version {revision} is forgotten: history begins at {self.compacted}")
+            raise ValueError(f"version {revision} is compacted: history begins at {self.compacted}")
         self._objects = {
             resource: {key_of(obj): obj for obj in objects or ()}
             for resource, objects in then.items()

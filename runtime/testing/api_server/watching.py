@@ -1,6 +1,6 @@
-"""Open watches: what each is told, when it ends, and what can go wrong with it.
+"""Open watches: their events, bookmarks, ends and faults.
 
-Fed by the storage, read by the wire or the HTTP adapter. Nothing here waits for a slow reader.
+Written by the storage, read by the wire or the HTTP adapter. Nothing here waits for a slow reader.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from runtime.types import Object
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 BOOKMARK_LEAD_SECONDS = 2.0
-"""How long before the end of a watch its last bookmark is sent, as real servers do."""
+"""How long before the end of a watch its last bookmark is sent, as by real servers."""
 
 
 @unique
@@ -33,7 +33,8 @@ class Ending(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Seconds between bookmarks, from opening to the end of the watch, and to that of its list."""
+    """Seconds between bookmarks, from the opening to the end of the watch, and to the end of its
+    list."""
 
     bookmarks: float
     seconds: float
@@ -41,11 +42,10 @@ class Times:
 
 
 class WatchStream:
-    """One stream of events. `read` is what goes over the wire.
+    """One stream of events. `read` returns the bytes for the wire.
 
-    revision tells that of the storage. Of what comes up to version `after` nothing is told: a
-    watch from the future is silent until history gets there. Lines wait here until the reader
-    comes for them; there is no limit, a test is short.
+    revision returns that of the storage. Changes up to version `after` are not sent: a watch from a
+    future version is silent until then. Lines are buffered without limit until they are read.
     """
 
     def __init__(
@@ -61,29 +61,30 @@ class WatchStream:
         self._bookmarks = bookmarks
         self._after = after
         self._buffer: deque[bytes | Ending] = deque()
-        self._news = asyncio.Event()
+        self._ready = asyncio.Event()
         self._frozen = False
         self._last = b""
-        self._keeper: asyncio.Task[None] | None = None
+        self._timer: asyncio.Task[None] | None = None
 
     def tell(self, change: StoredChange) -> None:
-        """Pass a write on if it concerns this watch; leaving the selection is a deletion."""
+        """Send a change that concerns this watch; an object that leaves the selection is
+        deleted."""
         if change.resource != self.question.kind.resource or change.revision <= self._after:
             return
         matches = self.question.selection.matches
         was = change.old is not None and matches(change.old)
         if change.new is not None and matches(change.new):
-            self._say("MODIFIED" if was else "ADDED", self.question.shape(change.new))
+            self._send("MODIFIED" if was else "ADDED", self.question.shape(change.new))
         elif was and change.old is not None:
             metadata = {**change.old["metadata"], "resourceVersion": str(change.revision)}
-            self._say("DELETED", self.question.shape({**change.old, "metadata": metadata}))
+            self._send("DELETED", self.question.shape({**change.old, "metadata": metadata}))
 
     def show(self, obj: Object) -> None:
-        """One of the objects that were there when the watch began."""
-        self._say("ADDED", self.question.shape(obj))
+        """Send an object that existed when the watch started."""
+        self._send("ADDED", self.question.shape(obj))
 
     def bookmark(self, *, initial: bool = False) -> None:
-        """Say how far history has been told."""
+        """Send a bookmark at the current version."""
         if not self._bookmarks or self._revision() < self._after:
             return
         resource = self.question.kind.resource
@@ -95,34 +96,34 @@ class WatchStream:
             "apiVersion": resource.api_version,
             "metadata": metadata,
         }
-        self._say("BOOKMARK", self.question.shape(empty))
+        self._send("BOOKMARK", self.question.shape(empty))
 
     @property
     def unread(self) -> int:
-        """How many lines the reader has not come for yet."""
+        """The number of buffered lines."""
         return len(self._buffer)
 
-    # What can go wrong ------------------------------------------------------------------------
+    # Faults -----------------------------------------------------------------------------------
 
     def end(self) -> None:
-        """End in good order, as after timeoutSeconds."""
+        """End cleanly, as after timeoutSeconds."""
         self._put(Ending.END)
 
     def reset(self, keep: int | None = None) -> None:
         """Break the connection; of the unread lines only the first `keep` arrive."""
-        self._lose(keep)
+        self._drop(keep)
         self._put(Ending.RESET)
 
     def tear(self, keep: int | None = None) -> None:
-        """The same, in the middle of a line."""
-        lost = self._lose(keep) or self._last or b'{"type":"ADDED"}'
+        """Break the connection in the middle of a line."""
+        lost = self._drop(keep) or self._last or b'{"type":"ADDED"}'
         self._put(lost[: len(lost) // 2])
         self._put(Ending.RESET)
 
     def fail(self, refused: RefusedAnswer | None = None) -> None:
-        """Send an ERROR event, by default that history is forgotten, and end."""
+        """Send an ERROR event, by default 410 Expired, and end."""
         refused = refused or expired(1, self._revision())
-        self._say("ERROR", refused.status)
+        self._send("ERROR", refused.status)
         self._put(Ending.END)
 
     def repeat(self) -> None:
@@ -131,33 +132,33 @@ class WatchStream:
             self._put(self._last)
 
     def freeze(self, keep: int = 0) -> None:
-        """Be silent for ever, with the connection open, after `keep` more of the unread lines."""
-        self._lose(keep)
+        """Send nothing more after the first `keep` unread lines, with the connection open."""
+        self._drop(keep)
         self._frozen = True
 
     def mute(self) -> None:
-        """Send no bookmarks any more."""
+        """Stop sending bookmarks."""
         self._bookmarks = False
 
-    # The reader's side ------------------------------------------------------------------------
+    # For the reader ---------------------------------------------------------------------------
 
     def start(self, clock: Clock, times: Times) -> None:
-        """Send bookmarks when they are due, and end in time."""
-        self._keeper = asyncio.create_task(self._keep(clock, times), name="fake watch")
+        """Send periodic bookmarks, and end the watch in time."""
+        self._timer = asyncio.create_task(self._keep(clock, times), name="fake watch")
 
     def stop(self) -> None:
-        """The reader has left."""
-        if self._keeper is not None:
-            self._keeper.cancel()
+        """The reader has disconnected."""
+        if self._timer is not None:
+            self._timer.cancel()
 
     async def read(self) -> bytes:
-        """What is sent next: a whole line, or the torn rest of one; b"" at the end.
+        """Return the next line, or a truncated one; b"" at the end.
 
-        Raises ConnectionResetError where the connection breaks.
+        Raises ConnectionResetError if the connection breaks.
         """
         while not self._buffer:
-            self._news.clear()
-            await self._news.wait()
+            self._ready.clear()
+            await self._ready.wait()
         chunk = self._buffer.popleft()
         if chunk is Ending.RESET:
             raise ConnectionResetError("reset by the fake server")
@@ -176,12 +177,12 @@ class WatchStream:
         await clock.sleep(end - clock.monotonic())
         self.end()
 
-    def _say(self, kind: str, obj: Object) -> None:
+    def _send(self, kind: str, obj: Object) -> None:
         self._last = orjson.dumps({"type": kind, "object": obj}) + b"\n"
         self._put(self._last)
 
-    def _lose(self, keep: int | None) -> bytes:
-        """Drop all unread lines but the first ones; returns the first that is lost."""
+    def _drop(self, keep: int | None) -> bytes:
+        """Drop all unread lines but the first `keep`; returns the first one that is dropped."""
         first = b""
         while keep is not None and len(self._buffer) > keep and not self._frozen:
             chunk = self._buffer.pop()
@@ -191,4 +192,4 @@ class WatchStream:
     def _put(self, chunk: bytes | Ending) -> None:
         if not self._frozen:
             self._buffer.append(chunk)
-            self._news.set()
+            self._ready.set()

@@ -1,7 +1,7 @@
-"""The way from a client to a fake server in the same event loop: a runtime.client.transport.Wire.
+"""A runtime.client.transport.Wire to a fake server in the same event loop.
 
-Uses the server and a plan of faults. Called by tests in virtual time; nothing here touches a
-socket. Deadlines and second tries are those of runtime.client.transport above it.
+Uses the server and a plan of faults. Called by tests in virtual time, without sockets. Deadlines
+and retries are those of runtime.client.transport.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.api_server.watching import WatchStream
 
 LATENCY = (0.001, 0.02)
-"""Range of seconds each way takes, drawn for each."""
+"""Range of the latency in seconds, random for each direction."""
 
 
 class Anybody:
-    """Credentials for a server that asks nobody who he is."""
+    """Credentials for a server without authentication."""
 
     server = "https://fake.test"
     route = DIRECT
@@ -40,14 +40,13 @@ class Anybody:
         raise RuntimeError("there is no socket here")
 
     def invalidate(self, *, before: float | None = None) -> None:
-        """Nothing to read anew."""
+        """Nothing to read again."""
 
 
 class FakeWire:
-    """One client's way to the server; user is who writes that name no field manager are from.
+    """The wire of one client; user is the manager of writes that do not name one.
 
-    streams counts the watches that are open at this moment; pace is how many seconds each
-    line of a watch takes at least.
+    streams counts the open watches; pace is the least number of seconds per line of a watch.
     """
 
     def __init__(
@@ -69,14 +68,14 @@ class FakeWire:
 
     async def request(self, call: HttpRequest, /) -> HttpResponse:
         fault = self.faults.next(call)
-        await self._reach(call, fault)
+        await self._connect(call, fault)
         reply = self._refused(fault) or self.server.handle(call, user=self._user)
-        await self._travel(_seconds(fault, FaultKind.LATE_REPLY))
-        reply = await self._spoiled(reply, fault)
+        await self._delay(_seconds(fault, FaultKind.LATE_REPLY))
+        reply = await self._inject_into_reply(reply, fault)
         if reply.status >= 300:
             raise api_error(reply.status, reply.headers, reply.body)
         if call.most is not None and len(reply.body) > call.most:
-            raise AnswerTooLarge(f"the answer has more than {call.most} bytes")
+            raise AnswerTooLarge(f"the response has more than {call.most} bytes")
         return HttpResponse(reply.status, reply.body)
 
     def stream(self, call: HttpRequest, /) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
@@ -85,7 +84,7 @@ class FakeWire:
     @asynccontextmanager
     async def _stream(self, call: HttpRequest) -> AsyncIterator[AsyncIterator[bytes]]:
         fault = self.faults.next(call)
-        await self._reach(call, fault)
+        await self._connect(call, fault)
         refused = self._refused(fault)
         if refused is not None:
             raise api_error(refused.status, refused.headers, refused.body)
@@ -96,42 +95,42 @@ class FakeWire:
             raise api_error(reply.status, reply.headers, reply.body) from error
         self.streams += 1
         try:
-            await self._spoil(watch, fault)
+            await self._inject_into_watch(watch, fault)
             yield _Lines(watch, self)
         finally:
             self.streams -= 1
             self.server.leave(watch)
 
     async def close(self) -> None:
-        """Nothing is kept open between calls."""
+        """Nothing to close: there are no connections."""
 
-    async def _reach(self, call: HttpRequest, fault: Fault | None) -> None:
-        await self._travel(_seconds(fault, FaultKind.DELAY))
+    async def _connect(self, call: HttpRequest, fault: Fault | None) -> None:
+        await self._delay(_seconds(fault, FaultKind.DELAY))
         if not self.server.up or (fault and fault.trouble is FaultKind.REFUSED):
             raise TransportError(f"{call.method} {call.path}: connection refused")
         if fault and fault.trouble is FaultKind.RESET:
-            raise ConnectionDropped("reset before the call arrived")
+            raise ConnectionDropped("reset before the request arrived")
 
     @staticmethod
     def _refused(fault: Fault | None) -> Reply | None:
         refusal = fault.refusal() if fault else None
         return refusal.reply() if refusal else None
 
-    async def _spoiled(self, reply: Reply, fault: Fault | None) -> Reply:
-        """What arrives of a reply."""
+    async def _inject_into_reply(self, reply: Reply, fault: Fault | None) -> Reply:
+        """Inject a fault into a reply."""
         match fault.trouble if fault else None:
             case FaultKind.LOST_REPLY:
                 raise ConnectionDropped("reset before the answer arrived")
             case FaultKind.TORN:
-                raise ConnectionDropped("the answer was cut short")
+                raise ConnectionDropped("the response was truncated")
             case FaultKind.SILENCE:
-                await _for_ever()
+                await _forever()
             case FaultKind.PROXY:
                 return Reply(502, b"<html><h1>Bad Gateway</h1></html>")
         return reply
 
-    async def _spoil(self, watch: WatchStream, fault: Fault | None) -> None:
-        """The same for a watch that has just been opened."""
+    async def _inject_into_watch(self, watch: WatchStream, fault: Fault | None) -> None:
+        """Inject a fault into a new watch."""
         match fault.trouble if fault else None:
             case FaultKind.LOST_REPLY:
                 raise ConnectionDropped("reset before the answer arrived")
@@ -143,7 +142,7 @@ class FakeWire:
                 reply = Reply(502, b"<html><h1>Bad Gateway</h1></html>")
                 raise api_error(reply.status, reply.headers, reply.body)
 
-    async def _travel(self, extra: float = 0.0) -> None:
+    async def _delay(self, extra: float = 0.0) -> None:
         await self.server.clock.sleep(self._rng.uniform(*self._latency) + extra)
 
 
@@ -154,9 +153,9 @@ def client_of(
     guard: Callable[[], None] | None = None,
     clock: Clock | None = None,
 ) -> Client:
-    """A client of the fake server, with the deadlines and second tries of the real transport.
+    """A client of the fake server, with the deadlines and retries of the real transport.
 
-    clock is the client's own, that of the server by default.
+    clock is that of the client, by default that of the server.
     """
     return Client.over(
         wire, Anybody(), clock=clock or wire.server.clock, metrics=metrics, guard=guard
@@ -164,7 +163,7 @@ def client_of(
 
 
 class _Lines:
-    """The lines of a watch, with the errors that a client is promised."""
+    """The lines of a watch, with the errors of the Wire protocol."""
 
     def __init__(self, watch: WatchStream, wire: FakeWire) -> None:
         self._watch = watch
@@ -191,6 +190,6 @@ def _seconds(fault: Fault | None, trouble: FaultKind) -> float:
     return fault.seconds if fault and fault.trouble is trouble else 0.0
 
 
-async def _for_ever() -> NoReturn:
+async def _forever() -> NoReturn:
     await asyncio.get_running_loop().create_future()
     raise AssertionError("unreachable")

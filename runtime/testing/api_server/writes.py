@@ -1,6 +1,6 @@
-"""What changes something: create, update, patch, apply, delete.
+"""The writes of the fake server: create, update, patch, apply, delete.
 
-Pure but for the storage. Called by the server, which has found the kind and decoded the body.
+Pure except for the storage. Called by the server, which has resolved the kind and decoded the body.
 """
 
 import random
@@ -39,7 +39,7 @@ _SUFFIX = string.ascii_lowercase + string.digits
 
 @dataclass(frozen=True, slots=True)
 class WriteTarget:
-    """What a write is aimed at: manager is who the change is attributed to."""
+    """The target of a write; manager is the default field manager."""
 
     kind: Kind
     key: ObjectKey
@@ -57,7 +57,7 @@ class WriteTarget:
 
 
 class Writes:
-    """The write side of a server. now is the wall time, rng makes uids and name suffixes."""
+    """The writes of a server. now is the wall time, rng generates uids and name suffixes."""
 
     def __init__(
         self, storage: ObjectStorage, now: Callable[[], datetime], rng: random.Random
@@ -68,7 +68,7 @@ class Writes:
         self.strict_namespaces = False
 
     def create(self, target: WriteTarget, body: Object) -> Object:
-        """A new object; 409 AlreadyExists for a taken name."""
+        """Create an object; 409 AlreadyExists if the name exists."""
         metadata = dict(body.get("metadata") or {})
         if metadata.get("resourceVersion"):
             raise RefusedAnswer(
@@ -88,7 +88,7 @@ class Writes:
         key = ObjectKey(target.key.namespace, name)
         if self._storage.get(resource, key) is not None:
             raise already_exists(resource, name)
-        created = self._born(target, {**body, "metadata": metadata})
+        created = self._initialized(target, {**body, "metadata": metadata})
         created["metadata"]["managedFields"] = after_update(
             None, created, target.kind, self._who(target, "Update"), self._stamp()
         )
@@ -107,7 +107,7 @@ class Writes:
         return self._commit(target, old, self._rewritten(target, old, body))
 
     def patch(self, target: WriteTarget, body: Any, content_type: str) -> tuple[Object, bool]:
-        """Any of the patches; True when an apply has created the object."""
+        """Apply any kind of patch; True if an apply has created the object."""
         if content_type.startswith(APPLY_PATCH):
             return self._apply(target, body)
         old = self._present(target)
@@ -122,7 +122,7 @@ class Writes:
         return self.update(target, new), False
 
     def delete(self, target: WriteTarget, options: Object) -> Object | None:
-        """Remove, or mark as terminating while there are finalizers (then returns the object)."""
+        """Delete an object, or mark it as terminating while it has finalizers (then returns it)."""
         resource = target.kind.resource
         old = self._present(target)
         _expect(target, old, options.get("preconditions") or {})
@@ -173,7 +173,7 @@ class Writes:
         first["metadata"] = {**first["metadata"], "name": target.name}
         if target.kind.resource.namespaced:
             first["metadata"]["namespace"] = target.key.namespace
-        created = self._born(target, first)
+        created = self._initialized(target, first)
         if target.dry_run:
             return created, True
         return self._storage.put(target.kind.resource, target.key, created), True
@@ -188,15 +188,15 @@ class Writes:
         if old is None:
             return
         if uid and uid != old["metadata"]["uid"]:
-            # A field that never changes, says the server, and not that a precondition failed.
+            # The server reports an immutable field, not a failed precondition.
             text = f'Invalid value: "{uid}": field is immutable'
             raise invalid(resource, target.name, Cause("FieldValueInvalid", text, "metadata.uid"))
         version = metadata.get("resourceVersion")
         if version and version != old["metadata"]["resourceVersion"]:
             raise conflict(str(resource), target.name, MODIFIED)
 
-    def _born(self, target: WriteTarget, obj: Object) -> Object:
-        """A new object with what the server puts in."""
+    def _initialized(self, target: WriteTarget, obj: Object) -> Object:
+        """Add the metadata of the server to a new object."""
         kind = target.kind
         metadata = {
             **{k: v for k, v in obj["metadata"].items() if k not in _KEPT},
@@ -218,7 +218,7 @@ class Writes:
         return created
 
     def _rewritten(self, target: WriteTarget, old: Object, body: Object) -> Object:
-        """What a plain write asks for, with its managedFields."""
+        """The result of a plain write, with its managedFields."""
         if target.subresource:
             new = {**old, target.subresource: body.get(target.subresource)}
             stated = (body.get("metadata") or {}).get("managedFields")
@@ -235,7 +235,7 @@ class Writes:
         return new
 
     def _commit(self, target: WriteTarget, old: Object, new: Object) -> Object:
-        """Store a changed object; what did not change is not written."""
+        """Store a changed object; without a change nothing is written."""
         before = old["metadata"]
         metadata = {name: value for name, value in new["metadata"].items() if name not in _KEPT}
         metadata |= {name: before[name] for name in _KEPT if name in before}
@@ -268,7 +268,7 @@ class Writes:
             raise invalid(target.kind.resource, target.name, cause)
 
     def _expect_namespace(self, target: WriteTarget, name: str) -> None:
-        """Nothing is created in a namespace that goes, nor, if strict, in one that is not."""
+        """Reject a create in a terminating namespace and, if strict, in one that does not exist."""
         if not target.kind.resource.namespaced:
             return
         namespace = target.key.namespace

@@ -198,7 +198,9 @@ async def test_a_proxy_that_refuses_or_is_down_is_told_without_its_password(
         url = f"http://user:hush@127.0.0.1:{proxy_port}"
         fields = {"server": "https://192.0.2.1:6443", "proxy-url": url}
         async with client_of(tmp_path, identity, **fields) as client:
-            with pytest.raises(TransportError, match="the proxy of the kubeconfig responded with 407"):
+            with pytest.raises(
+                TransportError, match="the proxy of the kubeconfig responded with 407"
+            ):
                 await client.get_raw("/version")
     async with client_of(tmp_path, identity, **fields) as client:
         with pytest.raises(TransportError, match="cannot connect to the proxy") as down:
