@@ -15,7 +15,7 @@ REFUSED_LADDER: Ladder = (0.8, 15.0, 120.0)
 UNREACHABLE_LADDER: Ladder = (0.1, 1.5, 10.0)
 """The server does not respond: a request costs nothing, and its return should be detected soon."""
 
-COMING_LADDER: Ladder = (0.4, 4.0, 120.0)
+NEW_KIND_LADDER: Ladder = (0.4, 4.0, 120.0)
 """The CRD is established, but the server does not serve the kind yet: this lasts only seconds."""
 
 

@@ -39,7 +39,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         (*_ids(terminalreporter, "failed"), *_ids(terminalreporter, "error")),
     )
     if lines:
-        terminalreporter.section("what the runtime promises (tests/semantics.py)")
+        terminalreporter.section("the guarantees of the runtime (tests/semantics.py)")
         terminalreporter.write("\n".join((*lines, "")))
 
 

@@ -207,7 +207,7 @@ async def _until_the_end(polling: PollingCacheRefresher) -> None:
 
 
 class _Mirrors:
-    """Builds mirrors; see runtime.cache.optional.Makes."""
+    """Makes mirrors; see runtime.cache.optional.CacheFactory."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts

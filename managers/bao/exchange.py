@@ -28,8 +28,8 @@ from managers.bao.breakers import UnansweredError
 from managers.bao.timeouts import question
 from runtime.client.write_guard import (
     Guard,
+    GuardCheck,
     GuardedBody,
-    LastLook,
     guarded_pieces,
     no_silent_resend,
 )
@@ -39,7 +39,7 @@ from runtime.limits.http_client import (
     bounded_session,
     broken_bound,
     read_body,
-    refuse_packed,
+    refuse_compressed,
 )
 from runtime.limits.nesting import UnreadableError
 
@@ -109,7 +109,7 @@ class Exchange:
         """Send a request that may take `seconds`. Raises BaoError and the errors of the guard."""
         url = self._url(request.address, request.path)
         writes = request.method != "GET"
-        guard_check = LastLook(self._guard)
+        guard_check = GuardCheck(self._guard)
         if writes:
             guard_check()
         try:
@@ -149,7 +149,7 @@ class Exchange:
                 if response.status != 200:
                     granted(response.status, await _reasons(response), path)
                     raise BaoError(f"{path} answered {response.status}")
-                refuse_packed(response)
+                refuse_compressed(response)
                 yield _pieces(response)
         except (aiohttp.ClientError, UnreadableError, TimeoutError) as error:
             raise self._failed(path, address, error) from error
@@ -161,7 +161,7 @@ class Exchange:
 
         Raises NotSentError when nothing was sent, BaoError, and the errors of the guard.
         """
-        guard_check = LastLook(self._guard)
+        guard_check = GuardCheck(self._guard)
         guard_check()
         try:
             async with self._transfer().post(
@@ -209,14 +209,14 @@ class Exchange:
         return error_type(f"{path} of {address}: {type(error).__name__}")
 
 
-def _body(payload: Mapping[str, Any] | None, guard_check: LastLook) -> GuardedBody:
+def _body(payload: Mapping[str, Any] | None, guard_check: GuardCheck) -> GuardedBody:
     encoded = b"" if payload is None else orjson.dumps(payload)
     return GuardedBody(encoded, guard_check, content_type="application/json")
 
 
 async def _text(response: aiohttp.ClientResponse, bound: Bound) -> bytes:
-    refuse_packed(response)
-    # No other timeout limits the answer after a transfer.
+    refuse_compressed(response)
+    # Nothing else limits the time for the answer after a transfer.
     async with asyncio.timeout(TIMEOUT.total):
         return await read_body(response, bound.size)
 

@@ -140,5 +140,5 @@ def _is_owned(live: Object, run: Owner) -> bool:
 
 def _give_up(error: ApiError, what: str) -> None:
     """Raise RefusedError for a permanent rejection."""
-    if refusal_of(error) in (Refusal.REJECTED, Refusal.LEAVING):
+    if refusal_of(error) in (Refusal.REJECTED, Refusal.TERMINATING):
         raise RefusedError(f"{what}: {error.message}") from error

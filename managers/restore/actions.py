@@ -85,7 +85,7 @@ class RestoreActions:
             # The next observation reads its owner.
             return Wait("TargetBootstrapping", "reads the cluster", 1.0)
         except ApiError as error:
-            if refusal_of(error) in (Refusal.REJECTED, Refusal.LEAVING):
+            if refusal_of(error) in (Refusal.REJECTED, Refusal.TERMINATING):
                 return RestoreFailure("TargetRefused", f"spec.clusterTemplate: {error.message}")
             raise
         self.clusters.observe(created)

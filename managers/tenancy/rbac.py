@@ -277,9 +277,9 @@ def _marked(owner: Owner, intent: Intent, live: Object | None) -> Object:
 
 def _refused(intent: Intent, error: ApiError) -> Wait | Blocked:
     match refusal_of(error):
-        case Refusal.LEAVING:
+        case Refusal.TERMINATING:
             return Wait("NamespaceTerminating", f"{intent}: {error.message}", LEAVING_FOR)
-        case Refusal.LOOK_AGAIN:
+        case Refusal.READ_AGAIN:
             raise Transient(f"{intent} changed while it was written: {error.message}") from error
         case Refusal.REJECTED:
             return Blocked("RejectedByServer", f"{intent}: {error.message}", REFUSED_FOR)

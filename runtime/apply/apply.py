@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from runtime.apply.apply_cache import ApplyCache, Forgetting
+from runtime.apply.apply_cache import ApplyCache, EntryRemover
 from runtime.apply.apply_result import Applied, Refusal, refusal_of
 from runtime.apply.intent import Intent, contains
 from runtime.apply.managed_fields import upgrade
@@ -105,7 +105,7 @@ class OwnedApply:
         self._unselected: dict[tuple[Resource, ObjectKey], None] = {}
         for resource, informer in informers.items():
             informer.add_index(OWNER_INDEX, controller_uid)
-            informer.add_handler(Forgetting(settled, resource))
+            informer.add_handler(EntryRemover(settled, resource))
             metrics.register_apply(resource.plural)
 
     async def ensure_all(self, owner: Owner, intents: Sequence[Intent]) -> tuple[Applied, ...]:
@@ -240,7 +240,7 @@ class OwnedApply:
             # A webhook may refuse before the server compares versions.
             return error
         except Transient as error:
-            if not isinstance(error.__cause__, _THERE):
+            if not isinstance(error.__cause__, _EXISTING):
                 raise
             return None
 
@@ -324,7 +324,7 @@ class OwnedApply:
         return f"{intent} exists and belongs to {describe_owner(live, self._marks)}"
 
 
-_THERE = (AlreadyExists, ApplyConflict, Conflict)
+_EXISTING = (AlreadyExists, ApplyConflict, Conflict)
 
 
 def _refused(intent: Intent, error: ApiError) -> Applied:
@@ -332,9 +332,9 @@ def _refused(intent: Intent, error: ApiError) -> Applied:
     match refusal_of(error):
         case Refusal.REJECTED:
             return Applied(intent, Verdict.REJECTED, None, f"{intent}: {error.message}")
-        case Refusal.LEAVING:
+        case Refusal.TERMINATING:
             return Applied(intent, Verdict.TERMINATING, None, f"{intent}: {error.message}")
-        case Refusal.LOOK_AGAIN:
+        case Refusal.READ_AGAIN:
             message = f"{intent} changed while it was written: {error.message}"
             raise Transient(message) from error
         case Refusal.TERMINAL:

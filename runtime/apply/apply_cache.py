@@ -78,7 +78,7 @@ class ApplyCache:
         return entry
 
 
-class Forgetting:
+class EntryRemover:
     """An event handler of one cache: drops the entries of deleted objects."""
 
     def __init__(self, settled: ApplyCache, resource: Resource) -> None:

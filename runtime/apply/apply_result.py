@@ -31,8 +31,8 @@ class Refusal(Enum):
     """The consequence of an error response to an apply."""
 
     REJECTED = "a verdict; not sent again until the intent or the object changes"
-    LEAVING = "a verdict: the namespace is being deleted, and nothing can be created in it"
-    LOOK_AGAIN = "Transient: the object is not the one that was read"
+    TERMINATING = "a verdict: the namespace is being deleted, and nothing can be created in it"
+    READ_AGAIN = "Transient: the object is not the one that was read"
     TERMINAL = "TerminalError: the server does not support the request"
     RAISED = "raised unchanged: the caller's backoff and the server's Retry-After apply"
 
@@ -43,11 +43,11 @@ REFUSALS: Mapping[type[ApiError], Refusal] = {
     MalformedApply: Refusal.REJECTED,
     BadRequest: Refusal.REJECTED,
     RequestTooLarge: Refusal.REJECTED,
-    NamespaceTerminating: Refusal.LEAVING,
+    NamespaceTerminating: Refusal.TERMINATING,
     # The object changed. Only a read, never a failed write, shows its owner.
-    Conflict: Refusal.LOOK_AGAIN,
-    ApplyConflict: Refusal.LOOK_AGAIN,
-    AlreadyExists: Refusal.LOOK_AGAIN,
+    Conflict: Refusal.READ_AGAIN,
+    ApplyConflict: Refusal.READ_AGAIN,
+    AlreadyExists: Refusal.READ_AGAIN,
     UnsupportedMediaType: Refusal.TERMINAL,
     # All others: exceeded quotas, RBAC, a missing kind or namespace, overload, unknown errors.
     ApiError: Refusal.RAISED,

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
-from runtime.backoff import COMING_LADDER
+from runtime.backoff import NEW_KIND_LADDER
 from runtime.cache.reflector import Reflector
 from runtime.cache.resync import Resync
 from runtime.cache.selection import Selection
@@ -254,7 +254,7 @@ class Informer:
         )
         reflector.reduce_by(self._shaped)
         if self._options.coming:
-            reflector.retry_by(COMING_LADDER)
+            reflector.retry_by(NEW_KIND_LADDER)
         return reflector
 
     def _shaped(self, obj: Object) -> Object:

@@ -96,7 +96,7 @@ class NamespaceUnion:
         """Nothing to do: the watches correct the state."""
 
     async def wait_synced(self, timeout: float, /) -> None:  # noqa: ASYNC109 - of the protocol
-        """Return at once: no namespace is waited for."""
+        """Return immediately: the start does not wait for namespaces."""
 
     @property
     def synced(self) -> bool:
@@ -202,7 +202,7 @@ class NamespaceSet:
         self._handlers = (*self._handlers, handler)
 
     async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - of the Source protocol
-        """Return at once: no namespace is waited for."""
+        """Return immediately: the start does not wait for namespaces."""
 
     def _update(self, namespace: str) -> None:
         if not self.is_ready(namespace):

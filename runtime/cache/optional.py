@@ -44,7 +44,7 @@ class OfferHandler(Protocol):
     def on_add(self, obj: Object, initial: bool) -> None: ...
 
 
-class Makes(Protocol):
+class CacheFactory(Protocol):
     """Creates caches that can be stopped: runtime.cache.informers, runtime.cache.namespaced_cache,
     or a factory of polled mirrors.
     """
@@ -52,7 +52,7 @@ class Makes(Protocol):
     def optional(self, selection: Selection, *, awake: bool = False) -> DisabledCache: ...
 
 
-Defines = Callable[[Selection], DisabledCache]
+FindDefinition = Callable[[Selection], DisabledCache]
 """Returns the cache of a selection: the definition of one kind."""
 
 
@@ -90,10 +90,10 @@ class OptionalKinds:
 
     def __init__(
         self,
-        caches: Makes,
+        caches: CacheFactory,
         kinds: Sequence[OptionalKind],
         select: Callable[[Resource], Selection],
-        definitions: Defines | None = None,
+        definitions: FindDefinition | None = None,
     ) -> None:
         self._definitions: dict[OptionalKind, DisabledCache] = {}
         self._caches: dict[Resource, DisabledCache] = {}
@@ -126,7 +126,7 @@ class OptionalKinds:
         self._handlers = (*self._handlers, handler)
 
     async def wait_synced(self, timeout: float) -> None:  # noqa: ASYNC109 - of the Source protocol
-        """Return at once: an optional kind need not exist."""
+        """Return immediately: an optional kind need not exist."""
 
     def _update(self, kind: OptionalKind) -> None:
         """Start and stop informers by the served versions, and call the handlers after a change."""

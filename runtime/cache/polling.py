@@ -95,7 +95,7 @@ class PolledMirror:
         self._handlers = (*self._handlers, handler)
 
     async def wait_synced(self, timeout: float, /) -> None:  # noqa: ASYNC109 - of the protocol
-        """Return at once: there is nothing to wait for before a read."""
+        """Return immediately: there is no initial list."""
 
     def is_known(self, key: ObjectKey) -> bool:
         """Whether this name was read."""

@@ -18,7 +18,7 @@ from yarl import URL
 
 from runtime.client.credentials import Credentials
 from runtime.client.transport import AnswerTooLarge, HttpRequest, HttpResponse
-from runtime.client.write_guard import Guard, GuardedBody, LastLook, no_silent_resend, unguarded
+from runtime.client.write_guard import Guard, GuardCheck, GuardedBody, no_silent_resend, unguarded
 from runtime.errors import ConnectionDropped, TransportError, api_error
 
 REQUEST_POOL = 32
@@ -81,7 +81,7 @@ class HttpWire:
         self, session: aiohttp.ClientSession, call: HttpRequest
     ) -> aiohttp.ClientResponse:
         """Send and return the response with its body unread; raise error responses."""
-        check = LastLook(self._guard if call.writes else unguarded)
+        check = GuardCheck(self._guard if call.writes else unguarded)
         body = None
         if call.body is not None:
             body = GuardedBody(call.body, check, content_type=call.content_type)

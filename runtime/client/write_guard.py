@@ -29,7 +29,7 @@ def unguarded() -> None:
     """Permit every write: the guard of a process that holds no lease, such as a Job."""
 
 
-class LastLook:
+class GuardCheck:
     """Calls a guard and stores its exception, which aiohttp converts to a connection error."""
 
     def __init__(self, guard: Guard) -> None:
@@ -48,7 +48,7 @@ class LastLook:
 class GuardedBody(BytesPayload):
     """The body of a write, which checks the guard when it is sent, even if it is empty."""
 
-    def __init__(self, body: bytes, check: LastLook, *, content_type: str) -> None:
+    def __init__(self, body: bytes, check: GuardCheck, *, content_type: str) -> None:
         super().__init__(body, content_type=content_type)
         self._check = check
 
@@ -59,7 +59,7 @@ class GuardedBody(BytesPayload):
         await super().write_with_length(writer, content_length)
 
 
-async def guarded_pieces(pieces: AsyncIterable[bytes], check: LastLook) -> AsyncIterator[bytes]:
+async def guarded_pieces(pieces: AsyncIterable[bytes], check: GuardCheck) -> AsyncIterator[bytes]:
     """Check before the first piece of a streamed body; the headers are not sent before it."""
     check()
     async for piece in pieces:

@@ -31,13 +31,13 @@ INTERIM_MAX = 8
 """Most interim responses (1xx) before the final one."""
 PIECE = 16 * 1024
 """Bytes that are parsed in one step: about a hundred responses without a body."""
-UNPACKED = frozenset({"", "identity"})
+UNCOMPRESSED = frozenset({"", "identity"})
 CIPHERS = "@SECLEVEL=2:ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES:!aNULL:!eNULL:!aDSS:!SHA1:!AESCCM"
 """The ciphers of Python for TLS 1.2 without DHE: the server chooses its group, and one of 10,000
 bits would block the event loop for a second. Go servers do not support DHE."""
 
 
-class _InterimError(aiohttp.ClientPayloadError):
+class _InterimResponsesError(aiohttp.ClientPayloadError):
     """A server sent too many interim responses."""
 
 
@@ -51,7 +51,7 @@ class PiecemealSocket(socket.socket):
         return super().recv_into(buffer, min(size or memoryview(buffer).nbytes, PIECE), flags)
 
 
-class _OneAnswer(ResponseHandler):
+class _OneResponse(ResponseHandler):
     """A connection that accepts one response per request, and no data while it is idle.
 
     aiohttp parses and keeps data of an idle connection: a kilobyte of memory for each forty bytes.
@@ -73,7 +73,7 @@ class _OneAnswer(ResponseHandler):
             return
         super().data_received(data)
         if self._interim > INTERIM_MAX:
-            self.set_exception(_InterimError())
+            self.set_exception(_InterimResponsesError())
             # Not abort() of aiohttp, which drops the error.
             if self.transport is not None:
                 self.transport.abort()
@@ -86,17 +86,17 @@ class _OneAnswer(ResponseHandler):
         super().feed_data(data, size)
 
 
-def _one_answer(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
-    return _OneAnswer(loop)
+def _one_response(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
+    return _OneResponse(loop)
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Creates _OneAnswer connections."""
+    """Creates _OneResponse connections."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         # aiohttp has no parameter for it; tests of managers.bao fail if this has no effect.
-        self._factory = functools.partial(_one_answer, loop=asyncio.get_running_loop())
+        self._factory = functools.partial(_one_response, loop=asyncio.get_running_loop())
 
 
 def bounded_session(
@@ -152,10 +152,10 @@ async def read_body(response: aiohttp.ClientResponse, most: int) -> bytes:
     raise UnreadableError(f"longer than {most} bytes")
 
 
-def refuse_packed(response: aiohttp.ClientResponse) -> None:
+def refuse_compressed(response: aiohttp.ClientResponse) -> None:
     """Raise UnreadableError for a compressed response: the request did not accept compression."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
-    if encoding not in UNPACKED:
+    if encoding not in UNCOMPRESSED:
         _hang_up(response)
         shown = encoding[:20] if encoding.isascii() and encoding.isprintable() else "unprintable"
         raise UnreadableError(f"compressed (Content-Encoding {shown}), which was not requested")
@@ -163,7 +163,7 @@ def refuse_packed(response: aiohttp.ClientResponse) -> None:
 
 def broken_bound(error: aiohttp.ClientError) -> UnreadableError | None:
     """Return the limit that a response exceeded, by the error of aiohttp; None for other errors."""
-    if isinstance(error, _InterimError):
+    if isinstance(error, _InterimResponsesError):
         return UnreadableError(f"preceded by more than {INTERIM_MAX} interim responses")
     if isinstance(error, aiohttp.ClientResponseError):
         return UnreadableError(

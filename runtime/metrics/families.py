@@ -41,7 +41,7 @@ class FastCounter:
         self.value += 1.0
 
 
-class Tallies(Collector):
+class FastCounterFamily(Collector):
     """A family of counters; `name` ends in `_total`."""
 
     def __init__(
@@ -84,7 +84,7 @@ class FastHistogram:
         self.counts[bisect_left(self.bounds, amount)] += 1
 
 
-class Spreads(Collector):
+class FastHistogramFamily(Collector):
     """A family of histograms with the same upper bounds, ascending and without +Inf."""
 
     def __init__(
@@ -229,7 +229,7 @@ class ObjectCounter(Collector):
         return CounterMetricFamily(name, help_text, labels=("namespace", "name"))
 
 
-class ObjectSpreads(Collector):
+class ObjectHistogram(Collector):
     """A family of histograms about objects; the series of an object are removed with it.
 
     `labels` come after namespace and name; the bounds are ascending and without +Inf.

@@ -36,14 +36,14 @@ from prometheus_client import (
 from runtime.metrics.families import (
     DepthSeries,
     FastCounter,
+    FastCounterFamily,
     FastHistogram,
+    FastHistogramFamily,
     ObjectCounter,
     ObjectGauge,
-    ObjectSpreads,
+    ObjectHistogram,
     ReadGauge,
     Reading,
-    Spreads,
-    Tallies,
 )
 from runtime.metrics.flow_metrics import FlowFamilies, FlowReadings
 from runtime.verdict import Verdict
@@ -203,12 +203,12 @@ class Metrics:
 
     def object_histogram(
         self, name: str, help_text: str, buckets: Sequence[float], labels: Sequence[str] = ()
-    ) -> ObjectSpreads:
+    ) -> ObjectHistogram:
         """Add a histogram family about objects; `buckets` are upper bounds without `+Inf`.
 
         `labels` come after namespace and name. ValueError if the name exists.
         """
-        return ObjectSpreads(name, help_text, buckets, labels, self.registry)
+        return ObjectHistogram(name, help_text, buckets, labels, self.registry)
 
     def histogram(
         self, name: str, help_text: str, labels: Sequence[str], buckets: Sequence[float]
@@ -216,13 +216,13 @@ class Metrics:
         """Add a histogram family; `buckets` are upper bounds, the library adds `+Inf`."""
         return Histogram(name, help_text, labels, registry=self.registry, buckets=buckets)
 
-    def _tallies(self, name: str, help_text: str, labels: Sequence[str]) -> Tallies:
-        return Tallies(name, help_text, labels, self.registry)
+    def _fast_counter(self, name: str, help_text: str, labels: Sequence[str]) -> FastCounterFamily:
+        return FastCounterFamily(name, help_text, labels, self.registry)
 
-    def _spreads(
+    def _fast_histogram(
         self, name: str, help_text: str, labels: Sequence[str], buckets: Sequence[float]
-    ) -> Spreads:
-        return Spreads(name, help_text, labels, buckets, self.registry)
+    ) -> FastHistogramFamily:
+        return FastHistogramFamily(name, help_text, labels, buckets, self.registry)
 
     def register_controller(self, name: str) -> ControllerSeries:
         """Create the series of controller `name` at zero and return them.
@@ -282,7 +282,7 @@ class Metrics:
 
     def _add_controller_families(self) -> None:
         by_name = ("controller",)
-        self.controller_runtime_reconcile_total = self._tallies(
+        self.controller_runtime_reconcile_total = self._fast_counter(
             "controller_runtime_reconcile_total",
             "Reconciliations per controller and result.",
             ("controller", "result"),
@@ -312,7 +312,7 @@ class Metrics:
             "Failed reconciliations by the class of the error.",
             ("controller", "error"),
         )
-        self.controller_runtime_reconcile_time_seconds = self._spreads(
+        self.controller_runtime_reconcile_time_seconds = self._fast_histogram(
             "controller_runtime_reconcile_time_seconds",
             "Duration of a reconciliation.",
             by_name,
@@ -330,13 +330,13 @@ class Metrics:
         self.workqueue_depth = self.gauge(
             "workqueue_depth", "Keys that wait for a worker.", (*both, "priority")
         )
-        self.workqueue_adds_total = self._tallies(
+        self.workqueue_adds_total = self._fast_counter(
             "workqueue_adds_total", "Keys added to the queue.", both
         )
-        self.workqueue_queue_duration_seconds = self._spreads(
+        self.workqueue_queue_duration_seconds = self._fast_histogram(
             "workqueue_queue_duration_seconds", "Time before processing.", both, QUEUE_BUCKETS
         )
-        self.workqueue_work_duration_seconds = self._spreads(
+        self.workqueue_work_duration_seconds = self._fast_histogram(
             "workqueue_work_duration_seconds", "Time of processing.", both, QUEUE_BUCKETS
         )
         self.workqueue_unfinished_work_seconds = self.gauge(
@@ -349,7 +349,7 @@ class Metrics:
             "workqueue_longest_wait_seconds", "Age of the oldest waiting key.", both
         )
         self.flows = FlowFamilies(self.gauge)
-        self.workqueue_retries_total = self._tallies(
+        self.workqueue_retries_total = self._fast_counter(
             "workqueue_retries_total", "Keys added with a delay.", both
         )
 

@@ -1,4 +1,4 @@
-"""Every promise of the runtime has a test that bears its number."""
+"""Every guarantee of the runtime has a test with its number."""
 
 import ast
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ def names_of_tests() -> Iterator[str]:
                     yield name
 
 
-def test_every_promise_has_a_test() -> None:
+def test_every_guarantee_has_a_test() -> None:
     proven = set(map(proven_by, names_of_tests()))
     expect_none(
-        (f"T{number}: {said}" for number, said in SEMANTICS.items() if number not in proven),
-        "promises without a test that bears their number",
+        (f"T{number}: {text}" for number, text in SEMANTICS.items() if number not in proven),
+        "guarantees without a test with their number",
     )
 
 
@@ -41,7 +41,7 @@ def test_every_promise_has_a_test() -> None:
         ("tests/runtime/test_a.py::test_t085", None),
     ],
 )
-def test_a_number_is_read_off_a_name(node_id: str, number: int | None) -> None:
+def test_the_number_of_a_test_is_parsed(node_id: str, number: int | None) -> None:
     assert proven_by(node_id) == number
 
 

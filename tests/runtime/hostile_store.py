@@ -21,7 +21,7 @@ from runtime.clock import SystemClock
 from runtime.errors import BadRequest, StatusInfo
 from runtime.limits.nesting import shallow
 from runtime.metrics.metrics import Metrics
-from runtime.testing.api_server.wire import Anybody
+from runtime.testing.api_server.wire import AnonymousCredentials
 from runtime.testing.scripted import event
 from runtime.types import Resource
 
@@ -129,7 +129,7 @@ async def mirror(kind: str, count: int, *, streams: bool) -> tuple[int, int, int
     clock = SystemClock()
     wire = Hostile(KINDS[kind], count, streams=streams)
     informer = Informer(
-        Client.over(wire, Anybody(), clock=clock),
+        Client.over(wire, AnonymousCredentials(), clock=clock),
         Selection(THINGS, transform=shallow),
         clock=clock,
         rng=random.Random(1),

@@ -21,11 +21,11 @@ from runtime.errors import (
 
 # name in the corpus: (class of the error, what follows)
 TABLE: dict[str, tuple[type[ApiError], Refusal]] = {
-    "field manager conflict": (ApplyConflict, Refusal.LOOK_AGAIN),
-    "version conflict": (Conflict, Refusal.LOOK_AGAIN),
-    "uid of another": (Conflict, Refusal.LOOK_AGAIN),
-    "uid of none": (Conflict, Refusal.LOOK_AGAIN),
-    "name taken": (AlreadyExists, Refusal.LOOK_AGAIN),
+    "field manager conflict": (ApplyConflict, Refusal.READ_AGAIN),
+    "version conflict": (Conflict, Refusal.READ_AGAIN),
+    "uid of another": (Conflict, Refusal.READ_AGAIN),
+    "uid of none": (Conflict, Refusal.READ_AGAIN),
+    "name taken": (AlreadyExists, Refusal.READ_AGAIN),
     "unknown field": (MalformedApply, Refusal.REJECTED),
     "duplicate keys": (MalformedApply, Refusal.REJECTED),
     "unsupported media type": (UnsupportedMediaType, Refusal.TERMINAL),
@@ -39,7 +39,7 @@ TABLE: dict[str, tuple[type[ApiError], Refusal]] = {
     "immutable set": (Invalid, Refusal.REJECTED),
     "name": (Invalid, Refusal.REJECTED),
     "admission policy": (Invalid, Refusal.REJECTED),
-    "namespace terminating": (NamespaceTerminating, Refusal.LEAVING),
+    "namespace terminating": (NamespaceTerminating, Refusal.TERMINATING),
     "quota": (QuotaExceeded, Refusal.RAISED),
     "right missing": (Forbidden, Refusal.RAISED),
     "kind gone": (NotFound, Refusal.RAISED),

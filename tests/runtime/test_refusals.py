@@ -50,8 +50,8 @@ def test_t26_a_refusal_is_known_by_its_body(
 # What follows: (the verdict, or what is raised; is the same intent sent once more).
 FOLLOWS: dict[Refusal, tuple[Verdict | type[Exception], bool]] = {
     Refusal.REJECTED: (Verdict.REJECTED, False),
-    Refusal.LEAVING: (Verdict.TERMINATING, True),
-    Refusal.LOOK_AGAIN: (Transient, True),
+    Refusal.TERMINATING: (Verdict.TERMINATING, True),
+    Refusal.READ_AGAIN: (Transient, True),
     Refusal.TERMINAL: (TerminalError, True),
     Refusal.RAISED: (ApiError, True),
 }

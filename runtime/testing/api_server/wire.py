@@ -26,7 +26,7 @@ LATENCY = (0.001, 0.02)
 """Range of the latency in seconds, random for each direction."""
 
 
-class Anybody:
+class AnonymousCredentials:
     """Credentials for a server without authentication."""
 
     server = "https://fake.test"
@@ -158,7 +158,7 @@ def client_of(
     clock is that of the client, by default that of the server.
     """
     return Client.over(
-        wire, Anybody(), clock=clock or wire.server.clock, metrics=metrics, guard=guard
+        wire, AnonymousCredentials(), clock=clock or wire.server.clock, metrics=metrics, guard=guard
     )
 
 

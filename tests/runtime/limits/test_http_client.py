@@ -17,7 +17,7 @@ from runtime.limits.http_client import (
     bounded_session,
     broken_bound,
     read_body,
-    refuse_packed,
+    refuse_compressed,
 )
 from runtime.limits.nesting import UnreadableError
 from tests.runtime.pouring import CHUNK, ENDLESS, OK, WRONG, Pouring, answer, bomb, pouring
@@ -65,14 +65,14 @@ async def test_of_a_body_without_end_no_more_is_taken() -> None:
 async def test_what_is_packed_is_refused(encoding: bytes) -> None:
     async with asked(answer(b"{}", b"Content-Encoding: " + encoding)) as (response, _):
         with pytest.raises(UnreadableError, match="compressed") as raised:
-            refuse_packed(response)
+            refuse_compressed(response)
     assert len(str(raised.value)) < 100
 
 
 @pytest.mark.parametrize("headers", [(), (b"Content-Encoding: identity",), (b"Content-Encoding:",)])
 async def test_what_is_not_packed_is_not(headers: tuple[bytes, ...]) -> None:
     async with asked(answer(b"{}", *headers)) as (response, _):
-        refuse_packed(response)
+        refuse_compressed(response)
         assert await read_body(response, MOST) == b"{}"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import generate_latest
 
-from runtime.metrics.families import Spreads, Tallies
+from runtime.metrics.families import FastCounterFamily, FastHistogramFamily
 from runtime.metrics.flow_metrics import FlowReadings
 from runtime.metrics.metrics import Metrics, QueueReadings
 from runtime.types import ObjectKey
@@ -150,14 +150,18 @@ def test_cheap_series_read_as_those_of_the_library_do() -> None:
     bounds = (0.001, 0.5, 1, 1e6)
     theirs, ours = Metrics(), Metrics()
     counter = theirs.counter("sales_total", "Sales.", ("town",)).labels('a"b')
-    tally = Tallies("sales_total", "Sales.", ("town",), ours.registry).labels('a"b')
+    fast_counter = FastCounterFamily("sales_total", "Sales.", ("town",), ours.registry).labels(
+        'a"b'
+    )
     histogram = theirs.histogram("sale_seconds", "Length.", ("town",), bounds).labels("x")
-    spread = Spreads("sale_seconds", "Length.", ("town",), bounds, ours.registry).labels("x")
+    spread = FastHistogramFamily(
+        "sale_seconds", "Length.", ("town",), bounds, ours.registry
+    ).labels("x")
     for amount in (0.0, 0.001, 0.0011, 0.5, 1.0, 7.25, 1e6, 1e7):
         counter.inc()
-        tally.inc()
+        fast_counter.inc()
         histogram.observe(amount)
-        spread.observe(amount)
+        fast_histogram.observe(amount)
     shown = [[line for line in exposition(m) if "sale" in line] for m in (theirs, ours)]
     assert shown[0] == shown[1]
     assert len(shown[0]) == 12
