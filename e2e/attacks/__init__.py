@@ -1,5 +1,5 @@
-"""Privilege escalation by a user of one namespace: T01 to T22 of the list of attacks.
+"""Attacks by a user with edit rights in one namespace: T01 to T22.
 
-`table` is the list, `specs` the clusters that are asked for, `payloads` the texts, `mallory` the
-person. The same tables serve the fuzz of admission in tests/integration.
+`table` is the list of attacks, `specs` the forbidden clusters, `payloads` the texts, `mallory` the
+attacker. The fuzz tests of admission in tests/integration use the same tables.
 """

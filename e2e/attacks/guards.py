@@ -16,7 +16,7 @@ from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.kube import wait_established
 
-# Everything in a schema that says no to a value of the right type.
+# The keywords of a schema that restrict values of the right type.
 _BOUNDS = frozenset(
     {
         "x-kubernetes-validations",
@@ -39,16 +39,16 @@ _BOUNDS = frozenset(
 
 @contextmanager
 def no_guards(rig: Rig, mallory: Mallory) -> Iterator[None]:
-    """Have a CRD of the same fields that takes any value of the right type."""
-    loose = yaml.safe_load(CRD.read_text(encoding="utf-8"))
-    for version in loose["spec"]["versions"]:
-        version["schema"]["openAPIV3Schema"] = _unbound(version["schema"]["openAPIV3Schema"])
-    rig.kubectl("replace", "-f", "-", input=orjson.dumps(loose).decode())
+    """Replace the CRD by one with the same fields that accepts any value of the right type."""
+    unrestricted = yaml.safe_load(CRD.read_text(encoding="utf-8"))
+    for version in unrestricted["spec"]["versions"]:
+        version["schema"]["openAPIV3Schema"] = _unrestricted(version["schema"]["openAPIV3Schema"])
+    rig.kubectl("replace", "-f", "-", input=orjson.dumps(unrestricted).decode())
     forbidden = next(one for one in ATTEMPTS if one.rule == "schema")
     body = manifest(mallory.namespace, "probe", **forbidden.spec)
     try:
         until(
-            "the CRD takes everything",
+            "the CRD accepts everything",
             lambda: not mallory.create(CLUSTERS, body, dry=True).refused,
             30.0,
         )
@@ -58,14 +58,14 @@ def no_guards(rig: Rig, mallory: Mallory) -> Iterator[None]:
         wait_established(rig.kubectl, "-f", str(CRD))
 
 
-def _unbound(schema: Any, *, names: bool = False) -> Any:
-    """The schema without bounds; below `properties` the keys are names of fields."""
+def _unrestricted(schema: Any, *, names: bool = False) -> Any:
+    """Copy a schema without restrictions; the keys of `properties` are field names."""
     if isinstance(schema, list):
-        return [_unbound(part) for part in schema]
+        return [_unrestricted(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     return {
-        key: _unbound(part, names=key == "properties" and not names)
+        key: _unrestricted(part, names=key == "properties" and not names)
         for key, part in schema.items()
         if names or key not in _BOUNDS
     }

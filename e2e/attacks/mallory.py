@@ -11,33 +11,33 @@ from runtime.builtin_kinds import ROLE_BINDING, SERVICE_ACCOUNT
 from runtime.types import Resource
 
 NAME = "mallory"
-# What a person gets who may write into a namespace: Kubernetes' own role, and ours beside it.
+# The roles of a user with edit rights in a namespace: that of Kubernetes, and ours.
 ROLES = ("edit", "openbao-operator-edit")
 ADMIN_ROLE = "openbao-operator-admin"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the API server said."""
+    """The response of the API server."""
 
     code: int
     words: str
 
     @property
     def refused(self) -> bool:
-        """Whether it said no."""
+        """Whether it is an error."""
         return self.code >= 400
 
 
 @dataclass(frozen=True, slots=True)
 class Mallory:
-    """Calls with nothing but her own token; what is said is returned, never raised."""
+    """Sends requests with her own token; errors are returned, never raised."""
 
     kube: Kube
     namespace: str
 
     def create(self, resource: Resource, body: Object, *, dry: bool = False) -> Answer:
-        """Create an object, in whatever namespace its metadata names."""
+        """Create an object, by default in her namespace."""
         whole = {"apiVersion": resource.api_version, "kind": resource.kind, **body}
         place = body["metadata"].get("namespace", self.namespace)
         query = "?dryRun=All&fieldValidation=Strict" if dry else ""
@@ -65,7 +65,7 @@ class Mallory:
 
 
 def make(api: Api, namespace: str, *, admin: bool = False) -> Mallory:
-    """Make her, and give her the rights of an editor in that namespace, and in no other."""
+    """Create her, with edit rights in that namespace only."""
     api.create(SERVICE_ACCOUNT, {"metadata": {"name": NAME, "namespace": namespace}})
     subject = {"kind": "ServiceAccount", "name": NAME, "namespace": namespace}
     for role in (*ROLES, *((ADMIN_ROLE,) if admin else ())):

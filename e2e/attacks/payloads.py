@@ -38,7 +38,7 @@ TEXTS: tuple[str, ...] = (
     "victim-tls-ca",
     "victim.2-unseal-key",
     "default",
-    # Lines, and what no line may hold.
+    # Line breaks and control characters.
     "a\nb: c",
     "a\r\nX-Vault-Token: t",
     "a\tb",
@@ -59,7 +59,7 @@ TEXTS: tuple[str, ...] = (
     "| cat /etc/bao/unseal/key",
     "{{ .Values }}",
     "$(POD_NAME)",
-    # Letters that look like others, or that turn the line around.
+    # Lookalike letters, and bidirectional characters.
     "\u201cquotes\u201d",
     "\uff0e\uff0e/",
     "\u202egnp.exe",
@@ -67,7 +67,7 @@ TEXTS: tuple[str, ...] = (
     "\u0430dmin",
     "\U0001f600",
 )
-"""Sixty, for every text of a spec."""
+"""Sixty texts, for every text field of a spec."""
 
 _LOOPBACK = (
     "localhost", "LOCALHOST", "localhost.", "localhost:8200", "a.localhost", "a.LocalHost.",
@@ -99,7 +99,8 @@ _STRANGE = (
     "", ":8200", "-", ".", "example.com:99999999",
 )  # fmt: skip
 HOSTS: tuple[str, ...] = (*_LOOPBACK, *_LINK, *_CLOUDS, *_STRANGE)
-"""More than eighty ways to say the pod itself, its link, a cloud's metadata, or nothing at all."""
+"""More than eighty forms of addresses of the pod, its link and metadata services, or invalid
+ones."""
 
 URLS: tuple[str, ...] = (
     *(f"https://{host}" for host in HOSTS),
@@ -116,4 +117,4 @@ URLS: tuple[str, ...] = (
     "javascript:alert(1)",
     "unix:///var/run/docker.sock",
 )
-"""Every one of them refused wherever a spec holds a URL."""
+"""Each must be rejected in every URL field of a spec."""

@@ -1,19 +1,19 @@
-"""Specs of clusters that must be refused, and the rules that refuse them. Pure."""
+"""Specs of clusters that must be rejected, and the rules that reject them. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 Spec = dict[str, Any]
-# A name that clouds answer, put together here: no file names a host that somebody could reach.
+# The metadata service of a cloud, in two parts: no file may contain a reachable host name.
 METADATA = "metadata" + ".google.internal"
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One forbidden spec: the attack that it belongs to, its field, and the rule against it.
+    """One forbidden spec: its attack, its field, and the rule that rejects it.
 
-    A rule called `schema` is the shape of the field itself: pattern, length or number of items.
+    The rule `schema` is the schema of the field: pattern, length or number of items.
     """
 
     attack: str
@@ -29,7 +29,7 @@ class Attempt:
 
 
 def with_requests(*requests: Spec) -> Spec:
-    """A spec with requests of the first boot; each is given the fields that it lacks."""
+    """A spec with self-init requests; missing fields are added."""
     whole = {"name": "r", "operation": "update", "path": "kv/x", "data": {"a": "b"}}
     listed = [{**whole, **request} for request in requests]
     kept = [{key: item for key, item in one.items() if item is not None} for one in listed]
@@ -49,7 +49,7 @@ _OWN = {"name": "own-login"}
 
 
 def _backup(target: Spec | None = None, **fields: Any) -> Spec:
-    # A store without a Secret is refused for that alone.
+    # A store without a Secret would be rejected for that.
     usual = {"endpoint": "https://s3.example.com", "bucket": "b", "credentialsSecretRef": _OWN}
     store = {**usual, **(target or {})}
     return {"backup": {"schedule": "0 3 * * *", "jwtAuthRole": "b", "target": store, **fields}}
@@ -108,17 +108,17 @@ _CA = {"name": "victim-tls-ca"}
 
 def _names() -> tuple[Attempt, ...]:
     return (
-        Attempt("T01", "a request that climbs", f"{_FIRST}.path", "request-path",
+        Attempt("T01", "path traversal in a request", f"{_FIRST}.path", "request-path",
                 with_requests({"path": "kv/../sys/raw"})),
-        Attempt("T01", "an audit device that climbs", "spec.audit[0].path", "audit-name",
+        Attempt("T01", "path traversal in an audit device", "spec.audit[0].path", "audit-name",
                 {"audit": [{"type": "syslog", "path": "a/../b"}]}),
-        Attempt("T01", "object keys that climb", "spec.backup.target.pathPrefix", "backup-prefix",
-                _backup({"pathPrefix": "../../victim"})),
-        Attempt("T01", "a bucket that climbs", "spec.backup.target.bucket", "backup-bucket",
+        Attempt("T01", "path traversal in object keys", "spec.backup.target.pathPrefix",
+                "backup-prefix", _backup({"pathPrefix": "../../victim"})),
+        Attempt("T01", "path traversal in a bucket", "spec.backup.target.bucket", "backup-bucket",
                 _backup({"bucket": "../victim"})),
-        Attempt("T01", "a route that climbs", "spec.gateway.path", "gateway-path",
+        Attempt("T01", "path traversal in a route", "spec.gateway.path", "gateway-path",
                 {"gateway": {"path": "/a/%2e%2e/b"}}),
-        Attempt("T01", "a name of a Secret in another folder", "spec.imagePullSecrets[0].name",
+        Attempt("T01", "path traversal in the name of a Secret", "spec.imagePullSecrets[0].name",
                 "schema", {"imagePullSecrets": [{"name": "../victim/secret"}]}),
         Attempt("T01", "a name of 300 letters", "spec.serviceAccount.name", "schema",
                 {"serviceAccount": {"name": "a" * 300}}),
@@ -133,10 +133,10 @@ def _names() -> tuple[Attempt, ...]:
 
 def _keys() -> tuple[Attempt, ...]:
     return (
-        Attempt("T03", "an audit option that is none", "spec.audit[0].options",
+        Attempt("T03", "an unknown audit option", "spec.audit[0].options",
                 "audit-options-known",
                 _device(fileOptions={"filePath": "stdout"}, options={"path": "/etc/passwd"})),
-        Attempt("T03", "an attribute of the seal that is the server's", "spec.unseal.kms.config",
+        Attempt("T03", "a reserved attribute of the seal", "spec.unseal.kms.config",
                 "kms-config", {**_plugin(type="kms"),
                 **_seal("kms", {"pluginName": "p", "config": {"purpose": "x"}})}),
         Attempt("T03", "a listener without TLS", "spec.configuration.listener.tlsDisable",
@@ -171,10 +171,10 @@ def _secrets() -> tuple[Attempt, ...]:
                 "spec.imageVerification.imagePullSecrets[0].name", "imageVerification-secret",
                 {"imageVerification": {"enabled": True, "publicKey": _KEY,
                  "imagePullSecrets": [_VICTIM]}}),
-        Attempt("T05", "an authority as a certificate of one's own",
+        Attempt("T05", "a CA of the operator as an external certificate",
                 "spec.tls.external.serverSecretRef.name", "external-system-secret",
                 {"tls": {"mode": "External", "external": {"serverSecretRef": _CA}}}),
-        Attempt("T05", "an authority as that of ACME", "spec.tls.acme.caSecretRef.name",
+        Attempt("T05", "a CA of the operator for ACME", "spec.tls.acme.caSecretRef.name",
                 "acme-system-secret", _acme("https://acme.example.com", caSecretRef=_CA)),
         Attempt("T05", "a server certificate for the Ingress", "spec.ingress.tlsSecretName",
                 "secret-ingress", {"ingress": {"tlsSecretName": "victim-tls-server"}}),
@@ -192,7 +192,7 @@ def _secrets() -> tuple[Attempt, ...]:
                 f"{_MONITOR}.authorization.credentialsSecret.name",
                 f"secret-{_MONITOR.removeprefix('spec.')}.authorization.credentialsSecret",
                 _monitor(**token)),
-        Attempt("T05", "an authority for Prometheus", f"{_MONITOR}.tlsConfig.caSecret.name",
+        Attempt("T05", "a CA of the operator for Prometheus", f"{_MONITOR}.tlsConfig.caSecret.name",
                 f"secret-{_MONITOR.removeprefix('spec.')}.tlsConfig.caSecret",
                 _monitor(**authority)),
         Attempt("T05", "the unseal key by a computed value", f"{_FIRST}.data", "request-computed",
@@ -206,12 +206,12 @@ def _secrets() -> tuple[Attempt, ...]:
 
 def _pods() -> tuple[Attempt, ...]:
     return (
-        Attempt("T06", "the account of everybody", "spec.serviceAccount.name", "service-account",
+        Attempt("T06", "the default ServiceAccount", "spec.serviceAccount.name", "service-account",
                 {"serviceAccount": {"name": "default"}}),
-        Attempt("T06", "the account of the restore jobs of another", "spec.serviceAccount.name",
-                "service-account-of-jobs",
+        Attempt("T06", "the ServiceAccount of the restore Jobs of another cluster",
+                "spec.serviceAccount.name", "service-account-of-jobs",
                 {"serviceAccount": {"name": "victim-restore-serviceaccount"}}),
-        Attempt("T07", "a library before all others, in a plugin", "spec.plugins[0].env[0]",
+        Attempt("T07", "a preloaded library in a plugin", "spec.plugins[0].env[0]",
                 "plugin-variable", _plugin(env=["LD_PRELOAD=/openbao/audit/x.so"])),
         Attempt("T07", "another server for a plugin", "spec.plugins[0].env[0]",
                 "plugin-variable", _plugin(env=["BAO_ADDR=https://evil.example.com"])),
@@ -220,16 +220,16 @@ def _pods() -> tuple[Attempt, ...]:
                     "spec.unseal.pkcs11.runtime.env[0].name", "pkcs11-variable", _pkcs11(name))
             for name in ("LD_PRELOAD", "BAO_ADDR", "VAULT_TOKEN", "AWS_ROLE_ARN", "PYTHONPATH")
         ),
-        Attempt("T07", "labels by which pods of servers are known", "spec.podMetadata.labels",
+        Attempt("T07", "labels that select the pods of servers", "spec.podMetadata.labels",
                 "reserved-podMetadata.labels",
                 {"podMetadata": {"labels": {"openbao-active": "true"}}}),
-        Attempt("T12", "a mark of the operator on pods", "spec.podMetadata.annotations",
+        Attempt("T12", "an annotation of the operator on pods", "spec.podMetadata.annotations",
                 "reserved-podMetadata.annotations",
                 {"podMetadata": {"annotations": {"openbao.org/unseal-rewrapped": "k"}}}),
-        Attempt("T12", "a mark of the operator on the Service", "spec.service.annotations",
+        Attempt("T12", "an annotation of the operator on the Service", "spec.service.annotations",
                 "reserved-service.annotations",
                 {"service": {"annotations": {"openbao.org/owner-uid": "victim"}}}),
-        Attempt("T08", "a command in the name of a program", "spec.plugins[0].command",
+        Attempt("T08", "a shell command in the name of a program", "spec.plugins[0].command",
                 "plugin-file-name", _plugin(command="$(id)")),
         Attempt("T08", "a second command", f"{_FIRST}.name", "schema",
                 with_requests({"name": "r; id"})),
@@ -239,27 +239,27 @@ def _pods() -> tuple[Attempt, ...]:
 def _addresses() -> tuple[Attempt, ...]:
     link = "https://169.254.169.254"
     return (
-        Attempt("T09", "a sealing server on the link", "spec.unseal.transit.address",
+        Attempt("T09", "a transit seal at a link-local address", "spec.unseal.transit.address",
                 "transit-address", _transit(link)),
-        Attempt("T09", "a sealing server in hexadecimal", "spec.unseal.transit.address",
+        Attempt("T09", "a transit seal at a hexadecimal address", "spec.unseal.transit.address",
                 "transit-address", _transit("https://0x7f000001")),
-        Attempt("T09", "an issuer in the pod", "spec.selfInit.oidc.issuer", "oidc-issuer-place",
-                _issuer("https://[::ffff:a9fe:a9fe]")),
+        Attempt("T09", "an issuer at a mapped IPv6 address", "spec.selfInit.oidc.issuer",
+                "oidc-issuer-place", _issuer("https://[::ffff:a9fe:a9fe]")),
         Attempt("T09", "an issuer with a user", "spec.selfInit.oidc.issuer", "oidc-issuer",
                 _issuer("https://a@b.example.com")),
-        Attempt("T09", "an ACME server on the link", "spec.tls.acme.directoryURL",
+        Attempt("T09", "an ACME server at a link-local address", "spec.tls.acme.directoryURL",
                 "url-tls.acme.directoryURL", _acme(f"{link}/dir")),
-        Attempt("T09", "a store on the link", "spec.backup.target.endpoint",
+        Attempt("T09", "a store at a link-local address", "spec.backup.target.endpoint",
                 "backup-endpoint-place", _backup({"endpoint": link})),
         Attempt("T09", "a store at AWS' metadata over IPv6", "spec.backup.target.endpoint",
                 "backup-endpoint-place", _backup({"endpoint": "https://[fd00:ec2::254]"})),
-        Attempt("T09", "a KMS in octal", "spec.unseal.awskms.endpoint",
+        Attempt("T09", "a KMS at an octal address", "spec.unseal.awskms.endpoint",
                 "url-unseal.awskms.endpoint", _seal("awskms",
                 {"region": "r", "kmsKeyID": "k", "endpoint": "https://0177.0.0.1"})),
-        Attempt("T09", "an audit device that asks a cloud", "spec.audit[0].httpOptions.uri",
+        Attempt("T09", "an audit device at a metadata service", "spec.audit[0].httpOptions.uri",
                 "url-audit[].httpOptions.uri", {"version": "2.5.0", "audit": [{"type": "http",
                 "path": "h", "httpOptions": {"uri": f"http://{METADATA}/"}}]}),
-        Attempt("T09", "metrics for oneself", "spec.telemetry.circonusAPIURL",
+        Attempt("T09", "a telemetry URL with another scheme", "spec.telemetry.circonusAPIURL",
                 "url-telemetry.circonusAPIURL", {"telemetry": {"circonusAPIURL": "HTTP://x"}}),
     )  # fmt: skip
 
@@ -272,30 +272,30 @@ def _sizes_and_places() -> tuple[Attempt, ...]:
                 _backup(schedule="* * * * *")),
         Attempt("T10", "a text of 100,000 letters", "spec.version", "schema",
                 {"version": "1" * 100_000}),
-        Attempt("T19", "whatever is newest", "spec.version", "schema", {"version": "latest"}),
-        Attempt("T19", "a version before the seal", "spec.version", "static-seal-version",
+        Attempt("T19", "the version latest", "spec.version", "schema", {"version": "latest"}),
+        Attempt("T19", "a version without the static seal", "spec.version", "static-seal-version",
                 {"version": "2.3.0"}),
         Attempt("T19", "an image with half a digest", "spec.image", "image-image",
                 {"image": "registry.example.com/openbao@sha256:abc"}),
-        Attempt("T19", "an image that climbs", "spec.image", "image-image",
+        Attempt("T19", "path traversal in an image", "spec.image", "image-image",
                 {"image": "registry.example.com/../openbao:2.4.0"}),
         Attempt("T21", "a log over the data", "spec.configuration.logging.file", "log-place",
                 {"configuration": {"logging": {"file": _DATA}}}),
-        Attempt("T21", "a process id over a key", "spec.configuration.logging.pidFile",
+        Attempt("T21", "a PID file over a key", "spec.configuration.logging.pidFile",
                 "log-place", {"configuration": {"logging": {"pidFile": "/etc/bao/tls/tls.key"}}}),
         Attempt("T21", "audit over the data", "spec.audit[0].fileOptions.filePath",
                 "audit-file-place", _device(fileOptions={"filePath": _DATA})),
-        Attempt("T21", "the same among free options", "spec.audit[0].options",
+        Attempt("T21", "the same by an audit option", "spec.audit[0].options",
                 "audit-file-place-options", _device(options={"file_path": _DATA})),
-        Attempt("T21", "the same in the first boot",
+        Attempt("T21", "the same by a self-init request",
                 f"{_FIRST}.auditDevice.fileOptions.filePath", "audit-file-place-request",
                 _first_boot_device({"type": "file", "fileOptions": {"filePath": _DATA}})),
         Attempt("T21", "a volume over the keys", "spec.auditFileStorage.mountPath",
                 "audit-mount-place", {"auditFileStorage": {"mode": "ManagedPVC", "size": "1Gi",
                 "mountPath": "/etc/bao"}}),
-        Attempt("T21", "a program outside of its folder", "spec.plugins[0].command",
+        Attempt("T21", "a program outside of its directory", "spec.plugins[0].command",
                 "plugin-file-name", _plugin(command="../../bin/sh")),
-        Attempt("T21", "an authority that is the unseal key", "spec.configuration.acmeCARoot",
+        Attempt("T21", "the unseal key as CA", "spec.configuration.acmeCARoot",
                 "acme-ca-root", {**_acme("https://acme.example.com"),
                 "configuration": {"acmeCARoot": "/etc/bao/unseal/key"}}),
     )  # fmt: skip
@@ -325,11 +325,11 @@ URL_FIELDS: Mapping[str, str] = {
         "url-selfInit.requests[].auditDevice.httpOptions.uri"
     ),
 }
-"""Every field that holds a URL, and how the rules about it begin."""
+"""Every field with a URL, and the prefix of its rules."""
 
 
 def with_url(field: str, url: str) -> Spec:
-    """A spec that is fine but for the URL in that field."""
+    """A spec that is valid except for the URL in that field."""
     keys = {"keyID": "k", "cryptoEndpoint": "https://kms.example.com"}
     oci = {**keys, "managementEndpoint": "https://kms.example.com"}
     posts = {"type": "http", "httpOptions": {"uri": url}}

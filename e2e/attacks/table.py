@@ -1,8 +1,9 @@
-"""The list of attacks and the result of each: T01 to T22. Printed by
+"""The list of attacks and their outcomes: T01 to T22. The command
 
     python -m e2e.attacks.table
 
-as the rows of docs/security.md. Pure; tests say that every row is there and that its tests exist.
+prints the rows of docs/security.md. Pure; tests check that the page has every row and that the
+named tests exist.
 """
 
 import sys
@@ -19,11 +20,11 @@ BY_CODE = f"{TABLE}::test_attack_every_forbidden_spec_is_refused_by_the_operator
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One attack: what is tried, what stops it before the operator and in it, and the proof.
+    """One attack: what is tried, what prevents it before the operator and in it, and the tests.
 
-    `refused twice`: by the API server and, without its rules, by the operator. `no way in`: there
-    is no field, right or name by which it could be asked for. `harmless`: it may be written, and
-    nothing comes of it.
+    `refused twice`: by the API server and, without its rules, by the operator. `no way in`: no
+    field, right or name exists that would allow it. `harmless`: the object is accepted, and the
+    attack has no effect.
     """
 
     id: str
@@ -37,11 +38,11 @@ class Attack:
 ATTACKS: tuple[Attack, ...] = (
     Attack(
         "T01",
-        "Names that climb, are too long or are taken: cluster, paths, object keys, files",
+        "Names with path traversal, too long or in use: cluster, paths, object keys, files",
         "refused twice",
         "CRD: pattern and length of every text; rules cluster-name, request-path, audit-name, "
         "backup-prefix, backup-bucket, gateway-path",
-        "the same patterns and rules; names of objects come from metadata.name alone",
+        "the same patterns and rules; the names of objects only depend on metadata.name",
         (
             "tests/managers/cluster/test_attack_names.py::"
             "test_attack_t01_no_text_of_a_spec_becomes_another_name_or_path",
@@ -50,10 +51,11 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T02",
-        "HCL in a text: quotes, lines, templates, heredocs, NUL",
+        "HCL in a text: quotes, line breaks, templates, heredocs, NUL",
         "refused twice",
-        "CRD: pattern of names and paths; free text is not refused, it stays text",
-        "the same patterns; one escaper for all text, rule server-text for what cannot be written",
+        "CRD: pattern of names and paths; free text is accepted and stays text",
+        "the same patterns; one function escapes all text, rule server-text for text that HCL "
+        "cannot express",
         (
             "tests/integration/test_hostile_text.py::"
             "test_attack_t02_a_thousand_hostile_texts_stay_where_they_were_put",
@@ -61,11 +63,11 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T03",
-        "Listener, storage, seal or audit overridden through free maps",
+        "Override of listener, storage, seal or audit through free-form maps",
         "refused twice",
         "CRD: listener-tls, kms-config, request-name-reserved, request-headers-token; policy "
         "validate-openbaocluster-free-data: spec.audit[].options",
-        "the same rules; unknown keys reach no document",
+        "the same rules; unknown keys are not rendered",
         (
             "tests/contracts/hcl/test_attacks.py::"
             "test_attack_t03_reserved_keys_among_audit_options_are_refused",
@@ -75,8 +77,8 @@ ATTACKS: tuple[Attack, ...] = (
         "T04",
         "An object of another namespace: Secret, cluster, Gateway",
         "no way in",
-        "no field for a namespace (strict validation names it); RBAC refuses requests there; a "
-        "Gateway decides by allowedRoutes",
+        "no field for a namespace (strict validation rejects it); RBAC denies requests there; "
+        "a Gateway decides by allowedRoutes",
         "all reads and writes are in the namespace of the cluster",
         (
             "tests/managers/cluster/test_attack_names.py::"
@@ -88,10 +90,10 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T05",
-        "Keys of the operator by a reference: unseal key, root token, authorities, shares",
+        "Secrets of the operator by a reference: unseal key, root token, CAs, recovery key shares",
         "refused twice",
-        "CRD: a rule for each reference (suffixes of the operator's Secrets); policy for values "
-        "that self-init computes from files and variables",
+        "CRD: a rule for each reference (suffixes of the operator's Secrets); policy for "
+        "values that self-init reads from files and variables",
         "the same rules, at every depth of the data",
         (
             "tests/contracts/api/test_secret_references.py::"
@@ -101,11 +103,11 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T06",
-        "A powerful ServiceAccount for pods",
+        "A privileged ServiceAccount for pods",
         "refused twice",
-        "CRD: default and the accounts of jobs; policy validate-openbaocluster: the verb use on "
-        "the account that is named",
-        "the same rules, and the operator's own account",
+        "CRD: default and the ServiceAccounts of Jobs; policy validate-openbaocluster: the "
+        "verb use on the named ServiceAccount",
+        "the same rules, and the ServiceAccount of the operator",
         (
             "tests/managers/identity/test_account.py::"
             "test_attack_t06_the_operators_own_account_is_refused",
@@ -115,9 +117,10 @@ ATTACKS: tuple[Attack, ...] = (
         "T07",
         "Variables, volumes, labels or privileges through the pod template",
         "refused twice",
-        "CRD: no such fields; variables by name (plugin-variable, pkcs11-variable), keys of ours "
-        "in labels and annotations; Pod Security decides about securityContext outside of Hardened",
-        "the same rules; keys of ours are dropped",
+        "CRD: no such fields; variables by name (plugin-variable, pkcs11-variable), our keys "
+        "in labels and annotations; Pod Security checks securityContext unless the profile is "
+        "Hardened",
+        "the same rules; our keys are dropped",
         (
             "tests/managers/workload/objects/test_scheduling.py::"
             "test_attack_t07_there_is_no_field_for_a_way_around_the_template",
@@ -136,11 +139,11 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T09",
-        "Addresses of the pod, its link, or a cloud's metadata service",
+        "Addresses of the pod, its link, or the metadata service of a cloud",
         "refused twice",
-        "CRD: each of the eleven fields that hold a URL, by the same patterns",
-        "the same patterns; the operator itself asks registries only, and jobs alone ask stores: "
-        "both look at every address before they connect",
+        "CRD: each of the eleven fields with a URL, by the same patterns",
+        "the same patterns; the operator only contacts registries of users, and only Jobs "
+        "contact stores: both check every address before they connect",
         (
             f"{FUZZ}::test_attack_t09_every_url_is_refused_twice_in_every_field",
             "tests/managers/images/test_attack_hosts.py::"
@@ -154,11 +157,11 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T10",
-        "Size: lists, texts, depth, patterns that go back, schedules",
+        "Size: lists, texts, depth, regular expressions with backtracking, schedules",
         "refused twice",
-        "CRD: a bound on every list, map and text; a snapshot every few minutes",
-        "the same bounds, depth and number of values; every schedule; 200 ms and 20 MB at most; "
-        "files in Secrets, before a library reads them",
+        "CRD: a limit for every list, map and text; a minimum of minutes between snapshots",
+        "the same limits, depth and number of values; every schedule; at most 200 ms and 20 "
+        "MB; files in Secrets, before a library parses them",
         (
             "tests/contracts/api/test_attack_size.py::"
             "test_attack_t10_ten_thousand_of_anything_are_refused",
@@ -169,10 +172,10 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T11",
-        "Objects under names that the operator needs",
+        "Objects with names that the operator needs",
         "refused twice",
-        "policy lock-managed-resource-mutations: nobody else writes objects with our labels",
-        "condition Conflict, reason ForeignObject; never taken over",
+        "policy lock-managed-resource-mutations: only the operator writes objects with our labels",
+        "condition Conflict, reason ForeignObject; the object is not changed",
         (
             f"{TABLE}::test_attack_t11_names_that_are_taken_are_left_alone",
             "tests/managers/cluster/test_attack_names.py::"
@@ -183,9 +186,9 @@ ATTACKS: tuple[Attack, ...] = (
         "T12",
         "Forged labels and annotations: maintenance, owner, force",
         "refused twice",
-        "CRD: keys of ours in every map of metadata; policy: marks on objects of ours. On her own "
-        "cluster they may be written",
-        "marks on a cluster are not read; forged marks on objects are undone",
+        "CRD: our keys in every map of metadata; policy: annotations on our objects. On her "
+        "own cluster they are accepted",
+        "annotations on a cluster are not read; forged annotations on objects are reverted",
         (
             f"{TABLE}::test_attack_t12_t13_marks_and_words_on_ones_own_cluster_change_nothing",
             "tests/managers/cluster/test_day_two.py::"
@@ -194,10 +197,10 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T13",
-        "The status written or deleted",
+        "The status is written or deleted",
         "refused twice",
-        "RBAC: no role of users holds openbaoclusters/status",
-        "the status is observed anew; nothing is decided by it",
+        "RBAC: no user role includes openbaoclusters/status",
+        "the status is observed again; no decision depends on it",
         (
             "tests/managers/cluster/test_attack_status.py::"
             "test_attack_t13_a_whole_corrupt_status_is_corrected",
@@ -205,10 +208,11 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T14",
-        "A false server that takes the operator's login to another cluster",
+        "A fake server that captures the operator's login for another cluster",
         "refused twice",
-        "a token of ten minutes for one cluster; its authority out of the operator's own Secret",
-        "the login of another cluster refuses the audience",
+        "a token for one cluster, valid for ten minutes; its CA comes from the operator's own "
+        "Secret",
+        "the other cluster rejects the audience of the token",
         (
             "tests/integration/test_attack_t14.py::"
             "test_attack_t14_a_captured_login_opens_no_other_cluster",
@@ -216,12 +220,12 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T15",
-        "A restore into somebody else's cluster",
+        "A restore into the cluster of another user",
         "refused twice",
-        "no field for a namespace; policy validate-openbaorestore: the verb restore on the cluster "
-        "that is named, and to decide about one that nobody knows",
-        "the cluster is looked up beside the restore; a snapshot of another seal key is refused by "
-        "the server itself; a spec that was changed is not carried out",
+        "no field for a namespace; policy validate-openbaorestore: the verb restore on the "
+        "named cluster, also to resolve a restore with an unknown outcome",
+        "the cluster is looked up in the namespace of the restore; the server itself rejects "
+        "a snapshot of another seal key; a restore whose spec was changed does not run",
         (
             "tests/integration/admission/test_runs.py::"
             "test_attack_t15_writing_a_restore_is_not_enough",
@@ -230,11 +234,11 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T16",
-        "Snapshots of others by tricks with prefixes",
+        "Snapshots of other clusters by crafted prefixes",
         "refused twice",
         "CRD: backup-prefix, backup-bucket, restore-prefix, restore-bucket, restore-key",
-        "the same rules; keys are built of parts and read back whole, and a cluster is listed with "
-        "a slash at the end",
+        "the same rules; keys are built from parts and parsed as a whole, and the prefix of a "
+        "list ends with a slash",
         (
             f"{RUNS}::test_attack_t16_no_key_and_no_prefix_climbs",
             f"{RUNS}::test_attack_t16_no_text_of_the_table_is_a_key_a_backup_or_a_cluster",
@@ -244,10 +248,10 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T17",
-        "Lines and colours in logs, events and status",
+        "Line breaks and colours in logs, events and status",
         "harmless",
-        "free text is not refused",
-        "one line, printable, of bounded length, wherever it is shown",
+        "free text is accepted",
+        "one line, printable, of limited length, wherever it is shown",
         (
             "tests/managers/cluster/test_attack_text.py::"
             "test_attack_t17_a_log_line_is_one_line_of_json",
@@ -255,10 +259,10 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T18",
-        "More and more series of metrics",
+        "An unbounded number of metric series",
         "harmless",
-        "quotas bound the number of clusters",
-        "labels are namespace, name and words of ours",
+        "quotas limit the number of clusters",
+        "labels are namespace, name and constants",
         (
             "tests/managers/cluster/test_metrics.py::"
             "test_attack_t18_a_thousand_clusters_make_a_bounded_number_of_series",
@@ -266,10 +270,10 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T19",
-        "Made-up versions and images",
+        "Invalid versions and images",
         "refused twice",
-        "CRD: pattern of versions, grammar of references in every field for an image",
-        "the same; no version below the one that runs; a tag that is not the version's",
+        "CRD: pattern of versions, grammar of references in every field with an image",
+        "the same; no version below the running one; no tag that differs from the version",
         (
             "tests/managers/cluster/test_attack_versions.py::"
             "test_attack_t19_a_made_up_image_is_refused",
@@ -279,8 +283,8 @@ ATTACKS: tuple[Attack, ...] = (
         "T20",
         "A namespace that cannot be deleted",
         "harmless",
-        "deletion is not refused",
-        "the finalizer goes after a bounded time, whatever servers do",
+        "deletion is accepted",
+        "the finalizer is removed after a bounded time, even if servers do not respond",
         (
             "e2e/delete_policies/test_policies.py::"
             "test_attack_t20_a_server_that_hangs_wedges_neither_cluster_nor_namespace",
@@ -300,9 +304,10 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     Attack(
         "T22",
-        "A tenant for somebody else's namespace",
+        "A tenant for the namespace of another user",
         "refused twice",
-        "policy validate-openbaotenant: its own namespace, unless it is in the operator's",
+        "policy validate-openbaotenant: only its own namespace, unless it is in that of the "
+        "operator",
         "condition Provisioned=False, reason SecurityViolation; nothing is written there",
         (
             "tests/integration/admission/test_tenants.py::"
@@ -322,7 +327,7 @@ def rows() -> list[str]:
 
 
 def as_text() -> str:
-    """One line for each attack, for a person at a terminal."""
+    """One line per attack, for a terminal."""
     return "\n".join(f"{one.id}  {one.outcome:<14}{one.tried}" for one in ATTACKS)
 
 

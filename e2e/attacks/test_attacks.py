@@ -1,7 +1,7 @@
-"""Whoever may write into one namespace gets no further: refused before the operator, and by it.
+"""A user with edit rights in one namespace cannot escalate them.
 
-Mallory acts with her own token on the real API server while the real operator runs. First with the
-CRD and the policies as they are shipped; then with neither, so that the operator alone decides.
+Mallory sends requests with her own token to a real API server while the real operator runs: first
+with the shipped CRD and policies, then without both, so that only the operator rejects.
 """
 
 from collections import Counter
@@ -28,8 +28,8 @@ from runtime.builtin_kinds import CONFIG_MAP, POD, SECRET, STATEFUL_SET
 from runtime.types import Object
 
 WORDS = {rule.id: rule.message[:150] for rule in RULES}
-# Marks that an editor may write on her own cluster, and that nobody believes.
-MARKS = (
+# Annotations that an editor may write on her own cluster, and that have no effect.
+ANNOTATIONS = (
     labels.MAINTENANCE,
     labels.OWNER_UID,
     labels.TEMPLATE_HASH,
@@ -44,7 +44,7 @@ MARKS = (
 
 @pytest.fixture(scope="module")
 def mallory(rig: Rig, api: Api, make_namespace: MakeNamespace) -> Mallory:
-    """Her, with a namespace of her own."""
+    """The attacker, with her own namespace."""
     policies.install_people(rig)
     return make(api, make_namespace(), admin=True)
 
@@ -56,13 +56,13 @@ def victim(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Itera
     api.create(CLUSTERS, manifest(namespace, "victim"))
     cluster = Cluster(api, namespace, "victim")
     cluster.await_available()
-    before = untouched(api, cluster)
+    before = fingerprints(api, cluster)
     yield cluster
-    assert untouched(api, cluster) == before
+    assert fingerprints(api, cluster) == before
 
 
-def untouched(api: Api, cluster: Cluster) -> dict[tuple[str, str], tuple[str, int]]:
-    """Who every object of a cluster is, and how often its content was changed."""
+def fingerprints(api: Api, cluster: Cluster) -> dict[tuple[str, str], tuple[str, int]]:
+    """The UID and the generation of every object of a cluster."""
     return {
         (resource.kind, str(one["metadata"]["name"])): (
             str(one["metadata"]["uid"]),
@@ -73,40 +73,40 @@ def untouched(api: Api, cluster: Cluster) -> dict[tuple[str, str], tuple[str, in
     }
 
 
-def complaint(attempt: Attempt, words: str) -> str:
-    """Why an answer is not good enough; "" when it is."""
+def deficiency(attempt: Attempt, words: str) -> str:
+    """Why a message is not sufficient; "" if it is."""
     outermost = attempt.field.partition("[")[0].split(".")[1]
     if attempt.rule != "schema" and WORDS[attempt.rule] not in words:
-        return f"in other words: {words[:400]}"
-    return "" if outermost in words else f"without the field: {words[:400]}"
+        return f"another message: {words[:400]}"
+    return "" if outermost in words else f"no field: {words[:400]}"
 
 
 def test_attack_every_forbidden_spec_is_refused_by_admission(
     rig: Rig, victim: Cluster, mallory: Mallory
 ) -> None:
-    counted: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     wrong: dict[str, str] = {}
     with policies.in_force(rig):
         for attempt in ATTEMPTS:
             body = manifest(mallory.namespace, "a", **attempt.spec)
             answer = mallory.create(CLUSTERS, body, dry=True)
-            problem = complaint(attempt, answer.words) if answer.refused else "taken"
+            problem = deficiency(attempt, answer.words) if answer.refused else "accepted"
             if problem:
                 wrong[attempt.name] = problem
-            counted[attempt.attack] += 1
-        others(mallory, victim, wrong)
+            counts[attempt.attack] += 1
+        attack_without_specs(mallory, victim, wrong)
     assert wrong == {}
-    print(f"\n{sum(counted.values())} specs refused by admission: {dict(counted)}")
+    print(f"\n{sum(counts.values())} specs rejected by admission: {dict(counts)}")
 
 
-def others(mallory: Mallory, victim: Cluster, wrong: dict[str, str]) -> None:
-    """What is no spec: other namespaces, the status, tenants, and names of the operator."""
+def attack_without_specs(mallory: Mallory, victim: Cluster, wrong: dict[str, str]) -> None:
+    """Attacks without a spec: other namespaces, the status, tenants, and names of the operator."""
     there, here = victim.namespace, mallory.namespace
     mark = {"metadata": {"annotations": {labels.MAINTENANCE: "true"}}}
     tenant = {"metadata": {"name": "t", "namespace": here}, "spec": {"targetNamespace": there}}
     ours = {"name": names.config_map("later"), "namespace": here, "labels": labels.base("later")}
     unknown = manifest(here, "a", unseal={"credentialsSecretRef": {"namespace": there}})
-    tried = {
+    responses = {
         "T04: a Secret of another namespace": mallory.get(
             SECRET, there, names.unseal_key_secret("victim")
         ),
@@ -114,18 +114,16 @@ def others(mallory: Mallory, victim: Cluster, wrong: dict[str, str]) -> None:
             CLUSTERS, manifest(there, "a"), dry=True
         ),
         "T04: a field for a namespace": mallory.create(CLUSTERS, unknown, dry=True),
-        "T11: an object with the labels of ours": mallory.create(
-            CONFIG_MAP, {"metadata": ours}, dry=True
-        ),
-        "T12: a mark on a pod of another": mallory.patch(POD, there, "victim-0", mark),
-        "T13: the status of another": mallory.patch(CLUSTERS, there, "victim/status", {}),
-        "T13: the status of one's own": mallory.patch(
+        "T11: an object with our labels": mallory.create(CONFIG_MAP, {"metadata": ours}, dry=True),
+        "T12: an annotation on a pod of another user": mallory.patch(POD, there, "victim-0", mark),
+        "T13: the status of another cluster": mallory.patch(CLUSTERS, there, "victim/status", {}),
+        "T13: the status of her own cluster": mallory.patch(
             CLUSTERS, here, "a/status", {"status": {"ready": "3/3"}}
         ),
         "T22: a tenant for another namespace": mallory.create(TENANTS, tenant, dry=True),
     }
-    wrong.update({what: "taken" for what, answer in tried.items() if not answer.refused})
-    for what, answer in tried.items():
+    wrong.update({what: "accepted" for what, answer in responses.items() if not answer.refused})
+    for what, answer in responses.items():
         print(f"\n{what}: {answer.code} {answer.words[:160]}")
 
 
@@ -133,7 +131,7 @@ def others(mallory: Mallory, victim: Cluster, wrong: dict[str, str]) -> None:
 def test_attack_every_forbidden_spec_is_refused_by_the_operator_alone(
     rig: Rig, api: Api, victim: Cluster, mallory: Mallory
 ) -> None:
-    """They are stored unchanged; each is reported with the field, and no objects are created."""
+    """The clusters are stored; each is reported with the field, and no objects are created."""
     wrong: dict[str, str] = {}
     with no_guards(rig, mallory):
         for number, attempt in enumerate(ATTEMPTS):
@@ -144,22 +142,22 @@ def test_attack_every_forbidden_spec_is_refused_by_the_operator_alone(
         for number, attempt in enumerate(ATTEMPTS):
             cluster = Cluster(api, mallory.namespace, f"a-{number}")
             condition = cluster.await_condition("Stalled", seconds=60.0)
-            problem = complaint(attempt, condition["message"])
+            problem = deficiency(attempt, condition["message"])
             if condition["reason"] != "InvalidSpec" or attempt.field not in condition["message"]:
                 problem = f"{condition['reason']}: {condition['message'][:300]}"
             if problem:
                 wrong[attempt.name] = problem
-        made = made_for(api, mallory.namespace)
+        created = objects_of_operator(api, mallory.namespace)
         for number in range(len(ATTEMPTS)):
             api.delete(CLUSTERS, mallory.namespace, f"a-{number}")
-        until("they go", lambda: not api.list(CLUSTERS, mallory.namespace), 60.0)
+        until("the clusters are deleted", lambda: not api.list(CLUSTERS, mallory.namespace), 60.0)
     assert wrong == {}
-    assert made == []
-    print(f"\n{len(ATTEMPTS)} specs refused by the operator alone, nothing made")
+    assert created == []
+    print(f"\n{len(ATTEMPTS)} specs rejected by the operator alone, no objects created")
 
 
-def made_for(api: Api, namespace: str) -> list[str]:
-    """Every object in a namespace that the operator made."""
+def objects_of_operator(api: Api, namespace: str) -> list[str]:
+    """Every object in a namespace that the operator created."""
     selector = f"{labels.MANAGED_BY}={labels.OPERATOR}"
     return [
         f"{resource.kind} {one['metadata']['name']}"
@@ -171,7 +169,7 @@ def made_for(api: Api, namespace: str) -> list[str]:
 def test_attack_t11_names_that_are_taken_are_left_alone(
     api: Api, operator: Operator, mallory: Mallory
 ) -> None:
-    """Without admission, and with every label of ours on it."""
+    """Without admission, on an object with all our labels."""
     name = names.unseal_key_secret("later")
     mine: Object = {
         "metadata": {"name": name, "namespace": mallory.namespace, "labels": labels.base("later")},
@@ -191,23 +189,23 @@ def test_attack_t11_names_that_are_taken_are_left_alone(
 def test_attack_t12_t13_marks_and_words_on_ones_own_cluster_change_nothing(
     api: Api, operator: Operator, victim: Cluster
 ) -> None:
-    """Written by somebody who may, on the cluster and on its pod; a lie in the status is undone."""
-    before = untouched(api, victim)
-    marks = {"metadata": {"annotations": dict.fromkeys(MARKS, "true")}}
+    """Annotations of an administrator on the cluster; a forged status is corrected."""
+    before = fingerprints(api, victim)
+    marks = {"metadata": {"annotations": dict.fromkeys(ANNOTATIONS, "true")}}
     api.patch(CLUSTERS, victim.namespace, victim.name, marks)
-    lie = {"status": {"ready": "9/9", "currentVersion": "9.9.9"}}
-    api.patch(CLUSTERS, victim.namespace, f"{victim.name}/status", lie)
+    forged = {"status": {"ready": "9/9", "currentVersion": "9.9.9"}}
+    api.patch(CLUSTERS, victim.namespace, f"{victim.name}/status", forged)
 
     def is_true_again() -> bool:
         condition = victim.live()["status"]
         return bool(condition["ready"] == "1/1" and condition["currentVersion"] != "9.9.9")
 
     until("the status is true again", is_true_again, 20.0)
-    throughout("nothing is changed for it", lambda: untouched(api, victim) == before, 3.0)
+    throughout("no object is changed", lambda: fingerprints(api, victim) == before, 3.0)
 
 
 def test_attack_the_table_is_whole() -> None:
-    """Every attack of the list has a row, and every row that says so has attempts."""
+    """Every attack of the list has a row, and every attempt belongs to a row."""
     assert [row.id for row in ATTACKS] == [f"T{number:02}" for number in range(1, 23)]
     assert {one.attack for one in ATTEMPTS} <= {row.id for row in ATTACKS}
     print(f"\n{as_text()}")

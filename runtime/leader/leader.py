@@ -49,10 +49,8 @@ EVENT_SECONDS = 1.0
 
 
 class LeaseClient(Protocol):
-    """The calls of an elector.
-
-    It needs a client without a guard and with its own connections: renewals must not wait behind
-    the work that they protect.
+    """The calls of an elector: a client without a guard and with its own connections, because
+    renewals must not wait behind the work that they protect.
     """
 
     async def get(self, resource: Resource, key: ObjectKey, /) -> Object: ...

@@ -154,9 +154,8 @@ def test_cheap_series_read_as_those_of_the_library_do() -> None:
         'a"b'
     )
     histogram = theirs.histogram("sale_seconds", "Length.", ("town",), bounds).labels("x")
-    spread = FastHistogramFamily(
-        "sale_seconds", "Length.", ("town",), bounds, ours.registry
-    ).labels("x")
+    family = FastHistogramFamily("sale_seconds", "Length.", ("town",), bounds, ours.registry)
+    fast_histogram = family.labels("x")
     for amount in (0.0, 0.001, 0.0011, 0.5, 1.0, 7.25, 1e6, 1e7):
         counter.inc()
         fast_counter.inc()
