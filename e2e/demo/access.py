@@ -69,17 +69,17 @@ class InsideRig:
             return Answer(0, error=f"{target.kind} {target.name} has no address")
         script = str(Path(https_call.__file__))
         call = Call(host=address, port=API.number, **asdict(ask))
-        done = subprocess.run(
+        result = subprocess.run(
             self.rig.inside(sys.executable, "-I", script),
             input=orjson.dumps(asdict(call)),
             capture_output=True,
             timeout=call.timeout + 20.0,
             check=False,
         )
-        if done.returncode != 0:
-            output = done.stderr.decode(errors="replace").strip()
+        if result.returncode != 0:
+            output = result.stderr.decode(errors="replace").strip()
             raise DemoError(f"cannot run a client inside the rig: {output[-500:]}")
-        return Answer(**orjson.loads(done.stdout))
+        return Answer(**orjson.loads(result.stdout))
 
     def _address(self, target: Target) -> str:
         plural = f"{target.kind}s"
@@ -123,7 +123,7 @@ def _local_port(process: "subprocess.Popen[str]") -> int:
     """Read the port from the first line of kubectl. Raises DemoError if it cannot be parsed."""
     assert process.stdout is not None
     output: list[str] = []
-    # Ends the loop below when kubectl keeps still.
+    # Ends the loop below if kubectl prints nothing.
     deadline = threading.Timer(_FORWARD_SECONDS, process.terminate)
     deadline.start()
     try:
@@ -133,7 +133,7 @@ def _local_port(process: "subprocess.Popen[str]") -> int:
             output.append(line.strip())
     finally:
         deadline.cancel()
-    raise DemoError(f"kubectl port-forward: {' '.join(output)[-300:] or 'no word'}")
+    raise DemoError(f"kubectl port-forward: {' '.join(output)[-300:] or 'no output'}")
 
 
 def parse_port(line: str) -> int | None:

@@ -1,7 +1,7 @@
 """The Kubernetes API as JSON, through a `kubectl proxy` on a unix socket.
 
 One child process serves all requests of a demo, independent of the login of the kubeconfig; the
-socket is in a folder that only the user can open.
+socket is in a directory that only the user can open.
 """
 
 import http.client
@@ -34,7 +34,7 @@ class ApiError(Exception):
 
 class _UnixConnection(http.client.HTTPConnection):
     def __init__(self, path: Path, timeout: float | None) -> None:
-        # The proxy refuses every other Host.
+        # The proxy rejects every other Host.
         super().__init__("localhost", timeout=timeout)
         self._path = path
 
@@ -52,8 +52,8 @@ class Api:
 
     def get(self, path: str, headers: Mapping[str, str] = _JSON) -> Object:
         """GET a JSON document. Raises ApiError, OSError."""
-        found: Object = orjson.loads(self._send("GET", path, headers=headers))
-        return found
+        document: Object = orjson.loads(self._send("GET", path, headers=headers))
+        return document
 
     def find(self, path: str) -> Object | None:
         """GET a JSON document; None if it does not exist. Raises ApiError, OSError."""
@@ -77,8 +77,8 @@ class Api:
         """Apply an object server-side, forcing conflicts. Raises ApiError, OSError."""
         query = f"{path}?fieldManager={FIELD_MANAGER}&force=true"
         headers = {"Content-Type": "application/apply-patch+yaml"}
-        found: Object = orjson.loads(self._send("PATCH", query, orjson.dumps(body), headers))
-        return found
+        document: Object = orjson.loads(self._send("PATCH", query, orjson.dumps(body), headers))
+        return document
 
     def watch(self, path: str, version: str, headers: Mapping[str, str] = _JSON) -> Iterator[bytes]:
         """Yield the lines of a watch until the server ends it. Raises ApiError, OSError."""
@@ -127,7 +127,7 @@ def connect(kubectl: Kubectl, deadline: float = 20.0) -> Iterator[Api]:
                     output = proxy.stdout.read().strip() if proxy.stdout else ""
                     raise DemoError(f"kubectl proxy ended: {output}")
                 if time.monotonic() > until:
-                    raise DemoError(f"the API server does not answer: {refusal}")
+                    raise DemoError(f"the API server does not respond: {refusal}")
                 time.sleep(0.05)
             yield api
         finally:

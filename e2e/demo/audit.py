@@ -14,8 +14,8 @@ import orjson
 from e2e.demo.objects import Object
 
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
-# A POST, but nothing is kept of it: how the operator gets the token of its login.
-STORED_NOWHERE = frozenset({"serviceaccounts/token"})
+# A POST that stores nothing: the operator requests the token of its login.
+NOT_STORED = frozenset({"serviceaccounts/token"})
 OPERATOR_ACCOUNT = "system:serviceaccount:openbao-operator-system:openbao-operator-controller"
 OPERATOR_AGENT = "openbao-operator"
 
@@ -98,7 +98,7 @@ def tally(requests: Iterable[Request], since: datetime, until: datetime) -> Tall
             continue
         found.by_verb[request.verb] += 1
         found.by_resource[request.verb, request.resource] += 1
-        if request.verb in WRITES and request.resource not in STORED_NOWHERE:
+        if request.verb in WRITES and request.resource not in NOT_STORED:
             found.writes += 1
         elif request.verb == "watch":
             found.watches += 1

@@ -54,7 +54,7 @@ class OpenBao:
         secret = api.find(f"/api/v1/namespaces/{namespace}/secrets/{name}")
         content = ((secret or {}).get("data") or {}).get("ca.crt")
         if not content:
-            raise DemoError(f"Secret {namespace}/{name} holds no ca.crt")
+            raise DemoError(f"Secret {namespace}/{name} has no ca.crt")
         return cls(access, namespace, cluster, base64.b64decode(content).decode())
 
     def health(self, pod: str) -> Health | None:
@@ -77,7 +77,7 @@ class OpenBao:
         return replace(self, token=str(answer.body["auth"]["client_token"]))
 
     def write(self, path: str, value: dict[str, str]) -> None:
-        """Write a key-value secret (version 2: ``path`` holds /data/)."""
+        """Write a key-value secret (version 2: ``path`` contains /data/)."""
         self._serve(path, {"data": value})
 
     def read(self, path: str) -> dict[str, str]:
@@ -101,7 +101,7 @@ class OpenBao:
         if 200 <= answer.status < 300:
             return answer
         reason = answer.error or "; ".join(map(str, answer.body.get("errors") or ()))
-        words = f"{path}: {answer.status or 'no answer'} {reason}".rstrip()
+        message = f"{path}: {answer.status or 'no response'} {reason}".rstrip()
         if 400 <= answer.status < 500:
-            raise DeniedError(words)
-        raise UnavailableError(words)
+            raise DeniedError(message)
+        raise UnavailableError(message)

@@ -20,13 +20,13 @@ MOUNT = "jwt-operator"
 AUDIENCE = "openbao-internal"
 SECRET_PATH = "secret/data/quickstart/hello"  # noqa: S105  a path, not a secret
 SERVE_SECONDS = 60.0
-# Seconds that a standby may take to have what the leader acknowledged.
+# Seconds until a standby must have the writes that the leader acknowledged.
 STANDBY_SECONDS = 5.0
 ELECTION_SECONDS = 60.0
-WHOLE_SECONDS = 120.0
+RECOVERY_SECONDS = 120.0
 _POLL_SECONDS = 0.25
-# One second from the signal to the kill. With 0 the object would go before its process does, and
-# two pods of one name could be after one volume.
+# One second from the signal to the kill. With 0 the object is deleted before its process ends, and
+# two pods of the same name could use the volume.
 _GRACE = "--grace-period=1"
 Got = TypeVar("Got")
 
@@ -74,7 +74,7 @@ class DataCheck:
         self.screen.say(f"the secret can be read, {duration(served)} after the kill")
         self._until_new_pod(victim, before)
 
-    def whole_again(self) -> None:
+    def await_recovery(self) -> None:
         """Wait until all servers are ready voters, and compare their cluster ids."""
         wanted = [names.pod(self.sample.name, number) for number in range(self.sample.replicas)]
 
@@ -84,7 +84,7 @@ class DataCheck:
             whole = holds(cluster, "Available") and holds(cluster, "RaftMembershipReady")
             return whole and ready == set(wanted) and leader in wanted
 
-        rule = Until(settled, WHOLE_SECONDS)
+        rule = Until(settled, RECOVERY_SECONDS)
         cluster = until(self.journal, self.screen, self.sample.name, "Available", rule)
         ids = {pod: self._cluster_id(pod) for pod in wanted}
         if len(set(ids.values())) != 1:
@@ -108,13 +108,13 @@ class DataCheck:
         while True:
             try:
                 found = self._serve(lambda: self.bao.read(SECRET_PATH), "the read")
-                words = f"{SECRET_PATH} holds another value than was written"
+                failure = f"{SECRET_PATH} has another value than was written"
             except DeniedError as error:
-                found, words = {}, str(error)
+                found, failure = {}, str(error)
             if found == {"value": value}:
                 return
             if time.monotonic() > deadline:
-                raise DemoError(words)
+                raise DemoError(failure)
             time.sleep(_POLL_SECONDS)
 
     @property
@@ -152,10 +152,10 @@ class DataCheck:
             time.sleep(_POLL_SECONDS)
 
     def _until_new_pod(self, name: str, before: str) -> None:
-        deadline = time.monotonic() + WHOLE_SECONDS
+        deadline = time.monotonic() + RECOVERY_SECONDS
         while self._uids().get(name, before) == before:
             if time.monotonic() > deadline:
-                raise DemoError(f"{name} was not recreated after {WHOLE_SECONDS:.0f} s")
+                raise DemoError(f"{name} was not recreated after {RECOVERY_SECONDS:.0f} s")
             self.screen.waiting(f"{name} is being recreated")
             self.journal.wait(_POLL_SECONDS)
         self.screen.waiting("")

@@ -1,8 +1,8 @@
 """One HTTPS request, verified with one CA and one server name.
 
-Runs by itself, with the standard library alone: `python -I https_call.py` reads a Call as JSON
-from stdin and writes an Answer to stdout. So it can run where pod and Service addresses
-are reachable, and tokens are never on a command line.
+Runs with the standard library only: `python -I https_call.py` reads a Call as JSON from stdin and
+writes an Answer to stdout. So it can run where pod and Service addresses are reachable, and tokens
+are never on a command line.
 """
 
 import http.client
@@ -72,7 +72,7 @@ def perform(call: Call) -> Answer:
     try:
         body = json.loads(content) if content else {}
     except ValueError:
-        return Answer(response.status, error="the answer is no JSON")
+        return Answer(response.status, error="the response is not JSON")
     return Answer(response.status, body if isinstance(body, dict) else {})
 
 

@@ -76,13 +76,13 @@ def _missing(api: Api) -> str | None:
     deployment = api.get(_DEPLOYMENT)
     status = status_of(deployment)
     if status.get("observedGeneration", 0) < deployment["metadata"]["generation"]:
-        return "the Deployment of the operator is taken notice of"
+        return "the Deployment of the operator has not been observed yet"
     pods = operator_pods(api)
     ready = [pod for pod in pods if is_ready(pod)]
     updated = status.get("updatedReplicas", 0)
     settled = updated == REPLICAS == status.get("replicas", 0) == len(pods)
     if not settled or len(ready) < REPLICAS:
-        old = "" if settled else f", {updated} of the present version"
+        old = "" if settled else f", {updated} of the current version"
         rest = [f"{name_of(pod)} {pod_words(pod)}" for pod in pods if not is_ready(pod)]
         return "; ".join([f"{len(ready)} operator pods are ready{old}", *rest])
     return None if leader(api) else "no operator pod holds the Lease yet"

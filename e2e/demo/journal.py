@@ -21,11 +21,11 @@ _RETRY_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True, order=True)
 class Moment:
-    """The time of a write: its order, and when it was observed.
+    """The order of a write, and the time at which it was observed.
 
-    Each watch delivers in its own time, so arrival does not order the events of two kinds. Their
-    resourceVersions do: one etcd holds every kind of the cluster, and counts all of its writes.
-    (KEP-5504 promises the order for one kind only, which is why the product does not rely on it.)
+    The delays of watches differ, so the order of arrival is not that of the writes of two kinds.
+    Their resourceVersions are in order: one etcd stores every kind, and counts all writes.
+    (KEP-5504 guarantees the order for one kind only, so the operator does not rely on it.)
     """
 
     revision: int
@@ -91,12 +91,12 @@ class Journal:
     views: Sequence[View]
     _entries: list[JournalEntry] = field(default_factory=list)
     _alive: dict[str, dict[str, Object]] = field(default_factory=dict)
-    _news: threading.Condition = field(default_factory=threading.Condition)
+    _changed: threading.Condition = field(default_factory=threading.Condition)
     _stopped: bool = False
 
     def __enter__(self) -> Self:
         for view in self.views:
-            version = self._list(view, quietly=True)
+            version = self._list(view, initial=True)
             threading.Thread(target=self._follow, args=(view, version), daemon=True).start()
         return self
 
@@ -106,19 +106,19 @@ class Journal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # The threads end when the proxy closes their connections; nothing more is written down.
-        with self._news:
+        # The threads end when the proxy closes their connections; nothing more is recorded.
+        with self._changed:
             self._stopped = True
-            self._news.notify_all()
+            self._changed.notify_all()
 
     def entries(self) -> list[JournalEntry]:
         """Return the events so far."""
-        with self._news:
+        with self._changed:
             return list(self._entries)
 
     def alive(self, kind: str) -> list[Object]:
         """Return the existing objects, as last observed, by name."""
-        with self._news:
+        with self._changed:
             found = self._alive.get(kind, {}).values()
             return sorted(found, key=name_of)
 
@@ -128,16 +128,16 @@ class Journal:
 
     def wait(self, seconds: float) -> None:
         """Wait for the next event, at most ``seconds``."""
-        with self._news:
-            self._news.wait(seconds)
+        with self._changed:
+            self._changed.wait(seconds)
 
     def catch_up(self, seconds: float) -> bool:
-        """Wait until the watches have delivered what lists show now; False: not in this time."""
+        """Wait until the watches have delivered the current lists; False after ``seconds``."""
         end = time.monotonic() + seconds
         for view in self.views:
             listed = self._read(view)
-            with self._news:
-                shown = self._news.wait_for(
+            with self._changed:
+                shown = self._changed.wait_for(
                     functools.partial(self._has, view.kind, listed), end - time.monotonic()
                 )
             if not shown:
@@ -145,7 +145,8 @@ class Journal:
         return True
 
     def _has(self, kind: str, listed: Object) -> bool:
-        """Whether each listed object was seen like this, later or deleted, and no other is left."""
+        """Whether each listed object was observed in this or a later state or deleted, and no other
+        exists."""
         items = _items(listed)
         alive = self._alive.get(kind, {})
         gone = {uid_of(one.object) for one in self._entries if one.change == "DELETED"}
@@ -158,12 +159,12 @@ class Journal:
     def _read(self, view: View) -> Object:
         return self.api.get(view.path, METADATA_LIST if view.metadata_only else {})
 
-    def _list(self, view: View, *, quietly: bool) -> str:
+    def _list(self, view: View, *, initial: bool) -> str:
         listed = self._read(view)
         items = _items(listed)
-        with self._news:
+        with self._changed:
             known = self._alive.setdefault(view.kind, {})
-            if quietly:
+            if initial:
                 known.update(items)
             else:
                 for uid in [uid for uid in known if uid not in items]:
@@ -175,9 +176,8 @@ class Journal:
     def _follow(self, view: View, version: str) -> None:
         while not self._stopped:
             try:
-                # "" after a watch has ended, for whatever reason: what it may have missed is seen
-                # by listing.
-                version = version or self._list(view, quietly=False)
+                # "" after a watch has ended: a list finds the events that it may have missed.
+                version = version or self._list(view, initial=False)
                 self._watch(view, version)
             except (OSError, ApiError, ValueError, http.client.HTTPException):
                 time.sleep(_RETRY_SECONDS)
@@ -190,7 +190,7 @@ class Journal:
             if event["type"] == "ERROR":
                 return
             if event["type"] in _CHANGES:
-                with self._news:
+                with self._changed:
                     self._note(view.kind, cast(Change, event["type"]), event["object"])
 
     def _note(self, kind: str, change: Change, seen: Object) -> None:
@@ -205,7 +205,7 @@ class Journal:
         else:
             known[uid_of(seen)] = seen
         self._entries.append(JournalEntry(time.monotonic(), kind, change, seen))
-        self._news.notify_all()
+        self._changed.notify_all()
 
 
 def _items(listed: Object) -> dict[str, Object]:

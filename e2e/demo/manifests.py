@@ -19,7 +19,7 @@ OPERATOR_SELECTOR = {
     "app.kubernetes.io/component": "controller",
 }
 REPLICAS = 2
-# A tag may be built anew: pods are replaced when the content behind it has changed.
+# A tag may be rebuilt: pods are replaced when its content has changed.
 CONTENT_ANNOTATION = "demo.openbao.org/image-content"
 
 
@@ -38,7 +38,7 @@ class Installation:
 
 def documents(text: str) -> list[Object]:
     """Parse a YAML stream; empty documents are dropped."""
-    # As safe as the other loader, and ten times as fast: the definitions are half a megabyte.
+    # As safe as SafeLoader and ten times as fast: the CRDs have half a megabyte.
     return [document for document in yaml.load_all(text, yaml.CSafeLoader) if document]
 
 
@@ -55,7 +55,7 @@ def operator_objects(rendered: str, installation: Installation) -> list[Object]:
     objects = documents(rendered)
     deployments = {name_of(one): one for one in objects if one["kind"] == "Deployment"}
     if OPERATOR_DEPLOYMENT not in deployments:
-        raise DemoError(f"the overlay holds no Deployment {OPERATOR_DEPLOYMENT}")
+        raise DemoError(f"the overlay has no Deployment {OPERATOR_DEPLOYMENT}")
     for name, deployment in deployments.items():
         container = OPERATOR_CONTAINER if name == OPERATOR_DEPLOYMENT else PROVISIONER_CONTAINER
         _adjust(deployment, container, installation)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from e2e.demo.kubectl import Kubectl
 
 _LINE = re.compile(r"^(VmRSS|VmHWM):\s+(\d+) kB$", re.MULTILINE)
-# The image has Python for sure, and perhaps nothing else to read a file with.
+# The image certainly has Python, and may have no other program to read a file.
 _READ = "print(open('/proc/1/status').read())"
 
 

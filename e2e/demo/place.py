@@ -79,7 +79,7 @@ class OnRig:
         return self.rig.audit_log
 
     def up(self, screen: Screen) -> None:
-        """Start the rig; running parts are kept."""
+        """Start the rig; running components are kept."""
         self.rig.up()
         screen.say(f"kubeconfig {self.rig.kubeconfig}")
 
@@ -138,8 +138,8 @@ class OnCluster:
         """Use the configured image."""
         if not self.installation.image:
             raise DemoError(
-                "which operator image? set OPERATOR_IMAGE to one that this cluster can pull, "
-                "or that its nodes have (docker build . makes it)"
+                "set OPERATOR_IMAGE to an operator image that this cluster can pull, "
+                "or that its nodes have (docker build . builds it)"
             )
         screen.say(f"{self.installation.image}, pull policy {self.installation.pull_policy}")
         return self.installation

@@ -18,8 +18,8 @@ from e2e.demo.screen import Screen
 from e2e.demo.words import pod_words
 
 SAMPLE = REPOSITORY / "config" / "samples" / "quickstart.yaml"
-# What carries it was made by a demo and may be removed by the next one.
-MADE = "demo.openbao.org/made"
+# Annotation of the objects that a demo created; the next one may delete them.
+CREATED_ANNOTATION = "demo.openbao.org/made"
 REMOVE_SECONDS = 150.0
 _POLL_SECONDS = 0.3
 
@@ -77,14 +77,14 @@ def cluster_path(namespace: str, name: str = "") -> str:
 def marked(obj: Object) -> Object:
     """Return a copy that is marked as created by the demo."""
     made = copy.deepcopy(obj)
-    made["metadata"].setdefault("annotations", {})[MADE] = "true"
+    made["metadata"].setdefault("annotations", {})[CREATED_ANNOTATION] = "true"
     return made
 
 
 def is_marked(obj: Object) -> bool:
     """Whether it is marked as created by the demo."""
     annotations: dict[str, Any] = obj["metadata"].get("annotations") or {}
-    return annotations.get(MADE) == "true"
+    return annotations.get(CREATED_ANNOTATION) == "true"
 
 
 def prepare_namespace(kubectl: Kubectl, api: Api, namespace: Object) -> None:
@@ -97,14 +97,14 @@ def prepare_namespace(kubectl: Kubectl, api: Api, namespace: Object) -> None:
 def remove(kubectl: Kubectl, api: Api, home: str, name: str, screen: Screen) -> bool:
     """Delete the cluster of an earlier demo with volumes and keys; True if there was one.
 
-    Raises DemoError if there is a cluster without the mark, or if it is not deleted in time.
+    Raises DemoError if there is a cluster without the annotation, or if it is not deleted in time.
     """
     found = api.find(cluster_path(home, name))
     if found is not None:
         if not is_marked(found):
             raise DemoError(
-                f"OpenBaoCluster {home}/{name} is there and was not made by a demo: it is left "
-                f"alone. If nobody needs it: kubectl -n {home} delete openbaocluster {name}"
+                f"OpenBaoCluster {home}/{name} exists and was not created by a demo, so it is not "
+                f"deleted. To delete it: kubectl -n {home} delete openbaocluster {name}"
             )
         delete(kubectl, api, found, "DeleteAll", screen)
         screen.say(f"removed cluster {name} of an earlier demo, with its volumes and keys")
@@ -114,18 +114,18 @@ def remove(kubectl: Kubectl, api: Api, home: str, name: str, screen: Screen) -> 
     space = api.find(f"/api/v1/namespaces/{home}")
     if found is None and (space is None or not is_marked(space)):
         raise DemoError(
-            f"namespace {home} still holds {', '.join(left)} of a cluster {name} that no demo "
-            "made: they are left alone. Without them the demo can start"
+            f"namespace {home} contains {', '.join(left)} of a cluster {name} that was not created "
+            "by a demo, so they are not deleted. Delete them to run the demo"
         )
     selector = f"{labels.CLUSTER}={name}"
-    screen.waiting(f"{', '.join(left)} are still there")
+    screen.waiting(f"deleting {', '.join(left)}")
     kubectl("delete", "pvc,secret", "-n", home, "-l", selector, "--timeout=60s", timeout=70.0)
     screen.waiting("")
     return True
 
 
 def delete(kubectl: Kubectl, api: Api, cluster: Object, policy: str, screen: Screen) -> None:
-    """Delete a cluster with a deletion policy and wait until it is gone. Raises DemoError."""
+    """Delete a cluster with a deletion policy and wait until it is deleted. Raises DemoError."""
     home, name = cluster["metadata"]["namespace"], name_of(cluster)
     which = ("openbaocluster", name, "-n", home)
     if "deletionTimestamp" not in cluster["metadata"]:
@@ -133,19 +133,19 @@ def delete(kubectl: Kubectl, api: Api, cluster: Object, policy: str, screen: Scr
         kubectl("patch", *which, "--type=merge", "-p", patch)
         kubectl("delete", *which, "--wait=false")
     until = time.monotonic() + REMOVE_SECONDS
-    while (words := _still_there(api, home, name)) is not None:
+    while (state := _deletion_state(api, home, name)) is not None:
         if time.monotonic() > until:
-            raise DemoError(f"cluster {name} was not gone after {REMOVE_SECONDS:.0f} s: {words}")
-        screen.waiting(words)
+            raise DemoError(f"cluster {name} was not deleted after {REMOVE_SECONDS:.0f} s: {state}")
+        screen.waiting(state)
         time.sleep(_POLL_SECONDS)
     screen.waiting("")
 
 
-def _still_there(api: Api, home: str, name: str) -> str | None:
+def _deletion_state(api: Api, home: str, name: str) -> str | None:
     found = api.find(cluster_path(home, name))
     selector = f"labelSelector={labels.CLUSTER}%3D{name}"
     pods = by_name(api.items(f"/api/v1/namespaces/{home}/pods?{selector}"))
-    # Those of jobs that have ended stay, for their logs.
+    # Pods of completed Jobs are kept for their logs.
     pods = [pod for pod in pods if status_of(pod).get("phase") not in ("Succeeded", "Failed")]
     if found is None and not pods:
         return None

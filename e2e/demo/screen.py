@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self, TextIO
 
 HEARTBEAT_SECONDS = 20.0
-# The live line moves at least this often.
+# The progress line is updated at least this often.
 TICK_SECONDS = 1.0
 _CLEAR = "\r\x1b[K"
 

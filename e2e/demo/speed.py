@@ -33,7 +33,7 @@ class AuditReader:
             raise DemoError("there is no audit log to count requests in")
         with self.log.open("rb") as file:
             if self._offset:
-                # The log may have ended inside of a line: the rest of that one is left out.
+                # The log may have ended within a line: skip the rest of it.
                 file.seek(self._offset - 1)
                 file.readline()
             return audit.tally(audit.parse(file), since, until)

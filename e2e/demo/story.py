@@ -69,13 +69,13 @@ class Story:
         with screen.step("Clean up"):
             prepare_namespace(kubectl, self.api, sample.namespace)
             if not remove(kubectl, self.api, sample.home, sample.name, screen):
-                screen.say("there is nothing of an earlier demo")
+                screen.say("no objects of an earlier demo")
         reader = speed.AuditReader(self.place.audit_log)
         with Journal(self.api, cluster_views(sample.home)) as journal:
             self._bring_up(journal, reader)
-            self._prove(journal)
+            self._check_data(journal)
         if quiet > 0:
-            self._be_quiet(reader, quiet)
+            self._idle(reader, quiet)
         self._memory()
         self._results()
 
@@ -96,9 +96,9 @@ class Story:
             raise DemoError(f"cluster {sample.name} was never observed")
         self.numbers.milestones = bring_up(entries, sample.name, sample.replicas, start)
         self._count(reader, "from apply to Available", since, until)
-        self._count(reader, "until every server votes", until, settled)
+        self._count(reader, "until all servers are voters", until, settled)
 
-    def _prove(self, journal: Journal) -> None:
+    def _check_data(self, journal: Journal) -> None:
         sample, screen = self.sample, self.screen
         access = self.place.access(self.api)
         bao = OpenBao.trusting(access, self.api, sample.home, sample.name)
@@ -108,9 +108,9 @@ class Story:
         with screen.step("Kill the leader"):
             check.kill_leader(value)
         with screen.step("Recovery"):
-            check.whole_again()
+            check.await_recovery()
 
-    def _be_quiet(self, reader: speed.AuditReader, seconds: float) -> None:
+    def _idle(self, reader: speed.AuditReader, seconds: float) -> None:
         since = datetime.now(UTC)
         if reader.log is None:
             return
@@ -163,15 +163,15 @@ class Story:
             screen.plain()
             rows3 = speed.memory_rows(numbers.memory)
             screen.plain(table.plain(("operator pod", "resident", "at most"), rows3))
-        self._farewell()
+        self._print_next_steps()
 
-    def _farewell(self) -> None:
+    def _print_next_steps(self) -> None:
         screen, home, name = self.screen, self.sample.home, self.sample.name
         screen.heading("Next steps")
         lines = self.place.environment_lines()
         lines += [
             f"kubectl -n {home} get openbaocluster {name} -o yaml      # read the conditions",
-            f"kubectl -n {home} delete service {name}-public           # and it comes back",
+            f"kubectl -n {home} delete service {name}-public           # it is recreated",
             f"kubectl -n {OPERATOR_NAMESPACE} logs deployment/openbao-operator --all-pods -f",
         ]
         for line in lines:

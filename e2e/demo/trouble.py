@@ -1,4 +1,4 @@
-"""Diagnostics after a failure of the demo. Each part is shown if available."""
+"""Diagnostics after a failure of the demo. Each part is printed if available."""
 
 import http.client
 from collections.abc import Callable, Sequence
@@ -36,18 +36,18 @@ def show(kubectl: Kubectl, api: Api, home: str, name: str, screen: Screen) -> No
         try:
             screen.plain(part())
         except (DemoError, ApiError, OSError, http.client.HTTPException) as error:
-            screen.plain(f"  (cannot be shown: {error})")
+            screen.plain(f"  (not available: {error})")
 
 
 def _conditions(api: Api, home: str, name: str) -> str:
     cluster = api.find(cluster_path(home, name))
     if cluster is None:
-        return "  (there is no such cluster)"
+        return "  (the cluster does not exist)"
     return "\n".join(condition_lines(status_of(cluster).get("conditions") or []))
 
 
 def condition_lines(conditions: Sequence[Object]) -> list[str]:
-    """Format conditions, one per line, each bad one followed by its next step."""
+    """Format conditions, one per line, each failed one followed by its next step."""
     lines = []
     for found in conditions:
         lines.append(f"  {found['type']:<22}{found['status']:<9}{reason_and_message(found)}")
@@ -58,7 +58,7 @@ def condition_lines(conditions: Sequence[Object]) -> list[str]:
 
 
 def is_bad(found: Object) -> bool:
-    """Whether a condition is bad news; one that says neither is not."""
+    """Whether the status of a condition is the bad one; neutral conditions are never bad."""
     polarity = _POLARITY.get(found["type"], "neutral")
     return (polarity, found["status"]) in {("good", "False"), ("bad", "True")}
 

@@ -12,19 +12,19 @@ from e2e.demo.objects import Object, condition, holds, labels_of
 from e2e.demo.screen import Screen
 from e2e.demo.words import progress, reason_and_message
 
-_LOOK_SECONDS = 0.5
-# A cluster that says for this long that a person must act will not get there by itself.
+_POLL_SECONDS = 0.5
+# A cluster that is Stalled for this long requires a user.
 STALLED_SECONDS = 30.0
 
 
-# The pod of a job carries it (Kubernetes), and stays for its log when the job has ended.
-_OF_A_JOB = "batch.kubernetes.io/job-name"
+# A label of the pods of Jobs, which are kept for their logs.
+_JOB_LABEL = "batch.kubernetes.io/job-name"
 
 
 def cluster_pods(journal: Journal, name: str) -> list[Object]:
     """Return the server pods of a cluster, as last observed."""
     found = [pod for pod in journal.alive("pods") if labels_of(pod).get(labels.CLUSTER) == name]
-    return [pod for pod in found if _OF_A_JOB not in labels_of(pod)]
+    return [pod for pod in found if _JOB_LABEL not in labels_of(pod)]
 
 
 @dataclass(slots=True)
@@ -89,4 +89,4 @@ def until(journal: Journal, screen: Screen, name: str, kind: str, wanted: Until)
         words = progress(cluster, cluster_pods(journal, name), kind)
         patience.check(cluster, kind, words)
         screen.waiting(words)
-        journal.wait(_LOOK_SECONDS)
+        journal.wait(_POLL_SECONDS)

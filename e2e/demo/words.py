@@ -28,10 +28,10 @@ def progress(cluster: Object | None, pods: Sequence[Object], waits_for: str) -> 
 
 def _about_cluster(cluster: Object | None, waits_for: str) -> str:
     if cluster is None:
-        return "the API server has no such cluster yet"
+        return "the cluster does not exist yet"
     seen = status_of(cluster).get("observedGeneration", 0)
     if seen < cluster["metadata"].get("generation", 0) or not status_of(cluster).get("conditions"):
-        return "the operator has not looked at the cluster yet"
+        return "the operator has not reconciled the cluster yet"
     for kind in ("Ready", waits_for):
         found = condition(cluster, kind)
         if found is not None and found["status"] != "True":

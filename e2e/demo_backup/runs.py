@@ -26,7 +26,7 @@ class Runs:
     screen: Screen
     namespace: str
 
-    def carry_out(self, kind: str, name: str, spec: Object) -> Object:
+    def run(self, kind: str, name: str, spec: Object) -> Object:
         """Apply the object and wait until it is Completed; return its status. Raises DemoError."""
         metadata = {"name": name, "namespace": self.namespace}
         wanted = {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
@@ -37,7 +37,7 @@ class Runs:
         while True:
             status = status_of(self.api.get(path))
             phase = str(status.get("phase") or "new")
-            words = f"{kind} {name} is {phase}: {status.get('message') or 'nothing said yet'}"
+            words = f"{kind} {name} is {phase}: {status.get('message') or 'no message yet'}"
             if phase == "Completed":
                 self.screen.waiting("")
                 return status

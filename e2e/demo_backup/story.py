@@ -26,8 +26,8 @@ from e2e.harness.stores import CREDENTIALS, Ground, Store, s3_store
 from e2e.harness.waiting import NotSoError
 from e2e.rig import Rig
 
-# Due once a year: the demo asks when it wants a snapshot.
-SELDOM = "0 3 1 1 *"
+# Once a year: the demo requests its snapshots by OpenBaoBackups.
+YEARLY = "0 3 1 1 *"
 AVAILABLE_SECONDS = 300.0
 VOLUMES_SECONDS = 60.0
 _POLL_SECONDS = 0.25
@@ -73,39 +73,39 @@ class Story:
             prepare_namespace(kubectl, self.api, sample.namespace)
             remove(kubectl, self.api, sample.home, sample.name, screen)
             apply(kubectl, [_login(sample.home, self.store)])
-            screen.say(f"{self.store.endpoint}, TLS under an authority of its own")
+            screen.say(f"{self.store.endpoint}, TLS with its own CA")
         runs = Runs(kubectl, self.api, screen, sample.home)
-        moment = datetime.now(UTC).strftime("%H%M%S")
+        suffix = datetime.now(UTC).strftime("%H%M%S")
         with Journal(self.api, cluster_views(sample.home)) as journal:
-            with screen.step(f"{sample.replicas} servers that know the store"):
+            with screen.step(f"{sample.replicas} servers with backups to the store"):
                 self._bring_up(journal)
-            with screen.step("A secret, written by an application"):
+            with screen.step("An application writes a secret"):
                 value = self._check(journal).write_secret()
             with screen.step("A snapshot"):
-                self._back_up(runs, f"demo-{moment}")
-            with screen.step("A copy of the unseal key, kept elsewhere"):
+                self._back_up(runs, f"demo-{suffix}")
+            with screen.step("Copy the unseal key"):
                 key = self._copied_key()
-            with screen.step("Disaster: cluster, volumes and key are deleted"):
+            with screen.step("Disaster: delete cluster, volumes and key"):
                 self._destroy()
-            with screen.step("New servers, with the old key and no data"):
+            with screen.step("New servers with the old key and without data"):
                 self._rebuild(journal, key)
-            with screen.step("The snapshot is put back"):
-                spec = {"cluster": sample.name, "source": {"backup": f"demo-{moment}"}}
-                status = runs.carry_out(RESTORE_KIND, f"demo-{moment}", spec)
+            with screen.step("Restore the snapshot"):
+                spec = {"cluster": sample.name, "source": {"backup": f"demo-{suffix}"}}
+                status = runs.run(RESTORE_KIND, f"demo-{suffix}", spec)
                 screen.say(str(status.get("message") or ""))
-            with screen.step("The secret, read by the application"):
+            with screen.step("The application reads the secret"):
                 check = self._check(journal)
                 check.log_in()
                 check.read_back(value)
-                screen.say(f"{SECRET_PATH} holds what was written before the disaster")
+                screen.say(f"{SECRET_PATH} has the value from before the disaster")
             with screen.step("Recovery"):
                 until_condition(journal, screen, sample.name, "Available", AVAILABLE_SECONDS)
-                self._check(journal).whole_again()
+                self._check(journal).await_recovery()
         self._results()
 
     def _bring_up(self, journal: Journal) -> None:
         cluster = copy.deepcopy(self.sample.cluster)
-        cluster["spec"]["backup"] = {"schedule": SELDOM, "target": self.store.target()}
+        cluster["spec"]["backup"] = {"schedule": YEARLY, "target": self.store.target()}
         apply(self.place.kubectl, [self.sample.account, marked(cluster)])
         until_condition(journal, self.screen, self.sample.name, "Available", AVAILABLE_SECONDS)
         self.sample = Sample(self.sample.namespace, self.sample.account, cluster)
@@ -116,7 +116,7 @@ class Story:
         return DataCheck(self.sample, self.place.kubectl, journal, self.screen, bao)
 
     def _back_up(self, runs: Runs, name: str) -> None:
-        snapshot = runs.carry_out(BACKUP_KIND, name, {"cluster": self.sample.name})["snapshot"]
+        snapshot = runs.run(BACKUP_KIND, name, {"cluster": self.sample.name})["snapshot"]
         self.screen.say(f"{snapshot['size']} bytes at {snapshot['key']}")
         self.screen.say(f"{snapshot['digest']}, raft index {snapshot['index']}")
         self.screen.say(f"in the store: {', '.join(self.store.keys())}")
@@ -125,10 +125,10 @@ class Story:
         """Return a Secret that provides the unseal key to a cluster of the same name."""
         home, name = self.sample.home, names.unseal_key_secret(self.sample.name)
         live = self.api.get(f"/api/v1/namespaces/{home}/secrets/{name}")
-        # Nobody takes over a key by chance: the new cluster is told that this one is meant for it.
-        notes = {labels.ADOPT: self.sample.name}
-        metadata = {"name": name, "namespace": home, "annotations": notes}
-        self.screen.say("without it nobody could open the snapshot, the operator included")
+        # Without this annotation the new cluster would not adopt the key.
+        annotations = {labels.ADOPT: self.sample.name}
+        metadata = {"name": name, "namespace": home, "annotations": annotations}
+        self.screen.say("without the key nobody can decrypt the snapshot, not even the operator")
         return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": live["data"]}
 
     def _destroy(self) -> None:
@@ -137,16 +137,16 @@ class Story:
         delete(self.place.kubectl, self.api, live, "DeleteAll", screen)
         selector = f"labelSelector={labels.CLUSTER}%3D{sample.name}"
         claims = f"/api/v1/namespaces/{sample.home}/persistentvolumeclaims?{selector}"
-        # The operator lets the cluster go once each claim is deleted; the claim itself stays until
-        # Kubernetes has seen that no pod uses it any more.
+        # The operator removes the finalizer of the cluster once each PVC is terminating; Kubernetes
+        # keeps the PVC until no pod uses it.
         until = time.monotonic() + VOLUMES_SECONDS
         while left := [name_of(claim) for claim in self.api.items(claims)]:
             if time.monotonic() > until:
-                raise DemoError(f"volumes of the cluster are still there: {', '.join(left)}")
-            screen.waiting(f"the volumes {', '.join(left)} are about to go")
+                raise DemoError(f"volumes of the cluster were not deleted: {', '.join(left)}")
+            screen.waiting(f"the volumes {', '.join(left)} are being deleted")
             time.sleep(_POLL_SECONDS)
         screen.waiting("")
-        screen.say("no server and no volume is left")
+        screen.say("all servers and volumes are deleted")
 
     def _rebuild(self, journal: Journal, key: Object) -> None:
         apply(self.place.kubectl, [key])
@@ -156,16 +156,16 @@ class Story:
         try:
             check.bao.read(SECRET_PATH)
         except DeniedError:
-            self.screen.say(f"the application asks for {SECRET_PATH}: there is nothing")
+            self.screen.say(f"the application cannot read {SECRET_PATH}: the cluster is empty")
         else:
-            raise DemoError(f"{SECRET_PATH} is there before anything was put back")
+            raise DemoError(f"{SECRET_PATH} exists before the restore")
 
     def _results(self) -> None:
         screen = self.screen
-        screen.heading("What took how long")
+        screen.heading("Durations")
         rows = [(step.title, duration(step.seconds)) for step in screen.steps]
         screen.plain(table.plain(("step", "took"), [*rows, ("all", duration(screen.elapsed))]))
-        screen.heading("How to go on (the store ended with the demo)")
+        screen.heading("Next steps (the store stopped with the demo)")
         home = self.sample.home
         for line in (
             *self.place.environment_lines(),
@@ -173,10 +173,10 @@ class Story:
             f"kubectl -n {home} get openbaocluster {self.sample.name} -o yaml   # status.backup",
         ):
             screen.plain(f"  {line}")
-        screen.heading("How to stop")
+        screen.heading("Clean up afterwards")
         for line in self.place.stop_lines(home, self.sample.name):
             screen.plain(f"  {line}")
-        screen.heading(f"The data came back. Everything in {duration(screen.elapsed)}.")
+        screen.heading(f"Succeeded: data restored, everything in {duration(screen.elapsed)}.")
 
 
 def _login(namespace: str, store: Store) -> Object:

@@ -33,12 +33,12 @@ FROM, TO = OPENBAO_PREVIOUS, OPENBAO
 AVAILABLE_SECONDS = 300.0
 UPGRADE_SECONDS = 300.0
 KEPT_SECONDS = 5
-"""For which the servers that were there before are kept, once others lead."""
-_LOOK_SECONDS = 0.25
+"""For how long the blue servers are kept after the green ones have the leader."""
+_POLL_SECONDS = 0.25
 
 
 def run(rig: Rig, screen: Screen, strategy: str) -> None:
-    """Run the demo. Raises as e2e.demo does."""
+    """Run the demo. Raises the errors of e2e.demo."""
     place = OnRig(rig)
     screen.heading(f"OpenBao operator, a demo of an upgrade {place.title}")
     with screen.step("Kubernetes"):
@@ -51,7 +51,7 @@ def run(rig: Rig, screen: Screen, strategy: str) -> None:
         try:
             with screen.step("The operator: two replicas, one leader"):
                 install(place.kubectl, api, installation, screen)
-            Story(place, screen, api, _clients(sample, strategy)).tell()
+            Story(place, screen, api, _with_client_login(sample, strategy)).tell()
         except NotSoError as error:
             raise DemoError(str(error)) from error
         except (DemoError, ApiError, OSError, http.client.HTTPException):
@@ -60,7 +60,7 @@ def run(rig: Rig, screen: Screen, strategy: str) -> None:
             raise
 
 
-def _clients(sample: Sample, strategy: str) -> Sample:
+def _with_client_login(sample: Sample, strategy: str) -> Sample:
     """Return the sample, with a login for the writing client."""
     kept = {"autoRollback": {"stabilizationSeconds": KEPT_SECONDS}}
     upgrade = {"strategy": strategy, **({"blueGreen": kept} if strategy == "BlueGreen" else {})}
@@ -98,7 +98,7 @@ class Story:
             reader = speed.AuditReader(self.place.audit_log)
             with screen.step(f"From {FROM} to {TO}, while a client writes ten times a second"):
                 self._upgrade(cluster, journal, reader)
-        self._farewell()
+        self._print_next_steps()
 
     def _upgrade(self, cluster: Cluster, journal: Journal, reader: speed.AuditReader) -> None:
         name, screen = self.sample.name, self.screen
@@ -112,8 +112,8 @@ class Story:
             until_condition(journal, screen, name, "RaftMembershipReady", AVAILABLE_SECONDS)
         history = History(name, servers, journal.entries()[seen:])
         if lost := [*writer.lost(), *writer.missed]:
-            raise DemoError(f"writes that were acknowledged are gone: {lost}")
-        screen.say(f"{writer.describe()}; all of them are there")
+            raise DemoError(f"acknowledged writes were lost: {lost}")
+        screen.say(f"{writer.describe()}; none was lost")
         self._costs(history, reader.tally(since, until))
 
     def _draw(self, journal: Journal) -> None:
@@ -133,7 +133,7 @@ class Story:
                     return
             patience.check(cluster, f"at {TO}", _words(cluster))
             screen.waiting(_words(cluster))
-            journal.wait(_LOOK_SECONDS)
+            journal.wait(_POLL_SECONDS)
 
     def _jobs(self, journal: Journal) -> list[Object]:
         mine = labels.component(self.sample.name, "upgrade")
@@ -144,40 +144,40 @@ class Story:
         began = history.first(CLUSTERS, lambda one: one["spec"]["version"] == TO)
         ended = history.first(CLUSTERS, lambda one: finished(one, TO))
         if began is None or ended is None:
-            raise DemoError("the upgrade was not seen")
+            raise DemoError("the upgrade was not observed")
         rows = [
             (life.name, _since(began, life.made), _since(began, life.ready))
             for life in history.lives() if life.made is not None
         ]  # fmt: skip
         screen.plain()
-        screen.plain(table.plain(("new server", "made after", "ready after"), rows))
+        screen.plain(table.plain(("new server", "created after", "ready after"), rows))
         screen.plain(f"  finished after {duration(ended - began)}")
         screen.plain(f"  leaders: {' > '.join(history.leaders())}")
         if found is not None:
             screen.plain()
             screen.plain(speed.requests_table([speed.request_row("of the upgrade", found)]))
 
-    def _farewell(self) -> None:
+    def _print_next_steps(self) -> None:
         screen, home, name = self.screen, self.sample.home, self.sample.name
-        screen.heading("What took how long")
+        screen.heading("Durations")
         rows = [(step.title, duration(step.seconds)) for step in screen.steps]
         screen.plain(table.plain(("step", "took"), [*rows, ("all", duration(screen.elapsed))]))
-        screen.heading("How to go on")
+        screen.heading("Next steps")
         for line in (
             *self.place.environment_lines(),
             f"kubectl -n {home} get openbaocluster {name} -o yaml   # status.release",
-            f"kubectl -n {home} get jobs   # what asked the servers for something",
+            f"kubectl -n {home} get jobs   # the Jobs of the upgrade",
         ):
             screen.plain(f"  {line}")
-        screen.heading("How to stop")
+        screen.heading("Clean up afterwards")
         for line in self.place.stop_lines(home, name):
             screen.plain(f"  {line}")
-        screen.heading(f"{FROM} became {TO}. Everything in {duration(screen.elapsed)}.")
+        screen.heading(f"Succeeded: {FROM} to {TO}, everything in {duration(screen.elapsed)}.")
 
 
 def _words(cluster: Object | None) -> str:
     found = None if cluster is None else condition(cluster, "Upgrading")
-    return str(found["message"]) if found else "the operator takes notice of the new version"
+    return str(found["message"]) if found else "the operator has not observed the new version yet"
 
 
 def _since(began: Moment, moment: Moment | None) -> str:

@@ -36,16 +36,16 @@ def _head(cluster: Object) -> str:
     failure = upgrade.get("failure")
     step = str(failure["reason"]) if failure else str(upgrade.get("phase") or "")
     versions = f"{upgrade['fromVersion']} > {upgrade['targetVersion']}"
-    return f"{name} {versions}  {step}, {done} of {size} are new"
+    return f"{name} {versions}  {step}, {done} of {size} upgraded"
 
 
 def _server(pod: Object, status: Object) -> str:
     version = image_of(pod).rpartition(":")[2]
     words = [f"{name_of(pod)}  {version}  {pod_words(pod)}"]
     if labels.registration(labels_of(pod)).active is True:
-        words.append("leads")
+        words.append("leader")
     if (status.get("upgrade") or {}).get("pod") == name_of(pod):
-        words.append("its turn")
+        words.append("upgraded next")
     return ", ".join(words)
 
 
@@ -54,4 +54,4 @@ def _job_words(job: Object) -> str:
         found = condition(job, kind)
         if found is not None and found["status"] == "True":
             return "is done" if kind == "Complete" else f"failed: {found.get('message', '')}"
-    return "works"
+    return "is running"

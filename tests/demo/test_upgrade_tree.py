@@ -36,17 +36,17 @@ def test_the_step_the_servers_and_the_job() -> None:
     pods = [server("bao-1", "2.4.1"), server("bao-0", "2.4.0", **{labels.SERVER_ACTIVE: "true"})]
     job = shapes.child("upgrade-bao-x")
     assert tree(moment(upgrade=ROLLING), pods, [job]) == [
-        "bao 2.4.0 > 2.4.1  Rolling, 1 of 2 are new",
-        "|- bao-0  2.4.0  is ready, leads, its turn",
+        "bao 2.4.0 > 2.4.1  Rolling, 1 of 2 upgraded",
+        "|- bao-0  2.4.0  is ready, leader, upgraded next",
         "|- bao-1  2.4.1  is ready",
-        "`- Job upgrade-bao-x works",
+        "`- Job upgrade-bao-x is running",
     ]
 
 
 def test_a_failure_takes_the_place_of_the_step() -> None:
     failed = {**ROLLING, "failure": {"reason": "PodNotReady", "message": "bao-0 is not back"}}
     assert tree(moment(upgrade=failed), [], []) == [
-        "bao 2.4.0 > 2.4.1  PodNotReady, 1 of 2 are new"
+        "bao 2.4.0 > 2.4.1  PodNotReady, 1 of 2 upgraded"
     ]
 
 

@@ -15,14 +15,14 @@ STARTING = pod("bao-0", state={"waiting": {"reason": "ContainerCreating"}})
 @pytest.mark.parametrize(
     ("found", "pods", "expected"),
     [
-        pytest.param(None, [], "the API server has no such cluster yet", id="no cluster"),
+        pytest.param(None, [], "the cluster does not exist yet", id="no cluster"),
         pytest.param(
-            cluster(), [], "the operator has not looked at the cluster yet", id="no conditions"
+            cluster(), [], "the operator has not reconciled the cluster yet", id="no conditions"
         ),
         pytest.param(
             cluster(READY, generation=2),
             [],
-            "the operator has not looked at the cluster yet",
+            "the operator has not reconciled the cluster yet",
             id="a status of an older spec",
         ),
         pytest.param(
