@@ -1,1 +1,1 @@
-"""Unit tests of the runtime: no servers but scripted ones in this process, no real waiting."""
+"""Unit tests of the runtime: only scripted servers in this process, no real waiting."""

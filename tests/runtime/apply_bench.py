@@ -1,4 +1,4 @@
-"""Owned apply over a server in this process, and the objects that its tests speak of."""
+"""Owned apply with a server in this process, and the objects of its tests."""
 
 import copy
 import random
@@ -32,7 +32,7 @@ def intent(name: str = "c", **data: str) -> Intent:
 
 
 class Bench:
-    """Owned apply over a server in this process, with caches that are told what is there."""
+    """Owned apply with a server in this process, with caches that the test fills."""
 
     def __init__(self, api: FakeApi | None = None, *, legacy: tuple[str, ...] = ()) -> None:
         self.api = api or FakeApi()
@@ -44,7 +44,7 @@ class Bench:
         self.sync()
 
     def restart(self) -> None:
-        """Forget what is remembered, as a new process does."""
+        """Clear the apply cache, as a new process does."""
         self.settled = ApplyCache(self.clock, random.Random(1))
         self.owned = OwnedApply(
             self.api,
@@ -56,12 +56,12 @@ class Bench:
         )
 
     def sync(self) -> None:
-        """Let the caches see what the server has."""
+        """Copy the objects of the server to the caches."""
         for resource, cache in self.caches.items():
             cache.says(*self.api.of(resource))
 
     def edit(self, **fields: Any) -> None:
-        """Let somebody change the object on the server, and the cache see it."""
+        """Change the object on the server and in the cache, as another client does."""
         live = copy.deepcopy(self.api.objects[(CONFIG_MAP, KEY)])
         self.api.holding((CONFIG_MAP, {**live, **fields}))
         self.sync()

@@ -1,4 +1,4 @@
-"""A controller on a manual clock, whose reconciler answers what a test has laid out for it."""
+"""A controller with a manual clock, whose reconciler returns the outcomes of the test."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ def thing(name: str = "web", generation: int = 1, version: str = "1") -> Object:
 
 
 class FakeSource:
-    """An informer reduced to its border; `sync` lets it become synced."""
+    """A fake event source; `sync` makes it synced."""
 
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock
@@ -50,7 +50,7 @@ class FakeSource:
 
 @dataclass
 class Rig:
-    """A running controller whose reconciler gives the next answer, or Done without one."""
+    """A running controller whose reconciler returns the next outcome, by default Done."""
 
     workers: int = 1
     clock: ManualClock = field(default_factory=ManualClock)
@@ -93,7 +93,7 @@ class Rig:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[Self]:
-        """The controller at work in the block; in the end it stops in good order."""
+        """Run the controller during the block; it stops gracefully at the end."""
         task = asyncio.create_task(self.controller.run())
         await self.clock.settle()
         yield self

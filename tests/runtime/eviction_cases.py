@@ -1,4 +1,4 @@
-"""What an API server does with evictions: the same on the fake one and on a real one."""
+"""Evictions: the same cases for the fake and for a real API server."""
 
 from collections.abc import Awaitable, Callable
 
@@ -41,7 +41,7 @@ async def a_closed_budget_says_how_many_it_needs(client: Client, space: str) -> 
 
 
 async def a_budget_of_an_older_generation_is_closed(client: Client, space: str) -> None:
-    """Also one that no controller has seen yet."""
+    """Also one that no controller has observed yet."""
     pod = await make_pod(client, space, 0)
     await make_budget(client, space, OPEN, observed=0)
     with pytest.raises(EvictionRefused) as refused:

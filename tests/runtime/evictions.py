@@ -1,4 +1,4 @@
-"""Pods and budgets for tests of evictions, on whatever API server."""
+"""Pods and budgets for tests of evictions, with any API server."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from runtime.builtin_kinds import POD, POD_DISRUPTION_BUDGET
 from runtime.client.client import Client
 from runtime.types import Object, ObjectKey, Resource
 
-# As the API server counts it when two more are ready, and when one of them is not.
+# The status of the budget if two more pods are ready, and if one of them is not.
 OPEN = {"desiredHealthy": 2, "currentHealthy": 3, "expectedPods": 3, "disruptionsAllowed": 1}
 CLOSED = {"desiredHealthy": 2, "currentHealthy": 2, "expectedPods": 3, "disruptionsAllowed": 0}
 
@@ -15,7 +15,7 @@ CLOSED = {"desiredHealthy": 2, "currentHealthy": 2, "expectedPods": 3, "disrupti
 async def make_pod(
     client: Client, namespace: str, number: int, *, ready: bool = True, phase: str = "Running"
 ) -> Object:
-    """Make a pod and say how it is."""
+    """Create a pod with a status."""
     body: Object = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -23,7 +23,7 @@ async def make_pod(
         "spec": {
             "containers": [{"name": "c", "image": "i"}],
             "automountServiceAccountToken": False,
-            # One that nobody has placed is deleted at once.
+            # An unscheduled pod is deleted immediately.
             "terminationGracePeriodSeconds": 0,
         },
     }
@@ -39,7 +39,7 @@ async def make_budget(
     name: str = "x",
     observed: int = 1,
 ) -> Object:
-    """Make a budget that lets one pod of `x` go, and say what was counted for it, if anything."""
+    """Create a budget that permits one disruption of `x`, optionally with a status."""
     body: Object = {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
@@ -62,7 +62,7 @@ async def _make(client: Client, resource: Resource, body: Object, status: Object
 
 
 async def is_there(client: Client, namespace: str, number: int) -> bool:
-    """Tell whether a pod is there, and not on its way out."""
+    """Whether a pod exists and is not terminating."""
     found = await client.list(POD, namespace)
     return any(
         one["metadata"]["name"] == f"x-{number}" and "deletionTimestamp" not in one["metadata"]

@@ -1,4 +1,4 @@
-"""Objects, bookmarks and errors as frames of runtime.cache.watch carry them."""
+"""Objects, bookmarks and errors for frames of runtime.cache.watch."""
 
 from typing import Any, NamedTuple
 
@@ -42,7 +42,7 @@ SILENT = SilentStreamError("the watch timed out: no data")
 
 
 class Row(NamedTuple):
-    """A state, a frame, then the phase, the version and the effects that follow."""
+    """A state, a frame, and the resulting phase, version and effects."""
 
     state: State
     frame: Frame

@@ -1,7 +1,7 @@
-"""A program of its own: mirrors many objects of the most that an API server stores.
+"""A program that mirrors many objects of the largest size that an API server stores.
 
-Prints by how many MiB the resident memory rose at its highest, and at the end. Run by
-test_hostile_memory in a fresh process each, because memory that was used once stays with it.
+Prints the increase of the resident memory in MiB: the peak, and at the end. test_hostile_memory
+runs it in a new process each time, because a process does not return its memory.
 """
 
 import asyncio
@@ -79,7 +79,7 @@ KINDS: dict[str, Callable[[int], bytes]] = {
 
 
 class Hostile:
-    """A server whose objects are made when they are sent; `streams` lists or does not."""
+    """A server that creates its objects when it sends them; `streams`: with streamed lists."""
 
     def __init__(self, make: Callable[[int], bytes], count: int, *, streams: bool) -> None:
         self._make = make
@@ -115,17 +115,17 @@ class Hostile:
         await asyncio.get_running_loop().create_future()
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""
 
 
 def resident(name: str) -> int:
-    """KiB, as the kernel counts them: VmRSS now, or VmHWM at the highest."""
+    """Resident memory in KiB: VmRSS for now, VmHWM for the peak."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
 
 async def mirror(kind: str, count: int, *, streams: bool) -> tuple[int, int, int]:
-    """Objects that are there at the end, MiB more at the highest, and at the end."""
+    """The number of objects at the end, the MiB at the peak, and at the end."""
     clock = SystemClock()
     wire = Hostile(KINDS[kind], count, streams=streams)
     informer = Informer(

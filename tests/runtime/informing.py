@@ -1,4 +1,4 @@
-"""An informer at work in manual time, and a handler that keeps what it hears in short words."""
+"""A running informer in manual time, and a handler that records its events in short form."""
 
 import asyncio
 import random
@@ -19,7 +19,7 @@ IN_PAGES = InformerOptions(watch_list=False)
 
 
 class Recorder:
-    """A handler that keeps words, and a copy of the world as the events tell it."""
+    """A handler that records events, and the objects according to the events."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
@@ -51,7 +51,7 @@ def name_of(obj: Object) -> str:
 
 
 class Running:
-    """An informer at work, its recorder, and the queue that feeds its watch."""
+    """A running informer, its recorder, and the queue with the lines of its watch."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ async def informing(
     then: tuple[Answer, ...] = (),
     options: InformerOptions = IN_PAGES,
 ) -> AsyncIterator[Running]:
-    """An informer that listed items at version 100 and whose watch the test feeds."""
+    """An informer that has listed items at version 100; the test sends its watch events."""
     clock = ManualClock()
     async with scripted(listing(list(items)), clock=clock) as (server, client):
         run = Running(client, selection or Selection(CONFIG_MAP, "shop"), clock, options)

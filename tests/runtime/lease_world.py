@@ -1,4 +1,4 @@
-"""One lease in memory, and candidates for it whose lines and clocks can be troubled.
+"""One lease in memory, and candidates with faults of their connections and clocks.
 
 Called by the tests of runtime.leader.leader.
 """
@@ -28,7 +28,7 @@ Fault = Callable[[], Awaitable[None]]
 
 
 class LeaseServer:
-    """One lease with optimistic locking, and the log of what was written to it."""
+    """One lease with optimistic locking, and the log of its writes."""
 
     def __init__(self) -> None:
         self.lease: Object | None = None
@@ -63,7 +63,7 @@ class LeaseServer:
         return self.store(body)
 
     def hand_to(self, holder: str) -> None:
-        """Let somebody write another holder into the lease, or free it."""
+        """Write another holder into the lease, or release it, as another client does."""
         assert self.lease is not None
         self.store({**self.lease, "spec": {**self.spec, "holderIdentity": holder}})
 
@@ -76,7 +76,7 @@ class LeaseServer:
 
 
 class LeaseLine:
-    """A client: the way of one candidate to the server, with a fault before or after the call."""
+    """The client of one candidate, with a fault before or after the call."""
 
     def __init__(self, server: LeaseServer) -> None:
         self.server = server
@@ -111,7 +111,7 @@ class LeaseLine:
 
 @dataclass
 class Candidate:
-    """One process: an elector, its guarded work, and how it ended."""
+    """One process: an elector, its guarded work, and its result."""
 
     server: LeaseServer
     clock: Clock
@@ -150,7 +150,7 @@ class Candidate:
         return allows(self.elector.guard)
 
     async def loses(self) -> None:
-        """Wait for its end, which has to be the loss of the lease."""
+        """Wait for its end, which must be the loss of the lease."""
         assert self.task is not None
         with pytest.raises(LeaseLost):
             await self.task
@@ -170,7 +170,8 @@ class Candidate:
 
 
 class PausedClock:
-    """A process clock over the manual one: while paused, time passes but nothing runs."""
+    """The clock of a process, based on the manual one: while paused, time passes but nothing
+    runs."""
 
     def __init__(self, base: Clock, rate: float = 1.0) -> None:
         self.base = base
@@ -215,7 +216,7 @@ def raising(make: Callable[[], Exception]) -> Fault:
 
 
 def awake(process: PausedClock) -> Fault:
-    """A line on which nothing moves while the process is paused."""
+    """A client whose requests and responses wait while the process is paused."""
 
     async def wait() -> None:
         await process.running.wait()

@@ -1,4 +1,4 @@
-"""A manager over parts that write into one trace, on a manual clock."""
+"""A manager with components that write into one trace, with a manual clock."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,7 +11,7 @@ from runtime.testing.clock import ManualClock
 
 @dataclass
 class FakeElector:
-    """Wins when told to, and loses when told to."""
+    """The test decides when it wins and loses."""
 
     trace: list[str]
     won: asyncio.Event = field(default_factory=asyncio.Event)
@@ -34,7 +34,7 @@ class FakeElector:
 
 
 class Part:
-    """A runnable that says what happens to it, and how it takes its end."""
+    """A runnable that records its calls; the test decides how it ends."""
 
     def __init__(self, name: str, trace: list[str], clock: ManualClock) -> None:
         self.name = name
@@ -75,7 +75,7 @@ class Part:
 
 
 class World:
-    """A manager over one part per group, all of which write into one trace."""
+    """A manager with one component per group, all of which write into one trace."""
 
     def __init__(self, *, election: bool = True) -> None:
         self.clock = ManualClock()
@@ -88,7 +88,7 @@ class World:
             on_elected=self.prepare,
             exit_now=self.exits.append,
         )
-        # Added out of order: the groups give the order.
+        # Added in another order: the groups determine the order.
         self.leader, self.server, self.other, self.cache = (
             Part(name, self.trace, self.clock) for name in ("leader", "server", "other", "cache")
         )
@@ -100,7 +100,7 @@ class World:
         self.prepares: Callable[[], Awaitable[None]] | None = None
 
     async def prepare(self) -> None:
-        """What the leader does before its groups start."""
+        """The `on_elected` of the manager."""
         if self.prepares is not None:
             await self.prepares()
 

@@ -1,9 +1,9 @@
-"""Finds out whether somebody changes objects that belong to a store.
+"""Detects changes of objects in a store.
 
-They are read-only by convention, because copying each one for each reader costs more than the
-rest of a pass (client-go does copy, and has a mutation detector for those who ask it not to). So
-in tests a store remembers what each object was when it came in, and looks again when the object
-leaves and when the test is over.
+They are read-only by convention, because a copy for each reader costs more than the rest of a
+reconcile (client-go copies, and has a mutation detector for callers that disable it). So in tests a
+store keeps a digest of each object, and checks it when the object leaves and at the end of the
+test.
 """
 
 from collections.abc import Iterator
@@ -18,18 +18,18 @@ from runtime.types import Object, ObjectKey
 
 
 class MutationError(AssertionError):
-    """An object in a store is no longer what it was."""
+    """An object in a store was changed."""
 
 
 class WatchfulStore(Store):
-    """A store that remembers a digest of each object it holds."""
+    """A store with a digest of each object."""
 
     def __init__(self) -> None:
         super().__init__()
         self._digests: dict[ObjectKey, bytes] = {}
 
     def check(self, *keys: ObjectKey) -> None:
-        """Raises MutationError for the first of these objects, or of all, that was changed."""
+        """Raises MutationError for the first changed object, of these or of all."""
         for key in keys or self.keys():
             obj = self.get(key)
             if obj is not None and self._digests[key] != _digest(obj):
@@ -48,7 +48,7 @@ class WatchfulStore(Store):
 
 @contextmanager
 def watched_stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[WatchfulStore]]:
-    """Give every informer made in this context a watchful store; all are checked at its end."""
+    """Give every informer in this context a WatchfulStore; all are checked at its end."""
     made: list[WatchfulStore] = []
 
     def make() -> WatchfulStore:
@@ -63,5 +63,5 @@ def watched_stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[WatchfulSto
 
 
 def _digest(obj: Object) -> bytes:
-    # Not orjson's sorted keys: a change of their order is a change too.
+    # Without sorted keys: a change of their order is a change too.
     return blake2b(orjson.dumps(obj), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""A server on loopback that sends just the bytes of a test, and counts what it got rid of."""
+"""A server on loopback that sends just the bytes of a test, and counts the sent ones."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from dataclasses import dataclass, field
 
 OK = b"HTTP/1.1 200 OK\r\n"
 MOST = 64 << 20
-"""Nobody who reads so much has a bound."""
+"""A client that reads this much has no limit."""
 _PIECE = 1 << 16
 
 
 def answer(body: bytes, *headers: bytes) -> bytes:
-    """A whole answer."""
+    """A whole response."""
     lines = (OK, *(header + b"\r\n" for header in headers))
     return b"".join(lines) + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
 def nested(levels: int) -> bytes:
-    """JSON text of an object with so many levels."""
+    """The JSON text of an object with that many levels."""
     return b'{"a":' + b"[" * (levels - 1) + b"]" * (levels - 1) + b"}"
 
 
 def bomb(size: int) -> bytes:
-    """An answer of `size` bytes of JSON that is packed into few."""
+    """A compressed response with `size` bytes of JSON."""
     text = b'{"initialized":true,"sealed":false,"standby":false,"version":"%s"}' % (b"a" * size)
     return answer(gzip.compress(text), b"Content-Encoding: gzip")
 
 
 ENDLESS = OK + b"Transfer-Encoding: chunked\r\n\r\n"
-"""The head of a body that CHUNK may go on for ever."""
+"""The headers of a body of endless CHUNKs."""
 CHUNK = b"10000\r\n" + b"a" * 0x10000 + b"\r\n"
 WRONG: dict[str, bytes] = {
     "a long header": answer(b"{}", b"X-Long: " + b"a" * 9000),
@@ -43,28 +43,28 @@ WRONG: dict[str, bytes] = {
     "trailers without end": ENDLESS + b"0\r\n" + b"X-Trailer: a\r\n" * 100_000,
     "no HTTP at all": b"SSH-2.0-OpenSSH_9.2\r\n",
 }
-"""Heads that nobody has to read."""
+"""Headers that exceed the limits."""
 
 
 @dataclass(slots=True)
 class Pouring:
-    """Where it is, what it was asked, and how it went on."""
+    """The address, the requests and the state of the server."""
 
     port: int = 0
     asked: list[bytes] = field(default_factory=list)
     sent: int = 0
-    """Bytes that were sent of what goes on for ever."""
+    """The sent bytes of the endless part."""
     cut: asyncio.Event = field(default_factory=asyncio.Event)
-    """The client ended a connection on which that was sent."""
+    """The client closed a connection during the endless part."""
     go: asyncio.Event = field(default_factory=asyncio.Event)
-    """What goes on for ever waits for it."""
+    """The endless part waits for it."""
 
 
 @asynccontextmanager
 async def pouring(
     first: bytes, forever: bytes = b"", *, tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[Pouring]:
-    """Answer each request with `first`, and go on with `forever` until the client has enough."""
+    """Send `first` for each request, and then `forever` until the client closes the connection."""
     server = Pouring()
     server.go.set()
     tasks = set[asyncio.Task[None]]()
@@ -73,7 +73,7 @@ async def pouring(
         task = asyncio.current_task()
         assert task is not None
         tasks.add(task)
-        # So that `sent` is about the client, and not about the kernel.
+        # So that `sent` measures the client, and not the kernel.
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _PIECE)
         try:
             await _serve(server, reader, writer, first, forever)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from runtime.quantity import Written
 
-# What is written: (how much it is, its form)
+# text: (value, canonical form)
 FORMS: dict[Written, tuple[Fraction, str]] = {
     "0": (Fraction(0), "0"),
     "0Ki": (Fraction(0), "0"),
@@ -29,7 +29,7 @@ FORMS: dict[Written, tuple[Fraction, str]] = {
     "1.5Gi": (Fraction(3 * 2**29), "1536Mi"),
     "0.5Ki": (Fraction(512), "512"),
     "-2048Ki": (Fraction(-2 * 1024**2), "-2Mi"),
-    # Less than a byte more than 1 KiB: no binary suffix can say it.
+    # Less than a byte more than 1 KiB: no binary suffix can express it.
     "1.0001Ki": (Fraction(10241024, 10**4), "1024102400u"),
     "1e3": (Fraction(1000), "1e3"),
     "1E3": (Fraction(1000), "1e3"),
@@ -38,7 +38,7 @@ FORMS: dict[Written, tuple[Fraction, str]] = {
     "1e2": (Fraction(100), "100"),
     "15e-4": (Fraction(3, 2000), "1500e-6"),
     "1E": (Fraction(10**18), "1E"),
-    # What the server would round or cut is left to it.
+    # The server rounds or caps these itself.
     "1024Ei": (Fraction(2**70), "1024Ei"),
     "0.1n": (Fraction(1, 10**10), "0.1n"),
     "1e21": (Fraction(10**21), "1e21"),

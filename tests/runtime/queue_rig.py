@@ -1,4 +1,4 @@
-"""A workqueue on a manual clock, and a reference model of it that fits on a page."""
+"""A workqueue with a manual clock, and a short reference model of it."""
 
 import asyncio
 import itertools
@@ -31,7 +31,7 @@ PRIORITIES = [NORMAL, NORMAL, LOW, 50]
 """Most adds are normal; two classes below and above them."""
 
 TURNS = 6
-"""Turns of the loop after each step: a wake-up, a take, a done, and the wake-up after it."""
+"""Iterations of the loop after each step: a wake-up, a take, a done, and the wake-up after it."""
 
 BASE, CAP = 1.0, 8.0
 
@@ -49,7 +49,7 @@ class Rig:
         )
 
     async def take(self) -> Request | None:
-        """What a worker that does not wait would get."""
+        """The key that a worker would get without waiting."""
         getter = asyncio.create_task(self.queue.get())
         await yield_to_loop()
         if getter.done():
@@ -66,7 +66,7 @@ class Rig:
 
     def sample(self, name: str, **labels: str) -> float | None:
         wanted = {"name": "q", "controller": "q", **labels}
-        # Restricted, because the collectors of process and platform cost a hundred times as much.
+        # Restricted, because the collectors of process and platform take a hundred times as long.
         for family in self.metrics.registry.restricted_registry([name]).collect():
             for sample in family.samples:
                 if sample.name == name and sample.labels == wanted:
@@ -85,11 +85,11 @@ class Item:
 
 
 class Model:
-    """The semantics in their simplest form: one dict, sorted anew at every take."""
+    """The semantics in their simplest form: one dict, sorted at every take."""
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers
-        # Of each flow with keys of a priority: how many workers it holds, and since when.
+        # For each flow with keys of a priority: how many workers it holds, and since when.
         self.turns: dict[tuple[int, str], tuple[int, int]] = {}
         self.now = 0.0
         self.orders = itertools.count()
@@ -127,7 +127,7 @@ class Model:
         return sum(key.namespace == namespace for key in self.held)
 
     def note_turns(self) -> None:
-        """Who holds another number of workers than before, or had no key, is last of its like."""
+        """A flow with another number of workers than before, or without a key before, goes last."""
         free = [key for key in self.ready() if key not in self.held]
         flows = {(self.items[key].priority, key.namespace) for key in free}
         self.turns = {flow: turn for flow, turn in self.turns.items() if flow in flows}
@@ -166,7 +166,7 @@ class Model:
 
 
 class QueueMachine(RuleBasedStateMachine):
-    """A state machine whose rules run on an event loop of its own."""
+    """A state machine whose rules run in its own event loop."""
 
     def __init__(self, workers: int | None = None) -> None:
         super().__init__()
@@ -188,7 +188,7 @@ class QueueMachine(RuleBasedStateMachine):
         return self.loop.run_until_complete(step)
 
     def call(self, method: Callable[..., object], *args: object, **options: object) -> None:
-        """Call `method` on the loop and let everything that follows from it come to rest."""
+        """Call `method` in the loop and wait until all tasks have settled."""
 
         async def step() -> None:
             method(*args, **options)

@@ -1,4 +1,4 @@
-"""A reflector that runs against a script in manual time, and what it tells, in short words."""
+"""A reflector with a scripted server in manual time, and its effects in short form."""
 
 import asyncio
 import random
@@ -22,7 +22,7 @@ _DEADLINES = (10.0, 60.0, IDLE_SECONDS, COLLECT_IDLE_SECONDS)
 
 
 class Rig:
-    """A reflector that runs against a script, and all it has told."""
+    """A reflector with a scripted server, and its effects."""
 
     def __init__(self, server: ScriptedServer, clock: ManualClock, metrics: Metrics) -> None:
         self.server = server
@@ -33,11 +33,11 @@ class Rig:
         self.task: asyncio.Task[None]
 
     async def settle(self) -> None:
-        """Whoever listens here needs no time."""
+        """Nothing to wait for: this listener is synchronous."""
 
     @property
     def words(self) -> list[str]:
-        """What was told, short: "=a,b@100", "+a@101", "-a@102", "^103"."""
+        """The effects in short form: "=a,b@100", "+a@101", "-a@102", "^103"."""
         return [_word(effect) for effect in self.told]
 
     async def hears(self, *words: str) -> None:
@@ -52,12 +52,12 @@ class Rig:
         await eventually(lambda: self.words[-1] == word, seconds=3.0, say=f"{word} is told")
 
     async def asked(self, count: int) -> Received:
-        """The count-th request, once it has come; the reflector is waiting by then."""
+        """Wait for the count-th request; then the reflector is waiting."""
         await eventually(lambda: len(self.server.requests) >= count, seconds=3.0)
         return self.server.requests[count - 1]
 
     async def pauses(self) -> float:
-        """How long the reflector backs off now. No request and no idle watch is that short."""
+        """How long the reflector backs off now. Requests and idle watches have longer timers."""
 
         def pause() -> float | None:
             wake = self.clock.next_wake
@@ -68,7 +68,7 @@ class Rig:
         return found
 
     async def waits(self) -> float:
-        """Let the pause that the reflector makes now pass; how long it was."""
+        """Let the current backoff of the reflector pass; return its duration."""
         pause = await self.pauses()
         await self.clock.advance(pause)
         return pause
@@ -121,6 +121,6 @@ def added(name: str, version: str) -> bytes:
 
 
 def end_of_list(version: str) -> bytes:
-    """The bookmark that closes the list at the head of a watch."""
+    """The bookmark that ends a streamed list."""
     metadata = {"resourceVersion": version, "annotations": {INITIAL_EVENTS_END: "true"}}
     return event("BOOKMARK", {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata})

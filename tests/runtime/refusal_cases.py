@@ -1,4 +1,4 @@
-"""What an API server says when it refuses, and the fields that it means."""
+"""The errors of an API server, and the consequence of each."""
 
 from runtime.apply.apply_result import Refusal
 from runtime.errors import (
@@ -19,7 +19,7 @@ from runtime.errors import (
     UnsupportedMediaType,
 )
 
-# name in the corpus: (class of the error, what follows)
+# name in the corpus: (class of the error, consequence)
 TABLE: dict[str, tuple[type[ApiError], Refusal]] = {
     "field manager conflict": (ApplyConflict, Refusal.READ_AGAIN),
     "version conflict": (Conflict, Refusal.READ_AGAIN),

@@ -1,4 +1,4 @@
-"""Clients for a scripted server, and the smallest objects the runtime accepts."""
+"""Clients for a scripted server, and the smallest objects that the runtime accepts."""
 
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -12,12 +12,12 @@ from runtime.metrics.metrics import Metrics
 from runtime.testing.scripted import Answer, ScriptedServer
 from runtime.types import Object, ObjectKey
 
-# Scripted servers speak plain HTTP; building a context takes longer than a test.
+# Scripted servers use plain HTTP; building a context takes longer than a test.
 UNUSED_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class Tokens:
-    """Credentials whose token counts up each time it is refused."""
+    """Credentials with a new token after each 401."""
 
     def __init__(self, server: str) -> None:
         self.server = server
@@ -43,7 +43,7 @@ async def scripted(
     metrics: Metrics | None = None,
     guard: Callable[[], None] | None = None,
 ) -> AsyncIterator[tuple[ScriptedServer, Client]]:
-    """A server that follows the script and a client of it; no request may go beyond the script."""
+    """A scripted server and a client of it; a request after the script is an error."""
     async with ScriptedServer(*script, otherwise=otherwise) as server:
         client = Client(
             Tokens(server.url),
@@ -60,7 +60,7 @@ async def scripted(
 
 
 def config_map(name: str, version: str = "1", *, uid: str = "", **data: str) -> Object:
-    """A ConfigMap as a list or a watch carries it."""
+    """A ConfigMap as in a list or a watch."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

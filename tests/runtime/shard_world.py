@@ -23,8 +23,8 @@ from tests.runtime.lease_world import LeaseServer, PausedClock, allows
 
 NAME = "operator"
 CHANGE = GROUP_OPTIONS.lease_duration + 2 * 2.2 * GROUP_OPTIONS.retry_period
-"""Seconds after which a process of another number of shards notices that all are silent: it sees
-the last renewal a pause late, and the end of it another pause late."""
+"""Seconds until a process with another number of shards takes over: it observes the last renewal
+one pause late, and its expiry another pause late."""
 TAKEOVER = 15.0 + 2 * 2.2 * 2.0
 """The same for the standby of a shard."""
 
@@ -44,12 +44,12 @@ class Leases:
 
 @dataclass
 class Line:
-    """The way of one process to the Leases; nothing moves on it while the process is paused."""
+    """The client of one process; its requests and responses wait while the process is paused."""
 
     leases: Leases
     process: PausedClock
     cut: set[str] = field(default_factory=set)
-    """Leases that it does not reach."""
+    """Leases that it cannot reach."""
 
     async def server(self, name: str) -> LeaseServer:
         await self.process.running.wait()
@@ -69,7 +69,7 @@ class Line:
 
 @dataclass
 class Process:
-    """A process of one shard, or one that knows no shards; its work lasts until it is stopped."""
+    """A process of one shard, or one without shards; its work runs until it is stopped."""
 
     leases: Leases
     base: ManualClock
@@ -119,11 +119,11 @@ class Process:
         self.clock.running.set()
 
     def kill(self) -> None:
-        """Nothing is released, as when a node is lost: it never runs again."""
+        """End without a release, as when a node fails: it never runs again."""
         self.pause()
 
     async def stop(self) -> None:
-        """Stop in good order."""
+        """Stop gracefully."""
         self.task.cancel()
         await asyncio.gather(self.task, return_exceptions=True)
 
@@ -136,7 +136,8 @@ async def end(*processes: Process) -> None:
 
 
 def together(processes: list[Process]) -> list[tuple[Process, Process]]:
-    """Pairs that may write at this moment and share an object: all of two numbers of shards do."""
+    """Pairs that may write now and share an object; those with different numbers of shards always
+    do."""
     writers = [process for process in processes if process.may_write()]
     return [
         (one, other)

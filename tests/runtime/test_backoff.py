@@ -1,4 +1,4 @@
-"""runtime.backoff: the ladder, its jitter, and when it starts anew."""
+"""runtime.backoff: the delays, their jitter, and their reset."""
 
 import random
 

@@ -1,6 +1,7 @@
-"""T31: budgets that can be counted: bytes per object, tasks and turns of the loop per pass.
+"""T31: budgets that can be counted: bytes per object, tasks and iterations of the loop per
+reconcile.
 
-What takes how long is measured by `python -m e2e.bench` and never here.
+`python -m e2e.bench` measures times.
 """
 
 import asyncio
@@ -35,13 +36,13 @@ KIB = 1024
 OBJECTS = 500
 PASSES = 2000
 BURST = 64
-"""Objects that may be taken in without another task getting its turn."""
+"""Most objects that are stored before other tasks run."""
 
 T = TypeVar("T")
 
 
 def pod(number: int, owned: bool = True) -> Object:
-    """About 11 KB as the server sends it, half of it bookkeeping of field managers."""
+    """About 11 KB as the server sends it, half of it managedFields."""
     name = f"web-{number:05d}"
     env = [{"name": f"SETTING_{n}", "value": f"value {n} of {name}"} for n in range(40)]
     container = {"name": "server", "image": "registry.example.com/web:1.2.3", "env": env}
@@ -75,7 +76,7 @@ def pod(number: int, owned: bool = True) -> Object:
 
 
 def body(selection: Selection, owned: bool) -> bytes:
-    """A page as the server sends it for that selection."""
+    """The page that the server sends for that selection."""
     items = [pod(number, owned) for number in range(OBJECTS)]
     if selection.metadata_only:
         items = [
@@ -90,7 +91,7 @@ def body(selection: Selection, owned: bool) -> bytes:
 
 
 def bytes_per_object(selection: Selection, owned: bool) -> float:
-    """What a store keeps of each object after a list, all that Python allocates counted."""
+    """The bytes that Python has allocated per object after a list."""
     page = body(selection, owned)
     store = Store()
     reduce = selection.reducer()
@@ -182,13 +183,14 @@ def test_t31_a_pass_that_does_nothing_needs_no_task_and_hardly_a_turn() -> None:
         return after[0] - before[0], after[1] - before[1]
 
     callbacks, tasks = counted(work)
-    # One of each per slice of passes, not per pass.
+    # One of each per slice, not per reconcile.
     assert tasks <= PASSES / 8
     assert callbacks <= PASSES / 2
 
 
 class Fed:
-    """An informer on a server in memory, and how many objects it took in between two turns."""
+    """An informer with a server in memory, and how many objects it stored between two
+    iterations."""
 
     def __init__(self, objects: int, *, watch_list: bool) -> None:
         clock, rng, metrics = SystemClock(), random.Random(1), Metrics()
@@ -218,7 +220,7 @@ class Fed:
             await self.client.create(CONFIG_MAP, made, field_manager="test")
 
     async def turns(self) -> None:
-        """Somebody else who wants the loop."""
+        """Another task of the loop."""
         while True:
             self.taken = 0
             await yield_to_loop()
@@ -284,7 +286,7 @@ def test_t31_a_pass_over_settled_children_needs_no_task_and_no_request() -> None
 
 
 def test_t31_an_event_is_reduced_before_it_is_kept() -> None:
-    """The same for what comes by the watch."""
+    """The same for watch events."""
     selection = Selection(POD, fields=("status.phase",))
     line = orjson.dumps({"type": "ADDED", "object": pod(1)})
     kind, obj = decode_event(line, POD)

@@ -1,4 +1,4 @@
-"""runtime.clock and runtime.testing.clock: time that tests can move, deadlines that follow it."""
+"""runtime.clock and runtime.testing.clock: manual time, and deadlines on it."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

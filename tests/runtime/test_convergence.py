@@ -1,6 +1,6 @@
 """runtime.cache.informer.
 
-Store and handlers end at the truth, whatever the server does on the way.
+Store and handlers converge to the state of the server, whatever faults occur.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from tests.runtime.serving import config_map, scripted
 
 
 class Story:
-    """A small API server: a history of config maps, told with faults as the dice fall."""
+    """A small API server: a history of ConfigMaps, sent with random faults."""
 
     def __init__(self, dice: random.Random, *, streams_lists: bool = True) -> None:
         self.dice = dice
@@ -42,7 +42,7 @@ class Story:
         self.history: list[tuple[int, str, Object]] = []
 
     def act(self) -> Object:
-        """Change one object, or delete it; its new state."""
+        """Change or delete one object; return its new state."""
         self.version += 1
         name = self.dice.choice("abcdef")
         known = self.alive.pop(name, None)
@@ -88,7 +88,7 @@ class Story:
         return stream(*told, *([bookmark(str(self.version))] if told == lines else []))
 
     def _streamed_list(self, fault: float) -> Answer:
-        """All there is, in any order, the mark of the end, and nothing after it."""
+        """All objects in any order, the bookmark at the end, and nothing more."""
         lines = [event("ADDED", obj) for obj in self.alive.values()]
         self.dice.shuffle(lines)
         lines.append(end_of_list(str(self.version)))
@@ -101,7 +101,7 @@ async def _play(story: Story, run: Running, server: ScriptedServer) -> None:
     for _ in range(30):
         for _ in range(story.dice.randint(0, 4)):
             written = story.act()
-            # Half of the changes are our own writes, whose answers we read at once.
+            # Half of the changes are our own writes, whose responses are observed immediately.
             if story.dice.random() < 0.5 and key_of(written).name in story.alive:
                 run.informer.observe(written)
         await run.clock.advance(story.dice.uniform(0.1, 4.0))

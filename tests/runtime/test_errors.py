@@ -1,4 +1,4 @@
-"""runtime.errors: which class an answer of the API server becomes, and what it keeps of it."""
+"""runtime.errors: the class and the content of each error of the API server."""
 
 from typing import Any
 
@@ -99,7 +99,7 @@ def test_policy_follows_from_the_base_class() -> None:
     transient = [ServerError, TooManyRequests, ResourceVersionTooLarge, TransportError]
     assert all(issubclass(kind, Transient) for kind in transient)
     assert issubclass(NamespaceTerminating, Forbidden)
-    # An optimistic lock is retried on fresh data, a contested field is not: never the same class.
+    # A version conflict is retried with fresh data, a field conflict is not: different classes.
     assert not issubclass(ApplyConflict, Conflict)
     assert not issubclass(AlreadyExists, Conflict)
     assert not issubclass(Transient, TerminalError)

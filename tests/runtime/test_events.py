@@ -1,4 +1,4 @@
-"""The event recorder: what is said, how often, and that nobody waits or fails for it."""
+"""The event recorder: the content and number of events; no caller waits or fails."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ class World:
         self.recorder.event(thing(uid), "Normal", reason, note)
 
     async def flush(self) -> int:
-        """Send everything; how many events the server has by then."""
+        """Send everything; return the number of events on the server."""
         if self.task is None:
             self.task = asyncio.create_task(self.recorder.run())
         while self.recorder._queue.qsize():

@@ -1,4 +1,4 @@
-"""Evictions over the fake API server; tests/integration asks a real one the same."""
+"""Evictions with the fake API server; tests/integration has the same with a real one."""
 
 import random
 
@@ -43,7 +43,7 @@ async def test_a_budget_that_nobody_counts_for_is_counted_from_its_pods() -> Non
 
 
 async def test_a_budget_is_no_load_that_the_client_waits_out() -> None:
-    """The server names a moment, as it does when it sheds load."""
+    """The server sends Retry-After, as under load."""
     causes = [{"reason": "DisruptionBudget", "message": "The disruption budget x is new"}]
     answer = status(429, "TooManyRequests", retryAfterSeconds=1, causes=causes)
     async with scripted(answer) as (server, client):

@@ -1,4 +1,4 @@
-"""What the objects of hostile users cost: a fresh process each, and the memory that it took."""
+"""The memory for objects of hostile users, measured in a new process each."""
 
 import subprocess
 import sys
@@ -8,14 +8,14 @@ import pytest
 from tests.runtime.hostile_store import KINDS
 
 MIB_MAX = 64
-"""For a thousand objects of the most that an API server stores."""
+"""For a thousand objects of the largest size that an API server stores."""
 MANY, SOME = 1000, 60
 NOISE = 36
-"""MiB that a process takes for itself once it works: four times the objects cost 4 MiB more."""
+"""MiB of a working process itself: four times as many objects cost 4 MiB more."""
 
 
 def cost(kind: str, count: int, way: str) -> tuple[int, int]:
-    """MiB at the highest, and at the end."""
+    """MiB at the peak, and at the end."""
     command = [sys.executable, "-m", "tests.runtime.hostile_store", kind, str(count), way]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     held, highest, at_end = map(int, ran.stdout.splitlines()[-1].split())

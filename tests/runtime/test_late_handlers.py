@@ -1,4 +1,4 @@
-"""runtime.cache.informer: handlers that register at any moment hear of everything exactly once."""
+"""runtime.cache.informer: handlers that register at any time get every event exactly once."""
 
 import asyncio
 import random
@@ -18,7 +18,7 @@ from tests.runtime.serving import Tokens, config_map
 
 
 class Led(Informer):
-    """An informer that is told what the reflector would tell it, and tells it at any time."""
+    """An informer to which the test delivers effects at any time, instead of a reflector."""
 
     def hears(self, effect: Mirror) -> None:
         self._mirror(effect)
@@ -31,7 +31,7 @@ class Led(Informer):
 
 
 class Late(Recorder):
-    """A handler that knows what was there when it registered."""
+    """A handler that records the objects at its registration."""
 
     def __init__(self, informer: Informer) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Late(Recorder):
 
 
 class World:
-    """What exists on the server, and a history that leads there."""
+    """The objects of the server, and their history."""
 
     def __init__(self) -> None:
         self.version = 100
@@ -80,9 +80,10 @@ def change(world: World, name: str) -> Mirror:
 def test_t13_whenever_a_handler_comes_it_hears_of_every_object_exactly_once_as_initial(
     before: list[str], steps: list[tuple[str, str]]
 ) -> None:
-    """Recorder fails on a second add, on an update of something else, on an unknown delete.
+    """Recorder fails on a second add, on an update of another object, on an unknown delete.
 
-    Of a new list handlers hear change by change; others come, and own writes, in between.
+    The changes of a new list are delivered one by one; handlers and own writes are added in
+    between.
     """
     client = Client(Tokens("http://unused"), user_agent="test/1", clock=SystemClock())
     informer = Led(
@@ -106,7 +107,7 @@ def test_t13_whenever_a_handler_comes_it_hears_of_every_object_exactly_once_as_i
             case "own write":
                 informer.observe(world.write(name))
             case "event" if informer.synced:
-                # The reflector waits until a list was told before it reads on.
+                # The reflector continues only after a list was delivered.
                 asyncio.run(informer.finish())
                 informer.hears(change(world, name))
         informer.tells(1)
@@ -118,5 +119,5 @@ def test_t13_whenever_a_handler_comes_it_hears_of_every_object_exactly_once_as_i
         assert handler.world == truth
         initial = handler.initial_adds()
         assert len(set(initial)) == len(initial)
-        # Who came after the first list has no other initial adds than what it found.
+        # A handler after the first list gets initial adds only for existing objects.
         assert initial == handler.found or not handler.synced

@@ -1,4 +1,4 @@
-"""runtime.client.client.list: what happens to the event loop while a list is decoded."""
+"""runtime.client.client.list: the event loop while a list is decoded."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""runtime.memo: a result is kept while its inputs are the same, and no longer."""
+"""runtime.memo: a result is kept only while its inputs are the same."""
 
 import asyncio
 import copy
@@ -11,7 +11,7 @@ from runtime.memo import PASS_SIZE, SIZE, Memos, memoize
 
 
 class Thing:
-    """Something that lives through many passes; all of them are equal."""
+    """An object that is used by many reconciles; all instances are equal."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Thing)
@@ -44,7 +44,7 @@ def test_the_same_question_is_answered_once_and_every_argument_is_part_of_it() -
 
 
 def test_an_equal_thing_is_another_one() -> None:
-    """It may be about to change: only what is the very same has certainly not."""
+    """An equal object may be about to change: only the same one has certainly not changed."""
     made, thing = Counting(), Thing()
     made.ask(thing, "a")
     made.ask(copy.copy(thing), "a")
@@ -52,7 +52,7 @@ def test_an_equal_thing_is_another_one() -> None:
 
 
 def test_things_that_come_and_go_are_never_taken_for_each_other() -> None:
-    """The id of a thing that is gone is given to another one."""
+    """The id of a freed object is reused."""
     ids: set[int] = set()
     number_of = memoize(lambda numbers: numbers[0])
     for n in range(5 * SIZE):
@@ -112,7 +112,7 @@ def test_a_newer_version_takes_the_place_of_the_former_one() -> None:
         20,
     ]
     assert asked == [10, 20, 11]
-    # The same slot, and yet another thing: the former one is asked anew.
+    # Another object of the same slot: the result of the former one is computed again.
     assert version_of(first) == 10
     assert asked == [10, 20, 11, 10]
 
@@ -142,7 +142,7 @@ def test_what_another_thread_lets_go_of_meanwhile_is_an_answer_all_the_same() ->
     first, other = Thing(), Thing()
 
     class Meanwhile:
-        """Stands for the moment in which another thread has its turn."""
+        """Simulates another thread."""
 
         def __eq__(self, _: object) -> bool:
             pair(other, None)
@@ -239,7 +239,7 @@ def test_passes_of_two_controllers_share_a_result_while_one_of_them_keeps_it() -
         first = made.ask(thing, "a")
     with other.during("key"):
         assert made.ask(thing, "a") is first
-        # Another question about the same thing is answered anew.
+        # Other arguments for the same object are computed again.
         assert made.ask(thing, "b") == ["b", "0"]
     assert len(made.asked) == 2
 
@@ -249,7 +249,7 @@ def test_a_shared_result_is_gone_when_nobody_keeps_it() -> None:
     memos = Memos()
     with memos.during("key"):
         made.ask(thing, "a")
-    # Two passes that do not ask: the first still holds what the pass before it asked.
+    # Two reconciles without a call: the first still keeps the results of the one before.
     for _ in range(2):
         with memos.during("key"):
             pass

@@ -1,4 +1,4 @@
-"""The watch over stores: it catches who changes an object, and nobody else."""
+"""The mutation detector finds changes of stored objects, and nothing else."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How outcomes of parallel steps combine."""
+"""The combination of the outcomes of parallel steps."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 """runtime.apply.apply.
 
-What is deleted because a complete plan does not name it, and what never is.
+Objects that are deleted because a complete plan does not contain them, and objects that never are.
 """
 
 import pytest
@@ -10,7 +10,7 @@ from runtime.types import Object, ObjectKey
 from tests.gen.api import FakeApi, api_error
 from tests.runtime.apply_bench import KEY, MARKS, OTHER, OWNER, Bench, owned
 
-# sentence: (what is there, is it deleted)
+# name: (the live object, whether it is deleted)
 PRUNING: dict[str, tuple[Object, bool]] = {
     "what the plan does not name goes": (owned(), True),
     "what belongs to somebody else stays": (owned(OTHER), False),

@@ -1,6 +1,6 @@
-"""runtime.quantity: quantities are read exactly, and have one form.
+"""runtime.quantity: exact values, and one canonical form.
 
-tests/integration/test_quantity.py asks a real API server whether that form is its own.
+tests/integration/test_quantity.py compares that form with a real API server.
 """
 
 from fractions import Fraction

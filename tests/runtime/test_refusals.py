@@ -1,9 +1,9 @@
 """runtime.apply.apply_result and runtime.errors.
 
-What each refusal of an apply is, and what follows from it.
+The class of each error of an apply, and its consequence.
 
-refusals.json holds the bodies as kube-apiserver 1.36 sent them; the last six were written after
-the sources of the server, or are what only a proxy or a later server would say.
+refusals.json has the bodies that kube-apiserver 1.36 sent; the last six were written from the
+source of the server, or are those of a proxy or a later server.
 """
 
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ def test_t26_a_refusal_is_known_by_its_body(
     assert refusal_of(error) is refusal
 
 
-# What follows: (the verdict, or what is raised; is the same intent sent once more).
+# Consequence: (the verdict or the exception; whether the same intent is sent again).
 FOLLOWS: dict[Refusal, tuple[Verdict | type[Exception], bool]] = {
     Refusal.REJECTED: (Verdict.REJECTED, False),
     Refusal.TERMINATING: (Verdict.TERMINATING, True),
@@ -78,7 +78,7 @@ async def test_t26_a_refusal_has_its_one_consequence(name: str, refusal: Refusal
     assert bench.api.asked == (["apply ConfigMap c"] if sent_again else [])
 
 
-# A controller waits by itself for what is Transient, and asks a person about what is not.
+# A controller retries Transient errors; the others require a user.
 PASSING = {"quota", "webhook down", "timeout", "gateway without a word", "too many requests"}
 
 
@@ -92,7 +92,7 @@ def test_t26_the_server_says_when_to_come_back() -> None:
 
 
 def test_t26_every_class_has_a_row_or_derives_from_one() -> None:
-    """A class that nobody thought of is raised, never taken for a verdict."""
+    """An unknown class is raised, and never becomes a verdict."""
 
     class UnheardError(ApiError):
         pass

@@ -1,4 +1,4 @@
-"""Tokens and authorities that are replaced under a running client, over TLS."""
+"""Tokens and CAs that are replaced while a client runs, with TLS."""
 
 import asyncio
 import datetime
@@ -31,7 +31,7 @@ Key = ec.EllipticCurvePrivateKey
 
 @dataclass(frozen=True)
 class Authority:
-    """A certificate authority, and the files of a server at 127.0.0.1 that it vouches for."""
+    """A CA, and the certificate files of a server at 127.0.0.1."""
 
     pem: bytes
     chain: Path
@@ -74,7 +74,7 @@ def _named(name: str) -> x509.Name:
 
 
 def replace(path: Path, content: bytes | str) -> None:
-    """As the kubelet does it: a new file takes the place of the old one."""
+    """As the kubelet does: a new file replaces the old one."""
     new = path.with_name("..new")
     new.write_bytes(content if isinstance(content, bytes) else content.encode())
     os.replace(new, path)
@@ -91,7 +91,7 @@ class CountedCredentials(ServiceAccountCredentials):
 
 
 class World:
-    """A pod's folder, the server it trusts, and a client in that pod."""
+    """The directory of a pod, its API server, and a client in that pod."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -115,7 +115,7 @@ class World:
 
     @property
     def tokens(self) -> list[str]:
-        """What each request so far was sent with."""
+        """The token of each request so far."""
         return [
             request.headers["Authorization"].removeprefix("Bearer ")
             for request in self.server.requests

@@ -1,4 +1,4 @@
-"""runtime.types and runtime.builtin_kinds: keys, paths, readers of metadata."""
+"""runtime.types and runtime.builtin_kinds: keys, paths, accessors of metadata."""
 
 import pytest
 

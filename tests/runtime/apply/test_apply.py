@@ -1,6 +1,6 @@
-"""runtime.apply.apply: what is sent, what is not, and what each answer becomes.
+"""runtime.apply.apply: which requests are sent, and the verdict of each response.
 
-What the API server makes of it is asked of a real one in tests/integration/test_apply.py.
+tests/integration/test_apply.py tests the same with a real API server.
 """
 
 import copy
@@ -65,7 +65,7 @@ def edited_while_away(bench: Bench) -> None:
     bench.restart()
 
 
-# sentence: (what happens after the first ensure, the verdicts of the next ones)
+# name: (the change after the first ensure, the verdicts of the next ones)
 AFTERWARDS: dict[str, tuple[Callable[[Bench], object], list[Verdict]]] = {
     "nothing is sent twice": (lambda bench: None, [SKIPPED]),
     "a new process finds all as it was left": (lambda bench: bench.restart(), [SKIPPED]),
@@ -92,7 +92,7 @@ async def test_t24_only_what_differs_is_sent_and_once(
 
 
 async def test_what_is_settled_for_one_owner_is_foreign_to_another() -> None:
-    """Even when both want the same."""
+    """Even if both have the same intent."""
     bench = Bench()
     await bench.ensure()
     bench.api.calls.clear()
@@ -122,7 +122,7 @@ async def test_another_intent_is_sent_with_force_and_the_uid() -> None:
 
 
 async def test_t24_an_intent_that_lost_a_field_is_sent_once() -> None:
-    """The live object contains all that is left, and only the hash tells the difference."""
+    """The live object contains the rest, so only the hash shows the difference."""
     bench = Bench()
     await bench.ensure(intent(k="v", old="x"))
     bench.api.calls.clear()
@@ -132,7 +132,7 @@ async def test_t24_an_intent_that_lost_a_field_is_sent_once() -> None:
 
 
 class Normalizing(FakeApi):
-    """A server that keeps a value in another form than it was sent, as quantities are."""
+    """A server that stores a value in another form than it was sent, as with quantities."""
 
     def admitted(self, obj: Object) -> Object:
         return {**obj, "data": {key: value.upper() for key, value in obj["data"].items()}}
@@ -148,7 +148,7 @@ async def test_t24_a_value_that_the_server_writes_in_another_form_is_sent_once_a
     assert bench.api.asked == ["apply ConfigMap c"]
 
 
-# sentence: (what is there, the verdict, what was asked of the server)
+# name: (the live object, the verdict, the requests)
 STANDING: dict[str, tuple[Object, Verdict, list[str]]] = {
     "another owner's object is left alone": (owned(OTHER), Verdict.FOREIGN, []),
     "an object that is being deleted is waited for": (
@@ -224,8 +224,7 @@ def refusal(code: int, reason: str) -> Exception:
     return status_error({"code": code, "reason": reason, "message": "no"})
 
 
-# sentence: (the server's answer to the apply, what is raised); the answers of the API are in
-# test_refusals.
+# name: (the response to the apply, the exception); the errors of the API are in test_refusals.
 TROUBLES: dict[str, tuple[Exception, type[Exception]]] = {
     "another object of the name is looked at again": (refusal(409, "Conflict"), Transient),
     "no answer is asked for again": (TransportError("reset"), TransportError),
@@ -243,7 +242,7 @@ async def test_an_answer_that_is_no_verdict(answer: Exception, raised: type[Exce
     assert (await bench.ensure(intent(k="new"))).verdict is Verdict.UPDATED
 
 
-# sentence: (what happens after the refusal, is the server asked again)
+# name: (the change after the refusal, whether the apply is sent again)
 AFTER_A_REFUSAL: dict[str, tuple[Callable[[Bench], object], Intent, bool]] = {
     "the same wish for the same object is not sent again": (
         lambda bench: bench.sync(), intent(k="bad"), False,
@@ -281,7 +280,7 @@ async def test_a_refusal_is_remembered(
 
 
 class Slow(FakeApi):
-    """A server that takes its time, except for refusals."""
+    """A server that is slow, except for errors."""
 
     async def apply(
         self,
@@ -299,7 +298,7 @@ class Slow(FakeApi):
 
 
 async def test_one_failing_object_does_not_hold_back_the_others() -> None:
-    """The error is raised when the others are done: nothing goes on behind the caller's back."""
+    """The error is raised once the others are done: nothing continues in the background."""
     bench = Bench(Slow())
     bench.api.refuse("apply ConfigMap a", api_error(500))
     with pytest.raises(ServerError):

@@ -1,4 +1,4 @@
-"""runtime.apply.apply_cache: what is remembered of an object, for how long, and what ends it."""
+"""runtime.apply.apply_cache: which entries are kept, and when they expire."""
 
 import copy
 import random
@@ -17,7 +17,7 @@ SLOT = (CONFIG_MAP, KEY)
 
 
 class Quiet(FakeApi):
-    """A server that counts generations and keeps values in another form than they were sent."""
+    """A server with generations that stores values in another form than they were sent."""
 
     def admitted(self, obj: Object) -> Object:
         metadata = {**obj["metadata"], "generation": 1}
@@ -60,7 +60,7 @@ async def test_t24_after_an_hour_what_no_comparison_can_tell_is_sent_once() -> N
 
 
 async def test_t24_what_changed_unseen_is_healed_within_the_hour() -> None:
-    """A change that moved neither generation nor metadata: no server should allow it."""
+    """A change of neither generation nor metadata, which no server should permit."""
     bench = Bench(Quiet())
     await bench.ensure(intent(k="V"))
     live = copy.deepcopy(bench.api.objects[SLOT])
@@ -97,14 +97,14 @@ async def test_t24_what_is_gone_is_forgotten() -> None:
     assert len(bench.settled) == 5
     for where in [where for where in bench.api.objects if where[1] != ObjectKey("ns", "c-0")]:
         del bench.api.objects[where]
-    # The one that is left is written once more, so that the list is newer than all of them.
+    # The remaining one is written once more, so that the list is newer than all of them.
     bench.api.holding(*((CONFIG_MAP, obj) for obj in bench.api.of(CONFIG_MAP)))
     bench.sync()
     assert len(bench.settled) == 1
 
 
 async def test_t24_what_no_cache_holds_is_not_remembered() -> None:
-    """Whoever watches by our label will never say that an object without it went."""
+    """A watch by our label never reports the deletion of an object without it."""
 
     class Strict(FakeApi):
         def admitted(self, obj: Object) -> Object:
@@ -121,7 +121,7 @@ async def test_t24_what_no_cache_holds_is_not_remembered() -> None:
     assert len(bench.settled) == 0
 
 
-# sentence: (a change of the object, is it news to an owner of its spec)
+# name: (a change of the object, whether the fingerprint changes)
 PRINTS: dict[str, tuple[Object, Object, bool]] = {
     "a status of a kind with generations is no news": (
         {"generation": 1, "resourceVersion": "1"}, {"generation": 1, "resourceVersion": "2"}, False,

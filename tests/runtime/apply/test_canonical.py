@@ -1,4 +1,4 @@
-"""runtime.apply.canonical: equal wishes have one form."""
+"""runtime.apply.canonical: equal intents have one form."""
 
 import copy
 import random
@@ -21,7 +21,7 @@ NONE: frozenset[str] = frozenset()
 
 
 def named(body: Object) -> Object:
-    """The same as an object that has a name, without which there is no intent."""
+    """Add a name, which an intent requires."""
     return {**body, "metadata": {"name": "any", **body.get("metadata", {})}}
 
 
@@ -229,7 +229,7 @@ def test_t25_intents_that_mean_the_same_have_one_hash(body: Object, seed: int) -
 
 
 def _otherwise(value: Any, rng: random.Random, *, free: bool = False) -> Any:
-    """The same wish, written otherwise: another order, more nulls and empties."""
+    """The same intent in another form: another order, more nulls and empty values."""
     if isinstance(value, dict):
         pairs = [(key, _otherwise(item, rng, free=key == "data")) for key, item in value.items()]
         pairs += [("nothing", None), ("empty", None if free else rng.choice([{}, [], [None], ""]))]

@@ -1,4 +1,4 @@
-"""runtime.apply.intent: what counts as "already so", and what names an intent."""
+"""runtime.apply.intent: comparison with live objects, and the digest."""
 
 import random
 from hashlib import blake2b
@@ -104,7 +104,7 @@ OBJECTS = st.dictionaries(st.sampled_from("pqr"), VALUES)
 
 
 def _with_more(value: Any, rng: random.Random) -> Any:
-    """The value with a foreign field in each of its maps, which are in another order."""
+    """The value with another manager's field in each of its maps, in another order."""
     if isinstance(value, dict):
         pairs = [(key, _with_more(item, rng)) for key, item in value.items()]
         pairs.append(("foreign", rng.randint(0, 9)))
@@ -141,7 +141,7 @@ def test_t25_a_digest_names_the_value_and_not_its_order(
 
 
 def _typed(value: Any) -> Any:
-    """The value in a form in which True and 1 differ, as they do in JSON."""
+    """The value in a form in which True and 1 differ, as in JSON."""
     if isinstance(value, dict):
         return {key: _typed(item) for key, item in value.items()}
     return [_typed(item) for item in value] if isinstance(value, list) else repr(value)

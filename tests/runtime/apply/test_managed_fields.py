@@ -1,4 +1,4 @@
-"""runtime.apply.managed_fields: the fields of former managers become ours, and no others do."""
+"""runtime.apply.managed_fields: only the fields of former managers are taken over."""
 
 import copy
 from typing import Any
@@ -34,7 +34,7 @@ THEIRS = entry("somebody", "Update", "z")
 THEIR_APPLY = entry("old-operator", "Apply", "z")
 STATUS = entry("old-operator", "Update", "s", subresource="status")
 
-# sentence: (entries before, entries after; None when nothing is to be done)
+# name: (entries before, entries after; None if there is nothing to do)
 TABLE: dict[str, tuple[list[Entry], list[Entry] | None]] = {
     "ours alone": ([OURS], None),
     "none at all": ([], None),
@@ -79,7 +79,7 @@ def test_t27_upgrade(before: list[Entry], after: list[Entry] | None) -> None:
     if after is None:
         assert ops is None
         return
-    # The version makes a change in between fail.
+    # With the version the patch fails after a change in between.
     assert ops == [
         {"op": "replace", "path": "/metadata/managedFields", "value": after},
         {"op": "replace", "path": "/metadata/resourceVersion", "value": "7"},
@@ -126,7 +126,7 @@ def test_t27_a_union_holds_every_path_of_both_and_no_other(
 
 
 class Kubectl(FakeApi):
-    """A server whose answers tell of an update by kubectl, until a patch takes it away."""
+    """A server whose responses contain an update by kubectl, until a patch removes it."""
 
     races = 0
 

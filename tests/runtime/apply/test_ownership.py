@@ -1,4 +1,4 @@
-"""runtime.apply.ownership: whose an object is, by uid and never by name."""
+"""runtime.apply.ownership: the owner of an object, by uid and never by name."""
 
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ def live(
 
 
 class Claim(NamedTuple):
-    """An object, whose it is, and how a message names its owner."""
+    """An object, its ownership, and the description of its owner."""
 
     obj: Object
     claim: Ownership
@@ -80,7 +80,7 @@ def test_claim(obj: Object, claim: Ownership, described: str) -> None:
 
 
 def test_an_empty_uid_is_no_proof() -> None:
-    """An object without the mark must not match an owner whose uid was not read."""
+    """An object without the annotation must not match an owner without uid."""
     nobody = Owner("shop.example.com/v1", "Shop", "ns", "", "")
     assert ownership_of(live(), nobody, MARKS) is Ownership.FOREIGN
 

@@ -1,4 +1,4 @@
-"""runtime.apply.status_client: what is sent, with which preconditions, and when nothing is."""
+"""runtime.apply.status_client: the requests, their preconditions, and when none is sent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _own_part(status: Object) -> Object:
 
 
 class Bench:
-    """One StatefulSet at a server, and a client of its status that sees it through a cache."""
+    """One StatefulSet on a server, and a status client with a cache."""
 
     def __init__(self, **options: Any) -> None:
         self.api = FakeApi().holding((STATEFUL_SET, SET))

@@ -1,4 +1,4 @@
-"""runtime.apply.apply: what may be there although no cache holds it."""
+"""runtime.apply.apply: objects that exist but that no cache selects."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ async def test_the_names_of_unselected_objects_are_bounded() -> None:
 async def test_a_rejected_creation_is_no_proof_that_nothing_is_there(
     there: tuple[tuple[Resource, Object], ...], verdict: Verdict
 ) -> None:
-    """A webhook of somebody else may answer before the server compares versions."""
+    """A webhook may reject the request before the server compares versions."""
     bench = Bench(FakeApi().holding(*there))
     bench.caches[CONFIG_MAP].says()
     bench.api.refuse("apply ConfigMap c", api_error(422))

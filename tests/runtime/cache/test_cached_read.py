@@ -1,4 +1,4 @@
-"""runtime.cache.cached_read: an answer is used for as long as its policy says."""
+"""runtime.cache.cached_read: a response is used for the time of its policy."""
 
 import pytest
 
@@ -100,7 +100,7 @@ async def test_a_failure_after_an_answer(policy: CachePolicy, served: bool) -> N
     assert len(api.asked) == 1
     for _ in range(2):
         assert await reads.value(CLAIM) is not None
-    # The old answer has a new period: a server in trouble is not asked at each call.
+    # The old response has a new period: a failing server does not get a request per call.
     assert api.asked == ASKED
 
 

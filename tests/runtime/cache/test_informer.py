@@ -103,7 +103,7 @@ RELISTS: dict[str, tuple[Answer, ...]] = {
 async def test_t11_a_new_list_tells_the_difference_and_nothing_else(
     script: tuple[Answer, ...],
 ) -> None:
-    """Deletions come first; what has its old version is no news; a new uid is a new object."""
+    """Deletions come first; an unchanged version causes no event; a new uid is a new object."""
     async with scripted(*script) as (_, client):
         run = Running(client, Selection(CONFIG_MAP, "shop"), ManualClock(), InformerOptions())
         task = asyncio.create_task(run.informer.run())
@@ -113,7 +113,7 @@ async def test_t11_a_new_list_tells_the_difference_and_nothing_else(
 
 
 async def test_t31_a_long_list_is_told_in_slices_and_what_happens_meanwhile_after_it() -> None:
-    """The store has it all at once; other tasks run while handlers hear of it, one by one."""
+    """The store gets the list in one step; other tasks run while handlers get the events."""
     many = [config_map(f"n{number}", "90") for number in range(4 * SLICE)]
     async with informing(config_map("a", "90"), then=(trickle(asyncio.Queue()),)) as run:
         run.informer._mirror(Replace(many, "200", "test"))
@@ -131,7 +131,7 @@ async def test_t31_a_long_list_is_told_in_slices_and_what_happens_meanwhile_afte
 
 
 async def test_an_error_in_the_stream_shows_until_the_server_speaks_again() -> None:
-    """In the reason that is given for not being synced."""
+    """In the error of wait_synced."""
     broken = event("ERROR", status_body(500, "InternalError", "etcd is away"))
     async with scripted(stream(broken), otherwise=silence) as (_, client):
         clock = ManualClock()
@@ -159,7 +159,7 @@ async def test_t28_own_writes_are_read_at_once_and_told_once() -> None:
         assert run.recorder.words == ["!a@90", "a@90>105"]
         found = run.informer.get(A)
         assert found is not None
-        # The stored copy is shaped; the caller's own object is left as it was.
+        # The stored copy is reduced; the object of the caller is not changed.
         assert "managedFields" not in found["metadata"]
         assert "managedFields" in answer["metadata"]
         for kind, version in (("MODIFIED", "101"), ("MODIFIED", "105"), ("MODIFIED", "107")):
@@ -279,7 +279,7 @@ async def test_a_handler_that_raises_ends_the_informer() -> None:
 
 
 class TestInformerSet:
-    """One informer per selection, run and failing together."""
+    """One informer per selection; they run together and fail together."""
 
     @staticmethod
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""runtime.cache.interning: equal parts become one part, unequal ones never do."""
+"""runtime.cache.interning: equal parts share one object, different ones never do."""
 
 from typing import Any
 

@@ -52,7 +52,7 @@ class Bench:
         assert self.every.is_ready(key_of(obj).name)
 
     def names(self, namespace: str | None = None) -> list[str]:
-        """What is in the cache, as namespace/name."""
+        """The cached objects, as namespace/name."""
         return sorted(str(key_of(obj)) for obj in self.configs.list(namespace))
 
 

@@ -1,4 +1,4 @@
-"""runtime.cache.optional: kinds that come, change their version and go, on a server in memory."""
+"""runtime.cache.optional: kinds that are added, change their version and are removed."""
 
 import asyncio
 import random
@@ -36,7 +36,7 @@ def widget(name: str, resource: Resource = FIRST) -> Object:
 
 
 class Listener:
-    """What a controller would hear."""
+    """The events that a controller would get."""
 
     def __init__(self, kinds: OptionalKinds) -> None:
         self._kinds = kinds
@@ -51,7 +51,7 @@ class Bench:
     def __init__(self) -> None:
         clock, rng = SystemClock(), random.Random(1)
         self.server = FakeApiServer(clock, rng)
-        # The status in the same write as the spec: nobody else is there to write it.
+        # Write the status with the spec: there is no controller that writes it.
         self.server.serve(Kind(DEFINITION))
         client = client_of(FakeWire(self.server, rng, latency=(0.0, 0.0)))
         self.informers = InformerSet(client, clock=clock, rng=rng, metrics=Metrics())
@@ -98,7 +98,7 @@ async def test_an_absent_kind_is_known_to_be_absent_and_never_asked_for() -> Non
         await bench.offers(ABSENT)
         assert bench.listener.heard == [ABSENT]
         assert bench.asked(FIRST) == bench.asked(SECOND) == 0
-        # One watch of the definition, and nothing besides.
+        # One watch of the definition, and no other request.
         assert [call.path for call in bench.server.requests] == [DEFINITION.path(None)]
         (call,) = bench.server.requests
         assert dict(call.query)["fieldSelector"] == f"metadata.name={NAME}"
@@ -112,7 +112,7 @@ async def test_a_kind_that_comes_is_read_before_it_is_offered() -> None:
         bench.define("v1")
         await bench.offers(USED)
         assert bench.kinds.caches[FIRST].get(ObjectKey("shop", "a")) is not None
-        # Not offered at any moment at which its objects were not in the cache.
+        # It is never available before its objects are in the cache.
         assert bench.listener.heard == [ABSENT, UNKNOWN, USED]
 
 

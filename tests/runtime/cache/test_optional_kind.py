@@ -1,4 +1,4 @@
-"""runtime.cache.optional_kind: which versions of a definition can be used."""
+"""runtime.cache.optional_kind: the usable versions of a definition."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """runtime.cache.polling.
 
-Objects asked for by name, on a server in memory; every request is counted.
+Objects are read by name from a server in memory; every request is counted.
 """
 
 import asyncio
@@ -57,11 +57,11 @@ class Bench:
         self.mirror.add_handler(self.heard)
 
     def holds(self, *objects: Object) -> None:
-        """Have the server hold exactly these states."""
+        """Replace the objects of the server by these."""
         self.api.objects |= {(CONFIG_MAP, key_of(obj)): obj for obj in objects}
 
     async def asks(self, *keys: ObjectKey, max_age: float = 10.0) -> int:
-        """How many requests a refresh costs."""
+        """The number of requests of a refresh."""
         before = len(self.api.calls)
         await self.mirror.refresh(keys, max_age)
         return len(self.api.calls) - before

@@ -1,6 +1,6 @@
-"""runtime.cache.reflector: the loop, over real sockets and manual time. Its decisions: test_watch.
+"""runtime.cache.reflector: the loop, with real sockets and manual time. Its decisions: test_watch.
 
-Lists come page by page here; test_watch_list has those at the head of a watch.
+Lists are paged here; test_watch_list has the streamed ones.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ async def test_a_list_then_a_watch_from_where_it_ended() -> None:
         await rig.hears("=a@100", "+b@101", "+b@102", "-b@103", "^150")
     listed, watched = rig.server.requests
     selectors = {"labelSelector": "a=b", "fieldSelector": "metadata.name=x"}
-    # The first list asks for the most recent state: no resourceVersion.
+    # The first list requests the most recent state: no resourceVersion.
     assert listed.query == {**selectors, "limit": str(LIST_PAGE)}
     assert 300 <= int(watched.query["timeoutSeconds"]) <= 600
     expected = {**selectors, "resourceVersion": "100", "allowWatchBookmarks": "true"}
@@ -92,7 +92,7 @@ async def test_t09_410_in_both_shapes_gives_a_new_list_of_the_most_recent_state(
     async with reflecting(*script) as rig:
         await rig.waits()
         await rig.hears("=a@100", "+b@110", "=c@200")
-        # The list asks for the most recent state, which no version does.
+        # The list requests the most recent state: no resourceVersion.
         assert "resourceVersion" not in rig.server.requests[3].query
         assert (await rig.asked(5)).query["resourceVersion"] == "200"
         assert rig.relists("expired") == 1
@@ -121,7 +121,7 @@ TORN: dict[str, Answer] = {
 async def test_t15_a_torn_stream_goes_on_where_it_tore(torn: Answer) -> None:
     script = (listing([]), torn, stream(added("c", "111"), then="silence"))
     async with reflecting(*script) as rig:
-        # It brought something; but it was over in no time, and a second is left to the server.
+        # It delivered an event, but ended immediately: the next watch waits until a second is over.
         assert await rig.waits() == 1.0
         await rig.hears("=@100", "+b@110", "+c@111")
         assert rig.server.requests[2].query["resourceVersion"] == "110"
@@ -175,7 +175,7 @@ async def test_each_line_postpones_the_idle_time_but_not_the_end_of_the_watch() 
             lines.put_nowait(bookmark(str(version)))
             await rig.ends_with(f"^{version}")
             await rig.clock.advance(50.0)
-        # 300 to 600 s were asked for, 30 s of grace are added, and we look every 50 s.
+        # timeoutSeconds is 300 to 600 s, the grace 30 s, and the test checks every 50 s.
         asked = int(rig.server.requests[1].query["timeoutSeconds"])
         assert asked + 30.0 <= rig.clock.monotonic() <= asked + 80.0
 
@@ -240,7 +240,7 @@ async def test_whatever_the_list_meets_it_is_tried_again(answer: Answer, error: 
 
 
 async def test_a_list_without_a_version_is_no_list() -> None:
-    """A watch from no version would tell of every object again, in no order."""
+    """A watch without version would send every object again, in no order."""
     async with reflecting(listing([], ""), listing([config_map("a")]), OPEN) as rig:
         await rig.waits()
         await rig.hears("=a@100")

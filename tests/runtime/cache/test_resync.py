@@ -1,4 +1,4 @@
-"""runtime.cache.resync: who is shown what, and when."""
+"""runtime.cache.resync: which objects a handler gets, and when."""
 
 import asyncio
 import random
@@ -22,7 +22,7 @@ PERIOD = 100.0
 
 
 class Notes:
-    """A listener that notes who was shown when."""
+    """A listener that records the objects and times."""
 
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock
@@ -104,7 +104,7 @@ def test_a_period_below_a_second_is_refused() -> None:
 
 
 async def test_an_informer_shows_what_it_has_without_a_word_to_the_server() -> None:
-    """Each handler in its own period: that of the options, or one of its own, also a late one."""
+    """Each handler has its own period, by default that of the options; also a late one."""
     options = InformerOptions(watch_list=False, resync=60.0)
     async with informing(config_map("a", "90"), options=options) as run:
         hasty = Recorder()

@@ -1,4 +1,4 @@
-"""runtime.cache.selection: which objects belong to a selection, judged without the server."""
+"""runtime.cache.selection: which objects match a selection, without the server."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ LABEL_SELECTORS: dict[str, bool] = {
     "absent notin (web)": True,
     "example.com/tier=front,app in (web,shop),!absent": True,
     "example.com/tier=front,app notin (web,shop)": False,
-    # Not in our grammar: cannot be told, so no.
+    # Not in our grammar: no match.
     "app > 1": False,
     "app=web,app > 1": False,
     "app=web,": False,
@@ -121,7 +121,7 @@ def test_equal_sets_of_fields_are_equal_selections() -> None:
     assert one == two
     assert hash(one) == hash(two)
     assert str(one) == "configmaps (spec.replicas, status)"
-    # A common beginning of the name is no part of a path.
+    # A common prefix of the name is not a parent path.
     assert Selection(CONFIG_MAP, fields=("spec", "specs.x", "spec-a")).fields == (
         "spec",
         "spec-a",
@@ -153,7 +153,7 @@ def test_equal_strings_of_different_objects_are_one(monkeypatch: pytest.MonkeyPa
     assert one == made("web")["metadata"]
     assert one["namespace"] is two["namespace"]
     assert one["labels"]["app"] is two["labels"]["app"] is two["ownerReferences"][0]["uid"]
-    # It does not remember without end.
+    # The pool is bounded.
     monkeypatch.setattr(selection, "SHARED_STRINGS", 3)
     reduce(made("other"))
     assert reduce(made("web"))["metadata"]["labels"]["app"] is not one["labels"]["app"]

@@ -1,6 +1,6 @@
 """runtime.cache.store.
 
-What each word of the server and each own write changes, and what handlers see.
+The changes of each event and of each own write, as handlers get them.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,7 +29,7 @@ def obj(version: str, name: str = "web", *, uid: str = "u1", **labels: str) -> O
 
 
 def words(changes: Iterable[StoreChange]) -> list[str]:
-    """Changes as short words: "+web@5", "-web@5", "web@5>7"."""
+    """Changes in short form: "+web@5", "-web@5", "web@5>7"."""
 
     def name(of: Object | None) -> str:
         return "" if of is None else f"{key_of(of).name}@{resource_version_of(of)}"
@@ -91,7 +91,7 @@ def test_a_bookmark_moves_the_version_only() -> None:
 
 
 class TestObserve:
-    """Our own writes, told by their answers before the watch tells of them."""
+    """Our own writes: the response arrives before the watch event."""
 
     def test_an_update_is_taken_and_its_event_is_no_news(self) -> None:
         store = filled(obj("5"))
@@ -135,7 +135,7 @@ class TestObserve:
         store.observe(obj("31", "made"))
         assert words(store.replace([obj("5")], "20")) == ["-other@6"]
         assert store.get(WEB) == obj("30")
-        # The protection lasts until the watch has come that far.
+        # The floor is kept until the watch has reached that version.
         assert words(store.upsert(obj("25"))) == []
         assert words(store.replace([obj("40")], "41")) == ["-made@31", "web@30>40"]
 
@@ -156,7 +156,7 @@ class TestObserve:
 
 
 class TestIndexes:
-    """Reading by computed values."""
+    """Reads by index."""
 
     @staticmethod
     def colours(of: Object) -> Iterable[str]:
@@ -195,7 +195,7 @@ class TestIndexes:
         assert len(store.select()) == len(store) == 2
 
 
-# History as the server tells it: (name, exists) pairs; each has the next version.
+# The history of the server: pairs (name, exists); each has the next version.
 histories = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=25)
 
 
@@ -203,9 +203,9 @@ histories = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=
 def test_whatever_the_order_of_answers_events_and_lists_the_store_ends_at_the_truth(
     history: list[tuple[str, bool]], data: st.DataObject
 ) -> None:
-    """The watch tells all in order; answers to writes arrive at any later moment, or earlier.
+    """The watch sends all events in order; responses to writes arrive earlier or later.
 
-    At no moment does an object go back to a version before one that was seen.
+    An object never returns to an older version than one that was observed.
     """
     events: list[tuple[bool, Object]] = []
     alive: dict[str, str] = {}

@@ -1,8 +1,8 @@
-"""runtime.cache.store between the watch and our own writes: never back to an older state.
+"""runtime.cache.store with watch events and our own writes: never an older state.
 
-The server writes, the watch tells in order but late, answers to writes come at any moment and in
-any order, lists are taken at one moment and arrive at another. Whatever the interleaving, what
-was seen once is never unseen, and what was written can be read.
+The server writes, the watch events are in order but late, responses to writes arrive at any time
+and in any order, lists are read at one time and arrive at another. In every interleaving a state
+that was observed never disappears, and a write can be read.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def made(name: str, version: int, uid: str) -> Object:
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """See the module. Versions are the positions in the history of the server."""
+    """See the module. Versions are positions in the history of the server."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class StoreMachine(RuleBasedStateMachine):
         last = made(name, self.version, uid_of(self.alive.pop(name)))
         self.history.append((False, last))
 
-    # What we hear of it -----------------------------------------------------------------------
+    # The client -------------------------------------------------------------------------------
 
     def untold(self) -> Iterator[tuple[bool, Object]]:
         return (one for one in self.history if int(resource_version_of(one[1])) > self.told)
@@ -82,7 +82,7 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.answers)
     @rule(data=st.data())
     def answer(self, data: st.DataObject) -> None:
-        """Our own write is read back at once: in that state, in a newer one, or deleted since."""
+        """Our own write can be read immediately: in that state, in a newer one, or deleted."""
         obj = self.answers.pop(data.draw(st.integers(0, len(self.answers) - 1)))
         self.store.observe(obj)
         version = int(resource_version_of(obj))
@@ -108,10 +108,10 @@ class StoreMachine(RuleBasedStateMachine):
                 self.forget(exists, obj)
         self.told, self.listed = version, None
 
-    # What holds -------------------------------------------------------------------------------
+    # Invariants -------------------------------------------------------------------------------
 
     def deleted_since(self, obj: Object) -> int:
-        """The version at which that object was deleted."""
+        """The version of the deletion of that object."""
         return next(
             int(resource_version_of(last))
             for exists, last in self.history
@@ -119,7 +119,7 @@ class StoreMachine(RuleBasedStateMachine):
         )
 
     def forget(self, exists: bool, obj: Object) -> None:
-        """A deletion that was told ends the memory of that object, but not of a newer one."""
+        """Forget a deleted object, but not a newer one of its name."""
         name = key_of(obj).name
         if not exists and self.seen.get(name, 0) < int(resource_version_of(obj)):
             self.seen.pop(name, None)
@@ -132,7 +132,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.seen = shown
 
     def teardown(self) -> None:
-        """Once everything has been told the store is what the server has."""
+        """After all events the store equals the server."""
         if self.listed is not None:
             self.list_arrives()
         while any(self.untold()):

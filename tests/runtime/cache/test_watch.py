@@ -1,6 +1,6 @@
-"""runtime.cache.watch: the table of what follows from each frame in each phase.
+"""runtime.cache.watch: the table of the effects of each frame in each phase.
 
-The phases of a streamed list have a table of their own: test_watch_snapshot.
+test_watch_snapshot has the table of the phases of a streamed list.
 """
 
 import pytest
@@ -40,10 +40,10 @@ from tests.runtime.frames import (
 
 START = State()
 LISTED = State(Phase.OPEN, "100", listed_version="100", opened_version="")
-# Opened at 50 s and fresh; the same later on, after the watch has brought something.
+# Opened at 50 s without events; the same later, after the watch has delivered events.
 FRESH = State(Phase.STREAM, "100", "100", "100", opened_at=50.0)
 MOVED = State(Phase.STREAM, "107", "100", "100", opened_at=50.0)
-# Between two watches, after some have brought something since the list.
+# Between two watches that have delivered events since the list.
 AGAIN = State(Phase.OPEN, "107", "100", "107")
 
 

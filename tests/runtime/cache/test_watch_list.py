@@ -1,5 +1,4 @@
-"""runtime.cache.reflector with lists at the head of the watch (WatchList), over sockets, manual
-time.
+"""runtime.cache.reflector with streamed lists (WatchList), with sockets and manual time.
 """
 
 import pytest
@@ -26,7 +25,7 @@ WHOLE = stream(added("a", "95"), added("b", "90"), end_of_list("100"), then="sil
 
 
 def asks_for_a_snapshot(rig: Rig) -> list[bool]:
-    """Of each request so far, whether it asks for a streamed list."""
+    """Whether each request so far requested a streamed list."""
     return ["sendInitialEvents" in request.query for request in rig.server.requests]
 
 
@@ -103,7 +102,7 @@ async def test_t10_an_old_list_is_replaced_by_a_whole_new_one_only() -> None:
         await rig.hears("=a@100", "^110")
         await rig.waits()
         await rig.hears("=a@100", "^110", "=c@200")
-        # The most recent state is asked for, not one that is as new as what we had.
+        # The most recent state is requested, not one as new as the last.
         assert all("resourceVersion" not in request.query for request in rig.server.requests)
         assert rig.relists("expired") == 1
 
@@ -170,7 +169,7 @@ async def test_t10_a_server_in_trouble_is_asked_for_a_stream_again(
 
 
 async def test_t10_a_list_without_an_end_is_fetched_page_by_page() -> None:
-    """As from a server that ignores parameters it does not know."""
+    """As by a server that ignores unknown parameters."""
     endless = stream(added("a", "95"), bookmark("100"), then="silence")
     async with reflecting(endless, listing([config_map("a", "95")]), OPEN, watch_list=True) as rig:
         await rig.asked(1)
@@ -180,7 +179,8 @@ async def test_t10_a_list_without_an_end_is_fetched_page_by_page() -> None:
 
 
 async def test_t10_after_the_list_a_quiet_watch_stays_open() -> None:
-    """Bookmarks come about once a minute: the patience with a list is none with a watch."""
+    """Bookmarks arrive about once a minute: the idle timeout of a list does not apply to a
+    watch."""
     async with reflecting(WHOLE, OPEN, watch_list=True) as rig:
         await rig.hears("=a,b@100")
         await rig.clock.advance(IDLE_SECONDS - 1.0)
@@ -208,7 +208,7 @@ async def test_t16_the_gathered_list_is_reduced_object_by_object() -> None:
 
 
 async def test_t14_a_server_that_ends_every_list_at_once_is_asked_less_and_less() -> None:
-    """Lists break off, pages are refused, and round again: below two requests a second."""
+    """Streams break, pages fail, and so on: less than two requests a second."""
     async with reflecting(otherwise=stream(), watch_list=True) as rig:
         for _ in range(20):
             await rig.waits()

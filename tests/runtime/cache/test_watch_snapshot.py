@@ -1,4 +1,4 @@
-"""runtime.cache.watch: what follows from each frame while a list is streamed."""
+"""runtime.cache.watch: the effects of each frame while a list is streamed."""
 
 import pytest
 
@@ -40,7 +40,7 @@ from tests.runtime.frames import (
     obj,
 )
 
-# A list is to be streamed; it is being streamed; it was streamed, and the watch goes on.
+# Before a streamed list; during it; after it, while the watch continues.
 ASK = start(watch_list=True)
 COLLECTING = State(Phase.COLLECT, opened_at=50.0, streams=True)
 STREAMED = State(Phase.STREAM, "107", "100", "", opened_at=50.0, streams=True)

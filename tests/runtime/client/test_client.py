@@ -1,6 +1,6 @@
 """runtime.client.client, transport and codec.
 
-What goes over the wire, and what bad answers become.
+The requests, and the errors of bad responses.
 """
 
 import asyncio
@@ -128,7 +128,7 @@ async def test_a_delete_carries_its_preconditions() -> None:
     assert (plain["preconditions"], plain["propagationPolicy"]) == ({"uid": "u1"}, "Background")
     assert strict["preconditions"] == {"uid": "u1", "resourceVersion": "7"}
     assert strict["propagationPolicy"] == "Foreground"
-    # The server reads the query only where there is no body.
+    # The server reads the query only without a body.
     assert ("dryRun" in plain, trial["dryRun"]) == (False, ["All"])
 
 
@@ -185,7 +185,7 @@ async def test_partial_objects_get_their_own_kind_back() -> None:
 
 
 class TestList:
-    """Pages, and what happens between them."""
+    """Pages, and changes between them."""
 
     async def test_pages_are_followed_and_each_item_says_what_it_is(self) -> None:
         bare = {"metadata": {"name": "bare"}}

@@ -1,4 +1,4 @@
-"""Connections that are closed before their answer ended, to servers that ignore the close."""
+"""Connections that are closed during a response, to servers that ignore the close."""
 
 import asyncio
 import gc
@@ -21,7 +21,7 @@ _HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"
 
 
 class SilentServer:
-    """Answers each request with the beginning of a body, and then does nothing for ever."""
+    """Sends the start of a body for each request, and then nothing more."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
@@ -42,7 +42,7 @@ class SilentServer:
             peer.sendall(_HEAD + b"x" * 1000)
 
     def close(self) -> None:
-        """Stop listening, and let go of all connections."""
+        """Stop listening, and close all connections."""
         self._listener.close()
         for peer in self._open:
             peer.close()
@@ -61,7 +61,7 @@ def server(tmp_path: Path) -> Iterator[SilentServer]:
 
 
 class Trusting(Tokens):
-    """Credentials that believe any server."""
+    """Credentials that accept any server certificate."""
 
     def ssl_context(self) -> ssl.SSLContext:
         context = ssl.create_default_context()

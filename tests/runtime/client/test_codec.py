@@ -1,6 +1,6 @@
 """runtime.client.codec.
 
-What counts as an event, the kind of partial objects, bodies read as YAML.
+Valid events, the kind of partial objects, bodies that are parsed as YAML.
 """
 
 import json
@@ -85,7 +85,7 @@ def read(body: bytes) -> tuple[list[dict[str, Any]], str, str]:
 
 @pytest.fixture(params=["whole", "scanned"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Decode small pages in the way of large ones too."""
+    """Decode small pages as large ones too."""
     if request.param == "scanned":
         monkeypatch.setattr(codec, "WHOLE_BYTES", 0)
     return str(request.param)

@@ -1,6 +1,6 @@
 """runtime.client.credentials.
 
-Service account files and kubeconfigs, and what happens when they change.
+ServiceAccount files and kubeconfigs, and their changes.
 """
 
 import base64
@@ -63,7 +63,7 @@ def pem() -> tuple[bytes, bytes]:
 
 @pytest.fixture
 def pod(tmp_path: Path, pem: tuple[bytes, bytes]) -> Path:
-    """The folder that the kubelet mounts into a pod."""
+    """The directory that the kubelet mounts into a pod."""
     (tmp_path / "token").write_text("first\n")
     (tmp_path / "namespace").write_text("shop\n")
     (tmp_path / "ca.crt").write_bytes(pem[0])
@@ -124,7 +124,7 @@ def test_the_ssl_context_is_built_again_when_a_file_changes(pod: Path) -> None:
     credentials = in_cluster(ManualClock(), root=pod, environ=IN_POD)
     first = credentials.ssl_context()
     assert credentials.ssl_context() is first
-    # As the kubelet does it: a new file takes the place of the old one.
+    # As the kubelet does: a new file replaces the old one.
     (pod / "next").write_bytes(self_signed("two")[0])
     os.replace(pod / "next", pod / "ca.crt")
     second = credentials.ssl_context()
@@ -139,7 +139,7 @@ def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
 
 
 def kubeconfig(folder: Path, user: dict[str, Any], **cluster: Any) -> str:
-    """Write a kubeconfig with one user in two contexts; the path."""
+    """Write a kubeconfig with one user in two contexts; return its path."""
     config = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -191,7 +191,7 @@ async def test_verification_is_only_off_when_the_file_says_so(tmp_path: Path) ->
 
 
 def plugin(folder: Path, expires: str | None) -> dict[str, Any]:
-    """A login plugin that hands out a new token at each run, and counts its runs in a file."""
+    """A login plugin that returns a new token at each run, and counts its runs in a file."""
     status = '"token": "t\'$(wc -c < runs)\'"' + (
         f', "expirationTimestamp": "{expires}"' if expires else ""
     )
@@ -280,7 +280,7 @@ async def test_a_missing_kubeconfig_is_a_transport_error(tmp_path: Path) -> None
 async def test_an_image_without_the_library_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # How Python itself marks a module that cannot be imported.
+    # None makes Python raise ModuleNotFoundError.
     monkeypatch.setitem(sys.modules, "kubernetes_asyncio.client", None)
     with pytest.raises(TransportError, match="run this in a pod, or install kubernetes-asyncio"):
         await from_kubeconfig(str(tmp_path / "config"), None, ManualClock())

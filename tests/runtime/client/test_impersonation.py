@@ -1,4 +1,4 @@
-"""runtime.client.impersonation: requests that say as whom they are sent."""
+"""runtime.client.impersonation: requests with an impersonated user."""
 
 import ssl
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from runtime.types import ObjectKey
 
 
 class Sender:
-    """Credentials that remember what was said to them."""
+    """Credentials that record the calls."""
 
     server = "https://192.0.2.1:6443"
     route = Route(server_name="api.example.com")

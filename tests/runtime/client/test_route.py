@@ -31,7 +31,7 @@ ANSWER = b'{"gitVersion": "v1"}'
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A self-signed certificate for NAME alone, and its key."""
+    """A self-signed certificate for NAME only, and its key."""
 
     certificate: Path
     key: Path
@@ -89,7 +89,7 @@ async def api_server(identity: Identity) -> AsyncIterator[int]:
 
 @dataclass
 class ConnectProxy:
-    """An HTTP proxy that knows CONNECT alone, and remembers what it was asked for."""
+    """An HTTP proxy that supports only CONNECT, and records its targets."""
 
     status: bytes = b"200 OK"
     heads: list[bytes] = field(default_factory=list)
@@ -130,7 +130,7 @@ async def proxied(proxy: ConnectProxy) -> AsyncIterator[int]:
 
 @asynccontextmanager
 async def client_of(folder: Path, identity: Identity, **cluster: Any) -> AsyncIterator[Client]:
-    """A client as a kubeconfig describes it."""
+    """A client with a kubeconfig."""
     authority = base64.b64encode(identity.certificate.read_bytes()).decode()
     config = {
         "apiVersion": "v1",

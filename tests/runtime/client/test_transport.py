@@ -1,4 +1,4 @@
-"""runtime.client.transport: deadlines, retries, the write guard, counting."""
+"""runtime.client.transport: deadlines, retries, the write guard, metrics."""
 
 import asyncio
 
@@ -87,7 +87,7 @@ class TestFailures:
     @pytest.mark.parametrize("verb", WRITES)
     async def test_a_dropped_write_is_never_sent_again(self, verb: Verb) -> None:
         async with scripted(reply(200, {}), drop) as (server, client):
-            # The first fills the pool: a kept connection is where libraries resend by themselves.
+            # The first fills the pool: libraries resend automatically on a reused connection.
             await get(client)
             with pytest.raises(TransportError):
                 await verb(client)
@@ -159,7 +159,7 @@ class TestFailures:
 
 
 class TestGuard:
-    """The fence before each write."""
+    """The guard before each write."""
 
     @pytest.mark.parametrize("verb", WRITES)
     async def test_a_refused_write_is_not_sent(self, verb: Verb) -> None:
@@ -187,7 +187,7 @@ class TestGuard:
     async def test_t20_a_write_that_waited_for_a_connection_is_guarded_again(
         self, verb: Verb
     ) -> None:
-        """All connections are taken; by the time one is free the lease has run out."""
+        """All connections are in use; when one is free, the lease has expired."""
         refusing = False
         release = asyncio.Event()
 
@@ -209,13 +209,13 @@ class TestGuard:
             await asyncio.gather(*reads)
             with pytest.raises(LeaseLost):
                 await write
-            # The connection it had is not lost.
+            # Its connection is not lost.
             server.extend(reply(200, {}))
             await get(client)
 
     @pytest.mark.parametrize("verb", WRITES)
     async def test_t20_the_last_question_is_asked_when_the_bytes_leave(self, verb: Verb) -> None:
-        """Stopped between its first question and the socket, in the midst of a busy turn."""
+        """Stopped between its first check and the socket."""
         answers = iter((True, False, True, True))
 
         def guard() -> None:
@@ -230,7 +230,7 @@ class TestGuard:
         assert len(server.requests) == 1
 
     async def test_whatever_the_guard_says_at_the_last_moment_is_raised_as_it_is(self) -> None:
-        """The operator's own guard also refuses for a cluster that was paused meanwhile."""
+        """The guard of the operator also refuses writes to a cluster that was paused meanwhile."""
         answers = iter((True, False))
 
         def guard() -> None:

@@ -1,4 +1,4 @@
-"""A client over another wire than HTTP: the same guard, second tries, credentials and counting."""
+"""A client over another wire than HTTP: the same guard, retries, credentials and metrics."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -17,7 +17,7 @@ from tests.runtime.serving import WRITES, Tokens, Verb, apply, get
 
 
 class Recording:
-    """A wire that answers everything with an empty object."""
+    """A wire that returns an empty object for each request."""
 
     def __init__(self, *trouble: Exception) -> None:
         self.trouble = list(trouble)
@@ -89,7 +89,7 @@ async def test_streams_and_closing() -> None:
 
 
 async def test_a_credential_that_takes_its_time_does_not_outlive_the_guard() -> None:
-    """The guard is asked after the last thing that is waited for, not before."""
+    """The guard is called after the last await, not before."""
     asked: list[str] = []
 
     class Slow(Tokens):

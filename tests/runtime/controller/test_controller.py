@@ -1,4 +1,4 @@
-"""The controller: from outcome to requeue, and what must not end a worker."""
+"""The controller: from outcome to requeue, and errors that must not end a worker."""
 
 import asyncio
 import contextlib
@@ -282,7 +282,7 @@ async def test_t17_side_by_side_but_never_the_same_key() -> None:
     for name in "abcd":
         rig.controller.enqueue(Request("ns", name))
     await rig.clock.advance(10.0)
-    # d is added a second time while it still waits for its first turn.
+    # d is added a second time while it is still queued.
     assert sorted(request.name for _, request in rig.calls) == list("aabbccd")
     assert most == 3
     assert rig.sample("max_concurrent_reconciles") == 3
@@ -314,7 +314,7 @@ async def test_t31_passes_that_take_their_time_leave_a_turn_after_each(rig: Rig)
 
 
 async def logged(rig: Rig, *answers: Outcome | BaseException) -> list[EventDict]:
-    """The lines logged while an event comes in for each of the answers."""
+    """The lines that are logged for one event per outcome."""
     rig.answers = list(answers)
     with capture_logs() as logs:
         for _ in answers:

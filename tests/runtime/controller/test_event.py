@@ -1,4 +1,4 @@
-"""Predicates: which updates are of no interest."""
+"""Predicates: which updates are dropped."""
 
 import pytest
 

@@ -36,7 +36,7 @@ def thing(*finalizers: str, deleting: bool = False) -> Object:
 
 @dataclass
 class World:
-    """Records the patches and the steps; the server answers with its state after the patch."""
+    """Records the patches and the steps; the server returns its state after the patch."""
 
     trace: list[str] = field(default_factory=list)
     patches: list[list[Mapping[str, Any]]] = field(default_factory=list)

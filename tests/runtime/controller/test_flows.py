@@ -1,4 +1,4 @@
-"""Fairness of the workqueue: what one namespace does costs the others next to nothing."""
+"""Fairness of the workqueue: one namespace hardly delays the others."""
 
 import asyncio
 
@@ -70,7 +70,7 @@ def test_t34_with_one_worker_a_key_waits_for_one_pass_of_a_full_flow_or_one_that
         raise AssertionError("more than two passes of the other flow went first")
 
     passes = asyncio.run(scenario())
-    # By turn it is one of two at most; every AGEING-th goes by age.
+    # By turn there are at most two before it; every AGEING-th key is taken by age.
     assert passes <= 2
 
 
@@ -211,7 +211,7 @@ async def test_t34_passes_of_five_seconds_of_one_namespace_do_not_delay_another_
     await clock.advance(1.0)
     controller.enqueue(OTHER)
     await clock.advance(30.0)
-    # Without shares it is the next one by turn, and waits for whoever is done first.
+    # Without shares it is next by turn, and waits for the first worker that is done.
     assert begun[OTHER] == (1.0 if fair else 5.0)
     controller.stop()
     await clock.advance(10.0)

@@ -1,4 +1,4 @@
-"""Event handlers: which requests an event stands for."""
+"""Event handlers: the requests of an event."""
 
 from typing import NamedTuple
 

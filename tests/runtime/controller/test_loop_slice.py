@@ -1,4 +1,4 @@
-"""runtime.controller.loop_slice: how many passes begin in one iteration of the event loop."""
+"""runtime.controller.loop_slice: how many reconciles start in one iteration of the event loop."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ WORKERS = 32
 
 
 class Passes:
-    """Workers that wake up in the same iteration, each for one pass."""
+    """Workers that wake up in the same iteration, each for one reconcile."""
 
     def __init__(self, cost: Callable[[int], float]) -> None:
         self.clock = ManualClock()
@@ -30,7 +30,7 @@ class Passes:
         return [asyncio.create_task(self.work(number)) for number in range(WORKERS)]
 
     async def iterations(self, tasks: list[asyncio.Task[None]]) -> list[float]:
-        """The seconds that each iteration took until all of them ended."""
+        """The duration of each iteration in seconds until all have ended."""
         seconds: list[float] = []
         while not all(task.done() for task in tasks):
             before = self.clock.monotonic()
@@ -84,7 +84,7 @@ async def test_a_worker_that_ends_while_it_waits_passes_its_turn_on(settled: int
     await passes.iterations(tasks)
     assert [task.cancelled() for task in tasks].count(True) == len(gone)
     assert len(passes.began) == WORKERS - len(gone)
-    # Nobody is left behind: the next one begins at once.
+    # No worker waits: the next one starts immediately.
     last = asyncio.create_task(passes.work(WORKERS))
     for _ in range(3):
         await yield_to_loop()

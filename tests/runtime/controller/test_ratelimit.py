@@ -1,4 +1,4 @@
-"""The retry ladder and the token bucket, figure by figure."""
+"""The exponential backoff and the token bucket, value by value."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The workqueue: its order, its timers, its end; the model of it is in test_workqueue_model."""
+"""The workqueue: its order, its timers, its shutdown; test_workqueue_model has its model."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -39,7 +39,7 @@ async def test_t02_a_held_key_is_passed_over_and_keeps_its_place() -> None:
 
 
 async def test_t03_the_worker_that_waits_gets_a_key_without_any_timer() -> None:
-    """From add to worker it takes one turn of the loop: latency is the product."""
+    """From add to worker it takes one iteration of the loop."""
     rig = Rig()
     getter = asyncio.create_task(rig.queue.get())
     await rig.clock.settle()
@@ -158,7 +158,7 @@ def test_t04_each_key_comes_once_when_its_soonest_add_is_due(
         for key in sorted(now):
             rig.queue.add(key)
         assert await rig.take_all() == sorted(now)
-        # One long step: what falls due in it must still come in the order of the due times.
+        # One long step: keys that become due in it must be taken in the order of their due times.
         await rig.clock.advance(101.0)
         assert await rig.take_all() == sorted(soonest, key=soonest.__getitem__)
         for key in KEYS:
@@ -221,7 +221,7 @@ async def test_a_key_raised_while_a_worker_holds_it_comes_back_raised() -> None:
 def test_t06_a_low_key_is_served_in_time_under_an_endless_stream_of_others(
     older: int, warm_up: int, stream: list[int]
 ) -> None:
-    """Within AGEING * (older + 1) takes, whatever the phase of the queue and the stream are."""
+    """Within AGEING * (older + 1) takes, in every phase of the queue and of the stream."""
 
     async def scenario() -> None:
         rig = Rig()
@@ -236,7 +236,7 @@ def test_t06_a_low_key_is_served_in_time_under_an_endless_stream_of_others(
         rig.queue.add(next(fresh))
         for turn in range(warm_up):
             await take_one_of_many(turn)
-        # The keys that still wait from here on are older too.
+        # The keys that are still queued now are older too.
         older_keys = len(rig.queue) + older
         for number in range(older):
             rig.queue.add(Request("older", str(number)), priority=LOW)

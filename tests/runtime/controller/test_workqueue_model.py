@@ -1,4 +1,4 @@
-"""The workqueue against its model, and against workers that come, go and die."""
+"""The workqueue compared with its model, and with workers that start, end and are cancelled."""
 
 import asyncio
 import itertools
@@ -22,7 +22,7 @@ STEP = st.sampled_from([0.5, 1.0, 2.0, 4.0])
 
 
 class QueueEqualsModel(QueueMachine):
-    """Every answer of the queue, its size and its metrics are those of the model."""
+    """Every result of the queue, its size and its metrics equal those of the model."""
 
     workers: ClassVar[int | None] = None
 
@@ -71,7 +71,7 @@ class QueueEqualsModel(QueueMachine):
 
     @rule(adds=st.lists(st.tuples(KEY, PRIORITY), min_size=1, max_size=12))
     def churn(self, adds: list[tuple[Request, int]]) -> None:
-        """A take and a done between the adds, so that enough turns come for age to matter."""
+        """A take and a done between the adds, so that enough keys are taken by age."""
         for key, priority in adds:
             self.add(key, priority)
             self.take()
@@ -96,9 +96,9 @@ class FairQueueEqualsModel(QueueEqualsModel):
 
 
 class WorkersOverQueue(QueueMachine):
-    """Up to WORKERS workers, each with at most one key; they come, and are cancelled at any moment.
+    """Up to WORKERS workers, each with at most one key; they start and are cancelled at any time.
 
-    No key is ever with two of them, and none is run unless somebody asked for that run.
+    No key is ever with two of them, and no key is taken without an add.
     """
 
     limit: ClassVar[int | None] = None
@@ -108,7 +108,7 @@ class WorkersOverQueue(QueueMachine):
         self.in_hand: dict[int, Request] = {}
         self.release: dict[int, asyncio.Event] = {}
         self.names = itertools.count()
-        # What has to be run once more, and what will have to be at some time.
+        # Keys that must be taken once more, and keys that are delayed.
         self.pending: set[Request] = set()
         self.due: dict[Request, float] = {}
         self.workers: list[asyncio.Task[None]] = []
@@ -135,7 +135,7 @@ class WorkersOverQueue(QueueMachine):
 
     @rule(keys=st.lists(KEY, max_size=4), victims=st.sets(st.integers(0, WORKERS - 1), min_size=1))
     def add_while_workers_die(self, keys: list[Request], victims: set[int]) -> None:
-        """In one turn of the loop: the wake-ups go to workers that can no longer use them."""
+        """In one iteration of the loop: the wake-ups go to cancelled workers."""
 
         def step() -> None:
             for key in keys:
@@ -184,7 +184,7 @@ class WorkersOverQueue(QueueMachine):
 
 
 class WorkersMissNothing(WorkersOverQueue):
-    """Moreover: no worker waits while a key is free, and in the end every key was run."""
+    """In addition no worker waits while a key is free, and at the end every key was taken."""
 
     def takeable(self) -> set[Request]:
         return self.pending - {*self.in_hand.values()}
@@ -207,7 +207,7 @@ class WorkersMissNothing(WorkersOverQueue):
 
 
 class FairWorkersMissNothing(WorkersMissNothing):
-    """A key is free as long as its flow may hold a worker more."""
+    """A key is free while its flow may hold another worker."""
 
     limit = WORKERS + 2
 

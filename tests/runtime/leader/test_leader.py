@@ -1,4 +1,4 @@
-"""Leader election against a lease in memory: acquiring, renewing, handing over."""
+"""Leader election with a lease in memory: acquiring, renewing, releasing."""
 
 import asyncio
 
@@ -59,7 +59,8 @@ async def test_a_renewal_is_one_write_and_keeps_the_history(
 async def test_a_candidate_waits_until_the_record_was_still_for_the_whole_lease(
     server: LeaseServer, clock: ManualClock
 ) -> None:
-    """Counted on its own clock from the last change it saw; the times inside mean nothing."""
+    """Measured on its own clock from the last observed change; the times in the record are
+    ignored."""
     server.create(
         {
             "metadata": {"namespace": KEY.namespace, "name": KEY.name},

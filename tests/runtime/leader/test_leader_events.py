@@ -1,4 +1,4 @@
-"""What leader election tells: events on the lease, and the epoch for records."""
+"""Events of leader election, and the epoch for records."""
 
 import asyncio
 

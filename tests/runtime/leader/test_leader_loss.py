@@ -1,4 +1,4 @@
-"""Every way to lose the lease, and never two processes that may write."""
+"""Every way to lose the lease; never two processes that may write."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ from tests.runtime.lease_world import (
 )
 
 GUARD_WINDOW = 7.0
-"""Renew deadline less write timeout, of the default options."""
+"""Renew deadline minus write timeout, of the default options."""
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ async def test_a_short_outage_is_survived_and_the_guard_opens_again(
 async def test_t21_a_renewal_counts_from_when_it_was_sent(
     server: LeaseServer, clock: ManualClock
 ) -> None:
-    """The others may have seen it as early as that."""
+    """Candidates may have observed it that early."""
     candidate = await leader(server, clock)
 
     async def slow_then_none() -> None:
@@ -123,7 +123,7 @@ async def test_t21_a_renewal_counts_from_when_it_was_sent(
 async def test_t21_another_holder_or_none_ends_leadership_at_the_next_renewal(
     holder: str, server: LeaseServer, clock: ManualClock
 ) -> None:
-    """Whoever frees it hands leadership on, and others may have led before we look again."""
+    """If it is released, others may have led before our next read."""
     candidate = await leader(server, clock)
     server.hand_to(holder)
     await clock.advance(2.0)
@@ -155,7 +155,7 @@ async def test_t20_after_a_pause_the_guard_refuses_before_any_task_has_run(
 async def test_t20_a_renewal_answered_during_a_pause_does_not_count(
     server: LeaseServer, clock: ManualClock
 ) -> None:
-    """The write went through, but by the time we learn of it somebody else may lead."""
+    """The write succeeded, but when we get the response another process may lead."""
     process = PausedClock(clock)
     candidate = Candidate(server, process)
     candidate.start()

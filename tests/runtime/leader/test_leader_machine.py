@@ -1,4 +1,4 @@
-"""Two processes, one lease, and whatever may happen to them: never two who may write."""
+"""Two processes, one lease and random faults: never two processes that may write."""
 
 import asyncio
 import random
@@ -19,11 +19,12 @@ from runtime.types import Object, ObjectKey, Resource
 from tests.runtime.lease_world import KEY, LeaseServer, PausedClock, allows
 
 LIVELY = 90.0
-"""Seconds without trouble after which somebody leads: what is under way, a lease, some tries."""
+"""Seconds without faults after which a process leads: requests in flight, a lease, some
+attempts."""
 
 
 class WatchedLoop(SimulatedLoop):
-    """Has somebody look at the world after every single step of it."""
+    """Calls a check after every step of the loop."""
 
     def __init__(self, rng: random.Random) -> None:
         super().__init__(rng)
@@ -35,7 +36,8 @@ class WatchedLoop(SimulatedLoop):
 
 
 class Line:
-    """The way of one process to the server. What was sent arrives, whether or not one waits."""
+    """The connection of one process. A request that was sent arrives, even if its caller has given
+    up."""
 
     def __init__(self, server: LeaseServer, base: LoopClock, process: PausedClock) -> None:
         self.server = server
@@ -59,14 +61,14 @@ class Line:
         def write() -> Object:
             held = self.server.lease is not None and self.server.spec["holderIdentity"]
             answer = self.server.update(body)
-            # The server took it: then it was the sender's own lease, or a takeover.
+            # The server accepted it: a renewal or a takeover.
             assert body["spec"]["holderIdentity"] or held == self.releases
             return answer
 
         return await self.call(write)
 
     releases = ""
-    """The identity that may free the lease over this line."""
+    """The identity that may release the lease over this connection."""
 
     async def call(self, function: Callable[[], Object]) -> Object:
         carried = asyncio.create_task(self.carry(function))
@@ -91,7 +93,7 @@ class Line:
 
 
 class Process:
-    """One candidate, started anew when it has lost or released the lease."""
+    """One candidate, restarted after it has lost or released the lease."""
 
     def __init__(self, machine: "OneWriter", number: int, rate: float) -> None:
         self.machine = machine
@@ -136,7 +138,7 @@ class Process:
         self.line.cut = self.line.deaf = False
 
     def may_write(self) -> bool:
-        # A process that is paused cannot ask its guard, but it may wake up at any moment.
+        # A paused process cannot call its guard, but it may resume at any time.
         return allows(self.elector.guard)
 
     def knows_the_lease(self) -> bool:
@@ -159,11 +161,12 @@ WIND_DOWN = st.sampled_from([0.0, 1.0, 20.0])
 
 
 class OneWriter(RuleBasedStateMachine):
-    """Clock rates within lease over renew deadline; the network slow, cut, deaf; pauses; ends.
+    """Clock rates within lease / renew deadline; a network that is slow or broken in one or both
+    directions; pauses; ends.
 
-    The intervals are compared after every step of the event loop, in an order that a seed
-    shuffles. With next to no write timeout the guard lets out until the renew deadline itself:
-    the widest interval that may never meet another.
+    The intervals are compared after every step of the event loop, in an order that depends on a
+    seed. With a write timeout of almost zero the guard permits writes until the renew deadline: the
+    longest intervals, which must never overlap.
     """
 
     @initialize(
@@ -207,7 +210,7 @@ class OneWriter(RuleBasedStateMachine):
                     process.start()
 
     async def next_write(self) -> None:
-        """At most one retry period, if somebody leads."""
+        """At most one retry period, if a process leads."""
         before, end = self.server.version, self.clock.monotonic() + 3.0
         while self.server.version == before and self.clock.monotonic() < end:
             await self.clock.sleep(0.05)
@@ -292,7 +295,7 @@ class OneWriter(RuleBasedStateMachine):
     @rule()
     def somebody_deletes_the_lease(self) -> None:
         self.server.lease = None
-        # Its history goes with it, and a candidate may have been away for the last of it.
+        # Its history is lost, and a candidate may not have observed the last part of it.
         self.epochs.clear()
 
     @rule()
@@ -315,7 +318,7 @@ class OneWriter(RuleBasedStateMachine):
 
 
 async def _end(loop: asyncio.AbstractEventLoop) -> None:
-    # What is cancelled may start something to end in good order.
+    # A cancelled task may start another one for a clean end.
     while tasks := asyncio.all_tasks(loop) - {asyncio.current_task()}:
         for task in tasks:
             task.cancel()

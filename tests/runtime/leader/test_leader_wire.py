@@ -1,4 +1,4 @@
-"""Leadership over real sockets: whatever the server does to a renewal, it ends in time."""
+"""Leadership with real sockets: whatever happens to a renewal, it ends in time."""
 
 import asyncio
 import random
@@ -28,7 +28,7 @@ LEASE: Object = {
 
 
 class Leader:
-    """One elector over a client of its own, whose guarded work lasts until it is cancelled."""
+    """One elector with its own client; its guarded work runs until it is cancelled."""
 
     def __init__(self, client: Client, clock: ManualClock) -> None:
         self.clock = clock
@@ -53,24 +53,24 @@ class Leader:
         return allows(self.elector.guard)
 
     async def stop(self) -> None:
-        """The release may meet a server that hangs: its deadline has to pass."""
+        """The server may hang during the release: wait until its deadline."""
         self.task.cancel()
         while not self.task.done():
             await self.clock.advance(1.0)
 
     async def live(self, seconds: float) -> None:
-        """Let that time pass, in steps in which the sockets can keep up."""
+        """Let that time pass, in steps that leave time for the sockets."""
         end = self.clock.monotonic() + seconds
         while self.clock.monotonic() < end and not self.task.done():
             await self.clock.advance(0.25)
-            # A round trip to a server in this process takes a few turns of the selector.
+            # A round trip to a server in this process takes a few iterations of the selector.
             for _ in range(20):
                 await self.clock.settle()
 
 
 @asynccontextmanager
 async def elected(*then: Answer, otherwise: Answer) -> AsyncIterator[tuple[ScriptedServer, Leader]]:
-    """A leader whose renewals are answered with `then`, and after that with `otherwise`."""
+    """A leader whose renewals get the responses `then`, and after that `otherwise`."""
     clock = ManualClock()
     script = (status(404, "NotFound"), reply(201, LEASE), *then)
     async with ScriptedServer(*script, otherwise=otherwise) as server:
@@ -130,7 +130,7 @@ async def test_t21_a_server_that_comes_back_in_time_keeps_its_leader() -> None:
 
 
 async def test_renewals_do_not_wait_behind_the_requests_of_the_work() -> None:
-    """All connections of the work are taken by answers that never come."""
+    """All connections of the work wait for responses that never arrive."""
     clock = ManualClock()
     async with ScriptedServer(otherwise=silence) as server:
         tokens = Tokens(server.url)

@@ -1,4 +1,4 @@
-"""Which shard an object belongs to."""
+"""The shard of an object."""
 
 from collections import Counter
 
@@ -8,8 +8,8 @@ from runtime.leader.shard import SHARDS_MAX, Shard, count_of_group, group_identi
 from runtime.types import ObjectKey
 
 GOLDEN = {
-    # key: (of 2, of 3, of 16). A change of these moves objects to other processes in an update of
-    # the operator, while processes of both releases run.
+    # key: (of 2, of 3, of 16). A change of these would move objects to other processes during an
+    # update of the operator, while processes of both releases run.
     ObjectKey("team-a", "prod"): (0, 2, 6),
     ObjectKey("team-a", "test"): (1, 1, 11),
     ObjectKey("team-b", "prod"): (1, 2, 3),
@@ -24,14 +24,14 @@ def test_the_shard_of_a_key_never_changes(key: ObjectKey) -> None:
 
 @pytest.mark.parametrize("count", [2, 3, 7, SHARDS_MAX])
 def test_objects_spread_evenly(count: int) -> None:
-    """By the names that people give: numbered namespaces, and one name in each; or the reverse."""
+    """With typical names: numbered namespaces with one name in each, or the reverse."""
     total = 10_000
     for keys in (
         (ObjectKey(f"team-{number}", "openbao") for number in range(total)),
         (ObjectKey("openbao", f"cluster-{number}") for number in range(total)),
     ):
         sizes = Counter(shard_of(key, count) for key in keys)
-        # Five standard deviations of a fair draw.
+        # Five standard deviations of a uniform distribution.
         even, spread = total / count, 5 * (total / count) ** 0.5
         assert set(sizes) == set(range(count))
         assert all(abs(size - even) < spread for size in sizes.values()), sizes

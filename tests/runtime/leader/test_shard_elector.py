@@ -1,4 +1,5 @@
-"""Elections of shards: who may write, on failure and when the number of shards changes."""
+"""Elections of shards: which process may write, on failure and when the number of shards
+changes."""
 
 import asyncio
 import random
@@ -171,7 +172,7 @@ async def test_an_outage_ends_the_leader_and_not_its_standby(
     assert not standby.task.done()
     assert not standby.may_write()
     standby.line.cut.clear()
-    # It knew nothing of the shard's Lease any more, and waits for its whole duration.
+    # It has dropped its state of the shard's Lease, and waits for its whole duration.
     await clock.advance(CHANGE)
     assert standby.may_write()
     await end(standby)
@@ -212,7 +213,7 @@ CONFIGURATIONS = (Shard(), Shard(0, 2), Shard(1, 2), Shard(0, 3), Shard(1, 3), S
 async def test_t20_never_two_that_may_write_to_one_object(
     seed: int, leases: Leases, clock: ManualClock
 ) -> None:
-    """Processes of all kinds come, pause, wake up, die and stop at random."""
+    """Processes of all kinds start, pause, resume, crash and stop at random."""
     rng = random.Random(seed)
     processes: list[Process] = []
     wrote = 0

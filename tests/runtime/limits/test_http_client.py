@@ -1,4 +1,4 @@
-"""runtime.limits.http_client: of a server that pours, no more is taken than was meant to be."""
+"""runtime.limits.http_client: limits for a server that sends without end."""
 
 import asyncio
 import socket
@@ -31,7 +31,7 @@ TIMEOUT = aiohttp.ClientTimeout(total=10)
 async def asked(
     first: bytes, forever: bytes = b""
 ) -> AsyncIterator[tuple[aiohttp.ClientResponse, Pouring]]:
-    """The answer of a server that sends just this."""
+    """The response of a server that sends just these bytes."""
     async with (
         pouring(first, forever) as server,
         bounded_session(TIMEOUT, tls=TLS, limit=2) as session,
@@ -56,7 +56,7 @@ async def test_of_a_body_without_end_no_more_is_taken() -> None:
         content = response.content
         with pytest.raises(UnreadableError, match=f"longer than {MOST} bytes"):
             await read_body(response, MOST)
-        # What was read, and what waited to be read: aiohttp keeps twice the size of its buffer.
+        # The read and the buffered bytes: aiohttp buffers twice its limit.
         assert content.total_bytes <= MOST + 1 + 2 * 4 * PIECE + PIECE
         await asyncio.wait_for(server.cut.wait(), 10)
 
@@ -104,7 +104,7 @@ async def test_no_cookie_is_kept() -> None:
 
 @pytest.mark.parametrize("size", [1, PIECE, 1 << 20])
 def test_a_socket_hands_over_one_piece_at_a_time(size: int) -> None:
-    """The loop goes round once for each of them."""
+    """The loop iterates once for each of them."""
     ours, theirs = socket.socketpair()
     with theirs, PiecemealSocket(fileno=ours.detach()) as taking:
         theirs.sendall(b"x" * 100_000)
@@ -149,7 +149,7 @@ async def test_a_body_may_end_with_its_connection() -> None:
 
 
 def test_no_server_chooses_the_group_of_a_key_exchange() -> None:
-    """With DHE of TLS 1.2 it does, and the client computes with 10,000 bits for a second."""
+    """With DHE of TLS 1.2 it does, and the client computes for a second with 10,000 bits."""
     context = ssl.create_default_context()
     usual = {cipher["name"] for cipher in context.get_ciphers()}
     context.set_ciphers(CIPHERS)

@@ -1,4 +1,4 @@
-"""What somebody nested without end: cut off, wherever it comes in."""
+"""Values that are nested too deep are cut, wherever they are read."""
 
 import json
 from typing import Any
@@ -133,9 +133,9 @@ def test_what_is_cut_can_be_encoded() -> None:
 
 
 def test_attack_t10_a_text_that_is_cut_off_is_passed_over_once() -> None:
-    """A watch that ends within a line of escaped quotes; each begins no text of its own.
+    """A watch that ends within a line of escaped quotes, none of which starts a string.
 
-    With one look per quote this takes the square of its length, which is an hour here.
+    With one scan per quote this takes quadratic time, which is an hour here.
     """
     torn = b'{"a": [[["' + b'\\"' * 300_000
     assert shallow_text(torn, 2) == b'{"a": [null'

@@ -1,6 +1,6 @@
 """runtime.limits.object_size and runtime.limits.json_scan.
 
-What is left of an object that is larger than anybody means.
+The rest of an object that is too large.
 """
 
 import json
@@ -92,7 +92,7 @@ def test_a_member_beyond_the_bounds_is_left_out_and_named(spec: Any, why: str) -
     large = oversize_of(kept)
     assert large is not None
     assert (large.member, large.why) == ("spec", why)
-    # The same once more: what is kept is not judged anew, and a copy says it as well.
+    # A second pass changes nothing, and a copy has the marker too.
     assert oversize_of(Selection(CONFIG_MAP, bounds=SMALL).shape(kept)) == large
 
 

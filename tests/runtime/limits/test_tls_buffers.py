@@ -1,4 +1,4 @@
-"""runtime.limits.tls_buffers: what asyncio allocates for each TLS connection."""
+"""runtime.limits.tls_buffers: the buffer of each TLS connection."""
 
 import asyncio
 import ssl

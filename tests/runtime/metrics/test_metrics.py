@@ -1,4 +1,4 @@
-"""The families as dashboards expect them: names, types, labels, buckets, and zeros at start."""
+"""The families that dashboards expect: names, types, labels, buckets, and zeros at the start."""
 
 import os
 from pathlib import Path
@@ -60,7 +60,7 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "metrics.txt"
 
 @pytest.fixture
 def metrics() -> Metrics:
-    """All families, and every series whose labels are known when a process starts."""
+    """All families, and every series whose labels are known at the start of a process."""
     metrics = Metrics(request_details=True)
     metrics.register_controller("shop")
     flows = FlowReadings(flows=3, at_limit=1, most_waiting=9, most_seats=4)
@@ -76,9 +76,9 @@ def exposition(metrics: Metrics) -> list[str]:
 
 
 def test_t30_the_exposition_is_the_golden_one(metrics: Metrics) -> None:
-    """UPDATE_GOLDEN=1 writes it anew; read the difference before it is committed.
+    """UPDATE_GOLDEN=1 rewrites it; read the difference before you commit it.
 
-    Here are also the labels of those families whose series are born with their first increment.
+    It also contains the labels of families whose series are created by their first increment.
     """
     metrics.informer_relists_total.labels("secrets", "start")
     metrics.reconcile_error_classes_total.labels("shop", "Conflict")
@@ -146,7 +146,7 @@ def test_two_instances_share_nothing(metrics: Metrics) -> None:
 
 
 def test_cheap_series_read_as_those_of_the_library_do() -> None:
-    """The same increments and observations, on bounds too, give the same text."""
+    """The same increments and observations, also at bounds, have the same exposition."""
     bounds = (0.001, 0.5, 1, 1e6)
     theirs, ours = Metrics(), Metrics()
     counter = theirs.counter("sales_total", "Sales.", ("town",)).labels('a"b')

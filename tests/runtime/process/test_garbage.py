@@ -1,6 +1,6 @@
 """runtime.process.garbage.
 
-What ended connections leave behind goes, however high the thresholds are.
+The garbage of closed connections is collected, however high the thresholds are.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from runtime.testing.clock import ManualClock
 
 
 class Session:
-    """Refers to itself, as a connection whose error refers to its frame does."""
+    """A reference cycle, as of a connection whose error refers to its frame."""
 
     def __init__(self) -> None:
         self.me = self

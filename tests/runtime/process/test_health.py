@@ -1,4 +1,4 @@
-"""The endpoints over a real socket, and the lag of the loop on a manual clock."""
+"""The endpoints with a real socket, and the lag of the loop with a manual clock."""
 
 import asyncio
 import contextlib
@@ -31,12 +31,12 @@ async def fetch(url: str) -> tuple[int, str]:
 
 
 class World:
-    """Two readiness checks, of which one can be made to fail, and no liveness check."""
+    """Two readiness checks, one of which can fail, and no liveness check."""
 
     def __init__(self) -> None:
         self.trouble: str | None = None
         self.health = HealthChecks()
-        # Not in the order of their names, in which they are told.
+        # Not sorted by name, as in the response.
         self.health.readiness["shop"] = lambda: None
         self.health.readiness["informers"] = lambda: self.trouble
 
@@ -130,7 +130,7 @@ async def test_a_port_that_is_taken_is_an_error() -> None:
 
 async def test_lag_is_how_late_a_timer_fires() -> None:
     class Held(ManualClock):
-        """Its timers fire a quarter of a second late, as if a callback had held the loop."""
+        """Its timers fire a quarter of a second late, as if a callback had blocked the loop."""
 
         async def sleep(self, seconds: float) -> None:
             await super().sleep(seconds + 0.25)

@@ -1,4 +1,4 @@
-"""What a log line may and may not carry."""
+"""The content of log lines."""
 
 import io
 import logging
@@ -19,7 +19,7 @@ Lines = Callable[[], list[dict[str, Any]]]
 
 @pytest.fixture
 def stream() -> Iterator[io.BytesIO]:
-    """Logging set up at info into memory; what was before is put back."""
+    """Logging at level info into memory; the former configuration is restored."""
     root = logging.getLogger()
     handlers, level = root.handlers, root.level
     stream = io.BytesIO()

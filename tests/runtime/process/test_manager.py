@@ -1,4 +1,4 @@
-"""The manager: order of start and stop, and every way in which a process ends."""
+"""The manager: the order of start and stop, and every way in which a process ends."""
 
 import asyncio
 import os

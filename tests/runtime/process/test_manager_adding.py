@@ -1,4 +1,4 @@
-"""Parts that are added while the manager runs."""
+"""Components that are added while the manager runs."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,7 +12,7 @@ from tests.runtime.manager_world import Part, World
 
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
-    """Started, a standby until `elector.won`; stopped in the end unless the test did."""
+    """Started; a standby until `elector.won`; stopped at the end unless the test has stopped it."""
     world = World()
     task = await world.start(leading=False)
     yield world
@@ -115,7 +115,7 @@ async def test_t23_nothing_is_added_once_a_stop_has_begun(world: World) -> None:
     assert world.task is not None
     await world.task
     assert "+later" not in world.trace
-    # Whoever still waits for it to become ready is sent home, and what that says is no crash.
+    # The task that waits until it is ready is cancelled, which is not a crash.
     await world.clock.settle()
     assert "late ready" not in {task.get_name() for task in asyncio.all_tasks()}
 
@@ -165,7 +165,7 @@ async def test_t23_a_stop_while_the_leader_prepares_is_a_clean_end() -> None:
     world.prepares = prepare
     task = await world.start()
     world.manager.stop()
-    # It goes on before anything has cancelled it, and cannot add any more.
+    # It continues before it is cancelled, and cannot add any more.
     goes_on.set()
     await task
     assert world.since("leading") == ["-other", "xserver", "lease released"]
