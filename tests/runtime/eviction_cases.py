@@ -31,7 +31,7 @@ async def an_open_budget_is_charged(client: Client, space: str) -> None:
     assert await is_there(client, space, 1)
 
 
-async def a_closed_budget_says_how_many_it_needs(client: Client, space: str) -> None:
+async def a_closed_budget_reports_how_many_it_needs(client: Client, space: str) -> None:
     pod = await make_pod(client, space, 0)
     await make_budget(client, space, CLOSED)
     with pytest.raises(EvictionRefused) as refused:
@@ -75,7 +75,7 @@ async def a_pod_that_does_not_run_is_not_counted(client: Client, space: str) -> 
     assert not await is_there(client, space, 0)
 
 
-async def two_budgets_let_nobody_go(client: Client, space: str) -> None:
+async def two_budgets_permit_no_eviction(client: Client, space: str) -> None:
     pod = await make_pod(client, space, 0)
     for name in ("x", "y"):
         await make_budget(client, space, OPEN, name=name)
@@ -91,7 +91,7 @@ async def another_one_of_that_name_stays(client: Client, space: str) -> None:
     assert await is_there(client, space, 0)
 
 
-async def one_that_is_gone(client: Client, space: str) -> None:
+async def a_deleted_pod(client: Client, space: str) -> None:
     with pytest.raises(NotFound):
         await client.evict(key(space, 0), uid="u")
 
@@ -101,13 +101,13 @@ CASES: dict[str, Case] = {
     for case in (
         without_a_budget,
         an_open_budget_is_charged,
-        a_closed_budget_says_how_many_it_needs,
+        a_closed_budget_reports_how_many_it_needs,
         a_budget_of_an_older_generation_is_closed,
         a_closed_budget_holds_an_unready_one_where_others_are_away,
         a_closed_budget_lets_an_unready_one_go_where_the_others_are_well,
         a_pod_that_does_not_run_is_not_counted,
-        two_budgets_let_nobody_go,
+        two_budgets_permit_no_eviction,
         another_one_of_that_name_stays,
-        one_that_is_gone,
+        a_deleted_pod,
     )
 }

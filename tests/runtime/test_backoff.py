@@ -6,7 +6,7 @@ from runtime.backoff import REFUSED_LADDER, UNREACHABLE_LADDER, Backoff
 from runtime.testing.clock import ManualClock
 
 
-def test_backoff_doubles_up_to_its_cap_with_jitter_and_forgets_after_calm() -> None:
+def test_backoff_doubles_up_to_its_cap_with_jitter_and_is_reset_after_calm() -> None:
     clock = ManualClock()
     backoff = Backoff(clock, random.Random(1), REFUSED_LADDER)
     ladder = [backoff.delay() for _ in range(8)]
@@ -15,7 +15,7 @@ def test_backoff_doubles_up_to_its_cap_with_jitter_and_forgets_after_calm() -> N
     assert len({round(delay, 6) for delay in ladder}) == 8
 
 
-async def test_the_ladder_starts_anew_after_a_calm_time_only() -> None:
+async def test_the_backoff_is_reset_only_after_a_calm_time() -> None:
     initial, _, calm = UNREACHABLE_LADDER
     clock = ManualClock()
     backoff = Backoff(clock, random.Random(1), UNREACHABLE_LADDER)

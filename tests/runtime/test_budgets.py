@@ -159,7 +159,7 @@ def counted(work: Callable[[CountingLoop], Coroutine[Any, Any, T]]) -> T:
         return runner.run(work(loop))
 
 
-def test_t31_a_pass_that_does_nothing_needs_no_task_and_hardly_a_turn() -> None:
+def test_t31_an_empty_reconcile_needs_no_task_and_hardly_an_iteration() -> None:
     async def work(loop: CountingLoop) -> tuple[int, int]:
         calls, ended = 0, asyncio.Event()
 
@@ -227,7 +227,7 @@ class Fed:
 
 
 @pytest.mark.parametrize("watch_list", [False, True], ids=["pages", "stream"])
-async def test_t31_a_long_list_lets_others_have_their_turn(watch_list: bool) -> None:
+async def test_t31_other_tasks_run_during_a_long_list(watch_list: bool) -> None:
     fed = Fed(1000, watch_list=watch_list)
     await fed.fill()
     other = asyncio.create_task(fed.turns())
@@ -242,7 +242,7 @@ async def test_t31_a_long_list_lets_others_have_their_turn(watch_list: bool) -> 
     assert 0 < fed.most <= BURST
 
 
-def test_t31_a_pass_over_settled_children_needs_no_task_and_no_request() -> None:
+def test_t31_a_reconcile_with_unchanged_children_needs_no_task_and_no_request() -> None:
     async def work(loop: CountingLoop) -> tuple[int, int, int]:
         fed = Fed(0, watch_list=True)
         settled = ApplyCache(SystemClock(), random.Random(1))

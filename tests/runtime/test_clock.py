@@ -9,7 +9,7 @@ from runtime.clock import Clock, Deadline, SystemClock
 from runtime.testing.clock import EPOCH, ManualClock
 
 
-async def test_the_system_clock_is_utc_and_its_sleep_takes_the_time_it_says() -> None:
+async def test_the_system_clock_is_utc_and_sleeps_for_its_argument() -> None:
     clock: Clock = SystemClock()
     start = clock.monotonic()
     await clock.sleep(0.01)
@@ -17,12 +17,12 @@ async def test_the_system_clock_is_utc_and_its_sleep_takes_the_time_it_says() ->
     assert clock.now().tzinfo is UTC
 
 
-async def test_a_negative_sleep_returns_at_once() -> None:
+async def test_a_negative_sleep_returns_immediately() -> None:
     for clock in (SystemClock(), ManualClock()):
         await clock.sleep(-5.0)
 
 
-async def test_sleepers_wake_in_order_of_time_and_see_the_moment_they_asked_for() -> None:
+async def test_sleepers_wake_in_order_at_exactly_their_time() -> None:
     clock = ManualClock()
     seen: list[tuple[str, float]] = []
 
@@ -53,7 +53,7 @@ async def test_a_loop_of_sleeps_runs_as_often_as_fits_into_the_advance() -> None
     assert ticks == [2.0, 4.0, 6.0]
 
 
-async def test_a_cancelled_sleeper_is_forgotten() -> None:
+async def test_a_cancelled_sleeper_is_removed() -> None:
     clock = ManualClock()
     task = asyncio.create_task(clock.sleep(1.0))
     await clock.settle()
@@ -64,7 +64,7 @@ async def test_a_cancelled_sleeper_is_forgotten() -> None:
     await clock.advance(2.0)
 
 
-async def test_setting_the_wall_time_wakes_nobody() -> None:
+async def test_setting_the_wall_time_wakes_no_sleeper() -> None:
     clock = ManualClock()
     task = asyncio.create_task(clock.sleep(1.0))
     clock.set(datetime(2040, 1, 1, tzinfo=UTC))
@@ -93,7 +93,7 @@ async def test_a_deadline_that_passes_raises_timeout_error(moved: bool) -> None:
         await task
 
 
-async def test_a_deadline_that_is_met_leaves_no_trace() -> None:
+async def test_a_deadline_that_is_met_has_no_effect() -> None:
     clock = ManualClock()
     async with Deadline(clock, 10.0) as deadline:
         pass
@@ -102,7 +102,7 @@ async def test_a_deadline_that_is_met_leaves_no_trace() -> None:
     assert clock.sleeping == 0
 
 
-async def test_cancellation_from_outside_is_not_taken_for_the_deadline() -> None:
+async def test_a_cancellation_from_outside_is_not_a_timeout() -> None:
     clock = ManualClock()
 
     async def body() -> None:

@@ -120,9 +120,7 @@ async def _play(story: Story, run: Running, server: ScriptedServer) -> None:
 
 @pytest.mark.parametrize("watch_list", [True, False], ids=["streamed", "in pages"])
 @pytest.mark.parametrize("seed", range(12))
-async def test_t08_whatever_goes_wrong_store_and_handlers_end_at_the_truth(
-    seed: int, watch_list: bool
-) -> None:
+async def test_t08_store_and_handlers_converge_under_faults(seed: int, watch_list: bool) -> None:
     story = Story(random.Random(seed), streams_lists=seed % 4 > 0)
     clock, options = ManualClock(), InformerOptions(watch_list=watch_list)
     async with scripted(otherwise=story, clock=clock) as (server, client):

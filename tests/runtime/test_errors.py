@@ -95,7 +95,7 @@ def test_class_of_a_status(
         assert str(error) == f"{code} {reason}: why"
 
 
-def test_policy_follows_from_the_base_class() -> None:
+def test_the_base_class_determines_the_policy() -> None:
     transient = [ServerError, TooManyRequests, ResourceVersionTooLarge, TransportError]
     assert all(issubclass(kind, Transient) for kind in transient)
     assert issubclass(NamespaceTerminating, Forbidden)
@@ -149,9 +149,7 @@ def test_retry_after(
         (403, b'{"kind":"Status","details":{"causes":["odd"]}}', Forbidden, ""),
     ],
 )
-def test_bodies_that_are_no_proper_status(
-    code: int, body: bytes, kind: type[ApiError], message: str
-) -> None:
+def test_invalid_status_bodies(code: int, body: bytes, kind: type[ApiError], message: str) -> None:
     error = api_error(code, {}, body)
     assert type(error) is kind
     assert (error.code, error.message, error.causes) == (code, message, ())
@@ -162,5 +160,5 @@ def test_long_messages_are_cut() -> None:
         assert api_error(500, {}, body).message == "x" * MESSAGE_LIMIT
 
 
-def test_an_error_event_without_a_code_counts_as_the_fault_of_the_server() -> None:
+def test_an_error_event_without_a_code_is_a_server_error() -> None:
     assert type(status_error({"kind": "Status", "message": "odd"})) is ServerError

@@ -66,7 +66,7 @@ class World:
         await (self.task or self.recorder.run())
 
 
-async def test_an_event_as_it_is_written() -> None:
+async def test_the_fields_of_an_event() -> None:
     world = World()
     world.recorder.event(thing(), "Warning", "Closed", "no goods", action="Close")
     await world.end()
@@ -94,7 +94,7 @@ async def test_an_event_as_it_is_written() -> None:
     ]
 
 
-async def test_events_of_cluster_scoped_objects_live_in_the_default_namespace() -> None:
+async def test_events_of_cluster_scoped_objects_are_in_the_default_namespace() -> None:
     world = World()
     world.recorder.event(thing(namespace=None), "Normal", "Opened", "x")
     await world.end()
@@ -103,7 +103,7 @@ async def test_events_of_cluster_scoped_objects_live_in_the_default_namespace() 
     assert "namespace" not in body["regarding"]
 
 
-async def test_the_same_note_about_the_same_object_is_said_once_in_ten_minutes() -> None:
+async def test_the_same_note_about_the_same_object_is_recorded_once_in_ten_minutes() -> None:
     world = World()
     for _ in range(3):
         world.say()
@@ -127,7 +127,7 @@ async def test_another_object_reason_or_note_is_another_event() -> None:
     await world.end()
 
 
-async def test_a_failure_is_logged_once_and_the_note_may_be_tried_again() -> None:
+async def test_a_failure_is_logged_once_and_the_note_may_be_recorded_again() -> None:
     world = World()
     world.server.error = TransportError("reset")
     with capture_logs() as logs:
@@ -144,7 +144,7 @@ async def test_a_failure_is_logged_once_and_the_note_may_be_tried_again() -> Non
     await world.end()
 
 
-async def test_overload_drops_events_and_says_so_once() -> None:
+async def test_overload_drops_events_and_is_logged_once() -> None:
     world = World()
     with capture_logs() as logs:
         for number in range(QUEUE_LIMIT + 50):
@@ -172,7 +172,7 @@ async def test_the_memory_for_repeats_is_bounded_by_number_and_by_age() -> None:
 
 
 @pytest.mark.parametrize("letter", ["x", "é", "東", "🙂"])
-async def test_a_long_note_is_cut_between_letters(letter: str) -> None:
+async def test_a_long_note_is_cut_between_characters(letter: str) -> None:
     world = World()
     world.say("a" + letter * 2000)
     await world.end()
@@ -181,7 +181,7 @@ async def test_a_long_note_is_cut_between_letters(letter: str) -> None:
     assert set(note) == {"a", letter}
 
 
-async def test_stop_sends_what_was_said_before() -> None:
+async def test_stop_sends_all_recorded_events() -> None:
     world = World()
     world.say("last words")
     await world.end()

@@ -28,7 +28,7 @@ async def test_case(case: Case) -> None:
     await case(fake(), SPACE)
 
 
-async def test_a_budget_that_nobody_counts_for_is_counted_from_its_pods() -> None:
+async def test_a_budget_without_status_is_computed_from_its_pods() -> None:
     client = fake()
     pods = [await make_pod(client, SPACE, number) for number in range(2)]
     await make_pod(client, SPACE, 2, ready=False)
@@ -42,7 +42,7 @@ async def test_a_budget_that_nobody_counts_for_is_counted_from_its_pods() -> Non
     assert await is_there(client, SPACE, 0)
 
 
-async def test_a_budget_is_no_load_that_the_client_waits_out() -> None:
+async def test_the_client_does_not_retry_an_eviction() -> None:
     """The server sends Retry-After, as under load."""
     causes = [{"reason": "DisruptionBudget", "message": "The disruption budget x is new"}]
     answer = status(429, "TooManyRequests", retryAfterSeconds=1, causes=causes)

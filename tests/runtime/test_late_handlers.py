@@ -77,7 +77,7 @@ def change(world: World, name: str) -> Mirror:
 
 
 @given(before=st.lists(NAMES, max_size=4), steps=st.lists(STEPS, max_size=30))
-def test_t13_whenever_a_handler_comes_it_hears_of_every_object_exactly_once_as_initial(
+def test_t13_a_handler_gets_one_initial_add_per_object_at_any_time(
     before: list[str], steps: list[tuple[str, str]]
 ) -> None:
     """Recorder fails on a second add, on an update of another object, on an unknown delete.

@@ -31,7 +31,7 @@ class Counting:
         return [text, str(number)]
 
 
-def test_the_same_question_is_answered_once_and_every_argument_is_part_of_it() -> None:
+def test_a_call_is_computed_once_and_every_argument_is_compared() -> None:
     made, thing = Counting(), Thing()
     first = made.ask(thing, "a")
     assert made.ask(thing, "a") is first
@@ -43,7 +43,7 @@ def test_the_same_question_is_answered_once_and_every_argument_is_part_of_it() -
     assert len(made.asked) == 4
 
 
-def test_an_equal_thing_is_another_one() -> None:
+def test_an_equal_object_is_computed_again() -> None:
     """An equal object may be about to change: only the same one has certainly not changed."""
     made, thing = Counting(), Thing()
     made.ask(thing, "a")
@@ -51,7 +51,7 @@ def test_an_equal_thing_is_another_one() -> None:
     assert len(made.asked) == 2
 
 
-def test_things_that_come_and_go_are_never_taken_for_each_other() -> None:
+def test_objects_with_a_reused_id_are_distinguished() -> None:
     """The id of a freed object is reused."""
     ids: set[int] = set()
     number_of = memoize(lambda numbers: numbers[0])
@@ -62,7 +62,7 @@ def test_things_that_come_and_go_are_never_taken_for_each_other() -> None:
     assert len(ids) < 5 * SIZE, "no id was given twice: this proves nothing"
 
 
-def test_what_raised_is_asked_again() -> None:
+def test_exceptions_are_not_kept() -> None:
     made, thing = Counting(), Thing()
     for _ in range(2):
         with pytest.raises(ValueError, match="bad"):
@@ -70,7 +70,7 @@ def test_what_raised_is_asked_again() -> None:
     assert len(made.asked) == 2
 
 
-def test_what_was_not_asked_for_longest_goes_first() -> None:
+def test_the_least_recently_used_is_dropped_first() -> None:
     made = Counting()
     things = [Thing() for _ in range(SIZE)]
     for thing in things:
@@ -95,7 +95,7 @@ def test_nothing_beyond_the_bound_is_kept_alive() -> None:
     assert sum(reference() is not None for reference in gone) == SIZE
 
 
-def test_a_newer_version_takes_the_place_of_the_former_one() -> None:
+def test_a_newer_version_replaces_the_former_one() -> None:
     asked: list[int] = []
 
     def look(thing: list[int]) -> int:
@@ -128,7 +128,7 @@ def test_a_former_version_is_not_kept_alive() -> None:
     assert sum(reference() is not None for reference in gone) == 1
 
 
-def test_the_size_may_be_that_of_a_fleet() -> None:
+def test_the_size_can_be_that_of_a_fleet() -> None:
     asked: list[int] = []
     number_of = memoize(lambda numbers: asked.append(numbers[0]), size=2 * SIZE)
     things = [[n] for n in range(2 * SIZE)]
@@ -138,7 +138,7 @@ def test_the_size_may_be_that_of_a_fleet() -> None:
     assert len(asked) == 2 * SIZE
 
 
-def test_what_another_thread_lets_go_of_meanwhile_is_an_answer_all_the_same() -> None:
+def test_a_result_that_another_thread_drops_is_still_returned() -> None:
     first, other = Thing(), Thing()
 
     class Meanwhile:
@@ -156,7 +156,7 @@ def test_what_another_thread_lets_go_of_meanwhile_is_an_answer_all_the_same() ->
 
 
 class TestPasses:
-    def test_what_the_last_pass_of_a_key_asked_is_known_to_the_next(self) -> None:
+    def test_results_of_the_last_reconcile_are_used_by_the_next(self) -> None:
         made, thing, memos = Counting(), Thing(), Memos()
         with memos.during("a"):
             first = made.ask(thing, "a")
@@ -165,7 +165,7 @@ class TestPasses:
             assert made.ask(thing, "a") is first
         assert len(made.asked) == 1
 
-    def test_what_a_pass_did_not_ask_is_gone_after_it(self) -> None:
+    def test_unused_results_are_dropped_after_a_reconcile(self) -> None:
         made, thing, memos = Counting(), Thing(), Memos()
         gone = weakref.ref(thing)
         with memos.during("a"):
@@ -180,7 +180,7 @@ class TestPasses:
         assert gone() is None
         assert len(memos) == 0
 
-    def test_a_pass_that_fails_keeps_what_it_asked(self) -> None:
+    def test_a_failed_reconcile_keeps_its_results(self) -> None:
         made, thing, memos = Counting(), Thing(), Memos()
 
         def pass_of(text: str) -> None:
@@ -193,7 +193,7 @@ class TestPasses:
         pass_of("a")
         assert [text for _, text, _ in made.asked] == ["a", "bad"]
 
-    def test_keys_do_not_share_and_the_one_longest_without_a_pass_goes_first(self) -> None:
+    def test_keys_are_separate_and_the_least_recently_reconciled_is_dropped_first(self) -> None:
         made, thing, memos = Counting(), Thing(), Memos(keys=2)
         for key in ("a", "b", "a", "c", "a", "b"):
             with memos.during(key):
@@ -201,7 +201,7 @@ class TestPasses:
         assert [text for _, text, _ in made.asked] == ["a", "b", "c", "b"]
         assert len(memos) == 2
 
-    async def test_tasks_and_threads_of_a_pass_belong_to_it(self) -> None:
+    async def test_tasks_and_threads_of_a_reconcile_belong_to_it(self) -> None:
         made, thing, memos = Counting(), Thing(), Memos()
 
         async def ask() -> list[str]:
@@ -212,7 +212,7 @@ class TestPasses:
             assert await asyncio.create_task(ask()) is first
         assert len(made.asked) == 1
 
-    def test_a_pass_keeps_no_more_than_its_bound(self) -> None:
+    def test_the_results_of_a_reconcile_are_bounded(self) -> None:
         kept, memos = memoize(lambda thing: thing), Memos()
         things = [Thing() for _ in range(PASS_SIZE + 1)]
         with memos.during("a"):
@@ -222,7 +222,7 @@ class TestPasses:
         gc.collect()
         assert sum(reference() is not None for reference in gone) == PASS_SIZE
 
-    def test_results_of_a_fleet_are_shared_by_all_passes(self) -> None:
+    def test_results_of_a_fleet_are_shared_by_all_reconciles(self) -> None:
         made, thing, memos = Counting(), Thing(), Memos()
         shared = memoize(made._work, slot=id)
         for key in ("a", "b"):
@@ -232,7 +232,7 @@ class TestPasses:
         assert len(memos) == 0
 
 
-def test_passes_of_two_controllers_share_a_result_while_one_of_them_keeps_it() -> None:
+def test_reconciles_of_two_controllers_share_a_result_while_one_of_them_keeps_it() -> None:
     made, thing = Counting(), Thing()
     one, other = Memos(), Memos()
     with one.during("key"):
@@ -244,7 +244,7 @@ def test_passes_of_two_controllers_share_a_result_while_one_of_them_keeps_it() -
     assert len(made.asked) == 2
 
 
-def test_a_shared_result_is_gone_when_nobody_keeps_it() -> None:
+def test_a_shared_result_is_dropped_with_its_last_user() -> None:
     made, thing = Counting(), Thing()
     memos = Memos()
     with memos.during("key"):

@@ -32,7 +32,7 @@ def test_combine(outcomes: tuple[Outcome, ...], expected: Outcome) -> None:
     assert combine(*outcomes) == expected
 
 
-def test_every_kind_tells_its_timer() -> None:
+def test_every_outcome_has_a_timer() -> None:
     assert [timer_of(o) for o in (Done(1.0), Wait("A", "a", 2.0), Blocked("B", "b", 3.0))] == [
         1.0,
         2.0,

@@ -33,7 +33,7 @@ async def test_pruning(there: Object, goes: bool) -> None:
     assert bench.api.asked == (["delete ConfigMap c"] if goes else [])
 
 
-async def test_pruning_keeps_what_the_plan_names_and_kinds_that_are_not_listed() -> None:
+async def test_pruning_keeps_planned_objects_and_other_kinds() -> None:
     bench = Bench(FakeApi().holding((CONFIG_MAP, owned()), (SERVICE, owned(name="s"))))
     assert await bench.owned.prune(OWNER, [CONFIG_MAP], keep={(CONFIG_MAP, KEY)}) == ()
     assert await bench.owned.prune(OWNER, [], keep=()) == ()
@@ -41,7 +41,7 @@ async def test_pruning_keeps_what_the_plan_names_and_kinds_that_are_not_listed()
 
 
 @pytest.mark.parametrize("code", [404, 409])
-async def test_pruning_lets_somebody_faster_win(code: int) -> None:
+async def test_pruning_ignores_concurrent_deletes(code: int) -> None:
     bench = Bench(FakeApi().holding((CONFIG_MAP, owned()), (CONFIG_MAP, owned(name="d"))))
     bench.api.refuse("delete ConfigMap c", api_error(code))
     assert await bench.owned.prune(OWNER, [CONFIG_MAP], keep=()) == (ObjectKey("ns", "d"),)

@@ -31,13 +31,13 @@ def recorded(name: str) -> ApiError:
     return api_error(answer["code"], answer.get("headers", {}), raw)
 
 
-def test_t26_the_table_speaks_of_every_recorded_refusal() -> None:
+def test_t26_the_table_has_every_recorded_error() -> None:
     assert TABLE.keys() == BODIES.keys()
     assert {refusal for _, refusal in TABLE.values()} == set(Refusal)
 
 
 @pytest.mark.parametrize(("name", "kind", "refusal"), [(n, *row) for n, row in TABLE.items()])
-def test_t26_a_refusal_is_known_by_its_body(
+def test_t26_the_body_determines_the_class_of_an_error(
     name: str, kind: type[ApiError], refusal: Refusal
 ) -> None:
     error = recorded(name)
@@ -58,7 +58,7 @@ FOLLOWS: dict[Refusal, tuple[Verdict | type[Exception], bool]] = {
 
 
 @pytest.mark.parametrize(("name", "refusal"), [(n, row[1]) for n, row in TABLE.items()])
-async def test_t26_a_refusal_has_its_one_consequence(name: str, refusal: Refusal) -> None:
+async def test_t26_each_error_has_exactly_one_consequence(name: str, refusal: Refusal) -> None:
     bench, error = Bench(), recorded(name)
     await bench.ensure()
     bench.api.refuse("apply ConfigMap c", error)
@@ -83,11 +83,11 @@ PASSING = {"quota", "webhook down", "timeout", "gateway without a word", "too ma
 
 
 @pytest.mark.parametrize("name", [n for n, row in TABLE.items() if row[1] is Refusal.RAISED])
-def test_t26_what_is_raised_says_whether_time_heals_it(name: str) -> None:
+def test_t26_the_exception_determines_whether_to_retry(name: str) -> None:
     assert isinstance(recorded(name), Transient) is (name in PASSING)
 
 
-def test_t26_the_server_says_when_to_come_back() -> None:
+def test_t26_the_retry_after_is_kept() -> None:
     assert recorded("too many requests").retry_after == 1.0
 
 

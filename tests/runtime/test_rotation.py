@@ -160,7 +160,7 @@ async def test_t33_a_new_token_is_used_within_a_minute(world: World) -> None:
     assert credentials.reads == 2
 
 
-async def test_t33_a_401_forces_one_reading_anew(world: World) -> None:
+async def test_t33_a_401_causes_one_reload(world: World) -> None:
     async with running(world) as (client, credentials):
         await get(client)
         world.accepted = {"Bearer second"}
@@ -175,7 +175,7 @@ async def test_t33_a_401_forces_one_reading_anew(world: World) -> None:
     assert credentials.reads == 3
 
 
-async def test_t33_many_401_at_once_force_one_reading(world: World) -> None:
+async def test_t33_many_concurrent_401_cause_one_reload(world: World) -> None:
     async with running(world) as (client, credentials):
         await get(client)
         world.accepted = {"Bearer second"}
@@ -191,7 +191,7 @@ async def test_t33_many_401_at_once_force_one_reading(world: World) -> None:
 
 
 @pytest.mark.parametrize("torn", ["", None], ids=["empty", "missing"])
-async def test_t33_a_token_file_that_is_being_replaced_costs_no_request(
+async def test_t33_no_request_fails_while_a_token_file_is_replaced(
     world: World, torn: str | None
 ) -> None:
     world.accepted = {"Bearer first", "Bearer second"}
@@ -208,7 +208,7 @@ async def test_t33_a_token_file_that_is_being_replaced_costs_no_request(
     assert world.tokens == ["first", "first", "second"]
 
 
-async def test_t33_a_new_authority_is_trusted_and_no_request_is_dropped(world: World) -> None:
+async def test_t33_a_new_ca_is_trusted_and_no_request_is_dropped(world: World) -> None:
     async with running(world) as (client, credentials):
         await get(client)
         before = credentials.ssl_context()
@@ -225,7 +225,7 @@ async def test_t33_a_new_authority_is_trusted_and_no_request_is_dropped(world: W
         assert credentials.ssl_context() is not before
 
 
-async def test_t33_without_the_new_authority_its_server_is_refused(world: World) -> None:
+async def test_t33_without_the_new_ca_its_server_is_rejected(world: World) -> None:
     world.serve_with_the_new_authority()
     async with running(world) as (client, _):
         with pytest.raises(TransportError, match="CERTIFICATE_VERIFY_FAILED"):
@@ -233,7 +233,7 @@ async def test_t33_without_the_new_authority_its_server_is_refused(world: World)
     assert world.tokens == []
 
 
-async def test_t33_an_authority_file_that_is_being_replaced_costs_no_request(world: World) -> None:
+async def test_t33_no_request_fails_while_a_ca_file_is_replaced(world: World) -> None:
     async with running(world) as (client, credentials):
         await get(client)
         before = credentials.ssl_context()

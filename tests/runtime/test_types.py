@@ -38,7 +38,7 @@ def test_paths(resource: Resource, where: tuple[str | None, ...], path: str) -> 
 
 
 @pytest.mark.parametrize("where", [("", "web-0"), (None, "web-0"), ("shop", None, "status")])
-def test_paths_that_would_mean_something_else_are_refused(where: tuple[str | None, ...]) -> None:
+def test_ambiguous_paths_are_rejected(where: tuple[str | None, ...]) -> None:
     namespace, *rest = where
     with pytest.raises(ValueError, match="Pod"):
         POD.path(namespace, *rest)
@@ -64,7 +64,7 @@ def test_every_built_in_resource_is_plural_and_unique() -> None:
     ]
 
 
-def test_readers_of_a_full_object() -> None:
+def test_accessors_of_a_full_object() -> None:
     owner = {"apiVersion": "v1", "kind": "Shop", "name": "s", "uid": "u1"}
     obj: Object = {
         "metadata": {
@@ -89,7 +89,7 @@ def test_readers_of_a_full_object() -> None:
     "obj",
     [{}, {"metadata": None}, {"metadata": {"labels": None, "ownerReferences": None, "uid": None}}],
 )
-def test_readers_of_a_bare_object_give_empty_answers(obj: Object) -> None:
+def test_accessors_of_an_empty_object(obj: Object) -> None:
     assert key_of(obj) == ObjectKey("", "")
     assert (uid_of(obj), resource_version_of(obj)) == ("", "")
     assert (labels_of(obj), annotations_of(obj)) == ({}, {})

@@ -32,7 +32,7 @@ from tests.gen.api import FakeApi, api_error
 from tests.runtime.apply_bench import KEY, MARKS, OTHER, OWNER, Bench, intent, owned
 
 
-async def test_an_absent_object_is_made_with_its_marks_and_without_force() -> None:
+async def test_an_absent_object_is_created_with_its_annotations_and_without_force() -> None:
     bench = Bench()
     applied = await bench.ensure()
     assert applied.verdict is Verdict.CREATED
@@ -49,7 +49,7 @@ async def test_an_absent_object_is_made_with_its_marks_and_without_force() -> No
     assert bench.api.asked == ["apply ConfigMap c"]
 
 
-async def test_the_intent_itself_is_left_as_it_was() -> None:
+async def test_the_intent_is_not_changed() -> None:
     bench, wanted = Bench(), intent()
     before = copy.deepcopy(wanted.body)
     await bench.ensure(wanted)
@@ -79,7 +79,7 @@ AFTERWARDS: dict[str, tuple[Callable[[Bench], object], list[Verdict]]] = {
 
 
 @pytest.mark.parametrize(("happens", "verdicts"), AFTERWARDS.values(), ids=AFTERWARDS)
-async def test_t24_only_what_differs_is_sent_and_once(
+async def test_t24_only_changes_are_sent_and_once(
     happens: Callable[[Bench], object], verdicts: list[Verdict]
 ) -> None:
     bench = Bench()
@@ -91,7 +91,7 @@ async def test_t24_only_what_differs_is_sent_and_once(
     assert bench.api.asked == ["apply ConfigMap c"] * verdicts.count(UPDATED)
 
 
-async def test_what_is_settled_for_one_owner_is_foreign_to_another() -> None:
+async def test_an_object_of_one_owner_is_foreign_to_another() -> None:
     """Even if both have the same intent."""
     bench = Bench()
     await bench.ensure()
@@ -100,7 +100,7 @@ async def test_what_is_settled_for_one_owner_is_foreign_to_another() -> None:
     assert bench.api.asked == []
 
 
-async def test_what_was_deleted_while_it_was_written_is_waited_for() -> None:
+async def test_a_write_to_a_terminating_object_waits() -> None:
     class Deleting(FakeApi):
         def admitted(self, obj: Object) -> Object:
             metadata = {**obj["metadata"], "deletionTimestamp": "2030-01-01T00:00:00Z"}
@@ -121,7 +121,7 @@ async def test_another_intent_is_sent_with_force_and_the_uid() -> None:
     assert bench.api.asked == ["apply ConfigMap c"]
 
 
-async def test_t24_an_intent_that_lost_a_field_is_sent_once() -> None:
+async def test_t24_an_intent_without_a_former_field_is_sent_once() -> None:
     """The live object contains the rest, so only the hash shows the difference."""
     bench = Bench()
     await bench.ensure(intent(k="v", old="x"))
@@ -138,7 +138,7 @@ class Normalizing(FakeApi):
         return {**obj, "data": {key: value.upper() for key, value in obj["data"].items()}}
 
 
-async def test_t24_a_value_that_the_server_writes_in_another_form_is_sent_once_a_process() -> None:
+async def test_t24_a_value_that_the_server_normalizes_is_sent_once_per_process() -> None:
     bench = Bench(Normalizing())
     await bench.ensure()
     await bench.ensure()
@@ -168,7 +168,7 @@ STANDING: dict[str, tuple[Object, Verdict, list[str]]] = {
 
 @pytest.mark.parametrize(("there", "verdict", "asked"), STANDING.values(), ids=STANDING.keys())
 @pytest.mark.parametrize("selected", [True, False], ids=["in the cache", "not selected"])
-async def test_what_is_there(
+async def test_existing_objects(
     there: Object, verdict: Verdict, asked: list[str], selected: bool
 ) -> None:
     bench = Bench(FakeApi().holding((CONFIG_MAP, there)))
@@ -190,7 +190,7 @@ async def test_the_message_of_a_conflict_names_object_and_owner() -> None:
     assert message == "ConfigMap ns/c exists and belongs to Shop other (uid uid-2)"
 
 
-async def test_an_object_that_appears_meanwhile_is_left_alone() -> None:
+async def test_an_object_that_is_created_meanwhile_is_not_changed() -> None:
     class Sneaky(FakeApi):
         async def get(
             self, resource: Resource, key: ObjectKey, *, metadata_only: bool = False
@@ -211,7 +211,7 @@ async def test_an_object_that_appears_meanwhile_is_left_alone() -> None:
     assert bench.api.objects == there
 
 
-async def test_a_server_that_does_not_know_how_to_only_create_is_not_trusted() -> None:
+async def test_a_server_that_merges_a_create_only_apply_is_an_error() -> None:
     class Merging(FakeApi):
         async def apply(self, *args: Any, **options: Any) -> ApplyResult:
             return replace(await super().apply(*args, **options), created=False)
@@ -233,7 +233,7 @@ TROUBLES: dict[str, tuple[Exception, type[Exception]]] = {
 
 
 @pytest.mark.parametrize(("answer", "raised"), TROUBLES.values(), ids=TROUBLES.keys())
-async def test_an_answer_that_is_no_verdict(answer: Exception, raised: type[Exception]) -> None:
+async def test_responses_that_raise(answer: Exception, raised: type[Exception]) -> None:
     bench = Bench()
     await bench.ensure()
     bench.api.refuse("apply ConfigMap c", answer)
@@ -297,7 +297,7 @@ class Slow(FakeApi):
         return await super().apply(resource, body, field_manager=field_manager, force=force)
 
 
-async def test_one_failing_object_does_not_hold_back_the_others() -> None:
+async def test_one_failing_object_does_not_block_the_others() -> None:
     """The error is raised once the others are done: nothing continues in the background."""
     bench = Bench(Slow())
     bench.api.refuse("apply ConfigMap a", api_error(500))
@@ -306,7 +306,7 @@ async def test_one_failing_object_does_not_hold_back_the_others() -> None:
     assert {key.name for _, key in bench.api.objects} == {"b", "c"}
 
 
-async def test_answers_come_in_the_order_of_the_intents() -> None:
+async def test_results_are_in_the_order_of_the_intents() -> None:
     wanted = [intent("b"), intent("a"), intent("c")]
     answers = await Bench().owned.ensure_all(OWNER, wanted)
     assert [applied.intent for applied in answers] == wanted
@@ -320,6 +320,6 @@ def test_children_are_found_by_the_uid_of_their_controller() -> None:
 
 
 @pytest.mark.parametrize("verdict", Verdict)
-def test_an_object_is_in_place_when_it_is_as_wanted(verdict: Verdict) -> None:
+def test_an_object_is_in_place_if_it_matches_its_intent(verdict: Verdict) -> None:
     expected = verdict.value in ("skipped", "created", "updated")
     assert Applied(intent(), verdict, None).in_place is expected

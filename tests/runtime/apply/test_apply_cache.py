@@ -48,7 +48,7 @@ async def test_t24_after_an_hour_an_object_is_compared_and_nothing_is_sent() -> 
     assert bench.api.asked == []
 
 
-async def test_t24_after_an_hour_what_no_comparison_can_tell_is_sent_once() -> None:
+async def test_t24_after_an_hour_an_incomparable_object_is_sent_once() -> None:
     bench = Bench(Quiet())
     await bench.ensure()
     bench.api.calls.clear()
@@ -59,7 +59,7 @@ async def test_t24_after_an_hour_what_no_comparison_can_tell_is_sent_once() -> N
         assert bench.api.asked == ["apply ConfigMap c"]
 
 
-async def test_t24_what_changed_unseen_is_healed_within_the_hour() -> None:
+async def test_t24_an_unnoticed_change_is_corrected_within_an_hour() -> None:
     """A change of neither generation nor metadata, which no server should permit."""
     bench = Bench(Quiet())
     await bench.ensure(intent(k="V"))
@@ -74,7 +74,7 @@ async def test_t24_what_changed_unseen_is_healed_within_the_hour() -> None:
     assert bench.api.objects[SLOT]["data"] == {"k": "V"}
 
 
-async def test_t24_entries_end_between_half_an_hour_and_an_hour_and_not_together() -> None:
+async def test_t24_entries_expire_after_half_an_hour_to_an_hour_and_not_together() -> None:
     clock = ManualClock()
     settled = ApplyCache(clock, random.Random(7))
     slots = [(CONFIG_MAP, ObjectKey("ns", f"c-{n}")) for n in range(200)]
@@ -91,7 +91,7 @@ async def test_t24_entries_end_between_half_an_hour_and_an_hour_and_not_together
     assert len(settled) == 0
 
 
-async def test_t24_what_is_gone_is_forgotten() -> None:
+async def test_t24_a_deleted_object_has_no_entry() -> None:
     bench = Bench()
     await bench.owned.ensure_all(OWNER, [intent(f"c-{n}") for n in range(5)])
     assert len(bench.settled) == 5
@@ -103,7 +103,7 @@ async def test_t24_what_is_gone_is_forgotten() -> None:
     assert len(bench.settled) == 1
 
 
-async def test_t24_what_no_cache_holds_is_not_remembered() -> None:
+async def test_t24_an_uncached_object_has_no_entry() -> None:
     """A watch by our label never reports the deletion of an object without it."""
 
     class Strict(FakeApi):

@@ -166,13 +166,13 @@ QUANTITIES: dict[str, Form] = {
 @pytest.mark.parametrize(
     ("resource", "written", "form"), QUANTITIES.values(), ids=QUANTITIES.keys()
 )
-def test_t25_quantities_stand_at_known_places(
+def test_t25_quantities_are_in_known_fields(
     resource: Resource, written: Object, form: Object
 ) -> None:
     assert normal(resource, written, NONE) == form
 
 
-def test_t25_an_intent_may_name_more_that_is_meant_when_it_is_empty() -> None:
+def test_t25_an_intent_may_keep_more_empty_fields() -> None:
     issuer: Object = {"spec": {"selfSigned": {}, "acme": {}}}
     assert Intent(WIDGET, named(issuer)).body == named({"spec": {}})
     meant = Intent(WIDGET, named(issuer), frozenset({"selfSigned"}))
@@ -191,7 +191,7 @@ def test_t25_a_bad_quantity_is_refused_by_name() -> None:
         Intent(STATEFUL_SET, container(requests={"cpu": "x"}))
 
 
-def test_t25_what_json_does_not_know_is_refused_by_name() -> None:
+def test_t25_a_value_that_json_cannot_encode_is_rejected_by_name() -> None:
     with pytest.raises(TypeError, match=r"spec\.a: set is no value"):
         Intent(WIDGET, {"spec": {"a": {1}}})
 
@@ -214,7 +214,7 @@ BODIES = st.dictionaries(NAMES, VALUES)
 
 @settings(deadline=None)
 @given(BODIES)
-def test_t25_the_form_of_a_form_is_itself(body: Object) -> None:
+def test_t25_the_canonical_form_is_idempotent(body: Object) -> None:
     before = copy.deepcopy(body)
     once = normal(WIDGET, body, NONE)
     assert normal(WIDGET, once, NONE) == once
@@ -223,7 +223,7 @@ def test_t25_the_form_of_a_form_is_itself(body: Object) -> None:
 
 @settings(deadline=None)
 @given(BODIES, st.integers(0, 99))
-def test_t25_intents_that_mean_the_same_have_one_hash(body: Object, seed: int) -> None:
+def test_t25_equivalent_intents_have_one_hash(body: Object, seed: int) -> None:
     rng = random.Random(seed)
     assert Intent(WIDGET, _otherwise(named(body), rng)).digest == Intent(WIDGET, named(body)).digest
 
@@ -241,7 +241,7 @@ def _otherwise(value: Any, rng: random.Random, *, free: bool = False) -> Any:
 
 
 @given(BODIES)
-def test_t25_nothing_empty_is_left_but_what_means_something(body: Object) -> None:
+def test_t25_only_meaningful_empty_values_are_kept(body: Object) -> None:
     _check(normal(WIDGET, body, NONE), free=False)
 
 

@@ -93,7 +93,7 @@ def test_t27_the_status_is_upgraded_on_its_own() -> None:
     assert ops[0]["value"] == [OURS, {**STATUS, "manager": "me-status", "operation": "Apply"}]
 
 
-def test_t27_no_entry_left_is_said_so_that_the_server_believes_it() -> None:
+def test_t27_an_empty_list_is_sent_as_one_empty_entry() -> None:
     ops = upgrade(live(entry(BEFORE_FIRST_APPLY, "Update", "a")), (), "me")
     assert ops is not None
     assert ops[0]["value"] == [{}]
@@ -119,7 +119,7 @@ def written(paths: set[tuple[str, ...]]) -> Fields:
 
 
 @given(SETS, SETS)
-def test_t27_a_union_holds_every_path_of_both_and_no_other(
+def test_t27_a_union_has_exactly_the_paths_of_both(
     one: set[tuple[str, ...]], other: set[tuple[str, ...]]
 ) -> None:
     assert union(written(one), written(other)) == written(one | other)
@@ -145,7 +145,7 @@ class Kubectl(FakeApi):
         return await super().json_patch(*args, **options)
 
 
-async def test_t27_what_kubectl_made_is_taken_over_once() -> None:
+async def test_t27_fields_of_kubectl_are_taken_over_once() -> None:
     bench = Bench(Kubectl(), legacy=("kubectl-create",))
     assert (await bench.ensure()).verdict is Verdict.CREATED
     assert bench.api.asked == ["apply ConfigMap c", "patch ConfigMap c", "apply ConfigMap c"]
@@ -155,7 +155,7 @@ async def test_t27_what_kubectl_made_is_taken_over_once() -> None:
     assert bench.api.asked == ["apply ConfigMap c"]
 
 
-async def test_t27_the_second_apply_is_forced_on_that_very_object() -> None:
+async def test_t27_the_second_apply_is_forced_with_the_uid() -> None:
     bench = Bench(Kubectl(), legacy=("kubectl-create",))
     await bench.ensure()
     first, second = [call for call in bench.api.calls if call.verb == "apply"]
@@ -165,13 +165,13 @@ async def test_t27_the_second_apply_is_forced_on_that_very_object() -> None:
     assert second.force
 
 
-async def test_t27_nobody_named_is_left_alone() -> None:
+async def test_t27_other_managers_are_not_changed() -> None:
     bench = Bench(Kubectl())
     await bench.ensure()
     assert bench.api.asked == ["apply ConfigMap c"]
 
 
-async def test_t27_a_race_is_run_again_with_what_is_there_now() -> None:
+async def test_t27_a_conflict_is_retried_with_the_live_object() -> None:
     api = Kubectl()
     api.races = 2
     bench = Bench(api, legacy=("kubectl-create",))
@@ -179,7 +179,7 @@ async def test_t27_a_race_is_run_again_with_what_is_there_now() -> None:
     assert bench.api.asked.count("patch ConfigMap c") == 3
 
 
-async def test_t27_races_without_end_are_given_up() -> None:
+async def test_t27_endless_conflicts_are_an_error() -> None:
     api = Kubectl()
     api.races = 99
     bench = Bench(api, legacy=("kubectl-create",))

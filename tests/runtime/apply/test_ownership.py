@@ -79,7 +79,7 @@ def test_claim(obj: Object, claim: Ownership, described: str) -> None:
     assert describe_owner(obj, MARKS) == described
 
 
-def test_an_empty_uid_is_no_proof() -> None:
+def test_an_empty_uid_never_matches() -> None:
     """An object without the annotation must not match an owner without uid."""
     nobody = Owner("shop.example.com/v1", "Shop", "ns", "", "")
     assert ownership_of(live(), nobody, MARKS) is Ownership.FOREIGN
@@ -97,7 +97,7 @@ def test_the_reference_makes_the_owner_the_controller() -> None:
     assert OWNER.reference()["blockOwnerDeletion"] is True
 
 
-def test_an_owner_can_be_pointed_at() -> None:
+def test_an_owner_has_an_identity_for_events() -> None:
     assert OWNER.key == ObjectKey("ns", "corner")
     assert OWNER.identity() == {
         "apiVersion": "shop.example.com/v1",

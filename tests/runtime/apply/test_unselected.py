@@ -14,7 +14,7 @@ from tests.gen.api import FakeApi, api_error
 from tests.runtime.apply_bench import KEY, OTHER, Bench, intent, owned
 
 
-async def test_an_unselected_object_that_is_left_alone_is_looked_at_first_from_then_on() -> None:
+async def test_a_known_unselected_object_is_read_first() -> None:
     bench = Bench(FakeApi().holding((CONFIG_MAP, owned(OTHER))))
     bench.caches[CONFIG_MAP].says()
     await bench.ensure()
@@ -46,7 +46,7 @@ async def test_the_names_of_unselected_objects_are_bounded() -> None:
 @pytest.mark.parametrize(
     ("there", "verdict"), [((), Verdict.REJECTED), (((CONFIG_MAP, owned(OTHER)),), Verdict.FOREIGN)]
 )
-async def test_a_rejected_creation_is_no_proof_that_nothing_is_there(
+async def test_after_a_rejected_create_the_object_is_read(
     there: tuple[tuple[Resource, Object], ...], verdict: Verdict
 ) -> None:
     """A webhook may reject the request before the server compares versions."""
@@ -58,7 +58,7 @@ async def test_a_rejected_creation_is_no_proof_that_nothing_is_there(
 
 
 @pytest.mark.parametrize("there", [False, True])
-async def test_a_forbidden_creation_is_raised_unless_something_is_there(there: bool) -> None:
+async def test_a_forbidden_create_is_raised_unless_the_object_exists(there: bool) -> None:
     bench = Bench(FakeApi().holding(*([(CONFIG_MAP, owned(OTHER))] if there else [])))
     bench.caches[CONFIG_MAP].says()
     bench.api.refuse("apply ConfigMap c", api_error(403))
@@ -70,7 +70,7 @@ async def test_a_forbidden_creation_is_raised_unless_something_is_there(there: b
     assert bench.api.asked == ["apply ConfigMap c", "peek ConfigMap c"]
 
 
-async def test_a_creation_without_an_answer_is_raised_without_a_look() -> None:
+async def test_a_create_without_response_is_raised_without_a_read() -> None:
     class Busy(FakeApi):
         async def apply(self, *args: Any, **options: Any) -> ApplyResult:
             raise Transient("no answer")

@@ -27,7 +27,7 @@ def account(name: str) -> Object:
 
 
 @pytest.mark.parametrize("policy", [NAMED, SHARED, STALE])
-async def test_an_object_is_read_once_in_its_time(policy: CachePolicy) -> None:
+async def test_an_object_is_read_once_per_period(policy: CachePolicy) -> None:
     api, clock = FakeApi().holding((PVC, LIVE)), ManualClock()
     reads = objects_by_name(api, clock, policy)
     for _ in range(3):
@@ -59,7 +59,7 @@ async def test_an_object_that_vanished_is_not_kept() -> None:
     assert await reads.value(CLAIM) is None
 
 
-async def test_a_refusal_is_an_answer_where_the_policy_says_so() -> None:
+async def test_an_error_is_cached_if_the_policy_lists_it() -> None:
     api = FakeApi()
     reads = objects_by_name(api, ManualClock(), SHARED)
     api.refuse(ASKED[0], api_error(403))
@@ -68,7 +68,7 @@ async def test_a_refusal_is_an_answer_where_the_policy_says_so() -> None:
     assert api.asked == ASKED
 
 
-async def test_a_refusal_is_raised_where_it_does_not() -> None:
+async def test_an_error_is_raised_if_the_policy_does_not_list_it() -> None:
     api = FakeApi()
     reads = objects_by_name(api, ManualClock(), NAMED)
     api.refuse(ASKED[0], api_error(403))
@@ -87,7 +87,7 @@ async def test_a_failure_is_raised_and_not_kept(policy: CachePolicy) -> None:
 
 
 @pytest.mark.parametrize(("policy", "served"), [(STALE, True), (SHARED, False)])
-async def test_a_failure_after_an_answer(policy: CachePolicy, served: bool) -> None:
+async def test_a_failure_after_a_response(policy: CachePolicy, served: bool) -> None:
     api, clock = FakeApi().holding((PVC, LIVE)), ManualClock()
     reads = objects_by_name(api, clock, policy)
     await reads.get(CLAIM)
@@ -104,7 +104,7 @@ async def test_a_failure_after_an_answer(policy: CachePolicy, served: bool) -> N
     assert api.asked == ASKED
 
 
-async def test_an_answer_that_was_dropped_is_read_again() -> None:
+async def test_a_dropped_response_is_read_again() -> None:
     api = FakeApi().holding((PVC, LIVE))
     reads = objects_by_name(api, ManualClock(), NAMED)
     await reads.get(CLAIM)
@@ -113,7 +113,7 @@ async def test_an_answer_that_was_dropped_is_read_again() -> None:
     assert api.asked == ASKED * 2
 
 
-async def test_only_metadata_crosses_the_wire_when_that_is_enough() -> None:
+async def test_only_metadata_is_requested() -> None:
     api = FakeApi().holding((SERVICE_ACCOUNT, account("a")))
     reads = objects_by_name(api, ManualClock(), NAMED, metadata_only=True)
     found = await reads.value((SERVICE_ACCOUNT, ObjectKey("ns", "a")))
@@ -121,7 +121,7 @@ async def test_only_metadata_crosses_the_wire_when_that_is_enough() -> None:
     assert "secrets" not in found
 
 
-async def test_names_that_nobody_asks_for_any_more_are_not_kept() -> None:
+async def test_unused_names_expire() -> None:
     api, clock = FakeApi(), ManualClock()
     reads = objects_by_name(api, clock, NAMED)
     for number in range(50):
@@ -139,7 +139,7 @@ async def test_of_too_many_the_oldest_is_dropped() -> None:
     assert api.asked == [f"get PersistentVolumeClaim {name}" for name in ("a", "b", "c", "a")]
 
 
-async def test_a_value_of_its_own_time() -> None:
+async def test_a_value_has_its_own_expiry() -> None:
     clock = ManualClock()
     cache: TtlCache[str, int] = TtlCache(clock)
     cache.put("long", 1, clock.monotonic() + 60)

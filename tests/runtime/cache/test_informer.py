@@ -65,7 +65,7 @@ async def test_handlers_see_the_store_as_it_is_after_the_change() -> None:
         assert seen == [1, 2]
 
 
-async def test_t13_a_late_handler_hears_of_each_object_exactly_once_as_initial() -> None:
+async def test_t13_a_late_handler_gets_one_initial_add_per_object() -> None:
     async with informing(config_map("a", "90")) as run:
         run.lines.put_nowait(event("ADDED", config_map("b", "101")))
         await run.hears("!a@90", "+b@101")
@@ -100,7 +100,7 @@ RELISTS: dict[str, tuple[Answer, ...]] = {
 
 
 @pytest.mark.parametrize("script", RELISTS.values(), ids=RELISTS)
-async def test_t11_a_new_list_tells_the_difference_and_nothing_else(
+async def test_t11_a_new_list_delivers_only_the_differences(
     script: tuple[Answer, ...],
 ) -> None:
     """Deletions come first; an unchanged version causes no event; a new uid is a new object."""
@@ -112,7 +112,7 @@ async def test_t11_a_new_list_tells_the_difference_and_nothing_else(
         await asyncio.wait([task])
 
 
-async def test_t31_a_long_list_is_told_in_slices_and_what_happens_meanwhile_after_it() -> None:
+async def test_t31_a_long_list_is_delivered_in_slices_and_later_changes_after_it() -> None:
     """The store gets the list in one step; other tasks run while handlers get the events."""
     many = [config_map(f"n{number}", "90") for number in range(4 * SLICE)]
     async with informing(config_map("a", "90"), then=(trickle(asyncio.Queue()),)) as run:
@@ -130,7 +130,7 @@ async def test_t31_a_long_list_is_told_in_slices_and_what_happens_meanwhile_afte
         assert run.recorder.world == {key_of(obj): obj for obj in run.informer.list()}
 
 
-async def test_an_error_in_the_stream_shows_until_the_server_speaks_again() -> None:
+async def test_an_error_in_the_stream_is_reported_until_the_next_data() -> None:
     """In the error of wait_synced."""
     broken = event("ERROR", status_body(500, "InternalError", "etcd is away"))
     async with scripted(stream(broken), otherwise=silence) as (_, client):
@@ -146,13 +146,13 @@ async def test_an_error_in_the_stream_shows_until_the_server_speaks_again() -> N
         await asyncio.wait([task])
 
 
-async def test_t12_an_object_made_anew_between_two_events_is_a_delete_and_an_add() -> None:
+async def test_t12_an_object_recreated_between_two_events_is_a_delete_and_an_add() -> None:
     async with informing(config_map("a", "90", uid="old")) as run:
         run.lines.put_nowait(event("MODIFIED", config_map("a", "105", uid="new")))
         await run.hears("!a@90", "-a@90", "+a@105")
 
 
-async def test_t28_own_writes_are_read_at_once_and_told_once() -> None:
+async def test_t28_own_writes_can_be_read_immediately_and_are_delivered_once() -> None:
     async with informing(config_map("a", "90")) as run:
         answer = config_map("a", "105")
         run.informer.observe(answer)
@@ -167,7 +167,7 @@ async def test_t28_own_writes_are_read_at_once_and_told_once() -> None:
         await run.hears("!a@90", "a@90>105", "a@105>107")
 
 
-async def test_t28_an_own_write_is_shaped_once_and_stored_like_the_rest() -> None:
+async def test_t28_an_own_write_is_reduced_once_like_all_objects() -> None:
     shaped: list[str] = []
 
     def count(obj: Object) -> Object:
@@ -189,7 +189,7 @@ async def test_t28_an_own_write_is_shaped_once_and_stored_like_the_rest() -> Non
         assert first["metadata"]["namespace"] is last["metadata"]["namespace"]
 
 
-async def test_t28_an_answer_stands_for_the_copy_that_is_kept() -> None:
+async def test_t28_a_response_is_replaced_by_the_cached_copy() -> None:
     async with informing(config_map("a", "90")) as run:
         answer, older = config_map("a", "105"), config_map("a", "80")
         assert as_cached(run.informer, answer) is run.informer.get(A)
@@ -199,7 +199,7 @@ async def test_t28_an_answer_stands_for_the_copy_that_is_kept() -> None:
         assert as_cached(run.informer, elsewhere) is elsewhere
 
 
-async def test_an_answer_that_this_selection_would_not_contain_is_not_taken() -> None:
+async def test_a_response_that_is_not_selected_is_ignored() -> None:
     selection = Selection(CONFIG_MAP, "shop", label_selector="app=web")
     async with informing(selection=selection) as run:
         run.informer.observe(config_map("a", "105"))
@@ -209,7 +209,7 @@ async def test_an_answer_that_this_selection_would_not_contain_is_not_taken() ->
         await run.hears("+b@106")
 
 
-async def test_an_answer_before_the_first_list_is_left_to_the_list() -> None:
+async def test_a_response_before_the_first_list_is_ignored() -> None:
     async with scripted() as (_, client):
         run = Running(client, Selection(CONFIG_MAP, "shop"), ManualClock())
         run.informer.observe(config_map("a", "105"))
@@ -217,7 +217,7 @@ async def test_an_answer_before_the_first_list_is_left_to_the_list() -> None:
         assert not run.informer.synced
 
 
-async def test_t16_a_projection_holds_for_listed_watched_and_observed_objects() -> None:
+async def test_t16_a_projection_applies_to_listed_watched_and_observed_objects() -> None:
     selection = Selection(CONFIG_MAP, "shop", fields=("data.kept",))
     async with informing(config_map("a", "90", kept="1", more="2"), selection=selection) as run:
         run.lines.put_nowait(event("ADDED", config_map("b", "101", kept="1", more="2")))
@@ -251,7 +251,7 @@ async def test_indexes_are_kept() -> None:
         assert names == ["a", "b"]
 
 
-async def test_waiting_for_a_server_that_denies_us_says_so() -> None:
+async def test_wait_synced_reports_an_error_of_the_server() -> None:
     clock = ManualClock()
     denied = status(403, "Forbidden", "configmaps is forbidden")
     async with scripted(otherwise=denied, clock=clock) as (_, client):
@@ -298,7 +298,7 @@ class TestInformerSet:
                 task.cancel()
                 await asyncio.wait([task])
 
-    async def test_equal_selections_share_an_informer_which_starts_at_once(self) -> None:
+    async def test_equal_selections_share_an_informer_that_starts_immediately(self) -> None:
         script = (listing([config_map("a")]), stream(then="silence"))
         async with self.running(*script) as (informers, _, _, _):
             await informers.wait_synced(1.0)
@@ -307,7 +307,7 @@ class TestInformerSet:
             await informers.wait_synced(5.0)
             assert one.synced
 
-    async def test_informers_made_before_the_start_run_too(self) -> None:
+    async def test_informers_from_before_the_start_run_too(self) -> None:
         script = (listing([]), listing([]))
         clock = ManualClock()
         async with scripted(*script, otherwise=stream(then="silence"), clock=clock) as (_, client):
@@ -321,7 +321,7 @@ class TestInformerSet:
             task.cancel()
             await asyncio.wait([task])
 
-    async def test_a_crash_of_one_is_the_end_of_all(self) -> None:
+    async def test_a_crash_of_one_ends_all(self) -> None:
         def broken(obj: Object) -> Object:
             raise KeyError("a bug")
 

@@ -13,7 +13,7 @@ def obj(spec: Any, **more: Any) -> Object:
     return {"metadata": {"name": "a"}, "spec": spec, **more}
 
 
-def test_equal_specs_are_one() -> None:
+def test_equal_specs_are_shared() -> None:
     share = sharing()
     first, second = (share(obj({"a": [{"b": "c" * 300}], "n": 1})) for _ in range(2))
     assert first == second == obj({"a": [{"b": "c" * 300}], "n": 1})
@@ -21,7 +21,7 @@ def test_equal_specs_are_one() -> None:
     assert first["metadata"] is not second["metadata"]
 
 
-def test_equal_parts_of_unequal_specs_are_one() -> None:
+def test_equal_parts_of_different_specs_are_shared() -> None:
     share = sharing()
     first = share(obj({"name": "x", "labels": {"a": "b"}}))
     second = share(obj({"name": "y", "labels": {"a": "b"}}))
@@ -44,7 +44,7 @@ def test_equal_parts_of_unequal_specs_are_one() -> None:
         (["a", "b"], ["b", "a"]),
     ],
 )
-def test_what_only_looks_equal_stays_apart(one: Any, other: Any) -> None:
+def test_values_of_different_types_are_not_shared(one: Any, other: Any) -> None:
     share = sharing()
     first, second = share(obj(one)), share(obj(other))
     assert repr(first["spec"]) == repr(one)
@@ -59,7 +59,7 @@ def test_only_the_named_fields_are_shared() -> None:
     assert share({"metadata": {}}) == {"metadata": {}}
 
 
-def test_what_is_remembered_is_bounded_and_what_was_shared_stays() -> None:
+def test_the_pool_is_bounded_and_shared_values_stay() -> None:
     share = sharing(remembered=8)
     made = [share(obj({"n": number, "same": {"a": "b"}})) for number in range(100)]
     assert [one["spec"]["n"] for one in made] == list(range(100))
@@ -74,7 +74,7 @@ def test_sharing_twice_changes_nothing() -> None:
     assert share(first)["spec"] is spec
 
 
-def test_what_is_nested_too_deep_is_cut_as_elsewhere() -> None:
+def test_values_nested_too_deep_are_cut() -> None:
     deep: Any = "end"
     for _ in range(150):
         deep = {"a": deep}

@@ -66,7 +66,7 @@ async def at_work() -> AsyncIterator[Bench]:
         await running
 
 
-async def test_only_joined_namespaces_are_read_and_each_is_told_of_once() -> None:
+async def test_only_joined_namespaces_are_read_and_each_is_reported_once() -> None:
     async with at_work() as bench:
         for namespace in ("a", "b", "c"):
             bench.server.put(CONFIG_MAP, config(namespace))
@@ -91,7 +91,7 @@ async def test_a_namespace_that_does_not_exist_is_empty_until_it_does() -> None:
         await eventually(lambda: bench.names() == ["later/a"], say="it is seen")
 
 
-async def test_what_leaves_is_told_as_gone_and_the_others_go_on() -> None:
+async def test_objects_of_a_namespace_that_leaves_are_deleted_and_others_stay() -> None:
     async with at_work() as bench:
         for namespace in ("a", "b"):
             bench.server.put(CONFIG_MAP, config(namespace))
@@ -111,7 +111,7 @@ async def test_what_leaves_is_told_as_gone_and_the_others_go_on() -> None:
         assert bench.names("a") == ["a/a", "a/meanwhile"]
 
 
-async def test_indexes_and_handlers_reach_what_joins_later() -> None:
+async def test_indexes_and_handlers_apply_to_later_namespaces() -> None:
     async with at_work() as bench:
         bench.configs.add_index("origin", by_origin)
         bench.server.put(CONFIG_MAP, config("a"))
@@ -126,7 +126,7 @@ async def test_indexes_and_handlers_reach_what_joins_later() -> None:
             bench.configs.by_index("other", "a")
 
 
-async def test_a_write_of_our_own_reaches_the_namespace_it_is_in() -> None:
+async def test_an_own_write_is_stored_in_its_namespace() -> None:
     async with at_work() as bench:
         bench.every.join("a")
         await eventually(lambda: bench.opened == ["a"], say="opened")
@@ -138,7 +138,7 @@ async def test_a_write_of_our_own_reaches_the_namespace_it_is_in() -> None:
         assert bench.configs.may_hide(ObjectKey("a", "b"))
 
 
-async def test_a_kind_that_sleeps_lacks_nothing_and_wakes_in_every_namespace() -> None:
+async def test_a_stopped_kind_is_ready_and_starts_in_every_namespace() -> None:
     async with at_work() as bench:
         services = bench.every.optional(Selection(SERVICE))
         synced: list[int] = []

@@ -92,7 +92,7 @@ ABSENT = KindAvailability(known=True)
 USED = KindAvailability(True, ("v1",), FIRST)
 
 
-async def test_an_absent_kind_is_known_to_be_absent_and_never_asked_for() -> None:
+async def test_an_absent_kind_is_known_and_never_requested() -> None:
     async with running() as bench:
         assert bench.kinds.offers[NAME] is UNKNOWN
         await bench.offers(ABSENT)
@@ -104,7 +104,7 @@ async def test_an_absent_kind_is_known_to_be_absent_and_never_asked_for() -> Non
         assert dict(call.query)["fieldSelector"] == f"metadata.name={NAME}"
 
 
-async def test_a_kind_that_comes_is_read_before_it_is_offered() -> None:
+async def test_a_new_kind_is_read_before_it_is_available() -> None:
     async with running() as bench:
         await bench.offers(ABSENT)
         bench.server.serve(custom(FIRST))
@@ -116,7 +116,7 @@ async def test_a_kind_that_comes_is_read_before_it_is_offered() -> None:
         assert bench.listener.heard == [ABSENT, UNKNOWN, USED]
 
 
-async def test_a_kind_that_was_there_from_the_start_is_found() -> None:
+async def test_a_kind_that_exists_at_the_start_is_available() -> None:
     bench = Bench()
     bench.define("v1")
     bench.server.put(FIRST, widget("a"))
@@ -129,7 +129,7 @@ async def test_a_kind_that_was_there_from_the_start_is_found() -> None:
         await asyncio.wait([task])
 
 
-async def test_a_definition_that_is_not_established_is_no_kind() -> None:
+async def test_a_definition_that_is_not_established_is_not_available() -> None:
     async with running() as bench:
         bench.define("v1", established="False")
         await bench.offers(ABSENT)
@@ -137,7 +137,7 @@ async def test_a_definition_that_is_not_established_is_no_kind() -> None:
         await bench.offers(USED)
 
 
-async def test_a_kind_that_goes_takes_its_objects_along_and_may_come_back() -> None:
+async def test_objects_of_a_removed_kind_are_deleted_and_it_may_return() -> None:
     async with running() as bench:
         bench.define("v1")
         bench.server.put(FIRST, widget("a"))
@@ -169,14 +169,14 @@ async def test_the_best_version_that_is_served_is_used() -> None:
         assert bench.kinds.caches[FIRST].synced
 
 
-async def test_a_version_that_nobody_can_write_is_told_and_not_read() -> None:
+async def test_an_unsupported_version_is_reported_and_not_read() -> None:
     async with running() as bench:
         bench.define("v2")
         await bench.offers(KindAvailability(True, ("v2",), None))
         assert bench.asked(FIRST) == bench.asked(SECOND) == 0
 
 
-async def test_nobody_waits_for_it_and_its_silence_kills_nobody() -> None:
+async def test_the_start_and_health_checks_ignore_it() -> None:
     async with running() as bench:
         await bench.kinds.wait_synced(0.0)
         await bench.kinds.caches[FIRST].wait_synced(0.0)
@@ -185,7 +185,7 @@ async def test_nobody_waits_for_it_and_its_silence_kills_nobody() -> None:
         assert bench.informers.healthy(-1.0) is None
 
 
-async def test_it_goes_on_where_definitions_may_not_be_watched() -> None:
+async def test_it_works_without_the_right_to_watch_definitions() -> None:
     bench = Bench()
     bench.server._kinds.clear()
     task = asyncio.create_task(bench.informers.run())
@@ -200,7 +200,7 @@ async def test_it_goes_on_where_definitions_may_not_be_watched() -> None:
         await asyncio.wait([task])
 
 
-def test_only_an_optional_informer_may_rest_and_each_is_made_once() -> None:
+def test_only_an_optional_informer_can_be_stopped_and_each_is_created_once() -> None:
     bench = Bench()
     needed = bench.informers.informer(Selection(CONFIG_MAP))
     with pytest.raises(ValueError, match="not optional"):
@@ -209,7 +209,7 @@ def test_only_an_optional_informer_may_rest_and_each_is_made_once() -> None:
         bench.informers.optional(Selection(CONFIG_MAP))
 
 
-def test_of_a_definition_no_schema_is_kept() -> None:
+def test_schemas_of_a_definition_are_not_kept() -> None:
     schema = {"openAPIV3Schema": {"type": "object"}}
     versions = [{"name": "v1", "served": True, "storage": True, "schema": schema}]
     metadata = {"name": NAME, "annotations": {"a": "b" * 1000}}

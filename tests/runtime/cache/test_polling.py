@@ -67,14 +67,14 @@ class Bench:
         return len(self.api.calls) - before
 
 
-async def test_what_was_never_asked_for_reads_as_absent_and_does_not_hide() -> None:
+async def test_a_name_that_was_never_read_is_absent_and_not_hidden() -> None:
     bench = Bench(config())
     assert bench.mirror.get(A) is None
     assert not bench.mirror.is_known(A)
     assert not bench.mirror.may_hide(A)
 
 
-async def test_a_name_is_asked_for_once_in_its_age_and_handlers_hear_of_it() -> None:
+async def test_a_name_is_read_once_per_period_and_handlers_get_changes() -> None:
     bench = Bench(config())
     assert await bench.asks(A, B, A) == 2
     assert bench.heard.words == ["+a@5"]
@@ -98,7 +98,7 @@ async def test_a_known_absence_costs_nothing_however_long_it_lasts() -> None:
     assert not bench.mirror.may_hide(A)
 
 
-async def test_a_doubt_about_a_name_that_nobody_asked_for_makes_it_due() -> None:
+async def test_a_doubt_about_a_name_that_was_never_read_makes_it_due() -> None:
     bench = Bench(config())
     bench.mirror.doubt(A)
     assert bench.mirror.is_known(A)
@@ -106,7 +106,7 @@ async def test_a_doubt_about_a_name_that_nobody_asked_for_makes_it_due() -> None
     assert bench.mirror.get(A) is not None
 
 
-async def test_changes_and_ends_are_told_when_a_look_finds_them() -> None:
+async def test_changes_and_deletions_are_delivered_by_a_read() -> None:
     bench = Bench(config())
     await bench.asks(A)
     bench.holds(config(version="6"))
@@ -117,7 +117,7 @@ async def test_changes_and_ends_are_told_when_a_look_finds_them() -> None:
     assert bench.mirror.get(A) is None
 
 
-async def test_an_object_that_is_not_selected_is_not_here_and_hides() -> None:
+async def test_an_object_that_is_not_selected_is_hidden() -> None:
     bench = Bench(config(labels={}))
     await bench.asks(A)
     assert bench.mirror.get(A) is None
@@ -128,7 +128,7 @@ async def test_an_object_that_is_not_selected_is_not_here_and_hides() -> None:
     assert bench.heard.words == ["+a@6"]
 
 
-async def test_an_answer_to_our_own_write_counts_as_a_look() -> None:
+async def test_a_response_to_an_own_write_is_a_read() -> None:
     bench = Bench()
     bench.mirror.observe(config())
     bench.mirror.observe(config("b", labels={}))
@@ -137,7 +137,7 @@ async def test_an_answer_to_our_own_write_counts_as_a_look() -> None:
     assert not bench.mirror.is_known(B)
 
 
-async def test_an_answer_from_before_our_own_write_is_dropped(
+async def test_a_response_from_before_an_own_write_is_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bench = Bench(config())
@@ -153,13 +153,13 @@ async def test_an_answer_from_before_our_own_write_is_dropped(
     assert bench.heard.words == ["+a@9"]
 
 
-async def test_two_who_ask_at_the_same_time_cost_one_request() -> None:
+async def test_concurrent_reads_share_one_request() -> None:
     bench = Bench(config())
     await asyncio.gather(bench.mirror.refresh([A], 0.0), bench.mirror.refresh([A], 0.0))
     assert len(bench.api.calls) == 1
 
 
-async def test_a_refusal_is_raised_after_all_answers_and_changes_nothing() -> None:
+async def test_an_error_is_raised_after_all_responses_and_changes_nothing() -> None:
     bench = Bench(config(), config("b"))
     await bench.asks(A)
     bench.api.refuse("get ConfigMap a", api_error(500))
@@ -168,7 +168,7 @@ async def test_a_refusal_is_raised_after_all_answers_and_changes_nothing() -> No
     assert bench.heard.words == ["+a@5", "+b@5"]
 
 
-async def test_what_is_forgotten_is_told_as_gone_and_asked_for_anew() -> None:
+async def test_a_forgotten_object_is_deleted_and_read_again() -> None:
     bench = Bench(config())
     await bench.asks(A, B)
     bench.mirror.forget([A, B])
@@ -179,7 +179,7 @@ async def test_what_is_forgotten_is_told_as_gone_and_asked_for_anew() -> None:
     assert bench.mirror.list() == []
 
 
-async def test_indexes_and_late_handlers_see_what_is_here() -> None:
+async def test_indexes_and_late_handlers_get_existing_objects() -> None:
     bench = Bench(config())
     await bench.asks(A)
     bench.mirror.add_index("version", lambda obj: [obj["metadata"]["resourceVersion"]])
@@ -189,7 +189,7 @@ async def test_indexes_and_late_handlers_see_what_is_here() -> None:
     assert late.words == ["!a@5"]
 
 
-async def test_names_that_are_followed_are_asked_for_now_and_then() -> None:
+async def test_followed_names_are_read_periodically() -> None:
     api, clock = FakeApi().holding((CONFIG_MAP, config())), ManualClock()
     names = PolledNames(
         api, Selection(CONFIG_MAP), clock=clock, rng=random.Random(1), metrics=Metrics()

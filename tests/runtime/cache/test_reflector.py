@@ -51,7 +51,7 @@ async def test_a_list_then_a_watch_from_where_it_ended() -> None:
     assert expected.items() <= watched.query.items()
 
 
-async def test_t16_every_object_is_reduced_before_it_is_told() -> None:
+async def test_t16_every_object_is_reduced_before_it_is_delivered() -> None:
     script = (listing([config_map("a")]), stream(added("b", "101"), then="silence"))
     async with reflecting(*script) as rig:
         await rig.hears("=a@100", "+b@101")
@@ -62,7 +62,7 @@ async def test_t16_every_object_is_reduced_before_it_is_told() -> None:
         assert "managedFields" not in obj["metadata"]
 
 
-async def test_t09_a_watch_that_ran_out_is_opened_again_at_the_last_bookmark() -> None:
+async def test_t09_an_expired_watch_is_reopened_at_the_last_bookmark() -> None:
     script = (listing([]), stream(bookmark("150")), OPEN)
     async with reflecting(*script) as rig:
         await rig.waits()
@@ -79,7 +79,7 @@ async def test_t09_a_watch_that_ran_out_is_opened_again_at_the_last_bookmark() -
     ],
     ids=["answer", "event Expired", "event Gone"],
 )
-async def test_t09_410_in_both_shapes_gives_a_new_list_of_the_most_recent_state(
+async def test_t09_410_in_both_forms_causes_a_list_of_the_most_recent_state(
     refusal: Answer,
 ) -> None:
     script = (
@@ -99,7 +99,7 @@ async def test_t09_410_in_both_shapes_gives_a_new_list_of_the_most_recent_state(
         assert rig.clock.monotonic() == 1.0
 
 
-async def test_t14_a_server_that_forgets_its_own_lists_is_not_asked_in_a_spin() -> None:
+async def test_t14_a_server_that_rejects_its_own_lists_causes_no_busy_loop() -> None:
     async with reflecting(listing([]), status(410, "Expired"), listing([]), OPEN) as rig:
         await rig.asked(2)
         pause = await rig.pauses()
@@ -118,7 +118,7 @@ TORN: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("torn", TORN.values(), ids=TORN)
-async def test_t15_a_torn_stream_goes_on_where_it_tore(torn: Answer) -> None:
+async def test_t15_a_truncated_stream_continues_at_its_last_version(torn: Answer) -> None:
     script = (listing([]), torn, stream(added("c", "111"), then="silence"))
     async with reflecting(*script) as rig:
         # It delivered an event, but ended immediately: the next watch waits until a second is over.
@@ -148,7 +148,7 @@ async def test_events_that_cannot_be_used_are_skipped() -> None:
         await rig.hears("=@100", "+b@110")
 
 
-async def test_t14_a_half_open_connection_is_given_up_after_the_idle_time() -> None:
+async def test_t14_a_half_open_connection_ends_at_the_idle_timeout() -> None:
     script = (
         listing([]),
         stream(bookmark("110"), then="silence"),
@@ -165,7 +165,7 @@ async def test_t14_a_half_open_connection_is_given_up_after_the_idle_time() -> N
         assert rig.reflector.last_contact == IDLE_SECONDS
 
 
-async def test_each_line_postpones_the_idle_time_but_not_the_end_of_the_watch() -> None:
+async def test_each_line_resets_the_idle_timeout_but_not_the_end_of_the_watch() -> None:
     lines = asyncio.Queue[bytes]()
     async with reflecting(listing([]), trickle(lines), OPEN) as rig:
         await rig.asked(2)
@@ -180,14 +180,14 @@ async def test_each_line_postpones_the_idle_time_but_not_the_end_of_the_watch() 
         assert asked + 30.0 <= rig.clock.monotonic() <= asked + 80.0
 
 
-async def test_t14_a_server_that_ends_every_watch_at_once_is_asked_less_and_less() -> None:
+async def test_t14_watches_that_end_immediately_back_off() -> None:
     async with reflecting(listing([]), otherwise=stream()) as rig:
         for low in (0.8, 1.6, 3.2, 6.4, 12.8, 15.0, 15.0):
             assert low <= await rig.waits() <= 2 * low
         assert len(rig.server.requests) <= 9
 
 
-async def test_t14_not_even_a_watch_that_brings_something_is_opened_twice_a_second() -> None:
+async def test_t14_short_watches_with_events_are_opened_once_a_second() -> None:
     versions = iter(range(101, 1000))
 
     async def one_bookmark_each(request: web.BaseRequest) -> web.StreamResponse:
@@ -200,7 +200,7 @@ async def test_t14_not_even_a_watch_that_brings_something_is_opened_twice_a_seco
         assert len(rig.words) >= 20
 
 
-async def test_an_unreachable_server_is_tried_often_and_the_place_is_kept() -> None:
+async def test_an_unreachable_server_is_retried_often_at_the_same_version() -> None:
     script = (listing([]), stream(added("b", "110"), then="cut"), drop, drop, drop, OPEN)
     async with reflecting(*script) as rig:
         assert await rig.waits() == 1.0
@@ -210,7 +210,7 @@ async def test_an_unreachable_server_is_tried_often_and_the_place_is_kept() -> N
         assert rig.words == ["=@100", "+b@110"]
 
 
-async def test_t14_a_busy_server_is_left_alone_for_as_long_as_it_asks() -> None:
+async def test_t14_the_retry_after_of_a_busy_server_is_respected() -> None:
     busy = status(429, "TooManyRequests", retryAfterSeconds=20)
     async with reflecting(listing([]), busy, OPEN) as rig:
         assert await rig.pauses() == 20.0
@@ -228,7 +228,7 @@ async def test_t14_a_busy_server_is_left_alone_for_as_long_as_it_asks() -> None:
         (drop, "TransportError"),
     ],
 )
-async def test_whatever_the_list_meets_it_is_tried_again(answer: Answer, error: str) -> None:
+async def test_every_error_of_a_list_is_retried(answer: Answer, error: str) -> None:
     again = (answer, answer) if answer is drop else (answer,)
     async with reflecting(*again, listing([config_map("a")]), OPEN) as rig:
         pause = await rig.pauses()
@@ -239,7 +239,7 @@ async def test_whatever_the_list_meets_it_is_tried_again(answer: Answer, error: 
         assert rig.reflector.last_error is None
 
 
-async def test_a_list_without_a_version_is_no_list() -> None:
+async def test_a_list_without_a_version_is_an_error() -> None:
     """A watch without version would send every object again, in no order."""
     async with reflecting(listing([], ""), listing([config_map("a")]), OPEN) as rig:
         await rig.waits()
@@ -247,7 +247,7 @@ async def test_a_list_without_a_version_is_no_list() -> None:
         assert (await rig.asked(3)).query["resourceVersion"] == "100"
 
 
-async def test_an_unexpected_error_leaves_run() -> None:
+async def test_an_unexpected_error_is_raised_by_run() -> None:
     def broken(obj: object) -> dict[str, object]:
         raise KeyError("a bug in a transform")
 

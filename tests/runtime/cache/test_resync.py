@@ -52,7 +52,7 @@ async def resyncing(store: Store, period: float = PERIOD) -> AsyncIterator[Notes
         await asyncio.wait([task])
 
 
-async def test_each_round_shows_every_object_once_evenly_over_its_period() -> None:
+async def test_each_round_delivers_every_object_once_evenly_over_its_period() -> None:
     async with resyncing(filled(50)) as notes:
         await notes.clock.advance(PERIOD * (1 + JITTER))
         first = notes.shown[:50]
@@ -71,7 +71,7 @@ async def test_rounds_differ_in_length() -> None:
         assert all(PERIOD * (1 - JITTER) <= gap <= PERIOD * (1 + JITTER) for gap in gaps)
 
 
-async def test_many_objects_in_a_short_period_come_several_at_a_time() -> None:
+async def test_many_objects_in_a_short_period_are_delivered_in_groups() -> None:
     async with resyncing(filled(1000), period=1.0) as notes:
         await notes.clock.advance(1.0 + JITTER)
         sizes = Counter(when for when, _ in notes.shown[:1000])
@@ -79,7 +79,7 @@ async def test_many_objects_in_a_short_period_come_several_at_a_time() -> None:
         assert len(sizes) >= 9
 
 
-async def test_the_state_of_the_moment_is_shown_and_nothing_that_is_gone() -> None:
+async def test_the_current_state_is_delivered_and_no_deleted_object() -> None:
     store = filled(2)
     async with resyncing(store) as notes:
         await notes.clock.settle()
@@ -91,7 +91,7 @@ async def test_the_state_of_the_moment_is_shown_and_nothing_that_is_gone() -> No
         assert {name for _, name in notes.shown[1:3]} == {"n0", "n2"}
 
 
-async def test_an_empty_store_is_no_reason_to_spin() -> None:
+async def test_an_empty_store_causes_no_busy_loop() -> None:
     async with resyncing(filled(0)) as notes:
         await notes.clock.advance(10 * PERIOD)
         assert notes.shown == []
@@ -103,7 +103,7 @@ def test_a_period_below_a_second_is_refused() -> None:
         Resync(Store(), Recorder(), 0.5, clock=ManualClock(), rng=random.Random(1))
 
 
-async def test_an_informer_shows_what_it_has_without_a_word_to_the_server() -> None:
+async def test_an_informer_replays_its_store_without_a_request() -> None:
     """Each handler has its own period, by default that of the options; also a late one."""
     options = InformerOptions(watch_list=False, resync=60.0)
     async with informing(config_map("a", "90"), options=options) as run:
@@ -119,7 +119,7 @@ async def test_an_informer_shows_what_it_has_without_a_word_to_the_server() -> N
         assert run.recorder.shown == ["a@90", "a@101"]
 
 
-async def test_without_a_period_nothing_is_shown() -> None:
+async def test_without_a_period_nothing_is_replayed() -> None:
     async with informing(config_map("a", "90"), options=IN_PAGES) as run:
         await run.clock.advance(90.0)
         assert run.recorder.shown == []

@@ -106,7 +106,7 @@ def test_t16_a_projection_keeps_the_named_fields_and_what_identifies() -> None:
     assert "managedFields" in WEB["metadata"]
 
 
-def test_t16_a_projection_keeps_the_mark_of_what_the_decoder_left_out() -> None:
+def test_t16_a_projection_keeps_the_marker_of_an_omitted_member() -> None:
     text = orjson.dumps({"kind": "X", "spec": list(range(99))})
     obj = read_object(Skimmer(text), Bounds(values=9))
     shaped = Selection(CONFIG_MAP, fields=("spec.replicas",)).reducer()(obj)
@@ -130,7 +130,7 @@ def test_equal_sets_of_fields_are_equal_selections() -> None:
 
 
 @pytest.mark.parametrize("path", ["", "a..b", ".a", "a.", "a b", "metadata.labels", "kind"])
-def test_what_is_no_path_is_refused(path: str) -> None:
+def test_an_invalid_path_is_rejected(path: str) -> None:
     with pytest.raises(ValueError, match=r"path|kept"):
         Selection(CONFIG_MAP, fields=("spec", path))
 
@@ -142,7 +142,7 @@ ODD_METADATA: list[Any] = [
 ]
 
 
-def test_equal_strings_of_different_objects_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_strings_of_different_objects_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     def made(label: str) -> Object:
         owner = {"kind": "StatefulSet", "uid": label, "controller": True}
         metadata = {"namespace": "shop", "labels": {"app": label}, "ownerReferences": [owner]}
@@ -161,12 +161,12 @@ def test_equal_strings_of_different_objects_are_one(monkeypatch: pytest.MonkeyPa
         assert reduce({"metadata": odd}) == {"metadata": odd}
 
 
-def test_metadata_only_leaves_no_room_for_fields() -> None:
+def test_metadata_only_excludes_fields() -> None:
     with pytest.raises(ValueError, match="metadata_only"):
         Selection(CONFIG_MAP, metadata_only=True, fields=("spec",))
 
 
-def test_the_metadata_shape_is_what_the_server_sends_for_it() -> None:
+def test_the_metadata_shape_equals_that_of_the_server() -> None:
     shaped = Selection(CONFIG_MAP, metadata_only=True).shape(WEB)
     assert set(shaped) == {"apiVersion", "kind", "metadata"}
     assert str(Selection(CONFIG_MAP, metadata_only=True)) == "configmaps (metadata)"
@@ -188,7 +188,7 @@ def test_stripping_needs_no_metadata_and_is_idempotent() -> None:
     assert trim_metadata(once) == {"metadata": {"name": "a"}}
 
 
-def test_equal_selections_are_one_key_and_say_what_they_are() -> None:
+def test_equal_selections_are_one_key_with_one_text() -> None:
     one, two = (Selection(CONFIG_MAP, "shop", label_selector="app=web") for _ in range(2))
     assert {one: 1}[two] == 1
     assert str(one) == "configmaps in shop app=web"

@@ -50,7 +50,7 @@ def filled(*items: Object, version: str = "10") -> Store:
     return store
 
 
-def test_a_replace_tells_deletions_first_and_keeps_quiet_about_the_unchanged() -> None:
+def test_a_replace_returns_deletions_first_and_no_unchanged_objects() -> None:
     store = filled(obj("1", "same"), obj("2", "changed"), obj("3", "gone"))
     changes = store.replace(
         [obj("11", "new"), obj("1", "same"), obj("12", "changed"), obj("13", "last")], "20"
@@ -60,7 +60,7 @@ def test_a_replace_tells_deletions_first_and_keeps_quiet_about_the_unchanged() -
     assert {key_of(o).name for o in store.select()} == {"same", "changed", "new", "last"}
 
 
-def test_the_watch_verb_does_not_decide_what_is_told_but_the_store_does() -> None:
+def test_the_store_and_not_the_watch_event_determines_the_change() -> None:
     store = filled()
     assert words(store.upsert(obj("11"))) == ["+web@11"]
     assert words(store.upsert(obj("12"))) == ["web@11>12"]
@@ -71,7 +71,7 @@ def test_the_watch_verb_does_not_decide_what_is_told_but_the_store_does() -> Non
 
 
 @pytest.mark.parametrize("how", ["watch", "relist", "observe"])
-def test_an_object_made_anew_under_the_same_name_is_a_delete_and_an_add(how: str) -> None:
+def test_a_recreated_object_of_the_same_name_is_a_delete_and_an_add(how: str) -> None:
     store = filled(obj("5", uid="old"))
     anew = obj("15", uid="new")
     ways: dict[str, Callable[[], list[StoreChange]]] = {
@@ -83,7 +83,7 @@ def test_an_object_made_anew_under_the_same_name_is_a_delete_and_an_add(how: str
     assert store.get(WEB) is anew
 
 
-def test_a_bookmark_moves_the_version_only() -> None:
+def test_a_bookmark_only_changes_the_version() -> None:
     store = filled(obj("5"))
     store.advance("99")
     assert store.resource_version == "99"
@@ -93,31 +93,31 @@ def test_a_bookmark_moves_the_version_only() -> None:
 class TestObserve:
     """Our own writes: the response arrives before the watch event."""
 
-    def test_an_update_is_taken_and_its_event_is_no_news(self) -> None:
+    def test_an_update_is_stored_and_its_event_is_ignored(self) -> None:
         store = filled(obj("5"))
         assert words(store.observe(obj("12"))) == ["web@5>12"]
         assert words(store.upsert(obj("12"))) == []
         assert words(store.upsert(obj("14"))) == ["web@12>14"]
 
-    def test_older_events_that_are_still_on_their_way_change_nothing(self) -> None:
+    def test_older_events_that_arrive_later_change_nothing(self) -> None:
         store = filled(obj("5"))
         store.observe(obj("12"))
         assert words(store.upsert(obj("11"))) == []
         assert store.resource_version == "11"
         assert store.get(WEB) == obj("12")
 
-    def test_a_new_object_is_taken_when_the_watch_has_not_come_that_far(self) -> None:
+    def test_a_new_object_ahead_of_the_watch_is_stored(self) -> None:
         store = filled(version="10")
         assert words(store.observe(obj("12"))) == ["+web@12"]
 
-    def test_an_object_that_was_deleted_before_the_answer_was_read_stays_gone(self) -> None:
+    def test_an_object_deleted_before_the_response_stays_deleted(self) -> None:
         store = filled(version="10")
         store.upsert(obj("12"))
         store.remove(obj("13"))
         assert words(store.observe(obj("12"))) == []
         assert store.get(WEB) is None
 
-    def test_an_answer_the_watch_has_overtaken_is_ignored(self) -> None:
+    def test_a_response_older_than_the_watch_is_ignored(self) -> None:
         store = filled(obj("15"))
         assert words(store.observe(obj("12"))) == []
         assert words(store.observe(obj("15"))) == []
@@ -129,7 +129,7 @@ class TestObserve:
         assert words(store.remove(obj("14", uid="old"))) == []
         assert words(store.remove(obj("16", uid="new"))) == ["-web@16"]
 
-    def test_a_list_from_before_the_write_does_not_undo_it(self) -> None:
+    def test_a_list_from_before_the_write_does_not_revert_it(self) -> None:
         store = filled(obj("5"), obj("6", "other"))
         store.observe(obj("30"))
         store.observe(obj("31", "made"))
@@ -139,7 +139,7 @@ class TestObserve:
         assert words(store.upsert(obj("25"))) == []
         assert words(store.replace([obj("40")], "41")) == ["-made@31", "web@30>40"]
 
-    def test_a_history_that_went_back_wins_over_everything_known(self) -> None:
+    def test_a_list_of_a_restored_server_wins(self) -> None:
         store = filled(obj("5"), obj("6", "other"), version="100")
         store.observe(obj("130"))
         restored = obj("5", restored="yes")
@@ -147,7 +147,7 @@ class TestObserve:
         assert words(store.upsert(obj("51"))) == ["web@5>51"]
 
     @pytest.mark.parametrize("version", ["", "opaque", "-5"])
-    def test_versions_that_cannot_be_compared_are_left_to_the_watch(self, version: str) -> None:
+    def test_responses_with_opaque_versions_are_ignored(self, version: str) -> None:
         assert version_number(version) is None
         store = filled(obj("5"))
         assert words(store.observe(obj(version))) == []
@@ -165,7 +165,7 @@ class TestIndexes:
     def names(self, store: Store, value: str) -> list[str]:
         return [key_of(o).name for o in store.by_index("colour", value)]
 
-    def test_an_index_follows_every_change_and_may_come_late(self) -> None:
+    def test_an_index_follows_every_change_and_may_be_added_late(self) -> None:
         store = filled(obj("1", "a", colour="red"), obj("2", "b", colour="blue", colour2="red"))
         store.add_index("colour", self.colours)
         assert self.names(store, "red") == ["a", "b"]
@@ -200,7 +200,7 @@ histories = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=
 
 
 @given(history=histories, data=st.data())
-def test_whatever_the_order_of_answers_events_and_lists_the_store_ends_at_the_truth(
+def test_the_store_converges_for_every_order_of_responses_events_and_lists(
     history: list[tuple[str, bool]], data: st.DataObject
 ) -> None:
     """The watch sends all events in order; responses to writes arrive earlier or later.

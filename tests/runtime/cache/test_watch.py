@@ -151,7 +151,7 @@ def test_table(row: Row) -> None:
 
 
 @pytest.mark.parametrize("code", [429, 500])
-def test_an_error_event_is_judged_like_the_same_answer_to_an_opening(code: int) -> None:
+def test_an_error_event_is_handled_like_the_same_error_of_an_opening(code: int) -> None:
     body = status_body(code, "odd", retryAfterSeconds=2)
     after, effects = step(MOVED, WatchEvent("ERROR", body))
     assert after.phase is (Phase.OPEN if code == 429 else Phase.LIST)
@@ -172,7 +172,7 @@ def test_an_error_event_is_judged_like_the_same_answer_to_an_opening(code: int) 
         (State(Phase.LIST, "107", reason="expired"), BROKEN, "expired"),
     ],
 )
-def test_the_reason_of_a_list_is_the_first_that_asked_for_it(
+def test_the_reason_of_a_list_is_its_first_cause(
     state: State, error: ApiError, reason: str
 ) -> None:
     after, _ = step(state, Failed(1.0, error))

@@ -1,5 +1,4 @@
-"""runtime.cache.reflector with streamed lists (WatchList), with sockets and manual time.
-"""
+"""runtime.cache.reflector with streamed lists (WatchList), with sockets and manual time."""
 
 import pytest
 
@@ -65,7 +64,7 @@ async def test_t09_no_version_is_taken_from_the_objects_of_a_streamed_list() -> 
 
 
 @pytest.mark.parametrize("then", ["cut", "end"])
-async def test_t10_a_list_cut_before_its_end_leaves_no_trace(then: str) -> None:
+async def test_t10_an_incomplete_list_changes_nothing(then: str) -> None:
     part = stream(added("z", "80"), added("a", "95"), then=then)
     async with reflecting(part, WHOLE, watch_list=True) as rig:
         await rig.waits()
@@ -91,7 +90,7 @@ async def test_t10_changes_in_the_middle_of_a_list_are_part_of_it() -> None:
         assert replaced.items[0]["metadata"]["resourceVersion"] == "103"
 
 
-async def test_t10_an_old_list_is_replaced_by_a_whole_new_one_only() -> None:
+async def test_t10_a_store_is_replaced_only_by_a_complete_list() -> None:
     gone = event("ERROR", status_body(410, "Expired"))
     script = (
         stream(added("a", "95"), end_of_list("100"), bookmark("110"), gone),
@@ -107,7 +106,7 @@ async def test_t10_an_old_list_is_replaced_by_a_whole_new_one_only() -> None:
         assert rig.relists("expired") == 1
 
 
-async def test_t10_lists_that_always_break_off_are_fetched_page_by_page() -> None:
+async def test_t10_lists_whose_stream_always_breaks_are_paged() -> None:
     part = stream(added("a", "95"), then="cut")
     script = (*(part,) * SNAPSHOT_TRIES, listing([config_map("a", "95")]), OPEN)
     async with reflecting(*script, watch_list=True) as rig:
@@ -126,7 +125,9 @@ REFUSALS: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
-async def test_t10_a_server_that_streams_no_lists_is_asked_once(refusal: Answer) -> None:
+async def test_t10_a_server_without_streamed_lists_gets_one_request(
+    refusal: Answer,
+) -> None:
     script = (
         refusal,
         listing([config_map("a", "90")]),
@@ -144,7 +145,7 @@ async def test_t10_a_server_that_streams_no_lists_is_asked_once(refusal: Answer)
 
 
 @pytest.mark.parametrize("code", [401, 403, 404, 500, 503])
-async def test_t10_any_other_refusal_means_pages_for_this_once(code: int) -> None:
+async def test_t10_any_other_error_causes_one_paged_list(code: int) -> None:
     refused = (status(code, "Refused"),) * (2 if code == 401 else 1)
     script = (*refused, listing([config_map("a", "90")]), status(410, "Expired"), WHOLE)
     async with reflecting(*script, watch_list=True) as rig:
@@ -159,7 +160,7 @@ TROUBLE = {"busy": (BUSY, 20.0), "gone": (status(410, "Expired"), 0.8), "unreach
 
 
 @pytest.mark.parametrize(("trouble", "low"), TROUBLE.values(), ids=TROUBLE)
-async def test_t10_a_server_in_trouble_is_asked_for_a_stream_again(
+async def test_t10_a_stream_is_requested_again_after_a_server_error(
     trouble: Answer, low: float
 ) -> None:
     async with reflecting(trouble, WHOLE, watch_list=True) as rig:
@@ -168,7 +169,7 @@ async def test_t10_a_server_in_trouble_is_asked_for_a_stream_again(
         assert asks_for_a_snapshot(rig) == [True, True]
 
 
-async def test_t10_a_list_without_an_end_is_fetched_page_by_page() -> None:
+async def test_t10_a_list_without_an_end_is_paged() -> None:
     """As by a server that ignores unknown parameters."""
     endless = stream(added("a", "95"), bookmark("100"), then="silence")
     async with reflecting(endless, listing([config_map("a", "95")]), OPEN, watch_list=True) as rig:
@@ -207,7 +208,7 @@ async def test_t16_the_gathered_list_is_reduced_object_by_object() -> None:
             assert "managedFields" not in obj["metadata"]
 
 
-async def test_t14_a_server_that_ends_every_list_at_once_is_asked_less_and_less() -> None:
+async def test_t14_lists_that_end_immediately_back_off() -> None:
     """Streams break, pages fail, and so on: less than two requests a second."""
     async with reflecting(otherwise=stream(), watch_list=True) as rig:
         for _ in range(20):

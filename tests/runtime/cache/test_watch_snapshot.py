@@ -133,7 +133,7 @@ def test_table(row: Row) -> None:
 
 
 @pytest.mark.parametrize("code", [410, 429])
-def test_an_error_event_in_a_snapshot_makes_it_begin_again(code: int) -> None:
+def test_an_error_event_in_a_snapshot_restarts_it(code: int) -> None:
     after, effects = step(COLLECTING, WatchEvent("ERROR", status_body(code, "odd")))
     assert after.phase is Phase.SNAPSHOT
     discard, pause = effects
@@ -143,7 +143,7 @@ def test_an_error_event_in_a_snapshot_makes_it_begin_again(code: int) -> None:
     assert pause.error.code == code
 
 
-def test_t09_nothing_is_remembered_of_a_version_before_the_end_of_a_snapshot() -> None:
+def test_t09_no_version_is_stored_before_the_end_of_a_snapshot() -> None:
     state = ASK
     for frame in (
         Opened(1.0),
@@ -156,7 +156,7 @@ def test_t09_nothing_is_remembered_of_a_version_before_the_end_of_a_snapshot() -
     assert state.resource_version == "101"
 
 
-def test_t10_refused_streams_are_remembered_and_other_refusals_are_not() -> None:
+def test_t10_only_unsupported_streams_are_remembered() -> None:
     refused, _ = step(ASK, Failed(1.0, INVALID))
     denied, _ = step(ASK, Failed(1.0, DENIED))
     for state, phase in ((refused, Phase.LIST), (denied, Phase.SNAPSHOT)):

@@ -106,7 +106,7 @@ REQUESTS: dict[str, tuple[Verb, str, str, dict[str, str], dict[str, str]]] = {
 @pytest.mark.parametrize(
     ("verb", "method", "path", "query", "headers"), REQUESTS.values(), ids=REQUESTS
 )
-async def test_what_goes_over_the_wire(
+async def test_requests(
     verb: Verb, method: str, path: str, query: dict[str, str], headers: dict[str, str]
 ) -> None:
     async with scripted(reply(200, config_map("web"))) as (server, client):
@@ -132,7 +132,7 @@ async def test_a_delete_carries_its_preconditions() -> None:
     assert ("dryRun" in plain, trial["dryRun"]) == (False, ["All"])
 
 
-async def test_writes_that_would_be_blind_are_refused() -> None:
+async def test_writes_without_a_precondition_are_rejected() -> None:
     async with scripted() as (server, client):
         with pytest.raises(ValueError, match="uid"):
             await client.delete(CONFIG_MAP, WEB, uid="")
@@ -141,7 +141,7 @@ async def test_writes_that_would_be_blind_are_refused() -> None:
     assert server.requests == []
 
 
-async def test_an_apply_says_whether_it_created() -> None:
+async def test_an_apply_returns_whether_it_created() -> None:
     web = config_map("web")
     async with scripted(reply(201, web), reply(200, web)) as (_server, client):
         results = [
@@ -151,7 +151,7 @@ async def test_an_apply_says_whether_it_created() -> None:
     assert results[0].object == web
 
 
-async def test_a_patch_that_does_not_fit_is_told_from_one_that_the_schema_refuses() -> None:
+async def test_a_failed_patch_is_distinguished_from_an_invalid_object() -> None:
     cause = {"reason": "FieldValueInvalid", "field": "data[a b]", "message": "Invalid value"}
     script = (status(422, "Invalid"), status(422, "Invalid", causes=[cause]))
     async with scripted(*script) as (_server, client):
@@ -168,7 +168,7 @@ async def test_text_beyond_the_bmp_is_sent_as_utf8() -> None:
     assert "\U0001f600".encode() in server.requests[0].body
 
 
-async def test_partial_objects_get_their_own_kind_back() -> None:
+async def test_partial_objects_get_their_real_kind() -> None:
     partial = {
         "apiVersion": "meta.k8s.io/v1",
         "kind": "PartialObjectMetadata",
@@ -187,7 +187,7 @@ async def test_partial_objects_get_their_own_kind_back() -> None:
 class TestList:
     """Pages, and changes between them."""
 
-    async def test_pages_are_followed_and_each_item_says_what_it_is(self) -> None:
+    async def test_all_pages_are_read_and_each_item_has_its_kind(self) -> None:
         bare = {"metadata": {"name": "bare"}}
         script = (
             listing([config_map("a"), bare], "100", token="t/1="),
@@ -208,7 +208,7 @@ class TestList:
             {**shared, "continue": "t/1="},
         ]
 
-    async def test_a_token_that_expired_between_pages_gives_one_full_list(self) -> None:
+    async def test_an_expired_token_causes_one_full_list(self) -> None:
         script = (
             listing([config_map("a")], "100", token="t1"),
             status(410, "Expired"),
@@ -220,7 +220,7 @@ class TestList:
         assert answer.resource_version == "200"
         assert server.requests[2].query == {}
 
-    async def test_a_full_list_that_is_gone_is_an_error(self) -> None:
+    async def test_a_full_list_with_410_is_an_error(self) -> None:
         script = (status(410, "Expired"), status(410, "Expired"))
         async with scripted(*script) as (_server, client):
             with pytest.raises(Gone):
@@ -239,11 +239,11 @@ class TestList:
         ("body", "count"),
         [({"kind": "ConfigMapList", "items": None}, 0), ({"kind": "ConfigMapList"}, 0)],
     )
-    async def test_an_empty_list_may_come_without_items(self, body: object, count: int) -> None:
+    async def test_an_empty_list_may_have_no_items(self, body: object, count: int) -> None:
         async with scripted(reply(200, body)) as (_server, client):
             assert len((await client.list(CONFIG_MAP)).items) == count
 
-    async def test_an_answer_that_is_no_list_is_no_answer(self) -> None:
+    async def test_a_response_that_is_no_list_is_an_error(self) -> None:
         async with scripted(reply(200, {"kind": "Odd"})) as (_server, client):
             with pytest.raises(TransportError, match="not a list"):
                 await client.list(CONFIG_MAP)
@@ -261,7 +261,7 @@ class TestWatch:
         [self.request] = server.requests
         return got
 
-    async def test_a_watch_asks_for_bookmarks_and_yields_whole_lines(self) -> None:
+    async def test_a_watch_requests_bookmarks_and_yields_whole_lines(self) -> None:
         first = event("ADDED", config_map("web"))
         options = WatchOptions("100", 300, label_selector="a=b", metadata_only=True)
         got = await self.lines(
@@ -281,7 +281,7 @@ class TestWatch:
         big = event("ADDED", config_map("web", blob="x" * (8 << 20)))
         assert await self.lines(stream(big, bookmark("101"))) == [big, bookmark("101")]
 
-    async def test_a_cut_line_is_an_error_and_not_a_line(self) -> None:
+    async def test_a_truncated_line_is_an_error(self) -> None:
         for then in ("end", "cut"):
             with pytest.raises(TransportError, match="stream"):
                 await self.lines(stream(bookmark("101"), b'{"type":"ADD', then=then))
@@ -294,7 +294,7 @@ class TestWatch:
         with pytest.raises(TransportError):
             await self.lines(drop)
 
-    async def test_a_watch_that_does_not_open_runs_into_the_deadline(self) -> None:
+    async def test_the_opening_of_a_watch_has_a_deadline(self) -> None:
         clock = ManualClock()
         async with scripted(silence, clock=clock) as (server, client):
 

@@ -70,7 +70,7 @@ class Trusting(Tokens):
         return context
 
 
-def test_none_of_them_outlives_its_client(server: SilentServer) -> None:
+def test_no_connection_outlives_its_client(server: SilentServer) -> None:
     async def cut_short() -> None:
         wire = HttpWire(Trusting(f"https://127.0.0.1:{server.port}"), user_agent="test")
         for _ in range(3):

@@ -36,12 +36,12 @@ from runtime.testing.scripted import event
         b'{"type":"ADDED","object":{"a":"\xff"}}\n',
     ],
 )
-def test_a_line_that_is_no_event_is_a_torn_stream(line: bytes) -> None:
+def test_a_line_that_is_no_event_is_an_error(line: bytes) -> None:
     with pytest.raises(TransportError, match="not an event"):
         decode_event(line, CONFIG_MAP)
 
 
-def test_a_watched_partial_object_gets_its_own_kind_back() -> None:
+def test_a_watched_partial_object_gets_its_real_kind() -> None:
     partial = {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": {}}
     kind, obj = decode_event(event("ADDED", partial), CONFIG_MAP)
     assert (kind, obj["apiVersion"], obj["kind"]) == ("ADDED", "v1", "ConfigMap")
@@ -56,12 +56,12 @@ ALLOWED_IN_YAML = "\t\n\r\xa0\u2027\u202a\ufefe\uff00\U0001f600\U0010ffff"
 
 
 @pytest.mark.parametrize("char", "\x7f\x80\x85\x9f\u2028\u2029\ufeff\ufffe\uffff")
-def test_what_yaml_would_change_or_refuse_is_escaped(char: str) -> None:
+def test_characters_that_yaml_changes_or_rejects_are_escaped(char: str) -> None:
     body = {"a": f"x{char}y"}
     assert encode_apply(body) == b'{"a":"x\\u%04xy"}' % ord(char)
 
 
-def test_everything_else_is_left_as_it_is() -> None:
+def test_other_characters_are_not_escaped() -> None:
     body = {"a": ALLOWED_IN_YAML}
     assert encode_apply(body) == encode(body)
 
@@ -121,12 +121,12 @@ def test_a_page_is_read_whatever_its_layout(layout: Any, way: str) -> None:
         b'{"kind":"List","items":[{"a":"\xff"}]}',
     ],
 )
-def test_what_is_no_page_is_an_error(body: bytes, way: str) -> None:
+def test_an_invalid_page_is_an_error(body: bytes, way: str) -> None:
     with pytest.raises(TransportError, match="the answer is not"):
         read(body)
 
 
-def test_t31_a_page_is_handed_out_in_pieces(way: str) -> None:
+def test_t31_a_page_is_returned_in_pieces(way: str) -> None:
     items = [{"data": "x" * 100} for _ in range(3 * PIECE_BYTES // 100)]
     pieces = list(PageReader(orjson.dumps(page(*items)), CONFIG_MAP))
     assert len(pieces) == (-(-len(items) // PIECE_ITEMS) if way == "whole" else 4)

@@ -89,7 +89,7 @@ def test_an_ipv6_server_is_bracketed(pod: Path) -> None:
     assert credentials.server == "https://[fd00::1]:443"
 
 
-def test_outside_of_a_pod_is_said_so(pod: Path) -> None:
+def test_outside_of_a_pod_is_an_error(pod: Path) -> None:
     with pytest.raises(RuntimeError, match="not in a pod"):
         in_cluster(ManualClock(), root=pod, environ={})
 
@@ -105,7 +105,7 @@ async def test_a_rotated_token_is_used_within_a_minute(pod: Path) -> None:
     assert await token(credentials) == "Bearer second"
 
 
-async def test_a_refused_token_is_read_again_at_once(pod: Path) -> None:
+async def test_a_rejected_token_is_read_again_immediately(pod: Path) -> None:
     clock = ManualClock()
     credentials = in_cluster(clock, root=pod, environ=IN_POD)
     await token(credentials)
@@ -206,7 +206,7 @@ def plugin(folder: Path, expires: str | None) -> dict[str, Any]:
     return {"exec": {"apiVersion": version, "command": str(script)}}
 
 
-async def test_a_login_plugin_runs_again_only_when_its_token_is_refused(tmp_path: Path) -> None:
+async def test_a_login_plugin_runs_again_only_after_a_401(tmp_path: Path) -> None:
     clock = ManualClock()
     user = plugin(tmp_path, expires="2099-01-01T00:00:00Z")
     credentials = await from_kubeconfig(kubeconfig(tmp_path, user), None, clock)
@@ -264,7 +264,7 @@ async def test_the_route_to_the_server_is_that_of_the_kubeconfig(tmp_path: Path)
         ("tls-server-name", {"a": "b"}, "must be a host name"),
     ],
 )
-async def test_a_route_that_cannot_be_used_is_refused_not_ignored(
+async def test_an_unsupported_route_is_rejected(
     tmp_path: Path, field: str, value: object, reported: str
 ) -> None:
     with pytest.raises(TransportError, match=re.escape(reported)) as refused:
@@ -277,7 +277,7 @@ async def test_a_missing_kubeconfig_is_a_transport_error(tmp_path: Path) -> None
         await load(str(tmp_path / "absent"))
 
 
-async def test_an_image_without_the_library_says_what_to_do(
+async def test_without_the_library_the_error_has_instructions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # None makes Python raise ModuleNotFoundError.

@@ -30,7 +30,7 @@ class Sender:
         self.refused_at = before
 
 
-async def test_the_sender_stays_and_the_user_is_named() -> None:
+async def test_the_sender_is_kept_and_the_user_is_added() -> None:
     sender = Sender()
     made = as_service_account(sender, ObjectKey("operators", "delegate"))
     assert await made.headers() == {
@@ -44,6 +44,6 @@ async def test_the_sender_stays_and_the_user_is_named() -> None:
 
 
 @pytest.mark.parametrize("account", [ObjectKey("", "delegate"), ObjectKey("operators", "")])
-def test_nobody_is_no_service_account(account: ObjectKey) -> None:
+def test_an_incomplete_service_account_is_rejected(account: ObjectKey) -> None:
     with pytest.raises(ValueError, match="not a ServiceAccount"):
         as_service_account(Sender(), account)

@@ -191,7 +191,7 @@ async def test_requests_and_watches_go_through_the_proxy(
     assert not any(b"Bearer" in head for head in proxy.heads)
 
 
-async def test_a_proxy_that_refuses_or_is_down_is_told_without_its_password(
+async def test_errors_of_a_proxy_do_not_contain_its_password(
     tmp_path: Path, identity: Identity
 ) -> None:
     async with proxied(ConnectProxy(b"407 Proxy Authentication Required")) as proxy_port:

@@ -55,7 +55,7 @@ class TestFailures:
                 await update(client)
 
     @pytest.mark.parametrize("body", [b"<html>hello</html>", b"[]", b"", b'{"a":'])
-    async def test_an_answer_that_is_no_object_is_no_answer(self, body: bytes) -> None:
+    async def test_a_response_that_is_no_object_is_an_error(self, body: bytes) -> None:
         async with scripted(reply(200, body)) as (_server, client):
             with pytest.raises(TransportError, match="the answer is not"):
                 await get(client)
@@ -74,11 +74,11 @@ class TestFailures:
                 await get(client)
 
     @pytest.mark.parametrize("first", [drop, stream(b'{"cut', then="cut")], ids=["drop", "cut"])
-    async def test_a_read_without_an_answer_is_sent_once_more(self, first: Answer) -> None:
+    async def test_a_read_without_a_response_is_retried_once(self, first: Answer) -> None:
         async with scripted(first, reply(200, config_map("web"))) as (_server, client):
             assert await get(client) == config_map("web")
 
-    async def test_a_read_that_is_dropped_twice_is_given_up(self) -> None:
+    async def test_a_read_that_is_dropped_twice_fails(self) -> None:
         async with scripted(drop, drop) as (server, client):
             with pytest.raises(TransportError):
                 await get(client)
@@ -95,7 +95,7 @@ class TestFailures:
         assert server.surplus == []
 
     @pytest.mark.parametrize("verb", [get, apply, delete])
-    async def test_a_busy_server_is_asked_again_when_it_says_so(self, verb: Verb) -> None:
+    async def test_a_busy_server_is_retried_after_its_retry_after(self, verb: Verb) -> None:
         clock = ManualClock()
         script = (
             status(429, "TooManyRequests", retryAfterSeconds=2),
@@ -109,7 +109,7 @@ class TestFailures:
             await task
         assert len(server.requests) == 2
 
-    async def test_a_server_that_stays_busy_is_asked_four_times(self) -> None:
+    async def test_a_server_that_stays_busy_gets_four_attempts(self) -> None:
         clock = ManualClock()
         busy = status(429, "TooManyRequests", retryAfterSeconds=1)
         async with scripted(*[busy] * 5, clock=clock) as (server, client):
@@ -130,7 +130,7 @@ class TestFailures:
         assert len(server.requests) == 1
 
     @pytest.mark.parametrize("verb", [get, apply])
-    async def test_a_refused_token_is_renewed_once(self, verb: Verb) -> None:
+    async def test_a_rejected_token_is_renewed_once(self, verb: Verb) -> None:
         refusal = status(401, "Unauthorized")
         async with scripted(refusal, reply(200, {})) as (server, client):
             await verb(client)
@@ -146,7 +146,7 @@ class TestFailures:
         [(get, 10), (apply, 10), (lambda c: c.list(CONFIG_MAP), 60)],
         ids=["a read", "a write", "a page of a list"],
     )
-    async def test_a_silent_server_runs_into_the_deadline(self, verb: Verb, seconds: int) -> None:
+    async def test_a_silent_server_ends_at_the_deadline(self, verb: Verb, seconds: int) -> None:
         clock = ManualClock()
         async with scripted(silence, clock=clock) as (server, client):
             task = asyncio.ensure_future(verb(client))
@@ -214,7 +214,7 @@ class TestGuard:
             await get(client)
 
     @pytest.mark.parametrize("verb", WRITES)
-    async def test_t20_the_last_question_is_asked_when_the_bytes_leave(self, verb: Verb) -> None:
+    async def test_t20_the_guard_is_called_when_the_bytes_are_sent(self, verb: Verb) -> None:
         """Stopped between its first check and the socket."""
         answers = iter((True, False, True, True))
 
@@ -229,7 +229,7 @@ class TestGuard:
             await verb(client)
         assert len(server.requests) == 1
 
-    async def test_whatever_the_guard_says_at_the_last_moment_is_raised_as_it_is(self) -> None:
+    async def test_an_exception_of_the_last_guard_check_is_raised_unchanged(self) -> None:
         """The guard of the operator also refuses writes to a cluster that was paused meanwhile."""
         answers = iter((True, False))
 
@@ -243,7 +243,7 @@ class TestGuard:
         assert server.requests == []
 
 
-async def test_every_try_is_counted() -> None:
+async def test_every_attempt_is_counted() -> None:
     metrics = Metrics()
     script = (
         status(401, "Unauthorized"),

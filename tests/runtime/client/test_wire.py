@@ -49,7 +49,7 @@ def over(wire: Recording, **options: Any) -> Client:
 
 
 @pytest.mark.parametrize("verb", WRITES)
-async def test_t20_the_guard_holds(verb: Verb) -> None:
+async def test_t20_the_guard_is_called(verb: Verb) -> None:
     def refuse() -> None:
         raise LeaseLost
 
@@ -88,7 +88,7 @@ async def test_streams_and_closing() -> None:
             pass
 
 
-async def test_a_credential_that_takes_its_time_does_not_outlive_the_guard() -> None:
+async def test_a_slow_credential_does_not_bypass_the_guard() -> None:
     """The guard is called after the last await, not before."""
     asked: list[str] = []
 
@@ -105,7 +105,7 @@ async def test_a_credential_that_takes_its_time_does_not_outlive_the_guard() -> 
     assert asked == ["token", "guard"]
 
 
-async def test_lengths_sizes_and_second_tries_are_measured_where_one_opts_in() -> None:
+async def test_durations_sizes_and_retries_are_optional_metrics() -> None:
     metrics = Metrics(request_details=True)
     clock = ManualClock()
 

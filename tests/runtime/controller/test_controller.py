@@ -74,14 +74,14 @@ async def test_t17_outcome_to_requeue(case: Case, rig: Rig) -> None:
     assert by_class == (1.0 if failed else None)
 
 
-async def test_t17_errors_climb_the_ladder_and_any_outcome_resets_it(rig: Rig) -> None:
+async def test_t17_errors_back_off_and_any_outcome_resets_the_backoff(rig: Rig) -> None:
     rig.answers = [*[Transient("x")] * 3, Wait("R", "m", after=100.0), Transient("x")]
     rig.controller.enqueue(KEY)
     await rig.clock.advance(3600.0)
     assert rig.times == [0.0, 1.0, 3.0, 7.0, 107.0, 108.0]
 
 
-async def test_t17_the_deadline_ends_a_pass_that_hangs_and_is_counted(rig: Rig) -> None:
+async def test_t17_the_deadline_ends_a_hung_reconcile_and_is_counted(rig: Rig) -> None:
     rig.answers = [hang]
     rig.controller.enqueue(KEY)
     await rig.clock.advance(DEADLINE - 0.1)
@@ -94,7 +94,7 @@ async def test_t17_the_deadline_ends_a_pass_that_hangs_and_is_counted(rig: Rig) 
     assert rig.sample("active_workers") == 0
 
 
-async def test_t17_cancelling_run_interrupts_the_pass_and_is_not_taken_for_an_error() -> None:
+async def test_t17_cancelling_run_interrupts_the_reconcile_and_is_not_an_error() -> None:
     rig = Rig()
     interrupted = asyncio.Event()
 
@@ -121,7 +121,9 @@ async def hang(request: Request) -> Outcome:
     raise AssertionError("not reached")
 
 
-async def test_t17_a_pass_may_answer_its_deadline_with_an_error_or_an_outcome(rig: Rig) -> None:
+async def test_t17_at_its_deadline_a_reconcile_may_return_or_raise(
+    rig: Rig,
+) -> None:
     async def fails(request: Request) -> Outcome:
         try:
             return await hang(request)
@@ -143,7 +145,7 @@ async def test_t17_a_pass_may_answer_its_deadline_with_an_error_or_an_outcome(ri
     assert rig.results() == {"error": 2, "requeue_after": 1, "success": 1}
 
 
-async def test_t17_only_the_pass_that_lasts_too_long_is_ended() -> None:
+async def test_t17_only_the_reconcile_that_takes_too_long_is_cancelled() -> None:
     rig = Rig(workers=3)
 
     async def slow(request: Request) -> Outcome:
@@ -176,7 +178,7 @@ async def test_t17_cancelled_at_its_deadline_a_worker_is_cancelled() -> None:
 
 
 @pytest.mark.parametrize("instead", [Done(), ZeroDivisionError()], ids=["outcome", "error"])
-async def test_t17_a_reconciler_that_swallows_its_cancellation_does_not_keep_the_worker(
+async def test_t17_a_reconciler_that_suppresses_its_cancellation_does_not_keep_the_worker(
     instead: Outcome | Exception,
 ) -> None:
     async def stubborn(request: Request) -> Outcome:
@@ -198,7 +200,7 @@ async def test_t17_a_reconciler_that_swallows_its_cancellation_does_not_keep_the
 
 
 @pytest.mark.parametrize("end", [SystemExit(3), KeyboardInterrupt()], ids=["exit", "interrupt"])
-def test_t17_the_end_of_the_process_is_not_contained(end: BaseException) -> None:
+def test_t17_system_exit_is_not_caught(end: BaseException) -> None:
     async def scenario() -> None:
         rig = Rig()
         rig.answers = [end]
@@ -222,7 +224,7 @@ async def test_t17_a_requeue_keeps_the_priority_of_its_key(rig: Rig) -> None:
     assert names == ["web", "a", "b", "web", "a", "b", "web"]
 
 
-async def test_a_key_whose_object_is_gone_leaves_nothing_behind(rig: Rig) -> None:
+async def test_nothing_is_kept_for_a_deleted_object(rig: Rig) -> None:
     rig.answers = [Transient("x"), Wait("R", "m", 1.0), TerminalError("x"), Transient("y"), Done()]
     rig.controller.enqueue(KEY)
     await rig.clock.advance(10.0)
@@ -235,7 +237,7 @@ async def test_a_key_whose_object_is_gone_leaves_nothing_behind(rig: Rig) -> Non
     assert rig.times == [0.0, 1.0, 2.0, 10.0, 11.0]
 
 
-async def test_stop_lets_the_pass_in_hand_end_and_drops_the_rest() -> None:
+async def test_stop_finishes_the_current_reconcile_and_drops_the_rest() -> None:
     rig = Rig()
     release = asyncio.Event()
 
@@ -259,7 +261,7 @@ async def test_stop_lets_the_pass_in_hand_end_and_drops_the_rest() -> None:
     assert [request for _, request in rig.calls] == [KEY]
 
 
-async def test_t17_side_by_side_but_never_the_same_key() -> None:
+async def test_t17_different_keys_are_concurrent_and_the_same_key_is_not() -> None:
     rig = Rig(workers=3)
     running: list[str] = []
     most = 0
@@ -290,7 +292,7 @@ async def test_t17_side_by_side_but_never_the_same_key() -> None:
     await task
 
 
-async def test_t31_a_full_queue_of_instant_passes_leaves_turns_to_other_tasks(rig: Rig) -> None:
+async def test_t31_a_full_queue_of_instant_reconciles_lets_other_tasks_run(rig: Rig) -> None:
     for number in range(10 * SLICE_PASSES):
         rig.controller.enqueue(Request("ns", str(number)))
     while len(rig.calls) < 10 * SLICE_PASSES:
@@ -299,7 +301,7 @@ async def test_t31_a_full_queue_of_instant_passes_leaves_turns_to_other_tasks(ri
         assert len(rig.calls) - before <= SLICE_PASSES
 
 
-async def test_t31_passes_that_take_their_time_leave_a_turn_after_each(rig: Rig) -> None:
+async def test_t31_other_tasks_run_after_each_slow_reconcile(rig: Rig) -> None:
     async def slow(request: Request) -> Outcome:
         rig.clock._move_to(rig.clock.monotonic() + SLICE_SECONDS)
         return Done()
@@ -323,7 +325,7 @@ async def logged(rig: Rig, *answers: Outcome | BaseException) -> list[EventDict]
     return logs
 
 
-async def test_only_news_is_logged(rig: Rig) -> None:
+async def test_only_changed_outcomes_are_logged(rig: Rig) -> None:
     assert await logged(rig, Done(), Done(recheck_after=60.0), Done()) == []
     waits = await logged(rig, Wait("R", "1 of 3"), Wait("R", "1 of 3", 5.0), Wait("R", "2 of 3"))
     assert [(line["event"], line["message"]) for line in waits] == [
@@ -334,7 +336,7 @@ async def test_only_news_is_logged(rig: Rig) -> None:
     assert [line["event"] for line in rest] == ["reconciled", "blocked", "reconciled"]
 
 
-async def test_a_failure_that_repeats_is_told_at_powers_of_two(rig: Rig) -> None:
+async def test_a_repeated_failure_is_logged_at_powers_of_two(rig: Rig) -> None:
     rig.answers = [Transient("down")] * 9
     with capture_logs() as logs:
         rig.controller.enqueue(KEY)
@@ -343,12 +345,12 @@ async def test_a_failure_that_repeats_is_told_at_powers_of_two(rig: Rig) -> None
     assert logs[-1]["event"] == "reconciled"
 
 
-async def test_a_terminal_error_is_told_once(rig: Rig) -> None:
+async def test_a_terminal_error_is_logged_once(rig: Rig) -> None:
     logs = await logged(rig, *[TerminalError("no")] * 3, TerminalError("other"))
     assert [line["message"] for line in logs] == ["no", "other"]
 
 
-async def test_what_we_raise_on_purpose_has_no_traceback_and_a_bug_has_one(rig: Rig) -> None:
+async def test_only_unexpected_errors_are_logged_with_a_traceback(rig: Rig) -> None:
     logs = await logged(rig, Transient("x"), ZeroDivisionError("y"))
     assert [(line["log_level"], "exc_info" in line) for line in logs] == [
         ("warning", False),
@@ -356,7 +358,7 @@ async def test_what_we_raise_on_purpose_has_no_traceback_and_a_bug_has_one(rig: 
     ]
 
 
-async def test_a_pass_knows_its_names_in_every_log_line_and_leaves_none_behind(rig: Rig) -> None:
+async def test_every_log_line_of_a_reconcile_has_its_names_and_later_lines_do_not(rig: Rig) -> None:
     seen: list[dict[str, object]] = []
 
     async def look(request: Request) -> Outcome:
@@ -377,7 +379,7 @@ async def test_names_are_unique_in_a_process(rig: Rig) -> None:
         Controller("shop", rig.reconcile, clock=rig.clock, metrics=rig.metrics)
 
 
-async def test_without_workers_nothing_would_ever_happen() -> None:
+async def test_a_controller_needs_workers() -> None:
     rig = Rig()
     with pytest.raises(ValueError, match="worker"):
         Controller("x", rig.reconcile, clock=rig.clock, metrics=rig.metrics, workers=0)

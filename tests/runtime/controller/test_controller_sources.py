@@ -37,7 +37,7 @@ async def test_t18_workers_start_only_after_every_source_is_synced() -> None:
     await task
 
 
-async def test_t18_stop_while_waiting_for_sources_ends_run_at_once() -> None:
+async def test_t18_stop_while_waiting_for_sources_ends_run_immediately() -> None:
     rig = Rig()
     rig.controller.watch(FakeSource(rig.clock), enqueue_object)
     task = asyncio.create_task(rig.controller.run())
@@ -46,7 +46,7 @@ async def test_t18_stop_while_waiting_for_sources_ends_run_at_once() -> None:
     await task
 
 
-async def test_t18_sources_that_do_not_sync_in_time_together_fail_the_start() -> None:
+async def test_t18_sources_share_one_sync_timeout() -> None:
     rig = Rig()
     first, second = FakeSource(rig.clock), FakeSource(rig.clock)
     for source in (first, second):
@@ -74,14 +74,14 @@ async def test_t18_a_source_whose_kind_appears_late_but_in_time_is_waited_for() 
         assert rig.calls == [(119.0, KEY)]
 
 
-async def test_t18_without_sources_work_begins_at_once() -> None:
+async def test_t18_without_sources_work_starts_immediately() -> None:
     async with Rig().running() as rig:
         rig.controller.enqueue(KEY)
         await rig.clock.settle()
         assert rig.calls == [(0.0, KEY)]
 
 
-async def test_t19_predicates_filter_and_a_broken_handler_hurts_nobody_else(rig: Rig) -> None:
+async def test_t19_predicates_filter_and_a_failing_handler_does_not_affect_others(rig: Rig) -> None:
     def picky(event: Event) -> list[Request]:
         return [Request("ns", event.object["metadata"]["name"])]
 
@@ -129,9 +129,7 @@ EVENTS: dict[str, tuple[Callable[[Feed], None], int]] = {
 
 
 @pytest.mark.parametrize(("event", "priority"), EVENTS.values(), ids=EVENTS.keys())
-async def test_t19_what_only_repeats_has_low_priority(
-    event: Callable[[Feed], None], priority: int
-) -> None:
+async def test_t19_replays_have_low_priority(event: Callable[[Feed], None], priority: int) -> None:
     rig = Rig()
     source = FakeSource(rig.clock)
     rig.controller.watch(source, enqueue_object)
@@ -139,7 +137,7 @@ async def test_t19_what_only_repeats_has_low_priority(
     assert [rig.depth(p) for p in (NORMAL, LOW)] == [priority == NORMAL, priority == LOW]
 
 
-async def test_t19_a_resync_passes_only_predicates_that_ask_for_it(rig: Rig) -> None:
+async def test_t19_a_resync_passes_only_resynced(rig: Rig) -> None:
     source = FakeSource(rig.clock)
     rig.controller.watch(source, enqueue_object, generation_changed)
     rig.controller.watch(source, enqueue_object, any_of(generation_changed, resynced))
@@ -170,7 +168,7 @@ async def test_requests_of_others_are_neither_enqueued_nor_reconciled() -> None:
     assert rig.calls == [(0.0, KEY), (7.0, KEY)]
 
 
-async def test_a_request_that_is_no_longer_for_this_process_is_dropped_before_its_pass() -> None:
+async def test_a_request_that_is_no_longer_for_this_process_is_not_reconciled() -> None:
     owned = {KEY}
     rig = Rig(owns=lambda request: request in owned)
     rig.answers.append(Wait("Later", "there is more to do", 3.0))

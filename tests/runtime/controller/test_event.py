@@ -44,7 +44,7 @@ def test_t19_what_is_news(event: Event, news: bool) -> None:
     assert event.is_news is news
 
 
-def test_t19_predicates_on_updates_drop_resyncs_and_one_asks_for_them() -> None:
+def test_t19_predicates_drop_resyncs_except_resynced() -> None:
     resync = Event("update", thing(), thing(), resync=True)
     deaf = (
         generation_changed,
@@ -86,7 +86,7 @@ def test_t19_update(predicate: Predicate, new: Object, passes: bool) -> None:
     assert predicate(Event("update", new, thing())) is passes
 
 
-def test_t19_a_finalizer_that_is_taken_off_passes() -> None:
+def test_t19_the_removal_of_a_finalizer_passes() -> None:
     held = thing(finalizers=["a/b", "c/d"])
     assert finalizer_lost("a/b")(Event("update", thing(finalizers=["c/d"]), held))
     assert not finalizer_lost("a/b")(Event("update", thing(finalizers=["a/b"]), held))

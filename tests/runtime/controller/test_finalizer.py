@@ -131,33 +131,33 @@ async def test_flow(case: Case) -> None:
 @pytest.mark.parametrize(
     "outcome", [Wait("Draining", "m", 3.0), Blocked("Locked", "m")], ids=["wait", "blocked"]
 )
-async def test_cleanup_that_is_not_done_keeps_the_object(outcome: Outcome) -> None:
+async def test_an_incomplete_cleanup_keeps_the_object(outcome: Outcome) -> None:
     world = World(cleanup_ends=outcome)
     assert await world.reconcile(thing(OURS, deleting=True)) == outcome
     assert world.trace == ["cleanup"]
 
 
-async def test_a_recheck_makes_no_sense_for_an_object_that_was_let_go() -> None:
+async def test_a_recheck_is_dropped_after_the_finalizer_is_removed() -> None:
     world = World(cleanup_ends=Done(recheck_after=60.0))
     assert await world.reconcile(thing(OURS, deleting=True)) == Done()
 
 
 @pytest.mark.parametrize("obj", [thing(), thing(OURS, deleting=True)], ids=["add", "remove"])
-async def test_an_object_that_is_gone_needs_nothing(obj: Object) -> None:
+async def test_a_deleted_object_needs_nothing(obj: Object) -> None:
     world = World(error=NotFound(StatusInfo(404)))
     assert await world.reconcile(obj) == Done()
     assert "apply" not in world.trace
 
 
 @pytest.mark.parametrize("obj", [thing(), thing(OURS, deleting=True)], ids=["add", "remove"])
-async def test_a_failed_test_means_look_again(obj: Object) -> None:
+async def test_a_failed_test_is_superseded(obj: Object) -> None:
     world = World(error=Invalid(StatusInfo(422, message="testing path failed")))
     with pytest.raises(Superseded, match=r"configmaps ns/web.*testing path failed"):
         await world.reconcile(obj)
     assert "apply" not in world.trace
 
 
-async def test_other_errors_pass_as_they_are() -> None:
+async def test_other_errors_are_raised_unchanged() -> None:
     with pytest.raises(ServerError):
         await World(error=ServerError(StatusInfo(500))).reconcile(thing())
 

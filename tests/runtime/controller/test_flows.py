@@ -51,7 +51,7 @@ async def test_t34_the_flow_with_fewer_workers_goes_first() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(warm_up=st.integers(0, 2 * AGEING), priority=st.sampled_from([NORMAL, LOW]))
-def test_t34_with_one_worker_a_key_waits_for_one_pass_of_a_full_flow_or_one_that_is_old(
+def test_t34_with_one_worker_a_key_waits_for_one_reconcile_of_a_full_flow_or_one_by_age(
     warm_up: int, priority: int
 ) -> None:
     async def scenario() -> int:
@@ -80,7 +80,7 @@ def test_t34_with_one_worker_a_key_waits_for_one_pass_of_a_full_flow_or_one_that
     adds=st.lists(st.integers(0, 4), min_size=WORKERS, max_size=60),
     ended=st.lists(st.integers(0, WORKERS), max_size=20),
 )
-def test_t34_five_flows_whose_passes_never_end_leave_a_worker_to_the_next_one(
+def test_t34_five_hung_flows_leave_a_worker_for_the_next_one(
     hostile: int, adds: list[int], ended: list[int]
 ) -> None:
     async def scenario() -> None:
@@ -100,7 +100,7 @@ def test_t34_five_flows_whose_passes_never_end_leave_a_worker_to_the_next_one(
     asyncio.run(scenario())
 
 
-async def test_t34_six_flows_hold_all_workers_and_the_next_one_waits_for_one_pass() -> None:
+async def test_t34_six_flows_hold_all_workers_and_the_next_one_waits() -> None:
     rig = Rig(workers=WORKERS)
     held = []
     for flow in range(6):
@@ -114,7 +114,7 @@ async def test_t34_six_flows_hold_all_workers_and_the_next_one_waits_for_one_pas
     assert await rig.take() == OTHER
 
 
-async def test_t34_age_does_not_lift_a_flow_over_its_share() -> None:
+async def test_t34_age_does_not_override_the_share() -> None:
     rig = Rig(workers=WORKERS)
     for key in HOSTILE:
         rig.queue.add(key, priority=LOW)
@@ -127,7 +127,7 @@ async def test_t34_age_does_not_lift_a_flow_over_its_share() -> None:
         rig.queue.done(taken)
 
 
-async def test_t34_one_key_given_back_may_let_two_flows_go_on() -> None:
+async def test_t34_one_released_key_may_unblock_two_flows() -> None:
     rig = Rig(workers=8)
     for key in (*many("c", 2), *many("d", 2), *many("e", 1), *many("a", 1), *many("b", 1)):
         rig.queue.add(key)
@@ -143,7 +143,7 @@ async def test_t34_one_key_given_back_may_let_two_flows_go_on() -> None:
     assert {task.result() for task in waiting} == {*again}
 
 
-async def test_t34_the_record_of_ages_does_not_pile_up() -> None:
+async def test_t34_the_heap_of_ages_is_bounded() -> None:
     rig = Rig()
     for key in many("old", 5000):
         rig.queue.add(key, priority=LOW)
@@ -154,7 +154,7 @@ async def test_t34_the_record_of_ages_does_not_pile_up() -> None:
     assert len(line._ages) <= 2 * len(line._flows) + STALE_AGES + 1
 
 
-async def test_t34_a_flow_without_keys_is_forgotten() -> None:
+async def test_t34_a_flow_without_keys_is_removed() -> None:
     rig = Rig(workers=WORKERS)
     for number in range(100):
         rig.queue.add(Request(f"n{number}", "x"), priority=number % 3)
@@ -163,7 +163,7 @@ async def test_t34_a_flow_without_keys_is_forgotten() -> None:
     assert (len(line._flows), len(line._turns), line._priorities) == (0, 0, [])
 
 
-async def test_t34_the_gauges_say_how_flows_share_the_workers() -> None:
+async def test_t34_the_gauges_show_how_flows_share_the_workers() -> None:
     rig = Rig(workers=WORKERS)
     for key in (*many("a", 9), *many("b", 1)):
         rig.queue.add(key)
@@ -189,7 +189,7 @@ def _seats(held: list[Request]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(("fair", "workers"), [(True, WORKERS), (False, 4)])
-async def test_t34_passes_of_five_seconds_of_one_namespace_do_not_delay_another_one(
+async def test_t34_slow_reconciles_of_one_namespace_do_not_delay_another(
     fair: bool, workers: int
 ) -> None:
     clock, begun = ManualClock(), dict[Request, float]()

@@ -39,21 +39,21 @@ class Passes:
         return seconds
 
 
-async def test_heavy_passes_begin_in_iterations_of_their_own_and_in_order() -> None:
+async def test_heavy_reconciles_start_in_separate_iterations_in_order() -> None:
     passes = Passes(lambda _: 0.01)
     seconds = await passes.iterations(passes.start())
     assert max(seconds) == pytest.approx(0.01)
     assert passes.began == list(range(WORKERS))
 
 
-async def test_one_heavy_pass_ends_the_slice_for_all_that_come_after_it() -> None:
+async def test_one_heavy_reconcile_ends_the_slice() -> None:
     passes = Passes(lambda number: 0.01 if number in (3, 4) else 0.0)
     seconds = await passes.iterations(passes.start())
     assert max(seconds) == pytest.approx(0.01)
     assert passes.began == list(range(WORKERS))
 
 
-async def test_instant_passes_share_an_iteration_up_to_a_number() -> None:
+async def test_instant_reconciles_share_an_iteration_up_to_a_number() -> None:
     passes = Passes(lambda _: 0.0)
     tasks = passes.start()
     await yield_to_loop()
@@ -62,7 +62,7 @@ async def test_instant_passes_share_an_iteration_up_to_a_number() -> None:
     assert passes.began == list(range(WORKERS))
 
 
-async def test_a_worker_that_is_alone_never_waits() -> None:
+async def test_a_single_worker_never_waits() -> None:
     passes = Passes(lambda _: SLICE_SECONDS)
     for number in range(3):
         task = asyncio.create_task(passes.work(number))
@@ -72,7 +72,7 @@ async def test_a_worker_that_is_alone_never_waits() -> None:
 
 
 @pytest.mark.parametrize("settled", [0, 1, 2, 3])
-async def test_a_worker_that_ends_while_it_waits_passes_its_turn_on(settled: int) -> None:
+async def test_a_waiting_worker_that_is_cancelled_passes_its_slot_on(settled: int) -> None:
     passes = Passes(lambda _: 0.01)
     tasks = passes.start()
     await yield_to_loop()

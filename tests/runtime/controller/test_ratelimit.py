@@ -8,7 +8,7 @@ from runtime.controller.ratelimit import Bucket, ItemExponentialFailure, MaxOf
 from runtime.testing.clock import ManualClock
 
 
-def test_t05_ladder_doubles_from_5_ms_to_the_cap_of_1000_s() -> None:
+def test_t05_delays_double_from_5_ms_to_the_cap_of_1000_s() -> None:
     limiter = ItemExponentialFailure()
     delays = [limiter.when("a") for _ in range(20)]
     assert delays[:4] == pytest.approx([0.005, 0.010, 0.020, 0.040])
@@ -16,7 +16,7 @@ def test_t05_ladder_doubles_from_5_ms_to_the_cap_of_1000_s() -> None:
     assert delays[18:] == [1000.0, 1000.0]
 
 
-def test_t05_forget_starts_one_item_over_and_no_other() -> None:
+def test_t05_forget_resets_only_one_item() -> None:
     limiter = ItemExponentialFailure(base=1.0, cap=8.0)
     for item in ("a", "a", "b"):
         limiter.when(item)
@@ -25,7 +25,7 @@ def test_t05_forget_starts_one_item_over_and_no_other() -> None:
     assert (limiter.when("a"), limiter.when("b")) == (1.0, 2.0)
 
 
-def test_t05_ladder_survives_more_failures_than_a_float_has_exponents() -> None:
+def test_t05_many_failures_do_not_overflow() -> None:
     limiter = ItemExponentialFailure(base=0.001, cap=60.0)
     delays = [limiter.when("a") for _ in range(2000)]
     assert delays[-1] == 60.0
@@ -64,12 +64,12 @@ def test_t05_the_longest_delay_wins_and_every_limiter_counts() -> None:
 @pytest.mark.parametrize(
     ("base", "cap"), [(0.0, 1.0), (-1.0, 1.0), (2.0, 1.0), (math.nan, 1.0)], ids=str
 )
-def test_a_ladder_that_cannot_be_climbed_is_refused(base: float, cap: float) -> None:
+def test_invalid_delays_are_rejected(base: float, cap: float) -> None:
     with pytest.raises(ValueError, match="base"):
         ItemExponentialFailure(base=base, cap=cap)
 
 
-def test_limiters_that_never_answer_are_refused() -> None:
+def test_invalid_limiters_are_rejected() -> None:
     with pytest.raises(ValueError, match="at least one"):
         MaxOf()
     with pytest.raises(ValueError, match="rate"):

@@ -15,7 +15,7 @@ from runtime.types import Request
 from tests.runtime.queue_rig import KEYS, A, B, C, D, Rig
 
 
-async def test_t02_adds_while_a_worker_holds_the_key_collapse_into_one_more_run() -> None:
+async def test_t02_adds_while_a_worker_holds_the_key_cause_one_more_run() -> None:
     rig = Rig()
     rig.queue.add(A)
     assert await rig.take() == A
@@ -26,7 +26,7 @@ async def test_t02_adds_while_a_worker_holds_the_key_collapse_into_one_more_run(
     assert await rig.take_all() == [A]
 
 
-async def test_t02_a_held_key_is_passed_over_and_keeps_its_place() -> None:
+async def test_t02_a_held_key_is_skipped_and_keeps_its_position() -> None:
     rig = Rig()
     rig.queue.add(A)
     assert await rig.take() == A
@@ -38,7 +38,7 @@ async def test_t02_a_held_key_is_passed_over_and_keeps_its_place() -> None:
     assert await rig.take_all() == [A, C]
 
 
-async def test_t03_the_worker_that_waits_gets_a_key_without_any_timer() -> None:
+async def test_t03_a_waiting_worker_gets_a_key_without_a_timer() -> None:
     """From add to worker it takes one iteration of the loop."""
     rig = Rig()
     getter = asyncio.create_task(rig.queue.get())
@@ -62,7 +62,7 @@ async def test_t03_a_wake_up_that_hits_a_cancelled_worker_goes_to_the_next_one()
     assert second.result() == A
 
 
-async def test_t03_a_worker_that_waits_gets_what_another_one_gives_back() -> None:
+async def test_t03_a_waiting_worker_gets_a_released_key() -> None:
     rig = Rig()
     rig.queue.add(A)
     assert await rig.take() == A
@@ -76,7 +76,7 @@ async def test_t03_a_worker_that_waits_gets_what_another_one_gives_back() -> Non
     assert getter.result() == A
 
 
-async def test_t04_ready_keys_leave_in_the_order_in_which_they_became_ready() -> None:
+async def test_t04_ready_keys_are_taken_in_the_order_in_which_they_became_ready() -> None:
     rig = Rig()
     rig.queue.add_after(A, 2.0)
     rig.queue.add_after(B, 1.0)
@@ -113,7 +113,7 @@ async def test_t04_ready_absorbs_delayed_and_an_add_erases_the_timer() -> None:
     assert await rig.take() is None
 
 
-async def test_t04_a_sooner_entry_moves_the_timer_that_already_sleeps() -> None:
+async def test_t04_a_sooner_entry_moves_the_running_timer() -> None:
     rig = Rig()
     rig.queue.add_after(A, 3600.0)
     await rig.clock.settle()
@@ -124,7 +124,7 @@ async def test_t04_a_sooner_entry_moves_the_timer_that_already_sleeps() -> None:
     assert await rig.take_all() == [A]
 
 
-async def test_t04_far_timers_that_are_overtaken_again_and_again_do_not_pile_up() -> None:
+async def test_t04_stale_timers_are_bounded() -> None:
     rig = Rig()
     for _ in range(2000):
         rig.queue.add_after(A, 3600.0)
@@ -142,7 +142,7 @@ DELAYS = st.lists(st.tuples(st.sampled_from(KEYS), st.floats(0.01, 100.0)), min_
 
 @settings(deadline=None, max_examples=60)
 @given(delays=DELAYS, now=st.sets(st.sampled_from(KEYS)))
-def test_t04_each_key_comes_once_when_its_soonest_add_is_due(
+def test_t04_each_key_is_taken_once_at_its_soonest_time(
     delays: list[tuple[Request, float]], now: set[Request]
 ) -> None:
     soonest: dict[Request, float] = {}
@@ -171,9 +171,7 @@ def test_t04_each_key_comes_once_when_its_soonest_add_is_due(
     asyncio.run(scenario())
 
 
-async def test_higher_priorities_leave_first_and_a_raised_key_goes_to_the_end_of_its_new_one() -> (
-    None
-):
+async def test_higher_priorities_are_taken_first_and_a_raised_key_is_last_of_its_new_one() -> None:
     rig = Rig()
     rig.queue.add(A, priority=LOW)
     rig.queue.add(B, priority=LOW)
@@ -218,7 +216,7 @@ async def test_a_key_raised_while_a_worker_holds_it_comes_back_raised() -> None:
     warm_up=st.integers(0, 2 * AGEING),
     stream=st.lists(st.sampled_from([NORMAL, 50, 99]), min_size=1, max_size=30),
 )
-def test_t06_a_low_key_is_served_in_time_under_an_endless_stream_of_others(
+def test_t06_a_low_key_is_taken_in_time_under_an_endless_stream_of_others(
     older: int, warm_up: int, stream: list[int]
 ) -> None:
     """Within AGEING * (older + 1) takes, in every phase of the queue and of the stream."""
@@ -277,7 +275,7 @@ async def test_the_label_of_the_priority_is_limited() -> None:
     assert rig.depth(known) == 1
 
 
-async def test_t05_failures_climb_the_ladder_until_forgotten() -> None:
+async def test_t05_failures_back_off_until_forget() -> None:
     rig = Rig()
     for delay in (1.0, 2.0, 4.0, 8.0, 8.0):
         rig.queue.add_rate_limited(A)
@@ -310,7 +308,7 @@ async def test_t07_shut_down_frees_every_worker_that_waits_and_drops_what_is_que
     assert rig.clock.sleeping == 0, "the timer is gone too"
 
 
-async def test_t07_drain_with_nothing_in_hand_is_over_at_once() -> None:
+async def test_t07_drain_without_held_keys_returns_immediately() -> None:
     rig = Rig()
     rig.queue.add(A)
     await rig.queue.drain()
@@ -319,7 +317,7 @@ async def test_t07_drain_with_nothing_in_hand_is_over_at_once() -> None:
     await rig.queue.drain()
 
 
-async def test_t07_a_key_added_again_while_in_hand_does_not_come_back_after_shut_down() -> None:
+async def test_t07_a_held_key_that_was_added_again_is_dropped_by_shut_down() -> None:
     rig = Rig()
     rig.queue.add(A)
     assert await rig.take() == A
@@ -332,7 +330,7 @@ async def test_t07_a_key_added_again_while_in_hand_does_not_come_back_after_shut
         await rig.queue.get()
 
 
-async def test_t07_drain_waits_for_the_last_key_in_hand() -> None:
+async def test_t07_drain_waits_for_the_last_held_key() -> None:
     rig = Rig()
     for key in (A, B):
         rig.queue.add(key)
@@ -346,12 +344,12 @@ async def test_t07_drain_waits_for_the_last_key_in_hand() -> None:
     await draining
 
 
-async def test_giving_back_what_nobody_holds_is_an_error_of_the_worker() -> None:
+async def test_releasing_a_key_that_is_not_held_is_an_error() -> None:
     with pytest.raises(KeyError):
         Rig().queue.done(A)
 
 
-async def test_metrics_tell_waiting_from_ready_and_ages_at_the_scrape() -> None:
+async def test_metrics_distinguish_delayed_from_ready_keys_and_compute_ages() -> None:
     rig = Rig()
     rig.queue.add_after(A, 2.0)
     assert rig.depth() == 0

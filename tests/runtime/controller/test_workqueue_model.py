@@ -190,7 +190,7 @@ class WorkersMissNothing(WorkersOverQueue):
         return self.pending - {*self.in_hand.values()}
 
     @invariant()
-    def nobody_is_idle_while_a_key_is_free(self) -> None:
+    def no_worker_is_idle_while_a_key_is_free(self) -> None:
         free = self.takeable()
         assert not free or len(self.in_hand) == len(self.workers), f"lost wake-up for {free}"
 
@@ -222,15 +222,15 @@ class FairWorkersMissNothing(WorkersMissNothing):
         assert max(seats.values(), default=0) <= 2
 
 
-def test_t01_the_queue_answers_as_its_model_does() -> None:
+def test_t01_the_queue_behaves_like_its_model() -> None:
     explore(QueueEqualsModel, examples=60)
 
 
-def test_t01_the_queue_with_shares_answers_as_its_model_does() -> None:
+def test_t01_the_queue_with_shares_behaves_like_its_model() -> None:
     explore(FairQueueEqualsModel, examples=60)
 
 
-def test_t02_no_key_is_with_two_workers_and_none_runs_unasked() -> None:
+def test_t02_no_key_is_with_two_workers_and_none_is_taken_without_an_add() -> None:
     explore(WorkersOverQueue, examples=50)
 
 

@@ -56,7 +56,7 @@ async def test_a_renewal_is_one_write_and_keeps_the_history(
     await end(candidate)
 
 
-async def test_a_candidate_waits_until_the_record_was_still_for_the_whole_lease(
+async def test_a_candidate_waits_for_a_whole_lease_without_change(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     """Measured on its own clock from the last observed change; the times in the record are
@@ -93,7 +93,7 @@ async def test_a_standby_never_writes(server: LeaseServer, clock: ManualClock) -
     await end(first, second)
 
 
-async def test_a_renewal_whose_answer_was_lost_is_found_and_continued(
+async def test_a_renewal_whose_response_was_lost_is_continued(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     candidate = await leader(server, clock)
@@ -109,7 +109,7 @@ async def test_a_renewal_whose_answer_was_lost_is_found_and_continued(
     await end(candidate)
 
 
-async def test_a_deleted_lease_is_made_again(server: LeaseServer, clock: ManualClock) -> None:
+async def test_a_deleted_lease_is_recreated(server: LeaseServer, clock: ManualClock) -> None:
     candidate = await leader(server, clock)
     server.lease = None
     await clock.advance(2.0)
@@ -119,7 +119,7 @@ async def test_a_deleted_lease_is_made_again(server: LeaseServer, clock: ManualC
     await end(candidate)
 
 
-async def test_t22_when_the_work_ends_the_lease_is_free_for_the_next(
+async def test_t22_when_the_work_ends_the_lease_is_released(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     first = await leader(server, clock)
@@ -156,7 +156,7 @@ async def test_t22_cancelled_it_keeps_the_lease_until_the_work_has_ended(
     assert server.spec["holderIdentity"] == ""
 
 
-async def test_t22_a_crash_of_the_work_is_passed_on_after_the_release(
+async def test_t22_an_exception_of_the_work_is_raised_after_the_release(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     candidate = Candidate(server, clock)
@@ -183,7 +183,7 @@ async def test_t22_a_release_never_overwrites_another_holder(
     assert server.spec["holderIdentity"] == "usurper"
 
 
-async def test_t22_a_release_that_conflicts_is_tried_again(
+async def test_t22_a_release_that_conflicts_is_retried(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     candidate = await leader(server, clock)
@@ -200,7 +200,7 @@ async def test_t22_a_release_that_conflicts_is_tried_again(
     assert server.spec["holderIdentity"] == ""
 
 
-async def test_t22_a_release_that_cannot_be_made_is_given_up_in_time(
+async def test_t22_a_release_that_fails_ends_in_time(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     candidate = await leader(server, clock)
@@ -212,7 +212,7 @@ async def test_t22_a_release_that_cannot_be_made_is_given_up_in_time(
     assert server.spec["holderIdentity"] == "a"
 
 
-async def test_t22_under_a_manager_the_lease_goes_after_the_last_leader_work(
+async def test_t22_a_manager_releases_the_lease_after_all_leader_work(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     holders: list[str] = []

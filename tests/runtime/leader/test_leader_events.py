@@ -52,7 +52,7 @@ async def test_each_change_of_leadership_is_an_event_on_the_lease(
     assert events(server)[1:] == [("LeaderElection", "a stopped leading")]
 
 
-async def test_t21_who_lost_the_lease_writes_not_even_an_event(
+async def test_t21_after_a_loss_no_event_is_written(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     candidate = Candidate(server, clock, reporter=REPORTER)
@@ -91,7 +91,7 @@ async def test_an_event_that_cannot_be_written_changes_nothing(
     assert server.events == []
 
 
-async def test_an_end_before_leading_is_no_event(server: LeaseServer, clock: ManualClock) -> None:
+async def test_no_event_before_leading(server: LeaseServer, clock: ManualClock) -> None:
     first = await leader(server, clock)
     standby = Candidate(server, clock, "b", reporter=REPORTER)
     task = standby.start()

@@ -67,7 +67,7 @@ async def test_t21_without_renewals_leadership_ends_at_the_renew_deadline(
     assert server.spec["holderIdentity"] == "a", "what may not be ours any more is not released"
 
 
-async def test_t21_a_call_that_even_ignores_its_cancellation_does_not_hold_up_the_loss(
+async def test_t21_a_call_that_ignores_its_cancellation_does_not_delay_the_loss(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     stubborn = asyncio.Event()
@@ -87,7 +87,7 @@ async def test_t21_a_call_that_even_ignores_its_cancellation_does_not_hold_up_th
     await clock.settle()
 
 
-async def test_a_short_outage_is_survived_and_the_guard_opens_again(
+async def test_after_a_short_outage_the_guard_permits_writes_again(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     candidate = await leader(server, clock)
@@ -120,7 +120,7 @@ async def test_t21_a_renewal_counts_from_when_it_was_sent(
 
 
 @pytest.mark.parametrize("holder", ["usurper", ""])
-async def test_t21_another_holder_or_none_ends_leadership_at_the_next_renewal(
+async def test_t21_another_or_no_holder_ends_leadership_at_the_next_renewal(
     holder: str, server: LeaseServer, clock: ManualClock
 ) -> None:
     """If it is released, others may have led before our next read."""
@@ -152,7 +152,7 @@ async def test_t20_after_a_pause_the_guard_refuses_before_any_task_has_run(
     await candidate.loses()
 
 
-async def test_t20_a_renewal_answered_during_a_pause_does_not_count(
+async def test_t20_a_renewal_with_a_response_during_a_pause_is_ignored(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     """The write succeeded, but when we get the response another process may lead."""
@@ -170,7 +170,7 @@ async def test_t20_a_renewal_answered_during_a_pause_does_not_count(
     await candidate.loses()
 
 
-async def test_t20_a_takeover_answered_after_a_pause_does_not_count(
+async def test_t20_a_takeover_with_a_response_after_a_pause_is_ignored(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     process = PausedClock(clock)
@@ -188,7 +188,7 @@ async def test_t20_a_takeover_answered_after_a_pause_does_not_count(
     await end(candidate)
 
 
-async def test_t21_losing_the_lease_while_winding_down_is_told_and_nothing_is_released(
+async def test_t21_a_loss_during_a_stop_is_raised_and_nothing_is_released(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     candidate = await leader(server, clock)
@@ -204,7 +204,7 @@ async def test_t21_losing_the_lease_while_winding_down_is_told_and_nothing_is_re
     await clock.advance(60.0)
 
 
-async def test_t20_who_saw_the_lease_waits_when_it_is_deleted(
+async def test_t20_a_candidate_that_observed_the_lease_waits_after_its_deletion(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     first = await leader(server, clock)
@@ -223,7 +223,7 @@ async def test_t20_who_saw_the_lease_waits_when_it_is_deleted(
     await end(first, second)
 
 
-async def test_a_second_cancellation_does_not_leave_the_work_without_a_keeper(
+async def test_a_second_cancellation_does_not_orphan_the_work(
     server: LeaseServer, clock: ManualClock
 ) -> None:
     candidate = Candidate(server, clock)

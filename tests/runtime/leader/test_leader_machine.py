@@ -230,7 +230,7 @@ class OneWriter(RuleBasedStateMachine):
         self.run(self.live(seconds))
 
     @rule(role=ROLES, trouble=TROUBLES, seconds=SECONDS)
-    def there_is_trouble_for_a_while(self, role: str, trouble: str, seconds: float) -> None:
+    def a_fault_for_some_time(self, role: str, trouble: str, seconds: float) -> None:
         struck = self.cast(role)
         for process in struck:
             process.suffer(trouble)
@@ -239,12 +239,12 @@ class OneWriter(RuleBasedStateMachine):
             process.recover()
 
     @rule(role=ROLES, trouble=TROUBLES)
-    def there_is_trouble_from_now_on(self, role: str, trouble: str) -> None:
+    def a_permanent_fault(self, role: str, trouble: str) -> None:
         for process in self.cast(role):
             process.suffer(trouble)
 
     @rule(role=ROLES)
-    def a_trouble_ends(self, role: str) -> None:
+    def a_fault_ends(self, role: str) -> None:
         for process in self.cast(role):
             process.recover()
 
@@ -293,13 +293,13 @@ class OneWriter(RuleBasedStateMachine):
 
     @precondition(lambda self: all(process.knows_the_lease() for process in self.processes))
     @rule()
-    def somebody_deletes_the_lease(self) -> None:
+    def a_user_deletes_the_lease(self) -> None:
         self.server.lease = None
         # Its history is lost, and a candidate may not have observed the last part of it.
         self.epochs.clear()
 
     @rule()
-    def all_troubles_end(self) -> None:
+    def all_faults_end(self) -> None:
         self.calm()
         self.run(self.live(LIVELY))
         assert sum(process.may_write() for process in self.processes) == 1, "nobody leads"
@@ -309,7 +309,7 @@ class OneWriter(RuleBasedStateMachine):
             return
         try:
             if not self.failed:
-                self.all_troubles_end()
+                self.all_faults_end()
         finally:
             self.loop.look = lambda: None
             self.loop.allow(200_000)

@@ -96,9 +96,9 @@ async def expect_an_end_in_time(leader: Leader) -> None:
 
 
 FAULTS: dict[str, Answer] = {
-    # In kubernetes_asyncio the renewal waits for ever, and the leader leads long after its lease.
+    # The renewal of kubernetes_asyncio waits forever, and the leader leads long after its lease.
     "silence, a defect of kubernetes_asyncio": silence,
-    # There aiohttp's error escapes: the elector is gone and nobody tells the leading task.
+    # There the error of aiohttp ends the elector, and the leading task is not cancelled.
     "a reset, a defect of kubernetes_asyncio": drop,
     "a conflict": status(409, "Conflict"),
     "an internal error": status(500, "InternalError"),
@@ -116,7 +116,7 @@ FAULTS: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-async def test_t21_any_other_answer_than_a_renewal_ends_leadership_in_time(fault: Answer) -> None:
+async def test_t21_any_other_response_than_a_renewal_ends_leadership_in_time(fault: Answer) -> None:
     async with elected(otherwise=fault) as (_server, leader):
         await expect_an_end_in_time(leader)
 

@@ -50,7 +50,7 @@ def test_without_shards_one_process_owns_everything() -> None:
     assert all(Shard().owns(ObjectKey("ns", str(number))) for number in range(100))
 
 
-def test_a_shard_is_written_as_it_is_read() -> None:
+def test_a_shard_is_formatted_as_it_is_parsed() -> None:
     assert Shard.parse("0/1") == Shard()
     for text in ("0/2", "1/2", f"{SHARDS_MAX - 1}/{SHARDS_MAX}"):
         assert str(Shard.parse(text)) == text
@@ -61,12 +61,12 @@ def test_a_shard_is_written_as_it_is_read() -> None:
     ["", "1", "/", "1/", "/2", "2/2", "3/2", "0/0", "-1/2", "1/-2", "a/b", "0/17", "1 /2", "0/2/3",
      "\u0660/\u0662", "000/2", "0/1e1"],
 )  # fmt: skip
-def test_what_is_no_shard_is_refused(text: str) -> None:
+def test_an_invalid_shard_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="no shard"):
         Shard.parse(text)
 
 
-def test_the_holder_of_the_lease_of_all_tells_how_many_they_are() -> None:
+def test_the_holder_of_the_shared_lease_has_the_number_of_shards() -> None:
     for count in range(2, SHARDS_MAX + 1):
         assert count_of_group(group_identity(count)) == count
 

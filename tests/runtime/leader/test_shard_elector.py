@@ -23,7 +23,7 @@ def leases() -> Leases:
     return Leases()
 
 
-async def test_each_shard_has_a_leader_and_all_hold_one_lease(
+async def test_each_shard_has_a_leader_and_all_share_one_lease(
     leases: Leases, clock: ManualClock
 ) -> None:
     shards = [Process(leases, clock, Shard(n, 3), f"p{n}", n) for n in range(3)]
@@ -56,7 +56,7 @@ async def test_the_standby_of_a_shard_takes_over_and_no_other_shard_notices(
     await end(first, standby, other)
 
 
-async def test_a_shard_that_wakes_up_after_its_lease_was_taken_is_refused_and_ends(
+async def test_a_shard_that_resumes_after_its_lease_was_taken_may_not_write_and_ends(
     leases: Leases, clock: ManualClock
 ) -> None:
     zombie = Process(leases, clock, Shard(0, 2), "zombie", 1)
@@ -75,7 +75,7 @@ async def test_a_shard_that_wakes_up_after_its_lease_was_taken_is_refused_and_en
     await end(standby)
 
 
-async def test_a_clean_stop_hands_over_the_shard_and_keeps_the_lease_of_all(
+async def test_a_clean_stop_releases_the_shard_and_keeps_the_shared_lease(
     leases: Leases, clock: ManualClock
 ) -> None:
     shards = [Process(leases, clock, Shard(n, 2), f"p{n}", n) for n in range(2)]
@@ -88,7 +88,7 @@ async def test_a_clean_stop_hands_over_the_shard_and_keeps_the_lease_of_all(
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 3), (3, 2), (2, 1)])
-async def test_another_number_of_shards_waits_until_the_last_process_is_silent(
+async def test_another_number_of_shards_waits_for_the_last_process(
     before: int, after: int, leases: Leases, clock: ManualClock
 ) -> None:
     old = [Process(leases, clock, Shard(n, before), f"old{n}", n) for n in range(before)]
@@ -106,7 +106,7 @@ async def test_another_number_of_shards_waits_until_the_last_process_is_silent(
     await end(*old, *new)
 
 
-async def test_shards_wait_for_a_process_that_knows_none_and_begin_when_it_stops(
+async def test_shards_wait_for_a_process_without_shards_and_start_when_it_stops(
     leases: Leases, clock: ManualClock
 ) -> None:
     alone = Process(leases, clock, identity="alone")
@@ -136,7 +136,7 @@ async def test_a_process_whose_shared_lease_is_taken_ends(
     assert leases.holder() == "somebody"
 
 
-async def test_writes_end_before_the_shared_lease_does_however_well_the_own_one_is_renewed(
+async def test_writes_end_before_the_shared_lease_even_if_the_own_one_is_renewed(
     leases: Leases, clock: ManualClock
 ) -> None:
     process = Process(leases, clock, Shard(0, 2))
@@ -178,7 +178,7 @@ async def test_an_outage_ends_the_leader_and_not_its_standby(
     await end(standby)
 
 
-async def test_a_standby_that_is_stopped_as_it_loses_the_lease_of_all_ends(
+async def test_a_standby_that_is_stopped_while_it_loses_the_shared_lease_ends(
     leases: Leases, clock: ManualClock
 ) -> None:
     leader = Process(leases, clock, Shard(0, 2), "leader", 1)
@@ -195,7 +195,7 @@ async def test_a_standby_that_is_stopped_as_it_loses_the_lease_of_all_ends(
     await end(leader, standby)
 
 
-async def test_two_that_renew_at_the_same_moment_both_keep_the_lease(
+async def test_two_concurrent_renewals_both_keep_the_lease(
     leases: Leases, clock: ManualClock
 ) -> None:
     twins = [Process(leases, clock, Shard(n, 2), f"p{n}", seed=7) for n in range(2)]
@@ -210,7 +210,7 @@ CONFIGURATIONS = (Shard(), Shard(0, 2), Shard(1, 2), Shard(0, 3), Shard(1, 3), S
 
 
 @pytest.mark.parametrize("seed", range(12))
-async def test_t20_never_two_that_may_write_to_one_object(
+async def test_t20_two_processes_never_may_write_to_one_object(
     seed: int, leases: Leases, clock: ManualClock
 ) -> None:
     """Processes of all kinds start, pause, resume, crash and stop at random."""

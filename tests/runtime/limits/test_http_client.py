@@ -46,12 +46,12 @@ async def test_a_body_is_read_up_to_its_bound(body: bytes) -> None:
         assert await read_body(response, MOST) == body
 
 
-async def test_a_body_is_read_as_it_came() -> None:
+async def test_a_body_is_read_unchanged() -> None:
     async with asked(bomb(1 << 20)) as (response, _):
         assert len(await read_body(response, MOST)) < MOST
 
 
-async def test_of_a_body_without_end_no_more_is_taken() -> None:
+async def test_an_endless_body_is_read_up_to_its_limit() -> None:
     async with asked(ENDLESS, CHUNK) as (response, server):
         content = response.content
         with pytest.raises(UnreadableError, match=f"longer than {MOST} bytes"):
@@ -62,7 +62,7 @@ async def test_of_a_body_without_end_no_more_is_taken() -> None:
 
 
 @pytest.mark.parametrize("encoding", [b"gzip", b"GZIP", b"br", b"x" * 1000, b"gzip, identity"])
-async def test_what_is_packed_is_refused(encoding: bytes) -> None:
+async def test_a_compressed_response_is_rejected(encoding: bytes) -> None:
     async with asked(answer(b"{}", b"Content-Encoding: " + encoding)) as (response, _):
         with pytest.raises(UnreadableError, match="compressed") as raised:
             refuse_compressed(response)
@@ -70,20 +70,20 @@ async def test_what_is_packed_is_refused(encoding: bytes) -> None:
 
 
 @pytest.mark.parametrize("headers", [(), (b"Content-Encoding: identity",), (b"Content-Encoding:",)])
-async def test_what_is_not_packed_is_not(headers: tuple[bytes, ...]) -> None:
+async def test_an_uncompressed_response_is_accepted(headers: tuple[bytes, ...]) -> None:
     async with asked(answer(b"{}", *headers)) as (response, _):
         refuse_compressed(response)
         assert await read_body(response, MOST) == b"{}"
 
 
 @pytest.mark.parametrize("first", WRONG.values(), ids=WRONG.keys())
-async def test_a_head_without_bounds_is_an_error(first: bytes) -> None:
+async def test_unbounded_headers_are_an_error(first: bytes) -> None:
     with pytest.raises(aiohttp.ClientError):
         async with asked(first) as (response, _):
             await read_body(response, MOST)
 
 
-async def test_the_error_names_the_bounds_of_a_head() -> None:
+async def test_the_error_names_the_limits_of_headers() -> None:
     with pytest.raises(aiohttp.ClientError) as raised:
         async with asked(WRONG["many headers"]):
             pass
@@ -103,7 +103,7 @@ async def test_no_cookie_is_kept() -> None:
 
 
 @pytest.mark.parametrize("size", [1, PIECE, 1 << 20])
-def test_a_socket_hands_over_one_piece_at_a_time(size: int) -> None:
+def test_a_socket_returns_one_piece_at_a_time(size: int) -> None:
     """The loop iterates once for each of them."""
     ours, theirs = socket.socketpair()
     with theirs, PiecemealSocket(fileno=ours.detach()) as taking:
@@ -116,7 +116,7 @@ def test_a_socket_hands_over_one_piece_at_a_time(size: int) -> None:
         assert taking.recv_into(buffer, 1) == 1
 
 
-async def test_the_sockets_of_a_session_are_such(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_session_uses_piecemeal_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
     pieces: list[int] = []
     recv = PiecemealSocket.recv
 
@@ -148,7 +148,7 @@ async def test_a_body_may_end_with_its_connection() -> None:
         assert len(await read_body(response, MOST)) == MOST
 
 
-def test_no_server_chooses_the_group_of_a_key_exchange() -> None:
+def test_the_server_cannot_choose_the_group_of_a_key_exchange() -> None:
     """With DHE of TLS 1.2 it does, and the client computes for a second with 10,000 bits."""
     context = ssl.create_default_context()
     usual = {cipher["name"] for cipher in context.get_ciphers()}

@@ -56,23 +56,23 @@ def test_text_and_value_are_cut_alike(value: Any, levels: int) -> None:
 
 
 @given(JSON)
-def test_what_is_shallow_stays_as_it_is(value: Any) -> None:
+def test_shallow_values_are_not_changed(value: Any) -> None:
     assert shallow(value) == value
     assert json.loads(shallow_text(json.dumps(value).encode())) == value
     assert too_deep(value, LEVELS_MAX) is None
 
 
 @given(st.binary(max_size=60))
-def test_no_bytes_break_it(body: bytes) -> None:
+def test_any_bytes_are_handled(body: bytes) -> None:
     shallow_text(body, 2)
 
 
-def test_brackets_in_texts_do_not_count() -> None:
+def test_brackets_in_strings_are_ignored() -> None:
     text = rb'{"a": "[[[[\"{{{{", "b": [1]}'
     assert shallow_text(text, 2) == text
 
 
-def test_the_place_of_what_is_too_deep_is_told() -> None:
+def test_the_path_of_a_value_that_is_too_deep() -> None:
     assert too_deep({"a": [{"b": {"c": 1}}]}, 3) == ".a[0].b"
     assert too_deep({"a": [{"b": 1}]}, 3) is None
 
@@ -105,7 +105,7 @@ def test_attack_t10_one_deep_object_does_not_hide_the_others(
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_an_answer_to_a_write_is_kept_at_any_depth(depth: int) -> None:
+def test_a_response_to_a_write_is_stored_at_any_depth(depth: int) -> None:
     obj: Any = "x"
     for _ in range(depth):
         obj = {"a": obj}
@@ -125,7 +125,7 @@ def test_values_are_counted(value: Any) -> None:
     assert too_many(value, count(value) - 1)
 
 
-def test_what_is_cut_can_be_encoded() -> None:
+def test_cut_values_can_be_encoded() -> None:
     value: Any = 1
     for _ in range(5000):
         value = [value]
@@ -142,7 +142,7 @@ def test_attack_t10_a_text_that_is_cut_off_is_passed_over_once() -> None:
 
 
 @given(JSON)
-def test_json_within_its_bounds_is_read(value: Any) -> None:
+def test_json_within_its_limits_is_decoded(value: Any) -> None:
     assert read_json(json.dumps(value).encode()) == value
     assert read_json(json.dumps(value).encode(), decode=json.loads) == value
 
@@ -161,11 +161,11 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
 
 @pytest.mark.parametrize("decode", [orjson.loads, json.loads])
 @pytest.mark.parametrize(("text", "told"), UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_json_beyond_its_bounds_is_not_read(text: bytes, told: str, decode: Any) -> None:
+def test_json_beyond_its_limits_is_rejected(text: bytes, told: str, decode: Any) -> None:
     with pytest.raises(UnreadableError, match=told):
         read_json(text, decode=decode)
 
 
-def test_json_of_the_greatest_depth_and_number_is_read() -> None:
+def test_json_at_its_limits_is_decoded() -> None:
     assert read_json(b"[" * 100 + b"]" * 100) is not None
     assert len(read_json(b"[" + b"1," * (VALUES_MAX - 2) + b"1]")) == VALUES_MAX - 1

@@ -58,7 +58,7 @@ def test_marks_bound_the_number_of_values(value: Any) -> None:
 
 
 @pytest.mark.parametrize("depth", [LEVELS_MAX, LEVELS_MAX + 5, 5000])
-def test_a_skimmer_goes_over_any_depth(depth: int) -> None:
+def test_a_skimmer_skips_any_depth(depth: int) -> None:
     skimmer = Skimmer(b'{"a":' + b'[{"b":' * depth + b'"]"' + b"}]" * depth + b',"c":1}')
     assert [(name, len(skimmer.text()) > 1) for name in skimmer.members()] == [
         ("a", True),
@@ -69,7 +69,7 @@ def test_a_skimmer_goes_over_any_depth(depth: int) -> None:
 @pytest.mark.parametrize(
     "text", [b"", b"[", b'{"a"', b'{"a":', b'{"a":[1', b'{"a":"x', b"{1:2}", b"{:1}"]
 )
-def test_what_is_no_json_is_no_object(text: bytes) -> None:
+def test_invalid_json_is_rejected(text: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - any of them
         read_object(Skimmer(text))
 
@@ -83,7 +83,7 @@ LARGE: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("spec", "why"), LARGE.values(), ids=LARGE)
-def test_a_member_beyond_the_bounds_is_left_out_and_named(spec: Any, why: str) -> None:
+def test_a_member_beyond_the_bounds_is_omitted_and_named(spec: Any, why: str) -> None:
     thing = {"kind": "Thing", "metadata": {"name": "a"}, "spec": spec, "status": {"phase": "Up"}}
     read = read_object(Skimmer(orjson.dumps(thing)), SMALL)
     kept = bound_members(read, SMALL)
@@ -96,13 +96,13 @@ def test_a_member_beyond_the_bounds_is_left_out_and_named(spec: Any, why: str) -
     assert oversize_of(Selection(CONFIG_MAP, bounds=SMALL).shape(kept)) == large
 
 
-def test_what_is_within_the_bounds_is_not_changed() -> None:
+def test_an_object_within_the_bounds_is_not_changed() -> None:
     thing = {"kind": "Thing", "metadata": {"name": "a"}, "spec": {"a": [1] * 15, "b": "," * 90}}
     assert bound_members(read_object(Skimmer(orjson.dumps(thing)), SMALL), SMALL) == thing
     assert oversize_of(thing) is None
 
 
-def test_commas_of_a_text_are_no_values() -> None:
+def test_commas_in_strings_are_not_values() -> None:
     thing = {"metadata": {}, "spec": {"policy": '[{,"' * 5000}}
     _, read = decode_event(orjson.dumps({"type": "ADDED", "object": thing}), CONFIG_MAP)
     assert read == thing

@@ -100,12 +100,12 @@ def test_t30_the_exposition_is_the_golden_one(metrics: Metrics) -> None:
     assert ours + "\n" == GOLDEN.read_text(encoding="utf-8")
 
 
-def test_t30_families_have_the_names_and_types_that_dashboards_know(metrics: Metrics) -> None:
+def test_t30_families_have_the_names_and_types_of_dashboards(metrics: Metrics) -> None:
     types = dict(line.split()[2:] for line in exposition(metrics) if line.startswith("# TYPE"))
     assert {name: types.get(name) for name in FAMILIES} == FAMILIES
 
 
-def test_t30_no_created_series_and_none_that_is_only_measured_on_request(metrics: Metrics) -> None:
+def test_t30_no_created_series_and_no_optional_ones(metrics: Metrics) -> None:
     assert not [line for line in exposition(metrics) if "_created" in line]
     assert not [line for line in exposition(Metrics()) if "rest_client_request_" in line]
 
@@ -122,7 +122,7 @@ def test_t30_buckets_are_those_of_controller_runtime(metrics: Metrics) -> None:
         assert bounds(metrics, family) == [10.0**n for n in range(-8, 4)]
 
 
-def test_attributes_bear_the_names_of_their_families(metrics: Metrics) -> None:
+def test_attributes_have_the_names_of_their_families(metrics: Metrics) -> None:
     own = [name for name in FAMILIES if not name.startswith(FOREIGN)]
     holders = (metrics, metrics.requests, metrics.flows)
     assert [name for name in own if not any(hasattr(holder, name) for holder in holders)] == []
@@ -145,7 +145,7 @@ def test_two_instances_share_nothing(metrics: Metrics) -> None:
     assert not [line for line in exposition(Metrics()) if line.startswith("rest_client_requests_t")]
 
 
-def test_cheap_series_read_as_those_of_the_library_do() -> None:
+def test_fast_series_have_the_exposition_of_the_library() -> None:
     """The same increments and observations, also at bounds, have the same exposition."""
     bounds = (0.001, 0.5, 1, 1e6)
     theirs, ours = Metrics(), Metrics()
@@ -166,7 +166,7 @@ def test_cheap_series_read_as_those_of_the_library_do() -> None:
     assert len(shown[0]) == 12
 
 
-def test_the_series_of_an_object_end_with_it(metrics: Metrics) -> None:
+def test_the_series_of_an_object_are_removed_with_it(metrics: Metrics) -> None:
     gauge = metrics.object_gauge("shop_open", "1 while it is open.", ("door",))
     first, second = ObjectKey("ns", "a"), ObjectKey("ns", "b")
     for key in (first, second):

@@ -30,7 +30,7 @@ def _no_thresholds() -> Iterator[None]:
     gc.enable()
 
 
-async def test_t31_what_ended_is_gone_after_a_period() -> None:
+async def test_t31_young_garbage_is_collected_after_a_period() -> None:
     clock = ManualClock()
     running = asyncio.create_task(Garbage(clock).run())
     await yield_to_loop()
@@ -41,7 +41,7 @@ async def test_t31_what_ended_is_gone_after_a_period() -> None:
     running.cancel()
 
 
-async def test_t31_what_was_in_use_at_a_look_is_gone_after_a_later_one() -> None:
+async def test_t31_survivors_are_collected_later() -> None:
     clock = ManualClock()
     running = asyncio.create_task(Garbage(clock).run())
     await yield_to_loop()

@@ -108,7 +108,7 @@ async def test_metrics_are_served_as_prometheus_reads_them() -> None:
     assert 'controller_runtime_reconcile_total{controller="shop",result="success"} 0.0' in text
 
 
-def test_a_check_that_breaks_has_failed_and_only_changes_are_logged() -> None:
+def test_a_check_that_raises_has_failed_and_only_changes_are_logged() -> None:
     health = HealthChecks()
     facts: dict[str, str] = {}
     broken = {"x": lambda: facts["y"]}

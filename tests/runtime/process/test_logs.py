@@ -53,7 +53,7 @@ def test_a_line_is_one_object_with_time_level_and_message_first(lines: Lines) ->
     assert list(line)[:3] == ["time", "level", "msg"]
 
 
-def test_the_pass_is_on_every_line_of_it_and_on_no_other(lines: Lines) -> None:
+def test_the_reconcile_is_on_each_of_its_lines_and_on_no_other(lines: Lines) -> None:
     log = structlog.get_logger()
     with structlog.contextvars.bound_contextvars(controller="shop", reconcile_id="7"):
         log.info("inside")
@@ -63,9 +63,7 @@ def test_the_pass_is_on_every_line_of_it_and_on_no_other(lines: Lines) -> None:
     assert "reconcile_id" not in outside
 
 
-def test_debug_is_silent_by_default_and_heard_when_asked_for(
-    stream: io.BytesIO, lines: Lines
-) -> None:
+def test_debug_is_off_by_default(stream: io.BytesIO, lines: Lines) -> None:
     structlog.get_logger().debug("whisper")
     assert lines() == []
     configure(ManualClock(), level="debug", stream=stream)
@@ -92,7 +90,7 @@ NASTY: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("text", "expected"), NASTY.values(), ids=NASTY.keys())
-def test_text_is_safe_wherever_it_stands(text: str, expected: str, lines: Lines) -> None:
+def test_text_is_escaped_everywhere(text: str, expected: str, lines: Lines) -> None:
     structlog.get_logger().info(text, field=text, nested={"list": [text]}, **{text: 1})
     (line,) = lines()
     assert line["msg"] == expected
@@ -101,7 +99,7 @@ def test_text_is_safe_wherever_it_stands(text: str, expected: str, lines: Lines)
     assert line[expected] == 1
 
 
-def test_values_that_json_does_not_know_are_written_as_text(lines: Lines) -> None:
+def test_values_that_json_cannot_encode_are_logged_as_text(lines: Lines) -> None:
     class Strange:
         def __str__(self) -> str:
             return "strange\n"
@@ -118,7 +116,7 @@ def test_values_that_json_does_not_know_are_written_as_text(lines: Lines) -> Non
     assert line["pair"] == [1, "b"]
 
 
-def test_what_nests_for_ever_ends(lines: Lines) -> None:
+def test_endless_nesting_is_cut(lines: Lines) -> None:
     loop: dict[str, Any] = {}
     loop["self"] = loop
     structlog.get_logger().info("x", loop=loop, many=list(range(1000)))
@@ -134,7 +132,7 @@ def test_what_nests_for_ever_ends(lines: Lines) -> None:
         "Authorization", "private_key", "stringData", "old_signing_key",
     ],
 )  # fmt: skip
-def test_a_name_that_promises_a_secret_shows_none(name: str, lines: Lines) -> None:
+def test_values_with_the_name_of_a_secret_are_redacted(name: str, lines: Lines) -> None:
     structlog.get_logger().info("x", **{name: "s3cr3t"}, nested=[{name: {"deep": "s3cr3t"}}])
     (line,) = lines()
     assert line[name] == REDACTED
@@ -142,7 +140,7 @@ def test_a_name_that_promises_a_secret_shows_none(name: str, lines: Lines) -> No
 
 
 @pytest.mark.parametrize("name", ["secret_name", "token_ttl", "key", "namespace"])
-def test_a_name_that_only_speaks_of_one_is_shown(name: str, lines: Lines) -> None:
+def test_values_with_a_similar_name_are_logged(name: str, lines: Lines) -> None:
     structlog.get_logger().info("x", **{name: "web"})
     assert lines()[0][name] == "web"
 
@@ -158,7 +156,7 @@ def test_a_traceback_keeps_its_lines_and_its_end(lines: Lines) -> None:
     assert len(line["exception"]) <= TRACE_LIMIT + 10
 
 
-def test_libraries_speak_through_the_same_line_from_warning_on(lines: Lines) -> None:
+def test_libraries_log_in_the_same_format_from_warning(lines: Lines) -> None:
     library = logging.getLogger("aiohttp.client")
     library.info("chatter")
     library.warning("%s went\nwrong", "it")
@@ -176,7 +174,7 @@ def test_libraries_speak_through_the_same_line_from_warning_on(lines: Lines) -> 
     assert "KeyError: 'k'" in lines()[-1]["exception"]
 
 
-def test_warnings_speak_through_it_too(lines: Lines) -> None:
+def test_warnings_have_the_same_format(lines: Lines) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.warn("old ways", DeprecationWarning, stacklevel=1)
@@ -185,7 +183,7 @@ def test_warnings_speak_through_it_too(lines: Lines) -> None:
     assert "old ways" in line["msg"]
 
 
-def test_a_library_that_formats_wrongly_breaks_nobody(lines: Lines) -> None:
+def test_a_wrong_format_string_of_a_library_is_logged(lines: Lines) -> None:
     record = logging.LogRecord("lib", logging.WARNING, "x.py", 1, "%d", ("no number",), None)
     (handler,) = (
         h for h in logging.getLogger().handlers if type(h).__module__ == "runtime.process.logs"

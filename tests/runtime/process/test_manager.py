@@ -44,7 +44,7 @@ async def test_t23_a_group_waits_until_the_one_before_is_ready() -> None:
     await task
 
 
-async def test_t23_without_election_the_leader_group_starts_at_once() -> None:
+async def test_t23_without_election_the_leader_group_starts_immediately() -> None:
     world = World(election=False)
     task = await world.start()
     assert world.trace == [word for word in STARTED if word != "leading"]
@@ -62,7 +62,7 @@ async def test_t23_a_standby_stops_without_ever_having_led() -> None:
     assert world.since("+other") == ["-other", "xserver"]
 
 
-async def test_t23_a_standby_that_stops_leaves_the_election_at_once() -> None:
+async def test_t23_a_standby_that_stops_leaves_the_election_immediately() -> None:
     world = World()
     world.other.stop_takes = 10.0
     task = await world.start(leading=False)
@@ -85,7 +85,7 @@ async def test_t23_a_stop_during_the_start_starts_nothing_more() -> None:
     assert world.trace == [*STARTED[:4], "=cache", "-other", "xcache", "xserver", "lease released"]
 
 
-async def test_t23_work_in_hand_gets_the_grace_less_what_cancelling_needs() -> None:
+async def test_t23_current_work_gets_the_grace_minus_cancel_grace() -> None:
     world = World()
     world.leader.stop_takes = 24.0
     task = await world.start()
@@ -107,9 +107,7 @@ async def test_t23_work_that_takes_longer_is_cancelled_and_the_rest_still_ends_i
     assert world.since("+leader") == ["-other", "xleader", "xcache", "xserver", "lease released"]
 
 
-async def test_t23_what_ignores_even_its_cancellation_ends_the_process_with_the_lease_held() -> (
-    None
-):
+async def test_t23_a_component_that_ignores_its_cancellation_ends_the_process() -> None:
     world = World()
     world.leader.stop_takes = 3600.0
     world.leader.ignores_cancel_for = 60.0
@@ -140,7 +138,7 @@ async def test_t23_a_crash_stops_everything_in_order_and_is_named(name: str) -> 
     assert world.since("+leader") == [w for w in STOPPED if w[1:] != name]
 
 
-async def test_t23_a_part_that_just_returns_has_crashed_too() -> None:
+async def test_t23_a_component_that_returns_has_crashed() -> None:
     world = World()
     task = await world.start()
     world.cache.crash.set_result(None)
@@ -148,7 +146,7 @@ async def test_t23_a_part_that_just_returns_has_crashed_too() -> None:
         await task
 
 
-async def test_t23_the_first_crash_is_the_one_that_counts() -> None:
+async def test_t23_the_first_crash_is_raised() -> None:
     world = World()
     task = await world.start()
     world.leader.stop_takes = 1.0
@@ -163,7 +161,7 @@ async def test_t23_the_first_crash_is_the_one_that_counts() -> None:
     assert fatal == ["other: ZeroDivisionError()", "cache: KeyError()"]
 
 
-async def test_t23_a_crash_while_stopping_is_not_forgotten() -> None:
+async def test_t23_a_crash_during_a_stop_is_raised() -> None:
     world = World()
     task = await world.start()
     world.leader.stop_takes = 1.0
@@ -175,7 +173,7 @@ async def test_t23_a_crash_while_stopping_is_not_forgotten() -> None:
         await task
 
 
-async def test_t23_a_part_that_does_not_become_ready_fails_the_start() -> None:
+async def test_t23_a_component_that_does_not_become_ready_fails_the_start() -> None:
     world = World()
 
     async def never() -> None:
@@ -189,7 +187,7 @@ async def test_t23_a_part_that_does_not_become_ready_fails_the_start() -> None:
     assert world.trace == ["+server", "+other", "+late", "xlate", "-other", "xserver"]
 
 
-async def test_t23_a_leader_part_that_does_not_become_ready_does_not_free_the_lease_early() -> None:
+async def test_t23_a_leader_component_that_is_never_ready_releases_the_lease_last() -> None:
     world = World()
 
     async def never() -> None:
@@ -214,7 +212,7 @@ async def test_t23_the_loss_of_the_lease_ends_everything_without_grace() -> None
     assert sorted(world.since("+leader")) == ["xcache", "xleader", "xother", "xserver"]
 
 
-async def test_t23_the_loss_of_the_lease_during_a_stop_takes_the_grace_away() -> None:
+async def test_t23_the_loss_of_the_lease_during_a_stop_ends_the_grace() -> None:
     world = World()
     world.leader.stop_takes = 20.0
     task = await world.start()
@@ -227,9 +225,7 @@ async def test_t23_the_loss_of_the_lease_during_a_stop_takes_the_grace_away() ->
     assert world.since("-other") == ["xleader", "xcache", "xserver"]
 
 
-async def test_t23_after_the_loss_tasks_that_do_not_end_get_5_s_before_the_process_is_ended() -> (
-    None
-):
+async def test_t23_after_a_loss_tasks_get_5_s_before_the_process_exits() -> None:
     world = World()
     world.leader.ignores_cancel_for = 60.0
     task = await world.start()
@@ -244,7 +240,7 @@ async def test_t23_after_the_loss_tasks_that_do_not_end_get_5_s_before_the_proce
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_t23_a_signal_stops_in_order_and_the_handler_is_gone_afterwards(number: int) -> None:
+async def test_t23_a_signal_stops_in_order_and_the_handler_is_removed(number: int) -> None:
     world = World()
     task = await world.start()
     os.kill(os.getpid(), number)
@@ -253,7 +249,7 @@ async def test_t23_a_signal_stops_in_order_and_the_handler_is_gone_afterwards(nu
     assert asyncio.get_running_loop().remove_signal_handler(number) is False
 
 
-async def test_t23_a_second_signal_ends_the_process_at_once() -> None:
+async def test_t23_a_second_signal_ends_the_process_immediately() -> None:
     world = World()
     world.leader.stop_takes = 20.0
     task = await world.start()
@@ -276,7 +272,7 @@ async def test_t23_an_elector_that_returns_is_a_crash() -> None:
         await Manager(clock=ManualClock(), elector=elector).run()
 
 
-async def test_t23_cancelling_run_ends_every_part_and_the_lease_last() -> None:
+async def test_t23_cancelling_run_ends_every_component_and_the_lease_last() -> None:
     world = World()
     task = await world.start()
     task.cancel()
@@ -297,6 +293,6 @@ async def test_names_are_unique() -> None:
 @pytest.mark.parametrize(
     "options", [{"grace": 4.0}, {"grace": -1.0}, {"cancel_grace": 0.0}, {"hard_cap": 0.0}], ids=str
 )
-def test_a_stop_that_could_not_end_is_refused(options: dict[str, float]) -> None:
+def test_invalid_options_are_rejected(options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="end"):
         ManagerOptions(**options)

@@ -25,7 +25,7 @@ def late(world: World) -> Part:
 
 
 @pytest.mark.parametrize("group", [Group.SERVERS, Group.OTHERS])
-async def test_t23_what_is_added_to_a_started_group_starts_at_once(
+async def test_t23_a_component_added_to_a_started_group_starts_immediately(
     world: World, group: Group
 ) -> None:
     world.manager.add(late(world).runnable(), group)
@@ -33,7 +33,7 @@ async def test_t23_what_is_added_to_a_started_group_starts_at_once(
     assert world.since("+other") == ["+late"]
 
 
-async def test_t23_what_is_added_for_the_leader_waits_for_the_election(world: World) -> None:
+async def test_t23_a_component_added_for_the_leader_waits_for_the_election(world: World) -> None:
     world.manager.add(late(world).runnable())
     await world.clock.settle()
     assert world.since("+other") == []
@@ -45,7 +45,7 @@ async def test_t23_what_is_added_for_the_leader_waits_for_the_election(world: Wo
     assert world.since("+late") == ["+later"]
 
 
-async def test_t23_what_is_added_to_a_group_that_is_not_ready_yet_starts_once() -> None:
+async def test_t23_a_component_added_to_a_group_that_is_not_ready_starts_once() -> None:
     world = World()
     world.elector.won.set()
     task = asyncio.create_task(world.manager.run())
@@ -61,7 +61,7 @@ async def test_t23_what_is_added_to_a_group_that_is_not_ready_yet_starts_once() 
     await task
 
 
-async def test_t23_what_was_added_late_stops_with_its_group(world: World) -> None:
+async def test_t23_a_late_component_stops_with_its_group(world: World) -> None:
     world.manager.add(late(world).runnable(stop=True), Group.OTHERS)
     await world.clock.settle()
     assert world.task is not None
@@ -71,7 +71,7 @@ async def test_t23_what_was_added_late_stops_with_its_group(world: World) -> Non
     assert (sorted(members), last) == (["-late", "-other"], "xserver")
 
 
-async def test_t23_the_crash_of_what_was_added_late_is_fatal(world: World) -> None:
+async def test_t23_the_crash_of_a_late_component_is_fatal(world: World) -> None:
     part = late(world)
     world.manager.add(part.runnable(), Group.OTHERS)
     await world.clock.settle()
@@ -81,7 +81,7 @@ async def test_t23_the_crash_of_what_was_added_late_is_fatal(world: World) -> No
         await world.task
 
 
-async def test_t23_so_is_its_failure_to_become_ready(world: World) -> None:
+async def test_t23_a_late_component_that_does_not_become_ready_is_fatal(world: World) -> None:
     async def never() -> None:
         raise TimeoutError
 
@@ -91,7 +91,7 @@ async def test_t23_so_is_its_failure_to_become_ready(world: World) -> None:
         await world.task
 
 
-async def test_t23_the_loss_of_the_lease_ends_it_without_grace(world: World) -> None:
+async def test_t23_the_loss_of_the_lease_ends_a_late_component_without_grace(world: World) -> None:
     world.elector.won.set()
     part = late(world)
     part.stop_takes = 20.0
@@ -120,7 +120,7 @@ async def test_t23_nothing_is_added_once_a_stop_has_begun(world: World) -> None:
     assert "late ready" not in {task.get_name() for task in asyncio.all_tasks()}
 
 
-async def test_t23_a_leader_prepares_before_its_caches_and_what_it_adds_starts_in_order() -> None:
+async def test_t23_on_elected_runs_before_the_caches_and_its_additions_start_in_order() -> None:
     world = World()
     cache, work = (Part(name, world.trace, world.clock) for name in ("made", "work"))
 
@@ -141,7 +141,7 @@ async def test_t23_a_leader_prepares_before_its_caches_and_what_it_adds_starts_i
     await task
 
 
-async def test_t23_a_leader_that_cannot_prepare_ends_and_releases_the_lease_last() -> None:
+async def test_t23_a_failure_of_on_elected_ends_the_process_and_releases_the_lease_last() -> None:
     world = World()
 
     async def prepare() -> None:
@@ -154,7 +154,7 @@ async def test_t23_a_leader_that_cannot_prepare_ends_and_releases_the_lease_last
     assert world.since("leading") == ["-other", "xserver", "lease released"]
 
 
-async def test_t23_a_stop_while_the_leader_prepares_is_a_clean_end() -> None:
+async def test_t23_a_stop_during_on_elected_is_clean() -> None:
     world = World()
     goes_on = asyncio.Event()
 
