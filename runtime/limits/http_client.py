@@ -167,7 +167,8 @@ def broken_bound(error: aiohttp.ClientError) -> UnreadableError | None:
         return UnreadableError(f"preceded by more than {INTERIM_MAX} interim responses")
     if isinstance(error, aiohttp.ClientResponseError):
         return UnreadableError(
-            f"not HTTP, or has more than {HEADERS_MAX} headers or one above {FIELD_MAX} bytes"
+            f"not HTTP, or has more than {HEADERS_MAX} headers "
+            f"or one of more than {FIELD_MAX} bytes"
         )
     return None
 

@@ -192,7 +192,7 @@ def test_t25_a_bad_quantity_is_refused_by_name() -> None:
 
 
 def test_t25_a_value_that_json_cannot_encode_is_rejected_by_name() -> None:
-    with pytest.raises(TypeError, match=r"spec\.a: set is no value"):
+    with pytest.raises(TypeError, match=r"spec\.a: set is not a JSON value"):
         Intent(WIDGET, {"spec": {"a": {1}}})
 
 

@@ -294,5 +294,5 @@ async def test_names_are_unique() -> None:
     "options", [{"grace": 4.0}, {"grace": -1.0}, {"cancel_grace": 0.0}, {"hard_cap": 0.0}], ids=str
 )
 def test_invalid_options_are_rejected(options: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="end"):
+    with pytest.raises(ValueError, match="hard cap"):
         ManagerOptions(**options)
