@@ -75,7 +75,7 @@ def test_a_version_that_is_forgotten_cannot_be_restored() -> None:
         server = FakeApiServer(simulation.clock, simulation.rng)
         server.put(CONFIG_MAP, config_map("a", "b"))
         server.storage.compact()
-        with pytest.raises(ValueError, match="forgotten"):
+        with pytest.raises(ValueError, match="compacted"):
             server.restore(1)
 
     simulate(main, seed=0)
