@@ -8,7 +8,7 @@ without a change still costs a write if the server stores a value in another for
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from runtime.quantity import canonical
 from runtime.types import Object, Resource
@@ -73,9 +73,9 @@ _QUANTITIES = frozenset(
 
 Path = tuple[str, ...]
 Scalar = str | int | float | bool
-# Made once: a union that is written in a call is built by each call.
-_LISTS = list | tuple
-_CAN_BE_EMPTY = dict | list | str
+# Constants, because a union inside of a call is built at each call.
+_LISTS: Final = (list, tuple)
+_CAN_BE_EMPTY: Final = (dict, list, str)
 
 
 def normal(resource: Resource, body: Mapping[str, Any], keep: frozenset[str]) -> Object:
