@@ -172,7 +172,7 @@ REFUSED: dict[str, Refused] = {
     "a step of an upgrade with the account of a restore": Refused(
         "step of an upgrade",
         _pod(lambda pod: pod.update(serviceAccountName="x-restore-serviceaccount")),
-        "of an upgrade <cluster>-upgrade-serviceaccount",
+        "for an upgrade <cluster>-upgrade-serviceaccount",
     ),
     "a backup with the account of an upgrade": Refused(
         "backup",
