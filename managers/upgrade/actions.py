@@ -1,4 +1,4 @@
-"""Effects of an upgrade: the operation lock, a snapshot, a Job. Each may be repeated."""
+"""Effects of an upgrade: the operation lock, a snapshot, a Job. Each is idempotent."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class UpgradeActions:
     async def run(self, context: Context, owner: Owner, effects: tuple[Effect, ...]) -> None:
         """Run the effects of an upgrade decision, before any work under its lock.
 
-        It needs no plan: a spec that is valid for the next release alone is upgraded, too.
+        It needs no plan, so a spec that is only valid for the next release is upgraded, too.
         """
         for effect in effects:
             await self.decided[type(effect)](context, owner, effect)
@@ -88,7 +88,7 @@ class UpgradeActions:
             except RefusedError as error:
                 refused = str(error)
             else:
-                refused = f"Job {job.name} belongs to another object" if job.foreign else ""
+                refused = f"Job {job.name} is owned by another object" if job.foreign else ""
         else:
             refused = f"{template.reason}: {template.message}"
         if refused:

@@ -24,7 +24,7 @@ from runtime.outcome import Blocked, Wait
 
 KIND = "Upgrading"
 _OUTAGE = "; nothing can be read or written while the only server restarts"
-_SUSPENDED = "spec.paused holds it"
+_SUSPENDED = "spec.paused suspends it"
 
 
 def upgrading(cluster: OpenBaoCluster, decision: UpgradeDecision) -> ConditionUpdate | None:
@@ -38,10 +38,10 @@ def upgrading(cluster: OpenBaoCluster, decision: UpgradeDecision) -> ConditionUp
         return _blue_green(decision)
     if isinstance(decision.outcome, Wait | Blocked):
         return _not_begun(cluster, decision, decision.outcome)
-    before = any(one.type == KIND for one in cluster.status.conditions)
+    upgraded_before = any(condition.type == KIND for condition in cluster.status.conditions)
     return (
         ConditionUpdate(KIND, "False", "Idle", f"The servers run {decision.release}")
-        if before
+        if upgraded_before
         else None
     )
 
@@ -58,7 +58,7 @@ def upgrading_while_paused(cluster: OpenBaoCluster) -> ConditionUpdate | None:
 def failure_of(
     cluster: OpenBaoCluster | None, decision: UpgradeDecision | None
 ) -> LastError | None:
-    """Return why an upgrade stopped; None when none did. Without a decision the status is read.
+    """Return why an upgrade stopped; None when none did. Without a decision it reads the status.
 
     A failed rollback takes precedence.
     """
@@ -83,8 +83,8 @@ def _break_glass(
 def _safe_mode(break_glass: BreakGlass) -> str:
     # The required user action comes first: a long message may be cut.
     return clean_message(
-        "nothing is tried any more: do what status.breakGlass.steps say, then repeat "
-        "status.breakGlass.nonce in spec.breakGlassAck "
+        "the operator takes no further action: follow status.breakGlass.steps, then copy "
+        "status.breakGlass.nonce to spec.breakGlassAck "
         f"({break_glass.message or break_glass.reason})"
     )
 
@@ -114,7 +114,7 @@ def _blue_green(decision: UpgradeDecision) -> ConditionUpdate | None:
 def _not_begun(
     cluster: OpenBaoCluster, decision: UpgradeDecision, outcome: Wait | Blocked
 ) -> ConditionUpdate:
-    """Report why no upgrade runs. Leftovers of an earlier green pool are removed first."""
+    """Report why no upgrade runs, or that leftovers of an earlier green pool are removed first."""
     requested, message = Release.requested(cluster), outcome.message
     status = decision.blue_green
     if decision.is_blue_green and outcome.reason == RUNS:
@@ -122,7 +122,7 @@ def _not_begun(
             KIND, "True", "InProgress", f"{decision.release} to {requested}: {message}"
         )
     if isinstance(outcome, Wait) and outcome.reason == BACK and status is not None:
-        message = f"{decision.release} serves, as before: {status.rollback_reason or message}"
+        message = f"{decision.release} still serves: {status.rollback_reason or message}"
         return ConditionUpdate(KIND, "False", BACK, message)
     return ConditionUpdate(KIND, "False", outcome.reason, message)
 
@@ -131,9 +131,9 @@ def _rolling_message(cluster: OpenBaoCluster, upgrade: UpgradeStatus) -> str:
     size, done = cluster.spec.replicas, len(upgrade.completed_pods)
     message = f"{upgrade.from_version} to {upgrade.target_version}: "
     if upgrade.phase == "Snapshot":
-        return f"{message}OpenBaoBackup {upgrade.snapshot} comes first"
+        return f"{message}waiting for OpenBaoBackup {upgrade.snapshot}"
     outage = _OUTAGE if size == 1 else ""
     if upgrade.phase == "Preparing":
-        return f"{message}no server was touched yet{outage}"
+        return f"{message}no server was replaced yet{outage}"
     pod = f", {upgrade.pod}" if upgrade.pod else ""
-    return f"{message}{done} of {size} servers are new{pod}{outage}"
+    return f"{message}{done} of {size} servers are upgraded{pod}{outage}"

@@ -1,7 +1,7 @@
 """The upgrade decision of one reconcile, before the resolve step. Pure.
 
-The servers run `status.release` and nothing else: an edit of spec.version or spec.image takes
-effect when a state machine accepts it. An upgrade in progress selects the state machine, otherwise
+The servers only run `status.release`: an edit of spec.version or spec.image takes effect when a
+state machine accepts it. An upgrade in progress selects the state machine, otherwise
 spec.upgrade.strategy (managers.upgrade.rolling.table, managers.upgrade.bluegreen.facts). Called by
 managers.cluster.reconcile.
 """
@@ -34,7 +34,7 @@ from runtime.memo import memoize
 def accepted(cluster: OpenBaoCluster) -> Release:
     """Return the accepted release of a cluster.
 
-    A status of an older operator has none: then it is the running release, if that is known.
+    The status of an older operator does not record one: then it is the running release, if known.
     """
     stored, requested = Release.accepted(cluster), Release.requested(cluster)
     if not cluster.status.initialized:
@@ -89,7 +89,7 @@ def _with(cluster: OpenBaoCluster, changes: Mapping[str, object]) -> OpenBaoClus
 
 @memoize
 def idle_decision(cluster: OpenBaoCluster) -> UpgradeDecision | None:
-    """Return the decision of a reconcile with nothing to decide; None when there is something."""
+    """Return the decision of an idle reconcile; None when an upgrade has something to decide."""
     release, status = accepted(cluster), cluster.status
     lock = status.operation_lock
     active = (
@@ -116,7 +116,7 @@ def needs_facts(cluster: OpenBaoCluster) -> bool:
 def decide_upgrade(
     cluster: OpenBaoCluster, observed: Observed, deadline: timedelta
 ) -> UpgradeDecision:
-    """Decide which release to run. `cluster` is the CR as its user wrote it.
+    """Decide which release to run. `cluster` is the CR as the user wrote it.
 
     `deadline`: how long one server may take to become ready with the new release.
     """

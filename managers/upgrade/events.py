@@ -1,7 +1,7 @@
-"""Events of an upgrade, by the changes of a status: transitions, never states. Pure.
+"""Events of an upgrade, derived from the changes of a status. Pure.
 
-Called by managers.cluster.apply.status_writer after a successful write. So each is recorded once,
-and one whose write was lost is recorded with the write that repeats it.
+managers.cluster.apply.status_writer calls it after a successful write, so each event is recorded
+once. If a write is lost, its events are recorded with the write that repeats it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _started(new: UpgradeStatus) -> EventRecord:
 def _ended(old: UpgradeStatus, after: ClusterStatus) -> EventRecord:
     if completed(old, after):
         return EventRecord("Normal", COMPLETE, f"The servers were upgraded from {_names(old)}")
-    return EventRecord("Normal", CANCELLED, f"The upgrade from {_names(old)} was taken back")
+    return EventRecord("Normal", CANCELLED, f"The upgrade from {_names(old)} was cancelled")
 
 
 def _of_target(old: UpgradeStatus, new: UpgradeStatus) -> Iterator[EventRecord]:
@@ -85,7 +85,7 @@ def _of_snapshots(old: UpgradeStatus | None, new: UpgradeStatus) -> Iterator[Eve
             )
     if new.snapshot and new.snapshot != old_name:
         yield EventRecord(
-            "Normal", SNAPSHOT, f"OpenBaoBackup {new.snapshot} comes before the upgrade"
+            "Normal", SNAPSHOT, f"OpenBaoBackup {new.snapshot} is taken before the upgrade"
         )
 
 
@@ -109,5 +109,5 @@ def _of_retry(
     new_retry = after.upgrade_requests.last_handled_retry if after.upgrade_requests else None
     if old.failure is not None and new.failure is None and new_retry and new_retry != old_retry:
         yield EventRecord(
-            "Normal", RETRIED, f"The upgrade from {_names(new)} goes on: retry {new_retry}"
+            "Normal", RETRIED, f"The upgrade from {_names(new)} continues: retry {new_retry}"
         )

@@ -1,7 +1,7 @@
-"""Creates and reads the Jobs of an upgrade, and reads its snapshot. A Job is created once: its name
-follows from its action.
+"""Creates and reads the Jobs of an upgrade, and reads its snapshot.
 
-Every call may be repeated. Uses managers.jobs; contracts.builders.upgrade_job builds the Job.
+A Job is created once, because its name is derived from its action. Every call is idempotent. Uses
+managers.jobs; contracts.builders.upgrade_job builds the Job.
 """
 
 from __future__ import annotations

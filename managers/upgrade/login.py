@@ -1,7 +1,7 @@
 """Whether the operator and the Jobs of an upgrade can log in to OpenBao. Pure.
 
-The operator reads the raft members from the leader, the Jobs of an upgrade change them: each logs
-in for itself. managers.bao.login provides the operator's token.
+The operator reads the raft members from the leader, and the Jobs of an upgrade change them. Each
+has its own login. managers.bao.login provides the operator's token.
 """
 
 from __future__ import annotations

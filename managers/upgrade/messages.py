@@ -1,7 +1,7 @@
 """User messages of a blue/green upgrade: one for each phase. Pure.
 
-Used by the condition Upgrading, by the events and by `baoctl upgrade plan`, so that all three name
-a phase alike. No message changes merely because time passes.
+The condition Upgrading, the events and `baoctl upgrade plan` use them, so all three describe a
+phase alike. No message changes merely because time passes.
 
 Blue is the former pool of servers, green the one that takes over.
 """
@@ -27,16 +27,16 @@ SAFE_MODE: Final = "BreakGlassRequired"
 FROZEN: Final = (PAUSED, SAFE_MODE, LOCKED)
 
 WORDS: Final[Mapping[BlueGreenPhase, str]] = {
-    "Idle": "nothing of green is made yet",
+    "Idle": "green is not created yet",
     "DeployingGreen": "green starts",
-    "JoiningMesh": "green joins without a vote",
-    "Syncing": "green follows, and is judged",
-    "Promoting": "green gets its votes",
-    "DemotingBlue": "clients are sent to green, which comes to lead",
-    "Cleanup": "blue is taken away",
-    "RestoringReadReplicas": "read replicas get the new release",
-    "RollingBack": "blue gets its votes back, and comes to lead",
-    "RollbackCleanup": "green is taken away",
+    "JoiningMesh": "green joins as non-voters",
+    "Syncing": "green catches up and is validated",
+    "Promoting": "green servers become voters",
+    "DemotingBlue": "clients are switched to green, which takes leadership",
+    "Cleanup": "blue is removed",
+    "RestoringReadReplicas": "read replicas are upgraded",
+    "RollingBack": "blue servers become voters again and take leadership",
+    "RollbackCleanup": "green is removed",
 }
 ROLLBACK_PHASES: Final = (ROLLING_BACK, ROLLBACK_CLEANUP)
 
@@ -44,7 +44,7 @@ ROLLBACK_PHASES: Final = (ROLLING_BACK, ROLLBACK_CLEANUP)
 def where(before: Release, status: BlueGreenStatus) -> str:
     """Return the releases and the phase of an upgrade in progress.
 
-    `before`: the accepted release, which is that of green as soon as blue is deleted.
+    `before`: the accepted release; after blue is deleted that is the release of green.
     """
     target = Release(status.green_version or before.version, status.green_image or "")
     if not status.green_version or target == before:
@@ -57,7 +57,7 @@ def where(before: Release, status: BlueGreenStatus) -> str:
 
 
 def where_stored(cluster: OpenBaoCluster) -> str:
-    """Return the same by the status alone; "" when no upgrade is in progress."""
+    """Return the same from the status alone; "" when no upgrade is in progress."""
     status = cluster.status.blue_green
     if status is None or not blue_green_under_way(status):
         return ""

@@ -1,7 +1,7 @@
 """The Prometheus families of upgrades.
 
-The gauges are read from the status of each cluster at each scrape, so none outlives its cluster;
-the others are updated once per change, by the write of the status. Only the leader reports them.
+The gauges are read from the status of each cluster at each scrape, so no series outlives its
+cluster; the other families are updated once per write of a status. Only the leader reports them.
 Names are those of the public operator; docs/upgrade-metrics.md lists them, and a test compares.
 managers.upgrade.bluegreen.metrics has the part that only blue/green upgrades need.
 """
@@ -30,11 +30,11 @@ DURATIONS: Final = (60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0)
 POD_DURATIONS: Final = (10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 STEP_DOWN_FAILURES: Final = frozenset({"StepDownFailed", "StepDownTimeout"})
 VERSION_PAIRS_MAX: Final = 16
-"""Pairs of versions of one cluster that get series of their own: users choose the label values."""
+"""Pairs of versions per cluster that get their own series: users choose the label values."""
 OTHER: Final = "other"
 
 _ENDED: Final = {"Idle": SUCCESS, "UpgradeRollback": FAILURE, "PreUpgradeBackupFailed": FAILURE}
-"""How an upgrade ended, by the reason of the condition: no other part of the status has it."""
+"""The result of an upgrade by the reason of the condition: the rest of the status lacks it."""
 
 Read = Callable[[ClusterStatus, int], float]
 
@@ -70,16 +70,16 @@ def _partition(status: ClusterStatus, _: int) -> float:
 GAUGES: Final[tuple[tuple[str, str, Read], ...]] = (
     (
         "openbao_upgrade_status",
-        "0 if there never was an upgrade, 1 while one runs, 2 when the last one is over, 3 when it "
+        "0 before the first upgrade, 1 while one runs, 2 after the last one succeeded, 3 after it "
         "failed.",
         _state,
     ),
     ("openbao_upgrade_in_progress", "1 while an upgrade runs, else 0.", _in_progress),
-    ("openbao_upgrade_pods_completed", "Servers that have the new release.", _completed),
+    ("openbao_upgrade_pods_completed", "Servers that run the new release.", _completed),
     ("openbao_upgrade_pods_total", "Servers that an upgrade replaces; 0 without one.", _total),
     (
         "openbao_upgrade_partition",
-        "Lowest ordinal that may have the new release by now; 0 without an upgrade.",
+        "Lowest ordinal that may run the new release; 0 without an upgrade.",
         _partition,
     ),
 )
@@ -102,7 +102,7 @@ class UpgradeMetrics:
             metrics.read_gauge(name, meaning, ABOUT, self._reader(read))
         self._durations = metrics.object_histogram(
             DURATION,
-            "Seconds from the beginning of an upgrade to its end.",
+            "Duration of an upgrade in seconds.",
             DURATIONS,
             ("from_version", "to_version"),
         )
@@ -146,7 +146,7 @@ class UpgradeMetrics:
     ) -> None:
         if not completed(old, after):
             return
-        # The write that completes it also reports the last server as new.
+        # The write that completes an upgrade also completes its last server.
         last = tuple(n for n in range(after.replicas) if n not in old.completed_pods)
         self._observe_pods(key, last, old.step_started_at, now)
         if old.started_at is not None:
@@ -170,7 +170,7 @@ class UpgradeMetrics:
         self, key: ObjectKey, ordinals: tuple[int, ...], since: datetime | None, now: datetime
     ) -> None:
         if since is None:
-            # A pause was in between: the duration is unknown.
+            # A pause cleared the start time: the duration is unknown.
             return
         for ordinal in ordinals:
             self._pods.observe(key, _seconds(since, now), str(ordinal))

@@ -1,4 +1,4 @@
-"""Reads what an upgrade waits for: its Job, and its snapshot."""
+"""Reads the objects that an upgrade waits for: its Job, and its snapshot."""
 
 from __future__ import annotations
 

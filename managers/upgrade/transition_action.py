@@ -1,4 +1,4 @@
-"""The actions of the state machines of upgrades: what is done besides the change of the state."""
+"""The actions of the state machines of upgrades: what a transition does besides changing state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contracts.records import effects
 class UpgradeAction(StrEnum):
     """An action of a transition; the value is its label in the diagrams.
 
-    A rolling upgrade has the first three alone.
+    Rolling upgrades use only the first three.
     """
 
     TAKE_LOCK = effects.TakeLock.name

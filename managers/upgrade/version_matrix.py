@@ -1,7 +1,7 @@
-"""Which versions may follow which: pairs of releases as data, each with its source. Pure.
+"""The upgrade paths between versions: pairs of releases as data, each with its source. Pure.
 
-The gravest matching pair decides. A pair that is not in the table is a warning and never refused:
-the operator is older than most releases that it runs. Facts about one version alone are in
+The most severe matching pair decides. A pair that is not in the table causes a warning and is never
+refused: the operator is older than most releases that it runs. Facts about a single version are in
 contracts.server_features.
 """
 
@@ -33,7 +33,7 @@ CLOUD_SEALS: Final[frozenset[SealType]] = frozenset(
 class Span:
     """Releases from `since` on, and before `until`; "" is no bound.
 
-    A pre-release counts as its release: it behaves like it more than like the one before.
+    A pre-release counts as its release, because it behaves more like it than like the previous one.
     """
 
     since: str = ""
@@ -54,12 +54,12 @@ class Pair:
     after: Span
     grade: Grade
     why: str
-    """What happens, and what to do; for a user."""
+    """The problem and the required action, as a message for users."""
     source: str
     strategy: Strategy | None = None
     """None: any strategy."""
     seals: Collection[SealType] = ()
-    """Only with one of these seals; empty: with any."""
+    """The pair applies only to these seals; empty: to any."""
 
 
 PAIRS: Final[tuple[Pair, ...]] = (
@@ -68,8 +68,8 @@ PAIRS: Final[tuple[Pair, ...]] = (
         Span(since="2.6.0"),
         "refuse",
         "servers before 2.6 and servers from 2.6 on do not report their health to each other, so "
-        "one pool cannot get its votes while a server of the other pool leads: neither the "
-        "promotion nor a rollback would end; set spec.upgrade.strategy to RollingUpdate first",
+        "one pool cannot get its votes while a server of the other pool is the leader: neither "
+        "the promotion nor a rollback would complete; set spec.upgrade.strategy to RollingUpdate",
         "github.com/openbao/openbao issue 3899",
         strategy="BlueGreen",
     ),
@@ -77,7 +77,7 @@ PAIRS: Final[tuple[Pair, ...]] = (
         Span(until="2.6.0"),
         Span(since="2.6.0"),
         "warn",
-        "until the last server is new, servers before 2.6 and servers from 2.6 on do not forward "
+        "until all servers are upgraded, servers before 2.6 and from 2.6 on do not forward "
         "requests to each other: a standby answers with a redirect to the leader, and clients "
         "must follow it",
         "github.com/openbao/openbao issue 3899",
@@ -87,7 +87,7 @@ PAIRS: Final[tuple[Pair, ...]] = (
         Span(),
         Span(since="2.5.0", until="2.5.1"),
         "refuse",
-        "2.5.0 cannot unseal with a key service of a cloud what another version sealed; take "
+        "2.5.0 cannot unseal data that another version sealed with a cloud key service; use "
         "2.5.1 or newer",
         "release notes 2.5.1",
         seals=CLOUD_SEALS,
@@ -96,8 +96,8 @@ PAIRS: Final[tuple[Pair, ...]] = (
         Span(until="2.7.0"),
         Span(since="2.7.0"),
         "warn",
-        "2.7 has LDAP, Kerberos and RADIUS as plugins only: look at `bao auth list` and "
-        "`bao secrets list`, and declare the plugins in spec.plugins before",
+        "2.7 has LDAP, Kerberos and RADIUS as plugins only: check `bao auth list` and "
+        "`bao secrets list`, and declare the plugins in spec.plugins before the upgrade",
         "release notes 2.7.0",
     ),
     Pair(
@@ -105,7 +105,7 @@ PAIRS: Final[tuple[Pair, ...]] = (
         Span("2.5.1", "2.6.0"),
         "good",
         "servers of 2.4 and 2.5 work in one raft cluster",
-        "github.com/dc-tec/openbao-operator pull request 546, which tried 2.4.4 to 2.5.5",
+        "github.com/dc-tec/openbao-operator pull request 546, which tested 2.4.4 to 2.5.5",
     ),
 )
 """In the order in which they are reported."""
@@ -119,9 +119,9 @@ class PairProof:
     after: str
     strategy: Strategy
     servers: tuple[int, ...]
-    """The numbers of servers with which it was tried."""
+    """The cluster sizes that the test covers."""
     test: str
-    """File from the top of the repository, and function, as pytest names a test."""
+    """The node ID of the test in pytest, relative to the top of the repository."""
 
 
 _KILLED: Final = (
@@ -166,7 +166,7 @@ PROOFS: Final[tuple[PairProof, ...]] = (
         f"{_TAKEOVER}::test_a_new_word_begins_it_anew_and_a_hook_says_yes",
     ),
 )
-"""The pairs that the scenarios upgrade; docs/versions.md shows them."""
+"""The pairs that end-to-end tests upgrade; docs/versions.md lists them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,15 +182,14 @@ class PairVerdict:
 def judge(
     before: semver.Version, after: semver.Version, strategy: Strategy, seal: SealType
 ) -> PairVerdict:
-    """Judge an upgrade from one version to another; the gravest pair decides."""
+    """Judge an upgrade from one version to another; the most severe pair decides."""
     pairs = [pair for pair in PAIRS if _applies(pair, before, after, strategy, seal)]
     warnings = [pair.why for pair in pairs if pair.grade == "warn"]
     warnings += _general(before, after)
     if not pairs and (before.major, before.minor) != (after.major, after.minor):
         warnings.append(
-            f"nobody has told this operator how {before.major}.{before.minor} and "
-            f"{after.major}.{after.minor} get along: read the upgrade notes in between, and try "
-            "it on a copy"
+            f"this operator does not know the upgrade from {before.major}.{before.minor} to "
+            f"{after.major}.{after.minor}: read the upgrade notes in between, and test it on a copy"
         )
     refusals = tuple(pair.why for pair in pairs if pair.grade == "refuse")
     grade: Grade = "refuse" if refusals else "warn" if warnings else "good"
@@ -208,12 +207,12 @@ def _applies(
 def _general(before: semver.Version, after: semver.Version) -> list[str]:
     warnings = []
     if after.major > before.major:
-        warnings.append(f"{after} is another major version: read its upgrade notes first")
+        warnings.append(f"{after} is a new major version: read its upgrade notes first")
     elif after.major == before.major and after.minor - before.minor > 1:
         between = after.minor - before.minor - 1
         warnings.append(
-            f"{between} minor release{'s' if between > 1 else ''} between {before} and {after} "
-            "left out: read the upgrade notes of each"
+            f"the upgrade skips {between} minor release{'s' if between > 1 else ''} between "
+            f"{before} and {after}: read the upgrade notes of each"
         )
     if after.prerelease:
         warnings.append(f"{after} is a pre-release")

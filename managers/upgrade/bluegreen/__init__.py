@@ -1,4 +1,4 @@
-"""Blue/green upgrades: `table` has every state and transition, `decide` takes one of them.
+"""Blue/green upgrades: `table` defines the states and transitions, `decide` selects one of them.
 
-Pure but for `actions` and `observe`. Called by `managers.upgrade.decide` and by managers.cluster.
+Pure except for `actions` and `observe`. Called by managers.upgrade.decide and managers.cluster.
 """

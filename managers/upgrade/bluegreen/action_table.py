@@ -1,4 +1,4 @@
-"""What an action of a blue/green upgrade does: its effects, its change of the status. Pure."""
+"""The effects and the status change of each action of a blue/green upgrade. Pure."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Choice = TransitionDecision[BlueGreenFacts]
 
 @dataclass(frozen=True, slots=True)
 class ActionRule:
-    """What one action does. The effects run before the status is written, and may be repeated."""
+    """One action. Its effects run before the status is written, and are idempotent."""
 
     effects: Callable[[BlueGreenFacts], tuple[Effect, ...]] = lambda _: ()
     replace: Callable[[BlueGreenFacts, Choice], BlueGreenStatus] | None = None
-    """Returns the status that takes the place of the present one."""
+    """Returns the status that replaces the current one."""
     change: Callable[[BlueGreenFacts, Choice], dict[str, Any]] = lambda *_: {}
-    """Returns the fields that change while the phase stays."""
+    """Returns the fields that change within the phase."""
     event: tuple[Literal["Normal", "Warning"], str] | None = None
     """Type and reason of the event."""
 
@@ -40,10 +40,10 @@ ACTION_RULES: Final[Mapping[str, ActionRule]] = {
     UpgradeAction.DROP_HOOK: ActionRule(effects.drop_hook, change=status.with_hook),
     UpgradeAction.DELETE_POOL: ActionRule(effects.delete_stateful_set),
     UpgradeAction.DELETE_CLAIM: ActionRule(effects.delete_claims),
-    UpgradeAction.BEGIN: ActionRule(replace=status.begun, event=("Normal", "UpgradeStarted")),
-    UpgradeAction.DROP: ActionRule(effects.free_lock, replace=status.dropped),
+    UpgradeAction.BEGIN: ActionRule(replace=status.begin, event=("Normal", "UpgradeStarted")),
+    UpgradeAction.DROP: ActionRule(effects.free_lock, replace=status.drop),
     UpgradeAction.GIVE_UP: ActionRule(
-        effects.free_lock, replace=status.given_up, event=("Warning", "UpgradeFailed")
+        effects.free_lock, replace=status.abort, event=("Warning", "UpgradeFailed")
     ),
     UpgradeAction.COUNT: ActionRule(change=status.with_failure),
     UpgradeAction.NEXT_SNAPSHOT: ActionRule(change=status.with_next_snapshot),
@@ -57,7 +57,7 @@ ACTION_RULES: Final[Mapping[str, ActionRule]] = {
 
 
 def rule_of(choice: Choice) -> ActionRule:
-    """Return what the action of a transition does."""
+    """Return the rule of the action of a transition."""
     return ACTION_RULES[choice.row.action]
 
 

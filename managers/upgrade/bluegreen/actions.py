@@ -1,4 +1,4 @@
-"""Effects of a blue/green upgrade. Each may be repeated."""
+"""Effects of a blue/green upgrade. Each is idempotent."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class BlueGreenActions:
             _refuse(context, effect, str(error))
 
     async def _create_hook(self, context: Context, owner: Owner, effect: MakeHook) -> None:
-        """Create the validation hook Job, suspended: nothing runs before its UID is written."""
+        """Create the validation hook Job, suspended: no pod runs before its UID is recorded."""
         overrides = JobOverrides(image=effect.hook.image)
         template = await self._template(context, owner, effect, overrides)
         if template is None:
@@ -123,7 +123,7 @@ async def _start_hook(context: Context, owner: Owner, effect: StartHook) -> None
 
 
 async def _delete_stateful_set(context: Context, owner: Owner, effect: DeleteStatefulSet) -> None:
-    """Delete the StatefulSet of one pool with its servers, by its UID; their volumes stay."""
+    """Delete the StatefulSet of a pool and its servers, by its UID; keep their volumes."""
     key = ObjectKey(owner.namespace, effect.target)
     with suppress(NotFound, Conflict):
         await context.client.delete(STATEFUL_SET, key, uid=effect.uid, propagation="Background")

@@ -1,7 +1,7 @@
-"""Break glass: it begins when a rollback failed, and only a user ends it. Pure.
+"""Break glass: the operator enters it when a rollback failed, and only a user ends it. Pure.
 
-No action is taken while it is active. Its nonce is random and has to be repeated in
-spec.breakGlassAck, so an acknowledgement of an earlier one, or one in advance, does not count.
+The operator takes no action while it is active. The user must copy its random nonce to
+spec.breakGlassAck, so an acknowledgement that is older or in advance has no effect.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def is_active(facts: BlueGreenFacts) -> bool:
 
 
 def is_acknowledged(facts: BlueGreenFacts) -> bool:
-    """Report whether break glass is active and its nonce was repeated."""
+    """Report whether break glass is active and its nonce is in spec.breakGlassAck."""
     break_glass = break_glass_of(facts)
     return (
         break_glass.active
@@ -39,8 +39,8 @@ def is_acknowledged(facts: BlueGreenFacts) -> bool:
     )
 
 
-def entered(facts: BlueGreenFacts, message: str) -> BreakGlass:
-    """Enter break glass; one that is active already stays the same.
+def enter(facts: BlueGreenFacts, message: str) -> BreakGlass:
+    """Enter break glass; returns an active one unchanged.
 
     Raises ValueError without a nonce of 32 characters: a guessable nonce protects nothing.
     """
@@ -48,7 +48,7 @@ def entered(facts: BlueGreenFacts, message: str) -> BreakGlass:
     if before.active:
         return before
     if len(facts.nonce) < _NONCE:
-        raise ValueError("the safe mode needs a nonce of 32 hexadecimal digits")
+        raise ValueError("break glass needs a nonce of 32 hexadecimal digits")
     rolling_back = facts.status.phase == ROLLING_BACK
     return BreakGlass(
         active=True,
@@ -60,8 +60,8 @@ def entered(facts: BlueGreenFacts, message: str) -> BreakGlass:
     )
 
 
-def acknowledged(facts: BlueGreenFacts) -> BreakGlass:
-    """Leave break glass; its reason and message stay."""
+def leave(facts: BlueGreenFacts) -> BreakGlass:
+    """Leave break glass; keeps its reason and message."""
     return break_glass_of(facts).model_copy(
         update={"active": False, "acknowledged_at": _timestamp(facts)}
     )
@@ -79,6 +79,6 @@ def _steps(facts: BlueGreenFacts) -> tuple[str, ...]:
         f"kubectl -n {namespace} logs job/{facts.job_name}",
         f"kubectl -n {namespace} get pods -l {selector} -L openbao.org/revision,openbao-active",
         f"bao operator raft list-peers   # on a server of {name}; blue must lead and vote",
-        f"Put right what {ACTIONS[facts.status.phase]} could not, or restore a snapshot.",
+        f"Fix what {ACTIONS[facts.status.phase]} could not, or restore a snapshot.",
         f"kubectl -n {namespace} patch openbaocluster {name} --type merge -p '{patch}'",
     )

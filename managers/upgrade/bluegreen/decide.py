@@ -1,9 +1,9 @@
-"""One step of a blue/green upgrade, decided before anything else. Pure.
+"""Decides one step of a blue/green upgrade, before the other steps of the reconcile. Pure.
 
-The transitions are in managers.upgrade.bluegreen.table; here is what a transition means for the
-reconcile: which pools are rendered, where clients are sent, the effects, and the status. Everything
-but the new status follows from the status as it was read: a decision takes effect once it is
-written, so an operator that crashes between any two writes resumes where it was.
+The transitions are in managers.upgrade.bluegreen.table. This module derives from a transition which
+pools are rendered, where clients are sent, the effects, and the status. Everything but the new
+status is derived from the stored status: a decision takes effect after it is written, so an
+operator that crashes between two writes resumes at the same step.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from contracts.records.upgrade import Release, acknowledged_requests, blue_green
 from contracts.records.upgrade_decision import UpgradeDecision
 from contracts.state_machine import TransitionDecision, decide
 from managers.upgrade.bluegreen.action_table import rule_of, status_after
-from managers.upgrade.bluegreen.break_glass import acknowledged, entered
+from managers.upgrade.bluegreen.break_glass import enter, leave
 from managers.upgrade.bluegreen.guards import retry_is_due
 from managers.upgrade.bluegreen.pool_guards import sync_left, syncs, verified_left, verifies
 from managers.upgrade.bluegreen.table import SAFE_MODE_RECHECK, TABLE
@@ -38,11 +38,11 @@ from runtime.outcome import Blocked, Done, Outcome, Wait
 Choice = TransitionDecision[BlueGreenFacts]
 
 _IRREVERSIBLE = (CLEANUP, RESTORING)
-_ANSWERS_RETRY = (UpgradeAction.BEGIN, UpgradeAction.COUNT, UpgradeAction.FORGET_HOOK)
+_RETRY_ACTIONS = (UpgradeAction.BEGIN, UpgradeAction.COUNT, UpgradeAction.FORGET_HOOK)
 
 
 def direct(facts: BlueGreenFacts) -> UpgradeDecision:
-    """Decide the step of this reconcile; `facts.cluster` is the CR as its user wrote it."""
+    """Decide the step of this reconcile; `facts.cluster` is the CR as the user wrote it."""
     choice = decide(TABLE, facts.status.phase, facts)
     paused = choice.row.reason == PAUSED
     status = facts.cluster.status.blue_green
@@ -68,7 +68,7 @@ def direct(facts: BlueGreenFacts) -> UpgradeDecision:
 
 
 def _traffic(facts: BlueGreenFacts) -> str:
-    """Clients stay where they are while a Job of the upgrade may still demote voters of blue."""
+    """Return the revision for clients; it stays while a Job may still demote voters of blue."""
     phase = facts.status.phase
     if phase == ROLLING_BACK and facts.former_job and facts.traffic is not None:
         return facts.traffic
@@ -97,12 +97,12 @@ def _halt(facts: BlueGreenFacts, choice: Choice) -> str:
     if facts.status.phase == IDLE and not facts.begun:
         return ""
     if facts.status.phase == RESTORING:
-        return f"read replicas are brought to {facts.accepted} first"
-    return choice.message or f"an upgrade to {facts.target} goes on"
+        return f"read replicas are upgraded to {facts.accepted} first"
+    return choice.message or f"an upgrade to {facts.target} is in progress"
 
 
 def _accepted(facts: BlueGreenFacts, choice: Choice) -> Release:
-    """Green's release is the accepted one as soon as no rollback is possible."""
+    """Accept the release of green when the upgrade can no longer be rolled back."""
     commits = facts.status.phase == DEMOTING and choice.next == CLEANUP
     return facts.target if commits else facts.accepted
 
@@ -112,17 +112,17 @@ def _accepted(facts: BlueGreenFacts, choice: Choice) -> Release:
 
 def _break_glass(facts: BlueGreenFacts, choice: Choice) -> BreakGlass | None:
     if choice.row.action == UpgradeAction.ENTER_SAFE_MODE:
-        return entered(facts, choice.message)
+        return enter(facts, choice.message)
     if choice.row.action == UpgradeAction.LEAVE_SAFE_MODE:
-        return acknowledged(facts)
+        return leave(facts)
     return facts.cluster.status.break_glass
 
 
 def _requests(facts: BlueGreenFacts, choice: Choice) -> UpgradeRequestsStatus | None:
-    """Acknowledge the requests that this reconcile handled, refused, or ignores."""
+    """Acknowledge the requests that this reconcile handles, refuses or ignores."""
     if choice.row.reason in FROZEN:
         return facts.cluster.status.upgrade_requests
-    deferred = retry_is_due(facts) and choice.row.action not in _ANSWERS_RETRY
+    deferred = retry_is_due(facts) and choice.row.action not in _RETRY_ACTIONS
     return acknowledged_requests(facts.cluster, except_retry=deferred)
 
 
@@ -140,11 +140,11 @@ def _outcome(facts: BlueGreenFacts, choice: Choice) -> Outcome:
         return Wait(facts.obstacle.reason, message, after)
     if transition.blocked:
         return Blocked(transition.reason, message, after)
-    return Wait(transition.reason, message or "an upgrade goes on", after)
+    return Wait(transition.reason, message or "an upgrade is in progress", after)
 
 
 def _after(facts: BlueGreenFacts, choice: Choice) -> float | None:
-    """Return the time to the next reconcile; a wait for a known moment is at most a minute."""
+    """Return the seconds to the next reconcile; a wait for a known time is at most a minute."""
     when = choice.row.when
     if when is syncs:
         return min(sync_left(facts), SAFE_MODE_RECHECK)
@@ -157,7 +157,7 @@ def _announcements(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, 
     phase, message = facts.status.phase, choice.message
     events: list[EventRecord] = []
     if facts.pending("rollback") and phase in _IRREVERSIBLE and choice.row.reason not in FROZEN:
-        refusal = f"there is no way back: in {phase} blue is being taken away"
+        refusal = f"the upgrade can no longer be rolled back: it is in phase {phase}"
         events.append(EventRecord("Warning", "RollbackRefused", refusal))
     if (event := rule_of(choice).event) is not None:
         events.append(EventRecord(*event, message))
@@ -180,7 +180,9 @@ def _phase_events(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, .
     if phase == CLEANUP:
         return (
             EventRecord(
-                "Normal", "UpgradeComplete", f"{facts.accepted} serves{_retained_volumes(facts)}"
+                "Normal",
+                "UpgradeComplete",
+                f"The servers run {facts.accepted}{_retained_volumes(facts)}",
             ),
         )
     return ()
@@ -193,5 +195,5 @@ def _retained_volumes(facts: BlueGreenFacts) -> str:
         return ""
     return (
         f"; spec.deletionPolicy is {facts.cluster.spec.deletion_policy}, so the volumes of the "
-        f"former servers stay: {names}. Nothing uses them any more"
+        f"former servers are kept: {names}. No pod uses them"
     )

@@ -1,6 +1,6 @@
 """The effects of the actions of a blue/green upgrade. Pure.
 
-Each effect names its target and the UID that it was decided for, and may be repeated.
+Each effect names its target and the UID of the observed object, and is idempotent.
 """
 
 from __future__ import annotations
@@ -73,27 +73,28 @@ def start_hook(facts: BlueGreenFacts) -> tuple[Effect, ...]:
 
 
 def drop_hook(facts: BlueGreenFacts) -> tuple[Effect, ...]:
-    """Delete the validation hook Job, if it is ours."""
-    receipt, observed = receipt_of(facts), facts.hook
-    if receipt is None or observed is None or observed.foreign:
+    """Delete the validation hook Job, if this upgrade created it."""
+    receipt, job = receipt_of(facts), facts.hook
+    if receipt is None or job is None or job.foreign:
         return ()
-    return (DropHook(receipt.job_name, observed.uid),)
+    return (DropHook(receipt.job_name, job.uid),)
 
 
 def delete_stateful_set(facts: BlueGreenFacts) -> tuple[Effect, ...]:
-    """Delete the StatefulSet of the pool that is to go."""
-    revision, observed = _leaving(facts)
+    """Delete the StatefulSet of the pool to remove."""
+    revision, pool = _pool_to_remove(facts)
     name = revisions.server_stateful_set(facts.cluster.metadata.name, revision)
-    return (DeleteStatefulSet(name, observed.uid),)
+    return (DeleteStatefulSet(name, pool.uid),)
 
 
 def delete_claims(facts: BlueGreenFacts) -> tuple[Effect, ...]:
-    """Delete the volumes of the pool that is to go."""
-    return tuple(DeleteServerClaim(pvc.name, pvc.uid) for pvc in _leaving(facts)[1].claims)
+    """Delete the volumes of the pool to remove."""
+    _, pool = _pool_to_remove(facts)
+    return tuple(DeleteServerClaim(pvc.name, pvc.uid) for pvc in pool.claims)
 
 
-def _leaving(facts: BlueGreenFacts) -> tuple[str, PoolObservation]:
-    """Blue only in Cleanup; in every other phase green."""
+def _pool_to_remove(facts: BlueGreenFacts) -> tuple[str, PoolObservation]:
+    """Return blue in Cleanup, and green in every other phase."""
     if facts.status.phase == CLEANUP:
         return facts.blue_revision, facts.blue
     return facts.green_revision, facts.green

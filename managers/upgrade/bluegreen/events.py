@@ -1,8 +1,8 @@
-"""Events of a blue/green upgrade, by the changes of a status. Pure.
+"""Events of a blue/green upgrade, derived from the changes of a status. Pure.
 
-Derived from two consecutive statuses, so each is recorded once. Events that no status shows (a
-refused request, an acknowledgement) come from the decision: managers.upgrade.bluegreen.decide,
-announcements. No event comes from both.
+Each is recorded once, because it is derived from two consecutive statuses. Events that a status
+does not show (a refused request, an acknowledgement) are the announcements of
+managers.upgrade.bluegreen.decide. No event comes from both.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def rolled_back(old: BlueGreenStatus, new: BlueGreenStatus) -> bool:
 
 def _of_phase(old: BlueGreenStatus, new: BlueGreenStatus) -> Iterator[EventRecord]:
     if new.phase in (old.phase, IDLE) or rolled_back(old, new):
-        # The beginning of a rollback is recorded with its reason.
+        # The start of a rollback is recorded with its reason.
         return
     if new.phase == DEMOTING:
-        message = f"Clients are sent to the servers of {_target(new)}, which come to lead"
+        message = f"Clients are switched to the servers of {_target(new)}, which take leadership"
         yield EventRecord("Normal", SWITCHED, message)
     else:
         yield EventRecord("Normal", PHASE, f"{new.phase}: {WORDS[new.phase]}")
@@ -64,11 +64,11 @@ def _of_end(
         return
     if old.phase == ROLLBACK_CLEANUP:
         reason = f": {new.rollback_reason}" if new.rollback_reason else ""
-        serves = f"{after.release.version} serves as before; " if after.release else ""
-        yield EventRecord("Normal", ROLLED_BACK, f"{serves}{_target(old)} was taken away{reason}")
+        serves = f"{after.release.version} still serves; " if after.release else ""
+        yield EventRecord("Normal", ROLLED_BACK, f"{serves}{_target(old)} was removed{reason}")
     elif old.phase == IDLE and new.failed_revision == old.failed_revision:
         yield EventRecord(
-            "Normal", CANCELLED, f"{_target(old)} is no longer asked for; nothing was made"
+            "Normal", CANCELLED, f"{_target(old)} is no longer requested; no server was created"
         )
 
 
@@ -80,13 +80,15 @@ def _of_snapshots(old: BlueGreenStatus, new: BlueGreenStatus) -> Iterator[EventR
     if old_name and same and new_name and new_name != old_name:
         yield EventRecord("Warning", SNAPSHOT_FAILED, f"OpenBaoBackup {old_name} did not complete")
     if new_name and new_name != old_name:
-        yield EventRecord("Normal", SNAPSHOT, f"OpenBaoBackup {new_name} comes before the upgrade")
+        yield EventRecord(
+            "Normal", SNAPSHOT, f"OpenBaoBackup {new_name} is taken before the upgrade"
+        )
 
 
 def _of_jobs(old: BlueGreenStatus, new: BlueGreenStatus) -> Iterator[EventRecord]:
     if failed_jobs(old, new):
         message = new.last_job_failure or "read the logs of the Jobs of this cluster"
-        yield EventRecord("Warning", JOB_FAILED, f"{new.phase}: {message}; it is tried again")
+        yield EventRecord("Warning", JOB_FAILED, f"{new.phase}: {message}; the operator retries it")
 
 
 def failed_jobs(old: BlueGreenStatus, new: BlueGreenStatus) -> int:
@@ -97,7 +99,7 @@ def failed_jobs(old: BlueGreenStatus, new: BlueGreenStatus) -> int:
 
 
 def _of_hold(before: ClusterStatus, after: ClusterStatus) -> Iterator[EventRecord]:
-    """Report that a user action is required; not again while it is the same wait."""
+    """Report that a user action is required, once per wait."""
     old, new = (
         next((one for one in status.conditions if one.type == KIND), None)
         for status in (before, after)

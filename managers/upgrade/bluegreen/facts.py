@@ -1,4 +1,4 @@
-"""Turns what a reconcile observed into the inputs of the blue/green table.
+"""Converts the observed state of a reconcile to the inputs of the blue/green table.
 
 Pure. Called by managers.upgrade.decide and managers.cluster.
 """
@@ -32,9 +32,9 @@ from managers.upgrade.preflight.checks import check
 from runtime.memo import memoize
 
 OFFER_AGAIN: Final = timedelta(seconds=15)
-"""After which a Job that the API server rejected is created again."""
+"""Time after which the operator again creates a Job that the API server rejected."""
 PULL_GRACE_PERIOD: Final = timedelta(seconds=60)
-"""How long an image may be unavailable before green is given up: registries fail temporarily."""
+"""How long an image may be unavailable before green is aborted: registries fail temporarily."""
 CRASHES: Final = 3
 """Restarts after which a crash loop counts as a failure."""
 
@@ -57,9 +57,9 @@ def decides(cluster: OpenBaoCluster) -> bool:
 
 @memoize
 def pools_to_observe(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
-    """Return the pools to observe: also the one that would be created next.
+    """Return the pools to observe, including the one that would be created next.
 
-    There may be leftovers of an earlier pool of that name.
+    There may be leftovers of an earlier pool with its name.
     """
     pools = voter_pools(cluster)
     if len(pools) > 1 or blue_green_under_way(cluster.status.blue_green) or not decides(cluster):
@@ -70,7 +70,7 @@ def pools_to_observe(cluster: OpenBaoCluster) -> tuple[ServerPool, ...]:
 
 
 def frozen_replicas(cluster: OpenBaoCluster) -> int | None:
-    """Return the replicas of the serving pool during an upgrade; None: as the spec says."""
+    """Return the replicas of the serving pool during an upgrade; None: those of the spec."""
     status = cluster.status.blue_green
     if status is None or not blue_green_under_way(cluster.status.blue_green):
         return None
@@ -91,7 +91,7 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
     observation = observed.upgrade.blue_green or BlueGreenObservation()
     revisions = (status.blue_revision or "", status.green_revision or next_revision(cluster))
     blue, green = (ServerPool(cluster.metadata.name, one) for one in revisions)
-    # Which of the two serves depends on the phase.
+    # The phase determines which of the two serves.
     observed_pools = dict(
         zip(pools_to_observe(cluster), (observed.voters, observed.green), strict=False)
     )
@@ -140,11 +140,11 @@ def _observe_pool(
         ready=sum(_serves(pod, version) for pod in pool.pods),
         trouble=next(failures, ""),
         claims=tuple(
-            ClaimSeen(one.name, one.uid)
-            for one in pool.claims
-            if not one.terminating and one.owner_uid == cluster.metadata.uid
+            ClaimSeen(pvc.name, pvc.uid)
+            for pvc in pool.claims
+            if not pvc.terminating and pvc.owner_uid == cluster.metadata.uid
         ),
-        foreign=tuple(one.name for one in pool.claims if one.owner_uid != cluster.metadata.uid),
+        foreign=tuple(pvc.name for pvc in pool.claims if pvc.owner_uid != cluster.metadata.uid),
     )
 
 
@@ -156,34 +156,34 @@ def _serves(pod: PodFacts, version: str) -> bool:
 
 
 def _failure(pod: PodFacts, now: datetime) -> str:
-    """Return why a server cannot run as it is; "" while it still may."""
+    """Return why a server cannot run without a change; "" while it may still start."""
     if pod.terminating:
         return ""
     if pod.waiting.startswith(_CRASHES) and pod.restarts >= CRASHES:
         code = f", last with exit code {pod.last_exit.code}" if pod.last_exit else ""
-        return f"{pod.name} ends again and again{code} ({_CRASHES})"
+        return f"{pod.name} crashes repeatedly{code} ({_CRASHES})"
     has_run = pod.restarts or pod.last_exit is not None
     if has_run or not pod.waiting.startswith(_NOT_PULLED) or pod.made is None:
         return ""
     if now - pod.made < PULL_GRACE_PERIOD:
         return ""
     # Kubernetes alternates between two reasons for one failure.
-    return f"{pod.name} has no image: it cannot be pulled"
+    return f"the image of {pod.name} cannot be pulled"
 
 
 def _membership(observed: Observed, blue: ServerPool, green: ServerPool) -> Membership | None:
     quorum = observed.quorum
     if quorum is None or quorum.trouble:
         return None
-    of_blue = [one for one in quorum.servers if blue.ordinal_of(one.node_id) is not None]
-    of_green = [one for one in quorum.servers if green.ordinal_of(one.node_id) is not None]
-    # Not the label of a pod: that of a former leader may be stale.
-    leader = next((one.node_id for one in quorum.servers if one.leader), "")
+    of_blue = [peer for peer in quorum.servers if blue.ordinal_of(peer.node_id) is not None]
+    of_green = [peer for peer in quorum.servers if green.ordinal_of(peer.node_id) is not None]
+    # The label of a pod is not used: that of a former leader may be stale.
+    leader = next((peer.node_id for peer in quorum.servers if peer.leader), "")
     return Membership(
         leader=_colour(leader, blue, green),
-        blue_voters=sum(one.voter for one in of_blue),
+        blue_voters=sum(peer.voter for peer in of_blue),
         blue_peers=len(of_blue),
-        green_voters=sum(one.voter for one in of_green),
+        green_voters=sum(peer.voter for peer in of_green),
         green_peers=len(of_green),
     )
 
@@ -197,11 +197,11 @@ def _colour(leader: str, blue: ServerPool, green: ServerPool) -> Colour | None:
 def _refusals(
     cluster: OpenBaoCluster, observed: Observed, status: BlueGreenStatus
 ) -> tuple[EffectAttempt, ...]:
-    """Return the last attempts to create the Jobs of this phase, where they were refused."""
+    """Return the last attempts to create the Jobs of this phase that were refused."""
     hook = status.validation_hook.job_name if status.validation_hook else ""
     effects = (offered(MakeJob.name, job_name(cluster)), offered(MakeHook.name, hook))
-    attempts = (observed.attempted(one, cluster.metadata.uid) for one in effects)
-    return tuple(one for one in attempts if one is not None and one.refused)
+    attempts = (observed.attempted(effect, cluster.metadata.uid) for effect in effects)
+    return tuple(attempt for attempt in attempts if attempt is not None and attempt.refused)
 
 
 def _read_replicas_settled(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> bool:

@@ -1,7 +1,7 @@
 """Guards of managers.upgrade.bluegreen.table on the spec, the operation lock and Jobs. Pure.
 
 Each returns None when its transition does not apply, otherwise a message for users; "" if the
-reason of the transition says enough.
+reason of the transition is enough.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ def paused(facts: Facts) -> str | None:
     return "" if facts.cluster.spec.paused else None
 
 
-def answered(facts: Facts) -> str | None:
-    return "the safe mode was acknowledged" if is_acknowledged(facts) else None
+def acknowledged(facts: Facts) -> str | None:
+    return "break glass was acknowledged" if is_acknowledged(facts) else None
 
 
-def unanswered(facts: Facts) -> str | None:
+def unacknowledged(facts: Facts) -> str | None:
     break_glass = break_glass_of(facts)
     if not is_active(facts):
         return None
@@ -38,7 +38,7 @@ def lock_held_by_another(facts: Facts) -> str | None:
 
 
 def lock_free(facts: Facts) -> str | None:
-    return "the operation lock is taken again" if facts.lock is None else None
+    return "waiting for the operation lock" if facts.lock is None else None
 
 
 # --- Idle: what the spec requests ---------------------------------------------------------------
@@ -56,8 +56,8 @@ def failed_before(facts: Facts) -> str | None:
         return None
     reason = facts.status.rollback_reason or "it failed"
     return (
-        f"{facts.requested} was given up ({reason}); "
-        "set spec.upgrade.requests.retry or ask for another"
+        f"the upgrade to {facts.requested} was aborted ({reason}); "
+        "set spec.upgrade.requests.retry or request another release"
     )
 
 
@@ -80,7 +80,7 @@ def refused(facts: Facts) -> str | None:
     return None if facts.begun or facts.refusal is None else facts.refusal.message
 
 
-def given_up(facts: Facts) -> str | None:
+def aborted(facts: Facts) -> str | None:
     return None if facts.begun else failed_before(facts)
 
 
@@ -101,27 +101,29 @@ def leftover_members(facts: Facts) -> str | None:
     if not _has_leftovers(facts):
         return None
     if facts.membership is None:
-        return "there are servers of that revision, and nobody can say whether they are members"
+        return (
+            f"servers of revision {facts.green_revision} exist, and no leader reports whether "
+            "they are raft members"
+        )
     if not facts.membership.green_peers:
         return None
     return (
-        f"servers of revision {facts.green_revision} are members of the raft cluster and the "
-        "status does not tell why; remove them, or put status.blueGreen right"
+        f"servers of revision {facts.green_revision} are members of the raft cluster, but "
+        "status.blueGreen does not name them; remove them, or correct status.blueGreen"
     )
 
 
 def leftover_servers(facts: Facts) -> str | None:
     return (
-        "the StatefulSet of an earlier try is deleted"
+        "deleting the StatefulSet of an earlier attempt"
         if _has_leftovers(facts) and facts.green.uid
         else None
     )
 
 
 def leftover_pods(facts: Facts) -> str | None:
-    return (
-        "pods of an earlier try are ending" if _has_leftovers(facts) and facts.green.pods else None
-    )
+    terminating = _has_leftovers(facts) and facts.green.pods
+    return "pods of an earlier attempt are terminating" if terminating else None
 
 
 def foreign_claims(facts: Facts) -> str | None:
@@ -131,26 +133,26 @@ def foreign_claims(facts: Facts) -> str | None:
     names = " ".join(facts.green.foreign)
     return (
         f"PersistentVolumeClaim {names} of an earlier cluster has the name of a volume of green; "
-        f"when nobody needs it: kubectl delete pvc {names}"
+        f"if it is no longer needed: kubectl delete pvc {names}"
     )
 
 
 def retained_claims(facts: Facts) -> str | None:
-    """Volumes of that revision, which served before: only a user may delete them."""
+    """Volumes of a revision that was in use before: only a user may delete them."""
     if not _has_leftovers(facts) or not facts.keeps_volumes:
         return None
     names = " ".join(pvc.name for pvc in facts.green.claims)
     return (
-        f"{facts.requested} with {facts.cluster.spec.replicas} servers was here before, and its "
-        f"volumes are kept; when nobody needs them: kubectl delete pvc {names}"
+        f"{facts.requested} with {facts.cluster.spec.replicas} servers was in use before, and its "
+        f"volumes are kept; if they are no longer needed: kubectl delete pvc {names}"
     )
 
 
 def leftover_claims(facts: Facts) -> str | None:
-    return "volumes of an earlier try are deleted" if _has_leftovers(facts) else None
+    return "deleting volumes of an earlier attempt" if _has_leftovers(facts) else None
 
 
-def unbegun(facts: Facts) -> str | None:
+def not_begun(facts: Facts) -> str | None:
     return None if facts.begun else f"from {facts.accepted} to {facts.requested}"
 
 
@@ -161,12 +163,12 @@ def changed(facts: Facts) -> str | None:
     """Until the first server of green is created, the target may change."""
     if facts.next_revision == facts.green_revision:
         return None
-    return "something else is asked for now"
+    return "the spec changed before green was created"
 
 
 def rolled_back(facts: Facts) -> str | None:
     token = facts.pending("rollback")
-    return f"rollback {token} was asked for" if token else None
+    return f"rollback {token} was requested" if token else None
 
 
 def _wants_snapshot(facts: Facts) -> bool:
@@ -201,9 +203,9 @@ def snapshot_runs(facts: Facts) -> str | None:
 
 
 def job_done(facts: Facts) -> bool:
-    """Report whether the Job of this phase and attempt succeeded, by its status or by our record.
+    """Report whether the Job of this phase and attempt succeeded, by the Job or by our status.
 
-    Green that never joined has no members to remove.
+    If green never joined, there are no members to remove.
     """
     if facts.status.completed_job == facts.job_name:
         return True
@@ -218,8 +220,8 @@ def job_succeeded(facts: Facts) -> bool:
 
 
 def former_job(facts: Facts) -> str | None:
-    """A Job of the upgrade still runs; two that change members would undo each other."""
-    return f"Job {facts.former_job} still works" if facts.former_job else None
+    """A Job of the upgrade still runs; two Jobs that change members would undo each other."""
+    return f"Job {facts.former_job} is still running" if facts.former_job else None
 
 
 def _job_failed(facts: Facts) -> str | None:
@@ -227,7 +229,7 @@ def _job_failed(facts: Facts) -> str | None:
     if job_done(facts) or job is None or not (job.foreign or job.state == "Failed"):
         return None
     if job.foreign:
-        return f"Job {job.name} belongs to somebody else"
+        return f"Job {job.name} is owned by another object"
     return f"Job {job.name} failed ({job.message or 'no reason given'}); read its log"
 
 
@@ -235,27 +237,29 @@ def _exhausted(facts: Facts) -> bool:
     return (facts.status.job_failure_count or 0) + 1 >= facts.settings.max_job_failures
 
 
-def _tries_again(facts: Facts) -> bool:
+def _rolls_back_automatically(facts: Facts) -> bool:
     return facts.by_itself.enabled and facts.by_itself.on_job_failure
 
 
 def job_exhausted(facts: Facts) -> str | None:
     """The Job reached its failure limit, and the upgrade rolls back automatically."""
-    return _job_failed(facts) if _exhausted(facts) and _tries_again(facts) else None
+    return _job_failed(facts) if _exhausted(facts) and _rolls_back_automatically(facts) else None
 
 
 def job_held(facts: Facts) -> str | None:
     """The Job failed, and automatic rollback is off: a user decides."""
-    return None if _tries_again(facts) or facts.pending("retry") else _job_failed(facts)
+    return (
+        None if _rolls_back_automatically(facts) or facts.pending("retry") else _job_failed(facts)
+    )
 
 
 def job_stuck(facts: Facts) -> str | None:
     """The Job reached its failure limit in a phase that cannot be rolled back."""
-    given_up_on = _exhausted(facts) or not _tries_again(facts)
-    return _job_failed(facts) if given_up_on and not facts.pending("retry") else None
+    held = _exhausted(facts) or not _rolls_back_automatically(facts)
+    return _job_failed(facts) if held and not facts.pending("retry") else None
 
 
-def job_spent(facts: Facts) -> str | None:
+def rollback_job_exhausted(facts: Facts) -> str | None:
     """The Job reached its failure limit during a rollback."""
     return _job_failed(facts) if _exhausted(facts) else None
 
@@ -264,8 +268,8 @@ def job_failed(facts: Facts) -> str | None:
     return _job_failed(facts)
 
 
-def tried_enough(facts: Facts) -> bool:
-    """Report whether no attempt is made before a user requests a retry."""
+def needs_retry(facts: Facts) -> bool:
+    """Report whether the next attempt requires a retry request."""
     return _exhausted(facts) and not facts.pending("retry")
 
 
@@ -280,17 +284,17 @@ def retry_is_due(facts: Facts) -> bool:
 def job_refused(facts: Facts) -> str | None:
     if job_done(facts) or facts.job is not None or not facts.job_refused:
         return None
-    return f"Job {facts.job_name} cannot be made: {facts.job_refused}"
+    return f"Job {facts.job_name} cannot be created: {facts.job_refused}"
 
 
-def job_offered_again(facts: Facts) -> str | None:
-    """The message stays the same, so that a lasting refusal costs no writes."""
+def job_refused_before(facts: Facts) -> str | None:
+    """The message stays the same, so that a lasting refusal causes no status writes."""
     return job_refused(facts) if facts.offers_again else None
 
 
 def job_missing(facts: Facts) -> str | None:
-    return None if job_done(facts) or facts.job is not None else f"Job {facts.job_name} is made"
+    return None if job_done(facts) or facts.job is not None else f"creating Job {facts.job_name}"
 
 
 def job_runs(facts: Facts) -> str | None:
-    return None if job_done(facts) else f"Job {facts.job_name} works"
+    return None if job_done(facts) else f"Job {facts.job_name} is running"

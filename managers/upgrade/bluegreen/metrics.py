@@ -1,7 +1,7 @@
 """The Prometheus families of blue/green upgrades.
 
-Part of managers.upgrade.metrics, by the same rules: gauges are read from the status at each scrape,
-counters are updated once per write of it, and no series outlives its cluster. A cluster without a
+Part of managers.upgrade.metrics: gauges are read from the status at each scrape, counters are
+updated once per write of the status, and no series outlives its cluster. A cluster without a
 blue/green upgrade has none of these series.
 """
 
@@ -43,7 +43,7 @@ class BlueGreenMetrics:
         )
         metrics.read_gauge(
             SAFE_MODE,
-            "1 while going back failed and nothing is done until a person has looked, else 0.",
+            "1 while a rollback failed and the operator waits for a user, else 0.",
             _ABOUT,
             self._safe_modes,
         )

@@ -1,4 +1,4 @@
-"""Reads what a blue/green upgrade waits for: Jobs, a snapshot, a Service.
+"""Reads the objects that a blue/green upgrade waits for: Jobs, a snapshot, a Service.
 
 Each object is read by its name, and only in the phase that needs it.
 """
@@ -98,7 +98,7 @@ class BlueGreenObserver:
 
 
 def hook_observation(live: Object, receipt: ValidationHookStatus, owner_uid: str) -> HookSeen:
-    """Read the Job of a hook by its record in the status and the UID of the cluster."""
+    """Compare the Job of a hook with its record in the status and the UID of the cluster."""
     job = job_seen(live, owner_uid)
     return HookSeen(
         uid=job.uid,

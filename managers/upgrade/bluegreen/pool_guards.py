@@ -10,7 +10,7 @@ from typing import Final
 
 from contracts.api.values.duration import counted_duration
 from contracts.records.bluegreen import BlueGreenFacts
-from managers.upgrade.bluegreen.guards import job_done, tried_enough
+from managers.upgrade.bluegreen.guards import job_done, needs_retry
 
 DEPLOY_DEADLINE: Final = timedelta(minutes=30)
 """How long green may take to be ready: pull images, provision volumes, unseal servers."""
@@ -24,7 +24,7 @@ Facts = BlueGreenFacts
 
 
 def _overdue(facts: Facts, limit: timedelta) -> bool:
-    """The step after a Job has its full deadline from the write that records the Job's end."""
+    """The deadline of the step after a Job starts when the end of the Job is recorded."""
     if job_done(facts) and facts.status.completed_job != facts.job_name:
         return False
     return facts.waited >= limit
@@ -34,9 +34,10 @@ def _late(facts: Facts, limit: timedelta) -> bool:
     return facts.by_itself.enabled and _overdue(facts, limit)
 
 
-def taken_back(facts: Facts) -> str | None:
+def spec_reverted(facts: Facts) -> str | None:
     """The spec requests the release of blue again: green is obsolete."""
-    return f"{facts.accepted} is asked for again" if facts.requested == facts.accepted else None
+    same = facts.requested == facts.accepted
+    return f"the spec requests {facts.accepted} again" if same else None
 
 
 def green_broken(facts: Facts) -> str | None:
@@ -44,7 +45,7 @@ def green_broken(facts: Facts) -> str | None:
 
 
 def green_alone(facts: Facts) -> str | None:
-    """Green leads before it has a vote: it is a separate cluster, and is never promoted."""
+    """Green leads before it has a vote, so it is a separate cluster: never promote it."""
     green_leads = facts.membership is not None and facts.membership.leader == "green"
     return "a server of green leads before it was promoted" if green_leads else None
 
@@ -52,7 +53,7 @@ def green_alone(facts: Facts) -> str | None:
 def no_blue(facts: Facts) -> str | None:
     if facts.green.uid or facts.blue.ready:
         return None
-    return "no server of blue is ready, so green has nobody to join"
+    return "no server of blue is ready, so green has no cluster to join"
 
 
 def green_unready(facts: Facts) -> str | None:
@@ -77,7 +78,7 @@ def syncs(facts: Facts) -> str | None:
 
 
 def sync_left(facts: Facts) -> float:
-    """Seconds for which green still has to follow before it is validated."""
+    """Return the seconds for which green must still follow before it is validated."""
     verification = facts.settings.verification
     if job_done(facts) or verification is None or not verification.min_sync_duration:
         return 0.0
@@ -94,10 +95,10 @@ def unpromoted(facts: Facts) -> str | None:
 
 def votes_missing(facts: Facts) -> str | None:
     if facts.membership is None:
-        return "nobody leads who could name the voters"
+        return "no leader reports the voters"
     if facts.membership.green_voters >= facts.green_replicas:
         return None
-    return f"{facts.membership.green_voters} of {facts.green_replicas} servers of green vote"
+    return f"{facts.membership.green_voters} of {facts.green_replicas} servers of green are voters"
 
 
 def votes_missing_late(facts: Facts) -> str | None:
@@ -112,7 +113,7 @@ def traffic_behind(facts: Facts) -> str | None:
     """Blue keeps its votes until clients are sent to green."""
     if job_done(facts) or facts.traffic == facts.green_revision:
         return None
-    return "clients are sent to green first"
+    return "clients are switched to green first"
 
 
 def unfit_to_lead(facts: Facts) -> str | None:
@@ -132,7 +133,7 @@ def green_does_not_lead(facts: Facts) -> str | None:
 def blue_votes(facts: Facts) -> str | None:
     if facts.membership is None or not facts.membership.blue_voters:
         return None
-    return f"{facts.membership.blue_voters} servers of blue still vote"
+    return f"{facts.membership.blue_voters} servers of blue are still voters"
 
 
 def not_handed_over(facts: Facts) -> str | None:
@@ -140,13 +141,13 @@ def not_handed_over(facts: Facts) -> str | None:
 
 
 def not_handed_over_late(facts: Facts) -> str | None:
-    """Only known membership counts: without a leader nothing is known for a moment."""
+    """Only a known membership counts: during an election it is unknown for a moment."""
     has_leader = facts.membership is not None and facts.membership.leader is not None
     return not_handed_over(facts) if has_leader and _late(facts, STEP_DEADLINE) else None
 
 
 def verified_left(facts: Facts) -> float:
-    """Seconds for which blue is still kept; they count from the write that green leads."""
+    """Return the seconds for which blue is still kept, from the write that green leads."""
     period = float(facts.by_itself.stabilization_seconds)
     if facts.status.completed_job != facts.job_name:
         return period
@@ -165,7 +166,7 @@ def kept(facts: Facts) -> str | None:
         return None
     return (
         "green leads, and blue is kept until a new spec.upgrade.requests.cleanup; "
-        "spec.upgrade.requests.rollback leads back"
+        "spec.upgrade.requests.rollback rolls back"
     )
 
 
@@ -173,27 +174,27 @@ def kept(facts: Facts) -> str | None:
 
 
 def not_alone(facts: Facts) -> str | None:
-    """Nothing of blue is removed unless green works without it, now."""
+    """Blue is only removed while green works without it."""
     return None if job_done(facts) else green_unready(facts) or not_handed_over(facts)
 
 
 def blue_servers(facts: Facts) -> str | None:
-    return "the servers of blue are deleted" if facts.blue.uid else None
+    return "deleting the servers of blue" if facts.blue.uid else None
 
 
 def blue_pods(facts: Facts) -> str | None:
-    return f"{facts.blue.pods} servers of blue are ending" if facts.blue.pods else None
+    return f"{facts.blue.pods} servers of blue are terminating" if facts.blue.pods else None
 
 
 def blue_claims(facts: Facts) -> str | None:
-    """They held the only data once: the user decides about them (rule I01)."""
+    """Volumes that held the only copy of the data: the user decides about them (rule I01)."""
     if facts.keeps_volumes or not facts.blue.claims:
         return None
-    return "the volumes of blue are deleted"
+    return "deleting the volumes of blue"
 
 
 def membership_unknown(facts: Facts) -> str | None:
-    return "nobody leads who could name the members" if facts.membership is None else None
+    return "no leader reports the members" if facts.membership is None else None
 
 
 def blue_peers(facts: Facts) -> str | None:
@@ -202,22 +203,22 @@ def blue_peers(facts: Facts) -> str | None:
 
 
 def blue_peers_stuck(facts: Facts) -> str | None:
-    return blue_peers(facts) if tried_enough(facts) else None
+    return blue_peers(facts) if needs_retry(facts) else None
 
 
 def read_replicas_desired(facts: Facts) -> str | None:
-    return "read replicas follow" if facts.cluster.spec.read_replicas is not None else None
+    return "read replicas are next" if facts.cluster.spec.read_replicas is not None else None
 
 
 def read_replicas_unsettled(facts: Facts) -> str | None:
-    return None if facts.reads_settled else "read replicas are brought to the new release"
+    return None if facts.reads_settled else "read replicas are upgraded to the new release"
 
 
 # --- the rollback -------------------------------------------------------------------------------
 
 
 def blue_unfit(facts: Facts) -> str | None:
-    """A majority of blue has to be ready before all votes go back to it."""
+    """A majority of blue must be ready before blue gets all votes back."""
     needed = facts.blue_replicas // 2 + 1
     if job_done(facts) or facts.blue.ready >= needed:
         return None
@@ -228,9 +229,9 @@ def blue_does_not_lead(facts: Facts) -> str | None:
     if facts.membership is None or facts.membership.leader != "blue":
         return "no server of blue leads yet"
     if facts.membership.blue_voters < facts.blue_replicas:
-        return f"{facts.membership.blue_voters} of {facts.blue_replicas} servers of blue vote"
+        return f"{facts.membership.blue_voters} of {facts.blue_replicas} servers of blue are voters"
     if facts.membership.green_voters:
-        return f"{facts.membership.green_voters} servers of green still vote"
+        return f"{facts.membership.green_voters} servers of green are still voters"
     return None
 
 
@@ -242,12 +243,12 @@ def blue_does_not_lead_late(facts: Facts) -> str | None:
     return blue_does_not_lead(facts) if _overdue(facts, STEP_DEADLINE) else None
 
 
-def blue_loses(facts: Facts) -> str | None:
+def green_not_removable(facts: Facts) -> str | None:
     """Green is only removed while blue leads and green has no vote."""
     if facts.membership is None or facts.membership.leader != "blue":
-        return "no server of blue leads, so green is left alone"
+        return "no server of blue leads, so green is not removed"
     if facts.membership.green_voters:
-        return f"{facts.membership.green_voters} servers of green still vote"
+        return f"{facts.membership.green_voters} servers of green are still voters"
     return None
 
 
@@ -257,16 +258,16 @@ def green_peers(facts: Facts) -> str | None:
 
 
 def green_peers_stuck(facts: Facts) -> str | None:
-    return green_peers(facts) if tried_enough(facts) else None
+    return green_peers(facts) if needs_retry(facts) else None
 
 
 def green_servers(facts: Facts) -> str | None:
-    return "the servers of green are deleted" if facts.green.uid else None
+    return "deleting the servers of green" if facts.green.uid else None
 
 
 def green_pods(facts: Facts) -> str | None:
-    return f"{facts.green.pods} servers of green are ending" if facts.green.pods else None
+    return f"{facts.green.pods} servers of green are terminating" if facts.green.pods else None
 
 
 def green_claims(facts: Facts) -> str | None:
-    return "the volumes of green are deleted" if facts.green.claims else None
+    return "deleting the volumes of green" if facts.green.claims else None

@@ -1,4 +1,4 @@
-"""What the actions and transitions of a blue/green upgrade change in `status.blueGreen`. Pure."""
+"""Computes `status.blueGreen` after an action or transition of a blue/green upgrade. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _timestamp(facts: BlueGreenFacts) -> datetime:
     return facts.now.replace(microsecond=0)
 
 
-def begun(facts: BlueGreenFacts, _: Choice) -> BlueGreenStatus:
+def begin(facts: BlueGreenFacts, _: Choice) -> BlueGreenStatus:
     """Freeze the inputs of the upgrade: no later edit of the spec changes them."""
     spec, requested, timestamp = facts.cluster.spec, facts.requested, _timestamp(facts)
     revision = facts.next_revision
@@ -63,14 +63,14 @@ def _snapshot(facts: BlueGreenFacts, operation: str, number: int) -> str:
     return names.pre_upgrade_backup(owner.name, owner.uid, snapshot_attempt(operation, number))
 
 
-def dropped(facts: BlueGreenFacts, _: Choice) -> BlueGreenStatus:
+def drop(facts: BlueGreenFacts, _: Choice) -> BlueGreenStatus:
     """End an upgrade before anything was created."""
-    return _at_rest(facts)
+    return _idle(facts)
 
 
-def given_up(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus:
+def abort(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus:
     """End an upgrade before anything was created, and record why."""
-    return _at_rest(facts).model_copy(
+    return _idle(facts).model_copy(
         update={
             "failed_revision": facts.status.green_revision,
             "rollback_reason": clean_message(choice.message),
@@ -79,7 +79,7 @@ def given_up(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus:
     )
 
 
-def _at_rest(facts: BlueGreenFacts) -> BlueGreenStatus:
+def _idle(facts: BlueGreenFacts) -> BlueGreenStatus:
     """Keep blue, and the last failure."""
     status = facts.status
     return BlueGreenStatus(
@@ -98,7 +98,7 @@ def after_transition(facts: BlueGreenFacts, choice: Choice) -> dict[str, Any]:
     """Return the fields that change with the phase."""
     to, timestamp = choice.next, _timestamp(facts)
     if to == IDLE or choice.row.at == CLEANUP:
-        ended = _taken_over(facts, to) if choice.row.at == CLEANUP else _at_rest(facts)
+        ended = _after_cleanup(facts, to) if choice.row.at == CLEANUP else _idle(facts)
         return {name: getattr(ended, name) for name in BlueGreenStatus.model_fields}
     changes: dict[str, Any] = {
         "phase": to,
@@ -110,7 +110,7 @@ def after_transition(facts: BlueGreenFacts, choice: Choice) -> dict[str, Any]:
     if to == DEMOTING:
         changes["traffic_switched_time"] = timestamp
     if to in _ROLLBACK_PHASES and choice.row.at not in _ROLLBACK_PHASES:
-        # A release that a user took back may be requested again; a failed one waits for a user.
+        # A release that a user reverted may be requested again; a failed one needs a retry.
         failed = None if facts.requested == facts.accepted else facts.status.green_revision
         changes |= {
             "rollback_reason": clean_message(choice.message),
@@ -122,7 +122,7 @@ def after_transition(facts: BlueGreenFacts, choice: Choice) -> dict[str, Any]:
     return changes
 
 
-def _taken_over(facts: BlueGreenFacts, to: str) -> BlueGreenStatus:
+def _after_cleanup(facts: BlueGreenFacts, to: str) -> BlueGreenStatus:
     """Only green is left, and is called blue from now on."""
     status = facts.status
     progress = {"operation_id": status.operation_id, "start_time": _timestamp(facts)}
@@ -136,7 +136,7 @@ def _taken_over(facts: BlueGreenFacts, to: str) -> BlueGreenStatus:
 
 
 def clocks(facts: BlueGreenFacts) -> dict[str, Any]:
-    """Return the fields that change in a phase, whatever its action."""
+    """Return the fields that change in a phase with any action."""
     status, timestamp = facts.status, _timestamp(facts)
     if job_succeeded(facts) and status.completed_job != facts.job_name:
         # Kubernetes deletes the Job after an hour; the status keeps its success.
@@ -168,12 +168,12 @@ def with_hook(facts: BlueGreenFacts, _: Choice) -> dict[str, Any]:
 
 
 def without_hook(_: BlueGreenFacts, __: Choice) -> dict[str, Any]:
-    """Forget the validation hook, which is to run again."""
+    """Clear the record of the validation hook, so that it runs again."""
     return {"validation_hook": None}
 
 
 def with_next_rollback(facts: BlueGreenFacts, _: Choice) -> dict[str, Any]:
-    """Begin the rollback again after a user acknowledged that it failed."""
+    """Restart the rollback after a user acknowledged its failure."""
     if facts.status.phase not in _ROLLBACK_PHASES:
         return {}
     return {

@@ -3,20 +3,20 @@
 | state | meaning |
 |---|---|
 | Idle | one pool serves; an upgrade may have begun: its inputs are frozen, nothing is created yet |
-| DeployingGreen | green is created; it can join blue and can never form a cluster of its own |
+| DeployingGreen | green is created; it can join blue, and can never bootstrap a separate cluster |
 | JoiningMesh | green joins the raft cluster without a vote |
-| Syncing | green follows; it is validated, and approved |
-| Promoting | green gets its votes |
+| Syncing | green catches up; it is validated and approved |
+| Promoting | green servers become voters |
 | DemotingBlue | clients are sent to green, which leads; blue loses its votes and is kept |
 | Cleanup | blue leaves the raft cluster and is deleted; no rollback is possible |
-| RestoringReadReplicas | read replicas get the new release |
+| RestoringReadReplicas | read replicas are upgraded |
 | RollingBack | clients are sent to blue; blue gets its votes back and leads |
 | RollbackCleanup | green leaves the raft cluster and is deleted |
 
 The first transition of a state whose guard returns a message decides (contracts.state_machine). Its
 action runs, then its next state is written; a crash between the two repeats the action, which is
-safe. Before Promoting a failed upgrade is abandoned: green has no vote, so it is just deleted. From
-Promoting on it is rolled back. Neither is retried automatically.
+safe. Before Promoting a failed upgrade is aborted: green has no vote, so it is deleted. From
+Promoting on the upgrade is rolled back. Neither is retried automatically.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ SAFE_MODE_RECHECK: Final = 60.0
 def _common(at: str) -> Transitions:
     return (
         Transition(at, guards.paused, "paused", reason=PAUSED),
-        _do(at, guards.answered, "acknowledged", UpgradeAction.LEAVE_SAFE_MODE),
+        _do(at, guards.acknowledged, "acknowledged", UpgradeAction.LEAVE_SAFE_MODE),
         Transition(
             at,
-            guards.unanswered,
-            "safe mode",
+            guards.unacknowledged,
+            "break glass",
             reason=SAFE_MODE,
             after=SAFE_MODE_RECHECK,
             blocked=True,
@@ -88,22 +88,22 @@ def _locked(at: str) -> Transitions:
 def _do(
     at: str,
     when: PhaseGuard,
-    says: str,
+    label: str,
     action: UpgradeAction,
     reason: str = RUNS,
     after: float = SOON,
 ) -> Transition[Facts]:
-    return Transition(at, when, says, action=action, reason=reason, after=after)
+    return Transition(at, when, label, action=action, reason=reason, after=after)
 
 
 def _wait(
-    at: str, when: PhaseGuard, name: str, reason: str = RUNS, after: float = RECHECK
+    at: str, when: PhaseGuard, label: str, reason: str = RUNS, after: float = RECHECK
 ) -> Transition[Facts]:
-    return Transition(at, when, name, reason=reason, after=after)
+    return Transition(at, when, label, reason=reason, after=after)
 
 
 def _back(at: str, to: str, *pairs: tuple[PhaseGuard, str]) -> Transitions:
-    return tuple(Transition(at, when, name, to, reason=BACK, after=SOON) for when, name in pairs)
+    return tuple(Transition(at, when, label, to, reason=BACK, after=SOON) for when, label in pairs)
 
 
 def _early(at: str) -> Transitions:
@@ -112,8 +112,8 @@ def _early(at: str) -> Transitions:
         *_back(
             at,
             ROLLBACK_CLEANUP,
-            (guards.rolled_back, "rollback asked"),
-            (pools.taken_back, "taken back"),
+            (guards.rolled_back, "rollback requested"),
+            (pools.spec_reverted, "spec reverted"),
             (pools.green_alone, "green leads"),
             (pools.green_broken, "green cannot run"),
         ),
@@ -122,8 +122,8 @@ def _early(at: str) -> Transitions:
 
 def _late(at: str) -> Transitions:
     pairs = (
-        (guards.rolled_back, "rollback asked"),
-        (pools.taken_back, "taken back"),
+        (guards.rolled_back, "rollback requested"),
+        (pools.spec_reverted, "spec reverted"),
         (pools.green_broken, "green cannot run"),
     )
     return (*_locked(at), *_back(at, ROLLING_BACK, *pairs))
@@ -134,8 +134,8 @@ def _job_steps(at: str) -> Transitions:
         _do(at, guards.job_failed, "Job failed", UpgradeAction.COUNT),
         Transition(
             at,
-            guards.job_offered_again,
-            "offered again",
+            guards.job_refused_before,
+            "Job retried",
             None,
             UpgradeAction.MAKE_JOB,
             HELD,
@@ -157,11 +157,11 @@ def _job(at: str, back: str) -> Transitions:
     )
 
 
-def _break_glass(at: str, when: PhaseGuard, name: str) -> Transition[Facts]:
+def _break_glass(at: str, when: PhaseGuard, label: str) -> Transition[Facts]:
     return Transition(
         at,
         when,
-        name,
+        label,
         at,
         UpgradeAction.ENTER_SAFE_MODE,
         SAFE_MODE,
@@ -171,59 +171,60 @@ def _break_glass(at: str, when: PhaseGuard, name: str) -> Transition[Facts]:
 
 
 def _hook(*steps: validation_hook.Step) -> PhaseGuard:
-    return lambda facts: "the hook judges green" if validation_hook.step(facts) in steps else None
+    message = "the validation hook runs"
+    return lambda facts: message if validation_hook.step(facts) in steps else None
 
 
 def _hook_rejected(facts: Facts) -> str | None:
     if validation_hook.step(facts) != "failed" or not facts.by_itself.enabled:
         return None
-    return "the hook said no" if facts.by_itself.on_validation_failure else None
+    return "the validation hook failed" if facts.by_itself.on_validation_failure else None
 
 
 def _hook_retried(facts: Facts) -> str | None:
     retry = validation_hook.step(facts) in ("failed", "unknown") and facts.pending("retry")
-    return "the hook is asked again" if retry else None
+    return "the validation hook is retried" if retry else None
 
 
 def _hook_refused(facts: Facts) -> str | None:
     refused = validation_hook.step(facts) == "make" and facts.hook_refused
-    return f"the hook cannot run: {facts.hook_refused}" if refused else None
+    return f"the validation hook cannot run: {facts.hook_refused}" if refused else None
 
 
-def _hook_offered_again(facts: Facts) -> str | None:
+def _hook_refused_before(facts: Facts) -> str | None:
     return _hook_refused(facts) if facts.offers_again else None
 
 
 def _hook_undecided(facts: Facts) -> str | None:
     step = validation_hook.step(facts)
     if step == "unknown":
-        return "the Job of the hook is gone, and nobody can tell what it said; read its namespace"
-    return "the hook said no" if step == "failed" else None
+        return "the Job of the hook is gone; check its effect, then set spec.upgrade.requests.retry"
+    return "the validation hook failed" if step == "failed" else None
 
 
 _IDLE: Transitions = (
     *_common(IDLE),
-    Transition(IDLE, guards.leftover_lock, "lock left", action=UpgradeAction.FREE_LOCK),
-    Transition(IDLE, guards.up_to_date, "as asked"),
+    Transition(IDLE, guards.leftover_lock, "leftover lock", action=UpgradeAction.FREE_LOCK),
+    Transition(IDLE, guards.up_to_date, "up to date"),
     _wait(IDLE, guards.not_initialized, "not initialized", "NotInitialized", SAFE_MODE_RECHECK),
     Transition(IDLE, guards.refused, "refused", reason=REFUSED, blocked=True),
-    Transition(IDLE, guards.given_up, "failed before", reason=BACK, blocked=True),
+    Transition(IDLE, guards.aborted, "failed before", reason=BACK, blocked=True),
     _wait(IDLE, guards.obstructed_first, "obstructed", OBSTRUCTED),
     Transition(
-        IDLE, guards.leftover_members, "members left", reason=HELD, after=SLOW, blocked=True
+        IDLE, guards.leftover_members, "leftover members", reason=HELD, after=SLOW, blocked=True
     ),
     _do(
-        IDLE, guards.leftover_servers, "StatefulSet left", UpgradeAction.DELETE_POOL, RUNS, RECHECK
+        IDLE, guards.leftover_servers, "leftover servers", UpgradeAction.DELETE_POOL, RUNS, RECHECK
     ),
-    _wait(IDLE, guards.leftover_pods, "pods left"),
+    _wait(IDLE, guards.leftover_pods, "leftover pods"),
     Transition(
-        IDLE, guards.foreign_claims, "volumes of others", reason=HELD, after=SLOW, blocked=True
+        IDLE, guards.foreign_claims, "foreign volumes", reason=HELD, after=SLOW, blocked=True
     ),
-    Transition(IDLE, guards.retained_claims, "volumes kept", reason=HELD, after=SLOW, blocked=True),
-    _do(IDLE, guards.leftover_claims, "volumes left", UpgradeAction.DELETE_CLAIM, RUNS, RECHECK),
-    _do(IDLE, guards.unbegun, "another release asked", UpgradeAction.BEGIN),
+    Transition(IDLE, guards.retained_claims, "kept volumes", reason=HELD, after=SLOW, blocked=True),
+    _do(IDLE, guards.leftover_claims, "old volumes", UpgradeAction.DELETE_CLAIM, RUNS, RECHECK),
+    _do(IDLE, guards.not_begun, "new release requested", UpgradeAction.BEGIN),
     _do(IDLE, guards.changed, "changed", UpgradeAction.DROP),
-    _do(IDLE, guards.rolled_back, "rollback asked", UpgradeAction.GIVE_UP, BACK),
+    _do(IDLE, guards.rolled_back, "rollback requested", UpgradeAction.GIVE_UP, BACK),
     Transition(IDLE, guards.lock_held_by_another, "lock held", reason=LOCKED, after=SLOW),
     _do(IDLE, guards.lock_free, "no lock", UpgradeAction.TAKE_LOCK, LOCKED),
     _do(
@@ -237,7 +238,7 @@ _IDLE: Transitions = (
     _do(IDLE, guards.no_snapshot, "no snapshot", UpgradeAction.MAKE_SNAPSHOT, RUNS, RECHECK),
     _wait(IDLE, guards.snapshot_runs, "snapshot runs"),
     _wait(IDLE, guards.obstructed, "obstructed", OBSTRUCTED),
-    Transition(IDLE, always, "all well", DEPLOYING, reason=RUNS, after=SOON),
+    Transition(IDLE, always, "checks passed", DEPLOYING, reason=RUNS, after=SOON),
 )
 
 _DEPLOYING: Transitions = (
@@ -261,14 +262,14 @@ _SYNCING: Transitions = (
     _wait(SYNCING, pools.green_unready, "green not ready"),
     _wait(SYNCING, pools.syncs, "minSyncDuration"),
     *_job(SYNCING, ROLLBACK_CLEANUP),
-    _do(SYNCING, _hook_retried, "hook asked again", UpgradeAction.FORGET_HOOK),
-    *_back(SYNCING, ROLLBACK_CLEANUP, (_hook_rejected, "hook said no")),
+    _do(SYNCING, _hook_retried, "hook retried", UpgradeAction.FORGET_HOOK),
+    *_back(SYNCING, ROLLBACK_CLEANUP, (_hook_rejected, "hook failed")),
     Transition(SYNCING, _hook_undecided, "hook held", reason=HELD, blocked=True),
     _do(SYNCING, _hook("edited"), "hook edited", UpgradeAction.DROP_HOOK),
     Transition(
         SYNCING,
-        _hook_offered_again,
-        "offered again",
+        _hook_refused_before,
+        "hook Job retried",
         None,
         UpgradeAction.MAKE_HOOK,
         HELD,
@@ -277,8 +278,8 @@ _SYNCING: Transitions = (
     ),
     Transition(SYNCING, _hook_refused, "hook refused", reason=HELD, after=SLOW, blocked=True),
     _do(SYNCING, _hook("make"), "no hook Job", UpgradeAction.MAKE_HOOK),
-    _do(SYNCING, _hook("start"), "hook decided", UpgradeAction.START_HOOK),
-    _do(SYNCING, _hook(*validation_hook.RECORDED), "hook seen", UpgradeAction.RECORD_HOOK),
+    _do(SYNCING, _hook("start"), "hook Job suspended", UpgradeAction.START_HOOK),
+    _do(SYNCING, _hook(*validation_hook.RECORDED), "hook changed", UpgradeAction.RECORD_HOOK),
     _wait(SYNCING, _hook("wait"), "hook runs"),
     _wait(SYNCING, pools.unpromoted, "not approved", HELD, SAFE_MODE_RECHECK),
     Transition(SYNCING, always, "in sync and approved", PROMOTING, reason=RUNS, after=SOON),
@@ -298,15 +299,15 @@ _DEMOTING: Transitions = (
     *_late(DEMOTING),
     *_back(DEMOTING, ROLLING_BACK, (pools.green_unready_late, "green not ready in time")),
     _wait(DEMOTING, pools.green_unready, "green not ready"),
-    _wait(DEMOTING, pools.traffic_behind, "clients at blue"),
+    _wait(DEMOTING, pools.traffic_behind, "clients use blue"),
     *_back(DEMOTING, ROLLING_BACK, (pools.unfit_to_lead_late, "green does not vote in time")),
     _wait(DEMOTING, pools.unfit_to_lead, "green does not vote"),
     *_job(DEMOTING, ROLLING_BACK),
-    *_back(DEMOTING, ROLLING_BACK, (pools.not_handed_over_late, "blue leads or votes still")),
+    *_back(DEMOTING, ROLLING_BACK, (pools.not_handed_over_late, "blue still leads or votes")),
     _wait(DEMOTING, pools.not_handed_over, "blue leads or votes"),
     _wait(DEMOTING, pools.verifies, "blue is kept"),
     _wait(DEMOTING, pools.kept, "cleanup not approved", HELD, SAFE_MODE_RECHECK),
-    Transition(DEMOTING, always, "green leads, and was seen to", CLEANUP, reason=RUNS, after=SOON),
+    Transition(DEMOTING, always, "green leads and is verified", CLEANUP, reason=RUNS, after=SOON),
 )
 
 _CLEANUP: Transitions = (
@@ -314,8 +315,8 @@ _CLEANUP: Transitions = (
     _wait(CLEANUP, pools.not_alone, "green needs blue"),
     Transition(CLEANUP, guards.job_stuck, "Job failed too often", reason=HELD, blocked=True),
     *_job_steps(CLEANUP),
-    _do(CLEANUP, pools.blue_servers, "blue is there", UpgradeAction.DELETE_POOL, RUNS, RECHECK),
-    _wait(CLEANUP, pools.blue_pods, "blue ends"),
+    _do(CLEANUP, pools.blue_servers, "blue exists", UpgradeAction.DELETE_POOL, RUNS, RECHECK),
+    _wait(CLEANUP, pools.blue_pods, "blue terminates"),
     _wait(CLEANUP, pools.membership_unknown, "members unknown"),
     Transition(CLEANUP, pools.blue_peers_stuck, "blue stays a member", reason=HELD, blocked=True),
     _do(CLEANUP, pools.blue_peers, "blue is a member", UpgradeAction.COUNT),
@@ -333,16 +334,16 @@ _CLEANUP: Transitions = (
 
 _RESTORING: Transitions = (
     *_locked(RESTORING),
-    _wait(RESTORING, pools.read_replicas_unsettled, "read replicas follow", after=SLOW),
-    Transition(RESTORING, always, "all follow", IDLE, UpgradeAction.FREE_LOCK, after=SOON),
+    _wait(RESTORING, pools.read_replicas_unsettled, "read replicas not upgraded", after=SLOW),
+    Transition(RESTORING, always, "replicas upgraded", IDLE, UpgradeAction.FREE_LOCK, after=SOON),
 )
 
 _ROLLING_BACK: Transitions = (
     *_locked(ROLLING_BACK),
-    _wait(ROLLING_BACK, guards.former_job, "Job of before", BACK),
+    _wait(ROLLING_BACK, guards.former_job, "previous Job runs", BACK),
     _break_glass(ROLLING_BACK, pools.blue_unfit_late, "blue not ready in time"),
     _wait(ROLLING_BACK, pools.blue_unfit, "blue not ready", BACK),
-    _break_glass(ROLLING_BACK, guards.job_spent, "Job failed too often"),
+    _break_glass(ROLLING_BACK, guards.rollback_job_exhausted, "Job failed too often"),
     *_job_steps(ROLLING_BACK),
     _break_glass(ROLLING_BACK, pools.blue_does_not_lead_late, "blue does not lead in time"),
     _wait(ROLLING_BACK, pools.blue_does_not_lead, "blue does not lead", BACK),
@@ -351,19 +352,19 @@ _ROLLING_BACK: Transitions = (
 
 _ROLLBACK_CLEANUP: Transitions = (
     *_locked(ROLLBACK_CLEANUP),
-    _wait(ROLLBACK_CLEANUP, guards.former_job, "Job of before", BACK),
-    _wait(ROLLBACK_CLEANUP, pools.blue_loses, "blue does not lead", BACK),
-    _break_glass(ROLLBACK_CLEANUP, guards.job_spent, "Job failed too often"),
+    _wait(ROLLBACK_CLEANUP, guards.former_job, "previous Job runs", BACK),
+    _wait(ROLLBACK_CLEANUP, pools.green_not_removable, "blue does not lead", BACK),
+    _break_glass(ROLLBACK_CLEANUP, guards.rollback_job_exhausted, "Job failed too often"),
     *_job_steps(ROLLBACK_CLEANUP),
     _do(
         ROLLBACK_CLEANUP,
         pools.green_servers,
-        "green is there",
+        "green exists",
         UpgradeAction.DELETE_POOL,
         BACK,
         RECHECK,
     ),
-    _wait(ROLLBACK_CLEANUP, pools.green_pods, "green ends", BACK),
+    _wait(ROLLBACK_CLEANUP, pools.green_pods, "green terminates", BACK),
     _break_glass(ROLLBACK_CLEANUP, pools.green_peers_stuck, "green stays a member"),
     _do(ROLLBACK_CLEANUP, pools.green_peers, "green is a member", UpgradeAction.COUNT, BACK),
     _do(ROLLBACK_CLEANUP, pools.green_claims, "volumes", UpgradeAction.DELETE_CLAIM, BACK, RECHECK),

@@ -4,13 +4,13 @@
 |---|---|---|
 | Prepared | the identity of the hook | create its Job, suspended: no pod of it runs |
 | Committed | the UID of that Job | resume the Job |
-| Created | the Job was resumed | none; wait for its end |
+| Created | the Job was resumed | none; wait until it finishes |
 | TerminalObserved | the result | none |
 | Unknown | the recorded Job does not exist | none; a user decides |
 
-A Job that was never resumed may be created again, so a crash before Committed costs nothing. From
-then on there is one UID, and any other Job of that name is ignored: the effect of a deleted hook is
-unknown.
+A Job that was never resumed may be created again, so a crash before Committed is harmless. From
+Committed on the UID is fixed, and any other Job of that name is ignored: the effect of a deleted
+hook is unknown.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ Step = Literal[
     "failed",
     "unknown",
 ]
-"""none: there is no hook. lost: the stage becomes Unknown; unknown: it is Unknown already."""
+"""none: there is no hook. lost: the stage becomes Unknown; unknown: the stage is Unknown."""
 
 RECORDED: Final[tuple[Step, ...]] = ("prepare", "commit", "created", "ended", "lost")
 """Steps that only write a new record."""
 OVER: Final[tuple[Step, ...]] = ("none", "passed")
-"""The hook does not block promotion any more."""
+"""Steps after which the hook does not block promotion."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookIdentity:
-    """Identifies the hook of an upgrade: no other one has the same Job."""
+    """Identifies the hook of an upgrade: the name of its Job is unique."""
 
     cluster: str
     operation_id: str
@@ -68,13 +68,13 @@ class HookIdentity:
 
 
 def spec_hash(hook: PrePromotionHook) -> str:
-    """Return the hash of a hook's spec: 64 hexadecimal digits, the same for the same hook."""
+    """Return the hash of a hook's spec: 64 hexadecimal digits, equal for equal specs."""
     text = json.dumps(hook.to_object(), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def receipt_of(facts: BlueGreenFacts) -> ValidationHookStatus | None:
-    """Return the record of this upgrade; that of another one is ignored."""
+    """Return the record of the hook of this upgrade; ignores that of another upgrade."""
     receipt, status = facts.status.validation_hook, facts.status
     if receipt is None or receipt.operation_id != status.operation_id:
         return None

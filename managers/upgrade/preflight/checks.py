@@ -1,8 +1,8 @@
 """The preflight checks of a release, in order, as one table. Pure.
 
-A refusal needs a user: the spec requests something impossible. An obstacle passes by itself. A
-warning stops nothing. `baoctl upgrade plan` prints the answer of each check, so it cannot differ
-from what the operator does.
+A refusal requires a user: the spec requests something impossible. An obstacle resolves without user
+action. A warning does not block. `baoctl upgrade plan` prints the answer of each check, so the plan
+cannot differ from what the operator does.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ State = Literal["ok", "warn", "wait", "stop"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One entry of the table; `requirement` is what must hold, as text."""
+    """One entry of the table; `requirement` is its condition as text."""
 
     name: str
     requirement: str
@@ -62,27 +62,30 @@ class PreflightResult:
 def check(
     cluster: OpenBaoCluster, observed: Observed, target: Release, *, resuming: bool
 ) -> PreflightResult:
-    """Check whether a cluster may be upgraded to a release. `cluster` is as its user wrote it.
+    """Check whether a cluster may be upgraded to a release. `cluster` is as the user wrote it.
 
     `resuming`: pods are being replaced already, so one of them may be absent.
     """
     inputs = PreflightInput(cluster, observed, target, base_version(cluster, observed), resuming)
     answers = [(entry, entry.judge(inputs)) for entry in CHECKS]
     return PreflightResult(
-        refusal=next((one for _, one in answers if isinstance(one, Blocked)), None),
-        obstacle=next((one for _, one in answers if isinstance(one, Wait)), None),
+        refusal=next((answer for _, answer in answers if isinstance(answer, Blocked)), None),
+        obstacle=next((answer for _, answer in answers if isinstance(answer, Wait)), None),
         warnings=tuple(
-            text for _, one in answers if isinstance(one, Warnings) for text in one.messages
+            text
+            for _, answer in answers
+            if isinstance(answer, Warnings)
+            for text in answer.messages
         ),
-        results=tuple(_result(entry, one) for entry, one in answers),
+        results=tuple(_result(entry, answer) for entry, answer in answers),
     )
 
 
 def base_version(cluster: OpenBaoCluster, observed: Observed) -> str:
-    """Return the version that a new one must not be older than; "" when none is known.
+    """Return the oldest version that an upgrade may target; "" when it is unknown.
 
-    That of the release that was accepted last; while no server of it has led, the one before: only
-    a leader writes, so the former version can still read all data.
+    It is the last accepted version. While no server of that version has been the leader, it is the
+    previous one: only a leader writes, so the previous version can still read all data.
     """
     status = cluster.status
     accepted = Release.accepted(cluster)
@@ -106,7 +109,7 @@ def _has_led(cluster: OpenBaoCluster, observed: Observed) -> bool:
             or bool(upgrade.completed_pods)
             or not versions <= {None, upgrade.from_version}
         )
-    # Without exactly one leader that reports the former version, it is unknown.
+    # Unless exactly one leader reports the former version, it is unknown.
     led_by = {pod.registration.version for pod in observed.leaders}
     return led_by != {upgrade.from_version} or len(upgrade.completed_pods) >= cluster.spec.replicas
 
@@ -137,7 +140,7 @@ CHECKS: tuple[Check, ...] = (
     Check("lock", "the operation lock is free", spec_checks.lock_is_free),
     Check("pods", "all servers are ready", server_checks.are_ready),
     Check("leader", "exactly one server is the leader", server_checks.has_one_leader),
-    Check("quorum", "the leader reports all voters as healthy", server_checks.quorum_is_well),
+    Check("quorum", "the leader reports all voters as healthy", server_checks.quorum_is_healthy),
     Check("login", "the operator and its Jobs can log in", login_checks.can_log_in),
     Check("templates", "no server waits to be replaced", bluegreen_checks.are_newest),
     Check(

@@ -26,12 +26,12 @@ class Warnings:
 
 
 Answer = Blocked | Wait | Warnings | None
-"""Blocked: a user must act. Wait: it passes by itself. None: the check passed."""
+"""Blocked: a user must act. Wait: it resolves without user action. None: the check passed."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreflightInput:
-    """Inputs of the checks. `base`: the version that the new one is compared with."""
+    """Inputs of the checks. `base`: the version to compare the new one with."""
 
     cluster: OpenBaoCluster
     observed: Observed
@@ -61,11 +61,11 @@ class PreflightInput:
         return self.strategy == "BlueGreen"
 
     def versions(self) -> tuple[semver.Version, semver.Version] | None:
-        """Return the base and the requested version; None when one of them is no version."""
+        """Return the base and the requested version; None when either is not a valid version."""
         before, after = version_matrix.parse(self.base), version_matrix.parse(self.target.version)
         return None if before is None or after is None else (before, after)
 
 
 def wait(reason: str, message: str) -> Wait:
-    """Return an obstacle that passes by itself."""
+    """Return an obstacle that resolves without user action."""
     return Wait(reason, message, RECHECK)

@@ -19,13 +19,11 @@ def are_ready(inputs: PreflightInput) -> Answer:
     pods = inputs.observed.pods
     ready = [pod for pod in pods if pod.ready and not pod.terminating]
     if len(ready) < inputs.majority:
-        message = (
-            f"{len(ready)} of {inputs.size} servers are ready, and {inputs.majority} have to be"
-        )
+        message = f"{len(ready)} of {inputs.size} servers are ready, and {inputs.majority} must be"
         return wait("QuorumLost", f"{message}{_which(pods)}")
     if inputs.resuming or (len(ready) == len(pods) == inputs.size and _is_whole(inputs)):
         return None
-    message = f"{len(ready)} of {inputs.size} servers are ready; all have to be before it begins"
+    message = f"{len(ready)} of {inputs.size} servers are ready; the upgrade begins when all are"
     return wait("ClusterNotReady", f"{message}{_which(pods)}")
 
 
@@ -36,7 +34,7 @@ def _is_whole(inputs: PreflightInput) -> bool:
 
 def _which(pods: Sequence[PodFacts]) -> str:
     unhealthy = [
-        f"{pod.name} {'ends' if pod.terminating else pod.waiting or 'is not ready'}"
+        f"{pod.name} {'is terminating' if pod.terminating else pod.waiting or 'is not ready'}"
         for pod in pods
         if pod.terminating or not pod.ready
     ]
@@ -48,12 +46,12 @@ def has_one_leader(inputs: PreflightInput) -> Answer:
     if len(leaders) == 1:
         return None
     if not leaders:
-        return wait("LeaderUnknown", "no server says that it leads; one has to")
-    message = f"{', '.join(pod.name for pod in leaders)} all say that they lead; one has to be left"
-    return wait("MultipleLeaders", message)
+        return wait("LeaderUnknown", "no server reports itself as the leader")
+    message = f"{', '.join(pod.name for pod in leaders)} report themselves as the leader"
+    return wait("MultipleLeaders", f"{message}; only one may be")
 
 
-def quorum_is_well(inputs: PreflightInput) -> Answer:
+def quorum_is_healthy(inputs: PreflightInput) -> Answer:
     quorum = inputs.observed.quorum
     if quorum is None:
         return None
@@ -63,18 +61,18 @@ def quorum_is_well(inputs: PreflightInput) -> Answer:
     voters = [server for server in quorum.servers if server.voter]
     healthy = [server for server in voters if server.healthy]
     if len(healthy) < inputs.majority:
-        message = f"the leader finds {len(healthy)} of {len(voters)} voters well"
-        return wait("QuorumLost", f"{message}, and {inputs.majority} have to be")
+        message = f"the leader reports {len(healthy)} of {len(voters)} voters as healthy"
+        return wait("QuorumLost", f"{message}, and {inputs.majority} must be")
     if inputs.resuming:
         return None
     if len(voters) != inputs.size:
         message = (
-            f"{len(voters)} of {inputs.size} servers are voters; all have to be before it begins"
+            f"{len(voters)} of {inputs.size} servers are voters; the upgrade begins when all are"
         )
         return wait("ClusterNotReady", message)
-    unhealthy = sorted(one.node_id for one in voters if not (one.healthy and one.follows))
+    unhealthy = sorted(voter.node_id for voter in voters if not (voter.healthy and voter.follows))
     if unhealthy:
-        message = f"the leader does not find these well and caught up: {', '.join(unhealthy)}"
+        message = f"the leader reports these as unhealthy or behind: {', '.join(unhealthy)}"
         return wait("ClusterNotReady", message)
     return None
 
@@ -83,20 +81,20 @@ def volumes_are_bound(inputs: PreflightInput) -> Answer:
     if inputs.resuming:
         return None
     claims = inputs.observed.claims
-    unbound = [one.name for one in claims if one.phase not in ("", "Bound") or one.terminating]
+    unbound = [pvc.name for pvc in claims if pvc.phase not in ("", "Bound") or pvc.terminating]
     if unbound:
-        message = f"PersistentVolumeClaim {', '.join(unbound)}: not bound, or about to go"
+        message = f"PersistentVolumeClaim {', '.join(unbound)}: not bound, or being deleted"
         return wait("ClusterNotReady", message)
     growing = [
-        one.name
-        for one in claims
-        if one.resizing not in _ERRORS and (one.resizing or _below(one.capacity, one.requested))
+        pvc.name
+        for pvc in claims
+        if pvc.resizing not in _ERRORS and (pvc.resizing or _below(pvc.capacity, pvc.requested))
     ]
     if growing:
-        message = f"PersistentVolumeClaim {', '.join(growing)} grows; it waits until it has"
-        return wait("StorageResizing", message)
-    failed = [one for one in claims if one.resizing in _ERRORS]
-    messages = tuple(f"{one.name} could not grow ({one.resizing})" for one in failed)
+        message = f"PersistentVolumeClaim {', '.join(growing)} is being resized"
+        return wait("StorageResizing", f"{message}; the upgrade begins after that")
+    failed = [pvc for pvc in claims if pvc.resizing in _ERRORS]
+    messages = tuple(f"{pvc.name} could not be resized ({pvc.resizing})" for pvc in failed)
     return Warnings(messages) if messages else None
 
 
@@ -112,7 +110,6 @@ def read_replicas_are_ready(inputs: PreflightInput) -> Answer:
     if inputs.resuming or (ready == requested and len(pods) == requested):
         return None
     message = (
-        f"spec.readReplicas.replicas: {ready} of {requested} read replicas are ready; "
-        "all have to be"
+        f"spec.readReplicas.replicas: {ready} of {requested} read replicas are ready; all must be"
     )
     return wait("ReadReplicasNotReady", f"{message}{_which(pods)}")

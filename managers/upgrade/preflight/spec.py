@@ -25,7 +25,7 @@ def is_version(inputs: PreflightInput) -> Answer:
         return None
     return Blocked(
         "InvalidVersion",
-        f"spec.version: {inputs.target.version!r} is no semantic version: write "
+        f"spec.version: {inputs.target.version!r} is not a semantic version: write "
         "MAJOR.MINOR.PATCH, as in 2.5.5",
     )
 
@@ -36,7 +36,7 @@ def is_newer(inputs: PreflightInput) -> Answer:
         return None
     return Blocked(
         "DowngradeBlocked",
-        f"spec.version: {inputs.target.version} is older than {inputs.base}, which was accepted: "
+        f"spec.version: {inputs.target.version} is older than the accepted version {inputs.base}: "
         f"OpenBao cannot read newer data. Set it to {inputs.base} or newer, or restore a snapshot "
         "into a new cluster",
     )
@@ -65,9 +65,9 @@ def pair_is_allowed(inputs: PreflightInput) -> Answer:
 
 
 def spec_fits(inputs: PreflightInput) -> Answer:
-    """Validate the spec with the requested version, and with the one that it is rendered with.
+    """Validate the spec with the requested version, and with the accepted one.
 
-    Until the new version is accepted the servers are rendered with the former one.
+    Until the new version is accepted, the servers are rendered with the accepted one.
     """
     if version_matrix.parse(inputs.target.version) is None:
         return None
@@ -82,8 +82,8 @@ def spec_fits(inputs: PreflightInput) -> Answer:
         return None
     return Blocked(
         early_error.reason,
-        f"the spec fits {inputs.target} and not {accepted}, which runs until the new version is "
-        "accepted: change the version first, and the rest once status.release shows it "
+        f"the spec is valid for {inputs.target} but not for {accepted}, which runs until the new "
+        "version is accepted: change the version first, and the rest once status.release shows it "
         f"({early_error.message})",
     )
 
@@ -103,33 +103,33 @@ def _spec_error(cluster: OpenBaoCluster) -> Blocked | None:
     return Blocked("UnsupportedFields", "; ".join(unsupported)) if unsupported else None
 
 
-# --- user settings and other operations that block it -------------------------------------------
+# --- user settings and other operations that block an upgrade ------------------------------------
 
 
 def is_initialized(inputs: PreflightInput) -> Answer:
     if inputs.cluster.status.initialized:
         return None
-    return wait("NotInitialized", "status.initialized: there are no data yet; it waits for them")
+    return wait("NotInitialized", "status.initialized is false: the cluster has no data yet")
 
 
 def is_awake(inputs: PreflightInput) -> Answer:
     if not inputs.cluster.spec.hibernate:
         return None
-    return wait("Hibernated", "spec.hibernate is true: no server runs; set it to false to go on")
+    return wait("Hibernated", "spec.hibernate is true: no server runs; set it to false to continue")
 
 
 def none_fenced(inputs: PreflightInput) -> Answer:
     fenced = fenced_pods.heeded(inputs.cluster)
     if not fenced:
         return None
-    message = f"spec.fencedPods keeps {', '.join(fenced)} from running; empty it to go on"
+    message = f"spec.fencedPods keeps {', '.join(fenced)} from running; empty it to continue"
     return wait("PodsFenced", message)
 
 
 def no_maintenance(inputs: PreflightInput) -> Answer:
     if not inputs.cluster.spec.in_maintenance:
         return None
-    message = "spec.maintenance.enabled is true: nothing that can wait is begun; set it to false"
+    message = "spec.maintenance.enabled is true: no upgrade begins; set it to false to continue"
     return wait("Maintenance", message)
 
 
@@ -137,7 +137,7 @@ def no_restore(inputs: PreflightInput) -> Answer:
     lock = inputs.cluster.status.operation_lock
     if lock is None or lock.operation != "Restore":
         return None
-    message = f"status.operationLock: {lock.holder} puts data back; it waits for the end of that"
+    message = f"status.operationLock: {lock.holder} is restoring a snapshot; the upgrade waits"
     return wait("RestoreInProgress", message)
 
 
@@ -145,7 +145,7 @@ def lock_is_free(inputs: PreflightInput) -> Answer:
     lock = inputs.cluster.status.operation_lock
     if lock is None or lock.holder == UPGRADE_HOLDER or lock.operation == "Restore":
         return None
-    message = f"status.operationLock: {lock.operation} of {lock.holder} holds it; it waits for it"
+    message = f"status.operationLock: {lock.operation} of {lock.holder} holds it; the upgrade waits"
     return wait("OperationLockBlocked", message)
 
 
@@ -175,7 +175,7 @@ def has_snapshot(inputs: PreflightInput) -> Answer:
         return None
     return Warnings(
         (
-            "spec.upgrade.preUpgradeSnapshot is not set: without a snapshot there is no way back "
-            "to an older version",
+            "spec.upgrade.preUpgradeSnapshot is not set: without a snapshot you cannot return to "
+            "an older version",
         )
     )

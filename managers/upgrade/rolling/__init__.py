@@ -1,4 +1,4 @@
-"""Rolling upgrades: the table of states, and what a transition means for release and status.
+"""Rolling upgrades: the table of states, and the effect of a transition on release and status.
 
 Pure. Called by `managers.upgrade.decide` and by `managers.cluster.reconcile`.
 """

@@ -22,10 +22,10 @@ ROLLING: Final = "Rolling"
 FAILED: Final = "Failed"
 
 STEP_DOWN_DEADLINE: Final = timedelta(seconds=60)
-"""How long a leader may keep leadership after its step-down Job was created."""
+"""How long a server may still lead after its step-down Job was created."""
 STEP_DOWN_AGAIN: Final = timedelta(seconds=20)
-"""After which a leader that stepped down leads because it was elected again: it waits for ten
-seconds before it may lead again."""
+"""A server that leads this long after a successful Job was elected again: after a step-down a
+server cannot become the leader for ten seconds."""
 STEP_DOWN_TRIES: Final = 5
 SOON: Final = 0.05
 """Seconds to the next reconcile when the next state is known."""
@@ -33,12 +33,12 @@ RECHECK: Final = 5.0
 SNAPSHOT_RECHECK: Final = 2.0
 ROLL_RECHECK: Final = 0.5
 BUDGET_REFUSAL_MAX_AGE: Final = timedelta(minutes=1)
-"""An older refusal is ignored: an eviction is tried again every 15 seconds at least."""
+"""An older refusal is ignored: the operator retries an eviction at least every 15 seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class RollingFacts:
-    """Inputs of the guards. `cluster` is the CR as its user wrote it."""
+    """Inputs of the guards. `cluster` is the CR as the user wrote it."""
 
     cluster: OpenBaoCluster
     observed: Observed
@@ -62,12 +62,12 @@ class RollingFacts:
 
     @property
     def rolled(self) -> bool:
-        """Report whether the target was accepted, so that pods may have it."""
+        """Report whether the target was accepted, so that pods may run it."""
         return self.target == self.accepted
 
     @property
     def holds_lock(self) -> bool:
-        """Report whether the operation lock is ours."""
+        """Report whether an upgrade holds the operation lock."""
         lock = self.cluster.status.operation_lock
         return lock is not None and lock.holder == UPGRADE_HOLDER
 
@@ -99,7 +99,7 @@ RollingGuard = Guard[RollingFacts]
 
 
 def state_of(status: ClusterStatus) -> str:
-    """Return the state of an upgrade, by the status alone."""
+    """Return the state of an upgrade from the status alone."""
     upgrade = status.upgrade
     if upgrade is None:
         return IDLE

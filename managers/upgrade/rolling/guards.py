@@ -1,4 +1,4 @@
-"""The guards of the table of rolling upgrades: why a transition holds, or None. Pure."""
+"""The guards of the table of rolling upgrades: the message of a transition, or None. Pure."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def obstructed(facts: RollingFacts) -> str | None:
     return None if obstacle is None else obstacle.message
 
 
-def another(facts: RollingFacts) -> str | None:
-    """The spec requests another valid release than the target of this upgrade."""
+def retargeted(facts: RollingFacts) -> str | None:
+    """The spec requests a valid release other than the target of this upgrade."""
     if not changed(facts) or refused(facts) is not None:
         return None
-    return f"{facts.requested} is asked for now"
+    return f"the spec now requests {facts.requested}"
 
 
 # --- the lock -----------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def lock_held_by_another(facts: RollingFacts) -> str | None:
 
 
 def no_lock(facts: RollingFacts) -> str | None:
-    return None if facts.holds_lock else "the operation lock is taken first"
+    return None if facts.holds_lock else "waiting for the operation lock"
 
 
 def own_lock(facts: RollingFacts) -> str | None:
@@ -66,7 +66,7 @@ def own_lock(facts: RollingFacts) -> str | None:
 
 
 def leftover_lock(facts: RollingFacts) -> str | None:
-    """The lock of an upgrade whose status is lost, when none is about to begin."""
+    """The lock of an upgrade whose status was lost, while no upgrade is about to begin."""
     idle = up_to_date(facts) is not None or refused(facts) is not None
     return own_lock(facts) if idle else None
 
@@ -85,7 +85,7 @@ def snapshot_exhausted(facts: RollingFacts) -> str | None:
     if not snapshot.failed:
         return None
     return (
-        f"OpenBaoBackup {snapshot.name}, try {facts.upgrade.snapshots}: "
+        f"OpenBaoBackup {snapshot.name}, attempt {facts.upgrade.snapshots}: "
         f"{snapshot.message or snapshot.phase}"
     )
 
@@ -94,23 +94,23 @@ def snapshot_failed(facts: RollingFacts) -> str | None:
     snapshot = facts.observed.upgrade.snapshot
     if snapshot is None or not snapshot.failed:
         return None
-    return f"OpenBaoBackup {snapshot.name} did not end well; another one is made"
+    return f"OpenBaoBackup {snapshot.name} failed; the operator creates another one"
 
 
 def no_snapshot(facts: RollingFacts) -> str | None:
     missing = facts.wants_snapshot and facts.observed.upgrade.snapshot is None
-    return f"OpenBaoBackup {facts.upgrade.snapshot} is made" if missing else None
+    return f"creating OpenBaoBackup {facts.upgrade.snapshot}" if missing else None
 
 
 def snapshot_runs(facts: RollingFacts) -> str | None:
-    return f"OpenBaoBackup {facts.upgrade.snapshot} is on its way" if facts.wants_snapshot else None
+    return f"waiting for OpenBaoBackup {facts.upgrade.snapshot}" if facts.wants_snapshot else None
 
 
 # --- the pods -----------------------------------------------------------------------------------
 
 
 def refused_hand_over(facts: RollingFacts) -> str | None:
-    """No Job can step the leader down, and its pod must not be replaced without."""
+    """No Job can step down the leader, so its pod must not be replaced."""
     for leader in facts.observed.leaders:
         attempt = facts.observed.attempted(MakeStepDownJob.name, leader.uid)
         if attempt is not None and attempt.refused:
@@ -133,7 +133,7 @@ def hand_over_late(facts: RollingFacts) -> str | None:
     if facts.observed.now - started < STEP_DOWN_DEADLINE or leads_again(facts):
         return None
     waited = int(STEP_DOWN_DEADLINE.total_seconds())
-    return f"{facts.upgrade.pod} leads {waited} s after Job {job.name} asked it to step down"
+    return f"{facts.upgrade.pod} still leads {waited} s after Job {job.name} asked it to step down"
 
 
 def leads_again(facts: RollingFacts) -> bool:
@@ -146,33 +146,35 @@ def leads_again(facts: RollingFacts) -> bool:
 
 
 def still_leads(facts: RollingFacts) -> bool:
-    return any(one.name == facts.upgrade.pod for one in facts.observed.leaders)
+    return any(leader.name == facts.upgrade.pod for leader in facts.observed.leaders)
 
 
 def late(facts: RollingFacts) -> str | None:
     since = facts.upgrade.step_started_at
     if since is None or facts.observed.now - since < facts.deadline:
         return None
-    pod = next((one for one in facts.observed.servers if one.name == facts.upgrade.pod), None)
-    message = f"{facts.upgrade.pod or 'no pod'} is not back in {facts.target} after "
+    servers = facts.observed.servers
+    pod = next((server for server in servers if server.name == facts.upgrade.pod), None)
+    message = f"{facts.upgrade.pod or 'no pod'} is not back with {facts.target} after "
     message += f"{int(facts.deadline.total_seconds())} s"
     return message + (f": {pod.waiting}" if pod is not None and pod.waiting else "")
 
 
-def unwell_late(facts: RollingFacts) -> str | None:
-    """All are ready without progress: the unhealthy server may be another one than the next."""
+def unhealthy_late(facts: RollingFacts) -> str | None:
+    """All servers are ready without progress: the unhealthy one need not be the next one."""
     message, quorum = late(facts), facts.observed.quorum
     if message is None or quorum is None or quorum.trouble:
         return message
     unhealthy = [
-        one.node_id for one in quorum.servers if one.voter and not (one.healthy and one.follows)
+        server.node_id
+        for server in quorum.servers
+        if server.voter and not (server.healthy and server.follows)
     ]
     if not unhealthy:
         return message
     waited = int(facts.deadline.total_seconds())
     return (
-        f"after {waited} s the leader does not find these well and caught up: "
-        f"{', '.join(unhealthy)}"
+        f"after {waited} s the leader reports these as unhealthy or behind: {', '.join(unhealthy)}"
     )
 
 
@@ -186,7 +188,7 @@ def all_ready(facts: RollingFacts) -> bool:
 
 
 def quorum_refused(facts: RollingFacts) -> str | None:
-    """A user has to act, and no server is known to be unhealthy: the deadline is suspended."""
+    """A user must act, and no server is known to be unhealthy: the deadline is suspended."""
     quorum = facts.observed.quorum
     if quorum is None or not quorum.refused or not all_ready(facts):
         return None
@@ -194,7 +196,7 @@ def quorum_refused(facts: RollingFacts) -> str | None:
 
 
 def budget_closed(facts: RollingFacts) -> str | None:
-    """The disruption budget refuses evictions, and all are ready: the deadline is suspended."""
+    """The disruption budget refuses evictions, and all pods are ready: suspend the deadline."""
     return (
         (facts.observed.refused_eviction(BUDGET_REFUSAL_MAX_AGE) or None)
         if all_ready(facts)
@@ -204,14 +206,15 @@ def budget_closed(facts: RollingFacts) -> str | None:
 
 def in_progress(facts: RollingFacts) -> str | None:
     total, completed = facts.cluster.spec.replicas, len(facts.upgrade.completed_pods)
-    return f"{facts.upgrade.from_version} to {facts.target}: {completed} of {total} servers are new"
+    progress = f"{completed} of {total} servers are upgraded"
+    return f"{facts.upgrade.from_version} to {facts.target}: {progress}"
 
 
 # --- after a failure ----------------------------------------------------------------------------
 
 
 def retried(facts: RollingFacts) -> str | None:
-    return f"retry {facts.retry} was asked for" if facts.retry else None
+    return f"retry {facts.retry} was requested" if facts.retry else None
 
 
 def failed(facts: RollingFacts) -> str | None:
@@ -219,5 +222,5 @@ def failed(facts: RollingFacts) -> str | None:
     return None if failure is None else failure.message
 
 
-def retry_or_other_release(facts: RollingFacts) -> bool:
-    return bool(facts.retry) or another(facts) is not None
+def retry_or_retargeted(facts: RollingFacts) -> bool:
+    return bool(facts.retry) or retargeted(facts) is not None

@@ -1,4 +1,4 @@
-"""What a transition means for the reconcile: the release, the status, and the effects. Pure."""
+"""Turns a transition into the result of the reconcile: release, status and effects. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ID = 10
 _NO_JOB: dict[str, Any] = {"step_down_job": None, "step_downs": None}
 _WAITING = "UpgradeInProgress"
 SUSPENDING_REASONS = (QUESTION_REFUSED, BUDGET_CLOSED)
-"""Reasons of transitions in which a user has to act and no server is unhealthy."""
+"""Reasons of transitions in which a user must act and no server is unhealthy."""
 
 
 def upgrade_decision_of(
@@ -39,7 +39,7 @@ def upgrade_decision_of(
     upgrade = None if state == IDLE else _status(facts, decision)
     accepted = _target(upgrade) if upgrade and state == ROLLING else facts.accepted
     upgrade_decision = UpgradeDecision(
-        # A release is rendered once it is written that it was accepted, never before.
+        # A release is rendered only after the status records that it was accepted.
         release=facts.accepted,
         halt=_halt(facts, decision, accepted),
         hand_over=_step_down(facts, upgrade),
@@ -82,11 +82,11 @@ def _outcome(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) ->
         return Blocked(reason or _WAITING, decision.message, transition.after)
     if not reason:
         return Done(transition.after)
-    return Wait(reason, decision.message or "an upgrade goes on", transition.after)
+    return Wait(reason, decision.message or "an upgrade is in progress", transition.after)
 
 
 def _reason(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> str:
-    """Return the reason of a transition that has none of its own; "" when there is no message."""
+    """Derive the reason of a transition without one; "" when there is no message."""
     failure = facts.upgrade.failure
     if failure is not None and decision.row.blocked:
         return failure.reason
@@ -101,17 +101,17 @@ def _status(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> 
     transition, before, timestamp = decision.row, facts.upgrade, _timestamp(facts)
     changes: dict[str, Any] = {}
     if transition.at == IDLE:
-        return _begun(facts, timestamp)
+        return _initial_status(facts, timestamp)
     if (
         facts.requested != facts.target
         and decision.next in (PREPARING, ROLLING)
         and transition.to is not None
     ):
-        changes |= _retargeted(facts)
+        changes |= _retarget(facts)
     if decision.next == FAILED and transition.to is not None:
         changes |= {"failure": _failure(decision, timestamp)}
     elif transition.to is not None and transition.at == FAILED:
-        changes |= {"failure": None, **_clocks(facts, timestamp, f"{facts.retry}{timestamp}")}
+        changes |= {"failure": None, **_restart(facts, timestamp, f"{facts.retry}{timestamp}")}
     if transition.to is not None and decision.next in (PREPARING, SNAPSHOT, ROLLING):
         changes |= {"phase": decision.next}
     if transition.to == ROLLING and "step_started_at" not in changes:
@@ -119,14 +119,14 @@ def _status(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> 
     if transition.to == SNAPSHOT and transition.action != UpgradeAction.MAKE_SNAPSHOT:
         changes |= _next_snapshot(facts)
     if transition.at == ROLLING and leads_again(facts):
-        # The step-down of that Job is undone: the next Job has another name.
+        # The server was elected again after that Job: the next Job needs another name.
         changes |= {"step_down_job": None}
     changes = {**_clock(facts, decision), **changes}
     return before.model_copy(update=changes) if changes else before
 
 
 def _clock(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> dict[str, Any]:
-    """Suspend the deadline of a step while it is blocked, and restart it in full after that.
+    """Suspend the deadline of a step while it is blocked, and restart it in full afterwards.
 
     A pause clears the start time, too.
     """
@@ -138,7 +138,7 @@ def _clock(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> d
     return {}
 
 
-def _begun(facts: RollingFacts, timestamp: datetime) -> UpgradeStatus:
+def _initial_status(facts: RollingFacts, timestamp: datetime) -> UpgradeStatus:
     requested, accepted = facts.requested, facts.accepted
     return UpgradeStatus(
         id=_id(facts, str(timestamp)),
@@ -152,19 +152,19 @@ def _begun(facts: RollingFacts, timestamp: datetime) -> UpgradeStatus:
     )
 
 
-def _retargeted(facts: RollingFacts) -> dict[str, Any]:
+def _retarget(facts: RollingFacts) -> dict[str, Any]:
     timestamp = _timestamp(facts)
     return {
         "target_version": facts.requested.version,
         "target_image": facts.requested.image or None,
         "completed_pods": (),
         "current_partition": facts.cluster.spec.replicas,
-        **_clocks(facts, timestamp, str(timestamp)),
+        **_restart(facts, timestamp, str(timestamp)),
     }
 
 
-def _clocks(facts: RollingFacts, timestamp: datetime, salt: str) -> dict[str, Any]:
-    """Begin again: Jobs of another name, and the full deadline for the next step."""
+def _restart(facts: RollingFacts, timestamp: datetime, salt: str) -> dict[str, Any]:
+    """Restart the upgrade: new Job names, and the full deadline for the next step."""
     return {"id": _id(facts, salt), "step_started_at": timestamp, "pod": None, **_NO_JOB}
 
 
@@ -178,7 +178,7 @@ def _next_snapshot(facts: RollingFacts) -> dict[str, Any]:
 
 
 def snapshot_attempt(upgrade: str, number: int) -> str:
-    """Name one attempt of an upgrade."""
+    """Return the name of one snapshot attempt of an upgrade."""
     return f"{upgrade} {number}"
 
 
@@ -197,7 +197,7 @@ def _effects(
         message = f"{facts.accepted} to {_target(upgrade)}" if upgrade else ""
         return (TakeLock(UPGRADE_HOLDER, owner.uid, message),)
     if action == UpgradeAction.FREE_LOCK:
-        # Only our own lock is released; an unheld one is free already.
+        # Only the lock of an upgrade is released.
         return (FreeLock(UPGRADE_HOLDER, owner.uid),) if facts.holds_lock else ()
     number = (upgrade.snapshots or 0) if upgrade else 0
     attempt = snapshot_attempt(upgrade.id if upgrade else "", number)
@@ -207,7 +207,7 @@ def _effects(
 
 def _requests(facts: RollingFacts) -> UpgradeRequestsStatus | None:
     """Acknowledge a retry request in any state; other requests have no effect here."""
-    # After a failure it waits for the lock, and is handled then.
+    # After a failure the retry waits for the lock, and is acknowledged then.
     deferred = facts.upgrade.failure is not None and bool(facts.other_holder)
     return acknowledged_requests(facts.cluster, except_retry=deferred)
 

@@ -1,4 +1,4 @@
-"""Progress of an upgrade by its pods, once it is known which of them are new. Pure.
+"""Progress of an upgrade, derived from the pods that have the newest template. Pure.
 
 Called by managers.cluster.reconcile between the plan and the status: only the plan knows the newest
 template.
@@ -24,12 +24,12 @@ from runtime.outcome import Done
 def track_progress(
     cluster: OpenBaoCluster, observed: Observed, decision: UpgradeDecision, desired: Desired
 ) -> UpgradeDecision:
-    """Add to the decision what the pods show: progress, and completion."""
+    """Add the progress and the completion that the pods show to the decision."""
     upgrade, rolled = decision.upgrade, desired.rolled
     if upgrade is None or rolled is None or decision.state not in (ROLLING, FAILED):
         return decision
     if decision.accepted is None or decision.release != decision.accepted:
-        # The newest template is still that of the release before.
+        # The newest template still has the previous release.
         return decision
     if rolled.complete and _is_complete(observed, upgrade, cluster.spec.replicas):
         completed = replace(decision, state=IDLE, upgrade=None, outcome=Done(SOON))
@@ -38,7 +38,7 @@ def track_progress(
         return decision
     changes = _changes(upgrade, rolled, desired.effects, observed.now)
     if _has_stepped_down(observed, decision):
-        # That Job need not be read again.
+        # The finished Job is not read again.
         changes |= {"step_down_job": None}
     updated = upgrade.model_copy(update=changes)
     if updated == upgrade:
@@ -48,10 +48,9 @@ def track_progress(
 
 
 def _is_complete(observed: Observed, upgrade: UpgradeStatus, size: int) -> bool:
-    """Report whether all servers run the target, and are healthy for the leader if it is readable.
+    """Report whether all servers run the target, and the leader, if readable, reports them healthy.
 
-    The version is what servers report; another build with the same number differs in the template
-    alone.
+    Servers report the version; another build of the same version differs only in the template.
     """
     if any(pod.registration.version != upgrade.target_version for pod in observed.pods):
         return False
@@ -71,7 +70,7 @@ def _has_stepped_down(observed: Observed, decision: UpgradeDecision) -> bool:
     if job is None or hand_over is None or job.state == "Active" or len(observed.leaders) != 1:
         return False
     if upgrade is None or upgrade.step_down_job != job.name:
-        # That Job is over, and the next one may just have been requested.
+        # That Job has ended, and the next one may just have been requested.
         return False
     return all(hand_over.job(leader.uid) != job.name for leader in observed.leaders)
 
@@ -88,7 +87,7 @@ def _changes(
     pod = rolled.pod or None
     if pod != upgrade.pod:
         changes |= {"pod": pod, "step_started_at": timestamp}
-    job = next((one.job for one in effects if isinstance(one, MakeStepDownJob)), None)
+    job = next((effect.job for effect in effects if isinstance(effect, MakeStepDownJob)), None)
     if job is not None and job != upgrade.step_down_job:
         changes |= {
             "step_down_job": job,

@@ -2,11 +2,11 @@
 
 | state | meaning |
 |---|---|
-| Idle | the servers have the release that was accepted last |
-| Preparing | a newer one is requested and valid; the lock is taken |
-| Snapshot | an OpenBaoBackup is created first |
+| Idle | the servers run the accepted release |
+| Preparing | a newer release is requested and valid; the operator takes the lock |
+| Snapshot | the operator creates an OpenBaoBackup first |
 | Rolling | the new release is accepted, and the pods are replaced |
-| Failed | it stopped: no pod is touched until a user requests a retry or another release |
+| Failed | stopped: no pod is replaced until a user requests a retry or another release |
 
 The first transition of a state whose guard returns a message decides (contracts.state_machine). Its
 action runs, then its next state is written; a crash between the two repeats the action, which is
@@ -36,36 +36,36 @@ RollingGuard = Guard[RollingFacts]
 RollingTransition = Transition[RollingFacts]
 
 
-def _prepare(at: str, when: RollingGuard, says: str) -> RollingTransition:
-    return Transition(at, when, says, PREPARING, UpgradeAction.TAKE_LOCK, after=SOON)
+def _prepare(at: str, when: RollingGuard, label: str) -> RollingTransition:
+    return Transition(at, when, label, PREPARING, UpgradeAction.TAKE_LOCK, after=SOON)
 
 
-def _end(at: str, when: RollingGuard, says: str) -> RollingTransition:
-    return Transition(at, when, says, IDLE, UpgradeAction.FREE_LOCK, after=SOON)
+def _end(at: str, when: RollingGuard, label: str) -> RollingTransition:
+    return Transition(at, when, label, IDLE, UpgradeAction.FREE_LOCK, after=SOON)
 
 
-def _fail(at: str, when: RollingGuard, says: str, reason: str) -> RollingTransition:
-    return Transition(at, when, says, FAILED, UpgradeAction.FREE_LOCK, reason, SOON)
+def _fail(at: str, when: RollingGuard, label: str, reason: str) -> RollingTransition:
+    return Transition(at, when, label, FAILED, UpgradeAction.FREE_LOCK, reason, SOON)
 
 
 TRANSITIONS: tuple[RollingTransition, ...] = (
-    Transition(IDLE, guards.leftover_lock, "lock left", action=UpgradeAction.FREE_LOCK),
-    Transition(IDLE, guards.up_to_date, "as asked"),
+    Transition(IDLE, guards.leftover_lock, "leftover lock", action=UpgradeAction.FREE_LOCK),
+    Transition(IDLE, guards.up_to_date, "up to date"),
     Transition(IDLE, guards.refused, "refused", blocked=True),
     Transition(IDLE, guards.obstructed, "obstructed", after=RECHECK),
     Transition(
         IDLE,
         always,
-        "another release asked",
+        "new release requested",
         PREPARING,
         UpgradeAction.TAKE_LOCK,
         "UpgradeInProgress",
         SOON,
     ),
     #
-    _end(PREPARING, guards.up_to_date, "taken back"),
+    _end(PREPARING, guards.up_to_date, "spec reverted"),
     _end(PREPARING, guards.both(guards.changed, guards.refused), "refused"),
-    _prepare(PREPARING, guards.another, "another release asked"),
+    _prepare(PREPARING, guards.retargeted, "another release requested"),
     Transition(PREPARING, guards.lock_held_by_another, "lock held", IDLE, after=SOON),
     Transition(
         PREPARING,
@@ -79,10 +79,10 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
     Transition(
         PREPARING, guards.wants_snapshot, "snapshot first", SNAPSHOT, reason="PreUpgradeSnapshot"
     ),
-    Transition(PREPARING, always, "all well", ROLLING, reason="UpgradeInProgress", after=SOON),
+    Transition(PREPARING, always, "checks passed", ROLLING, reason="UpgradeInProgress", after=SOON),
     #
-    _end(SNAPSHOT, guards.up_to_date, "taken back"),
-    Transition(SNAPSHOT, guards.another, "another release asked", PREPARING, after=SOON),
+    _end(SNAPSHOT, guards.up_to_date, "spec reverted"),
+    Transition(SNAPSHOT, guards.retargeted, "another release requested", PREPARING, after=SOON),
     Transition(SNAPSHOT, guards.no_lock, "no lock", PREPARING, after=SOON),
     _fail(SNAPSHOT, guards.snapshot_exhausted, "third snapshot failed", "PreUpgradeBackupFailed"),
     Transition(
@@ -105,9 +105,11 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
         after=SNAPSHOT_RECHECK,
     ),
     Transition(SNAPSHOT, guards.obstructed, "obstructed", after=RECHECK),
-    Transition(SNAPSHOT, always, "snapshot done", ROLLING, reason="UpgradeInProgress", after=SOON),
+    Transition(
+        SNAPSHOT, always, "snapshot completed", ROLLING, reason="UpgradeInProgress", after=SOON
+    ),
     #
-    Transition(ROLLING, guards.another, "another release asked", ROLLING, after=SOON),
+    Transition(ROLLING, guards.retargeted, "another release requested", ROLLING, after=SOON),
     Transition(
         ROLLING,
         guards.lock_held_by_another,
@@ -125,14 +127,16 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
         after=1.0,
     ),
     _fail(ROLLING, guards.hand_over_failed, "Job failed", "StepDownFailed"),
-    _fail(ROLLING, guards.refused_hand_over, "no Job", "StepDownFailed"),
-    _fail(ROLLING, guards.hand_over_late, "leads still", "StepDownTimeout"),
+    _fail(ROLLING, guards.refused_hand_over, "Job refused", "StepDownFailed"),
+    _fail(ROLLING, guards.hand_over_late, "still leads", "StepDownTimeout"),
     _fail(ROLLING, guards.unready_late, "pod not back", "PodNotReady"),
     Transition(
-        ROLLING, guards.quorum_refused, "question refused", reason=QUESTION_REFUSED, after=RECHECK
+        ROLLING, guards.quorum_refused, "members unreadable", reason=QUESTION_REFUSED, after=RECHECK
     ),
-    Transition(ROLLING, guards.budget_closed, "budget closed", reason=BUDGET_CLOSED, after=RECHECK),
-    _fail(ROLLING, guards.unwell_late, "server not well", "HealthCheckFailed"),
+    Transition(
+        ROLLING, guards.budget_closed, "eviction refused", reason=BUDGET_CLOSED, after=RECHECK
+    ),
+    _fail(ROLLING, guards.unhealthy_late, "server unhealthy", "HealthCheckFailed"),
     Transition(
         ROLLING,
         guards.both(guards.changed, guards.refused),
@@ -141,31 +145,35 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
         after=ROLL_RECHECK,
     ),
     Transition(
-        ROLLING, guards.in_progress, "pods to go", reason="UpgradeInProgress", after=ROLL_RECHECK
+        ROLLING,
+        guards.in_progress,
+        "pods left to replace",
+        reason="UpgradeInProgress",
+        after=ROLL_RECHECK,
     ),
     #
     Transition(
         FAILED,
         guards.both(lambda facts: not facts.rolled, guards.up_to_date),
-        "taken back",
+        "spec reverted",
         IDLE,
         after=SOON,
     ),
     Transition(
         FAILED,
-        guards.both(guards.retry_or_other_release, guards.lock_held_by_another),
+        guards.both(guards.retry_or_retargeted, guards.lock_held_by_another),
         "lock held",
         reason="OperationLockBlocked",
         after=RECHECK,
     ),
     Transition(
         FAILED,
-        guards.both(lambda facts: facts.rolled, guards.another),
-        "another release",
+        guards.both(lambda facts: facts.rolled, guards.retargeted),
+        "another release requested",
         ROLLING,
         UpgradeAction.TAKE_LOCK,
     ),
-    _prepare(FAILED, guards.another, "another release"),
+    _prepare(FAILED, guards.retargeted, "another release requested"),
     Transition(
         FAILED,
         guards.both(lambda facts: facts.rolled, guards.retried),
@@ -175,5 +183,5 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
         after=SOON,
     ),
     _prepare(FAILED, guards.retried, "retry"),
-    Transition(FAILED, guards.failed, "waits for a person", blocked=True),
+    Transition(FAILED, guards.failed, "waits for a user", blocked=True),
 )

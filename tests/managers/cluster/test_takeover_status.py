@@ -34,7 +34,7 @@ GLASS = {"active": True, "nonce": "n" * 32, "message": "blue does not lead"}
 STRATEGY = {"strategy": "BlueGreen", "jwtAuthRole": "upgrader"}
 PLAIN = gen.cluster(version="2.4.1", upgrade=STRATEGY).initialized()
 KEY = ObjectKey(gen.NAMESPACE, "x")
-TOLD = EventRecord("Warning", "RollbackRefused", "there is no way back")
+TOLD = EventRecord("Warning", "RollbackRefused", "it is in phase Cleanup")
 
 
 def at(phase: str, **status: Any) -> gen.Cluster:

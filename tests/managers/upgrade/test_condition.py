@@ -26,7 +26,7 @@ BEFORE = {
     "lastTransitionTime": "2030-01-01T00:00:00Z",
 }
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
-STOPPED = LastError(reason="StepDownTimeout", message="x-0 leads still", at=NOON)
+STOPPED = LastError(reason="StepDownTimeout", message="x-0 still leads", at=NOON)
 ALLOWED = {kind.name: set(kind.reasons) for kind in TYPES}
 SUMMARY = ALLOWED["Ready"]
 
@@ -49,16 +49,16 @@ TOLD: dict[str, tuple[gen.Cluster, UpgradeDecision, str | None, str]] = {
     "it may come later": (
         OLD, course(outcome=Wait("QuorumLost", "one left")), "False QuorumLost", "one left",
     ),
-    "nothing was touched": (OLD, course(going()), "True InProgress", "no server was touched"),
+    "nothing was touched": (OLD, course(going()), "True InProgress", "no server was replaced"),
     "a snapshot": (
         OLD, course(going(phase="Snapshot", snapshot="x-pre")), "True InProgress", "x-pre",
     ),
     "servers are replaced": (
         OLD, course(going(phase="Rolling", completed_pods=(2,), pod="x-1")),
-        "True InProgress", "1 of 3 servers are new, x-1",
+        "True InProgress", "1 of 3 servers are upgraded, x-1",
     ),
     "it stopped": (
-        OLD, course(going(failure=STOPPED)), "False StepDownTimeout", "x-0 leads still",
+        OLD, course(going(failure=STOPPED)), "False StepDownTimeout", "x-0 still leads",
     ),
 }  # fmt: skip
 

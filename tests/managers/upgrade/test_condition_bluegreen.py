@@ -49,7 +49,7 @@ def going_back() -> TwoPools:
 
 def given_up() -> TwoPools:
     world = TwoPools().to("Syncing")
-    world.trouble[world.revision] = "x has no image: it cannot be pulled"
+    world.trouble[world.revision] = "the image of x cannot be pulled"
     return world.drive(200)
 
 
@@ -75,7 +75,7 @@ def over() -> TwoPools:
 ABOUT = f"{OLD} to {NEW}, "
 # sentence: (what is made of the world, "status reason", how the message begins, what it names)
 TOLD: dict[str, tuple[Callable[[], TwoPools], str, str, str]] = {
-    "it begins": (TwoPools, "True InProgress", ABOUT + "Idle (", "nothing of green is made yet"),
+    "it begins": (TwoPools, "True InProgress", ABOUT + "Idle (", "green is not created yet"),
     "green starts": (
         lambda: TwoPools().to("DeployingGreen"), "True InProgress", ABOUT + "DeployingGreen (", "",
     ),
@@ -91,9 +91,11 @@ TOLD: dict[str, tuple[Callable[[], TwoPools], str, str, str]] = {
     ),
     "it goes back": (
         going_back, "True UpgradeRollback", f"{NEW} back to {OLD}, RollingBack (",
-        "rollback please was asked for",
+        "rollback please was requested",
     ),
-    "it was given up": (given_up, "False UpgradeRollback", f"{NEW} was given up", "retry"),
+    "it was given up": (
+        given_up, "False UpgradeRollback", f"the upgrade to {NEW} was aborted", "retry",
+    ),
     "going back failed": (
         safe_mode, "True BreakGlassRequired", f"{NEW} back to {OLD}, RollingBack (",
         "spec.breakGlassAck",
@@ -125,7 +127,7 @@ def test_the_last_pass_of_the_way_back_says_what_serves() -> None:
     world.drive(200, until=lambda: direct(world.facts()).state == "Idle")
     state, message = told(world)
     assert state == "False UpgradeRollback"
-    assert message == f"{OLD} serves, as before: rollback please was asked for"
+    assert message == f"{OLD} still serves: rollback please was requested"
 
 
 def test_every_phase_has_words() -> None:
@@ -175,7 +177,7 @@ class TestPaused:
     def test_the_phase_is_told_by_the_status_alone(self) -> None:
         found = gen.present(upgrading_while_paused(TwoPools().to("Promoting").read()))
         assert (found.status, found.reason) == ("Unknown", "Paused")
-        assert found.message.startswith(ABOUT + "Promoting (green gets its votes)")
+        assert found.message.startswith(ABOUT + "Promoting (green servers become voters)")
 
     def test_read_replicas_that_follow_are_told(self) -> None:
         world = TwoPools(readReplicas={"replicas": 1})

@@ -216,8 +216,8 @@ def test_every_event_is_on_the_page() -> None:
 def test_the_texts_name_what_happened() -> None:
     texts = {one.reason: one.text for one in safe_mode().events}
     assert NEW in texts["TrafficSwitched"]
-    assert texts["RollbackComplete"].startswith(f"{OLD} serves as before; {NEW} was taken away")
-    assert texts["BlueGreenPhase"] == "RollbackCleanup: green is taken away"
+    assert texts["RollbackComplete"].startswith(f"{OLD} still serves; {NEW} was removed")
+    assert texts["BlueGreenPhase"] == "RollbackCleanup: green is removed"
 
 
 HELD = {"type": "Upgrading", "status": "True", "reason": "BlueGreenHold", "message": "approve it"}

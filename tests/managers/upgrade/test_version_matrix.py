@@ -25,7 +25,7 @@ ROWS: dict[str, tuple[str, str, Strategy, SealType, Grade, str]] = {
     "a pair that was tried": ("2.4.4", "2.5.5", ROLLING, "static", "good", ""),
     "one that was tried with green too": ("2.4.4", "2.5.5", GREEN, "static", "good", ""),
     "a pair that nobody told of": (
-        "2.3.0", "2.4.4", ROLLING, "static", "warn", "nobody has told this operator",
+        "2.3.0", "2.4.4", ROLLING, "static", "warn", "this operator does not know",
     ),
     "a new standby that cannot forward": (
         "2.5.4", "2.6.2", ROLLING, "static", "warn", "do not forward",
@@ -42,7 +42,7 @@ ROWS: dict[str, tuple[str, str, Strategy, SealType, Grade, str]] = {
         "2.4.4", "2.5.0", ROLLING, "awskms", "refuse", "2.5.1 or newer",
     ),
     "2.5.0 and a static seal": (
-        "2.4.4", "2.5.0", ROLLING, "static", "warn", "nobody has told",
+        "2.4.4", "2.5.0", ROLLING, "static", "warn", "does not know",
     ),
     "2.5.1 and a key service of a cloud": ("2.4.4", "2.5.1", ROLLING, "awskms", "good", ""),
     "plugins of 2.7": ("2.6.4", "2.7.1", ROLLING, "static", "warn", "LDAP"),

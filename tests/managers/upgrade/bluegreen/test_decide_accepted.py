@@ -124,7 +124,7 @@ class TestGreen:
         )
         course = direct(nobody)
         assert course.state == "DeployingGreen"
-        assert "nobody to join" in gen.expect(Wait, course.outcome).message
+        assert "no cluster to join" in gen.expect(Wait, course.outcome).message
 
 
 class TestTraffic:

@@ -78,7 +78,7 @@ class TestNo:
         world.hook_says = "Failed"
         world.drive(200)
         as_before(world)
-        assert world.known.rollback_reason == "the hook said no"
+        assert world.known.rollback_reason == "the validation hook failed"
 
     @pytest.mark.parametrize("switch", ["enabled", "onValidationFailure"])
     def test_a_no_is_held_if_a_person_decides(self, switch: str) -> None:

@@ -96,7 +96,7 @@ class TestRollback:
         world.order(rollback="back")
         world.drive(200)
         as_before(world)
-        assert world.known.rollback_reason == "rollback back was asked for"
+        assert world.known.rollback_reason == "rollback back was requested"
         assert world.status["upgradeRequests"]["lastHandledRollback"] == "back"
         assert ("RollingBack" in world.phases) == (phase in LATE)
 

@@ -243,7 +243,7 @@ class TestTrouble:
         ),
         "its image is not there": (
             gen.pod().of(GREEN).born(PULL_GRACE_PERIOD).waiting("ErrImagePull"),
-            "no image",
+            "cannot be pulled",
         ),
         "nobody knows since when": (gen.pod().of(GREEN).waiting("ImagePullBackOff"), ""),
         "no node has room": (

@@ -36,7 +36,7 @@ class TestTemplates:
     def test_it_waits_for_servers_that_are_to_be_replaced(self) -> None:
         verdict = asked(SECOND, seen(ROLLED))
         assert found(verdict) == ["templates wait ClusterNotReady"]
-        assert said(verdict, "templates").startswith("x-1, x-2 will be replaced first")
+        assert said(verdict, "templates").startswith("x-1, x-2 must be replaced first")
 
     def test_a_server_that_ends_is_told_of_once(self) -> None:
         world = FINE.with_pods(*PODS[:2], PODS[2].terminating())
@@ -81,4 +81,4 @@ def test_a_green_pool_never_goes_over_the_health_protocol_of_2_6(
     assert (verdict.refusal is not None) == refused
     if refused:
         assert found(verdict)[0] == "pair stop VersionPairRefused"
-        assert "set spec.upgrade.strategy to RollingUpdate first" in said(verdict, "pair")
+        assert "set spec.upgrade.strategy to RollingUpdate" in said(verdict, "pair")
