@@ -14,9 +14,9 @@ KIND = "RaftMembershipReady"
 def membership_ready(
     spec: ClusterSpec, raft: RaftStatus | None, error: LastError | None, *, green_servers: int = 0
 ) -> ConditionUpdate:
-    """Judge the members: as many voters as replicas, the read replicas without a vote, no others.
+    """Check the members: as many voters as replicas, the read replicas as non-voters, no others.
 
-    `raft` is the last report of the leader, None when there was none; `error` why not.
+    `raft` is the last report of the leader, None without one; `error` is why there is none.
     `green_servers`: number of green servers that may be members, too
     (managers.membership.green_members).
     """
@@ -40,7 +40,7 @@ def membership_ready(
     if other_non_voters:
         message += f", {other_non_voters} are members without a vote"
     if raft.voters > spec.replicas and joined_readers < readers:
-        message += ": somebody gave a read replica a vote (`bao operator raft list-peers` names it)"
+        message += ": a user promoted a read replica (`bao operator raft list-peers` names it)"
     reason = "VotersMissing" if raft.voters < spec.replicas else "MembersUnexpected"
     if raft.voters == spec.replicas and joined_readers < readers:
         reason = "ReadReplicasMissing"
@@ -48,18 +48,18 @@ def membership_ready(
 
 
 def _during_upgrade(spec: ClusterSpec, raft: RaftStatus, green_servers: int) -> ConditionUpdate:
-    """Judge the members during a blue/green upgrade: the voters change step by step."""
+    """Check the members during a blue/green upgrade: the voters change step by step."""
     readers, joined_readers = spec.servers - spec.replicas, raft.read_replicas or 0
-    without = raft.non_voters - joined_readers
+    non_voters = raft.non_voters - joined_readers
     message = (
         f"The green pool has {green_servers} servers: {raft.voters} voters, of which "
-        f"{spec.replicas} are needed, and {without} members that have no vote"
+        f"{spec.replicas} are needed, and {non_voters} members that have no vote"
     )
     if readers or joined_readers:
         message += f"; {joined_readers} of {readers} read replicas are members without a vote"
     if raft.voters < spec.replicas:
         return ConditionUpdate(KIND, "False", "VotersMissing", message)
-    if raft.voters + without > spec.replicas + green_servers or joined_readers > readers:
+    if raft.voters + non_voters > spec.replicas + green_servers or joined_readers > readers:
         return ConditionUpdate(KIND, "False", "MembersUnexpected", message)
     if joined_readers < readers:
         return ConditionUpdate(KIND, "False", "ReadReplicasMissing", message)

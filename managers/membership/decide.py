@@ -38,7 +38,7 @@ class Answers:
     healthy: frozenset[str] = frozenset()
     """Node ids that are healthy for the autopilot; only read with read replicas."""
     unusable: str = ""
-    """The answer that no OpenBao gives, and why it was rejected; "" when all were valid."""
+    """An answer that is not valid for OpenBao, and why; "" when all were valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +100,14 @@ def _raft(
 
 
 def _reads(member: Member, cluster: str) -> bool:
-    """Distinguish a read replica from a new voter, which has no vote for its first seconds."""
+    """Tell a read replica from a new voter, which has no vote for its first seconds."""
     return not member.voter and names.read_ordinal_of(cluster, member.node_id) is not None
 
 
 def matches_spec(raft: RaftStatus, voters: int, read_replicas: int) -> bool:
     """Report whether all voters vote, all read replicas are non-voters, and there are no others.
 
-    Used for the next check and for the condition alike.
+    Used for the next check and for the condition.
     """
     return (raft.voters, raft.non_voters, raft.read_replicas or 0) == (
         voters,
@@ -125,9 +125,9 @@ def _is_expected(server: str, expected: ExpectedMembers) -> bool:
 
 
 def _outside(answers: Answers, expected: ExpectedMembers) -> tuple[str, ...]:
-    """Name the expected servers that are ready, and that the leader does not count as members.
+    """Name the expected servers that are ready, but are not members for the leader.
 
-    A new server is a member before it is ready. One that is being removed is ignored.
+    A new server is a member before it is ready. A server that is being removed is ignored.
     """
     if not answers.members:
         return ()
@@ -143,17 +143,17 @@ def _how_to_join(outside: tuple[str, ...]) -> str:
     first = outside[0]
     volume = names.claim_of_pod(first)
     return (
-        f"{', '.join(outside)} run and are no members of the raft cluster: they were removed, or "
-        "started with the volume of an earlier server, and never join with that data. When nobody "
-        f"needs it: `kubectl delete pvc {volume} --wait=false`, then `kubectl delete pod {first}`, "
-        "and it joins with an empty volume"
+        f"{', '.join(outside)} run, but are not members of the raft cluster: they were removed, or "
+        "started with the volume of an earlier server, and cannot join with that data. If it is "
+        f"not needed: `kubectl delete pvc {volume} --wait=false`, then `kubectl delete pod "
+        f"{first}`, and the server joins with an empty volume"
     )
 
 
 def _explain_unusable(unusable: str) -> str:
     return (
-        f"{unusable}. No OpenBao answers like this: look at the image of that server (spec.image), "
-        "and at what stands between it and the operator"
+        f"{unusable}. OpenBao does not answer like this: check the image of that server "
+        "(spec.image), and any proxy between it and the operator"
     )
 
 
@@ -168,13 +168,12 @@ def _voters_joining(answers: Answers, expected: ExpectedMembers) -> bool:
 
 
 def _voters_leaving(answers: Answers, expected: ExpectedMembers) -> bool:
-    """Report whether a removed server is still a member, which the operator has to remove.
+    """Report whether a removed server is still a member, which the operator must remove.
 
-    The reconcile that removes the member learns of it here, and the removal is observed here.
+    The reconcile that removes it relies on this check, as does the report of the removal.
     """
-    removed = (
-        one.node_id for one in answers.members or () if one.node_id not in answers.cluster_ids
-    )
+    members = answers.members or ()
+    removed = (peer.node_id for peer in members if peer.node_id not in answers.cluster_ids)
     ordinals = map(expected.voter_pool.ordinal_of, removed)
     return any(ordinal is not None and ordinal >= expected.voters for ordinal in ordinals)
 
@@ -184,7 +183,9 @@ def _split(cluster_ids: Mapping[str, str]) -> str | None:
     if len(set(reported.values())) < 2:
         return None
     members = ", ".join(f"{pod} is in {cluster}" for pod, cluster in sorted(reported.items()))
-    return f"the servers are in different clusters: {members}. Stop writing and find the right data"
+    return (
+        f"the servers are in different clusters: {members}. Stop writing, and find the right data"
+    )
 
 
 def _last_error(
@@ -209,7 +210,7 @@ def _next_check(
     if error is not None or raft is None:
         return Done(QUIET_RECHECK)
     if expected.green_servers and raft.voters >= expected.voters:
-        # Jobs promote and demote voters, and the reconcile that waits for them reads by itself.
+        # Jobs promote and demote voters; the reconcile that waits for them reads the members.
         return Done(QUIET_RECHECK)
     # The autopilot emits no event when a read replica becomes healthy, either.
     complete = matches_spec(raft, expected.voters, expected.read_replicas)

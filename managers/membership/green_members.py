@@ -10,9 +10,9 @@ from contracts.pools.voter_pool import CLEANUP_PHASE, voter_pools
 
 
 def green_member_count(cluster: OpenBaoCluster | None) -> int:
-    """Return their number as it was when the upgrade began; 0 without an upgrade."""
+    """Return the number as it was when the upgrade began; 0 without an upgrade."""
     status = cluster.status.blue_green if cluster else None
     if cluster is None or status is None or status.phase == "Idle" or len(voter_pools(cluster)) < 2:
         return 0
-    other = status.blue_replicas if status.phase == CLEANUP_PHASE else status.green_replicas
-    return other or cluster.spec.replicas
+    members = status.blue_replicas if status.phase == CLEANUP_PHASE else status.green_replicas
+    return members or cluster.spec.replicas

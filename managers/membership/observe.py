@@ -19,22 +19,20 @@ async def ask(
 ) -> Answers:
     """Ask every ready server for its cluster id, and the leader for the members.
 
-    `health`: also for the health of the servers in its autopilot.
+    `health`: also ask the leader for the autopilot health of the servers.
     """
     ready = [pod for pod in pods if pod.ready and pod.ip]
     ids = dict(await asyncio.gather(*(_cluster_id(bao, pod) for pod in ready)))
     leaders = [pod for pod in ready if pod.registration.active]
     if not leaders:
-        return Answers(ids, None, "no ready server says that it leads")
+        return Answers(ids, None, "no ready server reports itself as the leader")
     if login is None:
-        return Answers(
-            ids, None, "the operator has no login of its own (spec.selfInit.oidc.enabled)"
-        )
+        return Answers(ids, None, "the operator has no login (spec.selfInit.oidc.enabled)")
     try:
         members = await as_known(bao, leaders[0].ip, login, bao.members)
         healthy = await _healthy(bao, leaders[0].ip, login) if health else frozenset()
     except (BaoError, Denied) as error:
-        return Answers(ids, None, f"{leaders[0].name} was asked for the members: {error}")
+        return Answers(ids, None, f"{leaders[0].name} did not report the members: {error}")
     return Answers(ids, members, "", healthy)
 
 

@@ -1,4 +1,4 @@
-"""Asks the leader whether a server may be absent: before a pod is replaced, and only then.
+"""Asks the leader whether a server may be absent, only before a pod is replaced or removed.
 
 Called by managers.cluster.observe.observer.
 """
@@ -15,29 +15,29 @@ from managers.bao.login import NoToken, TokenSource, as_known
 from managers.bao.models import AutopilotState, Member
 from managers.membership.quorum_refusal import INDEX, LOGIN, MEMBERS, STATE, TOKEN
 
-# OpenBao 2.4.0: the status of a path without a result.
+# OpenBao 2.4.0: the HTTP status of a path without a result.
 ABSENT = 404
 
 
 async def read_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) -> Quorum:
-    """Read the members and their autopilot health from the one server that reports to lead.
+    """Read the members and their autopilot health from the server that reports itself as leader.
 
-    The raft configuration decides who is a member: the autopilot lists a removed server for a
+    The raft configuration defines the members: the autopilot still lists a removed server for a
     while. A member that it does not list counts as unhealthy.
 
-    The leader hears nothing of a follower across the change of the forwarding service in 2.6.0
-    (contracts.server_features.reports_health). Such a follower is judged by its log alone.
+    Across the change of the forwarding service in 2.6.0 a follower does not report its health to
+    the leader (contracts.server_features.reports_health). Such a follower is judged by its log.
 
-    A server is healthy for the autopilot for ten seconds after its last contact, and the leader may
+    For the autopilot a server is healthy for ten seconds after its last contact, and the leader may
     need longer than that to reach a restarted one (it resolves the new address, and backs off after
-    each failure). So each server is asked whether the leader's log has reached it.
+    each failure). So the operator asks each server whether the leader's log has reached it.
 
-    A refusal is returned with its path; managers.membership.quorum_refusal interprets it. A leader
-    without autopilot reports no health: then the logs alone decide. Never raises.
+    A refusal is returned with its path; managers.membership.quorum_refusal interprets it. If the
+    autopilot is disabled, the leader reports no health, and only the logs count. Never raises.
     """
     leaders = [pod for pod in pods if pod.ip and pod.ready and pod.registration.active]
     if len(leaders) != 1:
-        return Quorum(trouble="not exactly one ready server says that it leads")
+        return Quorum(trouble="not exactly one ready server reports itself as the leader")
     address, path = leaders[0].ip, LOGIN
     try:
         await login.token(bao, address)
@@ -123,5 +123,5 @@ def _servers(
             leader=member.leader,
             judged_by_log=member.node_id in silent and not member.leader,
         )
-        for member in sorted(members, key=lambda one: one.node_id)
+        for member in sorted(members, key=lambda member: member.node_id)
     )

@@ -1,9 +1,8 @@
 """Interprets a refusal of the quorum request by OpenBao. Pure.
 
-Called by managers.cluster.observe.observer with the answer to managers.membership.quorum. A refusal
-is no consent: a cluster that was answered before waits until a user has fixed the refused access.
-One that was never answered relies on the readiness of its pods, as one without an operator login
-does.
+Called by managers.cluster.observe.observer with the answer of managers.membership.quorum. A refusal
+is not a permission: if OpenBao answered before, the operator waits until a user restores the
+access. If it never answered, the operator relies on the readiness of the pods, as without a login.
 """
 
 from __future__ import annotations
@@ -25,22 +24,22 @@ INDEX: Final = "sys/leader"
 LOGIN: Final = f"auth/{JWT_MOUNT}/login"
 TOKEN: Final = "serviceaccounts/token"  # noqa: S105 - a subresource of the API server
 
-_VERIFY = "condition OperatorLoginReady says when it works"
+_VERIFY = "condition OperatorLoginReady reports when it works"
 _STEPS: Mapping[str, str] = {
-    LOGIN: f"correct the role {OPERATOR_ROLE} at auth/{JWT_MOUNT} as docs/first-boot.md says; "
+    LOGIN: f"correct the role {OPERATOR_ROLE} at auth/{JWT_MOUNT} as in docs/first-boot.md; "
     + _VERIFY,
-    TOKEN: f"give the operator the right to create {TOKEN} of its own ServiceAccount; {_VERIFY}",
+    TOKEN: f"grant the operator the right to create {TOKEN} of its ServiceAccount; {_VERIFY}",
 }
 _OPEN: Mapping[str, str] = {
-    INDEX: f"let the operator reach the servers directly, as {INDEX} is answered without a login"
+    INDEX: f"let the operator reach the servers directly: OpenBao serves {INDEX} without a login"
 }
 
 
 def interpret(answer: Quorum, cluster: OpenBaoCluster) -> Quorum | None:
-    """Return the quorum that decisions use, with the next step of a user after a refusal.
+    """Return the quorum that decisions use, with the required user action after a refusal.
 
-    None for a refusal without an earlier answer. A lost status loses earlier answers, until the
-    members are read again.
+    None for a refusal without an earlier answer. If the status is lost, an earlier answer is not
+    known until the members are read again.
     """
     if not answer.refused:
         return answer
@@ -61,8 +60,8 @@ def _next_step(path: str, cluster: OpenBaoCluster) -> str:
         secret = names.root_token_secret(cluster.metadata.name)
         return (
             f"correct the role {OPERATOR_ROLE} at auth/{JWT_MOUNT}, or put a token that may write "
-            f"auth methods and policies into Secret {secret}, with which the operator sets its "
-            f"login up again; {_VERIFY}"
+            f"auth methods and policies into Secret {secret}, so that the operator sets up its "
+            f"login again; {_VERIFY}"
         )
-    policy = f"give the policy {OPERATOR_ROLE} in OpenBao the capability read on {path}"
+    policy = f"grant the policy {OPERATOR_ROLE} in OpenBao the capability read on {path}"
     return _STEPS.get(path, policy)

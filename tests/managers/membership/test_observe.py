@@ -51,14 +51,14 @@ async def test_a_server_that_is_silent_is_in_no_cluster() -> None:
 
 # sentence: (pods, token source, what is asked, a word of the trouble)
 NOBODY: dict[str, tuple[tuple[gen.Pod, ...], TokenSource | None, list[str], str]] = {
-    "nobody is there": ((), ROOT, [], "leads"),
-    "nobody leads": ((STANDBY,), ROOT, ["health 10.0.0.2"], "leads"),
-    "the leader is not ready": ((LEADER.unready(), STANDBY), ROOT, ["health 10.0.0.2"], "leads"),
+    "nobody is there": ((), ROOT, [], "leader"),
+    "nobody leads": ((STANDBY,), ROOT, ["health 10.0.0.2"], "leader"),
+    "the leader is not ready": ((LEADER.unready(), STANDBY), ROOT, ["health 10.0.0.2"], "leader"),
     "the leader is going away": (
         (LEADER.terminating(), STANDBY),
         ROOT,
         ["health 10.0.0.2"],
-        "leads",
+        "leader",
     ),
     "there is no login": ((LEADER,), None, ["health 10.0.0.1"], "spec.selfInit.oidc"),
 }
