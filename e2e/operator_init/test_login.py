@@ -87,7 +87,7 @@ def test_a_roll_needs_no_root_token(cluster: Cluster, administrator: str) -> Non
     cluster.await_available(ROLL_SECONDS)
     # It was asked with the operator's own login, before its pod went.
     events = cluster.api.rig.kubectl("-n", cluster.namespace, "get", "events")
-    assert f"Asked {leader} to hand over its lead" in events
+    assert f"Asked {leader} to step down" in events
     assert cluster.secret(SECRET_NAME) is None
 
 

@@ -27,14 +27,14 @@ def hibernated(
         if not is_waking(observed):
             return None
         ready = sum(pod.ready for pod in observed.pods)
-        return ConditionUpdate("Hibernated", "False", WAKING, f"{ready} servers are back")
+        return ConditionUpdate("Hibernated", "False", WAKING, f"{ready} servers are ready")
     if not initialized:
-        message = "spec.hibernate is heeded once the cluster is initialised"
+        message = "spec.hibernate takes effect after the cluster is initialized"
         return ConditionUpdate("Hibernated", "False", "NotInitialized", message)
     left = sorted(pod.name for pod in (*observed.pods, *observed.read.pods))
     if left:
         return ConditionUpdate(
-            "Hibernated", "False", HIBERNATING, f"Still there: {', '.join(left)}"
+            "Hibernated", "False", HIBERNATING, f"Still stopping: {', '.join(left)}"
         )
     message = "spec.hibernate is true: no server runs, and volumes and keys are kept"
     return ConditionUpdate("Hibernated", "True", HIBERNATED, message)
@@ -55,8 +55,8 @@ def fenced(
     if not effective:
         return ConditionUpdate("PodsFenced", "False", REFUSED, f"No server is fenced{others}")
     if cluster is not None and takes_over(cluster):
-        late = f"{', '.join(effective)} will be stopped once the blue/green upgrade is over"
-        return ConditionUpdate("PodsFenced", "False", FENCING, late + others)
+        message = f"{', '.join(effective)} will be stopped after the blue/green upgrade"
+        return ConditionUpdate("PodsFenced", "False", FENCING, message + others)
     stopped = {pod.name for pod in fenced_pods(observed, effective)}
     left = [name for name in effective if name not in stopped]
     if not left:
@@ -74,18 +74,18 @@ def _others(cluster: OpenBaoCluster, effective: Collection[str]) -> str:
     names = [name for name in cluster.spec.fenced_pods if name not in effective]
     if not names:
         return ""
-    called = serving_pool(cluster).stateful_set
+    pool = serving_pool(cluster).stateful_set
     return (
-        f". {', '.join(names)} in spec.fencedPods fences nobody: the servers that serve are called "
-        f"{called}-<number>; correct it, or take it off the list"
+        f". {', '.join(names)} in spec.fencedPods matches no server: the servers are named "
+        f"{pool}-<number>; correct or remove it"
     )
 
 
 def maintenance(spec: ClusterSpec) -> ConditionUpdate | None:
-    """Condition Maintenance: postponable actions are on hold."""
+    """Condition Maintenance: actions that can be postponed are on hold."""
     if not spec.in_maintenance:
         return None
-    message = "spec.maintenance.enabled is true: no pod is replaced or taken away, repairs go on"
+    message = "spec.maintenance.enabled is true: no pod is replaced or removed, repairs continue"
     return ConditionUpdate("Maintenance", "True", MAINTENANCE, message)
 
 

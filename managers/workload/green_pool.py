@@ -2,7 +2,7 @@
 
 Built with the functions of the blue pool, on a view of the resolved record that names the green
 pool (as for the read replicas). Its servers join the blue pods by name, without a vote, and never
-mount the self-init configuration: they cannot initialize a cluster of their own
+mount the self-init configuration: they cannot initialize a separate cluster
 (docs/adr/20261122-sets-of-voters.md). The disruption budget of the voters covers both pools.
 Called by `managers.cluster.plan.green_pool`.
 """

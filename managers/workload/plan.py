@@ -66,7 +66,7 @@ UNSCHEDULABLE = "Unschedulable"
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Output of other steps that a server reads."""
+    """Output of other steps that determines the pods."""
 
     restart: str
     """The part of config.hcl that a server reads only when it starts."""
@@ -97,20 +97,20 @@ class Pods:
     renewed: int = 0
     """Number of ready pods from the newest template that need no replacement."""
     needs_restart_for_resize: int = 0
-    """Number of pods that must be replaced for their file system to grow."""
+    """Number of pods that must be replaced so that their file system can be expanded."""
 
     @property
     def outdated(self) -> tuple[PodFacts, ...]:
-        """Pods that have to be replaced."""
+        """Pods that must be replaced."""
         return self.older + self.lagging.hopeless
 
 
 def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
     """Plan the StatefulSet, its budget, and at most one pod replacement or leader step-down.
 
-    All pods are replaced at once only after a restore.
-    A cluster without data starts as one pod, and only that pod mounts the self-init
-    configuration. Once data exists, pods are created from a template that does not mount it.
+    All pods are replaced together only after a restore. A cluster without data starts as one pod,
+    and only that pod mounts the self-init configuration. After data exists, pods are created from a
+    template that does not mount it.
     """
     live = observed.stateful_set
     size = size_of(resolved, observed)
@@ -138,7 +138,7 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
     held = hold(resolved)
     move = restart_all(resolved, observed) if held is None and is_newest(live, shape) else REST
     if move is None:
-        move = REST if size.alone else _one(observed, pods, inputs, shape.replicas)
+        move = REST if size.alone else _next_action(observed, pods, inputs, shape.replicas)
     volumes = growth(resolved, observed)
     busy = bool(pods.outdated or inputs.halt)
     recreation = renewal(resolved, observed, servers.body["spec"], rolling=busy)
@@ -151,7 +151,7 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         *_of_move(move, observed, inputs.hand_over),
         *of_reload(resolved, pods.lagging, inputs, observed.now),
     )
-    progress = _later(pods, held) or _progress(
+    progress = _postponed(pods, held) or _progress(
         observed, pods, move, shape.replicas - len(resolved.fenced)
     )
     operation = (
@@ -180,8 +180,8 @@ def _rolled(observed: Observed, pods: Pods, move: RolloutAction, shape: Shape) -
     )
 
 
-def _one(observed: Observed, pods: Pods, inputs: Inputs, size: int) -> RolloutAction:
-    """Pick the pod that the rollout replaces next, unless something else goes first."""
+def _next_action(observed: Observed, pods: Pods, inputs: Inputs, size: int) -> RolloutAction:
+    """Pick the pod that the rollout replaces next, unless it is on hold."""
     if inputs.halt:
         return RolloutAction("hold", why=inputs.halt) if pods.outdated else REST
     move = next_move(observed, pods.outdated, size, inputs.hand_over)
@@ -190,11 +190,11 @@ def _one(observed: Observed, pods: Pods, inputs: Inputs, size: int) -> RolloutAc
     return move
 
 
-def _later(pods: Pods, held: Hold | None) -> Wait | None:
+def _postponed(pods: Pods, held: Hold | None) -> Wait | None:
     """Return the replacements that wait for a user."""
     if held is None or not pods.outdated:
         return None
-    message = f"{len(pods.outdated)} pods are to be replaced by newer ones"
+    message = f"{len(pods.outdated)} pods wait for replacement"
     return Wait(held.reason, f"{message}; {held.message}")
 
 
@@ -223,9 +223,9 @@ ASKS: tuple[Asks, ...] = (fencing.asks, scaling.asks, asks_for_members, asks_for
 def wants_quorum(
     spec: ClusterSpec, observed: Observed, operator_image: str, certificate: str
 ) -> bool:
-    """Return whether the leader must report its followers: only when a pod is about to go.
+    """Return whether the leader must report its followers: only when a pod is about to be removed.
 
-    Uses the live template, because the newest one is not known before everything is observed.
+    It uses the live template, because the newest one is only known after all observations.
     """
     live = observed.stateful_set
     if live is None or live.first_boot or spec.paused:
@@ -253,12 +253,12 @@ def sort_pods(observed: Observed, shape: Shape, inputs: Inputs) -> Pods:
     """Sort the pods of one StatefulSet by what they need."""
     small = needs_restart_for_resize(observed)
     older = tuple(pod for pod in observed.pods if pod.template != shape.digest or pod in small)
-    # A pod that is to be replaced need not reload first; unless the rollout is late, because a
-    # certificate may expire meanwhile.
+    # A pod that will be replaced need not reload first, unless the rollout is late: a certificate
+    # may expire meanwhile.
     present = [
         pod
         for pod in observed.pods
-        # A pod behind the fencing gate does not run.
+        # A pod with the fencing gate does not run.
         if not pod.fence_gate and (pod not in older or is_late(observed))
     ]
     lagging = split(observed, present, inputs.files.target, inputs.operator_image)
@@ -308,7 +308,7 @@ def of_reload(
 
 
 def is_late(observed: Observed) -> bool:
-    """Return whether the rollout has taken longer than it should."""
+    """Return whether the rollout has exceeded its time limit."""
     since = observed.rolling_since
     return since is not None and observed.now - since >= ROLL_PATIENCE
 
@@ -320,12 +320,12 @@ def _progress(observed: Observed, pods: Pods, move: RolloutAction, size: int) ->
         message = f"{len(pods.outdated)} of {size} pods run an older template"
         if pods.needs_restart_for_resize:
             small = pods.needs_restart_for_resize
-            message += f", or need a new pod for their file system to grow ({small})"
+            message += f", or need a new pod to expand their file system ({small})"
         return _rolling(observed, message, move)
     if ready < size:
         unfenced = [pod for pod in observed.pods if not pod.fence_gate]
         message = f"{ready} of {size} servers are ready{absent(unfenced)}"
-        # The last pod of a rollout has the newest template already, and starts.
+        # The last pod of a rollout already has the newest template, and is starting.
         return (
             _rolling(observed, message, move)
             if observed.rolling_since
@@ -333,7 +333,7 @@ def _progress(observed: Observed, pods: Pods, move: RolloutAction, size: int) ->
         )
     lagging = len(pods.lagging.due) + len(pods.lagging.waiting)
     if lagging:
-        return Wait(RELOADING, f"{lagging} of {size} servers read their files again")
+        return Wait(RELOADING, f"{lagging} of {size} servers reload their files")
     return Done()
 
 
@@ -345,7 +345,7 @@ def _rolling(observed: Observed, message: str, move: RolloutAction) -> Outcome:
     if move.reason:
         return Wait(move.reason, message, QUESTION_RECHECK)
     after = QUORUM_RECHECK if move.kind in _RECHECKED else None
-    # Unschedulable does not pass by itself, so it is reported at once.
+    # Unschedulable does not resolve without a change, so it is reported immediately.
     broken = (pod for pod in observed.pods if not pod.ready and pod.waiting)
     message += "".join(
         f"; {pod.name} waits: {pod.waiting}"

@@ -1,7 +1,7 @@
 """Preview of the order in which servers are replaced, by the functions of the rollout. Pure.
 
 Called by `baoctl upgrade plan`. It assumes that every server is healthy: the preflight checks of
-an upgrade report what is not.
+an upgrade report the unhealthy ones.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ class PlannedReplacement:
 
     pod: str
     leads: bool = False
-    """It is the leader now, so it steps down first; False when it is not, or there is none."""
+    """It is the leader now, so it steps down first; False without a leader."""
     votes: bool = True
 
 
 def replacements(observed: Observed, done: Collection[int] = ()) -> tuple[PlannedReplacement, ...]:
     """Return the order of replacement of the existing servers: read replicas, then voters.
 
-    `done`: ordinals of voters that have the new template already.
+    `done`: ordinals of voters that already have the new template.
     """
     return (*_readers(observed), *_voters(observed, done))
 
@@ -51,7 +51,7 @@ def _voters(observed: Observed, done: Collection[int]) -> tuple[PlannedReplaceme
     planned = []
     while remaining:
         target = next_move(healthy, remaining, len(pods)).pod
-        assert target is not None, "a world in which all is well holds nothing back"
+        assert target is not None, "healthy servers never block a replacement"
         remaining.remove(target)
         planned.append(
             PlannedReplacement(target.name, leads=target.uid in leaders and len(pods) > 1)
@@ -69,7 +69,7 @@ def _readers(observed: Observed) -> tuple[PlannedReplacement, ...]:
     remaining, planned = list(pods), []
     while remaining:
         target = next_read_replica(healthy, remaining, len(pods))
-        assert target is not None, "a world in which all is well holds nothing back"
+        assert target is not None, "healthy servers never block a replacement"
         remaining.remove(target)
         planned.append(PlannedReplacement(target.name, votes=False))
     return tuple(planned)

@@ -29,7 +29,7 @@ def read_replicas_ready(
     if not desired:
         return None
     if not initialized:
-        message = "They join when the first server has initialised the cluster"
+        message = "Read replicas join after the first server has initialized the cluster"
         return ConditionUpdate(READY, "False", "NotInitialized", message)
     if spec.hibernate:
         return ConditionUpdate(READY, "False", HIBERNATED, "spec.hibernate is true: no server runs")
@@ -39,14 +39,14 @@ def read_replicas_ready(
     if ready == desired == len(pods):
         return ConditionUpdate(READY, "True", "AllReadReplicasReady", message)
     reason = "ReadReplicasNotReady" if ready else "NoReadyReadReplicas"
-    more = f"; {len(pods) - desired} more are to go" if len(pods) > desired else stuck(pods)
+    more = f"; {len(pods) - desired} more will be removed" if len(pods) > desired else stuck(pods)
     return ConditionUpdate(READY, "False", reason, message + more)
 
 
 def read_serving(
     spec: ClusterSpec, observed: Observed, *, initialized: bool
 ) -> ConditionUpdate | None:
-    """Condition ReadServingAvailable: whether read replicas answer reads themselves."""
+    """Condition ReadServingAvailable: whether read replicas serve reads."""
     if not desired_replicas(spec):
         return None
     if not offers(spec.version, STANDBY_READS):
@@ -54,23 +54,23 @@ def read_serving(
             SERVING,
             "False",
             "StandbyReadsNotServed",
-            f"OpenBao {spec.version.removeprefix('v')}: a server that does not lead forwards every "
-            f"request to the leader; from {since(STANDBY_READS)} on it answers reads itself. "
-            "Until then the read replicas hold copies of the data and take no load off the leader",
+            f"OpenBao {spec.version.removeprefix('v')}: standbys forward every request to the "
+            f"leader; from {since(STANDBY_READS)} on they serve reads. Until then the read "
+            "replicas hold copies of the data, but do not reduce the load of the leader",
         )
     ready = sum(pod.ready for pod in observed.read.pods)
     if not initialized or not ready:
         return ConditionUpdate(SERVING, "False", "PodsNotServingReads", "No read replica is ready")
-    message = f"{ready} read replicas answer reads"
+    message = f"{ready} read replicas serve reads"
     return ConditionUpdate(SERVING, "True", "ReadServingAvailable", message)
 
 
 def read_status(
     spec: ClusterSpec, observed: Observed, raft: RaftStatus | None
 ) -> ReadReplicasStatus | None:
-    """Return status.readReplicas; None when none are requested and none are left.
+    """Return status.readReplicas; None when none are requested and none exist.
 
-    Raft counts are left out until a leader has answered.
+    Raft counts are omitted until a leader has answered.
     """
     desired, pool = desired_replicas(spec), observed.read
     if not desired and not standing(pool) and not pool.pods:

@@ -1,8 +1,8 @@
 """The read replicas: a second StatefulSet, of servers without a vote. Pure.
 
-Planned with the same functions as the voters, on a view of the resolved and the observed records
-that shows this pool alone (docs/adr/20261122-read-replicas.md). Replacements and reloads are done
-here first; the voters wait for them, for a limited time.
+They are planned with the functions of the voters, on a view of the resolved and observed records
+that contains only this pool (docs/adr/20261122-read-replicas.md). Read replicas are replaced and
+reloaded first; the voters wait for them for a limited time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ EMPTY = Plan()
 
 @dataclass(frozen=True, slots=True)
 class ReadPlan:
-    """The plan of the pool, and what the voters have to wait for."""
+    """The plan of the pool, and what the voters must wait for."""
 
     plan: Plan = EMPTY
     hold: str = ""
@@ -149,8 +149,8 @@ def _view(resolved: Resolved, read: ReadPoolSpec) -> Resolved:
 
 
 def _kept(pool: Observed, count: int) -> Observed:
-    """Leave out the replicas that leave, and their volumes."""
-    claims = (one for one in pool.claims if int(one.name.rpartition("-")[2]) < count)
+    """Exclude the replicas that are removed, and their volumes."""
+    claims = (pvc for pvc in pool.claims if int(pvc.name.rpartition("-")[2]) < count)
     pods = (pod for pod in pool.pods if pod.ordinal < count)
     return replace(pool, claims=tuple(claims), pods=tuple(pods))
 
@@ -161,10 +161,10 @@ def _is_empty(observed: Observed) -> bool:
 
 
 def _staying(pods: Pods, desired: int) -> Pods:
-    """Leave out the pods that a scale-down removes: no action is taken on them."""
+    """Exclude the pods that a scale-down removes: no action is taken on them."""
 
-    def stay(some: Collection[PodFacts]) -> tuple[PodFacts, ...]:
-        return tuple(pod for pod in some if pod.ordinal < desired)
+    def stay(group: Collection[PodFacts]) -> tuple[PodFacts, ...]:
+        return tuple(pod for pod in group if pod.ordinal < desired)
 
     lagging = pods.lagging
     return Pods(
@@ -180,10 +180,10 @@ def _staying(pods: Pods, desired: int) -> Pods:
 
 
 def next_read_replica(pool: Observed, outdated: Collection[PodFacts], size: int) -> PodFacts | None:
-    """Pick the read replica to replace now; None while another one is on its way.
+    """Pick the read replica to replace now; None while another one is being replaced.
 
-    An outdated pod that is not ready goes first: it serves no requests, and a newer template may
-    repair it. The quorum is not checked: a server without a vote does not count in it.
+    An outdated pod that is not ready is replaced first: it serves no requests, and a newer template
+    may repair it. The quorum is not checked, because a server without a vote does not count.
     """
     live = pool.stateful_set
     if live is None or not live.settled or not outdated:
@@ -198,7 +198,7 @@ def next_read_replica(pool: Observed, outdated: Collection[PodFacts], size: int)
 def _vote(observed: Observed, target: PodFacts | None) -> Blocked | Wait | None:
     """Refuse to replace a server that a user promoted, while it runs.
 
-    If the leader did not answer, it is not known which servers vote.
+    If the leader did not answer, the voters are unknown.
     """
     quorum = observed.quorum
     if target is None or quorum is None:
@@ -214,9 +214,9 @@ def _vote(observed: Observed, target: PodFacts | None) -> Blocked | Wait | None:
         return None
     return Blocked(
         VOTES,
-        f"{target.name} runs an older template and is a voter: somebody promoted it, and read "
-        "replicas are replaced as servers without a vote. Take its vote back (`bao write "
-        f"sys/storage/raft/demote server_id={target.name}`), and the roll goes on",
+        f"{target.name} runs an older template and is a voter: a user promoted it, and only read "
+        "replicas without a vote are replaced. Demote it (`bao write "
+        f"sys/storage/raft/demote server_id={target.name}`), and the rollout continues",
         recheck_after=30.0,
     )
 
@@ -232,20 +232,18 @@ def _progress(pool: Observed, pods: Pods, size: int) -> Outcome:
         return Wait(NOT_READY, message + stuck(pool.pods))
     lagging = len(pods.lagging.due) + len(pods.lagging.waiting)
     if lagging:
-        return Wait(RELOADING, f"{lagging} of {size} read replicas read their files again")
+        return Wait(RELOADING, f"{lagging} of {size} read replicas reload their files")
     return Done()
 
 
 def _rolling(pool: Observed, message: str) -> Outcome:
     if not is_late(pool):
         return Wait(ROLLING_OUT, message)
-    return Wait(
-        ROLL_STUCK, f"{message}{stuck(pool.pods)}; the voters do not wait for them any more"
-    )
+    return Wait(ROLL_STUCK, f"{message}{stuck(pool.pods)}; the voters no longer wait for them")
 
 
 def stuck(pods: Collection[PodFacts]) -> str:
-    """Name the first pod that is not ready and what it waits for, behind a semicolon."""
+    """Name the first pod that is not ready and what it waits for, after a semicolon."""
     for pod in pods:
         if not pod.ready:
             return f"; {pod.name} waits: {pod.waiting or 'it runs and is not ready'}"
@@ -263,7 +261,8 @@ def _holding(planned: Plan, observed: Observed, pods: Pods, progress: Outcome) -
     if isinstance(planned.outcome, Blocked) or is_late(observed):
         return ReadPlan(planned)
     message = progress.message if isinstance(progress, Wait) else ""
-    moves = bool(pods.outdated) or (isinstance(progress, Wait) and progress.reason != RELOADING)
+    rolling = bool(pods.outdated) or (isinstance(progress, Wait) and progress.reason != RELOADING)
     # A pod that is not ready cannot reload: it reads the newest files when it starts.
-    hears = any(pod.ready for pod in (*pods.lagging.due, *pods.lagging.waiting))
-    return ReadPlan(planned, f"the read replicas go first: {message}" if moves else "", hears)
+    reloading = any(pod.ready for pod in (*pods.lagging.due, *pods.lagging.waiting))
+    hold_message = f"the read replicas go first: {message}" if rolling else ""
+    return ReadPlan(planned, hold_message, reloading)

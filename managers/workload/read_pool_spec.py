@@ -22,7 +22,7 @@ OPERATOR_ANNOTATIONS = (labels.UNSEAL_KEYS,)
 
 
 def wants_pool(cluster: OpenBaoCluster, observed: Observed) -> bool:
-    """Return whether the pool needs a plan: read replicas are requested, or some are left."""
+    """Return whether the pool needs a plan: read replicas are requested, or some still exist."""
     pool = observed.read
     return bool(desired_replicas(cluster.spec) or pool.stateful_set or pool.pods)
 

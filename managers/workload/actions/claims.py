@@ -23,7 +23,7 @@ async def grow_claim(context: Context, resolved: Resolved, effect: GrowClaim) ->
     """Request a larger volume, if the UID and the requested size of the PVC are as observed.
 
     A rejection by the API server (no expansion in the class, a quota) is recorded, so that it is
-    not retried at once. Raises other errors of the API server.
+    not retried immediately. Raises other errors of the API server.
     """
     ops = [
         {"op": "test", "path": _SIZE, "value": effect.requested},
@@ -52,7 +52,7 @@ async def take_claim(context: Context, resolved: Resolved, effect: TakeClaim) ->
         {"op": "remove", "path": _ADOPT},
     ]
     if await _patch(context, resolved, effect, ops):
-        _tell(context, resolved, "VolumeTaken", f"{effect.target} was handed over to this cluster")
+        _tell(context, resolved, "VolumeTaken", f"Adopted {effect.target} into this cluster")
 
 
 async def recreate_stateful_set(
@@ -60,7 +60,7 @@ async def recreate_stateful_set(
 ) -> None:
     """Delete the StatefulSet and orphan its pods; the next reconcile creates it again.
 
-    If the process ends in between nothing is lost: without a StatefulSet the plan creates one.
+    A crash in between is harmless: without a StatefulSet the plan creates one.
     """
     try:
         await context.client.delete(
@@ -78,17 +78,17 @@ async def recreate_stateful_set(
         context,
         resolved,
         "StatefulSetRecreated",
-        f"Made StatefulSet {effect.target} anew around its running pods",
+        f"Re-created StatefulSet {effect.target}; its pods keep running",
     )
 
 
 async def _patch(
     context: Context, resolved: Resolved, effect: EffectByUid, ops: Sequence[Mapping[str, Any]]
 ) -> bool:
-    same = {"op": "test", "path": "/metadata/uid", "value": effect.uid}
+    uid_test = {"op": "test", "path": "/metadata/uid", "value": effect.uid}
     key = ObjectKey(resolved.namespace, effect.target)
     try:
-        await context.client.json_patch(PVC, key, [same, *ops], field_manager=FIELD_MANAGER)
+        await context.client.json_patch(PVC, key, [uid_test, *ops], field_manager=FIELD_MANAGER)
     except (NotFound, Conflict, PatchFailed):
         # Replaced or changed by another controller or a user: the watch will report it.
         return False

@@ -24,7 +24,7 @@ async def fence_pod(context: Context, resolved: Resolved, effect: FencePod) -> N
     except (NotFound, Conflict):
         # It is deleted or replaced: the watch will report it.
         return
-    _tell(context, resolved, "PodFenced", f"Stopped {effect.target}: spec.fencedPods names it")
+    _tell(context, resolved, "PodFenced", f"Stopped {effect.target}: it is in spec.fencedPods")
 
 
 async def ungate_pod(context: Context, resolved: Resolved, effect: UngatePod) -> None:
@@ -48,7 +48,9 @@ async def ungate_pod(context: Context, resolved: Resolved, effect: UngatePod) ->
         await context.client.json_patch(POD, key, ops, field_manager=FIELD_MANAGER)
     except (NotFound, Conflict, PatchFailed):
         return
-    _tell(context, resolved, "PodReleased", f"Let {effect.target} start: it is not fenced")
+    _tell(
+        context, resolved, "PodReleased", f"Released {effect.target}: it is not in spec.fencedPods"
+    )
 
 
 def _position(pod: Object) -> int | None:
@@ -73,7 +75,7 @@ async def mark_first(context: Context, resolved: Resolved, effect: MarkFirst) ->
 
 
 async def label_pod(context: Context, resolved: Resolved, effect: LabelPod) -> None:
-    """Add labels to a running pod; nothing restarts."""
+    """Add labels to a running pod, without a restart."""
     key = ObjectKey(resolved.namespace, effect.target)
     owned = {"op": "test", "path": "/metadata/ownerReferences/0/uid", "value": effect.controller}
     changes = [

@@ -31,18 +31,18 @@ async def replace_pod(context: Context, resolved: Resolved, effect: ReplacePod) 
 
     | what is replaced | how | why |
     |---|---|---|
-    | a ready voter | evicted | a drain may have evicted another, and our cache is stale |
+    | a ready voter | evicted | a drain may have evicted another one since the cache was updated |
     | a voter that is not ready | deleted | it serves no requests; its budget may block the repair |
-    | all servers after a restore | deleted | they go together on purpose |
-    | a read replica | deleted | no budget counts it |
+    | all servers after a restore | deleted | they are replaced together on purpose |
+    | a read replica | deleted | no budget covers it |
 
-    The plan decides which. A refusal by a budget is recorded, and the plan waits.
+    The plan selects the pod. A refusal by a budget is recorded, and the plan waits.
     """
     key = ObjectKey(resolved.namespace, effect.target)
     try:
         if effect.evict:
-            # The API server charges the budget before it compares the UID. For a new pod of
-            # that name it refuses, and counts that pod as disrupted for two minutes
+            # The API server charges the budget before it compares the UID. If a new pod has
+            # that name, it refuses, and counts the new pod as disrupted for two minutes
             # (disruptedPods, by name). So never evict from a stale cache.
             live = await context.client.get(POD, key)
             if uid_of(live) != effect.uid or is_terminating(live):
@@ -79,7 +79,8 @@ async def replace_unstarted(context: Context, resolved: Resolved, effect: Replac
 def _has_run(pod: Object) -> bool:
     containers = (pod.get("status") or {}).get("containerStatuses") or ()
     return any(
-        one.get("restartCount") or "waiting" not in (one.get("state") or {}) for one in containers
+        status.get("restartCount") or "waiting" not in (status.get("state") or {})
+        for status in containers
     )
 
 
@@ -111,14 +112,14 @@ async def reload_pod(context: Context, resolved: Resolved, effect: ReloadPod) ->
         context,
         resolved,
         "PodReloaded",
-        f"Told the server of pod {effect.target} to read its files again ({container['name']})",
+        f"Signalled the server of pod {effect.target} to reload its files ({container['name']})",
     )
 
 
 async def _add(context: Context, key: ObjectKey, uid: str, container: Mapping[str, Any]) -> bool:
     live = await context.client.get(POD, key)
     present = live["spec"].get("ephemeralContainers") or []
-    if uid_of(live) != uid or any(one["name"] == container["name"] for one in present):
+    if uid_of(live) != uid or any(entry["name"] == container["name"] for entry in present):
         return False
     path = "/spec/ephemeralContainers"
     # Existing entries stay: the API server allows no removal of an ephemeral container.
@@ -155,12 +156,12 @@ async def step_down(context: Context, logins: Logins, resolved: Resolved, effect
         context,
         resolved,
         "LeaderSteppedDown",
-        f"Asked {effect.target} to hand over its lead before its pod goes",
+        f"Asked {effect.target} to step down before its pod is removed",
     )
 
 
 async def mark_log(context: Context, logins: Logins, resolved: Resolved, effect: MarkLog) -> None:
-    """Have the leader write one of its settings again, so that its log grows by an entry.
+    """Have the leader rewrite one of its settings, which appends an entry to its log.
 
     The next reconcile retries when the leader cannot be reached now.
     """

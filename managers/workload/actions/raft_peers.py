@@ -47,7 +47,7 @@ async def remove_peer(
         except BaoError:
             # The next read of the members shows whether it was removed.
             return
-    _tell(context, resolved, "PeerRemoved", f"Took {effect.target} out of the raft cluster")
+    _tell(context, resolved, "PeerRemoved", f"Removed {effect.target} from the raft cluster")
 
 
 async def delete_claim(context: Context, resolved: Resolved, effect: DeleteClaim) -> None:
@@ -59,7 +59,7 @@ async def delete_claim(context: Context, resolved: Resolved, effect: DeleteClaim
     except (NotFound, Conflict):
         # It is deleted or replaced: the watch will report it.
         return
-    text = f"Deleted volume {effect.target}: its server was taken out of the raft cluster"
+    text = f"Deleted volume {effect.target}: its server was removed from the raft cluster"
     _tell(context, resolved, "VolumeDeleted", text)
 
 

@@ -13,9 +13,9 @@ from runtime.types import ObjectKey
 async def delete_read_stateful_set(
     context: Context, resolved: Resolved, effect: DeleteReadStatefulSet
 ) -> None:
-    """Delete an empty StatefulSet, by UID; its pods would be orphans, so there are none.
+    """Delete a StatefulSet that has no pods, by UID.
 
-    Orphan, so that a pod that was created meanwhile does not end while it is a raft member.
+    With Orphan, a pod that was created meanwhile does not terminate while it is a raft member.
     """
     try:
         await context.client.delete(

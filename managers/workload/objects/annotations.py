@@ -1,6 +1,6 @@
-"""Temporary gates and annotations of pods and their template that replace no pod. Pure.
+"""Temporary gates and annotations of pods and their template that require no replacement. Pure.
 
-Added after the digest of the template is computed (`managers.workload.objects.statefulset`).
+They are added after the digest of the template is computed (managers.workload.objects.statefulset).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def pod_marks(resolved: Resolved, observed: Observed) -> tuple[MarkPod, ...]:
 def first_marks(resolved: Resolved, observed: Observed) -> tuple[MarkFirst, ...]:
     """Label the servers of the pool without a revision, before a second pool exists.
 
-    Their template must not change for it. A pod that is re-created meanwhile is labelled again.
+    The label must not change their template. A pod that is re-created meanwhile is labelled again.
     """
     if resolved.revision or resolved.other is None:
         return ()

@@ -38,7 +38,7 @@ def pod_template(
         "labels": {**resolved.pod.labels, **resolved.pool.pod_labels},
         "annotations": {
             **resolved.pod.annotations,
-            # Servers cache data from before the restore in memory.
+            # Running servers cache data from before the restore in memory.
             **({labels.RESTORE_REVISION: resolved.restored} if resolved.restored else {}),
             labels.TEMPLATE_HASH: digest,
             labels.RELOAD_HASH: reload,
@@ -68,8 +68,9 @@ def _spec(resolved: Resolved, *, first_boot: bool) -> dict[str, Any]:
 def _security(resolved: Resolved) -> dict[str, Any]:
     security = {**pod_security(fixed_ids=resolved.pod.fixed_ids), **resolved.pod.security}
     if resolved.tls.mode == "ACME":
-        chosen = [one for one in security.get("sysctls") or () if one["name"] != LOW_PORTS["name"]]
-        security["sysctls"] = [*chosen, LOW_PORTS]
+        sysctls = security.get("sysctls") or ()
+        kept = [sysctl for sysctl in sysctls if sysctl["name"] != LOW_PORTS["name"]]
+        security["sysctls"] = [*kept, LOW_PORTS]
     return security
 
 

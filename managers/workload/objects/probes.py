@@ -1,8 +1,8 @@
 """The probes of a server's container. Pure.
 
-Outside of mode ACME the kubelet probes over HTTPS. It sends no server name, and a server in mode
-ACME refuses a handshake without one; so there `bao status` runs in the container (exit code 0:
-unsealed), with the server name that joins and the operator use too. That first handshake also makes
+Except in mode ACME, the kubelet probes over HTTPS. It sends no server name, and a server in mode
+ACME refuses a handshake without one. In mode ACME `bao status` runs in the container (exit code 0:
+unsealed), with the server name that joins and the operator use too. The first handshake also makes
 the server fetch its certificate.
 """
 
@@ -19,7 +19,7 @@ STATUS_TIMEOUT = 20
 
 
 def probes(tls: TlsSettings) -> dict[str, Any]:
-    """Build all three, as fields of a container."""
+    """Build the three probes, as fields of a container."""
     return _by_status(tls.server_name) if tls.mode == "ACME" else _by_health()
 
 

@@ -1,7 +1,7 @@
 """Scheduling fields of the pods of one pool: those of the spec, else a spread over nodes and zones.
 
 Pure. Used for the voters and for the read replicas, each with the selector of its own pods. The
-default spread is only preferred: a cluster of three starts on a single node as well.
+default spread is only preferred: a cluster of three servers also starts on a single node.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contracts.api.cluster.scheduling import Scheduling, TopologySpread
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
-# The maximum of the API: no other term of ours competes with it.
+# The maximum of the API: there is no other term.
 WEIGHT = 100
 UNSET = Scheduling()
 
@@ -24,8 +24,8 @@ def scheduling_fields(
     """Return the scheduling fields of a PodSpec (core/v1).
 
     `selector_labels` select the pods of the same pool. `affinity` and `topologySpreadConstraints`
-    of the spec replace ours, each one alone; a constraint without a selector counts the pods of
-    the pool, because in the API it would count none.
+    of the spec each replace their default. A constraint without a selector gets that of the pool,
+    because the API would count no pods.
     """
     spec = scheduling or UNSET
     fields = spec.to_object()
@@ -34,7 +34,9 @@ def scheduling_fields(
         for key in ("nodeSelector", "tolerations", "priorityClassName")
         if fields.get(key)
     }
-    constraints = [_constraint(one, selector_labels) for one in spec.topology_spread_constraints]
+    constraints = [
+        _constraint(entry, selector_labels) for entry in spec.topology_spread_constraints
+    ]
     return {
         **copied,
         "affinity": fields.get("affinity") or _apart(selector_labels),

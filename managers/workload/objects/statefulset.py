@@ -94,8 +94,8 @@ def _claim(resolved: Resolved, shape: Shape) -> dict[str, Any]:
         "metadata": {
             "name": names.DATA_VOLUME,
             "labels": labels.base(resolved.name),
-            # A PVC has no owner reference, so that it outlives the cluster. The annotation proves
-            # the ownership when a deletion policy deletes it.
+            # A PVC has no owner reference, so that it outlives the cluster. The annotation is the
+            # evidence of ownership when a deletion policy deletes it.
             "annotations": {labels.OWNER_UID: resolved.owner.uid},
         },
         "spec": spec,
@@ -106,8 +106,8 @@ def _claim(resolved: Resolved, shape: Shape) -> dict[str, Any]:
 def disruption_budget(resolved: Resolved, servers: int) -> Intent | None:
     """Build the budget: at most one voter disrupted at a time. None below QUORUM_FLOOR `servers`.
 
-    One voter fewer is a majority of any number from QUORUM_FLOOR on, odd or even, so the budget is
-    right at each step of a scaling.
+    From QUORUM_FLOOR voters on, all but one are a majority, so the budget is correct at each step
+    of a scaling.
     """
     if servers < QUORUM_FLOOR:
         return None

@@ -3,7 +3,7 @@
 While spec.fencedPods is set the pod template has a scheduling gate, so that a new pod stays
 unscheduled and its volume is mounted nowhere. A fenced pod is deleted once, by UID, and is created
 again behind the gate; the operator removes the gate from every other new pod
-(docs/adr/20261122-fence-by-scheduling-gate.md). No state is stored: pod and template have it.
+(docs/adr/20261122-fence-by-scheduling-gate.md). Pod and template are the only state.
 Called by `managers.workload.plan`.
 """
 
@@ -59,7 +59,7 @@ def fence(resolved: Resolved, observed: Observed) -> Fence:
 
 
 def asks(spec: ClusterSpec, observed: Observed) -> bool:
-    """Return whether a pod is about to be stopped, so that the quorum has to be read."""
+    """Return whether a pod is about to be stopped, so that the quorum must be read."""
     live = observed.stateful_set
     if live is None or not live.fence_gate or spec.hibernate or live.replicas < 2:
         return False
@@ -76,7 +76,7 @@ def _is_fenced(pod: PodFacts, names: Collection[str]) -> bool:
 
 
 def _running(observed: Observed, names: Collection[str]) -> tuple[PodFacts, ...]:
-    """Return the pods that are to be stopped and still run."""
+    """Return the pods to stop that still run."""
     return tuple(
         pod
         for pod in observed.pods
@@ -89,7 +89,7 @@ def _next(resolved: Resolved, observed: Observed) -> tuple[tuple[Effect, ...], O
     running = _running(observed, resolved.fenced)
     message = f"to be stopped: {', '.join(pod.name for pod in running)}"
     if live is None or not live.fence_gate or not live.settled:
-        return (), Wait(FENCING, f"{message}; new pods do not wait at the gate yet")
+        return (), Wait(FENCING, f"{message}; the template has no scheduling gate yet")
     leaving = [pod.name for pod in observed.pods if pod.terminating]
     if leaving or not running:
         return (), Wait(FENCING, f"waiting for {', '.join(leaving or resolved.fenced)}")
@@ -106,9 +106,11 @@ def _next(resolved: Resolved, observed: Observed) -> tuple[tuple[Effect, ...], O
 def _hand_over(observed: Observed, leader: PodFacts) -> tuple[tuple[Effect, ...], Outcome]:
     attempt, client_config = observed.attempted(StepDown.name, leader.uid), observed.client_config
     if (attempt is not None and attempt.refused) or client_config is None:
-        # It gives up leadership on SIGTERM.
-        return (FencePod(leader.name, leader.uid),), Wait(FENCING, f"stops {leader.name}")
-    waiting = Wait(FENCING, f"{leader.name} leads and was asked to step down first", ASK_AGAIN)
+        # The server gives up leadership on SIGTERM.
+        return (FencePod(leader.name, leader.uid),), Wait(FENCING, f"stopping {leader.name}")
+    waiting = Wait(
+        FENCING, f"{leader.name} is the leader and was asked to step down first", ASK_AGAIN
+    )
     if attempt is not None and observed.now - attempt.at < STEP_DOWN_AGAIN:
         return (), waiting
     return ask_leader(leader, client_config), waiting
@@ -123,7 +125,7 @@ def _blocking_reason(observed: Observed, target: PodFacts, size: int) -> Wait | 
         others = sum(pod.ready for pod in observed.pods if pod.uid != target.uid)
         return None if others >= majority(size) else _refused(target, others, majority(size))
     if quorum.trouble:
-        message = f"{target.name} runs on: {quorum.unanswered}"
+        message = f"{target.name} keeps running: {quorum.unanswered}"
         return Wait(FENCING, message, QUESTION_RECHECK if quorum.refused else ASK_AGAIN)
     voters = [server for server in quorum.servers if server.voter]
     others = sum(
@@ -136,7 +138,8 @@ def _blocking_reason(observed: Observed, target: PodFacts, size: int) -> Wait | 
 def _refused(target: PodFacts, others: int, needed: int) -> Blocked:
     return Blocked(
         REFUSED,
-        f"spec.fencedPods: {target.name} runs on, because {others} healthy voters would be left "
-        f"and {needed} are needed: repair the other servers, or take {target.name} off the list",
+        f"spec.fencedPods: {target.name} keeps running, because {others} healthy voters would be "
+        f"left and {needed} are needed: repair the other servers, or remove {target.name} from "
+        "the list",
         REFUSED_RECHECK,
     )

@@ -1,7 +1,7 @@
 """Holds: why the operator postpones changes to the pods of a cluster. Pure.
 
 Checked before the operator replaces a pod, removes a server or restarts a pod for its volume.
-Actions that a user requests by name go on.
+Actions that a user requests by name continue.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ class Hold:
     message: str
 
 
-_FENCED = Hold(PODS_FENCED, "no pod is replaced or taken away until spec.fencedPods is empty")
+_FENCED = Hold(PODS_FENCED, "no pod is replaced or removed until spec.fencedPods is empty")
 _MAINTENANCE = Hold(
-    MAINTENANCE, "no pod is replaced or taken away until spec.maintenance.enabled is false"
+    MAINTENANCE, "no pod is replaced or removed until spec.maintenance.enabled is false"
 )
 
 
 def hold(resolved: Resolved) -> Hold | None:
     """Return the hold of a cluster; None when there is none."""
     if resolved.fenced:
-        # One server is stopped already: the others are needed.
+        # One server is already stopped: the others are needed.
         return _FENCED
     if resolved.maintenance:
         return _MAINTENANCE
     if resolved.restoring:
-        # The job sends to the leader, and a server that takes a snapshot must not stop meanwhile.
+        # The Job sends a snapshot to the leader, and a server must not stop while it applies it.
         return Hold(
             RESTORE_IN_PROGRESS,
-            f"no pod is replaced or taken away while {resolved.restoring} puts data back",
+            f"no pod is replaced or removed while {resolved.restoring} restores data",
         )
     return None

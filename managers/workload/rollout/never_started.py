@@ -1,4 +1,4 @@
-"""Replacement of a first server that never ran, once its template is corrected. Pure.
+"""Replacement of a first server that never ran, after its template is corrected. Pure.
 
 No other rule replaces it: before data exists there is no rollout, because an interrupted first
 boot leaves half of its requests undone.
@@ -24,8 +24,8 @@ _HOPELESS = (
 def replace_unstarted(observed: Observed, digest: str, *, newest: bool) -> tuple[Effect, ...]:
     """Replace the pods from another template than `digest` that cannot start.
 
-    `newest`: the live StatefulSet has that template. A server whose data exists and is sealed has
-    no first boot to lose.
+    `newest`: the live StatefulSet has that template. A sealed server with data has no first boot
+    that could be interrupted.
     """
     live = observed.stateful_set
     if live is None or not live.settled or not newest:

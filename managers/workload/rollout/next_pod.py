@@ -1,10 +1,10 @@
 """Which pod is replaced next, if any: standbys first, the leader last, never two at a time. Pure.
 
 A pod is replaced by deleting it by UID; the StatefulSet creates it again from the newest template.
-A ready pod is evicted, so that the disruption budget keeps a rollout and a drain apart
-(managers.workload.actions.pods.replace_pod). A leader has to step down first, and is replaced once
+A ready pod is evicted, so that the disruption budget prevents a drain at the same time
+(managers.workload.actions.pods.replace_pod). A leader must step down first, and is replaced after
 another server leads. If the operator has no login, or lacks the right, the terminating server gives
-up leadership by itself (openbao.md (d): SIGTERM).
+up leadership on SIGTERM.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ STEP_DOWN = "step-down"
 # A server that stepped down waits ten seconds before it may lead again: a server that still leads
 # after this was elected again, or did not receive the request.
 STEP_DOWN_AGAIN = timedelta(seconds=20)
-# OpenBao 2.4.0, vault/ha.go: a server that stepped down sleeps this long. On SIGTERM meanwhile it
-# ends only after that, and answers no request until then.
+# OpenBao 2.4.0, vault/ha.go: a server that stepped down sleeps this long. After a SIGTERM in this
+# time it answers no request, and stops only when the sleep is over.
 STEP_DOWN_SLEEP = timedelta(seconds=10)
-# From the creation of a Job to the moment when the server handles its request.
+# From the creation of a Job until the server handles its request.
 JOB_STARTS = timedelta(seconds=2)
 # OpenBao 2.4.0 ignores a signal that arrives before it installs its handler, and is then killed at
 # the end of its grace period, two minutes later. A healthy server is ready before this.
 STARTS = timedelta(seconds=5)
 # No event reports that a budget allows an eviction: the API server updates it a moment after a pod
-# is ready. A budget that stays closed, such as one of a user, is tried less often.
+# is ready. If a budget stays exhausted, such as one of a user, evictions are retried less often.
 EVICT_AGAIN = timedelta(seconds=1)
 EVICT_SELDOM = timedelta(seconds=15)
 BUDGET_PATIENCE = timedelta(minutes=5)
@@ -61,7 +61,7 @@ class RolloutAction:
     pod: PodFacts | None = None
     why: str = ""
     reason: str = ""
-    """Reason of the catalogue for this wait; "" for a `hold` that ends by itself."""
+    """Reason of the catalogue for this wait; "" for a `hold` that needs no user action."""
     pods: tuple[PodFacts, ...] = ()
 
 
@@ -79,9 +79,9 @@ def next_move(
     `hand_over`: Jobs ask leaders to step down, as in an upgrade.
 
     A replacement is safe when every other pod of the StatefulSet exists and is ready, and the
-    leader reports them healthy. An outdated pod that is not ready goes first: it serves no
-    requests, and a newer template may repair it. A pod whose server does not run may go at any
-    time, and so may one that is sealed because only a new pod gets the key.
+    leader reports them healthy. An outdated pod that is not ready is replaced first: it serves no
+    requests, and a newer template may repair it. A pod whose server does not run, or is sealed
+    because only a new pod gets the key, may be replaced at any time.
     """
     live = observed.stateful_set
     if live is None or not live.settled or not outdated:
@@ -103,7 +103,7 @@ def next_move(
             else None
         )
         if target is not None and not down and _starts(observed, target):
-            message = f"{target.name} has just started, and would not hear that it is to end"
+            message = f"{target.name} has just started, and does not handle SIGTERM yet"
             return RolloutAction("hold", target, message)
         return REST if target is None else _unless_objected(observed, target, size)
     # With two leaders, or none of several servers, no pod is replaced until that is resolved.
@@ -126,7 +126,7 @@ def ask_leader(leader: PodFacts, client_config: ServerClientConfig | None) -> tu
 def _step_down_attempt(
     observed: Observed, leader: PodFacts, hand_over: StepDownJob | None
 ) -> EffectAttempt | None:
-    """Tell when a leader was asked, by whatever asks in this roll."""
+    """Return the last step-down request to a leader, by the operator or by a Job."""
     if hand_over is None:
         return observed.attempted(StepDown.name, leader.uid)
     job = observed.upgrade.job
@@ -143,10 +143,10 @@ def _hand_over(
         return _unless_objected(observed, leader, size)
     if attempt is not None and observed.now - attempt.at < STEP_DOWN_AGAIN:
         return RolloutAction(
-            "hold", leader, f"{leader.name} was asked to step down, and leads still"
+            "hold", leader, f"{leader.name} was asked to step down, and still leads"
         )
     # The leader may step down before it has reached the newest pod: the next leader reaches that
-    # sooner, and the old leader needs ten seconds before it can end.
+    # sooner, and the old leader cannot stop for ten seconds.
     young = [pod for pod in observed.pods if _is_young(observed, pod)]
     reason = objection_to_hand_over(
         observed.quorum,
@@ -171,7 +171,7 @@ def _unless_objected(
         return RolloutAction("hold", pod, reason, reason_of(observed.quorum))
     if _sleeps(observed, pod):
         return RolloutAction(
-            "hold", pod, f"{pod.name} stepped down, and cannot end for ten seconds"
+            "hold", pod, f"{pod.name} stepped down, and cannot stop for ten seconds"
         )
     return _mark_first(observed, pod) or _go(observed, pod)
 
@@ -206,21 +206,21 @@ def _mark_first(observed: Observed, target: PodFacts) -> RolloutAction | None:
     what = "is of another version than the leader" if by_log else "is new"
     attempt = observed.attempted(MarkLog.name, pod.uid)
     if attempt is None or not attempt.refused or observed.now - attempt.at >= YOUNG:
-        return RolloutAction("mark", pod, f"{pod.name} {what}, and has to follow the leader first")
-    then = "The operator tries again" if by_log else "It goes on"
+        return RolloutAction("mark", pod, f"{pod.name} {what}, and must follow the leader first")
+    then = "The operator retries" if by_log else "The rollout continues"
     when = f"every {YOUNG.seconds} s" if by_log else f"when {pod.name} is {YOUNG.seconds} s old"
     message = (
-        f"{pod.name} {what}, and OpenBao does not let the operator prove that it follows the "
+        f"{pod.name} {what}, and OpenBao does not let the operator verify that it follows the "
         f"leader: {attempt.refused}. {then} {when}"
     )
     return RolloutAction("hold", target, message)
 
 
 def _is_marked(observed: Observed, pod: PodFacts) -> bool:
-    """Return whether the log of the pod is a proof that it follows the leader.
+    """Return whether the log of the pod is evidence that it follows the leader.
 
-    For a new pod the leader has written an entry since it was created. Where the log is the only
-    witness, it has to be a recent entry, whatever the age of the pod. Refusals do not count.
+    For a new pod, the leader must have written an entry since its creation. If the log is the only
+    evidence, the entry must be recent for a pod of any age. Refusals do not count.
     """
     by_log = _is_judged_by_log(observed, pod)
     if not by_log and not _is_young(observed, pod):
@@ -233,7 +233,7 @@ def _is_marked(observed: Observed, pod: PodFacts) -> bool:
 
 def _is_judged_by_log(observed: Observed, pod: PodFacts) -> bool:
     servers = observed.quorum.servers if observed.quorum is not None else ()
-    return any(one.judged_by_log and one.node_id == pod.name for one in servers)
+    return any(server.judged_by_log and server.node_id == pod.name for server in servers)
 
 
 def _starts(observed: Observed, pod: PodFacts) -> bool:
@@ -245,9 +245,9 @@ def _is_young(observed: Observed, pod: PodFacts) -> bool:
 
 
 def _unmarked(observed: Observed, target: PodFacts) -> PodFacts | None:
-    """Return a pod that may match the leader only because nothing was written lately.
+    """Return a pod whose log may match the leader only because nothing was written lately.
 
-    Without writes its log ends where the leader's does, whether or not the leader reaches it. An
+    Without writes its log ends where the leader's does, even if the leader cannot reach it. An
     entry that is written after its start shows whether it follows.
     """
     if observed.quorum is None or not target.ready or len(observed.leaders) != 1:

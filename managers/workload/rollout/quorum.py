@@ -11,10 +11,10 @@ from contracts.conditions.reasons_workload import QUESTION_REFUSED
 from contracts.records.observed import PodFacts, Quorum, RaftServer, StatefulSetFacts
 from runtime.outcome import Wait
 
-# A user fixes a policy, and no event reports it. A leader that has just been elected may refuse
-# what it grants a moment later.
+# No event reports that a user fixed a policy. A leader that has just been elected may refuse a
+# request that it grants a moment later.
 QUESTION_RECHECK = 5.0
-# Below three servers no loss can be tolerated: a restart is an outage, however it is done.
+# Fewer than three servers tolerate no loss: every restart is an outage.
 TOLERANT = 3
 
 
@@ -24,12 +24,12 @@ def majority(voters: int) -> int:
 
 
 def is_down(pod: PodFacts) -> bool:
-    """Return whether its server does not run at all: it can neither vote nor answer."""
+    """Return whether the server of a pod does not run at all: it can neither vote nor answer."""
     return not pod.ready and bool(pod.waiting)
 
 
 def is_locked_out(pod: PodFacts, live: StatefulSetFacts | None) -> bool:
-    """Return whether its server is sealed, and new pods get other unseal keys than it has.
+    """Return whether the server of a pod is sealed, and new pods get other unseal keys.
 
     A sealed server takes no part in raft. Only a new pod gets the key that unseals it.
     """
@@ -55,8 +55,8 @@ def objection(quorum: Quorum | None, target: PodFacts, size: int) -> str:
     """Return why the target may not be replaced now; "" when it may.
 
     `size` is the desired number of servers. Without quorum data (None) there is no objection: then
-    only the readiness of the pods counts. A target that is no healthy voter does not weaken the
-    quorum, so it may go whenever the others do not need it.
+    only the readiness of the pods counts. A target that is not a healthy voter does not weaken the
+    quorum, so it may be replaced whenever the others do not need it.
     """
     if quorum is None or size == 1 or is_down(target):
         return ""
@@ -93,9 +93,9 @@ def objection_to_hand_over(
 ) -> str:
     """Return why the leader may not step down now; "" when it may.
 
-    It stays a voter, so no vote is missing: enough others must have its log, so that one of them
-    can lead at once with followers. Servers that are `young` started a moment ago and may still be
-    catching up. The log state of those that are `unproven` is not reliable.
+    It stays a voter, so no vote is lost: enough others must have its log, so that one of them can
+    lead immediately with followers. Servers that are `young` started a moment ago and may still
+    catch up. The log state of those that are `unproven` is not reliable.
     """
     if quorum is None or size == 1:
         return ""
@@ -104,11 +104,11 @@ def objection_to_hand_over(
     voters = [server for server in quorum.servers if server.voter]
     if len(voters) != size:
         return f"{len(voters)} of {size} servers are voters"
-    others = [one for one in voters if one.node_id != leader.name]
-    unfit = _unfit([one for one in others if one.node_id not in young], leader)
+    others = [voter for voter in voters if voter.node_id != leader.name]
+    unfit = _unfit([voter for voter in others if voter.node_id not in young], leader)
     if unfit:
         return unfit
-    fit = sum(one.healthy and one.follows and one.node_id not in unproven for one in others)
+    fit = sum(voter.healthy and voter.follows and voter.node_id not in unproven for voter in others)
     needed = max(majority(len(voters)) - 1, 1)
     if fit < needed:
         return unreached(others) or f"{fit} of {needed} servers could take over"
@@ -123,13 +123,13 @@ def _unfit(voters: Sequence[RaftServer], target: PodFacts) -> str:
     """
     unhealthy = sorted(server.node_id for server in voters if not server.healthy)
     if unhealthy:
-        return f"the leader does not find these well: {', '.join(unhealthy)}"
-    return unreached(one for one in voters if one.node_id != target.name)
+        return f"the leader reports these as unhealthy: {', '.join(unhealthy)}"
+    return unreached(voter for voter in voters if voter.node_id != target.name)
 
 
 def unreached(servers: Iterable[RaftServer]) -> str:
     """Name the servers that the leader cannot reach yet; "" when it reaches all."""
-    late = sorted(one.node_id for one in servers if not one.follows)
+    late = sorted(server.node_id for server in servers if not server.follows)
     if not late:
         return ""
     return f"the log of the leader has not reached these since they started: {', '.join(late)}"

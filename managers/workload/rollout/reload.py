@@ -1,9 +1,9 @@
 """Reload of a running server without a restart: which pods need it, and whether it worked. Pure.
 
-The operator adds an ephemeral container of its own image to the pod. It waits for the mounted
-files, sends SIGHUP to the server, and ends (`baoctl.reload`; docs/adr/20261121-reload.md). No state
-is stored: an annotation of the pod has the digest of the files at its start, and its ephemeral
-containers have the reloads since. Called by `managers.workload.plan`.
+The operator adds an ephemeral container of its own image to the pod. The container waits for the
+mounted files, sends SIGHUP to the server, and exits (`baoctl.reload`;
+docs/adr/20261121-reload.md). The pod is the only state: an annotation has the digest of the files
+at its start, and the ephemeral containers are the reloads since. Called by managers.workload.plan.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from managers.workload.objects.pod import CONTAINER
 from runtime.types import Object
 
 RELOADING = "Reloading"
-# Longer than the kubelet takes to show a changed file, and than a node takes to fetch an image.
+# Longer than the kubelet takes to update a mounted file, and than a node takes to pull an image.
 RELOAD_PATIENCE = timedelta(minutes=5)
 TRIES = 2
 # An ephemeral container can never be removed from its pod.
@@ -43,7 +43,7 @@ AUTHORITY_FILE = f"{mount_paths.TLS}/ca.crt"
 
 @dataclass(frozen=True, slots=True)
 class ReloadTarget:
-    """What a running server should have read: the digest, and the certificate that it serves."""
+    """The files that a running server should have read: their digest, and its certificate."""
 
     digest: str
     certificate: str = ""
@@ -104,10 +104,10 @@ def reloads(pod: Object) -> tuple[Reload, ...]:
         for status in statuses
     }
     attempts = []
-    for one in (pod.get("spec") or {}).get("ephemeralContainers") or ():
-        match = _NAME.fullmatch(one["name"])
+    for entry in (pod.get("spec") or {}).get("ephemeralContainers") or ():
+        match = _NAME.fullmatch(entry["name"])
         if match is not None:
-            requested_at = _requested_at(one.get("args") or ())
+            requested_at = _requested_at(entry.get("args") or ())
             attempts.append(
                 Reload(int(match["number"]), match["digest"], codes.get(match[0]), requested_at)
             )
@@ -129,10 +129,10 @@ def has_read(pod: PodFacts, digest: str) -> bool:
 
     The last success counts: an earlier version may have been replaced by a later reload.
     """
-    done = [one for one in pod.reloads if one.exit_code == 0]
-    if not done:
+    successful = [attempt for attempt in pod.reloads if attempt.exit_code == 0]
+    if not successful:
         return pod.reload_hash == digest
-    return digest.startswith(done[-1].digest)
+    return digest.startswith(successful[-1].digest)
 
 
 def is_current(pod: PodFacts, target: ReloadTarget) -> bool:
@@ -146,18 +146,18 @@ def is_current(pod: PodFacts, target: ReloadTarget) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The pods that have not read the newest files, by what can be done about it."""
+    """The pods that have not read the newest files, by the required action."""
 
     due: tuple[PodFacts, ...] = ()
     """To be reloaded now."""
     waiting: tuple[PodFacts, ...] = ()
-    """Signalled already, or not ready yet."""
+    """Already signalled, or not ready yet."""
     hopeless: tuple[PodFacts, ...] = ()
-    """Only a new pod will have them."""
+    """They must be replaced."""
 
 
 def split(observed: Observed, pods: Iterable[PodFacts], target: ReloadTarget, image: str) -> Split:
-    """Sort the pods that lag behind; `image` is the operator's own, "" when it is not known."""
+    """Sort the pods without the newest files; `image` is the operator's, "" when it is unknown."""
     due, waiting, hopeless = [], [], []
     for pod in pods:
         if is_current(pod, target):
@@ -174,15 +174,15 @@ def split(observed: Observed, pods: Iterable[PodFacts], target: ReloadTarget, im
 def _of(pod: PodFacts, digest: str) -> list[int | None]:
     """Return the exit codes of the newest attempts for this digest."""
     codes = []
-    for one in reversed(pod.reloads):
-        if not digest.startswith(one.digest):
+    for attempt in reversed(pod.reloads):
+        if not digest.startswith(attempt.digest):
             break
-        codes.append(one.exit_code)
+        codes.append(attempt.exit_code)
     return codes
 
 
 def _is_signalled(pod: PodFacts, digest: str) -> bool:
-    """Return whether a reload runs or succeeded, and only the certificate has to be checked."""
+    """Return whether a reload runs or succeeded, so that only the certificate must be checked."""
     return any(code in (None, 0) for code in _of(pod, digest))
 
 
@@ -205,9 +205,9 @@ def container(
 ) -> dict[str, Any]:
     """Build the ephemeral container; `mounts` are those of the server's own container.
 
-    Its arguments have the time of the request: nothing else stores since when we wait.
+    Its arguments have the time of the request, which nothing else stores.
     """
-    number = max((one.number for one in pod.reloads), default=0) + 1
+    number = max((attempt.number for attempt in pod.reloads), default=0) + 1
     folders = (mount_paths.CONFIG, mount_paths.TLS)
     return {
         "name": names.reload_container(number, files.digest),

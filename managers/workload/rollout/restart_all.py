@@ -1,11 +1,11 @@
 """Restart of all pods at once after a restore replaced their data. Pure.
 
 The restored data have another keyring for the connections between the servers (raft TLS), which a
-server reads at start. So the first restarted server and the others cannot connect any more, and a
-rollout would wait for ever before the next pod. That every server has the new data is verified
-before, while they are connected: only then does `status.restore` name a restore
-(managers.restore.server_recovery), and from then on nothing is verified. An operator that restarts
-in the middle reads from the pods which are left.
+server reads when it starts. So the first restarted server cannot connect to the others, and a
+rollout would wait forever before the next pod. While they are connected, the operator verifies that
+every server has the new data: `status.restore` names a restore only after that
+(managers.restore.server_recovery), and no check follows. An operator that restarts in between finds
+the remaining pods by their annotation.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
 from managers.workload.rollout.next_pod import RolloutAction
 
-MESSAGE = "their data were replaced by a restore, so all servers are restarted at once"
+MESSAGE = "a restore replaced their data, so all servers are restarted together"
 
 
 def restart_all(resolved: Resolved, observed: Observed) -> RolloutAction | None:
     """Pick the pods of a pool that were created before the restore; None if there are none.
 
-    No other pod is restarted: one that was created since has the new data in memory.
+    A pod that was created after the restore has the new data in memory, and is not restarted.
     """
     if not resolved.restored:
         return None

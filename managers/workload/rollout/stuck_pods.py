@@ -14,10 +14,10 @@ PATIENCE = timedelta(seconds=60)
 
 
 def stuck(observed: Observed) -> Outcome:
-    """Name the pods that should have ended long ago; Done with the time of the next check.
+    """Report the pods that are stuck in termination; Done with the time of the next check.
 
-    Kubernetes keeps a pod until the kubelet of its node reports that it has ended, because two
-    servers must never use one volume. Only a user can know that the node is dead for good, so the
+    Kubernetes keeps a pod until the kubelet of its node reports that it has stopped, because two
+    servers must never use one volume. Only a user can know that the node will not return, so the
     operator never deletes such a pod by force.
     """
     leaving = [(pod, pod.leaves_at + PATIENCE) for pod in observed.servers if pod.leaves_at]
@@ -28,14 +28,14 @@ def stuck(observed: Observed) -> Outcome:
     first = late[0]
     return Blocked(
         STUCK,
-        f"{where} was to end at {first.leaves_at:%Y-%m-%dT%H:%M:%SZ} and is still there: its "
-        "kubelet does not answer. Bring the node back; or make sure that it is dead, and delete "
+        f"{where} should have stopped at {first.leaves_at:%Y-%m-%dT%H:%M:%SZ} and still exists: "
+        "its kubelet does not answer. Restore the node; or make sure that it is dead, and delete "
         f"its Node object, or `kubectl delete pod {first.name} --force --grace-period=0`",
     )
 
 
 def _until(end: datetime, now: datetime) -> float:
-    # One second more: the compared times have no fractions.
+    # Add one second: the compared times have no fractions.
     return (end - now).total_seconds() + 1.0
 
 
@@ -44,9 +44,9 @@ def _where(pod: PodFacts) -> str:
 
 
 def absent(pods: Iterable[PodFacts]) -> str:
-    """Name the pods that are not ready, with their nodes, behind a semicolon; "" for none.
+    """Name the pods that are not ready, with their nodes, after a semicolon; "" for none.
 
-    A pod behind the fencing gate is left out: a user fenced it.
+    A pod with the fencing gate is omitted, because a user fenced it.
     """
     names = [_where(pod) for pod in pods if not pod.ready and not pod.fence_gate]
     return f"; not ready: {', '.join(names)}" if names else ""

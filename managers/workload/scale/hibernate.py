@@ -1,8 +1,8 @@
 """Hibernation and resume: no server runs, and all other objects stay. Pure.
 
 The StatefulSet scales to zero; volumes, keys, Services and policies do not change. The number of
-servers to resume follows from their volumes and the last list of raft members. Raft needs a
-majority of its members, so a lower `spec.replicas` has to wait until they run again.
+servers to resume is derived from their volumes and the last list of raft members. Raft needs a
+majority of its members, so a lower `spec.replicas` must wait until they run again.
 Called by `managers.workload.plan`.
 """
 
@@ -21,14 +21,14 @@ from runtime.outcome import Wait
 HIBERNATED = "Hibernated"
 HIBERNATING = "Hibernating"
 WAKING = "Waking"
-# A server resumes within seconds; after this it is reported as any other that does not start.
+# A server resumes within seconds; after this time it is reported as one that fails to start.
 WAKE_PATIENCE_SECONDS = 300.0
 
 
 def hibernate(resolved: Resolved, observed: Observed) -> Size | None:
     """Decide the size of a cluster that hibernates or resumes; None for others.
 
-    It sends no request to a server, so dead pods do not block it.
+    No server is contacted, so dead pods do not block it.
     """
     if not resolved.initialized:
         return None
@@ -44,11 +44,11 @@ def _asleep(resolved: Resolved, observed: Observed) -> Size:
     left = [pod.name for pod in (*observed.pods, *observed.read.pods)]
     if not left:
         return Size(0)
-    all_of_them = max(slept(resolved, observed) + len(observed.read.claims), len(left))
+    total = max(slept(resolved, observed) + len(observed.read.claims), len(left))
     return Size(
         0,
         Wait(HIBERNATING, f"spec.hibernate is true; still stopping: {', '.join(sorted(left))}"),
-        operation=Operation("Hibernating", all_of_them - len(left), all_of_them),
+        operation=Operation("Hibernating", total - len(left), total),
     )
 
 
@@ -60,26 +60,26 @@ def _waking(resolved: Resolved, observed: Observed, count: int) -> Size:
     expected = count - len(resolved.fenced)
     return Size(
         count,
-        Wait(WAKING, f"{ready} of {expected} servers are back"),
+        Wait(WAKING, f"{ready} of {expected} servers are ready"),
         operation=Operation("Waking", min(ready, count), count),
     )
 
 
 def is_waking(observed: Observed) -> bool:
-    """Return whether hibernated servers still start, within the time limit."""
+    """Return whether hibernated servers are still starting, within the time limit."""
     since = observed.waking_since
     if since is None or (observed.now - since).total_seconds() >= WAKE_PATIENCE_SECONDS:
         return False
     count = observed.stateful_set.replicas if observed.stateful_set else 0
-    # A pod behind the fencing gate waits there because a user fenced it.
+    # A pod with the fencing gate does not start, because a user fenced it.
     return count == 0 or sum(pod.ready or pod.fence_gate for pod in observed.pods) < count
 
 
 def slept(resolved: Resolved, observed: Observed) -> int:
-    """Return how many servers have to resume: all that were members, and never fewer.
+    """Return how many servers must resume: all former members, and never fewer.
 
-    The greater of the counts of the last status and of the volumes. A volume counts when its
-    annotation has our UID and does not mark its server as removed from the raft cluster.
+    It is the greater of the counts of the last status and of the volumes. A volume counts when this
+    cluster owns it, and its server is not marked as removed from the raft cluster.
     """
     ordinals = [
         resolved.voter_pool.claim_ordinal_of(claim.name)
@@ -97,11 +97,12 @@ def slept(resolved: Resolved, observed: Observed) -> int:
 def waking_since(cluster: OpenBaoCluster, now: datetime) -> datetime | None:
     """Return when the resume began; None for a cluster that is hibernated, or never was.
 
-    Only the condition Hibernated stores it: if the status is lost, only the message is lost.
+    Only the condition Hibernated stores the time: a lost status loses no more than the message.
     """
     if cluster.spec.hibernate:
         return None
-    condition = next((one for one in cluster.status.conditions if one.type == HIBERNATED), None)
+    conditions = cluster.status.conditions
+    condition = next((entry for entry in conditions if entry.type == HIBERNATED), None)
     if condition is None:
         return None
     since = (condition.last_transition_time if condition.reason == WAKING else None) or now

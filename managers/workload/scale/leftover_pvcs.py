@@ -1,10 +1,10 @@
 """PVCs of removed servers: which can be deleted, and which block the start of a server. Pure.
 
 A server that starts with the data of a removed member never joins again (OpenBao 2.4.0:
-retry_join acts on empty storage only): it runs and is ready, but is no member. So the volume of a
-removed server is deleted before its ordinal starts again. Deletion needs two facts: an annotation
-that the operator set before it requested the removal, and the answer of the leader that there is
-no such member (docs/adr/20261122-volumes-of-removed-servers.md).
+retry_join acts on empty storage only): it runs and is ready, but is not a member. So the volume of
+a removed server is deleted before its ordinal starts again. Deletion requires two facts: an
+annotation that the operator set before it requested the removal, and a member list of the leader
+without that server (docs/adr/20261122-volumes-of-removed-servers.md).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def answered(observed: Observed) -> Quorum | None:
 
 
 def member(quorum: Quorum, node_id: str) -> RaftServer | None:
-    """Return a member by its node id; None for a node id that is no member."""
+    """Return a member by its node ID; None when there is no such member."""
     return next((server for server in quorum.servers if server.node_id == node_id), None)
 
 
@@ -79,9 +79,9 @@ def left_behind(
 
 
 def tidy(resolved: Resolved, observed: Observed, count: int) -> tuple[Effect, ...]:
-    """Clean up after removed servers: at most one member, and volumes by the policy.
+    """Clean up after removed servers: at most one member, and volumes by the deletion policy.
 
-    `count`: the current number of replicas of the StatefulSet, which is also the least desired one.
+    `count`: the current number of replicas of the StatefulSet; the spec requests no fewer.
     """
     quorum = answered(observed)
     if quorum is None or leader_of(observed) is None:
@@ -121,7 +121,9 @@ def _blocking_volume(
     node_id = resolved.voter_pool.pod(ordinal)
     quorum, message = answered(observed), f"spec.replicas is {resolved.replicas}: {node_id}"
     if claim.terminating:
-        return Size(ordinal, Wait(SCALING, f"{message} starts when volume {claim.name} is gone"))
+        return Size(
+            ordinal, Wait(SCALING, f"{message} starts after volume {claim.name} is deleted")
+        )
     if quorum is None:
         return _unknown(resolved, observed, ordinal, claim)
     if is_marked(resolved, claim, node_id):
@@ -129,23 +131,24 @@ def _blocking_volume(
             effects = removal(resolved, observed, LeavingPeer(node_id, claim=claim))
         else:
             effects = discard((claim,))
-        wait = Wait(SCALING, f"{message} starts with an empty volume, its former one goes first")
-        return Size(ordinal, Wait(wait.reason, wait.message, SCALE_RECHECK), effects)
+        message += " starts with an empty volume after its former one is deleted"
+        return Size(ordinal, Wait(SCALING, message, SCALE_RECHECK), effects)
     if member(quorum, node_id) is not None:
         return None
     return Size(
         ordinal,
         Blocked(
             STALE,
-            f"{message} is no member of the raft cluster, and volume {claim.name} holds the data "
-            "of an earlier one: a server that starts with it would never join. When nobody needs "
-            f"that data, `kubectl delete pvc {claim.name}`; else set spec.replicas to {ordinal}",
+            f"{message} is not a member of the raft cluster, and volume {claim.name} holds the "
+            "data of an earlier server: a server that starts with it never joins. If that data is "
+            f"not needed, `kubectl delete pvc {claim.name}`; otherwise set spec.replicas to "
+            f"{ordinal}",
         ),
     )
 
 
 def _unknown(resolved: Resolved, observed: Observed, ordinal: int, claim: PvcFacts) -> Size | None:
-    """Decide while the members are unknown. A possible member has to start, to elect a leader."""
+    """Decide while the members are unknown: a possible member must start to elect a leader."""
     node_id = resolved.voter_pool.pod(ordinal)
     marked = is_marked(resolved, claim, node_id)
     if observed.quorum is None:
@@ -153,7 +156,7 @@ def _unknown(resolved: Resolved, observed: Observed, ordinal: int, claim: PvcFac
     if not marked and leader_of(observed) is None:
         return None
     message = (
-        f"spec.replicas is {resolved.replicas}: the leader has to be asked for its members before "
+        f"spec.replicas is {resolved.replicas}: the leader must report its members before "
         f"{node_id} starts with volume {claim.name}"
     )
     return Size(ordinal, wait_for_answer(observed.quorum, SCALING, message, SCALE_RECHECK))
@@ -164,8 +167,8 @@ def _no_login(resolved: Resolved, ordinal: int, claim: PvcFacts) -> Size:
         ordinal,
         Blocked(
             STALE,
-            f"spec.replicas is {resolved.replicas}: volume {claim.name} is that of a server that "
-            "was removed, and without a login the operator cannot ask whether it may go: `kubectl "
-            f"delete pvc {claim.name}`, or set spec.replicas to {ordinal}",
+            f"spec.replicas is {resolved.replicas}: volume {claim.name} is that of a removed "
+            "server, and without a login the operator cannot check whether it may be deleted: "
+            f"`kubectl delete pvc {claim.name}`, or set spec.replicas to {ordinal}",
         ),
     )

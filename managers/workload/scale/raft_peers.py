@@ -14,15 +14,15 @@ from contracts.records.observed import Observed, PodFacts, PvcFacts
 from contracts.records.resolved import Resolved
 from managers.workload.rollout.next_pod import endpoint_of
 
-# A user fixes a policy, and no event reports it.
+# No event reports that a user fixed a policy.
 REFUSED_RECHECK = timedelta(minutes=10)
-# An answer may be lost: the members are read again before the request is repeated.
+# An answer may be lost: the operator reads the members before it repeats the request.
 ASK_AGAIN = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
 class LeavingPeer:
-    """A server that is to leave: its raft node id, and what it still has."""
+    """A server to remove: its raft node ID, and its pod and volume if they exist."""
 
     node_id: str
     pod: PodFacts | None = None
@@ -38,8 +38,7 @@ def leader_of(observed: Observed) -> PodFacts | None:
 def removal(resolved: Resolved, observed: Observed, peer: LeavingPeer) -> tuple[Effect, ...]:
     """Ask the leader to remove a raft peer; nothing while the leader cannot be reached.
 
-    The data volume of the server is annotated first, so that its data is never used as that of a
-    member again.
+    The data volume of the server is annotated first, so that no server starts with it again.
     """
     leader, client_config = leader_of(observed), observed.client_config
     attempt = observed.attempted(RemovePeer.name, _attempt_uid(resolved, peer))
@@ -63,7 +62,7 @@ def removal(resolved: Resolved, observed: Observed, peer: LeavingPeer) -> tuple[
 def refusal(resolved: Resolved, observed: Observed) -> str:
     """Return the reason of a recent refusal to remove a server; "" for none.
 
-    Stored per cluster and not per server: the policy of the operator lacks the right.
+    It applies to the cluster, not to one server: the policy of the operator lacks the right.
     """
     attempt = observed.attempted(RemovePeer.name, resolved.owner.uid)
     if attempt is None or not attempt.refused or observed.now - attempt.at >= REFUSED_RECHECK:

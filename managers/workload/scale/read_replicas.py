@@ -48,7 +48,7 @@ def standing(pool: PoolFacts) -> int:
 
 
 def asks_for_members(spec: ClusterSpec, observed: Observed) -> bool:
-    """Return whether the members have to be read: a replica is to leave, or has left.
+    """Return whether the members must be read: a replica must be removed, or was removed.
 
     Not in a cluster that matches its spec: volumes that are retained on purpose do not count.
     """
@@ -57,7 +57,7 @@ def asks_for_members(spec: ClusterSpec, observed: Observed) -> bool:
     desired, pool = desired_replicas(spec), observed.read
     current = standing(pool)
     if not desired and pool.stateful_set is None and not pool.pods:
-        # They are planned no longer: what is left is retained on purpose.
+        # There is no plan for read replicas: the remaining volumes are retained on purpose.
         return False
     if desired < current or (desired > current and pool.claims):
         return True
@@ -69,12 +69,16 @@ def _beyond(pool: PoolFacts, count: int) -> tuple[tuple[int, PvcFacts], ...]:
     """Return the volumes of read replicas that are not among the first `count`, last first."""
     # The name of each of these PVCs ends with the ordinal of its pod.
     by_ordinal = ((int(claim.name.rpartition("-")[2]), claim) for claim in pool.claims)
-    kept = [one for one in by_ordinal if one[0] >= count and not one[1].terminating]
-    return tuple(sorted(kept, key=lambda one: -one[0]))
+    beyond = (
+        (ordinal, claim)
+        for ordinal, claim in by_ordinal
+        if ordinal >= count and not claim.terminating
+    )
+    return tuple(sorted(beyond, key=lambda entry: -entry[0]))
 
 
 def asks_for_votes(spec: ClusterSpec, observed: Observed) -> bool:
-    """Return whether the voters have to be read: a read replica is to be replaced."""
+    """Return whether the voters must be read: a read replica must be replaced."""
     del spec
     live = observed.read.stateful_set
     return live is not None and any(pod.template != live.template for pod in observed.read.pods)
@@ -94,9 +98,9 @@ def read_size(resolved: Resolved, observed: Observed, desired: int) -> Size:
 
 
 def _joining(resolved: Resolved, observed: Observed, desired: int, current: int) -> Size:
-    """Scale up at once, as soon as there is a leader and no volume blocks it."""
+    """Scale up in one step, as soon as there is a leader and no volume blocks it."""
     if leader_of(observed) is None:
-        message = f"{desired - current} more read replicas wait for a leader that they can join"
+        message = f"{desired - current} more read replicas wait for a leader to join"
         return Size(current, Wait(NO_LEADER, message, RECHECK))
     volumes = {claim.name: claim for claim in observed.read.claims}
     for ordinal in range(current, desired):
@@ -112,19 +116,19 @@ def _blocking_volume(
 ) -> Size | None:
     """Decide about the volume that a read replica would start with; None if it may use it.
 
-    As for a voter (`managers.workload.scale.leftover_pvcs`): the volume of a server that was
-    removed goes first.
+    As for a voter (managers.workload.scale.leftover_pvcs), the volume of a removed server is
+    deleted first.
     """
     name, quorum = names.read_pod(resolved.name, ordinal), observed.quorum
-    message = f"{name} starts with an empty volume, and its former one ({claim.name}) goes first"
+    message = f"{name} starts with an empty volume after its former one ({claim.name}) is deleted"
     marked = is_marked(resolved, claim, name)
     if claim.terminating:
         return Size(ordinal, Wait(LEAVING, message, RECHECK))
     if quorum is None:
-        # The members are unknown: a server without the annotation may be one, and starts again.
+        # The members are unknown: a server whose volume has no annotation may be one, and starts.
         return Size(ordinal, _stale(name, claim, ordinal)) if marked else None
     if quorum.trouble:
-        why = "the leader could not be asked for its members"
+        why = "the leader did not report the members"
         return Size(ordinal, wait_for_answer(quorum, NO_LEADER, why, RECHECK))
     joined = member(quorum, name)
     if marked:
@@ -137,28 +141,29 @@ def _blocking_volume(
 def _leaving(resolved: Resolved, observed: Observed, desired: int, current: int) -> Size:
     """Remove the highest ordinal; wait while its membership is not known."""
     name = names.read_pod(resolved.name, current - 1)
-    message = f"{name} leaves the raft cluster; {current - desired} read replicas are to go"
+    message = f"{current - desired} read replicas are being removed, {name} first"
     count = Operation("Draining", 0, current - desired)
-    rest = hold(resolved)
-    if rest is not None:
-        return Size(current, Wait(rest.reason, f"{message}; {rest.message}"))
-    going = [pod.name for pod in observed.read.pods if pod.ordinal >= current]
-    if going:
-        return Size(current, Wait(LEAVING, f"{message}; {', '.join(going)} stops"), (), count)
+    on_hold = hold(resolved)
+    if on_hold is not None:
+        return Size(current, Wait(on_hold.reason, f"{message}; {on_hold.message}"))
+    stopping = [pod.name for pod in observed.read.pods if pod.ordinal >= current]
+    if stopping:
+        waits = f"{message}; waiting for {', '.join(stopping)} to stop"
+        return Size(current, Wait(LEAVING, waits), (), count)
     if (
         observed.stateful_set is None
         or observed.client_config is None
         or leader_of(observed) is None
     ):
         return Size(
-            current, Wait(NO_LEADER, f"{message}; no leader can be asked", RECHECK), (), count
+            current, Wait(NO_LEADER, f"{message}; no leader is available", RECHECK), (), count
         )
     if observed.quorum is None:
-        # Without a login the members can be neither read nor changed. The server stays a member
-        # and keeps its volume: it may start again, and without a vote it blocks no quorum.
+        # Without a login the members can neither be read nor changed. The server stays a member
+        # and keeps its volume: it may start again, and has no vote that would affect the quorum.
         return Size(current - 1, Wait(LEAVING, message, RECHECK), (), count)
     if observed.quorum.trouble:
-        why = f"{message}; the leader could not be asked"
+        why = f"{message}; the leader did not report the members"
         waits = wait_for_answer(observed.quorum, NO_LEADER, why, RECHECK)
         return Size(current, waits, (), count)
     step = _removed(resolved, observed, observed.quorum, current - 1)
@@ -178,7 +183,7 @@ def _tidied(resolved: Resolved, observed: Observed, desired: int) -> Size:
     volumes = _beyond(observed.read, desired)
     quorum = answered(observed)
     if volumes and observed.quorum is not None and (quorum is None or not leader_of(observed)):
-        message = "the leader has to be asked for its members before the last volumes are judged"
+        message = "the leader must report its members before leftover volumes can be deleted"
         return Size(desired, wait_for_answer(observed.quorum, NO_LEADER, message, RECHECK))
     if quorum is None or hold(resolved):
         return Size(desired)
@@ -191,9 +196,11 @@ def _tidied(resolved: Resolved, observed: Observed, desired: int) -> Size:
             return Size(desired, step)
         name = names.read_pod(resolved.name, ordinal)
         if step is not None:
-            return Size(desired, Wait(LEAVING, f"{name} leaves the raft cluster", RECHECK), step)
+            return Size(
+                desired, Wait(LEAVING, f"removing {name} from the raft cluster", RECHECK), step
+            )
         if not resolved.keeps_volumes and is_spent(resolved, observed, claim, name):
-            message = f"volume {claim.name} goes: its server left the raft cluster"
+            message = f"deleting volume {claim.name}: its server left the raft cluster"
             return Size(desired, Wait(LEAVING, message, RECHECK), discard((claim,)))
     return Size(desired)
 
@@ -201,12 +208,12 @@ def _tidied(resolved: Resolved, observed: Observed, desired: int) -> Size:
 def _removed(
     resolved: Resolved, observed: Observed, quorum: Quorum, ordinal: int
 ) -> tuple[Effect, ...] | Blocked | None:
-    """Return how a read replica leaves the raft cluster; None when that is done and annotated."""
+    """Return how to remove a read replica from raft; None when that is done and annotated."""
     name = names.read_pod(resolved.name, ordinal)
     volume = names.read_data_claim(resolved.name, ordinal)
     joined = member(quorum, name)
     pod = next((pod for pod in observed.read.pods if pod.name == name), None)
-    claim = next((one for one in observed.read.claims if one.name == volume), None)
+    claim = next((pvc for pvc in observed.read.claims if pvc.name == volume), None)
     owned = claim is not None and claim.owner_uid == resolved.owner.uid
     noted = claim is None or not owned or claim.terminating or bool(claim.removed_peer)
     if joined is None and noted:
@@ -223,18 +230,18 @@ def _stale(name: str, claim: PvcFacts, count: int) -> Blocked:
     return Blocked(
         STALE,
         f"{name} is not known to be a member of the raft cluster, and volume {claim.name} holds "
-        "the data of an earlier one: a server that starts with it would never join. When nobody "
-        f"needs that data, `kubectl delete pvc {claim.name}`; else set spec.readReplicas.replicas "
-        f"to {count}",
+        "the data of an earlier server: a server that starts with it never joins. If that data is "
+        f"not needed, `kubectl delete pvc {claim.name}`; otherwise set "
+        f"spec.readReplicas.replicas to {count}",
     )
 
 
 def _votes(name: str, desired: int) -> Blocked:
     return Blocked(
         VOTES,
-        f"spec.readReplicas.replicas is {desired}, and {name} is a voter: somebody promoted it, "
-        "and only servers without a vote are taken away here. Take its vote back (`bao write "
-        f"sys/storage/raft/demote server_id={name}`), and it leaves by itself",
+        f"spec.readReplicas.replicas is {desired}, and {name} is a voter: a user promoted it, and "
+        "only read replicas without a vote are removed. Demote it (`bao write "
+        f"sys/storage/raft/demote server_id={name}`), and the operator removes it",
         recheck_after=30.0,
     )
 
@@ -242,8 +249,8 @@ def _votes(name: str, desired: int) -> Blocked:
 def _refused(name: str, why: str) -> Blocked:
     return Blocked(
         REMOVAL_REFUSED,
-        f"{name} is to leave the raft cluster, and OpenBao does not let the operator remove it: "
-        f"{why}. Give its policy update on sys/storage/raft/remove-peer, or remove the peer "
-        f"yourself: `bao operator raft remove-peer {name}`",
+        f"OpenBao does not let the operator remove {name} from the raft cluster: {why}. Grant its "
+        "policy update on sys/storage/raft/remove-peer, or remove the peer yourself: "
+        f"`bao operator raft remove-peer {name}`",
         recheck_after=30.0,
     )

@@ -1,6 +1,6 @@
-"""Number of server pods now: a list of rules, of which the first that applies wins. Pure.
+"""Number of server pods now: a list of rules, of which the first applicable one decides. Pure.
 
-Each rule has its own module; its outcome reports what it still waits for.
+Each rule has its own module; its outcome reports what it waits for.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ SCALE_RECHECK = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A number of pods, and the effects that the next change needs first."""
+    """A number of pods, and the effects that must precede the next change."""
 
     replicas: int
     outcome: Outcome = SETTLED
     effects: tuple[Effect, ...] = ()
     operation: Operation | None = None
     alone: bool = False
-    """A server is being removed: no other pod may be replaced meanwhile."""
+    """A server is being removed: no other pod may be replaced at the same time."""
 
 
 SizeRule = Callable[[Resolved, Observed], Size | None]
@@ -47,8 +47,8 @@ def standing(resolved: Resolved, observed: Observed) -> int:
 def guarded(resolved: Resolved, observed: Observed, size: Size) -> int:
     """Return the number of servers that the disruption budget covers: desired, joining, or present.
 
-    A scale-down removes servers one after the other, and each votes until it is removed.
-    The voters of the green pool count too.
+    A scale-down removes servers one at a time, and each votes until it is removed. The voters of
+    the green pool count too.
     """
     live, green = observed.stateful_set, observed.green
     current = max(live.replicas if live else 0, len(observed.pods))

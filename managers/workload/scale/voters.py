@@ -1,11 +1,11 @@
 """Scaling of the voters. Pure.
 
-Up, all at once: they start in parallel, and raft gives each its vote. Down, one voter at a time,
-the highest ordinal first: it steps down if it is the leader, is removed from the raft cluster, and
-only then its pod is deleted. A removed server stays running and ready, so a removal that began is
-finished, whatever the spec requests by then. The only stored state is the annotation on the volume
-(`managers.workload.scale.leftover_pvcs`): raft members, StatefulSet, pods and volumes give the
-rest. Called by `managers.workload.plan`.
+A scale-up starts all new servers in parallel, and the autopilot promotes each. A scale-down removes
+one voter at a time, the highest ordinal first: it steps down if it is the leader, is removed from
+the raft cluster, and then its pod is deleted. A removed server stays running and ready, so a
+removal that began is completed, even if the spec changes meanwhile. The only stored state is the
+annotation on the volume (`managers.workload.scale.leftover_pvcs`): the rest is derived from raft
+members, StatefulSet, pods and volumes. Called by `managers.workload.plan`.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from managers.workload.scale.replicas import SCALE_RECHECK, SCALING, Size, stand
 from runtime.outcome import Blocked, Wait
 
 BLOCKED = "ScaleDownBlocked"
-# A user grants a missing right, and no event reports it.
+# No event reports that a user granted a missing right.
 BLOCKED_RECHECK = 60.0
 Held = Wait | Blocked
 
 
 def scale(resolved: Resolved, observed: Observed) -> Size:
-    """Decide the number of pods, and the effects that the next change needs first."""
+    """Decide the number of pods, and the effects that must precede the next change."""
     count, desired = standing(resolved, observed), resolved.replicas
     back = _stranded(resolved, observed, count)
     if observed.stateful_set is None or back > count:
@@ -44,13 +44,13 @@ def scale(resolved: Resolved, observed: Observed) -> Size:
         return replace(room(resolved, observed, count), operation=_joining(resolved, observed))
     effects, stopping = tidy(resolved, observed, count), _stopping(observed, count)
     if stopping:
-        waits = Wait(SCALING, f"spec.replicas is {desired}; {stopping} stops")
+        waits = Wait(SCALING, f"spec.replicas is {desired}; waiting for {stopping} to stop")
         return Size(desired, waits, effects, Operation("Scaling", 0, 0))
     return Size(desired, effects=effects, operation=_joining(resolved, observed))
 
 
 def asks(spec: ClusterSpec, observed: Observed) -> bool:
-    """Return whether the members have to be read: a server may have to leave, or has left.
+    """Return whether the members must be read: a server may be removed, or was removed.
 
     Not in a cluster that matches its spec: volumes that are retained on purpose do not count.
     """
@@ -83,7 +83,7 @@ def _is_leaving(resolved: Resolved, observed: Observed, ordinal: int) -> bool:
 
 
 def _stranded(resolved: Resolved, observed: Observed, count: int) -> int:
-    """Return how many servers a majority may need: voters whose pods were deleted by others.
+    """Return how many servers a majority may need, including voters whose pods others deleted.
 
     Only while there is no leader, and only voters whose volumes exist and are not annotated as
     removed.
@@ -121,46 +121,47 @@ def _leave(resolved: Resolved, observed: Observed, count: int) -> Size:
         if pod is not None and pod.ready and pod in observed.leaders:
             return _hand_over(observed, pod, count, message)
     elif claim is None or is_marked(resolved, claim, name) or claim.owner_uid != resolved.owner.uid:
-        return Size(ordinal, Wait(SCALING, f"{message}; {name} stops"), operation=busy, alone=True)
+        wait = Wait(SCALING, f"{message}; stopping {name}")
+        return Size(ordinal, wait, operation=busy, alone=True)
     effects = removal(resolved, observed, LeavingPeer(name, pod, claim))
-    waits = f"{message}; {name} leaves the raft cluster"
+    waits = f"{message}; removing {name} from the raft cluster"
     return Size(count, Wait(SCALING, waits, SCALE_RECHECK), effects, busy, alone=True)
 
 
 def _held(resolved: Resolved, observed: Observed, count: int, message: str) -> Held | None:
     """Return why no server may leave now; None when one may."""
-    live, quorum, rest = observed.stateful_set, observed.quorum, hold(resolved)
-    if rest is not None:
-        return Wait(rest.reason, f"{message}; {rest.message}")
+    live, quorum, on_hold = observed.stateful_set, observed.quorum, hold(resolved)
+    if on_hold is not None:
+        return Wait(on_hold.reason, f"{message}; {on_hold.message}")
     stopping = _stopping(observed, count)
     if stopping:
-        return Wait(SCALING, f"{message}; {stopping} stops")
+        return Wait(SCALING, f"{message}; waiting for {stopping} to stop")
     if live is None or not live.settled:
-        return Wait(SCALING, f"{message}; the StatefulSet controller has not seen that yet")
+        return Wait(SCALING, f"{message}; the StatefulSet controller has not observed it yet")
     if quorum is None:
         return Blocked(
             BLOCKED,
-            f"{message}: the operator may not ask the leader for its members, so it takes no voter "
-            "away (condition OperatorLoginReady says why it cannot log in): set spec.replicas to "
+            f"{message}: the operator cannot read the raft members, so it removes no voter "
+            "(condition OperatorLoginReady reports why it cannot log in): set spec.replicas to "
             f"{count}",
             BLOCKED_RECHECK,
         )
     if quorum.refused:
         return Blocked(
             BLOCKED,
-            f"{message}: the operator takes no voter away, because it may not ask the leader for "
-            f"its members: {quorum.trouble}; or set spec.replicas to {count}",
+            f"{message}: the operator removes no voter, because it may not read the raft "
+            f"members: {quorum.trouble}; or set spec.replicas to {count}",
             BLOCKED_RECHECK,
         )
     if quorum.trouble:
-        why = f"{message}; the leader could not be asked for its members: {quorum.trouble}"
+        why = f"{message}; the leader did not report its members: {quorum.trouble}"
         return Wait(SCALING, why, SCALE_RECHECK)
     refused = refusal(resolved, observed)
     if refused:
         return Blocked(
             BLOCKED,
             f"{message}: OpenBao does not let the operator remove a member: {refused}. Set "
-            f"spec.replicas to {count}, or give its policy the capability update on "
+            f"spec.replicas to {count}, or grant its policy the capability update on "
             "sys/storage/raft/remove-peer",
             BLOCKED_RECHECK,
         )
@@ -170,55 +171,55 @@ def _held(resolved: Resolved, observed: Observed, count: int, message: str) -> H
 def _unsafe(observed: Observed, server: RaftServer, pod: PodFacts | None, count: int) -> str:
     """Return why the other members need this one now; "" when they do not.
 
-    A ready server leaves only when all others are healthy, so that never two are missing. A server
-    that is not ready is missing already: it may leave as soon as the others are a majority.
+    A ready server is removed only when all others are healthy, so that never two are missing. A
+    server that is not ready is already missing: it may be removed when the others are a majority.
     """
     quorum = answered(observed)
     assert quorum is not None
-    others = [one for one in quorum.servers if one.node_id != server.node_id]
+    others = [peer for peer in quorum.servers if peer.node_id != server.node_id]
     if pod is None or not pod.ready:
-        voters = sum(one.voter for one in quorum.servers)
-        healthy = sum(one.voter and one.healthy for one in others)
+        voters = sum(peer.voter for peer in quorum.servers)
+        healthy = sum(peer.voter and peer.healthy for peer in others)
         if not server.voter or healthy >= majority(voters):
             return ""
         return (
-            f"{server.node_id} is a voter that is not ready, and {healthy} others are healthy of "
-            f"{majority(voters)} that are needed"
+            f"{server.node_id} is a voter that is not ready, and {healthy} of {majority(voters)} "
+            "required others are healthy"
         )
-    absent = [one.name for one in observed.pods if not one.ready]
-    if absent or len(observed.pods) < count:
-        return f"not ready: {', '.join(absent) or 'a pod that is missing'}"
-    return _unwell(quorum, others)
+    unready = [other.name for other in observed.pods if not other.ready]
+    if unready or len(observed.pods) < count:
+        return f"not ready: {', '.join(unready) or 'a missing pod'}"
+    return _unhealthy(quorum, others)
 
 
-def _unwell(quorum: Quorum, others: list[RaftServer]) -> str:
-    unhealthy = [one.node_id for one in quorum.servers if one.voter and not one.healthy]
+def _unhealthy(quorum: Quorum, others: list[RaftServer]) -> str:
+    unhealthy = [peer.node_id for peer in quorum.servers if peer.voter and not peer.healthy]
     if unhealthy:
-        return f"the leader does not find these well: {', '.join(unhealthy)}"
-    late = unreached(one for one in others if one.voter)
+        return f"the leader reports these as unhealthy: {', '.join(unhealthy)}"
+    late = unreached(peer for peer in others if peer.voter)
     if late:
         return late
-    if not any(one.voter for one in others):
+    if not any(peer.voter for peer in others):
         return "no other server is a voter"
     return ""
 
 
 def _hand_over(observed: Observed, leader: PodFacts, count: int, message: str) -> Size:
-    """Have the leader step down before it leaves."""
+    """Have the leader step down before it is removed."""
     attempt, busy = observed.attempted(StepDown.name, leader.uid), Operation("Scaling", 0, 0)
     if attempt is not None and attempt.refused:
         blocked = Blocked(
             BLOCKED,
-            f"{message}: {leader.name} leads, and OpenBao does not let the operator ask it to step "
-            f"down: {attempt.refused}. Let it hand over (`bao operator step-down`), or "
-            f"set spec.replicas to {count}",
+            f"{message}: {leader.name} is the leader, and OpenBao does not let the operator ask it "
+            f"to step down: {attempt.refused}. Step it down yourself (`bao operator step-down`), "
+            f"or set spec.replicas to {count}",
             BLOCKED_RECHECK,
         )
         return Size(count, blocked, operation=busy)
     effects: tuple[Effect, ...] = ()
     if attempt is None or observed.now - attempt.at >= STEP_DOWN_AGAIN:
         effects = ask_leader(leader, observed.client_config)
-    waits = Wait(SCALING, f"{message}; {leader.name} leads and steps down first", SCALE_RECHECK)
+    waits = Wait(SCALING, f"{message}; the leader {leader.name} steps down first", SCALE_RECHECK)
     return Size(count, waits, effects, busy, alone=True)
 
 
@@ -234,6 +235,6 @@ def _joining(resolved: Resolved, observed: Observed) -> Operation | None:
         return None
     ready = sum(pod.ready for pod in observed.pods)
     if ready >= desired and observed.members < desired:
-        # No server is joining: one runs and is no member.
+        # No server is joining: one runs, but is not a member.
         return None
     return Operation("Scaling", voters, desired)

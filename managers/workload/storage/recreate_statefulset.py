@@ -3,7 +3,7 @@
 The name of the governing Service, the selector, the pod management policy and the claim templates
 of a StatefulSet are immutable (Kubernetes API reference, StatefulSet v1). The operator deletes the
 object and keeps its pods (propagationPolicy Orphan); the next reconcile applies it again, and it
-adopts the pods by its selector. No pod is touched. Called by `managers.workload.plan`. See
+adopts the pods by its selector. No pod restarts. Called by `managers.workload.plan`. See
 docs/adr/20261122-orphan-and-recreate.md.
 """
 
@@ -65,7 +65,7 @@ def renewal(
 ) -> Renewal:
     """Decide whether to delete the StatefulSet now so that it can be created again.
 
-    `desired` is the spec that would be applied; `rolling`: pods have to be replaced first.
+    `desired` is the spec that would be applied; `rolling`: pods must be replaced first.
     """
     live = observed.stateful_set
     if live is None or live.first_boot:
@@ -79,8 +79,8 @@ def renewal(
         waits_for = waits_for or _growing(live, observed, resolved, rolling=rolling)
     name = resolved.voter_pool.stateful_set
     message = (
-        f"StatefulSet {name} is made anew around its running pods, because the API server "
-        f"changes no {', '.join(differs)} in place"
+        f"StatefulSet {name} is re-created around its running pods, because the API server "
+        f"cannot change {', '.join(differs)} in place"
     )
     if waits_for:
         return Renewal(barred, outcome=Wait(RECREATING, f"{message}; first {waits_for}"))
@@ -108,35 +108,35 @@ def _differs(
 
 
 def _outgrown(template: str, desired: str) -> bool:
-    # `growth` reports a template that is larger than the spec; it is not shrunk.
+    # `growth` reports a template that is larger than the spec; it is never reduced.
     if not template or template == desired:
         return False
     return quantity.parse(template) < quantity.parse(desired)
 
 
 def _unsettled(live: StatefulSetFacts, observed: Observed) -> str:
-    """Return what must end before pods may be without their StatefulSet; "" for nothing."""
+    """Return what must happen before pods may be without their StatefulSet; "" for nothing."""
     if not live.settled:
-        return "its controller has to see its newest spec"
+        return "its controller must observe the newest spec"
     ready = sum(pod.ready for pod in observed.pods)
-    # Ready pods also prove to the next process that data exists, if the status is lost meanwhile.
+    # If the status is lost meanwhile, ready pods show the next process that data exists.
     if not ready or ready < live.replicas or len(observed.pods) != live.replicas:
-        return f"all of its pods have to be ready ({ready} of {live.replicas} are)"
+        return f"all of its pods must be ready ({ready} of {live.replicas} are)"
     return ""
 
 
 def _growing(
     live: StatefulSetFacts, observed: Observed, resolved: Resolved, *, rolling: bool
 ) -> str:
-    """Return what goes first when only the size for new volumes differs; "" for nothing."""
+    """Return what must happen first if only the size for new volumes differs; "" for nothing."""
     if rolling:
-        return "the pods that are outdated are replaced"
+        return "outdated pods are replaced"
     requested = [claim for claim in observed.claims if claim.requested]
     smaller = [
         claim.name for claim in requested if _outgrown(claim.requested, resolved.storage_size)
     ]
     if smaller or len(requested) < live.replicas:
-        return f"the volumes have to grow: {', '.join(smaller) or 'not all of them are known'}"
+        return f"the volumes must be expanded: {', '.join(smaller) or 'not all of them are known'}"
     return ""
 
 

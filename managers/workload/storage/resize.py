@@ -1,8 +1,8 @@
 """Expansion of the data volumes to the size of the spec. Pure.
 
-The same rules feed the plan (effects, outcome) and the condition StorageConfigured. A larger
-request expands a PVC (Kubernetes, "Expanding Persistent Volumes Claims"); its volume follows, and
-if the file system can grow only in a new pod, the rollout replaces the pod.
+The same rules determine the plan (effects, outcome) and the condition StorageConfigured. A larger
+request expands a PVC (Kubernetes, "Expanding Persistent Volumes Claims") and then its volume. If
+the file system can only be expanded in a new pod, the rollout replaces the pod.
 Called by `managers.workload.plan` and `managers.workload.read_pool`.
 """
 
@@ -30,9 +30,9 @@ RESIZING = "StorageResizing"
 FILE_SYSTEM = "FileSystemResizePending"
 FAILED = frozenset({"ControllerResizeError", "NodeResizeError"})
 # Most drivers can expand the file system of a mounted volume; the kubelet does so within this
-# time. Only then is the pod replaced.
+# time. After it the pod is replaced.
 IN_PLACE = timedelta(seconds=60)
-# A user fixes a StorageClass or a quota, and no event reports it.
+# No event reports that a user fixed a StorageClass or a quota.
 ASK_AGAIN = timedelta(minutes=5)
 
 
@@ -50,7 +50,7 @@ class VolumeSpec:
 
 @dataclass(frozen=True, slots=True)
 class VolumeFacts:
-    """One PVC compared with the spec; a field that is not known counts as equal."""
+    """One PVC compared with the spec; an unknown field counts as equal."""
 
     claim: PvcFacts
     owned: bool
@@ -94,7 +94,7 @@ class StorageState:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What the volumes need in this reconcile."""
+    """State and effects of the volumes in one reconcile."""
 
     state: StorageState
     effects: tuple[Effect, ...] = ()
@@ -102,7 +102,7 @@ class Growth:
 
 
 def growth(resolved: Resolved, observed: Observed, field: str = STORAGE) -> Growth:
-    """Expand all volumes that are smaller than the spec, at once.
+    """Expand all volumes that are smaller than the spec, in parallel.
 
     `field`: path of the spec that sets the size.
     """
@@ -111,22 +111,22 @@ def growth(resolved: Resolved, observed: Observed, field: str = STORAGE) -> Grow
     )
     volumes = [compare(claim, desired) for claim in observed.claims]
     state = _state(desired, volumes, observed)
-    if all(one.plain for one in volumes):
+    if all(volume.plain for volume in volumes):
         return Growth(state)
-    taken = tuple(
-        TakeClaim(one.claim.name, one.claim.uid)
-        for one in volumes
-        if one.adopted and not one.claim.terminating
+    adoptions = tuple(
+        TakeClaim(volume.claim.name, volume.claim.uid)
+        for volume in volumes
+        if volume.adopted and not volume.claim.terminating
     )
-    grown = tuple(
-        GrowClaim(one.claim.name, one.claim.uid, one.claim.requested, desired.size)
-        for one in volumes
-        if one.small and one.owned and _may_grow(one.claim, observed)
+    expansions = tuple(
+        GrowClaim(volume.claim.name, volume.claim.uid, volume.claim.requested, desired.size)
+        for volume in volumes
+        if volume.small and volume.owned and _may_grow(volume.claim, observed)
     )
-    bound = [one for one in volumes if one.claim.phase == "Bound"]
-    done = sum(one.grown and not one.claim.resizing for one in bound)
+    bound = [volume for volume in volumes if volume.claim.phase == "Bound"]
+    done = sum(volume.grown and not volume.claim.resizing for volume in bound)
     operation = Operation("Growing", done, len(bound)) if state.reason == RESIZING else None
-    return Growth(state, taken + grown, operation)
+    return Growth(state, adoptions + expansions, operation)
 
 
 def judge(desired: VolumeSpec, observed: Observed) -> StorageState:
@@ -135,10 +135,10 @@ def judge(desired: VolumeSpec, observed: Observed) -> StorageState:
 
 
 def needs_restart_for_resize(observed: Observed) -> tuple[PodFacts, ...]:
-    """Return the pods that must be replaced for their file system to grow.
+    """Return the pods that must be replaced so that their file system can be expanded.
 
-    Each pod once: if a pod is younger than the condition, replacing it has not helped, and another
-    replacement would not help either.
+    Each pod is replaced once: if a pod is younger than the condition, its replacement did not help,
+    and another one would not help either.
     """
     if not any(claim.resizing for claim in observed.claims):
         return ()
@@ -201,39 +201,39 @@ def _state(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Storage
     return next((state for state in states if state is not None), NO_CLAIMS)
 
 
-NO_CLAIMS = StorageState("open", "StorageClassPending", "No data volume was asked for yet")
+NO_CLAIMS = StorageState("open", "StorageClassPending", "No data volume was requested yet")
 
 
 def _lost(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
-    for one in volumes:
-        if one.claim.phase == "Lost":
+    for volume in volumes:
+        if volume.claim.phase == "Lost":
             return StorageState(
                 "wrong",
                 "VolumeLost",
-                f"PersistentVolumeClaim {one.claim.name} has lost its volume: its data is gone. "
-                "Delete the claim and then its pod; the server starts empty and takes the data "
-                "over from the others",
+                f"PersistentVolumeClaim {volume.claim.name} has lost its volume: its data is gone. "
+                "Delete the claim and then its pod; the server starts empty and replicates the "
+                "data from the others",
             )
-    by_name = {one.claim.name: one for one in volumes}
+    by_name = {volume.claim.name: volume for volume in volumes}
     for pod in observed.pods if volumes else ():
         if not pod.ready:
             continue
         claim = _claim_of(pod)
-        volume = by_name.get(claim)
-        if volume is None:
+        mounted = by_name.get(claim)
+        if mounted is None:
             return StorageState(
                 "wrong",
                 "VolumeLost",
-                f"{pod.name} runs and PersistentVolumeClaim {claim} is not there, or has lost its "
-                "labels: put them back, or delete the pod while all others are ready",
+                f"{pod.name} runs, but PersistentVolumeClaim {claim} does not exist, or has lost "
+                "its labels: restore them, or delete the pod while all others are ready",
             )
-        if volume.claim.terminating:
+        if mounted.claim.terminating:
             return StorageState(
                 "wrong",
                 "VolumeLost",
-                f"Somebody deleted PersistentVolumeClaim {claim}: it goes with its data as soon "
-                f"as pod {pod.name} ends. If that is meant, delete the pod while all others are "
-                "ready; the server starts empty and takes the data over from them",
+                f"PersistentVolumeClaim {claim} is being deleted: its data is lost when pod "
+                f"{pod.name} stops. If that is intended, delete the pod while all others are "
+                "ready; the server starts empty and replicates the data from them",
             )
     return None
 
@@ -260,8 +260,9 @@ def _shrunk(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Storag
     return StorageState(
         "wrong",
         "StorageShrinkNotSupported",
-        f"{desired.field}.size is {desired.size} and PersistentVolumeClaim {large[0].name} asks "
-        f"for {large[0].requested}: a volume cannot shrink. Set {desired.field}.size to {widest}",
+        f"{desired.field}.size is {desired.size} and PersistentVolumeClaim {large[0].name} "
+        f"requests {large[0].requested}: a volume cannot shrink. Set {desired.field}.size to "
+        f"{widest}",
     )
 
 
@@ -273,8 +274,8 @@ def _not_ours(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stor
         "wrong",
         "ForeignObject",
         f"PersistentVolumeClaim {', '.join(foreign)}: smaller than {desired.field}.size "
-        f"({desired.size}), and of an earlier cluster or somebody else, so it is left as it is. To "
-        f"hand it over annotate it with {labels.ADOPT}={desired.cluster}",
+        f"({desired.size}), and not owned by this cluster, so it is not expanded. To hand it over, "
+        f"annotate it with {labels.ADOPT}={desired.cluster}",
     )
 
 
@@ -285,10 +286,10 @@ def _refused(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stora
             return StorageState(
                 "wrong",
                 "StorageResizeNotSupported",
-                f"PersistentVolumeClaim {one.claim.name} may not grow to {desired.size}: {why}. "
-                "The servers go on with the size that they have. Set allowVolumeExpansion: true in "
+                f"PersistentVolumeClaim {one.claim.name} cannot be expanded to {desired.size}: "
+                f"{why}. The servers keep their current size. Set allowVolumeExpansion: true in "
                 f"StorageClass {one.claim.storage_class or 'of the claim'} if its driver can, or "
-                "move the data to a new cluster of that size; the operator asks again every "
+                "move the data to a new cluster of that size; the operator retries every "
                 f"{ASK_AGAIN.seconds // 60} minutes",
             )
     return None
@@ -300,9 +301,9 @@ def _failed(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Storag
             return StorageState(
                 "wrong",
                 "StorageResizeFailed",
-                f"The storage driver could not let PersistentVolumeClaim {one.claim.name} grow "
-                f"({one.claim.resizing}): {one.claim.resize_message or 'it gives no reason'}. It "
-                "goes on trying by itself: mend the cause where it says",
+                f"The storage driver could not expand PersistentVolumeClaim {one.claim.name} "
+                f"({one.claim.resizing}): {one.claim.resize_message or 'no reason given'}. It "
+                "retries automatically: fix the cause that it reports",
             )
     return None
 
@@ -317,9 +318,9 @@ def _pending(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stora
         "StorageClassPending",
         f"{', '.join(claim.name for claim in pending)}: no volume yet. "
         + (
-            f"If it lasts, look whether StorageClass {kind} exists and read the claim's events"
+            f"If this persists, check that StorageClass {kind} exists, and read the claim's events"
             if kind
-            else "There is no default StorageClass: make one, or set "
+            else "There is no default StorageClass: create one, or set "
             f"{desired.field}.storageClassName"
         ),
     )
@@ -332,7 +333,7 @@ def _growing(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stora
     message = f"{len(volumes) - len(late)} of {len(volumes)} volumes have {desired.size}"
     pending = [one.claim for one in late if one.claim.resizing == FILE_SYSTEM]
     if pending:
-        message += f"; file systems that wait to grow: {', '.join(claim.name for claim in pending)}"
+        message += f"; file systems to be expanded: {', '.join(claim.name for claim in pending)}"
     useless = [pod.name for pod in observed.pods if _was_replaced(pod, pending)]
     if useless:
         message += (

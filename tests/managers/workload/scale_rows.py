@@ -75,7 +75,7 @@ DOWN = {
         ONE,
         servers(3)
         .pods(*pods(2), gen.pod(2).ready(leading=True))
-        .saying(trouble="not exactly one ready server says that it leads"),
+        .saying(trouble="not exactly one ready server reports itself as the leader"),
         "3 Scaling",
     ),
     "another that is not ready keeps the highest": Row(

@@ -13,7 +13,7 @@ OLD = gen.cluster().initialized()
 UPGRADED = OLD.having(blueGreen={"phase": "Idle", "blueRevision": REVISION})
 WORLD = gen.running(OLD)
 GATED = WORLD.with_pods(*WORLD.pods[:2], gen.pod(2).gated())
-REFUSED = Blocked("FencingRefused", "x-2 runs on")
+REFUSED = Blocked("FencingRefused", "x-2 keeps running")
 
 
 def told(
@@ -43,9 +43,9 @@ def test_a_server_that_waits_at_the_gate_has_stopped() -> None:
 def test_a_name_of_the_former_pool_is_told_to_fence_nobody() -> None:
     status, reason, message = found(UPGRADED.wanting(fencedPods=["x-2"]), WORLD)
     assert (status, reason) == ("False", "FencingRefused")
-    assert message.startswith("No server is fenced. x-2 in spec.fencedPods fences nobody")
-    assert f"called x-{REVISION}-<number>" in message
-    assert "take it off the list" in message
+    assert message.startswith("No server is fenced. x-2 in spec.fencedPods matches no server")
+    assert f"named x-{REVISION}-<number>" in message
+    assert "correct or remove it" in message
 
 
 def test_a_name_of_the_other_set_hides_no_fence_that_holds() -> None:
@@ -54,13 +54,13 @@ def test_a_name_of_the_other_set_hides_no_fence_that_holds() -> None:
     status, reason, message = found(cluster)
     assert (status, reason) == ("True", "PodsFenced")
     assert message.startswith("Stopped, with their volumes kept: x-2.")
-    assert f"{other} in spec.fencedPods fences nobody" in message
+    assert f"{other} in spec.fencedPods matches no server" in message
     assert found(cluster, WORLD)[:2] == ("False", "Fencing")
-    assert found(cluster, WORLD, REFUSED)[2].startswith("x-2 runs on.")
+    assert found(cluster, WORLD, REFUSED)[2].startswith("x-2 keeps running.")
 
 
 def test_a_fence_waits_for_the_end_of_an_upgrade_by_a_green_pool() -> None:
     going = OLD.having(blueGreen={"phase": "Syncing", "greenRevision": REVISION})
     status, reason, message = found(going.wanting(fencedPods=["x-2"]), WORLD)
     assert (status, reason) == ("False", "Fencing")
-    assert message == "x-2 will be stopped once the blue/green upgrade is over"
+    assert message == "x-2 will be stopped after the blue/green upgrade"

@@ -141,7 +141,7 @@ ROWS |= {
     "mixed: a refused proof holds it": Row(
         MIXED.tried(MarkLog.name, "uid-x-2", SECONDS, "403"),
         "hold x-1",
-        "403. The operator tries again every 60 s",
+        "403. The operator retries every 60 s",
     ),
     "mixed: and is tried again": Row(
         MIXED.tried(MarkLog.name, "uid-x-2", YOUNG, "403"), "mark x-2"

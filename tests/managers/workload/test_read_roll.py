@@ -157,7 +157,7 @@ class TestHold:
         assert made.hold == ""
         assert isinstance(made.plan.outcome, Wait)
         assert made.plan.outcome.reason == "RolloutStuck"
-        assert "do not wait for them any more" in made.plan.outcome.message
+        assert "no longer wait for them" in made.plan.outcome.message
 
     def test_one_that_is_stuck_is_named(self) -> None:
         world = serving(1, size=2)

@@ -36,14 +36,16 @@ async def test_a_fenced_pod_is_deleted_by_its_uid_and_told() -> None:
     there = outside(gen.pod(2).ready())
     await fence_pod(there.context, MEANT, FENCE)
     assert there.api.body_of("delete Pod x-2")["uid"] == "uid-x-2"
-    assert await there.told() == [("Normal", "PodFenced", "Stopped x-2: spec.fencedPods names it")]
+    assert await there.told() == [("Normal", "PodFenced", "Stopped x-2: it is in spec.fencedPods")]
 
 
 async def test_the_gate_is_opened_and_told() -> None:
     there = outside()
     await ungate_pod(there.context, MEANT, UNGATE)
     assert live(there)["spec"]["schedulingGates"] == []
-    assert await there.told() == [("Normal", "PodReleased", "Let x-2 start: it is not fenced")]
+    assert await there.told() == [
+        ("Normal", "PodReleased", "Released x-2: it is not in spec.fencedPods")
+    ]
     assert FIELD_MANAGER == "openbao-operator", "the fields that we change are ours by name"
 
 

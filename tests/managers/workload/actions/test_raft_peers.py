@@ -51,7 +51,7 @@ class TestRemovePeer:
         assert gen.present(outside.context.attempts.last("remove-peer", "uid-x-2")).refused == ""
         outside.api.calls.clear()
         assert await outside.told() == [
-            ("Normal", "PeerRemoved", "Took x-2 out of the raft cluster")
+            ("Normal", "PeerRemoved", "Removed x-2 from the raft cluster")
         ]
 
     async def test_another_volume_of_that_name_keeps_the_leader_from_being_asked(

@@ -136,7 +136,7 @@ class TestRolls:
         assert not {ReplacePod.name, StepDown.name} & {effect.name for effect in made.effects}
         assert isinstance(made.outcome, Wait)
         assert made.outcome.reason == reason
-        assert "3 pods are to be replaced" in made.outcome.message
+        assert "3 pods wait for replacement" in made.outcome.message
 
     def test_without_either_it_goes_on(self) -> None:
         assert ReplacePod.name in {effect.name for effect in planned(OLD, old_pods()).effects}

@@ -192,8 +192,8 @@ def test_a_refusal_names_the_field_the_pod_and_the_next_step_and_is_looked_at_ag
     world = GATED.with_quorum(quorum(0, 2))
     outcome = gen.expect(Blocked, fence(gen.resolved(fencing(2), world), world.facts()).outcome)
     assert outcome.message == (
-        "spec.fencedPods: x-2 runs on, because 1 healthy voters would be left and 2 are needed: "
-        "repair the other servers, or take x-2 off the list"
+        "spec.fencedPods: x-2 keeps running, because 1 healthy voters would be left and 2 are "
+        "needed: repair the other servers, or remove x-2 from the list"
     )
     assert outcome.recheck_after
 

@@ -192,7 +192,7 @@ def planned(world: gen.World, inputs: Inputs = INPUTS) -> Any:
 def test_a_changed_file_reloads_every_pod_and_replaces_none() -> None:
     found = planned(running(*three("before")))
     assert [effect.name for effect in found.effects] == [ReloadPod.name] * 3
-    assert found.outcome == Wait("Reloading", "3 of 3 servers read their files again")
+    assert found.outcome == Wait("Reloading", "3 of 3 servers reload their files")
     (intent, _) = found.intents
     annotations = intent.body["spec"]["template"]["metadata"]["annotations"]
     assert annotations["openbao.org/reload-hash"] == FILES.digest

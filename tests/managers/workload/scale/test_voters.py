@@ -91,7 +91,7 @@ def test_a_volume_is_deleted_by_uid() -> None:
         ),
         (
             servers(3, leading=2).tried("step-down", "uid-x-2", timedelta(0), "it answered 403"),
-            ("it answered 403", "x-2 leads", "bao operator step-down"),
+            ("it answered 403", "x-2 is the leader", "bao operator step-down"),
         ),
     ],
 )

@@ -87,7 +87,7 @@ ROWS = {
         LARGER,
         world(grown(0), waiting(1, gen.NOW), grown(2)),
         "moving StorageResizing",
-        ("file systems that wait to grow: data-x-1",),
+        ("file systems to be expanded: data-x-1",),
     ),
     "the driver fails": Row(
         LARGER,
@@ -126,7 +126,7 @@ ROWS = {
         OLD, others(claim(1, phase="Lost")), "wrong VolumeLost", ("data-x-1",)
     ),
     "somebody deleted it under its server": Row(
-        OLD, others(claim(1, terminating=True)), "wrong VolumeLost", ("data-x-1", "x-1 ends")
+        OLD, others(claim(1, terminating=True)), "wrong VolumeLost", ("data-x-1", "x-1 stops")
     ),
     "it is not there, and its server runs": Row(
         OLD, world(claim(0), claim(2)), "wrong VolumeLost", ("data-x-1", "labels")
