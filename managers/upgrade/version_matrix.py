@@ -69,7 +69,8 @@ PAIRS: Final[tuple[Pair, ...]] = (
         "refuse",
         "servers before 2.6 and servers from 2.6 on do not report their health to each other, so "
         "one pool cannot get its votes while a server of the other pool is the leader: neither "
-        "the promotion nor a rollback would complete; set spec.upgrade.strategy to RollingUpdate",
+        "the promotion nor a rollback would complete; set spec.upgrade.strategy to RollingUpdate "
+        "first",
         "github.com/openbao/openbao issue 3899",
         strategy="BlueGreen",
     ),

@@ -52,7 +52,7 @@ ROWS: dict[str, tuple[str, str, Strategy, SealType, Grade, str]] = {
     "two minors that are left out": (
         "2.4.4", "2.7.1", ROLLING, "static", "warn", "2 minor releases between",
     ),
-    "another major": ("2.7.1", "3.0.0", ROLLING, "static", "warn", "another major version"),
+    "another major": ("2.7.1", "3.0.0", ROLLING, "static", "warn", "new major version"),
     "a pre-release": ("2.5.4", "2.5.5-rc1", ROLLING, "static", "warn", "is a pre-release"),
 }  # fmt: skip
 

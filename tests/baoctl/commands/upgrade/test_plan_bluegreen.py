@@ -124,7 +124,7 @@ ANSWERS: dict[str, tuple[gen.Cluster, str, str, str]] = {
         "waits", "OperationLockBlocked", "monday",
     ),
     "a pause": (CLUSTER.wanting(paused=True), "waits", "Paused", "spec.paused"),
-    "one that is under way": (going("Syncing"), "goes-on", "", "Syncing (green follows"),
+    "one that is under way": (going("Syncing"), "goes-on", "", "Syncing (green catches up"),
     "one that goes back": (going("RollingBack"), "goes-on", "", f"{NEW} back to {OLD}"),
     "the safe mode": (
         going("RollingBack", breakGlass={"active": True, "message": "blue does not lead"}),

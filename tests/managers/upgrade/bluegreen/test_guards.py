@@ -229,12 +229,12 @@ class TestSafeMode:
         glass = BreakGlass(active=True, nonce="a" * 32, reason="RollbackConsensusRepairFailed")
         status = facts.cluster.status.model_copy(update={"break_glass": glass})
         cluster = facts.cluster.model_copy(update={"status": status})
-        assert break_glass.entered(dataclasses.replace(facts, cluster=cluster), "again") is glass
+        assert break_glass.enter(dataclasses.replace(facts, cluster=cluster), "again") is glass
 
     def test_it_never_begins_without_a_nonce(self) -> None:
         facts = dataclasses.replace(told("RollingBack"), nonce="")
         with pytest.raises(ValueError, match="nonce"):
-            break_glass.entered(facts, "no")
+            break_glass.enter(facts, "no")
 
     def test_an_empty_answer_is_none(self) -> None:
         facts = told("RollingBack")

@@ -117,7 +117,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
     ),
     "a server that ends": (
         CLUSTER, FINE.with_pods(*PODS[:2], PODS[2].terminating()),
-        "pods wait ClusterNotReady", "x-2 ends",
+        "pods wait ClusterNotReady", "x-2 is terminating",
     ),
     "a server that is missing": (
         CLUSTER, FINE.with_pods(*PODS[:2]), "pods wait ClusterNotReady", "2 of 3",
@@ -163,7 +163,8 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
         CLUSTER, claim(requested="2Gi"), "volumes wait StorageResizing", "data-x-0",
     ),
     "a file system that grows": (
-        CLUSTER, claim(resizing="FileSystemResizePending"), "volumes wait StorageResizing", "grows",
+        CLUSTER, claim(resizing="FileSystemResizePending"),
+        "volumes wait StorageResizing", "is being resized",
     ),
     "a volume that cannot grow": (
         CLUSTER, claim(requested="2Gi", resizing="NodeResizeError"), "volumes warn", "data-x-0",

@@ -81,4 +81,4 @@ def test_a_green_pool_never_goes_over_the_health_protocol_of_2_6(
     assert (verdict.refusal is not None) == refused
     if refused:
         assert found(verdict)[0] == "pair stop VersionPairRefused"
-        assert "set spec.upgrade.strategy to RollingUpdate" in said(verdict, "pair")
+        assert "set spec.upgrade.strategy to RollingUpdate first" in said(verdict, "pair")
