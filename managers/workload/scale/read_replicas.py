@@ -148,8 +148,8 @@ def _leaving(resolved: Resolved, observed: Observed, desired: int, current: int)
         return Size(current, Wait(on_hold.reason, f"{message}; {on_hold.message}"))
     stopping = [pod.name for pod in observed.read.pods if pod.ordinal >= current]
     if stopping:
-        waits = f"{message}; waiting for {', '.join(stopping)} to stop"
-        return Size(current, Wait(LEAVING, waits), (), count)
+        stops = f"{message}; waiting for {', '.join(stopping)} to stop"
+        return Size(current, Wait(LEAVING, stops), (), count)
     if (
         observed.stateful_set is None
         or observed.client_config is None
