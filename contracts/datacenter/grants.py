@@ -98,9 +98,10 @@ def object_kind_violations(
         kind = kind_of(body)
         if kind not in allowed:
             message = (
-                f"must be a kind of spec.objectKinds of Datacenter {datacenter}; let a holder of "
-                f"the verb {OBJECT_KINDS_VERB} add group {kind[0] or '(core)'} and kind {kind[1]} "
-                "there, and grant the operator the permissions for it, or remove the object"
+                f"must be a kind of spec.objectKinds of Datacenter {datacenter}; ask a user with "
+                f"the verb {OBJECT_KINDS_VERB} to add group {kind[0] or '(core)'} and kind "
+                f"{kind[1]} there and to grant the operator the permissions for it, or remove the "
+                "object"
             )
             field = f"spec.service.objects[{at}].kind"
             yield Violation(field, shown("/".join(filter(None, kind))), "object-kinds", message)
@@ -132,7 +133,7 @@ def node_access_violations(
 
 
 def _denied(field: str, value: object, rule: str, message: str, alternative: str) -> Violation:
-    remedy = f"let a holder of the verb {NODE_ACCESS_VERB} allow it there, or {alternative}"
+    remedy = f"ask a user with the verb {NODE_ACCESS_VERB} to allow it there, or {alternative}"
     return Violation(f"spec.service.{field}", shown(value), f"node-{rule}", f"{message}; {remedy}")
 
 

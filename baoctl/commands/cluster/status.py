@@ -88,7 +88,7 @@ class StatusView:
     backup_age: str
     operation: str
     lock: str
-    rows: tuple[ServerRow, ...]
+    pods: tuple[ServerRow, ...]
     waits: tuple[Concern, ...]
     advice: tuple[Concern, ...]
     stale: bool
@@ -127,7 +127,7 @@ def view_of(observed: ClusterObservation) -> StatusView:
         backup_age=_since(observed, moment(status, "backup", "lastBackupTime")),
         operation=_operation(observed),
         lock=_lock(observed),
-        rows=tuple(_row(observed, pod) for pod in observed.pods),
+        pods=tuple(_row(observed, pod) for pod in observed.pods),
         waits=tuple(_concerns(observed, advice=False)),
         advice=tuple(_concerns(observed, advice=True)),
         stale=stale,

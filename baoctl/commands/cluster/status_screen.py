@@ -75,11 +75,11 @@ def _certificate(view: StatusView) -> Text:
 
 
 def _servers(view: StatusView, *, wide: bool) -> Table | Text:
-    if not view.rows:
+    if not view.pods:
         return Text("No server pods.", WARN)
     columns = ["SERVER", "READY", "ROLE", "VOTER", "SEALED", "VERSION", "NODE"]
     servers = table(*columns, *(["RESTARTS", "AGE"] if wide else []))
-    for row in view.rows:
+    for row in view.pods:
         ready = Text("yes", GOOD) if row.ready else safe(f"no, {row.state}", BAD)
         cells: list[RenderableType] = [
             safe(row.pod),

@@ -39,7 +39,7 @@ class Found:
         """0 if the datacenter is Ready, or the service Running with its current spec; else 3."""
         if not self.service:
             return self.view.exit_code
-        runs = (one.state == "Running" and not one.outdated for one in self.view.rows)
+        runs = (one.state == "Running" and not one.outdated for one in self.view.workloads)
         return 0 if any(runs) else ExitCode.NOT_READY
 
 
@@ -76,7 +76,8 @@ async def look_up(client: Client, identity: str) -> Found:
     service = service_of(name, workload)
     view = await fetch(client, name)
     return Found(
-        replace(view, rows=tuple(row for row in view.rows if row.name == service)), service
+        replace(view, workloads=tuple(row for row in view.workloads if row.name == service)),
+        service,
     )
 
 

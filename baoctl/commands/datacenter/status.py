@@ -104,7 +104,7 @@ class View:
     failed: int
     conditions: tuple[ConditionSummary, ...]
     sources: tuple[SourceView, ...]
-    rows: tuple[ServiceView, ...]
+    workloads: tuple[ServiceView, ...]
     problems: tuple[str, ...] = ()
     """Why its spec or its status cannot be read."""
 
@@ -220,7 +220,9 @@ def view_of(live: Object, workloads: Iterable[Object]) -> View:
             SourceView(one.name, one.priority, one.services, one.last_good_time, one.error)
             for one in status.sources
         ),
-        rows=tuple(sorted((_service(name, one) for one in workloads), key=lambda one: one.name)),
+        workloads=tuple(
+            sorted((_service(name, one) for one in workloads), key=lambda one: one.name)
+        ),
         problems=tuple(_problems(live)),
     )
 

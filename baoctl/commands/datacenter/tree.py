@@ -65,7 +65,7 @@ def as_text(view: View, now: datetime, *, verbose: bool = False, paint: Paint = 
     sections = (
         _sources(view.sources, paint),
         *((note, []) for note in _notes(view)),
-        _services(view.rows, now, paint, verbose=verbose),
+        _services(view.workloads, now, paint, verbose=verbose),
     )
     lines = [_head(view, paint)]
     for position, (title, body) in enumerate(sections):

@@ -63,9 +63,7 @@ def _file(field: str, path: str | None, secret: str | None, keys: Keys) -> Probl
         return
     key = mounted_key(path)
     if key is None:
-        yield (
-            f"{field}: {path} is not in {SEAL_CREDENTIALS}, the only directory with files of yours"
-        )
+        yield (f"{field}: {path} is not in {SEAL_CREDENTIALS}, the only directory with your files")
     elif secret is None:
         yield (
             f"{field}: {path} requires a Secret: create one with the file under the key {key}, and "

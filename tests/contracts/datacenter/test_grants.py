@@ -51,13 +51,13 @@ def test_without_a_grant_nothing_is_allowed_and_the_message_says_what_to_do() ->
     assert _refused({**_mounts("/var/log"), "runAsUser": 0}, NO_ACCESS) == {
         "spec.service.services[0].volumes[1].hostPath": (
             "spec.service.services[0].volumes[1].hostPath: must be at or below a directory of "
-            "spec.nodeAccess.hostPaths of Datacenter fra1, which allows nothing; let a holder of "
-            "the verb usenodeaccess allow it there, or remove the volume (got /var/log)"
+            "spec.nodeAccess.hostPaths of Datacenter fra1, which allows nothing; ask a user with "
+            "the verb usenodeaccess to allow it there, or remove the volume (got /var/log)"
         ),
         "spec.service.runAsUser": (
             "spec.service.runAsUser: must not be 0 unless spec.nodeAccess.runAsRoot of Datacenter "
-            "fra1 is true; let a holder of the verb usenodeaccess allow it there, or set another "
-            "user (got 0)"
+            "fra1 is true; ask a user with the verb usenodeaccess to allow it there, or set "
+            "another user (got 0)"
         ),
     }
 
@@ -108,9 +108,9 @@ def test_a_kind_is_allowed_by_group_and_name() -> None:
     body = objects(cluster_role(), {**cluster_role("core"), "apiVersion": "v1"})
     allowed = ObjectKind(group=RBAC, kind="ClusterRole")
     assert _unknown_kinds(body, allowed) == [
-        "spec.service.objects[1].kind: must be a kind of spec.objectKinds of Datacenter fra1; let "
-        "a holder of the verb useobjectkinds add group (core) and kind ClusterRole there, and "
-        "grant the operator the permissions for it, or remove the object (got ClusterRole)"
+        "spec.service.objects[1].kind: must be a kind of spec.objectKinds of Datacenter fra1; ask "
+        "a user with the verb useobjectkinds to add group (core) and kind ClusterRole there and "
+        "to grant the operator the permissions for it, or remove the object (got ClusterRole)"
     ]
     assert _unknown_kinds(body, allowed, ObjectKind(group="", kind="ClusterRole")) == []
     assert len(_unknown_kinds(body)) == 2

@@ -91,7 +91,7 @@ def _snippet(first: str) -> dict[str, Any]:
 
 
 def test_the_agent_of_a_node_gets_what_is_allowed_beside_it() -> None:
-    allowed = _snippet("# in spec of the Datacenter, by a holder of the verb\n")["nodeAccess"]
+    allowed = _snippet("# in spec of the Datacenter, by a user with the verb\n")["nodeAccess"]
     access = NodeAccess.model_validate(allowed, extra="forbid")
     (agent,) = read_services([_snippet("# in bootstrapServices, in a B")], "services")
     assert list(node_access_violations(agent, access, "fra1")) == []
@@ -100,7 +100,7 @@ def test_the_agent_of_a_node_gets_what_is_allowed_beside_it() -> None:
 
 def test_the_objects_are_of_the_kinds_that_are_allowed_beside_them() -> None:
     kinds = TypeAdapter(tuple[ObjectKind, ...]).validate_python(
-        _snippet("# in spec of the Datacenter, by a holder of the verbs")["objectKinds"]
+        _snippet("# in spec of the Datacenter, by a user with the verbs")["objectKinds"]
     )
     blocks = re.findall(r"^```yaml\n(# three services.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     bodies = read_services(yaml.safe_load(blocks[0]), "services")

@@ -155,7 +155,7 @@ async def test_the_verb_prints_and_ends_with_what_it_found(tmp_path: Path) -> No
         both = await baoctl("status", "-n", "x", "-A")
         drawn = await baoctl("status", "first", "-w", "-o", "json")
     assert (text.exit_code, text.stdout.splitlines()[0]) == (0, "default/first  Ready  3/3")
-    assert json.loads(as_json.stdout)["rows"][0]["role"] == "leader"
+    assert json.loads(as_json.stdout)["pods"][0]["role"] == "leader"
     assert yaml.safe_load(as_yaml.stdout)["daysLeft"] == json.loads(as_json.stdout)["daysLeft"]
     assert [line.split()[:4] for line in listed.stdout.splitlines()] == [
         ["NAMESPACE", "NAME", "READY", "VERSION"], ["default", "first", "3/3", "2.7.2"],

@@ -62,7 +62,7 @@ async def test_a_uid_and_a_name_are_ids(
     for identity in (await uid_at(server, kind, name), name):
         found = await look_up(client_at(server), identity)
         assert found.view.name == name.partition(".")[0]
-        assert [row.name for row in found.view.rows] == rows
+        assert [row.name for row in found.view.workloads] == rows
         assert found.exit_code == status
     assert {call.method for call in server.requests} == {"GET"}
 

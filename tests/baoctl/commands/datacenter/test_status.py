@@ -39,7 +39,7 @@ async def test_it_reads_the_datacenter_and_its_own_rows() -> None:
     other["metadata"]["labels"] = {"openbao.org/datacenter": "ams1"}
     server = server_of([live_datacenter(READY), live_workload(VAULT, RUNS), other])
     view = await fetch(client_at(server), "fra1")
-    assert [(each.name, each.state) for each in view.rows] == [("vault", "Running")]
+    assert [(each.name, each.state) for each in view.workloads] == [("vault", "Running")]
     assert view.is_ready
     assert {call.method for call in server.requests} == {"GET"}
 
@@ -107,7 +107,7 @@ def test_the_json_has_all_of_it() -> None:
                 "error": "gone",
             }
         ],
-        "rows": [
+        "workloads": [
             {
                 "name": "vault",
                 "state": "Failed",

@@ -269,7 +269,7 @@ def one(name: str, *depends_on: str, kind: str = "Deployment") -> ServiceView:
 def tree(*services: ServiceView) -> list[str]:
     """Every service as its depth in dots, and its name."""
     listed = tuple(sorted(services, key=lambda each: each.name))
-    view = replace(view_of(live_datacenter(READY), ()), rows=listed)
+    view = replace(view_of(live_datacenter(READY), ()), workloads=listed)
     lines = as_text(view, NOW).split("services\n")[1].splitlines()
     found = [re.fullmatch(r"   ([│├└─ ]*)([^ ]+) .*", line) for line in lines]
     return ["." * (len(each[1]) // 3 - 1) + each[2] for each in found if each]
@@ -341,5 +341,5 @@ def test_no_text_reaches_the_terminal_raw() -> None:
     told = text.replace(next(line for line in text.splitlines() if "cannot be read" in line), "")
     assert told.count(SHOWN) == 4 + 2 + 2 + 5 + 3
     assert len(text.splitlines()) == 10
-    assert json.loads(as_json(view))["rows"][0]["message"] == HOSTILE
+    assert json.loads(as_json(view))["workloads"][0]["message"] == HOSTILE
     assert {char for char in as_json(view) if not " " <= char <= "~"} == {"\n"}
