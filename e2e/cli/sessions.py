@@ -1,6 +1,6 @@
-"""The sessions of docs/cli-sessions.md: how a page holds them, and what may differ from run to run.
+"""The sessions of docs/cli-sessions.md: their format, and what may differ between two runs.
 
-Pure. A page holds the output as it was. Two outputs are the same if they are equal after PATTERNS.
+Pure. A page has the literal output. Two outputs are the same if they are equal after PATTERNS.
 """
 
 import re
@@ -20,14 +20,14 @@ PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"\b\d+(\.\d+)? (bytes|[KM]iB)\b", "SIZE"),
         (r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "UID"),
         (r"\b\d{1,3}(\.\d{1,3}){3}\b", "ADDRESS"),
-        # What Kubernetes puts behind the name of a revision, or of the pod of a Job.
+        # The suffix that Kubernetes appends to the name of a revision, or of the pod of a Job.
         (r"-(?=[0-9a-z]*[0-9])[0-9a-z]{5,10}(?=\s|$)", "-HASH"),
-        # Whoever looks once a second misses some phases of a run.
+        # A poll once a second misses some phases of a run.
         (r"^(Pending|Running)\b.*", ""),
-        # Which server leads is the choice of the servers.
+        # Any server may be the leader.
         (r"\b(leader|standby)\b", "ROLE"),
         (r"\bbao-[0-9]\b", "SERVER"),
-        # Columns are as wide as what stands in them.
+        # The width of a column depends on its values.
         (r"\s+", " "),
     )
 )
@@ -41,27 +41,26 @@ _BLOCK: Final = re.compile(rf"^{_FENCE}console\n(.*?)^{_FENCE}$", re.MULTILINE |
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One call, as the page shows it."""
+    """One call of a verb, as the page shows it."""
 
     title: str
-    """The chapter that it stands in."""
+    """The title of its chapter."""
     words: str
-    """What follows `kubectl bao`, as it is typed."""
+    """The arguments of `kubectl bao`, as typed."""
     lines: tuple[str, ...]
     status: int = 0
 
     def normal(self) -> tuple[str, ...]:
-        """Return command, output and exit status without what may differ.
+        """Return command, output and exit status, without the parts that may differ.
 
-        A cluster that is not ready is on its way somewhere: what it says of that depends on the
-        moment.
+        The output for a cluster that is not ready is omitted: it depends on the moment.
         """
         body = () if self.status == _NOT_READY else (normal(line) for line in self.lines)
         return (normal(self.words), *(line for line in body if line), f"exit status {self.status}")
 
 
 def normal(line: str) -> str:
-    """Return a line without what may differ."""
+    """Return a line without the parts that may differ."""
     for pattern, word in PATTERNS:
         line = pattern.sub(word, line)
     return line.strip()

@@ -1,4 +1,4 @@
-"""`kubectl bao bench` on three real servers: figures for each operation, and nothing left behind.
+"""`kubectl bao bench` on three real servers: figures for each operation, and the cleanup.
 
 No figure has a bound here: they depend on the machine.
 """
@@ -30,7 +30,8 @@ from e2e.rig.versions import OPENBAO
 from runtime.builtin_kinds import SERVICE_ACCOUNT
 
 NAME = "speed"
-# Who may mount engines, who may use one that exists, and who looks what is left.
+# An account that may mount engines, one that may use an existing one, and one that checks what a
+# run left.
 MOUNTER, WRITER, AUDITOR = "mounter", "writer", "auditor"
 OPERATIONS = ("writes", "reads", "logins")
 SECONDS = 120.0
@@ -76,7 +77,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
 
 @dataclass(frozen=True, slots=True)
 class Auditor:
-    """Looks what a run has left in the servers."""
+    """Finds what a run left in the servers."""
 
     server: Server
     token: str = field(repr=False)
@@ -87,7 +88,7 @@ class Auditor:
         return {path: str(one["uuid"]) for path, one in data.items()}
 
     def keys(self, path: str) -> list[str]:
-        """List what is below a path."""
+        """List the keys below a path."""
         try:
             answer = self.server.get(f"{path}?list=true", self.token)
         except BaoError as error:
@@ -104,29 +105,29 @@ class Auditor:
                 body = {"accessor": accessor}
                 found = self.server.post("auth/token/lookup-accessor", self.token, body)["data"]
             except BaoError:
-                # Ended meanwhile.
+                # It was revoked in the meantime.
                 continue
             if found["path"] == LOGIN:
                 roles.append(str(found["meta"]["role"]))
         return sorted(roles), len(self.keys(f"sys/leases/lookup/{LOGIN}"))
 
     def token_of_a_run(self) -> Object:
-        """Look up the token that a run has left."""
+        """Look up the token that a run left."""
         for accessor in self.keys("auth/token/accessors"):
             body = {"accessor": accessor}
             found: Object = self.server.post("auth/token/lookup-accessor", self.token, body)["data"]
             if found["path"] == LOGIN and found["meta"]["role"] == MOUNTER:
                 return found
-        raise AssertionError("there is no token of a run")
+        raise AssertionError("no token of a run was found")
 
-    def await_nothing(self, before: dict[str, str]) -> None:
-        """Wait until there is no token of a run; the operator logs in and out by itself."""
+    def await_clean(self, before: dict[str, str]) -> None:
+        """Wait until no token of a run exists. Those of the operator come and go."""
 
         def clean() -> bool:
             roles, leases = self.logins()
             return not {MOUNTER, WRITER} & set(roles) and leases == len(roles)
 
-        until("each token of a run is gone with its lease", clean, 10.0)
+        until("all tokens of a run are revoked, and their leases", clean, 10.0)
         assert self.mounts() == before
         assert not [one for one in self.keys(SECRETS) if one.startswith(ENGINE)]
 
@@ -175,7 +176,7 @@ def test_each_operation_has_figures_and_nothing_is_left(cluster: Cluster, audito
         assert one["perSecond"] > 0
         assert 0 < one["p50Ms"] <= one["p99Ms"] <= one["maxMs"]
         assert (one["errors"], one["errorCounts"]) == (0, {})
-    auditor.await_nothing(before)
+    auditor.await_clean(before)
     print(done.stderr, done.stdout)
 
     shown = bench(cluster, MOUNTER, "--duration", "1s", "--workers", "2", "--size", "16KiB")
@@ -183,12 +184,12 @@ def test_each_operation_has_figures_and_nothing_is_left(cluster: Cluster, audito
     print(shown.stdout)
     assert "16384 bytes each, in a key-value engine of version 2" in shown.stdout
     assert f"port-forward by the API server to {report['leader']}" in shown.stdout
-    auditor.await_nothing(before)
+    auditor.await_clean(before)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_in_the_middle_leaves_nothing(
+def test_a_signal_ends_the_run_and_leaves_nothing(
     cluster: Cluster, auditor: Auditor, operation: str, number: signal.Signals
 ) -> None:
     before = auditor.mounts()
@@ -196,14 +197,16 @@ def test_a_signal_in_the_middle_leaves_nothing(
         await_line(process, f"Measuring {operation}")
         own = [path for path in auditor.mounts() if path.startswith(ENGINE)]
         assert len(own) == (operation != "logins")
-        until("a token is there", lambda: MOUNTER in auditor.logins()[0], 10.0)
+        until("the token of the run exists", lambda: MOUNTER in auditor.logins()[0], 10.0)
         process.send_signal(number)
         output, _ = process.communicate(timeout=SECONDS)
     assert process.returncode == 128 + number, output
-    auditor.await_nothing(before)
+    auditor.await_clean(before)
 
 
-def test_what_a_killed_run_leaves_is_bounded_and_named(cluster: Cluster, auditor: Auditor) -> None:
+def test_a_killed_run_leaves_a_short_token_and_a_named_engine(
+    cluster: Cluster, auditor: Auditor
+) -> None:
     before = auditor.mounts()
     with running(cluster, MOUNTER, "--only", "writes", "--duration", "2m") as process:
         await_line(process, "Measuring writes")
@@ -212,7 +215,7 @@ def test_what_a_killed_run_leaves_is_bounded_and_named(cluster: Cluster, auditor
     (path,) = set(auditor.mounts()) - set(before)
     mount = path.removesuffix("/")
     left = auditor.token_of_a_run()
-    # The load, and what is spare; a role of this cluster gives a token more.
+    # The duration of the load and a spare; the role would allow a longer TTL.
     assert left["ttl"] <= 120 + SPARE_SECONDS < left["creation_ttl"]
     done = bench(cluster, MOUNTER, "--duration", "1s", "-o", "json")
     assert done.returncode == 0, done.stderr
@@ -220,7 +223,7 @@ def test_what_a_killed_run_leaves_is_bounded_and_named(cluster: Cluster, auditor
     assert [one for one in notes if one.endswith(f"bao secrets disable {mount}")]
     auditor.server.delete(f"sys/mounts/{mount}", auditor.token)
     auditor.server.post("auth/token/revoke-accessor", auditor.token, {"accessor": left["accessor"]})
-    auditor.await_nothing(before)
+    auditor.await_clean(before)
 
 
 @contextmanager
@@ -243,7 +246,7 @@ def running(cluster: Cluster, account: str, *more: str) -> Iterator[subprocess.P
 
 
 def await_line(process: subprocess.Popen[str], start: str) -> None:
-    """Read standard error up to a line; the timeout of the test ends it if there is none."""
+    """Read standard error up to a line; without one, the timeout of the test ends it."""
     assert process.stderr is not None
     lines = []
     for line in process.stderr:
@@ -254,7 +257,7 @@ def await_line(process: subprocess.Popen[str], start: str) -> None:
 
 
 @pytest.mark.parametrize("number", [None, signal.SIGTERM])
-def test_an_engine_that_exists_keeps_what_it_has(
+def test_an_existing_engine_keeps_its_data(
     cluster: Cluster, auditor: Auditor, number: signal.Signals | None
 ) -> None:
     before = auditor.mounts()
@@ -271,7 +274,7 @@ def test_an_engine_that_exists_keeps_what_it_has(
             process.send_signal(number)
             process.communicate(timeout=SECONDS)
         assert process.returncode == 128 + number
-    auditor.await_nothing(before)
+    auditor.await_clean(before)
     assert auditor.keys(SECRETS) == ["kept"]
 
 
@@ -283,11 +286,11 @@ def test_a_missing_capability_is_named(cluster: Cluster, auditor: Auditor) -> No
     assert "use --mount" in refused.stderr
     elsewhere = bench(cluster, MOUNTER, "--mount", SECRETS, "--duration", "1s")
     assert elsewhere.returncode == 4
-    auditor.await_nothing(before)
+    auditor.await_clean(before)
 
 
 def test_a_token_of_the_user_and_a_standby(cluster: Cluster, auditor: Auditor) -> None:
-    """Without a role for the ServiceAccount logins are left out; a standby forwards."""
+    """Without a role for the ServiceAccount, logins are not measured; a standby forwards."""
     before = auditor.mounts()
     leader = cluster.leader()
     assert leader is not None
@@ -306,11 +309,11 @@ def test_a_token_of_the_user_and_a_standby(cluster: Cluster, auditor: Auditor) -
     assert any(note.startswith("logins were not measured") for note in report["notes"])
     assert token not in done.stdout + done.stderr
     cluster.server().post("auth/token/revoke-self", token, {})
-    auditor.await_nothing(before)
+    auditor.await_clean(before)
 
 
 @pytest.mark.parametrize(("typed", "status"), [("speed2", 2), (NAME, 0)])
-def test_a_user_at_a_terminal_types_the_name(cluster: Cluster, typed: str, status: int) -> None:
+def test_a_user_at_a_terminal_must_type_the_name(cluster: Cluster, typed: str, status: int) -> None:
     ours, theirs = pty.openpty()
     os.write(ours, f"{typed}\n".encode())
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""`kubectl bao bundle` of a real cluster: complete, and without a secret."""
+"""`kubectl bao bundle` of a real cluster: complete, and without any secret."""
 
 import base64
 import json
@@ -49,7 +49,7 @@ def files_of(path: Path) -> dict[str, str]:
         }
 
 
-def test_a_real_cluster_is_taken_without_redaction(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_bundle_of_a_real_cluster_needs_no_redaction(cluster: Cluster, tmp_path: Path) -> None:
     target = tmp_path / "bundle.tar.gz"
     done = bundle(cluster, target)
     assert done.status == 0, done.err
@@ -65,7 +65,7 @@ def test_a_real_cluster_is_taken_without_redaction(cluster: Cluster, tmp_path: P
     for secret in cluster.api.list(SECRET, cluster.namespace):
         for value in (secret.get("data") or {}).values():
             for text in (value, base64.b64decode(value).decode(errors="replace")):
-                # A certificate is in no Secret alone.
+                # A certificate is not a secret; it is in other objects too.
                 assert "CERTIFICATE" in text or "LS0t" in text[:4] or text not in everything
 
 

@@ -1,7 +1,7 @@
-"""`kubectl bao login` on a real cluster: a command and a shell with a login that leave nothing.
+"""`kubectl bao login` on a real cluster: a command and a shell with a login, and their cleanup.
 
-The client is the official `bao`, which takes address, authority, server name and token from the
-environment alone.
+The client is the official `bao`, which reads address, CA, server name and token from its
+environment only.
 """
 
 import fcntl
@@ -40,7 +40,7 @@ from runtime.builtin_kinds import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 
 NAME, ACCOUNT = "door", "app"
 SECONDS = 60.0
-# What a command has of a session, for the test to look at it later.
+# Writes what a command received from its session, for the test.
 KEEP = (
     "import json, os, pathlib, sys; pathlib.Path(sys.argv[1]).write_text(json.dumps("
     "{**{k: v for k, v in os.environ.items() if k.startswith(('BAO_', 'VAULT_'))},"
@@ -51,7 +51,7 @@ WAIT = f"{KEEP}; import signal; signal.pause()"
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """What a session was, as its command wrote it down."""
+    """The environment of a session, as its command wrote it."""
 
     environ: dict[str, str]
 
@@ -64,7 +64,7 @@ class Traces:
         return int(self.environ["BAO_ADDR"].rpartition(":")[2])
 
     def left(self, cluster: Cluster) -> list[str]:
-        """Name what is still there."""
+        """Name the parts of the session that still exist."""
         found = []
         if self.folder.exists():
             found.append(f"the folder {self.folder}")
@@ -93,7 +93,7 @@ def is_alive(pid: int) -> bool:
 
 @pytest.fixture(scope="module")
 def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Cluster:
-    """One server, with a login for a ServiceAccount that may use the secrets, and a secret."""
+    """One server, with a secrets engine and a login for a ServiceAccount that may use it."""
     namespace = make_namespace()
     api.create(SERVICE_ACCOUNT, {"metadata": {"name": ACCOUNT, "namespace": namespace}})
     policy = f'path "{SECRETS}/*" {{ capabilities = ["create", "read", "update"] }}'
@@ -123,7 +123,7 @@ def login(
 ) -> subprocess.CompletedProcess[str]:
     """Run a session to its end."""
     chosen = {"KUBECONFIG": str(kubeconfig)} if kubeconfig else {}
-    # What another server left in the shell of a user.
+    # Variables of another server in the shell of a user.
     other = {"VAULT_TOKEN": "other", "BAO_ADDR": "https://192.0.2.1", "BAO_SKIP_VERIFY": "true"}
     return subprocess.run(
         arguments(cluster, *words),
@@ -164,7 +164,7 @@ def test_a_command_reads_a_secret_and_nothing_is_left(
     assert session.environ["BAO_TOKEN"] not in kept.stdout + kept.stderr
 
 
-def test_the_status_is_that_of_the_command(cluster: Cluster) -> None:
+def test_the_exit_status_is_that_of_the_command(cluster: Cluster) -> None:
     assert login(cluster, "--", "sh", "-c", "exit 7").returncode == 7
     assert login(cluster, "--", "sh", "-c", "kill -9 $$").returncode == 137
 
@@ -173,7 +173,7 @@ def test_the_status_is_that_of_the_command(cluster: Cluster) -> None:
 def running(
     cluster: Cluster, file: Path, *words: str, terminal: int | None = None, **environ: str
 ) -> Iterator[tuple[subprocess.Popen[bytes], Traces]]:
-    """A session whose command waits for ever, in a terminal of its own or in none."""
+    """A session whose command waits forever, in a separate terminal or in none."""
     process = subprocess.Popen(
         arguments(cluster, *words),
         cwd=REPOSITORY,
@@ -198,13 +198,13 @@ def _control_terminal() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda one: one.name)
-def test_a_signal_in_the_middle_leaves_nothing(
+def test_a_signal_ends_the_session_and_leaves_nothing(
     cluster: Cluster, tmp_path: Path, number: signal.Signals
 ) -> None:
     file = tmp_path / "kept"
     words = ("--", sys.executable, "-c", WAIT, str(file))
     with running(cluster, file, *words) as (process, session):
-        assert len(session.left(cluster)) == 4, "all of it is there while the command runs"
+        assert len(session.left(cluster)) == 4, "all parts exist while the command runs"
         assert oct(session.folder.stat().st_mode & 0o777) == "0o700"
         process.send_signal(number)
         output, _ = process.communicate(timeout=SECONDS)
@@ -214,17 +214,17 @@ def test_a_signal_in_the_middle_leaves_nothing(
 
 
 def test_an_interactive_shell_ends_with_the_session(cluster: Cluster, tmp_path: Path) -> None:
-    """bash ignores SIGTERM there; Ctrl-C ends what runs in it, and not the session."""
+    """An interactive bash ignores SIGTERM; Ctrl-C ends the command in it, and not the session."""
     file = tmp_path / "kept"
     ours, theirs = pty.openpty()
     command = f"{sys.executable} -c '{KEEP.replace(chr(39), chr(34))}' {file}\n"
     os.write(ours, command.encode())
     with running(cluster, file, terminal=theirs, SHELL="/bin/bash") as (process, session):
-        # In one process: what bash itself prints comes before it has given the terminal away, and
-        # Ctrl-C would then end nothing.
+        # In one process: bash prints before it hands over the terminal, and Ctrl-C would then have
+        # no effect.
         os.write(ours, b"sh -c 'echo sleeps-$((1 + 1)); exec sleep 600'\n")
         read_until(ours, b"sleeps-2")
-        # Not before: Ctrl-C discards what is typed and not read yet.
+        # Only now: Ctrl-C discards typed input that is not read yet.
         os.write(ours, b"\x03")
         read_until(ours, b"^C")
         os.write(ours, b"echo still-$((40 + 2))\n")
@@ -238,11 +238,11 @@ def test_an_interactive_shell_ends_with_the_session(cluster: Cluster, tmp_path: 
 
 
 def read_until(terminal: int, text: bytes) -> None:
-    """Read a terminal until a text has come."""
+    """Read a terminal until a text appears."""
     seen, end = b"", time.monotonic() + SECONDS
     while text not in seen:
         ready, _, _ = select.select([terminal], [], [], max(0.0, end - time.monotonic()))
-        assert ready, f"{text!r} has not come: {seen!r}"
+        assert ready, f"{text!r} did not appear: {seen!r}"
         seen += os.read(terminal, 4096)
 
 
@@ -283,7 +283,7 @@ def test_each_missing_right_is_named(cluster: Cluster, api: Api, tmp_path: Path)
         api.patch(ROLE, namespace, user, {"rules": rules})
 
         def attempt(expected: str = missing) -> bool:
-            """The authorizer learns of a changed Role a moment later."""
+            """The authorizer sees a changed Role with a delay."""
             done = login(cluster, "--", "true", kubeconfig=kubeconfig)
             if not expected:
                 return done.returncode == 0

@@ -1,7 +1,7 @@
-"""Every verb of `kubectl bao` that works on a cluster, called on a real one, in one story.
+"""Every verb of `kubectl bao` that works on a cluster, called on a real one, one after another.
 
-`UPDATE_SESSIONS=1` writes docs/cli-sessions.md. Without it the page is compared with what the verbs
-print now: the same commands, exit statuses and lines, but for what `sessions.PATTERNS` names.
+`UPDATE_SESSIONS=1` writes docs/cli-sessions.md. Without it the page is compared with the current
+output: the same commands, exit statuses and lines, except for the parts in `sessions.PATTERNS`.
 """
 
 import difflib
@@ -35,7 +35,7 @@ from runtime.builtin_kinds import PVC
 
 PAGE = REPOSITORY / "docs" / "cli-sessions.md"
 NAMESPACE, NAME, CLAIM = "vault", "bao", "snapshots"
-BACK = 180.0
+READY_SECONDS = 180.0
 HEAD = """\
 <!-- Written by `UPDATE_SESSIONS=1 make e2e SCENARIO=cli`. Do not edit. -->
 
@@ -47,7 +47,7 @@ page. The namespace of the context is `vault`. An exit status other than 0 is be
 `...` replaces omitted lines. `version` does not know the operator, because it does not run in a
 Deployment here.
 """
-# Verbs that this story leaves out, and where they run instead.
+# Verbs that this scenario does not call, and where they run instead.
 ELSEWHERE = {
     "bench": "e2e/cli/test_bench.py",
     "bundle": "e2e/cli/test_bundle.py",
@@ -68,7 +68,7 @@ pytestmark = pytest.mark.timeout(900)
 
 @dataclass(slots=True)
 class Story:
-    """Calls verbs one after the other, and keeps what they print."""
+    """Calls verbs one after the other, and keeps their output."""
 
     cluster: Cluster
     cli: CommandLine
@@ -76,9 +76,9 @@ class Story:
     sessions: list[Session] = field(default_factory=list)
 
     def play(self, words: str, *, status: int = 0, lines: int = 0, text: str | None = None) -> str:
-        """Call a verb, which ends with `status`; the page shows so many lines, or all of them.
+        """Call a verb, which must end with `status`; the page shows `lines` lines, or all if 0.
 
-        `text` goes to its standard input.
+        `text` is its standard input.
         """
         answer = self.cli.run(*shlex.split(words), input=text)
         assert answer.status == status, f"{words}: {answer}"
@@ -89,15 +89,17 @@ class Story:
         return answer.out
 
     def await_ready(self) -> None:
-        """Wait until all servers serve and the operator has nothing left to do."""
-        self.cluster.await_available(BACK)
-        self.cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=BACK)
-        until("the screen says so", lambda: self.cli.run("doctor", NAME).status == 0, 60.0)
+        """Wait until all servers are ready and the operator has nothing left to do."""
+        self.cluster.await_available(READY_SECONDS)
+        self.cluster.await_condition(
+            "RaftMembershipReady", reason="AllVoters", seconds=READY_SECONDS
+        )
+        until("doctor exits with 0", lambda: self.cli.run("doctor", NAME).status == 0, 60.0)
 
 
 @pytest.fixture(scope="module")
 def operator(rig: Rig, launcher: Launcher, controller: Identity) -> Operator:
-    """An operator that holds the Lease: without one, doctor names that first."""
+    """An operator that holds the Lease: without one, doctor reports that first."""
     image = {"OPERATOR_IMAGE": rig.load_operator_image()}
     started = launcher.start(controller, environment=image)
     started.await_leading()
@@ -117,7 +119,7 @@ def story(
 
 
 def begin(rig: Rig, api: Api, folder: Path) -> Story:
-    """Make the cluster, and wait until it is well."""
+    """Create the cluster, and wait until it is ready."""
     api.create(PVC, claim())
     backup = {
         "schedule": SELDOM,
@@ -156,7 +158,7 @@ def in_namespace(rig: Rig, folder: Path) -> Path:
     return made
 
 
-def look(story: Story) -> None:
+def inspect(story: Story) -> None:
     story.title = "Inspect a cluster"
     story.play("status")
     story.play(f"status {NAME}")
@@ -203,7 +205,7 @@ def fence(story: Story) -> None:
         if (name := pod["metadata"]["name"]) != leader["metadata"]["name"]
     )
     story.play(f"fence {victim}")
-    story.cluster.await_condition("PodsFenced", reason="PodsFenced", seconds=BACK)
+    story.cluster.await_condition("PodsFenced", reason="PodsFenced", seconds=READY_SECONDS)
     story.play(f"status {NAME}", status=3)
     story.play(f"unfence {victim}")
     story.await_ready()
@@ -251,14 +253,14 @@ def restart(story: Story) -> None:
         ready = {pod["metadata"]["uid"] for pod in story.cluster.ready_pods()}
         return len(ready) == 3 and not ready & before
 
-    until("all servers are new", replaced, BACK)
+    until("all servers are new", replaced, READY_SECONDS)
     story.await_ready()
 
 
 def hibernate(story: Story) -> None:
     story.title = "Hibernate"
     story.play(f"hibernate {NAME} --yes")
-    story.cluster.await_condition("Hibernated", seconds=BACK)
+    story.cluster.await_condition("Hibernated", seconds=READY_SECONDS)
     story.play(f"status {NAME}", status=3)
     story.play(f"wake {NAME}")
     story.await_ready()
@@ -266,7 +268,7 @@ def hibernate(story: Story) -> None:
 
 
 PARTS: tuple[Callable[[Story], None], ...] = (
-    look,
+    inspect,
     explain,
     offline,
     upgrade,
