@@ -1,1 +1,1 @@
-"""Changes and deletions of managed objects by others, and how fast they are reverted."""
+"""Changes and deletions of managed objects by other clients, and how fast they are reverted."""

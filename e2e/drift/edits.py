@@ -19,14 +19,14 @@ from runtime.types import Object, Resource
 NAME = "drift"
 ACCOUNT = names.service_account(NAME)
 _OTHER = {"no-such": "label"}
-_SOMEBODY = {"kind": "ServiceAccount", "name": "somebody", "namespace": "default"}
+_ANOTHER_ACCOUNT = {"kind": "ServiceAccount", "name": "somebody", "namespace": "default"}
 _READ_SECRETS = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
 _SSH = {"port": 22, "protocol": "TCP"}
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A merge patch of one object, made from the object as it is."""
+    """A merge patch of one object, built from the live object."""
 
     resource: Resource
     name: str
@@ -42,7 +42,7 @@ def _one_more_port(live: Object) -> dict[str, Any]:
     return {"spec": {"ingress": [{**first, "ports": [*first["ports"], _SSH]}, *others]}}
 
 
-def _everybody_of_the_peers(live: Object) -> dict[str, Any]:
+def _peers_of_all_namespaces(live: Object) -> dict[str, Any]:
     first, *others = live["spec"]["ingress"]
     peers = [{**peer, "namespaceSelector": {}} for peer in first["from"]]
     return {"spec": {"ingress": [{**first, "from": peers}, *others]}}
@@ -71,21 +71,21 @@ EDITS: dict[str, Edit] = {
     "a label is removed": Edit(
         CONFIG_MAP, _config, _always({"metadata": {"labels": {labels.CLUSTER: None}}})
     ),
-    "the label that we watch by is removed": Edit(
+    "the label of our watch selector is removed": Edit(
         CONFIG_MAP, _config, _always({"metadata": {"labels": {labels.MANAGED_BY: None}}})
     ),
-    "the owner is removed": Edit(
+    "the owner reference is removed": Edit(
         CONFIG_MAP, _config, _always({"metadata": {"ownerReferences": None}})
     ),
-    "the policy lets everything in": Edit(
+    "the policy allows all ingress": Edit(
         NETWORK_POLICY, _policy, _always({"spec": {"ingress": [{}]}})
     ),
-    "the policy lets nothing in": Edit(
+    "the policy allows no ingress": Edit(
         NETWORK_POLICY, _policy, _always({"spec": {"ingress": None}})
     ),
-    "the policy lets one more port in": Edit(NETWORK_POLICY, _policy, _one_more_port),
-    "the policy lets other namespaces in": Edit(NETWORK_POLICY, _policy, _everybody_of_the_peers),
-    "the policy guards other pods": Edit(
+    "the policy allows one more port": Edit(NETWORK_POLICY, _policy, _one_more_port),
+    "the policy allows other namespaces": Edit(NETWORK_POLICY, _policy, _peers_of_all_namespaces),
+    "the policy selects other pods": Edit(
         NETWORK_POLICY, _policy, _always({"spec": {"podSelector": {"matchLabels": _OTHER}}})
     ),
     "the Role allows something else": Edit(ROLE, _role, _always({"rules": [_READ_SECRETS]})),
@@ -93,11 +93,13 @@ EDITS: dict[str, Edit] = {
         ROLE, _role, lambda live: {"rules": [*live["rules"], _READ_SECRETS]}
     ),
     "the Role allows nothing": Edit(ROLE, _role, _always({"rules": []})),
-    "somebody else is bound": Edit(ROLE_BINDING, _binding, _always({"subjects": [_SOMEBODY]})),
-    "somebody is bound too": Edit(
-        ROLE_BINDING, _binding, lambda live: {"subjects": [*live["subjects"], _SOMEBODY]}
+    "the RoleBinding has another subject": Edit(
+        ROLE_BINDING, _binding, _always({"subjects": [_ANOTHER_ACCOUNT]})
     ),
-    "the budget lets all pods go": Edit(
+    "the RoleBinding has one more subject": Edit(
+        ROLE_BINDING, _binding, lambda live: {"subjects": [*live["subjects"], _ANOTHER_ACCOUNT]}
+    ),
+    "the budget allows the eviction of all pods": Edit(
         POD_DISRUPTION_BUDGET, _budget, _always({"spec": {"maxUnavailable": 3}})
     ),
     "the account mounts its token": Edit(
@@ -118,7 +120,7 @@ DELETED: dict[str, tuple[Resource, str]] = {
 
 
 def content(obj: Object) -> Object:
-    """Return what of an object must be as it was: all that is neither status nor bookkeeping."""
+    """Return the parts of an object that must be restored: all but status and server metadata."""
     kept = {key: value for key, value in obj.items() if key not in ("status", "metadata")}
     metadata = obj["metadata"]
     kept["metadata"] = {

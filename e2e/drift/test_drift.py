@@ -1,4 +1,4 @@
-"""All objects of a cluster of three servers are changed or deleted by another user."""
+"""Another client changes or deletes each object of a cluster of three servers."""
 
 import time
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from runtime.builtin_kinds import POD, SECRET, SERVICE, STATEFUL_SET
 from runtime.types import Resource, is_terminating, labels_of, uid_of
 
 WITHIN = 20.0
-# Secrets are not watched: they are looked at every 15 seconds.
+# Secrets are not watched: they are read every 15 seconds.
 SECRET_WITHIN = 60.0
 ROLL_SECONDS = 150.0
 
@@ -37,35 +37,35 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
 
 
 @pytest.mark.parametrize("what", EDITS)
-def test_an_edit_is_undone(cluster: Cluster, what: str) -> None:
+def test_an_edit_is_reverted(cluster: Cluster, what: str) -> None:
     edit = EDITS[what]
     before = cluster.api.get(edit.resource, cluster.namespace, edit.name)
     watch = Stopwatch()
     edited = cluster.api.patch(edit.resource, cluster.namespace, edit.name, edit.change(before))
     assert content(edited) != content(before), "the edit changed nothing"
 
-    def undone() -> bool:
+    def reverted() -> bool:
         live = cluster.api.find(edit.resource, cluster.namespace, edit.name)
         return live is not None and content(live) == content(before)
 
-    until(what, undone, WITHIN, every=0.05)
+    until(f"{what}: reverted", reverted, WITHIN, every=0.05)
     print(f"  {watch.seconds:.2f} s: {what}")
 
 
 @pytest.mark.parametrize("what", DELETED)
-def test_a_deleted_object_is_made_anew(cluster: Cluster, what: str) -> None:
+def test_a_deleted_object_is_recreated(cluster: Cluster, what: str) -> None:
     resource, name = DELETED[what]
     before = cluster.api.get(resource, cluster.namespace, name)
     watch = Stopwatch()
     cluster.api.delete(resource, cluster.namespace, name)
-    until(f"the {what} is back", lambda: successor(cluster, resource, before), WITHIN, every=0.05)
+    until(f"a new {what}", lambda: successor(cluster, resource, before), WITHIN, every=0.05)
     after = cluster.api.get(resource, cluster.namespace, name)
     assert content(after)["metadata"] == content(before)["metadata"]
     print(f"  {watch.seconds:.2f} s: {what} deleted")
 
 
 def test_a_stateful_set_that_was_scaled_is_scaled_back(cluster: Cluster) -> None:
-    # Until then nobody knows that a fourth server would be one too many.
+    # Before that the operator cannot know that a fourth server is one too many.
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
     before = {uid_of(pod) for pod in cluster.pods()}
     cluster.api.patch(STATEFUL_SET, cluster.namespace, NAME, {"spec": {"replicas": 4}})
@@ -74,13 +74,13 @@ def test_a_stateful_set_that_was_scaled_is_scaled_back(cluster: Cluster) -> None
         live = cluster.api.get(STATEFUL_SET, cluster.namespace, NAME)
         return bool(live["spec"]["replicas"] == 3)
 
-    until("three replicas are asked for", three, WITHIN, every=0.05)
+    until("the StatefulSet has three replicas", three, WITHIN, every=0.05)
     until("the fourth pod is gone", lambda: len(cluster.pods()) == 3, 30.0)
     assert {uid_of(pod) for pod in cluster.pods()} == before
     cluster.await_available()
 
 
-def test_what_others_added_to_our_objects_stays(cluster: Cluster) -> None:
+def test_labels_and_annotations_of_other_clients_stay(cluster: Cluster) -> None:
     name = names.public_service(NAME)
     theirs = {"labels": {"example.org/team": "a"}, "annotations": {"example.org/note": "kept"}}
     cluster.api.patch(SERVICE, cluster.namespace, name, {"metadata": theirs})
@@ -95,19 +95,24 @@ def test_what_others_added_to_our_objects_stays(cluster: Cluster) -> None:
         live = metadata()
         return all(theirs[kind].items() <= dict(live[kind]).items() for kind in theirs)
 
-    until("our label", lambda: metadata()["labels"][labels.NAME] == labels.APP, WITHIN, every=0.05)
-    throughout("the label and the annotation of others are there", theirs_stay, 2.0)
+    until(
+        "our label is restored",
+        lambda: metadata()["labels"][labels.NAME] == labels.APP,
+        WITHIN,
+        every=0.05,
+    )
+    throughout("the label and the annotation of the other client stay", theirs_stay, 2.0)
 
 
-def test_nothing_of_this_disturbed_the_servers(cluster: Cluster) -> None:
+def test_no_server_was_restarted_by_the_edits(cluster: Cluster) -> None:
     cluster.await_available()
     assert len(cluster.cluster_ids()) == 1
     statuses = [status for pod in cluster.pods() for status in pod["status"]["containerStatuses"]]
     assert [status["restartCount"] for status in statuses] == [0, 0, 0]
 
 
-def test_a_label_of_a_leader_that_stayed_behind_fools_nobody(cluster: Cluster) -> None:
-    """It stays on its pod: the next test replaces all pods, and must not wait for it."""
+def test_a_stale_leader_label_on_a_standby_is_ignored(cluster: Cluster) -> None:
+    """The label stays on its pod: the next test replaces all pods, and must not wait for it."""
     standby = next(pod for pod in cluster.pods() if not leads(pod))
     label = {"metadata": {"labels": {labels.SERVER_ACTIVE: "true"}}}
     cluster.api.patch(POD, cluster.namespace, standby["metadata"]["name"], label)
@@ -118,11 +123,11 @@ def test_a_label_of_a_leader_that_stayed_behind_fools_nobody(cluster: Cluster) -
         degraded = cluster.condition("Degraded", "False", None)
         return found is not None and degraded is not None
 
-    throughout("one server leads, as the servers say", one_leader, 5.0)
+    throughout("the status has one leader, as the servers report", one_leader, 5.0)
 
 
 @pytest.mark.timeout(400)
-def test_a_deleted_certificate_is_issued_anew_and_taken_by_one_server_at_a_time(
+def test_a_deleted_certificate_is_reissued_and_servers_restart_one_at_a_time(
     cluster: Cluster,
 ) -> None:
     (before,) = cluster.cluster_ids()
@@ -149,7 +154,7 @@ def test_a_deleted_certificate_is_issued_anew_and_taken_by_one_server_at_a_time(
 
 
 @pytest.mark.timeout(400)
-def test_keys_that_are_gone_are_missed_and_never_made_anew(cluster: Cluster) -> None:
+def test_deleted_keys_are_reported_and_never_recreated(cluster: Cluster) -> None:
     unseal, authority = names.unseal_key_secret(NAME), names.tls_ca_secret(NAME)
     pods = {uid_of(pod) for pod in cluster.pods()}
     copies = {name: copy_of(cluster, name) for name in (unseal, authority)}
@@ -173,18 +178,18 @@ def test_keys_that_are_gone_are_missed_and_never_made_anew(cluster: Cluster) -> 
 
 
 def leads(pod: Object) -> bool:
-    """Tell whether the pod's label says that its server leads."""
+    """Whether the pod has the label of the active server."""
     return labels_of(pod).get(labels.SERVER_ACTIVE) == "true"
 
 
 def successor(cluster: Cluster, resource: Resource, before: Object) -> Object | None:
-    """Return the object that took the name of one that was deleted."""
+    """Return the object that replaced a deleted one of the same name."""
     live = cluster.api.find(resource, cluster.namespace, before["metadata"]["name"])
     return live if live is not None and uid_of(live) != uid_of(before) else None
 
 
 def copy_of(cluster: Cluster, name: str) -> Object:
-    """Copy a Secret as a backup would keep it: without what the server gave it."""
+    """Copy a Secret as a backup would keep it: without the fields that the API server set."""
     live = cluster.api.get(SECRET, cluster.namespace, name)
     given = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation")
     metadata = {key: value for key, value in live["metadata"].items() if key not in given}
@@ -198,4 +203,4 @@ def absent(cluster: Cluster, *secrets: str) -> Iterator[None]:
     end = time.monotonic() + 2.0
     while time.monotonic() < end:
         for name in secrets:
-            assert cluster.secret(name) is None, f"{name} was made anew"
+            assert cluster.secret(name) is None, f"{name} was recreated"

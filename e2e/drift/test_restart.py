@@ -1,4 +1,4 @@
-"""Changes while no operator runs are reverted by the next one, which writes nothing else."""
+"""A new operator reverts the changes made while none was running, and writes nothing else."""
 
 import pytest
 
@@ -13,22 +13,22 @@ from e2e.harness.operator import NO_ELECTION, Launcher
 from e2e.harness.waiting import Stopwatch, throughout, until
 from runtime.builtin_kinds import SECRET
 
-# One edit of each object. Most of them add to what we want, which is harder to see.
+# One edit of each object. Most of them add to the desired state, which is harder to detect.
 MEANWHILE = (
     "a Service selects fewer pods",
     "a Service publishes only ready pods",
     "the configuration is changed",
-    "the policy lets other namespaces in",
+    "the policy allows other namespaces",
     "the Role allows more",
-    "somebody is bound too",
+    "the RoleBinding has one more subject",
     "the account mounts its token",
 )
-# From the start of the process, of which Python and the first lists take a second or two.
+# From the start of the process; Python and the first lists take a second or two of it.
 WITHIN = 45.0
 
 
 @pytest.mark.timeout(400)
-def test_an_operator_that_starts_repairs_what_is_wrong_and_nothing_else(
+def test_a_new_operator_reverts_the_edits_and_writes_nothing_else(
     api: Api, launcher: Launcher, controller: Identity, audit: AuditLog, namespace: str
 ) -> None:
     first = launcher.start(controller, NO_ELECTION)
@@ -43,21 +43,21 @@ def test_an_operator_that_starts_repairs_what_is_wrong_and_nothing_else(
     for edit, live in zip(edits, before, strict=True):
         api.patch(edit.resource, namespace, edit.name, edit.change(live))
 
-    def still_wrong() -> list[str]:
+    def remaining() -> list[str]:
         now = [api.get(edit.resource, namespace, edit.name) for edit in edits]
         checked = zip(MEANWHILE, before, now, strict=True)
         return [what for what, was, live in checked if content(live) != content(was)]
 
     mark, watch = audit.mark(), Stopwatch()
     second = launcher.start(controller, NO_ELECTION)
-    until("all is undone", lambda: not still_wrong(), WITHIN)
-    print(f"\n{len(edits)} objects repaired {watch.seconds:.1f} s after the start")
+    until("all edits are reverted", lambda: not remaining(), WITHIN)
+    print(f"\n{len(edits)} objects reverted {watch.seconds:.1f} s after the start")
     assert len(mine(audit, mark, controller, namespace)) == len(edits)
     assert second.stop() == 0
 
     mark = audit.mark()
     launcher.start(controller, NO_ELECTION)
-    until("it has looked at the cluster", lambda: looked(audit, mark, controller), WITHIN)
+    until("it has reconciled the cluster", lambda: reconciled(audit, mark, controller), WITHIN)
     throughout(
         "it writes nothing", lambda: not mine(audit, mark, controller, namespace), 5.0, every=0.5
     )
@@ -68,6 +68,6 @@ def mine(audit: AuditLog, mark: int, controller: Identity, namespace: str) -> li
     return [e for e in writes(audit.since(mark, controller.user)) if e.namespace == namespace]
 
 
-def looked(audit: AuditLog, mark: int, controller: Identity) -> bool:
-    """Whether the operator has read Secrets, which it does in each first look at a cluster."""
+def reconciled(audit: AuditLog, mark: int, controller: Identity) -> bool:
+    """Whether the operator has read Secrets, as in each first reconcile of a cluster."""
     return any(e.resource == SECRET.plural for e in audit.since(mark, controller.user))

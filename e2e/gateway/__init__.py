@@ -1,1 +1,1 @@
-"""Exposure through a Gateway, whose API may be missing, installed later, and removed."""
+"""Exposure through a Gateway. Its API may be absent, installed later, and removed."""

@@ -1,4 +1,4 @@
-"""A cluster with a Gateway whose API is missing, installed, used, and removed again."""
+"""A cluster with a Gateway; the Gateway API is absent, installed, used, and removed again."""
 
 from collections.abc import Iterator
 
@@ -44,7 +44,7 @@ GATEWAY_SPEC = {"enabled": True, "hostname": HOST, "gatewayRef": {"name": PUBLIC
 
 @pytest.fixture(scope="module")
 def absent(rig: Rig, audit: AuditLog) -> int:
-    """Where the log of a rig without Gateway API begins."""
+    """The mark of the audit log from which the rig has no Gateway API."""
     gateway_api.uninstall(rig)
     return audit.mark()
 
@@ -53,7 +53,7 @@ def absent(rig: Rig, audit: AuditLog) -> int:
 def home(
     absent: int, operator: Operator, make_namespace: MakeNamespace, rig: Rig, api: Api
 ) -> Iterator[str]:
-    """A namespace with a cluster that asks for a Gateway on a rig that has no Gateway API."""
+    """A namespace with a cluster that requests a Gateway on a rig without Gateway API."""
     namespace = make_namespace()
     api.create(CLUSTERS, manifest(namespace, NAME, gateway=GATEWAY_SPEC))
     yield namespace
@@ -66,7 +66,7 @@ def cluster(api: Api, home: str) -> Cluster:
 
 
 def find(api: Api, resource: Resource, namespace: str, name: str) -> Object | None:
-    """Read an object; None also while its kind is not there."""
+    """Read an object; None also if its kind is not installed."""
     try:
         return api.find(resource, namespace, name)
     except ApiError:
@@ -79,11 +79,11 @@ def there(api: Api, namespace: str) -> list[str]:
 
 
 def await_objects(api: Api, namespace: str) -> None:
-    until("all are there", lambda: len(there(api, namespace)) == len(GATEWAY_OBJECTS), 30.0)
+    until("all objects exist", lambda: len(there(api, namespace)) == len(GATEWAY_OBJECTS), 30.0)
 
 
 def await_none(api: Api, namespace: str) -> None:
-    until("none is there", lambda: not there(api, namespace), 15.0)
+    until("no object is left", lambda: not there(api, namespace), 15.0)
 
 
 def condition_types(cluster: Cluster) -> set[str]:
@@ -95,7 +95,7 @@ def of_gateway_api(entries: list[Entry]) -> list[Entry]:
 
 
 @pytest.mark.timeout(300)
-def test_b09_an_absent_api_stops_nothing_and_costs_nothing(
+def test_b09_an_absent_api_blocks_nothing_and_gets_no_requests(
     cluster: Cluster, audit: AuditLog, controller: Identity, absent: int
 ) -> None:
     cluster.await_available()
@@ -104,20 +104,20 @@ def test_b09_an_absent_api_stops_nothing_and_costs_nothing(
     requests = audit.since(absent, controller.user)
     assert not of_gateway_api(requests)
     looked = [entry for entry in requests if entry.resource == DEFINITION.plural]
-    # One watch each; its line is written when it ends, after some minutes.
+    # One watch each; its audit line is written when it ends, after some minutes.
     assert {entry.verb for entry in looked} <= {"watch", "list"}
-    budget("absent API: looks at definitions", len(looked), 4, "requests")
+    budget("absent API: reads of definitions", len(looked), 4, "requests")
 
 
 @pytest.mark.timeout(300)
-def test_the_api_is_used_when_it_comes_without_a_restart(
+def test_an_api_that_is_installed_later_is_used_without_a_restart(
     cluster: Cluster, api: Api, home: str, rig: Rig, audit: AuditLog, controller: Identity
 ) -> None:
     mark, watch = audit.mark(), Stopwatch()
     gateway_api.install(rig)
     installed = watch.seconds
     await_objects(api, home)
-    print(f"\nroute, policy and authority {watch.seconds - installed:.1f} s after the definitions")
+    print(f"\nroute, policy and CA {watch.seconds - installed:.1f} s after the definitions")
     cluster.await_condition(READY, "False", "GatewayReferenceMissing", seconds=15)
     route = api.get(HTTP, home, names.http_route(NAME))
     policy = api.get(POLICY, home, names.backend_tls_policy(NAME))
@@ -130,7 +130,7 @@ def test_the_api_is_used_when_it_comes_without_a_restart(
 
 
 @pytest.mark.timeout(300)
-def test_the_condition_follows_the_gateway_and_its_answer(
+def test_the_condition_follows_the_conditions_of_the_gateway(
     cluster: Cluster, api: Api, home: str, rig: Rig
 ) -> None:
     gateway_api.make_gateway(api, home, PUBLIC)
@@ -147,12 +147,12 @@ def test_the_condition_follows_the_gateway_and_its_answer(
     refs = (condition("Accepted"), condition("ResolvedRefs"))
     gateway_api.answer_route(rig, HTTP, home, names.http_route(NAME), parent, *refs)
     cluster.await_condition(READY, "True", READY, seconds=25)
-    # From here on the route is watched: its answer is known at once.
+    # From here on the route is watched: its status is seen immediately.
     watch = Stopwatch()
     no = condition("Accepted", "False", "NotAllowedByListeners", "nobody may")
     gateway_api.answer_route(rig, HTTP, home, names.http_route(NAME), parent, no)
     found = cluster.await_condition(READY, "False", "GatewayRouteRefused", seconds=5)
-    print(f"\na refusal of the Gateway is told after {watch.seconds:.2f} s")
+    print(f"\na refusal of the Gateway is reported after {watch.seconds:.2f} s")
     assert "nobody may" in found["message"]
     gateway_api.answer_route(rig, HTTP, home, names.http_route(NAME), parent, *refs)
     cluster.await_condition(READY, "True", READY, seconds=5)
@@ -160,7 +160,7 @@ def test_the_condition_follows_the_gateway_and_its_answer(
 
 
 @pytest.mark.timeout(200)
-def test_what_is_settled_is_not_written_again(
+def test_unchanged_objects_get_no_writes_and_an_edit_is_reverted(
     home: str, api: Api, audit: AuditLog, controller: Identity
 ) -> None:
     before = api.get(HTTP, home, names.http_route(NAME))
@@ -173,7 +173,7 @@ def test_what_is_settled_is_not_written_again(
     )
     api.patch(HTTP, home, names.http_route(NAME), {"spec": {"hostnames": ["evil.example.com"]}})
     until(
-        "the host is repaired",
+        "the host is restored",
         lambda: api.get(HTTP, home, names.http_route(NAME))["spec"] == before["spec"],
         10.0,
     )
@@ -184,22 +184,24 @@ def test_passthrough_replaces_the_route_and_needs_no_policy(
     cluster: Cluster, api: Api, home: str
 ) -> None:
     api.patch(CLUSTERS, home, NAME, {"spec": {"gateway": {"tlsPassthrough": True}}})
-    until("a TLSRoute", lambda: find(api, TLS, home, names.tls_route(NAME)), 15.0)
+    until("a TLSRoute exists", lambda: find(api, TLS, home, names.tls_route(NAME)), 15.0)
     await_none(api, home)
     cluster.await_condition(READY, "Unknown", "GatewayProgrammingPending", seconds=15)
     api.patch(CLUSTERS, home, NAME, {"spec": {"gateway": {"tlsPassthrough": False}}})
-    until("an HTTPRoute", lambda: find(api, HTTP, home, names.http_route(NAME)), 15.0)
-    until("no TLSRoute", lambda: find(api, TLS, home, names.tls_route(NAME)) is None, 15.0)
+    until("an HTTPRoute exists", lambda: find(api, HTTP, home, names.http_route(NAME)), 15.0)
+    until("no TLSRoute exists", lambda: find(api, TLS, home, names.tls_route(NAME)) is None, 15.0)
 
 
 @pytest.mark.timeout(200)
-def test_a_route_of_somebody_else_is_reported_and_not_touched(
+def test_a_route_of_another_owner_is_reported_and_not_changed(
     cluster: Cluster, api: Api, home: str
 ) -> None:
     api.patch(CLUSTERS, home, NAME, {"spec": {"gateway": {"enabled": False}}})
     await_none(api, home)
     until(
-        "it is told no more", lambda: not any(c["type"] == READY for c in cluster.conditions()), 5
+        "the condition is gone",
+        lambda: not any(c["type"] == READY for c in cluster.conditions()),
+        5,
     )
     metadata = {"name": names.http_route(NAME), "namespace": home}
     theirs = api.create(HTTP, {"metadata": metadata, "spec": {"hostnames": ["a.example.com"]}})
@@ -220,7 +222,7 @@ def test_a_route_of_somebody_else_is_reported_and_not_touched(
 
 
 @pytest.mark.timeout(300)
-def test_the_api_goes_again_and_nothing_else_does(
+def test_a_removed_api_gets_no_requests_and_is_used_when_installed_again(
     cluster: Cluster, api: Api, home: str, rig: Rig, audit: AuditLog, controller: Identity
 ) -> None:
     gateway_api.uninstall(rig)
@@ -228,7 +230,7 @@ def test_the_api_goes_again_and_nothing_else_does(
     cluster.await_available(10)
     mark = audit.mark()
     throughout(
-        "nothing of it is asked for",
+        "it gets no requests",
         lambda: not of_gateway_api(audit.since(mark, controller.user)),
         6.0,
         every=0.5,
@@ -236,4 +238,4 @@ def test_the_api_goes_again_and_nothing_else_does(
     gateway_api.install(rig)
     watch = Stopwatch()
     await_objects(api, home)
-    print(f"\nback {watch.seconds:.1f} s after the definitions were taken")
+    print(f"\nall objects again {watch.seconds:.1f} s after the definitions were accepted")
