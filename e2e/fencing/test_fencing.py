@@ -18,7 +18,7 @@ from runtime.types import uid_of
 
 NAME = "fenced"
 SECONDS = 60.0
-# A leader that hands over leaves a gap of a second or two.
+# A change of leadership interrupts writes for a second or two.
 GAP_SECONDS = 5.0
 
 
@@ -40,7 +40,7 @@ class Operators:
         return self.running
 
     def replace(self) -> None:
-        """End the present one as a lost node would, and start another."""
+        """Kill the current one, as a lost node would, and start another."""
         self.running.kill()
         self.start()
 
@@ -53,11 +53,11 @@ def cluster(api: Api, make_namespace: MakeNamespace, operators: Operators) -> Cl
 
 @pytest.fixture(autouse=True)
 def client(cluster: Cluster) -> Iterator[ServiceWriter]:
-    """A client that writes throughout each test, and afterwards misses nothing."""
+    """A client that writes throughout each test; no acknowledged write is lost."""
     yield from undisturbed(cluster, GAP_SECONDS)
 
 
-def test_a_standby_stops_and_its_volume_is_kept(cluster: Cluster) -> None:
+def test_a_fenced_standby_stops_and_its_volume_is_kept(cluster: Cluster) -> None:
     leader = leader_of(cluster)
     victim = next(name for name in map(name_of, cluster.pods()) if name != leader)
     others = {uid_of(pod) for pod in cluster.pods() if name_of(pod) != victim}
@@ -84,58 +84,58 @@ def test_a_standby_stops_and_its_volume_is_kept(cluster: Cluster) -> None:
     assert "operation" not in cluster.live()["status"]
 
 
-def test_another_pod_that_is_deleted_comes_back_at_once(cluster: Cluster) -> None:
+def test_another_deleted_pod_is_replaced_while_one_is_fenced(cluster: Cluster) -> None:
     leader, (victim,) = leader_of(cluster), fenced_by(cluster)
     other = next(name for name in map(name_of, cluster.pods()) if name not in (leader, victim))
     before = uid_of(cluster.api.get(POD, cluster.namespace, other))
     kept = uid_of(cluster.api.get(POD, cluster.namespace, victim))
-    # The two that are left need one another: no write is acknowledged until it is back.
+    # Two voters are a bare quorum: no write is acknowledged until the other pod is ready again.
     watch = Stopwatch()
     cluster.api.delete(POD, cluster.namespace, other)
 
-    def back() -> bool:
+    def replaced() -> bool:
         live = cluster.api.find(POD, cluster.namespace, other)
         return live is not None and uid_of(live) != before and is_ready(live)
 
-    until(f"{other} is back", back, SECONDS, every=0.05)
-    print(f"  {watch.seconds:.1f} s: the other one is back")
+    until(f"a new {other} is ready", replaced, SECONDS, every=0.05)
+    print(f"  {watch.seconds:.1f} s: the deleted pod is replaced")
     assert uid_of(cluster.api.get(POD, cluster.namespace, victim)) == kept
 
 
-def test_the_fence_moves_to_the_leader_over_the_end_of_an_operator(
+def test_the_fence_moves_to_the_leader_while_the_operator_is_replaced(
     cluster: Cluster, operators: Operators
 ) -> None:
     leader, (first,) = leader_of(cluster), fenced_by(cluster)
     assert leader is not None
     watch = Stopwatch()
     fence(cluster, leader)
-    until("the first one is let go", lambda: not is_gated(cluster, first), SECONDS, every=0.02)
+    until("the first one is unfenced", lambda: not is_gated(cluster, first), SECONDS, every=0.02)
     operators.replace()
     cluster.await_condition("PodsFenced", reason="PodsFenced", seconds=SECONDS)
     print(f"  {watch.seconds:.1f} s: the leader is fenced, the first one runs")
     assert is_gated(cluster, leader)
     assert leader_of(cluster) not in (None, leader)
-    until("two serve", lambda: len(cluster.ready_pods()) == 2, SECONDS)
+    until("two servers are ready", lambda: len(cluster.ready_pods()) == 2, SECONDS)
 
 
-def test_without_a_fence_all_of_them_serve_again(cluster: Cluster) -> None:
+def test_without_a_fence_all_servers_become_ready(cluster: Cluster) -> None:
     (victim,) = fenced_by(cluster)
     uid = uid_of(cluster.api.get(POD, cluster.namespace, victim))
     watch = Stopwatch()
     fence(cluster)
     cluster.await_available(SECONDS)
-    print(f"  {watch.seconds:.1f} s: all serve again")
+    print(f"  {watch.seconds:.1f} s: all servers are ready")
     pod = cluster.api.get(POD, cluster.namespace, victim)
-    assert uid_of(pod) == uid, "it was let go, and not replaced"
+    assert uid_of(pod) == uid, "the pod was replaced instead of unfenced"
     template = cluster.api.get(STATEFUL_SET, cluster.namespace, NAME)["spec"]["template"]
     assert not gated(template)
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
     assert [one for one in cluster.conditions() if one["type"] == "PodsFenced"] == []
-    throughout("they go on", lambda: len(cluster.ready_pods()) == 3, 2.0)
+    throughout("all three stay ready", lambda: len(cluster.ready_pods()) == 3, 2.0)
 
 
 def fence(cluster: Cluster, *pods: str) -> None:
-    """Let exactly these pods be fenced."""
+    """Set the list of fenced pods."""
     spec = {"fencedPods": list(pods) or None}
     cluster.api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": spec})
 
@@ -146,7 +146,7 @@ def fenced_by(cluster: Cluster) -> list[str]:
 
 
 def gated(pod: Object) -> bool:
-    """Tell whether a pod, or a template, waits at our gate."""
+    """Whether a pod or a pod template has our scheduling gate."""
     gates = pod["spec"].get("schedulingGates") or ()
     return any(gate["name"] == labels.FENCE_GATE for gate in gates)
 
@@ -170,6 +170,6 @@ def name_of(pod: Object) -> str:
 
 
 def leader_of(cluster: Cluster) -> str | None:
-    """Return the name of the pod that says it leads."""
+    """Return the name of the active pod, as its server reports."""
     found = cluster.leader()
     return None if found is None else name_of(found)

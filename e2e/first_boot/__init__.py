@@ -1,1 +1,1 @@
-"""From `kubectl apply` to an available cluster: status, and cost."""
+"""From `kubectl apply` to an available cluster: its status, and the number of requests."""

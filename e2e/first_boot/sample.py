@@ -1,4 +1,4 @@
-"""The quickstart sample, applied to a rig without its objects."""
+"""The quickstart sample, applied to a rig that has none of its objects."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ SAMPLE_NAMESPACE = "openbao-quickstart"
 
 @dataclass(frozen=True, slots=True)
 class Boot:
-    """A cluster that just became Available, and what the operator asked for until then."""
+    """A cluster that just became Available, and the requests of the operator until then."""
 
     cluster: Cluster
     operator: Operator
@@ -35,7 +35,7 @@ class Boot:
 def first_boot(
     rig: Rig, api: Api, audit: AuditLog, controller: Identity, launcher: Launcher
 ) -> Iterator[Boot]:
-    """Start an operator, apply the sample, wait until it is Available; sweep it up at the end."""
+    """Start an operator, apply the sample, wait until it is Available; delete it at the end."""
 
     def gone() -> bool:
         return api.find(NAMESPACE, None, SAMPLE_NAMESPACE) is None

@@ -9,14 +9,14 @@ from e2e.harness.operator import Launcher
 from e2e.rig import Rig
 
 REQUESTS = 45
-# Two of them are the account of upgrade Jobs and the status of the login that is set up.
+# Two of them are the ServiceAccount of upgrade Jobs and the status of the configured login.
 WRITES = 38
-# Read one by one when the operator starts, because the rights name each of them: a cost of the
+# Read one by one when the operator starts, because the RBAC rules name each of them: a cost of the
 # start, which overlaps with the boot.
 ADMISSION = "admissionregistration.k8s.io"
 
 
-def test_costs_few_requests(
+def test_a_first_boot_costs_few_requests(
     rig: Rig, api: Api, audit: AuditLog, controller: Identity, launcher: Launcher
 ) -> None:
     with first_boot(rig, api, audit, controller, launcher) as boot:

@@ -19,7 +19,7 @@ from runtime.builtin_kinds import CONFIG_MAP, POD, PVC, STATEFUL_SET
 from runtime.types import uid_of
 
 QUIET_SECONDS = 60.0
-# kubelet looks at a mounted ConfigMap again within its sync period of a minute and some.
+# kubelet syncs a mounted ConfigMap again after a minute and a half at most.
 EMPTIED_SECONDS = 120.0
 
 
@@ -43,7 +43,7 @@ def test_servers_are_one_cluster_of_three_voters(boot: Boot) -> None:
     assert {status["clusterID"]} == cluster.cluster_ids()
 
 
-def test_every_condition_says_what_why_and_of_which_spec(boot: Boot) -> None:
+def test_every_condition_has_reason_message_and_generation(boot: Boot) -> None:
     live = boot.cluster.live()
     conditions = {one["type"]: one for one in live["status"]["conditions"]}
     for one in conditions.values():
@@ -57,7 +57,7 @@ def test_every_condition_says_what_why_and_of_which_spec(boot: Boot) -> None:
     assert live["status"]["activeLeader"] in {p["metadata"]["name"] for p in boot.cluster.pods()}
 
 
-def test_only_the_first_server_ever_saw_how_to_make_a_cluster(boot: Boot) -> None:
+def test_only_the_first_server_has_the_self_init_config(boot: Boot) -> None:
     cluster, name = boot.cluster, names.self_init_config_map(boot.cluster.name)
     assert cluster.api.find(CONFIG_MAP, cluster.namespace, name) is None
     stateful_set = cluster.api.get(STATEFUL_SET, cluster.namespace, cluster.name)
@@ -69,7 +69,7 @@ def test_only_the_first_server_ever_saw_how_to_make_a_cluster(boot: Boot) -> Non
 
 
 @pytest.mark.timeout(400)
-def test_is_silent_afterwards_and_the_first_server_forgets(
+def test_an_available_cluster_gets_no_writes_and_loses_its_self_init_config(
     boot: Boot, rig: Rig, audit: AuditLog, controller: Identity
 ) -> None:
     boot.cluster.await_condition("RaftMembershipReady", seconds=30.0)
@@ -90,24 +90,24 @@ def test_is_silent_afterwards_and_the_first_server_forgets(
 
 
 @pytest.mark.timeout(400)
-def test_a_lost_server_comes_back_into_the_same_cluster(boot: Boot) -> None:
+def test_a_lost_server_rejoins_the_same_cluster(boot: Boot) -> None:
     cluster = boot.cluster
     (before,) = cluster.cluster_ids()
     first, claim = cluster.pods()[0], names.data_claim(cluster.name, 0)
     lost = cluster.api.get(PVC, cluster.namespace, claim)
     watch = Stopwatch()
-    # The claim first: its protection holds it until the pod is gone, and then it must be new.
+    # The PVC first: its finalizer holds it until the pod is gone. The new pod needs a new PVC.
     cluster.api.delete(PVC, cluster.namespace, claim)
     cluster.api.delete(POD, cluster.namespace, first["metadata"]["name"])
 
-    def is_back() -> bool:
+    def has_rejoined() -> bool:
         pod = cluster.api.find(POD, cluster.namespace, first["metadata"]["name"])
         return bool(pod and uid_of(pod) != uid_of(first) and is_ready(pod))
 
-    until("the first server is back", is_back, 90.0)
+    until("the first server is ready again", has_rejoined, 90.0)
     cluster.await_available()
     assert uid_of(cluster.api.get(PVC, cluster.namespace, claim)) != uid_of(lost)
-    print(f"\nback with an empty volume after {watch.seconds:.1f} s")
+    print(f"\nready again with an empty volume after {watch.seconds:.1f} s")
     assert cluster.cluster_ids() == {before}
     until_voters(cluster, cluster.operator_token(1))
 
@@ -129,5 +129,5 @@ def until_voters(cluster: Cluster, token: str) -> None:
 
 
 def visible(folder: "os.PathLike[str]") -> list[str]:
-    """List what a server sees in a mounted ConfigMap; names with two dots are kubelet's own."""
+    """List the files of a mounted ConfigMap; names that begin with two dots are kubelet's own."""
     return [name for name in os.listdir(folder) if not name.startswith("..")]
