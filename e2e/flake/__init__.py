@@ -1,4 +1,4 @@
 """Runs a scenario repeatedly under CPU load, to find flaky tests.
 
-`make flake SCENARIO=tls-rotation N=10` calls it. It may use the rig and pytest; nothing imports it.
+`make flake SCENARIO=tls-rotation N=10` runs it. It may use the rig and pytest; nothing imports it.
 """

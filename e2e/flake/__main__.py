@@ -33,7 +33,7 @@ def busy_loops(count: int) -> Iterator[None]:
 
 
 def run_once(folder: Path, rig: str, report: Path) -> Run:
-    """Run the tests of a folder on a rig that is kept; return the failures and the duration."""
+    """Run the tests of a folder on a rig that stays up; return the failures and the duration."""
     began = time.monotonic()
     done = subprocess.run(
         [
@@ -75,8 +75,8 @@ def folder_of(scenario: str) -> Path:
 @click.argument("scenarios", nargs=-1, required=True)
 @click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True)
 @click.option("--loops", type=click.IntRange(min=0), default=2, show_default=True)
-@click.option("--name", default="flake", show_default=True, help="Which rig.")
-@click.option("--keep", is_flag=True, help="Leave the rig up.")
+@click.option("--name", default="flake", show_default=True, help="Name of the rig.")
+@click.option("--keep", is_flag=True, help="Keep the rig running.")
 def main(scenarios: Sequence[str], runs: int, loops: int, name: str, *, keep: bool) -> None:
     """Run scenarios RUNS times each under load; exit with 1 if a run failed."""
     folders = {scenario: folder_of(scenario) for scenario in scenarios}

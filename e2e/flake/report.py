@@ -41,7 +41,7 @@ def read(report: Path, code: int, output: str, seconds: float) -> Run:
     """
     if not report.exists():
         return Run(seconds, 0, (Failure("the run itself", output),))
-    # The file is our own pytest's, not a stranger's.
+    # The file is from our own pytest, so it is trusted.
     cases = list(ElementTree.parse(report).iter("testcase"))  # noqa: S314 -- see above
     failures = tuple(
         Failure(f"{case.get('classname')}::{case.get('name')}", part.text or "")

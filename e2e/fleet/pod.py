@@ -1,7 +1,7 @@
 """Runs an operator as if it were in a pod, next to a control plane without nodes.
 
-Uses the harness. A pod reads its token from files, where a kubeconfig is read by a library that
-needs tens of megabytes. Called by e2e.fleet, e2e.cluster_fleet and e2e.churn, which measure memory.
+Uses the harness. A pod reads its token from files; a kubeconfig is read by a library that needs
+tens of megabytes. Called by e2e.fleet, e2e.cluster_fleet and e2e.churn, which measure memory.
 """
 
 import sys
@@ -28,10 +28,10 @@ def start_in_pod(
     listen: int = 0,
     arguments: Sequence[str] = (NO_ELECTION,),
 ) -> Operator:
-    """Start it with the files of a ServiceAccount in a separate mount namespace.
+    """Start an operator with the files of a ServiceAccount in a separate mount namespace.
 
-    `module` runs it; its arguments come before those of `python -m baoctl`. `listen` is the metrics
-    port, 0 for any. `arguments` are those of `baoctl run`.
+    `module` is the module to run, with its arguments. `listen` is the metrics port, 0 for any.
+    `arguments` are those of `baoctl run`.
     """
     config = orjson.loads(identity.kubeconfig.read_bytes())
     cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]

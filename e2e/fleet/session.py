@@ -29,15 +29,15 @@ from e2e.rig import Rig
 from runtime.builtin_kinds import DEPLOYMENT
 
 SERVICES = ("agent", "probe", "shipper")
-# So many datacenters share a namespace: namespaces are not what is measured.
-SHARE = 50
+# The number of datacenters in one namespace: namespaces are not measured.
+PER_NAMESPACE = 50
 WORKERS = 8
-PATIENCE = 900.0
-EVERY = 0.5
-LOOK = 1.0
-# Bytes of the audit log in a look. More of them, and the fleet is still being made: to list it
-# would cost the server and this machine a second of work.
-RESTS = 20_000
+TIMEOUT_SECONDS = 900.0
+SAMPLE_SECONDS = 0.5
+POLL_SECONDS = 1.0
+# Bytes of the audit log per poll. With more, the operator is still creating the fleet: a list would
+# cost the API server and this machine a second of work.
+IDLE_BYTES = 20_000
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class Memory:
     operator: Operator
     most: float = 0.0
 
-    def look(self) -> bool:
+    def sample(self) -> bool:
         """Measure again; returns false, so that it can be part of a wait condition."""
         self.most = max(self.most, self.operator.resident_megabytes())
         return False
@@ -92,12 +92,12 @@ def service(name: str, replicas: int = 1) -> Object:
 
 def namespace(number: int) -> str:
     """Return the namespace of a datacenter."""
-    return f"fleet-{number // SHARE}"
+    return f"fleet-{number // PER_NAMESPACE}"
 
 
 @contextmanager
 def fleet(count: int) -> Iterator[tuple[Rig, Api]]:
-    """Start a control plane with that many datacenters, without an operator."""
+    """Start a control plane with `count` datacenters, without an operator."""
     rig = Rig(f"fleet-{os.getpid()}")
     rig.up(control_plane=True)
     try:
@@ -113,15 +113,15 @@ def fleet(count: int) -> Iterator[tuple[Rig, Api]]:
         rig.down()
 
 
-def resting(audit: AuditLog) -> Callable[[], bool]:
-    """Return a check whether there were few requests since its last call."""
+def idle_check(audit: AuditLog) -> Callable[[], bool]:
+    """Return a check that is true if there were few requests since its last call."""
     marks = [audit.mark()]
 
-    def rests() -> bool:
+    def idle() -> bool:
         marks.append(audit.mark())
-        return marks[-1] - marks[-2] < RESTS
+        return marks[-1] - marks[-2] < IDLE_BYTES
 
-    return rests
+    return idle
 
 
 def settled(api: Api, count: int) -> bool:
@@ -135,15 +135,15 @@ def settled(api: Api, count: int) -> bool:
 
 
 def quiet(audit: AuditLog, user: str, minutes: float, also: Callable[[], object]) -> list[str]:
-    """Wait that long, and return the writes during that time."""
+    """Wait for `minutes`, and return the writes of `user` in that time."""
     mark, end = audit.mark(), time.monotonic() + minutes * 60.0
     while time.monotonic() < end:
         also()
-        time.sleep(EVERY)
+        time.sleep(SAMPLE_SECONDS)
     return list(map(str, writes(audit.since(mark, user))))
 
 
-def one_change(api: Api, number: int) -> float:
+def seconds_of_a_change(api: Api, number: int) -> float:
     """Change the replicas of one datacenter; return the seconds until its status is current."""
     name = f"dc{number}"
     bodies = [service(one, replicas=2 if one == "agent" else 1) for one in SERVICES]
@@ -152,7 +152,10 @@ def one_change(api: Api, number: int) -> float:
     api.patch(DATACENTERS, None, name, {"spec": {"bootstrapServices": bodies}})
     path = namespace(number), child
     until(
-        "it is told", lambda: api.get(DEPLOYMENT, *path)["spec"]["replicas"] == 2, 60.0, every=0.01
+        "the Deployment is updated",
+        lambda: api.get(DEPLOYMENT, *path)["spec"]["replicas"] == 2,
+        60.0,
+        every=0.01,
     )
     return time.monotonic() - began
 
@@ -161,25 +164,27 @@ def measure(rig: Rig, api: Api, count: int, minutes: float, folder: Path) -> Fig
     """Start an operator and measure it."""
     figures, audit = Figures(), AuditLog(rig.audit_log)
     who, launcher = identity(rig, api, folder), Launcher(rig, folder)
-    mark, began, rests = audit.mark(), datetime.now(UTC), resting(audit)
+    mark, began, idle = audit.mark(), datetime.now(UTC), idle_check(audit)
     operator = start_in_pod(launcher, who, ON)
     try:
         memory = Memory(operator)
 
         def made() -> bool:
-            return memory.look() or (rests() and settled(api, count))
+            return memory.sample() or (idle() and settled(api, count))
 
-        until("the fleet is made", made, PATIENCE, every=LOOK)
-        figures.note("processor time of it", f"{operator.processor_seconds():.1f} s")
+        until("the fleet is created", made, TIMEOUT_SECONDS, every=POLL_SECONDS)
+        figures.note("processor time of the first pass", f"{operator.processor_seconds():.1f} s")
         requests = audit.since(mark, who.user)
         took = datetime.fromisoformat(writes(requests)[-1].at) - began
         figures.note("first pass, from start to last write", f"{took.total_seconds():.1f} s")
-        figures.note("requests of it", str(len(requests)))
+        figures.note("requests of the first pass", str(len(requests)))
         figures.note("of which", tally(requests))
-        written = quiet(audit, who.user, minutes, memory.look)
-        figures.note(f"writes in {minutes:g} min of quiet", str(len(written)))
+        written = quiet(audit, who.user, minutes, memory.sample)
+        figures.note(f"writes in {minutes:g} min without changes", str(len(written)))
         click.echo("\n".join(itertools.islice(written, 20)))
-        changes = sorted(one_change(api, number) for number in range(0, count, max(1, count // 9)))
+        changes = sorted(
+            seconds_of_a_change(api, number) for number in range(0, count, max(1, count // 9))
+        )
         figures.note("one change, median", f"{changes[len(changes) // 2]:.2f} s")
         figures.note("one change, slowest", f"{changes[-1]:.2f} s")
         figures.note("resident memory, highest", f"{memory.most:.0f} MB")
@@ -190,7 +195,7 @@ def measure(rig: Rig, api: Api, count: int, minutes: float, folder: Path) -> Fig
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--datacenters", type=click.IntRange(1, 5000), default=1500, show_default=True)
-@click.option("--minutes", type=float, default=10.0, show_default=True, help="Of quiet.")
+@click.option("--minutes", type=float, default=10.0, show_default=True, help="Without changes.")
 def main(datacenters: int, minutes: float) -> None:
     """Measure an operator with many datacenters of three services each."""
     with tempfile.TemporaryDirectory() as name, fleet(datacenters) as (rig, api):
