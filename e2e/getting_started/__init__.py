@@ -1,1 +1,1 @@
-"""The commands of docs/getting-started.md, as they stand on the page."""
+"""The commands of docs/getting-started.md, exactly as on the page."""

@@ -1,6 +1,6 @@
 """Runs docs/getting-started.md from top to bottom in one shell, on a node without an operator.
 
-Only the images in `install.yaml` are others: those of the checkout and of the rig.
+Only the images in `install.yaml` differ: they are those of the checkout and of the rig.
 """
 
 import re
@@ -36,7 +36,7 @@ def blocks(page: str) -> list[str]:
 
 @pytest.fixture
 def folder(rig: Rig, api: Api, tmp_path: Path) -> Iterator[Path]:
-    """A folder with install.yaml; afterwards the rig has its rights again, and no operator."""
+    """A folder with install.yaml; afterwards the rig has its RBAC objects again, no operator."""
     checkout = Checkout(REPOSITORY, rig.bin("kubectl"))
     text = install_files(checkout, IMAGE_NAME, "any")["install.yaml"]
     installation = Installation(rig.load_operator_image(), "IfNotPresent", IMAGE_REPOSITORY)
@@ -50,7 +50,7 @@ def folder(rig: Rig, api: Api, tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.timeout(900)
-def test_each_command_works_as_it_stands(rig: Rig, folder: Path) -> None:
+def test_each_command_of_the_page_works_unchanged(rig: Rig, folder: Path) -> None:
     steps = blocks(PAGE.read_text(encoding="utf-8"))
     assert len(steps) >= STEPS_MIN
     marked = "".join(

@@ -20,7 +20,7 @@ Object = dict[str, Any]
 
 
 class HelmError(Exception):
-    """Helm refused; its standard error."""
+    """Helm failed; has its standard error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Helm:
 
     @classmethod
     def build(cls, folder: Path) -> "Helm":
-        """Build helm if it is not cached, and make the chart."""
+        """Build helm if it is not cached, and package the chart."""
         kubectl, program = binaries.obtain(Cache(cache_root()), [KUBECTL, HELM_TOOL], to_stderr())
         checkout = Checkout(REPOSITORY, kubectl)
         chart = folder / f"{NAME}-{VERSION}.tgz"

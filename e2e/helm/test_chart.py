@@ -1,4 +1,4 @@
-"""`helm template` equals the overlays, object by object, and honours each of its values."""
+"""The objects of `helm template` equal those of the overlays; each value has its effect."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -31,10 +31,10 @@ def options(mode: str, *more: str) -> tuple[str, ...]:
 
 
 def by_key(objects: Iterable[Object]) -> dict[Key, Object]:
-    """The objects by kind, namespace and name; each has to be there once."""
+    """The objects by kind, namespace and name. Each must be unique."""
     listed = [(key(one), one) for one in objects]
     found = dict(listed)
-    assert len(found) == len(listed), "an object is there twice"
+    assert len(found) == len(listed), "an object appears twice"
     return found
 
 
@@ -59,14 +59,14 @@ def test_each_mode_equals_its_overlay(helm: Helm, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_another_namespace_reaches_every_object(helm: Helm, mode: str) -> None:
+def test_another_namespace_is_set_in_every_object(helm: Helm, mode: str) -> None:
     shipped = by_key(helm.template(NAMESPACE, *options(mode)))
     moved = by_key(helm.template("bao-ops", *options(mode)))
     text = yaml.safe_dump([*shipped.values()]).replace(NAMESPACE, "bao-ops")
     assert moved == by_key(yaml.load(text, yaml.CSafeLoader))
 
 
-def test_definitions_are_kept_unless_somebody_says_otherwise(helm: Helm) -> None:
+def test_definitions_are_kept_by_default_and_can_be_left_out(helm: Helm) -> None:
     kept = [one for one in helm.template("ops") if one["kind"] == DEFINITION]
     assert kept
     assert all(one["metadata"]["annotations"] == KEEP for one in kept)
@@ -127,7 +127,7 @@ def test_an_option_adds_its_folder(helm: Helm, value: str, folder: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_each_shard_has_a_deployment_of_its_own(helm: Helm, mode: str) -> None:
+def test_each_shard_has_a_separate_deployment(helm: Helm, mode: str) -> None:
     alone = by_key(helm.template(NAMESPACE, *options(mode)))
     divided = by_key(helm.template(NAMESPACE, *options(mode, "--set", "shards=3")))
     names = [f"openbao-operator-shard-{number}" for number in range(3)]
@@ -172,9 +172,7 @@ def _without_label(content: Any) -> Any:
         (("--set", "logLevel=loud"), "logLevel"),
     ],
 )
-def test_a_value_that_makes_no_sense_is_refused(
-    helm: Helm, given: tuple[str, ...], refusal: str
-) -> None:
+def test_an_invalid_value_is_refused(helm: Helm, given: tuple[str, ...], refusal: str) -> None:
     with pytest.raises(HelmError, match=refusal):
         helm.template("ops", *given)
 
@@ -185,7 +183,7 @@ def test_helm_lint_finds_nothing(helm: Helm, mode: str) -> None:
     assert "0 chart(s) failed" in text
 
 
-def test_the_values_of_the_chart_stand_in_its_schema() -> None:
+def test_the_schema_has_the_values_of_the_chart() -> None:
     folder = REPOSITORY / "deploy" / "chart"
     values = yaml.safe_load((folder / "values.yaml").read_text())
     schema = yaml.safe_load((folder / "values.schema.json").read_text())

@@ -1,6 +1,6 @@
-"""`helm install`, `helm upgrade` and `helm uninstall` beside a cluster that runs all the time.
+"""`helm install`, `helm upgrade` and `helm uninstall` while a cluster keeps running.
 
-The definitions and rights are there before, as `kubectl apply` made them: helm takes them over.
+The definitions and RBAC objects exist before, from `kubectl apply`: helm takes their ownership.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ OPERATORS = "app.kubernetes.io/name=openbao-operator"
 def helm(
     rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator["ReleaseUnderTest"]:
-    """Helm for this rig; afterwards its release is gone and the rig has its rights again."""
+    """Helm for this rig; afterwards its release is gone and the rig has its RBAC objects again."""
     built = ReleaseUnderTest(Helm.build(tmp_path_factory.mktemp("chart")), rig)
     yield built
     built("uninstall", RELEASE, "--ignore-not-found", "--wait")
@@ -72,12 +72,12 @@ def pods(api: Api, namespace: str) -> set[str]:
 
 
 @pytest.mark.timeout(400)
-def test_a_cluster_survives_its_operator(
+def test_a_cluster_keeps_running_without_its_operator(
     rig: Rig, api: Api, helm: ReleaseUnderTest, namespace: str
 ) -> None:
     watch = Stopwatch()
-    said = helm.apply("install", "--create-namespace", "--take-ownership")
-    assert f"runs in namespace {HOME}, mode cluster-wide" in said
+    output = helm.apply("install", "--create-namespace", "--take-ownership")
+    assert f"runs in namespace {HOME}, mode cluster-wide" in output
     print(f"\ninstalled after {watch.seconds:.1f} s")
 
     api.create(CLUSTERS, manifest(namespace, "one", selfInit=self_init(key_value_engine())))
