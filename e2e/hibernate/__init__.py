@@ -1,1 +1,1 @@
-"""Hibernation of three servers: no pod runs, and no data are lost."""
+"""Hibernation of three servers: no pod runs, and no data is lost."""

@@ -1,4 +1,4 @@
-"""A cluster of three hibernates twice, and resumes with its data; once with fewer replicas."""
+"""A cluster of three hibernates twice and wakes with its data; once with fewer replicas."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_every_server_stops_and_everything_else_stays(
     watch = Stopwatch()
     change(cluster, hibernate=True)
     cluster.await_condition("Hibernated", reason="Hibernated", seconds=STOP_SECONDS)
-    print(f"  {watch.seconds:.1f} s: asleep")
+    print(f"  {watch.seconds:.1f} s: hibernated")
     assert cluster.pods() == []
     for kind, status, reason in (
         ("Ready", "False", "Hibernated"),
@@ -69,11 +69,11 @@ def test_every_server_stops_and_everything_else_stays(
     assert (uids(cluster, PVC), uids(cluster, SERVICE)) == (claims, services)
 
 
-def test_a_cluster_that_sleeps_costs_no_write(
+def test_a_hibernated_cluster_gets_no_writes(
     cluster: Cluster, audit: AuditLog, controller: Identity
 ) -> None:
     mark = audit.mark()
-    throughout("no pod is there", lambda: cluster.pods() == [], QUIET_SECONDS, every=1.0)
+    throughout("no pod exists", lambda: cluster.pods() == [], QUIET_SECONDS, every=1.0)
     made = [
         entry
         for entry in writes(audit.since(mark, controller.user))
@@ -82,7 +82,9 @@ def test_a_cluster_that_sleeps_costs_no_write(
     assert not made, tally(made)
 
 
-def test_it_wakes_with_its_data_and_its_voters(cluster: Cluster, written: ServiceWriter) -> None:
+def test_a_cluster_wakes_with_its_data_and_its_voters(
+    cluster: Cluster, written: ServiceWriter
+) -> None:
     watch = Stopwatch()
     change(cluster, hibernate=False)
     cluster.await_condition("Reconciling", reason="Waking", seconds=10.0)
@@ -94,18 +96,23 @@ def test_it_wakes_with_its_data_and_its_voters(cluster: Cluster, written: Servic
     assert written.lost() == []
 
 
-def test_all_that_slept_come_back_although_fewer_are_requested(
+def test_all_hibernated_servers_wake_although_fewer_are_requested(
     cluster: Cluster, written: ServiceWriter
 ) -> None:
     change(cluster, hibernate=True)
-    until("no replica is asked for", lambda: replicas(cluster) == 0, 20.0, every=0.02)
+    until("the StatefulSet has no replicas", lambda: replicas(cluster) == 0, 20.0, every=0.02)
     cluster.await_condition("Hibernated", reason="Hibernated", seconds=STOP_SECONDS)
     change(cluster, replicas=1)
     cluster.await_condition("Ready", "False", "Hibernated")
     assert replicas(cluster) == 0
     change(cluster, hibernate=False)
-    until("three replicas are asked for", lambda: replicas(cluster) == 3, 20.0, every=0.02)
-    until("all three serve", lambda: len(cluster.ready_pods()) == 3, WAKE_SECONDS, every=0.1)
+    until("the StatefulSet has three replicas", lambda: replicas(cluster) == 3, 20.0, every=0.02)
+    until(
+        "all three servers are ready",
+        lambda: len(cluster.ready_pods()) == 3,
+        WAKE_SECONDS,
+        every=0.1,
+    )
     assert written.lost() == []
 
 
@@ -115,7 +122,7 @@ def change(cluster: Cluster, **spec: object) -> None:
 
 
 def replicas(cluster: Cluster) -> int:
-    """Return how many servers the StatefulSet asks for."""
+    """Return the replicas in the spec of the StatefulSet."""
     return int(cluster.api.get(STATEFUL_SET, cluster.namespace, cluster.name)["spec"]["replicas"])
 
 

@@ -1,7 +1,7 @@
 """The life cycle of one cluster, under load; run by `make test`.
 
-Each step is the shortest one that shows its capability on real servers. What a step promises in
-detail is in the scenario of its own. The tests build upon each other, in this order.
+Each step is the shortest one that shows a capability on real servers; the details are in a separate
+scenario for each. The tests depend on each other, in this order.
 """
 
 import uuid
@@ -39,7 +39,7 @@ from runtime.types import uid_of
 NAME = "life"
 # The account of `modes.tenant_controller`.
 CONTROLLER = "e2e-tenants"
-# Waiting ends with the condition; this is when it gives up.
+# The timeout of each wait.
 SECONDS = 240.0
 GAP_SECONDS = 5.0
 pytestmark = pytest.mark.timeout(600)
@@ -49,7 +49,7 @@ pytestmark = pytest.mark.timeout(600)
 def serving(
     rig: Rig, launcher: Launcher, audit: AuditLog, controller: Identity
 ) -> Iterator[Operator]:
-    """One operator that looks after clusters and datacenters. No request of it is refused."""
+    """One operator for clusters and datacenters. None of its requests is refused."""
     rig.load_openbao((OPENBAO_PREVIOUS, OPENBAO))
     install_datacenters(rig)
     environment = {**ON, "OPERATOR_IMAGE": rig.load_operator_image()}
@@ -58,7 +58,7 @@ def serving(
 
 @pytest.fixture(scope="module")
 def cluster(api: Api, make_namespace: MakeNamespace, serving: Operator, store: Store) -> Cluster:
-    """Three voters of the release before, which keep their snapshots in a store."""
+    """Three voters of the previous release, with a store for their snapshots."""
     assert serving.alive
     namespace = make_namespace()
     make_credentials(api, namespace, store)
@@ -78,7 +78,7 @@ def uids(cluster: Cluster) -> set[str]:
 
 
 def await_whole(cluster: Cluster) -> None:
-    """Wait until every server serves and votes."""
+    """Wait until every server is ready and a voter."""
     cluster.await_available(SECONDS)
     cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=SECONDS)
 
@@ -89,7 +89,7 @@ def test_first_boot_makes_one_cluster(cluster: Cluster) -> None:
     assert {cluster.server(n).health()["version"] for n in range(3)} == {OPENBAO_PREVIOUS}
 
 
-def test_another_server_leads_after_the_leader_was_killed(
+def test_another_server_leads_after_the_leader_is_killed(
     cluster: Cluster, writer: ServiceWriter
 ) -> None:
     victim = leader_of(cluster)
@@ -116,19 +116,21 @@ def test_a_log_level_is_reloaded_without_a_new_pod(cluster: Cluster, writer: Ser
     assert uids(cluster) == before
 
 
-def test_a_change_of_the_pod_rolls_every_server_and_the_leader_last(
+def test_a_changed_pod_template_rolls_every_server_and_the_leader_last(
     cluster: Cluster, writer: ServiceWriter
 ) -> None:
     roll(cluster, {"resources": {"requests": {"memory": "48Mi"}}})
 
 
-def test_servers_leave_and_come(cluster: Cluster, writer: ServiceWriter) -> None:
+def test_servers_leave_and_join_when_the_cluster_is_scaled(
+    cluster: Cluster, writer: ServiceWriter
+) -> None:
     for replicas in (1, 3):
         scale(cluster, replicas)
         await_size(cluster, replicas, SECONDS)
 
 
-def test_a_backup_is_put_back(cluster: Cluster) -> None:
+def test_a_backup_is_restored(cluster: Cluster) -> None:
     Reader.of(cluster).write("greeting", "before")
     backup_now(cluster, "first").await_phase("Completed", SECONDS)
     client = Reader.of(cluster)
@@ -145,7 +147,7 @@ def test_a_backup_is_put_back(cluster: Cluster) -> None:
 def test_an_upgrade_loses_no_write(cluster: Cluster, requests: Requests) -> None:
     done = under_a_client(cluster, requests, OPENBAO, f"{OPENBAO_PREVIOUS} to {OPENBAO}")
     done.assert_nothing_lost()
-    # The leader is the last to go.
+    # The leader is replaced last.
     assert len(done.history.replaced()) == 3
     assert done.history.replaced()[-1] == done.history.leaders()[0]
     assert {cluster.server(n).health()["version"] for n in range(3)} == {OPENBAO}
@@ -153,7 +155,7 @@ def test_an_upgrade_loses_no_write(cluster: Cluster, requests: Requests) -> None
     assert Reader.of(cluster).read("greeting") == "before"
 
 
-def test_a_tenant_comes_and_goes(
+def test_a_tenant_gets_rights_and_loses_them(
     rig: Rig,
     api: Api,
     launcher: Launcher,
@@ -170,7 +172,9 @@ def test_a_tenant_comes_and_goes(
     roles = {str(one["metadata"]["name"]) for one in api.list(ROLE, namespace)}
     assert any(name.startswith("openbao-operator-tenant") for name in roles)
     api.delete(TENANTS, OPERATOR_NAMESPACE, namespace)
-    until("it is gone", lambda: not api.find(TENANTS, OPERATOR_NAMESPACE, namespace), SECONDS)
+    until(
+        "the tenant is gone", lambda: not api.find(TENANTS, OPERATOR_NAMESPACE, namespace), SECONDS
+    )
     assert api.list(ROLE, namespace) == []
     assert provisioner.stop() == 0
 
@@ -190,7 +194,7 @@ def test_a_datacenter_runs_a_service_and_leaves_nothing(
 
 def test_deletion_leaves_nothing(cluster: Cluster) -> None:
     for kind, run in ((RESTORES, "back"), (BACKUPS, "first")):
-        # Pods of Jobs belong to their runs, which outlive the cluster.
+        # Backup and restore own their Jobs, and outlive the cluster.
         cluster.api.delete(kind, cluster.namespace, run)
     cluster.api.delete(CLUSTERS, cluster.namespace, cluster.name)
     until("the cluster is gone", lambda: cluster.find() is None, SECONDS)

@@ -1,7 +1,7 @@
 """The most dangerous rows of docs/status-witnesses.md on three servers, under load.
 
-No server is replaced, no volume or Secret goes, and no acknowledged write is lost, whatever the
-status says; with the status gone, an upgrade still takes its lock first.
+No server is replaced, no volume or Secret is deleted, and no acknowledged write is lost with any
+wrong status; without a status, an upgrade still takes its lock first.
 """
 
 from collections.abc import Callable
@@ -35,11 +35,11 @@ OLDER, REVISION, LONG_AGO = "2.3.9", "0123456789abcdef", "2020-01-01T00:00:00Z"
 HEAL_SECONDS = 30.0
 STILL_SECONDS = 5.0
 UPGRADE_SECONDS = 180.0
-HEADERS = ("the status", "right again after")
+HEADERS = ("change of the status", "restored after")
 
 
 def healed(cluster: Cluster) -> bool:
-    """Tell whether the status says what runs, and of no operation."""
+    """Whether the status has the running release and no operation."""
     status = status_of(cluster.live())
     release = (status.get("release") or {}).get("version")
     busy = {"upgrade", "operationLock", "operation"} & status.keys()
@@ -47,7 +47,7 @@ def healed(cluster: Cluster) -> bool:
 
 
 def held(cluster: Cluster) -> bool:
-    """Tell whether the cluster waits for a person."""
+    """Whether the cluster waits for a user."""
     return cluster.condition("Ready", "False", "PrerequisitesMissing") is not None
 
 
@@ -70,22 +70,20 @@ ROWS = (
     Row("no release", {"release": None}),
     Row("a newer release", {"release": {"version": "2.99.0", "image": None}}),
     Row("an older release", {"release": {"version": OLDER, "image": None}}),
-    Row("an upgrade that nobody prepared", {"upgrade": NEWER_ROLL}),
+    Row("an upgrade that was never requested", {"upgrade": NEWER_ROLL}),
     Row(
-        "a month old, in the middle of an upgrade",
+        "an old status in the middle of an upgrade",
         {"release": {"version": OLDER}, "currentVersion": OLDER, "upgrade": STALE_ROLL},
     ),
     Row(
-        "another pool is said to serve",
+        "another pool is active",
         {"blueGreen": {"phase": "Idle", "blueRevision": REVISION}},
         held,
         {"blueGreen": None},
     ),
-    Row(
-        "another restore is said to be over", {"restore": OTHER_RESTORE}, put_back={"restore": None}
-    ),
+    Row("another restore is complete", {"restore": OTHER_RESTORE}, put_back={"restore": None}),
     Row("other seal keys", {"unseal": {"keys": "other=key-7", "step": "Settled"}}),
-    Row("a lock that an upgrade left", {"operationLock": LEFT_LOCK}),
+    Row("a stale lock of an upgrade", {"operationLock": LEFT_LOCK}),
 )
 
 
@@ -99,12 +97,14 @@ def cluster(
 
 
 @pytest.mark.timeout(600)
-def test_no_server_is_touched_whatever_a_status_says(cluster: Cluster, requests: Requests) -> None:
+def test_no_server_is_replaced_because_of_a_wrong_status(
+    cluster: Cluster, requests: Requests
+) -> None:
     requests.settle(cluster)
     before, pods = belongings(cluster), uids(cluster)
     lines: list[tuple[str, str]] = []
     with ServiceWriter(cluster, reads_back=True) as writer:
-        for row in (*ROWS, Row("all of it is lost", everything(cluster))):
+        for row in (*ROWS, Row("no status", everything(cluster))):
             lines.append((row.title, f"{play(cluster, row):.1f} s"))
             assert uids(cluster) == pods, row.title
             assert belongings(cluster) == before, row.title
@@ -131,25 +131,25 @@ def test_a_cluster_without_a_status_is_upgraded_under_the_lock(
 
 
 @pytest.mark.timeout(200)
-def test_a_cluster_without_a_status_is_not_brought_to_an_older_version(cluster: Cluster) -> None:
+def test_a_cluster_without_a_status_is_not_downgraded(cluster: Cluster) -> None:
     pods = uids(cluster)
     write(cluster, everything(cluster))
     try:
         change(cluster, {"version": FIRST})
     except RigError as error:
-        # The operator was faster, and the rule of the API refuses what it would have.
+        # The operator restored the status first, and the rule of the API refuses the downgrade.
         if "must not be older" not in str(error):
             raise
         return
     try:
-        until("it is refused", lambda: refused(cluster), HEAL_SECONDS)
+        until("the downgrade is refused", lambda: refused(cluster), HEAL_SECONDS)
         throughout("no pod changes", lambda: uids(cluster) == pods, STILL_SECONDS)
     finally:
         change(cluster, {"version": SECOND})
 
 
 def play(cluster: Cluster, row: Row) -> float:
-    """Write one status, wait for what comes of it, and see that no server goes meanwhile."""
+    """Write one status, wait for its effect, and check that no server is replaced meanwhile."""
     pods, watch = uids(cluster), Stopwatch()
     write(cluster, row.values)
     until(row.title, lambda: row.then(cluster), HEAL_SECONDS)
@@ -157,7 +157,7 @@ def play(cluster: Cluster, row: Row) -> float:
     throughout("no pod changes", lambda: uids(cluster) == pods, STILL_SECONDS)
     if row.put_back is not None:
         write(cluster, row.put_back)
-    until(f"{row.title}: over", lambda: healed(cluster), HEAL_SECONDS)
+    until(f"{row.title}: restored", lambda: healed(cluster), HEAL_SECONDS)
     cluster.await_available(HEAL_SECONDS)
     return seconds
 
@@ -168,7 +168,7 @@ def write(cluster: Cluster, values: Object) -> None:
 
 
 def everything(cluster: Cluster) -> dict[str, Any]:
-    """Return the patch that takes away all there is."""
+    """Return the patch that removes the whole status."""
     return dict.fromkeys(status_of(cluster.live()))
 
 
@@ -179,11 +179,11 @@ def belongings(cluster: Cluster) -> set[str]:
 
 
 def has_lock(live: Object) -> bool:
-    """Tell whether an upgrade holds the lock of a cluster."""
+    """Whether an upgrade holds the lock of a cluster."""
     return (status_of(live).get("operationLock") or {}).get("holder") == UPGRADE_HOLDER
 
 
 def refused(cluster: Cluster) -> bool:
-    """Tell whether a downgrade is refused."""
+    """Whether a downgrade is refused."""
     upgrading = condition(cluster.live(), "Upgrading")
     return upgrading is not None and upgrading["reason"] == "DowngradeBlocked"
