@@ -1,1 +1,1 @@
-"""A hostile tenant uses all known attacks on the operator; another tenant is not affected."""
+"""A hostile tenant runs all known attacks on the operator; another tenant is not affected."""

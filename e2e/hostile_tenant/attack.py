@@ -1,7 +1,7 @@
 """The attacks in the namespace of the hostile tenant: Secrets, objects, and fake servers.
 
-Called by the scenario, and by e2e.churn for the large ones. Admission policies would refuse some of
-it; they are not installed.
+Called by the scenario, and by e2e.churn for the large clusters. Admission policies would refuse
+some of the objects; they are not installed.
 """
 
 import base64
@@ -21,18 +21,18 @@ from runtime.types import Object, Resource
 from tests.gen import key_files
 
 IMAGE = f"localhost/openbao-hostile:{OPENBAO}"
-# The behaviours of e2e/tools/hostile, and how many clusters of each. Two servers make a silent
-# cluster one whose leader is in doubt, which is asked about most often.
+# The behaviours of e2e/tools/hostile, and the number of clusters of each. A silent cluster has two
+# servers: its leader is unknown, and such clusters are polled most often.
 SERVERS: Mapping[str, int] = {"silent": 10, "bomb": 2, "flood": 2, "nested": 2}
 LARGE = 100
-"""Clusters about as large as the API server takes: 1.5 MiB of a request is etcd's limit."""
+"""Clusters about as large as the API server accepts: etcd's limit of a request is 1.5 MiB."""
 LARGE_BYTES = 1_400_000
 REPLICAS = 100_000
 SECRET_BYTES = 700_000
 
-# The usual one ends after 20 clusters; the operator has to bear more.
+# The default quota allows 20 clusters; the operator must cope with more.
 QUOTA = {"hard": {"pods": "50", "count/openbaoclusters.openbao.org": "500"}}
-# Less than the defaults of a tenant: on two cores there is no room for so many of those.
+# Less than the defaults of a tenant: two cores have no room for that many default pods.
 RESOURCES = {
     "requests": {"cpu": "1m", "memory": "16Mi"},
     "limits": {"cpu": "200m", "memory": "128Mi"},
@@ -42,14 +42,14 @@ Made = tuple[Resource, Object]
 
 
 def load_image(rig: Rig) -> None:
-    """Have the image of the hostile servers on the node."""
+    """Load the image of the hostile servers on the node."""
     (binary,) = builds.build(rig.cache, [HOSTILE_SERVER], rig.progress)
     # The user of the real image, which may read the certificate.
     rig.load_image(archive(rig.cache, BinaryImage(IMAGE, binary, "/bin/bao", "100:1000")))
 
 
 def objects(namespace: str) -> Iterator[Made]:
-    """Yield everything, gravest first."""
+    """Yield all objects, the most dangerous first."""
     yield from _seals(namespace)
     yield from _foreign(namespace)
     yield from _servers(namespace)
@@ -57,7 +57,7 @@ def objects(namespace: str) -> Iterator[Made]:
 
 
 def begin(api: Api, made: Iterable[Made]) -> tuple[int, list[str]]:
-    """Create them; return how many, and in which words the API server refused the others."""
+    """Create the objects; return how many, and the errors of the API server for the others."""
     count, refusals = 0, []
     for resource, body in made:
         try:
@@ -84,7 +84,7 @@ def _seals(namespace: str) -> Iterator[Made]:
 
 
 def _files() -> dict[str, dict[str, bytes]]:
-    """Files of Secrets, each by the name of the cluster that reads it."""
+    """Contents of Secrets, by the name of the cluster that reads each."""
     large = key_files.key_pem(key_files.rsa_key(14_336))
     longest = key_files.key_pem(key_files.rsa_key(8192))
     deep = key_files.deep_json(50_000)
@@ -99,7 +99,7 @@ def _files() -> dict[str, dict[str, bytes]]:
 
 
 def _foreign(namespace: str) -> Iterator[Made]:
-    """A cluster, and StatefulSets under the names of its pools with a great many replicas."""
+    """A cluster, and StatefulSets with the names of its pools and very many replicas."""
     yield CLUSTERS, manifest(namespace, "foreign", image="localhost/no-such:1")
     for name in (names.stateful_set("foreign"), names.read_stateful_set("foreign")):
         marks = {**labels.base("foreign"), "app": name}
@@ -140,7 +140,7 @@ def _servers(namespace: str) -> Iterator[Made]:
 
 
 def large_clusters(namespace: str, count: int) -> Iterator[Made]:
-    """Yield clusters of which the API server takes none that is much larger."""
+    """Yield clusters of almost the largest size that the API server accepts."""
     for number in range(count):
         request = {
             "name": "large",

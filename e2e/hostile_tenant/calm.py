@@ -26,16 +26,16 @@ RATIO_MAX = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Seconds of one life of a cluster."""
+    """Durations in the life cycle of one cluster, in seconds."""
 
     first_boot: float
     status: float
-    """From the end of the leader to a status that names another."""
+    """From the deletion of the leader to a status with another leader."""
     roll: float
 
 
 def play(api: Api, namespace: str, name: str) -> Round:
-    """Make a cluster of three, lose its leader, restart its servers, and delete it."""
+    """Create a cluster of three, delete its leader, restart its servers, and delete it."""
     watch = Stopwatch()
     init = self_init(key_value_engine())
     spec = {"replicas": SERVERS, "selfInit": init, "resources": RESOURCES, "configuration": STEADY}
@@ -60,17 +60,17 @@ def _lose_leader(cluster: Cluster) -> float:
     cluster.api.delete(POD, cluster.namespace, name_of(leader))
     watch = Stopwatch()
 
-    def names_another() -> bool:
+    def has_another() -> bool:
         active = cluster.live()["status"].get("activeLeader")
         return bool(active) and active != name_of(leader)
 
-    until("the status names another leader", names_another, SECONDS, every=0.05)
+    until("the status has another leader", has_another, SECONDS, every=0.05)
     return watch.seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One figure, undisturbed and under attack, in seconds (medians)."""
+    """One duration, without and under attack: medians in seconds."""
 
     what: str
     usual: float
@@ -78,7 +78,7 @@ class Compared:
 
     @property
     def ratio(self) -> float:
-        """How many times as long it takes."""
+        """The duration under attack over the usual one."""
         return self.attacked / self.usual
 
 

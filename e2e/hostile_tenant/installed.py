@@ -19,7 +19,7 @@ from runtime.types import Resource
 
 DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments")
 OVERLAY = "multi-tenant"
-# They would refuse a part of what is tried here; the operator has to bear all of it.
+# They would refuse some of the attacks; the operator must withstand all of them.
 GUARDS = frozenset({"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"})
 KEPT = frozenset({"Namespace", "CustomResourceDefinition"})
 SECONDS = 90.0
@@ -33,27 +33,27 @@ class Process:
     pod: str
     restarts: int
     highest: float
-    """Memory that its cgroup held at most, in MB (10^6 bytes)."""
+    """Peak memory of its cgroup, in MB (10^6 bytes)."""
     limit: float
 
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """What runs."""
+    """The installed operator and provisioner."""
 
     rig: Rig
     api: Api
 
     def pods(self) -> list[Object]:
-        """All pods of controller and provisioner."""
+        """Return all pods of controller and provisioner."""
         return self.api.list(POD, NAMESPACE, f"app.kubernetes.io/name={_NAME}")
 
     def processes(self) -> list[Process]:
-        """Look at each of them."""
+        """Measure each pod."""
         return [self._process(pod) for pod in self.pods()]
 
     def holders(self) -> dict[str, tuple[str, int]]:
-        """Who holds each lease, and how often that changed."""
+        """Return the holder of each Lease, and its number of transitions."""
         return {
             name_of(one): (
                 str(one["spec"].get("holderIdentity", "")),
@@ -71,7 +71,7 @@ class Shipped:
         )
 
     def _memory(self, pod: str) -> tuple[float, float]:
-        """Read the high-water mark and the limit of the container's cgroup, of either version."""
+        """Read peak and limit of the container's cgroup, version 1 or 2."""
         script = (
             "import pathlib as p;r=p.Path('/sys/fs/cgroup');"
             "v2=r/'memory.peak';v1=r/'memory'/'memory.max_usage_in_bytes';"
@@ -89,7 +89,7 @@ _NAME = OPERATOR_SELECTOR["app.kubernetes.io/name"]
 
 @contextmanager
 def shipped(rig: Rig, api: Api) -> Iterator[Shipped]:
-    """Install the overlay without its admission policies, and take it away again."""
+    """Install the overlay without its admission policies, and uninstall it afterwards."""
     installation = Installation(rig.load_operator_image(), "IfNotPresent", IMAGE_REPOSITORY)
     objects = [
         one

@@ -1,8 +1,7 @@
-"""All known attacks from one namespace at once; another namespace is not affected.
+"""All known attacks from one namespace at the same time; another namespace is not affected.
 
-The operator runs as it is shipped for many tenants: two pods with the memory limit of the
-manifests, reading what it may see one by one. Admission refuses nothing of what the hostile tenant
-makes.
+The operator runs as shipped for many tenants: two pods with the memory limit of the manifests. They
+read objects by name. No admission policy refuses objects of the hostile tenant.
 """
 
 from collections.abc import Iterator
@@ -26,13 +25,13 @@ from runtime.builtin_kinds import POD
 
 USUAL_ROUNDS = 2
 ATTACK_SECONDS = 120.0
-# A file that is refused is named with the Secret that holds it, and with the limit.
+# A refused file is reported with its Secret and the limit.
 EXPECTED = ("seal-long-key", "seal-many-keys", "seal-deep", "seal-dsa")
 
 
 @dataclass(frozen=True, slots=True)
-class Fight:
-    """What was seen before, during and after."""
+class Record:
+    """The observations before, during and after the attack."""
 
     api: Api
     hostile: str
@@ -51,7 +50,7 @@ def operator_in_pods(rig: Rig, api: Api) -> Iterator[Shipped]:
 
 
 @pytest.fixture(scope="module")
-def fight(api: Api, operator_in_pods: Shipped, make_namespace: MakeNamespace) -> Fight:
+def fight(api: Api, operator_in_pods: Shipped, make_namespace: MakeNamespace) -> Record:
     calm, hostile = make_namespace(), make_namespace()
     await_reason(api, make_tenant(api, calm), "Provisioned")
     await_reason(api, make_tenant(api, hostile, quota=attack.QUOTA), "Provisioned")
@@ -61,12 +60,17 @@ def fight(api: Api, operator_in_pods: Shipped, make_namespace: MakeNamespace) ->
     print(f"\nthe hostile tenant made {count} objects; {len(refusals)} were refused")
     for words in sorted(set(refusals))[:5]:
         print(f"  {words}")
-    until("its servers answer", lambda: _hostile_servers(api, hostile), 120.0, every=1.0)
+    until(
+        "a hostile server of each behaviour runs",
+        lambda: _hostile_servers(api, hostile),
+        120.0,
+        every=1.0,
+    )
     attacked: list[Round] = []
     watch = Stopwatch()
     while watch.seconds < ATTACK_SECONDS or len(attacked) < USUAL_ROUNDS:
         attacked.append(play(api, calm, f"attacked-{len(attacked)}"))
-    return Fight(
+    return Record(
         api,
         hostile,
         usual,
@@ -92,20 +96,20 @@ def _hostile_servers(api: Api, namespace: str) -> bool:
 
 
 @pytest.mark.timeout(1500)
-def test_the_other_tenant_waits_no_longer_than_usual(fight: Fight) -> None:
+def test_operations_of_the_other_tenant_take_no_longer_than_usual(fight: Record) -> None:
     figures = compare(fight.usual, fight.attacked)
     print(f"\n{as_text(figures)}")
     for one in figures:
         budget(f"{one.what} under attack", one.ratio, RATIO_MAX, "times the usual")
 
 
-def test_no_process_was_restarted_and_no_lease_was_lost(fight: Fight) -> None:
+def test_no_process_was_restarted_and_no_lease_was_lost(fight: Record) -> None:
     assert [one.pod for one in fight.processes if one.restarts] == []
     assert fight.pods[0] == fight.pods[1]
     assert fight.leases[0] == fight.leases[1]
 
 
-def test_the_memory_stays_below_the_limit(fight: Fight) -> None:
+def test_the_memory_stays_below_the_limit(fight: Record) -> None:
     rows = [
         (one.pod, f"{one.highest:.0f} MB", f"{one.limit:.0f} MB", str(one.restarts))
         for one in fight.processes
@@ -115,14 +119,14 @@ def test_the_memory_stays_below_the_limit(fight: Fight) -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_the_hostile_tenant_reads_what_is_wrong(fight: Fight, name: str) -> None:
+def test_a_condition_names_the_invalid_secret(fight: Record, name: str) -> None:
     cluster = Cluster(fight.api, fight.hostile, name)
     messages = [one["message"] for one in cluster.conditions() if one["status"] != "True"]
     assert any(f"{name}-seal" in message for message in messages), cluster.describe()
 
 
-def test_its_objects_can_be_deleted(fight: Fight) -> None:
+def test_objects_of_the_hostile_tenant_can_be_deleted(fight: Record) -> None:
     for live in fight.api.list(CLUSTERS, fight.hostile):
         fight.api.delete(CLUSTERS, fight.hostile, live["metadata"]["name"])
-    left = f"clusters of {fight.hostile} are left"
+    left = f"cluster of {fight.hostile} is left"
     until(f"no {left}", lambda: not fight.api.list(CLUSTERS, fight.hostile), 300.0, every=1.0)

@@ -1,1 +1,1 @@
-"""The server image must be signed, and pods run the signed digest."""
+"""Image verification: the server image must be signed, and pods run the signed digest."""

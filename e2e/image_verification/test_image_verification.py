@@ -1,4 +1,4 @@
-"""Images signed with cosign in a registry: accepted and refused ones, and failures."""
+"""Images in a registry, signed with cosign or unsigned: verified, refused, or not available."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ KEY, OTHER_KEY = "release", "somebody"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What all cases share: one registry, one operator, one namespace."""
+    """The environment of all cases: one registry, one operator, one namespace."""
 
     api: Api
     registry: Registry
@@ -40,11 +40,11 @@ class Place:
     digest: str
 
     def policy(self, **fields: Any) -> dict[str, Any]:
-        """Return a policy that asks for the right key."""
+        """Return a policy with the right key."""
         return {"enabled": True, "publicKey": self.key, "ignoreTlog": True, **fields}
 
     def create(self, name: str, image: str, policy: dict[str, Any], **spec: Any) -> Cluster:
-        """Ask for a cluster of one server."""
+        """Create a cluster of one server."""
         body = manifest(self.namespace, name, image=image, imageVerification=policy, **spec)
         self.api.create(CLUSTERS, body)
         return Cluster(self.api, self.namespace, name)
@@ -59,7 +59,7 @@ def images(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Regis
 
 @pytest.fixture(scope="module")
 def signer() -> KeylessSigner:
-    """Somebody with an identity, and stand-ins of the services of Sigstore."""
+    """A signer with an identity, and fakes of the services of Sigstore."""
     return KeylessSigner()
 
 
@@ -71,7 +71,7 @@ def operator(
     audit: AuditLog,
     controller: Identity,
 ) -> Iterator[Operator]:
-    """An operator that trusts the registry's certificate, and those services."""
+    """An operator that trusts the certificate of the registry, and those services."""
     root = images.authority.with_name("trusted_root.json")
     root.write_bytes(signer.trusted_root())
     settings = {"SSL_CERT_FILE": str(images.authority), "SIGSTORE_TRUSTED_ROOT": str(root)}
@@ -94,12 +94,12 @@ def place(
 
 
 def image_of(pod: dict[str, Any]) -> str:
-    """Return the image that a pod was made with."""
+    """Return the image of a pod."""
     return str(pod["spec"]["containers"][0]["image"])
 
 
 @pytest.mark.timeout(1800)
-def test_pods_run_the_signed_content_whatever_becomes_of_tag_and_registry(
+def test_pods_run_the_verified_digest_when_the_tag_moves_or_the_registry_fails(
     place: Place, make_namespace: MakeNamespace
 ) -> None:
     tag = place.registry.image(VERSION)
@@ -113,7 +113,7 @@ def test_pods_run_the_signed_content_whatever_becomes_of_tag_and_registry(
     live = place.api.get(STATEFUL_SET, place.namespace, "signed")
     assert annotations_of(live)[labels.IMAGE_VERIFICATION].endswith(f" {pinned}")
 
-    # The tag moves to another image, signed as well: it is not what was proven for this cluster.
+    # The tag moves to another signed image: not the one that was verified for this cluster.
     moved = place.registry.push(VERSION, moved="yes")
     assert moved != place.digest
     place.registry.sign(moved, KEY, older=True)
@@ -127,7 +127,7 @@ def test_pods_run_the_signed_content_whatever_becomes_of_tag_and_registry(
     )
     assert image_of(new) == pinned
 
-    # Who asks anew gets what the tag names now, proven by the older scheme.
+    # A new cluster gets the current image of the tag, verified by the older scheme.
     second = replace(place, namespace=make_namespace()).create("second", tag, place.policy())
     second.await_available(180.0)
     assert image_of(second.pods()[0]).endswith(f"@{moved}")
@@ -141,7 +141,7 @@ def test_pods_run_the_signed_content_whatever_becomes_of_tag_and_registry(
     waiting.await_condition("Reconciling", reason="ImageRegistryUnavailable", seconds=60.0)
     assert place.api.find(STATEFUL_SET, place.namespace, "waiting") is None
     throughout(
-        "the cluster serves as before",
+        "the cluster stays ready with the same pod",
         lambda: (
             bool(cluster.condition("Ready", "True"))
             and [uid_of(one) for one in cluster.ready_pods()] == [before]
@@ -156,7 +156,7 @@ def test_pods_run_the_signed_content_whatever_becomes_of_tag_and_registry(
 
 
 @pytest.mark.timeout(300)
-def test_what_is_not_proven_never_becomes_a_pod(place: Place) -> None:
+def test_an_unverified_image_never_becomes_a_pod(place: Place) -> None:
     unsigned = place.registry.push(f"{VERSION}_unsigned", signed="no")
     tag = place.registry.image(VERSION)
     named = f"{tag.removesuffix(f':{VERSION}')}@{unsigned}"
@@ -175,13 +175,13 @@ def test_what_is_not_proven_never_becomes_a_pod(place: Place) -> None:
     for name in cases:
         assert place.api.find(STATEFUL_SET, place.namespace, name) is None
         assert not [pod for pod in place.api.list(POD, place.namespace) if name in str(pod)]
-    # Somebody signs it after all.
+    # The image is signed later.
     place.registry.sign(unsigned, KEY)
     clusters["unsigned"].await_available(240.0)
 
 
 @pytest.mark.timeout(300)
-def test_an_identity_proves_what_it_signed(place: Place, namespace: str) -> None:
+def test_a_keyless_signature_is_verified_by_its_identity(place: Place, namespace: str) -> None:
     place = replace(place, namespace=namespace)
     tag = f"{VERSION}_keyless"
     found = place.registry.push(tag, keyless="yes")
@@ -201,8 +201,8 @@ def test_an_identity_proves_what_it_signed(place: Place, namespace: str) -> None
 
 
 @pytest.mark.timeout(300)
-def test_warn_uses_the_tag_and_says_so(place: Place, namespace: str) -> None:
-    # What was proven for a namespace is kept for some minutes: here nobody has asked yet.
+def test_warn_uses_the_tag_and_reports_the_failure(place: Place, namespace: str) -> None:
+    # A verification is cached per namespace for some minutes: this namespace has none yet.
     place = replace(place, namespace=namespace)
     place.registry.push(f"v{VERSION}", warned="yes")
     image = place.registry.image(f"v{VERSION}")
@@ -211,7 +211,7 @@ def test_warn_uses_the_tag_and_says_so(place: Place, namespace: str) -> None:
     assert image_of(cluster.pods()[0]) == image
     cluster.await_condition("ImageVerified", "False", "ImageVerificationFailed", seconds=5.0)
     until(
-        "an event tells of it",
+        "an event reports the failure",
         lambda: (
             "ImageVerificationFailed"
             in place.api.rig.kubectl("-n", place.namespace, "get", "events", "-o", "wide")
@@ -221,7 +221,7 @@ def test_warn_uses_the_tag_and_says_so(place: Place, namespace: str) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_a_login_is_taken_from_the_pull_secret(place: Place, namespace: str) -> None:
+def test_the_registry_login_is_read_from_the_pull_secret(place: Place, namespace: str) -> None:
     place = replace(place, namespace=namespace)
     image = place.registry.image(VERSION, port=CLOSED_PORT)
     cluster = place.create(
@@ -233,7 +233,7 @@ def test_a_login_is_taken_from_the_pull_secret(place: Place, namespace: str) -> 
     condition = cluster.await_condition("Stalled", reason="ImageVerificationFailed", seconds=60.0)
     assert "pull secret" in condition["message"]
     place.api.create(SECRET, place.registry.pull_secret(place.namespace, "login"))
-    # The signature of the older scheme names the open port, so the newer one is what proves it.
+    # The signature of the older scheme names the open port, so only the newer one can match.
     found = place.registry.push(VERSION, private="yes")
     place.registry.sign(found, KEY)
     cluster.await_available(240.0)
