@@ -1,4 +1,4 @@
-"""An Ingress: created, its readiness mode, drift, changed and deleted."""
+"""An Ingress: creation, readiness mode, drift, and deletion."""
 
 import base64
 
@@ -26,7 +26,7 @@ CONTROLLER = {"podSelector": {"matchLabels": {"app": "edge"}}}
 
 @pytest.fixture(scope="module")
 def home(make_namespace: MakeNamespace, api: Api, operator: Operator) -> str:
-    """A namespace with a cluster that asks for an Ingress."""
+    """A namespace with a cluster that requests an Ingress."""
     namespace = make_namespace()
     ingress = {"enabled": True, "host": HOST, "className": "edge"}
     body = manifest(namespace, NAME, ingress=ingress, network={"trustedIngressPeers": [CONTROLLER]})
@@ -54,7 +54,7 @@ def set_address(rig: Rig, namespace: str, address: str) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_it_leads_to_the_public_service_and_opens_nothing(
+def test_an_ingress_routes_to_the_public_service_and_opens_no_policy(
     cluster: Cluster, api: Api, home: str
 ) -> None:
     cluster.await_available()
@@ -69,7 +69,7 @@ def test_it_leads_to_the_public_service_and_opens_nothing(
     for opened in policy["spec"]["ingress"]:
         assert opened.get("from"), opened
     cluster.await_condition(READY, "False", "IngressAddressMissing", seconds=15)
-    # The name of the way in is in the certificate of the servers.
+    # The host of the Ingress is in the certificate of the servers.
     server = cluster.secret(names.tls_server_secret(NAME))
     assert server is not None
     certificate = x509.load_pem_x509_certificate(base64.b64decode(server["data"]["tls.crt"]))
@@ -78,26 +78,26 @@ def test_it_leads_to_the_public_service_and_opens_nothing(
 
 
 @pytest.mark.timeout(200)
-def test_it_is_ready_when_an_address_is_published(
+def test_an_ingress_is_ready_when_an_address_is_published(
     cluster: Cluster, api: Api, home: str, rig: Rig
 ) -> None:
     watch = Stopwatch()
     set_address(rig, home, "192.0.2.7")
     condition = cluster.await_condition(READY, "True", READY, seconds=10)
-    print(f"\nan address is told {watch.seconds:.2f} s after kubectl was started")
+    print(f"\nan address is reported {watch.seconds:.2f} s after kubectl was started")
     assert "192.0.2.7" in condition["message"]
     api.patch(CLUSTERS, home, NAME, {"spec": {"ingress": {"readinessMode": "Created"}}})
     cluster.await_condition(READY, "True", READY, seconds=10)
 
 
 @pytest.mark.timeout(200)
-def test_it_is_repaired_and_otherwise_left_alone(
+def test_an_edit_is_reverted_and_other_fields_stay(
     cluster: Cluster, api: Api, home: str, audit: AuditLog, controller: Identity
 ) -> None:
     before = live(api, home)["spec"]
     theirs = {"metadata": {"annotations": {"example.com/theirs": "1"}}}
     api.patch(INGRESS, home, names.ingress(NAME), {**theirs, "spec": {"ingressClassName": "other"}})
-    until("the class is repaired", lambda: live(api, home)["spec"] == before, 10.0)
+    until("the class is restored", lambda: live(api, home)["spec"] == before, 10.0)
     assert live(api, home)["metadata"]["annotations"]["example.com/theirs"] == "1"
     mark = audit.mark()
 
@@ -105,14 +105,14 @@ def test_it_is_repaired_and_otherwise_left_alone(
         mine = writes(audit.since(mark, controller.user))
         return [str(entry) for entry in mine if entry.resource == INGRESS.plural]
 
-    throughout("it is not written again", lambda: not written(), 5.0, every=0.5)
+    throughout("the Ingress gets no writes", lambda: not written(), 5.0, every=0.5)
 
 
 @pytest.mark.timeout(200)
-def test_it_goes_when_it_is_not_requested(cluster: Cluster, api: Api, home: str) -> None:
+def test_an_ingress_that_is_not_requested_is_deleted(cluster: Cluster, api: Api, home: str) -> None:
     api.patch(CLUSTERS, home, NAME, {"spec": {"ingress": {"enabled": False}}})
-    until("it is gone", lambda: api.find(INGRESS, home, names.ingress(NAME)) is None, 15.0)
-    until("and told no more", lambda: cluster.condition(READY, "True") is None, 5.0)
+    until("the Ingress is gone", lambda: api.find(INGRESS, home, names.ingress(NAME)) is None, 15.0)
+    until("the condition is not True", lambda: cluster.condition(READY, "True") is None, 5.0)
     cluster.await_available(10)
 
 

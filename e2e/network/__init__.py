@@ -1,1 +1,1 @@
-"""Network policies enforced by the kernel: what the permissions table allows, and nothing else."""
+"""Network policies, enforced by the kernel: only the connections of the permissions table pass."""

@@ -3,7 +3,7 @@
 A connection goes from one place to a port of another. The places are pods of the scenario, the node
 (`node`), the address of the API server's Service (`api`), that of another Service (`shop`), and the
 link-local address where clouds serve credentials (`metadata`). Places that begin with `locked` are
-pods under the policies of a cluster with profile Hardened: there, no row covers for another.
+pods under the policies of a cluster with profile Hardened: there, no two rows overlap.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from managers.networking.flows import Direction, FlowPeer, Guarded, Permission, 
 METRICS_PORT = 8202
 HTTPS = 443
 NAMES = 53
-# Of the same address as the API server, to which nobody is allowed.
+# At the same address as the API server; no row allows it.
 KUBELET = 10250
 OTHER = 8443
 """A port that is in no row."""
@@ -47,7 +47,7 @@ Key = tuple[Guarded, Direction, FlowPeer, Ports]
 
 
 def keys(permissions: tuple[Permission, ...]) -> list[Key]:
-    """Return the rows of the table, with one for servers and one for Jobs where it has both."""
+    """Return the rows of the table; a row for both servers and Jobs becomes two."""
     return [
         (pods, one.direction, one.peer, one.ports) for one in permissions for pods in one.guarded
     ]
@@ -56,7 +56,7 @@ def keys(permissions: tuple[Permission, ...]) -> list[Key]:
 def _names(source: str) -> Lines:
     both: tuple[Protocol, ...] = ("UDP", "TCP")
     found = [Line(source, place, NAMES, one) for place in ("node", "dns") for one in both]
-    # Some other pod that answers there, and another port of the same pod.
+    # Another pod that listens on that port, and another port of the same pod.
     return Lines(
         tuple(found),
         (
@@ -163,7 +163,7 @@ ROWS: Mapping[Key, Lines] = {
     ("jobs", "out", flows.ENDPOINTS, flows.ENDPOINT_PORTS): _endpoints("job"),
 }
 
-# What a Hardened cluster may reach by a rule of the user for 0.0.0.0/0 and one port.
+# The egress of a Hardened cluster with a rule of the user for 0.0.0.0/0 and one port.
 WIDE_EGRESS = Lines(
     (Line("wide-server", "other", HTTPS), Line("wide-job", "other", HTTPS)),
     (

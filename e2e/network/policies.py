@@ -1,11 +1,11 @@
 """The NetworkPolicies of a Hardened cluster, without its servers.
 
-Such a cluster needs a key service and certificates of its own before a server starts. Its policies
-need neither: they are what the operator would make, and select pods by label.
+Such a cluster needs a key service and external certificates before a server starts. Its policies
+need neither: they are rendered as the operator would create them, and select pods by label.
 
-Each is applied as two, one for each direction, which means the same (policies add up). The enforcer
-judges a policy of both directions in one chain: between two pods of the same policy, it would let
-pass what only one of them may.
+Each is applied as two, one for each direction, which is equivalent (policies add up). The enforcer
+has one chain for both directions of a policy: between two pods of the same policy it would pass a
+connection that only one of the two directions allows.
 """
 
 import subprocess

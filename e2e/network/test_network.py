@@ -1,8 +1,8 @@
-"""The kernel enforces the NetworkPolicies of a cluster: each row passes what it names, and no more.
+"""The kernel enforces the NetworkPolicies of a cluster: only the connections of each row pass.
 
-The enforcer is the policy controller of kube-router. Everything is under it from the start: the
-operator, which runs in the network of a pod, three servers that form a cluster, and Jobs. In the
-end the enforcer stops: what was refused then passes, so nothing but a policy had refused it.
+The enforcer is the policy controller of kube-router. It runs from the start, for the operator,
+which runs in the network of a pod, for three servers that form a cluster, and for Jobs. At the end
+the enforcer stops and all connections pass: only the policies refused them.
 """
 
 import re
@@ -76,7 +76,7 @@ def homes(enforced: None, make_namespace: MakeNamespace) -> Homes:
 
 @pytest.fixture(scope="module")
 def seats(api: Api, homes: Homes) -> Iterator[dict[str, Seat]]:
-    """The pods of the scenario that do nothing themselves, by place."""
+    """The idle pods of the scenario, by place."""
     of_job = labels.component(NAME, "backup")
     wanted: dict[str, tuple[str, Mapping[str, str]]] = {
         "operator": (OPERATORS, OPERATOR_POD_LABELS),
@@ -150,7 +150,7 @@ def cluster(
 
 @pytest.fixture(scope="module")
 def places(rig: Rig, cluster: Cluster, seats: dict[str, Seat]) -> dict[str, Seat]:
-    """All places that connections leave from, once the enforcer knows them."""
+    """All sources of connections, as soon as the enforcer has their addresses."""
     cluster.await_available()
     servers = {f"server-{at}": seat_of(rig, pod) for at, pod in enumerate(cluster.pods())}
     found = {**seats, **servers}
@@ -159,13 +159,13 @@ def places(rig: Rig, cluster: Cluster, seats: dict[str, Seat]) -> dict[str, Seat
         rules = rig.enforced_addresses()
         return [place for place, seat in found.items() if f" {seat.address}/32 " not in rules]
 
-    until("the enforcer knows every pod", lambda: not unknown(), 30.0)
+    until("the enforcer has the address of every pod", lambda: not unknown(), 30.0)
     return found
 
 
 @pytest.fixture(scope="module")
 def addresses(rig: Rig, api: Api, homes: Homes, places: dict[str, Seat]) -> Iterator[Addresses]:
-    """The addresses of all places, with somebody who listens at each port of the table."""
+    """The addresses of all places, with a listener on each port of the table."""
     service = {
         "selector": {"app": "shop", **EDGE},
         "ports": [{"port": HTTPS, "targetPort": OTHER}],
@@ -222,7 +222,7 @@ def expected() -> dict[Line, bool]:
 def test_each_row_of_the_permissions_table_has_connections() -> None:
     assert set(keys(PERMISSIONS)) == set(ROWS)
     assert all(lines.passed and lines.refused for lines in ROWS.values())
-    # No row may call a connection refused that another one lets pass.
+    # No row may expect a refusal of a connection that another row allows.
     passed = {line for lines in ROWS.values() for line in lines.passed}
     assert not [line for lines in ROWS.values() for line in lines.refused if line in passed]
 
@@ -238,18 +238,18 @@ def test_a_cluster_becomes_available_under_its_policies(cluster: Cluster) -> Non
 
 
 @pytest.mark.timeout(200)
-def test_what_a_row_permits_passes_and_nothing_else_does(
+def test_only_permitted_connections_pass(
     rig: Rig, places: dict[str, Seat], addresses: Addresses
 ) -> None:
     wanted, watch = expected(), Stopwatch()
 
     def under_one_set_of_rules() -> dict[Line, bool] | None:
-        """The enforcer writes all rules anew whenever a pod changes, as servers that start do."""
+        """The enforcer rewrites all rules when a pod changes, for example when a server starts."""
         before = rig.enforced_addresses()
         found = tried(wanted, places, addresses)
         return found if rig.enforced_addresses() == before else None
 
-    found = until("the enforcer rests meanwhile", under_one_set_of_rules, 60.0, every=2.0)
+    found = until("the rules do not change meanwhile", under_one_set_of_rules, 60.0, every=2.0)
     print(f"\n{len(found)} connections in {watch.seconds:.1f} s\n{as_table(found)}")
     assert found == wanted
 
@@ -268,7 +268,7 @@ def as_table(found: Mapping[Line, bool]) -> str:
     for (pods, direction, peer, _), lines in ROWS.items():
         add(f"{pods} {direction}, {re.split('[,;]', peer.label)[0]}", lines)
     add("both out, 0.0.0.0/0 by the user", WIDE_EGRESS)
-    add("jobs in, nobody", Lines((), JOBS_ACCEPT_NOTHING))
+    add("jobs in, none", Lines((), JOBS_ACCEPT_NOTHING))
     return table.plain(headers, rows)
 
 
@@ -283,7 +283,7 @@ def test_a_snapshot_reaches_its_store(cluster: Cluster, store: Store) -> None:
 
 
 @pytest.mark.timeout(200)
-def test_the_enforcer_alone_refuses_all_this(
+def test_all_connections_pass_without_the_enforcer(
     rig: Rig, places: dict[str, Seat], addresses: Addresses
 ) -> None:
     rig.ignore_policies()

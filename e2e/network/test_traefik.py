@@ -1,7 +1,7 @@
 """Requests of clients pass through a real ingress controller and a real gateway: Traefik.
 
-It runs in a pod, under enforced policies. An Ingress, an HTTPRoute and a TLSRoute lead to the same
-server, which Traefik checks by the name and the CA that the operator publishes.
+It runs in a pod, under enforced policies. An Ingress, an HTTPRoute and a TLSRoute route to the same
+server. Traefik verifies its certificate by the name and the CA that the operator publishes.
 """
 
 import base64
@@ -44,8 +44,8 @@ NAME, EDGE, PUBLIC, SEAT = "bao", "edge", "public", "traefik"
 INGRESS_HOST, GATEWAY_HOST = "ingress.example.com", "gateway.example.com"
 INGRESS_READY, GATEWAY_READY = "IngressIntegrationReady", "GatewayIntegrationReady"
 TRUSTED = {"app": "traefik"}
-# What Traefik answers when it cannot connect to the server, and when it does not believe it.
-BAD_GATEWAY, NOT_BELIEVED = 502, 500
+# The status codes of Traefik if it cannot connect to the server, or its certificate is not valid.
+BAD_GATEWAY, NOT_VERIFIED = 502, 500
 OK = 200
 
 
@@ -60,7 +60,7 @@ def enforced(rig: Rig) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def seat(api: Api, enforced: None, make_namespace: MakeNamespace) -> Seat:
-    """A pod in a namespace of its own, without the label that the cluster trusts."""
+    """A pod in a separate namespace, without the label that the cluster trusts."""
     namespace = make_namespace()
     make_seat(api, namespace, SEAT, {"app": "untrusted"})
     return take_seat(api, namespace, SEAT)
@@ -92,7 +92,7 @@ def cluster(rig: Rig, api: Api, seat: Seat, home: str, operator: Operator) -> It
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace_of(seat)}},
         "podSelector": {"matchLabels": TRUSTED},
     }
-    # This process, which asks the server for its health, is outside of the node.
+    # This process, which reads the health of the server, is outside of the node.
     ourselves = {"ipBlock": {"cidr": f"{rig.layout.slot.host}/32"}}
     body = manifest(
         home,
@@ -136,7 +136,7 @@ def ca_of(cluster: Cluster) -> bytes:
 
 @pytest.fixture
 def ingress(edge: Traefik, cluster: Cluster) -> Site:
-    """What a client of the Ingress sees; it presents the certificate of the servers."""
+    """The Ingress as a client sees it, with the certificate of the servers."""
     return Site(edge.seat.address, HTTPS_PORT, INGRESS_HOST, ca_of(cluster))
 
 
@@ -159,23 +159,23 @@ def assert_serves(site: Site, cluster: Cluster, value: str) -> None:
 
 
 class OtherCodeError(Exception):
-    """A response with another code than the expected ones."""
+    """A response with another code than the expected one."""
 
 
 def await_code(site: Site, wanted: int) -> None:
-    """Ask until the code is this one; before a route is known, TLS fails or it is 404."""
+    """Send requests until the code is `wanted`; before a route exists, TLS fails or it is 404."""
 
-    def asked() -> bool:
+    def answered() -> bool:
         code, body = site.request("GET", "sys/health")
         if code != wanted:
             raise OtherCodeError(f"{code} {body}")
         return True
 
-    until(f"{site.host} answers {wanted}", asked, 30.0, tolerate=(OSError, OtherCodeError))
+    until(f"{site.host} answers {wanted}", answered, 30.0, tolerate=(OSError, OtherCodeError))
 
 
 @pytest.mark.timeout(300)
-def test_the_ingress_and_the_route_are_ready_but_open_nothing(
+def test_ingress_and_route_are_ready_but_an_untrusted_proxy_is_refused(
     cluster: Cluster, ingress: Site, gateway: Site, edge: Traefik
 ) -> None:
     found = cluster.await_condition(INGRESS_READY, "True", INGRESS_READY, seconds=30)
@@ -200,7 +200,7 @@ def test_requests_of_a_trusted_proxy_reach_the_server(
 
 
 @pytest.mark.timeout(200)
-def test_the_gateway_checks_the_server_by_the_policy(
+def test_the_gateway_verifies_the_server_by_the_backend_tls_policy(
     api: Api, cluster: Cluster, gateway: Site, operator: Operator
 ) -> None:
     (policy,) = BACKEND_TLS_POLICY.resources[:1]
@@ -210,7 +210,7 @@ def test_the_gateway_checks_the_server_by_the_policy(
     try:
         wrong = {"spec": {"validation": {"hostname": "somebody-else.example.com"}}}
         api.patch(policy, cluster.namespace, name, wrong)
-        await_code(gateway, NOT_BELIEVED)
+        await_code(gateway, NOT_VERIFIED)
     finally:
         operator.signal(signal.SIGCONT)
     await_code(gateway, OK)
@@ -218,7 +218,7 @@ def test_the_gateway_checks_the_server_by_the_policy(
 
 
 @pytest.mark.timeout(200)
-def test_a_passed_through_connection_ends_at_the_server(
+def test_a_passthrough_connection_terminates_at_the_server(
     api: Api, cluster: Cluster, edge: Traefik
 ) -> None:
     api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": {"gateway": {"tlsPassthrough": True}}})
