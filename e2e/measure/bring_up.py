@@ -133,10 +133,10 @@ def remove_namespace(bench: Bench, name: str) -> None:
     if bench.api.find(path) is None:
         return
     bench.kubectl("delete", "namespace", name, "--wait=false")
-    # A server that has lost its peers would use up all of its grace period.
+    # A server without its peers would use its whole grace period.
     bench.kubectl("delete", "pods", "--all", "-n", name, "--grace-period=1", "--wait=false")
 
     def missing() -> str | None:
-        return None if bench.api.find(path) is None else f"namespace {name} is being emptied"
+        return None if bench.api.find(path) is None else f"namespace {name} is terminating"
 
     wait(bench.screen, missing, GONE_SECONDS, lambda: time.sleep(_LOOK_SECONDS))

@@ -14,20 +14,20 @@ from e2e.rig import Rig
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--name", default="measure", show_default=True, help="Which rig.")
+@click.option("--name", default="measure", show_default=True, help="Name of the rig.")
 @click.option(
     "--runs",
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
-    help="How often three servers are brought up, with and without the operator.",
+    help="Number of first boots of three servers, each with and without the operator.",
 )
 @click.option(
     "--quiet",
     type=click.FloatRange(min=1),
     default=300.0,
     show_default=True,
-    help="Seconds to count requests while nothing happens.",
+    help="Seconds to count requests without any change.",
 )
 @click.option(
     "--output",
@@ -35,7 +35,7 @@ from e2e.rig import Rig
     default=REPOSITORY / "build" / "measure",
     help="Folder for results.json and results.md.  [default: build/measure]",
 )
-@click.option("--keep", is_flag=True, help="Leave the rig up.")
+@click.option("--keep", is_flag=True, help="Keep the rig running.")
 def main(name: str, runs: int, quiet: float, output: Path, *, keep: bool) -> None:
     """Compare the operator to the same pods without an operator, on a separate rig."""
 

@@ -1,4 +1,4 @@
-"""Creates five one-server clusters at once, and measures the idle operator afterwards."""
+"""Creates five one-server clusters together, and measures the idle operator afterwards."""
 
 import copy
 import time
@@ -39,7 +39,7 @@ def single(sample: Sample, number: int) -> Object:
 
 
 def at_once(bench: Bench) -> CrowdRun:
-    """Apply all of them at once and wait for the last one. Raises DemoError, ApiError, OSError."""
+    """Apply all clusters together, wait for the last. Raises DemoError, ApiError, OSError."""
     namespace = copy.deepcopy(bench.sample.namespace)
     namespace["metadata"]["name"] = CROWD_NAMESPACE
     clusters = [marked(single(bench.sample, number + 1)) for number in range(CROWD)]
@@ -68,9 +68,9 @@ def at_once(bench: Bench) -> CrowdRun:
 
 def quiet(bench: Bench, seconds: float) -> Tally:
     """Count the requests of the idle operator, some seconds after the last change."""
-    _sleep(bench, SETTLE_SECONDS, "a moment to settle")
+    _sleep(bench, SETTLE_SECONDS, "waiting for the last reconciles")
     since = datetime.now(UTC)
-    _sleep(bench, seconds, f"nothing happens for {duration(seconds)}, and nothing should")
+    _sleep(bench, seconds, f"counting requests for {duration(seconds)} without any change")
     return bench.reader.count(since, datetime.now(UTC))
 
 

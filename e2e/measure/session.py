@@ -50,7 +50,7 @@ def measure(place: OnRig, screen: Screen, order: Order) -> None:
         with _explained(bench):
             _bring_ups(bench, results, order.runs)
             _crowd(bench, results, order.quiet)
-        with screen.step("Tidying up"):
+        with screen.step("Cleanup"):
             crowd.dissolve(bench)
             remove(place.kubectl, api, sample.home, sample.name, screen)
     _write(results, screen, order.output)
@@ -74,7 +74,7 @@ def _bring_ups(bench: Bench, results: Results, runs: int) -> None:
             run, script = bring_up.with_operator(bench)
             screen.say(f"Available after {report.available(run):.1f} s")
             results.runs.append(run)
-        with screen.step("Room for the next"):
+        with screen.step("Cleanup before the next run"):
             remove(bench.kubectl, bench.api, sample.home, sample.name, screen)
         with screen.step(f"The same without an operator, {number} of {runs}"):
             marks = bring_up.without_operator(bench, script)
@@ -84,11 +84,11 @@ def _bring_ups(bench: Bench, results: Results, runs: int) -> None:
 
 def _crowd(bench: Bench, results: Results, quiet: float) -> None:
     sample, screen = bench.sample, bench.screen
-    with screen.step(f"{crowd.CROWD} one-server clusters at once"):
+    with screen.step(f"{crowd.CROWD} one-server clusters together"):
         results.crowd = crowd.at_once(bench)
-    with screen.step("Three servers beside them"), _sample(bench) as journal:
+    with screen.step("Three more servers"), _sample(bench) as journal:
         until_condition(journal, screen, sample.name, "RaftMembershipReady", READY_SECONDS)
-    with screen.step("Quiet"):
+    with screen.step("Idle operator"):
         results.quiet = crowd.quiet(bench, quiet)
     results.memory = [
         of_pod(bench.kubectl, OPERATOR_NAMESPACE, name_of(pod)) for pod in operator_pods(bench.api)

@@ -126,7 +126,7 @@ def bare(obj: Object, kind: Kind, move: Move) -> Object:
 
 def _rewrite(value: Any, move: Move) -> Any:
     if isinstance(value, dict):
-        # A null says "not set"; applied, it would claim the field.
+        # A null means "not set"; applied, it would take ownership of the field.
         return {
             key: MANAGER if key == labels.MANAGED_BY else _rewrite(one, move)
             for key, one in value.items()

@@ -50,7 +50,7 @@ def test_the_summary_holds_each_number_against_its_budget() -> None:
     assert report.summary_rows(results()) == [
         ("three servers Ready, no operator", "10.0 s (9.0 to 30.0)", "-"),
         ("three servers, apply to Available", "12.0 s (11.0 to 20.0)", "-"),
-        ("the second over the first", "1.20", "<= 1.3"),
+        ("ratio, with to without operator", "1.20", "<= 1.3"),
         ("API requests until Available", "36 (36 to 40)", "<= 70"),
         ("of which writes", "26 (26 to 30)", "<= 35"),
         ("five one-server clusters Available", "8.0 s", "<= 12 s"),
