@@ -29,8 +29,8 @@ OWN_KINDS = frozenset({"openbaobackups", "openbaoclusters", "openbaorestores", "
 
 
 @dataclass(frozen=True, slots=True)
-class Eyes:
-    """What a measurement looks with."""
+class Observer:
+    """The rig, and the account whose requests are measured."""
 
     rig: Rig
     api: Api
@@ -40,11 +40,11 @@ class Eyes:
 
 @dataclass(frozen=True, slots=True)
 class BringUp:
-    """How long until Available, and what was asked until then."""
+    """The time until Available, and the requests until then."""
 
     seconds: float
     own: float
-    """The part of it in which nobody but the operator had anything to do."""
+    """The part of `seconds` in which only the operator had work to do."""
     requests: list[Entry]
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class BringUp:
 
 
 def counted_requests(entries: list[Entry]) -> list[Entry]:
-    """Leave out leases, watches, and what is asked once per process, for all of its clusters."""
+    """Omit Leases, watches, and the requests that a process makes once for all clusters."""
     left_out = {"leases", *ONCE_PER_PROCESS}
     return [
         e
@@ -62,25 +62,25 @@ def counted_requests(entries: list[Entry]) -> list[Entry]:
     ]
 
 
-def bring_up(eyes: Eyes, namespace: str, name: str) -> tuple[Cluster, BringUp]:
-    """Make a cluster of three, and wait until it is Available."""
-    mark, watch, begin = eyes.audit.mark(), Stopwatch(), datetime.now(UTC)
+def bring_up(observer: Observer, namespace: str, name: str) -> tuple[Cluster, BringUp]:
+    """Create a cluster of three, and wait until it is Available."""
+    mark, watch, begin = observer.audit.mark(), Stopwatch(), datetime.now(UTC)
     body = manifest(namespace, name, replicas=SERVERS, selfInit=self_init(key_value_engine()))
-    eyes.api.create(CLUSTERS, body)
-    made = Cluster(eyes.api, namespace, name)
+    observer.api.create(CLUSTERS, body)
+    made = Cluster(observer.api, namespace, name)
     made.await_available()
     seconds, end = watch.seconds, datetime.now(UTC)
-    everything = eyes.audit.since(mark)
-    requests = counted_requests([one for one in everything if one.user == eyes.who.user])
+    everything = observer.audit.since(mark)
+    requests = counted_requests([one for one in everything if one.user == observer.who.user])
     own = _own_seconds([one for one in everything if one.namespace == namespace], begin, end)
     made.await_condition("RaftMembershipReady", reason="AllVoters")
     return made, BringUp(seconds, own, requests)
 
 
 def _own_seconds(entries: list[Entry], begin: datetime, end: datetime) -> float:
-    """Add up the waits for the operator: the first servers, the others, and the last word.
+    """Add up the waits for the operator: first server, other servers, and final status.
 
-    What lies between is the time of kubelet and servers, which varies with the machine.
+    The rest is the time of kubelet and servers, which varies with the machine.
     """
     sizes = [_time(one) for one in entries if (one.verb, one.resource) == ("patch", "statefulsets")]
     kubelet = [
@@ -101,42 +101,42 @@ def _time(entry: Entry) -> datetime:
     return datetime.fromisoformat(entry.at)
 
 
-def settle(eyes: Eyes) -> None:
-    """Wait until nothing was written for a while."""
+def settle(observer: Observer) -> None:
+    """Wait until the account writes nothing for SETTLED_SECONDS."""
 
     def silent() -> bool:
-        mark = eyes.audit.mark()
+        mark = observer.audit.mark()
         time.sleep(SETTLED_SECONDS)
-        return not writes(eyes.audit.since(mark, eyes.who.user))
+        return not writes(observer.audit.since(mark, observer.who.user))
 
-    until("a while without a write", silent, 60.0)
+    until(f"no write for {SETTLED_SECONDS:g} s", silent, 60.0)
 
 
-def quiet(eyes: Eyes, seconds: float) -> list[Entry]:
-    """Return everything that is asked while nothing happens."""
-    mark = eyes.audit.mark()
+def quiet(observer: Observer, seconds: float) -> list[Entry]:
+    """Return all requests of `seconds` without any change."""
+    mark = observer.audit.mark()
     time.sleep(seconds)
-    return [e for e in eyes.audit.since(mark, eyes.who.user) if e.resource != "leases"]
+    return [e for e in observer.audit.since(mark, observer.who.user) if e.resource != "leases"]
 
 
-def status_delay(eyes: Eyes, cluster: Cluster) -> tuple[float, float]:
-    """Kill a follower, whose pod finds no node for a while.
+def status_delay(observer: Observer, cluster: Cluster) -> tuple[float, float]:
+    """Delete the pod of a standby; the node is cordoned until the status reports the loss.
 
-    Returns how long after its pod the status counts one less, and then one more.
+    Returns the delay of the status behind the pods, for the loss and for the return.
     """
     leader = cluster.leader()
     assert leader is not None
     victim = next(pod for pod in cluster.pods() if uid_of(pod) != uid_of(leader))
     name, node = victim["metadata"]["name"], victim["spec"]["nodeName"]
-    # Else it is back before anybody who looks every few seconds would have seen it gone.
-    eyes.rig.kubectl("cordon", node)
+    # Otherwise the pod would be ready again between two polls of the operator.
+    observer.rig.kubectl("cordon", node)
     try:
-        eyes.rig.kubectl(
+        observer.rig.kubectl(
             "-n", cluster.namespace, "delete", "pod", name, "--grace-period=1", "--wait=false"
         )
         lost = _seconds_until_counted(cluster, SERVERS - 1)
     finally:
-        eyes.rig.kubectl("uncordon", node)
+        observer.rig.kubectl("uncordon", node)
     return lost, _seconds_until_counted(cluster, SERVERS)
 
 
@@ -148,13 +148,13 @@ def _seconds_until_counted(cluster: Cluster, ready: int) -> float:
             seen.append(time.monotonic())
         return bool(seen) and cluster.live()["status"].get("readyReplicas") == ready
 
-    until(f"the status counts {ready}", counted, 60.0, every=0.02)
+    until(f"the status has readyReplicas {ready}", counted, 60.0, every=0.02)
     return time.monotonic() - seen[0]
 
 
-def refused_to(eyes: Eyes, mark: int) -> str:
-    """Return what was refused since the mark, as lines."""
-    return "\n".join(map(str, refused(eyes.audit.since(mark, eyes.who.user))))
+def refused_to(observer: Observer, mark: int) -> str:
+    """Return the refused requests since the mark, as lines."""
+    return "\n".join(map(str, refused(observer.audit.since(mark, observer.who.user))))
 
 
 def watched(entries: list[Entry]) -> set[str]:

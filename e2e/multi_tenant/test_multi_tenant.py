@@ -1,6 +1,6 @@
 """Multi-tenant mode compared to cluster-wide mode in the same run, with watching and polling.
 
-E2E_QUIET_SECONDS makes the quiet window longer than that of a run in CI.
+E2E_QUIET_SECONDS sets the length of the idle period, which is short in CI.
 """
 
 import os
@@ -26,7 +26,7 @@ from e2e.harness.waiting import Stopwatch, until
 from e2e.multi_tenant.figures import (
     OWN_KINDS,
     BringUp,
-    Eyes,
+    Observer,
     bring_up,
     counted_requests,
     quiet,
@@ -38,7 +38,7 @@ from e2e.multi_tenant.figures import (
 from e2e.rig import Rig
 
 QUIET_SECONDS = float(os.environ.get("E2E_QUIET_SECONDS", "20"))
-# The aim is 2 s. Twice that is the bound, for a machine that has other things to do.
+# The goal is 2 s. The limit is twice that, for a busy machine.
 SLOWER_SECONDS = 4.0
 MOST_REQUESTS = 100
 USUAL_SECONDS = 15.0
@@ -51,7 +51,7 @@ CONTROLLER = "e2e-tenants"
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What the runs of all modes share."""
+    """The environment of the runs of all modes."""
 
     rig: Rig
     api: Api
@@ -61,27 +61,31 @@ class World:
     tenants: Identity
     provisioner: Identity
     wide: list[BringUp] = field(default_factory=list)
-    """What was measured in cluster-wide mode."""
+    """The measurements in cluster-wide mode."""
 
-    def eyes(self, who: Identity) -> Eyes:
-        """Look at what one account asks."""
-        return Eyes(self.rig, self.api, self.audit, who)
+    def observer(self, who: Identity) -> Observer:
+        """Return an observer of the requests of one account."""
+        return Observer(self.rig, self.api, self.audit, who)
 
     def start(self, who: Identity, environment: Mapping[str, str] | None = None) -> Operator:
-        """Start an operator and wait until it asks for its first objects."""
+        """Start an operator and wait for its first requests."""
         mark = self.audit.mark()
         made = self.launcher.start(who, NO_ELECTION, environment=environment)
-        until("it works", lambda: made.alive and self.audit.since(mark, who.user), 90.0)
+        until(
+            "the operator sends requests",
+            lambda: made.alive and self.audit.since(mark, who.user),
+            90.0,
+        )
         return made
 
     def controller_of(self, reads: Reads) -> Operator:
-        """Start the operator as its Deployment of this mode does, and a kubelet."""
+        """Start the operator with the environment of its Deployment and of a kubelet."""
         mode = {"TENANCY_MODE": "multi-tenant", "TENANT_READS": reads}
         return self.start(self.tenants, {**mode, **as_in_a_pod(self.api)})
 
     @contextmanager
     def opened(self, reads: Reads) -> Iterator[str]:
-        """A namespace that a provisioner keeps open as long as the block lasts."""
+        """A namespace that a provisioner provisions for the duration of the context."""
         mark = self.audit.mark()
         running = start_provisioner(
             self.launcher, self.provisioner, CONTROLLER, {"TENANT_READS": reads}
@@ -91,9 +95,11 @@ class World:
         await_reason(self.api, namespace, "Provisioned", seconds=60.0)
         yield namespace
         self.api.delete(TENANTS, NAMESPACE, namespace)
-        until("it is closed", lambda: self.api.find(TENANTS, NAMESPACE, namespace) is None, 30.0)
+        until(
+            "the tenant is gone", lambda: self.api.find(TENANTS, NAMESPACE, namespace) is None, 30.0
+        )
         assert running.stop() == 0
-        assert not refused_to(self.eyes(self.provisioner), mark)
+        assert not refused_to(self.observer(self.provisioner), mark)
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +113,7 @@ def world(
 ) -> World:
     """The environment, without tenants of another run."""
     folder = tmp_path_factory.mktemp("accounts")
-    # The kinds first: an API server that takes in a new one is slow for a moment.
+    # The kinds first: an API server is slow for a moment after it gets a new one.
     provisioner = provisioner_identity(rig, api, folder)
     apply_rights(rig, "tenant-watch")
     controller = tenant_controller(rig, api, folder)
@@ -121,7 +127,7 @@ def world(
 def cluster_wide(world: World, controller: Identity) -> BringUp:
     """Measure a first boot in cluster-wide mode, with a new operator process."""
     operator = world.start(controller)
-    cluster, measured = bring_up(world.eyes(controller), world.make_namespace(), "wide")
+    cluster, measured = bring_up(world.observer(controller), world.make_namespace(), "wide")
     print(f"\ncluster-wide: {measured}")
     remove(world.api, cluster)
     assert operator.stop() == 0
@@ -132,19 +138,19 @@ def remove(api: Api, cluster: Cluster) -> float:
     """Delete a cluster and wait until it is gone; return the seconds."""
     watch = Stopwatch()
     api.delete(CLUSTERS, cluster.namespace, cluster.name)
-    until("it is gone", lambda: cluster.find() is None, 60.0)
+    until("the cluster is gone", lambda: cluster.find() is None, 60.0)
     return watch.seconds
 
 
-def stays_quiet(eyes: Eyes) -> None:
-    """Once nothing is left to do: no write, and few reads."""
-    settle(eyes)
-    requests = quiet(eyes, QUIET_SECONDS)
+def stays_quiet(observer: Observer) -> None:
+    """An idle operator writes nothing and reads little."""
+    settle(observer)
+    requests = quiet(observer, QUIET_SECONDS)
     reads = [one for one in requests if one.verb != "watch"]
-    summary = f"quiet for {QUIET_SECONDS:.0f} s: {tally(reads) or 'nothing asked'}"
+    summary = f"idle for {QUIET_SECONDS:.0f} s: {tally(reads) or 'no requests'}"
     print(summary)
     assert not writes(requests), summary
-    # In a short window what is due each minute may come at once, but no object twice.
+    # In a short period all reads of a minute may be due, but each object only once.
     allowed = QUIET_A_MINUTE * max(1.0, QUIET_SECONDS / 60.0)
     budget("reads while quiet", len(reads), allowed, "reads")
     if QUIET_SECONDS < 45.0:
@@ -157,29 +163,31 @@ def stays_quiet(eyes: Eyes) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_asking_by_name(world: World, controller: Identity) -> None:
-    """The strict rule: nothing in the namespace of a tenant is listed or watched."""
+def test_poll_reads_by_name_and_neither_lists_nor_watches(
+    world: World, controller: Identity
+) -> None:
+    """Nothing in the namespace of a tenant is listed or watched, except our kinds."""
     anchor = cluster_wide(world, controller)
-    eyes, begin = world.eyes(world.tenants), world.audit.mark()
+    observer, begin = world.observer(world.tenants), world.audit.mark()
     operator = world.controller_of("poll")
     with world.opened("poll") as namespace:
-        cluster, measured = bring_up(eyes, namespace, "theirs")
+        cluster, measured = bring_up(observer, namespace, "theirs")
         print(f"multi-tenant, poll: {measured}")
-        stays_quiet(eyes)
+        stays_quiet(observer)
 
         mark = world.audit.mark()
-        lost, back = status_delay(eyes, cluster)
+        lost, back = status_delay(observer, cluster)
         cost = counted_requests(world.audit.since(mark, world.tenants.user))
         print(
-            f"status {lost:.1f} s after a pod is lost, {back:.1f} s after it is back: {tally(cost)}"
+            f"status {lost:.1f} s after the loss of a pod, {back:.1f} s after the new: {tally(cost)}"
         )
         cluster.await_available()
-        settle(eyes)
+        settle(observer)
 
         assert operator.stop() == 0
         mark = world.audit.mark()
         operator = world.controller_of("poll")
-        settle(eyes)
+        settle(observer)
         again = world.audit.since(mark, world.tenants.user)
         print(f"restart: {tally(again)}")
         gone = remove(world.api, cluster)
@@ -187,11 +195,11 @@ def test_asking_by_name(world: World, controller: Identity) -> None:
     everything = world.audit.since(begin, world.tenants.user)
     assert operator.stop() == 0
 
-    assert not refused_to(eyes, begin)
+    assert not refused_to(observer, begin)
     assert watched(everything) <= OWN_KINDS
-    # Not the whole time: how fast servers start differs by more than that between two runs.
+    # Not the whole time: the start of servers varies by more than that between two runs.
     budget("poll: slower than cluster-wide", measured.own - anchor.own, SLOWER_SECONDS, "s")
-    # Where servers start slowly they are looked at more often.
+    # Servers that start slowly are polled more often.
     allowed = MOST_REQUESTS + MORE_A_SECOND * max(0.0, measured.seconds - USUAL_SECONDS)
     budget("poll: bring-up", len(measured.requests), allowed, "requests")
     budget("poll: status after a lost pod", max(lost, back), FRESH_SECONDS, "s")
@@ -200,18 +208,18 @@ def test_asking_by_name(world: World, controller: Identity) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_watching_where_provisioned(world: World) -> None:
-    """With list and watch in the namespaces that were opened."""
-    eyes, begin = world.eyes(world.tenants), world.audit.mark()
+def test_watch_uses_the_rights_in_provisioned_namespaces(world: World) -> None:
+    """The operator may list and watch in provisioned namespaces."""
+    observer, begin = world.observer(world.tenants), world.audit.mark()
     operator = world.controller_of("watch")
     with world.opened("watch") as namespace:
-        cluster, measured = bring_up(eyes, namespace, "theirs")
+        cluster, measured = bring_up(observer, namespace, "theirs")
         print(f"\nmulti-tenant, watch: {measured}")
-        stays_quiet(eyes)
+        stays_quiet(observer)
         gone = remove(world.api, cluster)
         print(f"gone after {gone:.1f} s")
     assert operator.stop() == 0
 
-    assert not refused_to(eyes, begin)
+    assert not refused_to(observer, begin)
     budget("watch: bring-up", len(measured.requests), MOST_REQUESTS, "requests")
     budget("gone after", gone, GONE_SECONDS, "s")

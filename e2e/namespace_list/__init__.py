@@ -1,1 +1,1 @@
-"""A list of namespaces: each is watched separately, and no other one."""
+"""A list of namespaces: each is watched separately, and no other namespace is."""

@@ -1,6 +1,6 @@
 """Two listed namespaces, one of them created later, and one that is not listed.
 
-The operator has rights in the namespaces of the list alone: what it must not look at, it could not.
+The operator has rights only in the namespaces of the list: it cannot read any other.
 """
 
 import uuid
@@ -24,7 +24,7 @@ from runtime.builtin_kinds import NAMESPACE
 
 @pytest.fixture(scope="module")
 def who(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Identity:
-    """The controller with no rights in any namespace but its own."""
+    """The controller, with rights only in its own namespace."""
     return namespace_controller(rig, api, tmp_path_factory.mktemp("namespaces"))
 
 
@@ -38,13 +38,13 @@ def later(api: Api) -> Iterator[str]:
 
 
 def start(api: Api, launcher: Launcher, who: Identity, namespaces: str) -> Operator:
-    """Start an operator for that list."""
+    """Start an operator for a list of namespaces."""
     environment = {"WATCH_NAMESPACE": namespaces, **as_in_a_pod(api)}
     return launcher.start(who, NO_ELECTION, environment=environment)
 
 
 def make(api: Api, namespace: str, name: str) -> Cluster:
-    """Make a cluster of one server."""
+    """Create a cluster of one server."""
     body = manifest(namespace, name, replicas=1, deletionPolicy="DeleteAll")
     api.create(CLUSTERS, body)
     return Cluster(api, namespace, name)
@@ -62,7 +62,7 @@ def test_a_list_of_namespaces(
     first, other = make_namespace(), make_namespace()
     bind_namespace(api, first)
     mark = audit.mark()
-    # Twice the same, and one that nobody has made.
+    # One namespace twice, and one that does not exist yet.
     operator = start(api, launcher, who, f"{first},{later},{first}")
     here, there = make(api, first, "here"), make(api, other, "there")
     here.await_available()
@@ -72,7 +72,7 @@ def test_a_list_of_namespaces(
     bind_namespace(api, later)
     made = make(api, later, "made")
     made.await_available()
-    print("a namespace that is made later is found")
+    print("a namespace that is created later is watched")
     assert there.live().get("status") is None
     assert "finalizers" not in there.live()["metadata"]
 
@@ -82,13 +82,13 @@ def test_a_list_of_namespaces(
     until("the namespace is gone", lambda: api.find(NAMESPACE, None, later) is None, 60.0)
     api.patch(CLUSTERS, first, "here", {"spec": {"replicas": 3}})
     here.await_available()
-    print("a namespace that goes does not hold up the others")
+    print("a deleted namespace does not block the others")
 
     requests = audit.since(mark, who.user)
     assert other not in {entry.namespace for entry in requests}
     assert {e.namespace for e in refused(requests)} <= {later}, "before and after its rights"
     api.delete(CLUSTERS, first, "here")
-    until("it is gone", lambda: here.find() is None, 60.0)
+    until("the first cluster is gone", lambda: here.find() is None, 60.0)
     assert operator.stop() == 0
 
 
@@ -107,6 +107,6 @@ def test_one_namespace(
     cluster = make(api, namespace, "alone")
     cluster.await_available()
     api.delete(CLUSTERS, namespace, "alone")
-    until("it is gone", lambda: cluster.find() is None, 60.0)
+    until("the cluster is gone", lambda: cluster.find() is None, 60.0)
     assert operator.stop() == 0
     assert not refused(audit.since(mark, who.user))
