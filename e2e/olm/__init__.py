@@ -1,1 +1,1 @@
-"""The bundle for OLM: accepted by its validators, and complete: nothing else is needed to run."""
+"""The bundle for OLM: valid for its validators, and complete: the operator needs nothing else."""

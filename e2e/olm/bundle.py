@@ -1,4 +1,4 @@
-"""Makes the bundle, and the objects that OLM would make of it."""
+"""Builds the bundle, and the objects that OLM would create from it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,13 +21,13 @@ _RBAC = "rbac.authorization.k8s.io"
 
 
 def checkout_of(root: Path) -> Checkout:
-    """Return the sources below a folder, and the kubectl that builds them."""
+    """Return the sources below a folder, with the kubectl that builds them."""
     (kubectl,) = binaries.obtain(Cache(cache_root()), [KUBECTL], to_stderr())
     return Checkout(root, kubectl)
 
 
 def write_bundle(checkout: Checkout, repository: str, folder: Path) -> None:
-    """Write the folder of the bundle, as its archive holds it."""
+    """Write the folder of the bundle, with the content of its archive."""
     for path, text in bundle_files(checkout, VERSION, repository, HOME_PAGE).items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -35,11 +35,11 @@ def write_bundle(checkout: Checkout, repository: str, folder: Path) -> None:
 
 
 def installed_by_olm(folder: Path, namespace: str) -> list[Object]:
-    """Return what OLM makes of the manifests of a bundle in a namespace, names apart.
+    """Return the objects that OLM creates from a bundle in a namespace, except for their names.
 
     Source: pkg/controller/install and pkg/controller/registry/resolver of the
     operator-lifecycle-manager: a ServiceAccount for each name in the permissions, a role and a
-    binding for its rules, a Deployment for each strategy, and every other manifest as it is.
+    binding for its rules, a Deployment for each strategy, and every other manifest unchanged.
     """
     manifests = [yaml.load(file.read_text(), yaml.CSafeLoader) for file in folder.glob("*.yaml")]
     (csv,) = [one for one in manifests if one["kind"] == _CSV]

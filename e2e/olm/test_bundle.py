@@ -28,7 +28,7 @@ def validate(folder: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
 
 
-def test_the_validators_accept_it(folder: Path) -> None:
+def test_the_validators_accept_the_bundle(folder: Path) -> None:
     done = validate(folder)
     assert done.returncode == 0, done.stdout + done.stderr
     print(f"\n{done.stdout}")

@@ -1,6 +1,6 @@
-"""An operator that has what OLM makes of the bundle, and nothing else, runs a cluster.
+"""An operator with only the objects that OLM creates from the bundle runs a cluster.
 
-In a namespace of its own, so that the rights of the rig's usual operator hide no missing one.
+It has a separate namespace, so that the rights of the rig's usual operator hide no missing one.
 """
 
 import shutil
@@ -69,19 +69,19 @@ def installed(rig: Rig, api: Api, checkout: Checkout, tmp_path: Path) -> Iterato
 
 
 def apply(rig: Rig, objects: list[Object]) -> None:
-    """Apply objects on the server's side."""
+    """Apply objects with server-side apply."""
     argv = ("apply", "--server-side", "--force-conflicts", "-f", "-")
     rig.kubectl(*argv, input=as_list(objects), timeout=120.0)
 
 
 def ready(api: Api) -> int:
-    """How many pods of the operator are ready."""
+    """Return the number of ready pods of the operator."""
     return int((api.get(DEPLOYMENT, HOME, NAME).get("status") or {}).get("readyReplicas", 0))
 
 
 @pytest.mark.timeout(400)
 @pytest.mark.usefixtures("installed")
-def test_it_runs_a_cluster_and_is_refused_nothing(
+def test_an_operator_of_the_bundle_runs_a_cluster_without_refused_requests(
     rig: Rig, api: Api, audit: AuditLog, checkout: Checkout, namespace: str
 ) -> None:
     mark, watch = audit.mark(), Stopwatch()
@@ -97,7 +97,7 @@ def test_it_runs_a_cluster_and_is_refused_nothing(
     apply(rig, extras)
     try:
         until(
-            "the policies hold",
+            "the policies are enforced",
             lambda: RESTRICT_SECRETS.name in foreign_secret_refusal(rig, operator, namespace),
             SECONDS,
         )
@@ -106,7 +106,7 @@ def test_it_runs_a_cluster_and_is_refused_nothing(
     finally:
         remove_objects(rig, extras)
 
-    # The dry runs of this test are no requests of the operator.
+    # The dry runs of this test use the same account, but are not requests of the operator.
     ours = [one for one in audit.since(mark) if one.user == operator.name and one.agent != "asking"]
     assert ours
     assert not (no := refused(ours)), "\n".join(map(str, no))

@@ -1,7 +1,7 @@
 """Each overlay of deploy, installed with the operator image, creates a cluster.
 
-In a namespace of its own, which is not the one that the manifests name: everything in them has to
-follow. What each overlay may do is asked in tests/integration/test_overlays.py.
+It is installed in another namespace than that of the manifests, so all references must follow. The
+rights of each overlay are tested in tests/integration/test_overlays.py.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ HOME = "bao-ops"
 OPERATORS = "app.kubernetes.io/name=openbao-operator"
 TENANT = "one"
 SECONDS = 60.0
-# Less than the operator's patience with servers that do not end: none is to be used up here.
+# Shorter than the operator's timeout for servers that do not terminate, which must not expire here.
 GONE_SECONDS = 25.0
 
 
@@ -48,21 +48,21 @@ class Installed:
 
     overlay: str
     mark: int
-    """Where the audit log was before it was applied."""
+    """The mark of the audit log before the overlay was applied."""
 
     @property
     def clusters(self) -> str:
-        """A namespace where it looks after clusters."""
+        """A namespace where the operator manages clusters."""
         return HOME if self.overlay == "single-namespace" else LISTED[1]
 
     @property
     def tenants(self) -> bool:
-        """Whether the namespace has to be provisioned first."""
+        """Whether the namespace must be provisioned first."""
         return self.overlay == "multi-tenant"
 
     @property
     def actors(self) -> set[str]:
-        """Who has to ask the API server for something, as its audit log names them."""
+        """The users that must appear in the audit log of the API server."""
         others = ("openbao-operator-provisioner", "openbao-operator-provisioner-delegate")
         return {account(HOME, name).name for name in (ACCOUNT, *(others if self.tenants else ()))}
 
@@ -71,7 +71,7 @@ class Installed:
 def checkout(
     rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Path, Installation]]:
-    """The manifests for our namespace, and the image; afterwards the rig has its rights again."""
+    """The manifests for our namespace, and the image; restores the RBAC objects of the rig."""
     installation = Installation(rig.load_operator_image(), "IfNotPresent", IMAGE_REPOSITORY)
     _clean(api)
     for name in (HOME, *LISTED):
@@ -98,7 +98,7 @@ def installed(
     checkout: tuple[Path, Installation],
     request: pytest.FixtureRequest,
 ) -> Iterator[Installed]:
-    """Install an overlay, one pod of each Deployment, and take it away again."""
+    """Install an overlay, with one pod per Deployment, and uninstall it afterwards."""
     overlay = str(request.param)
     folder, installation = checkout
     mark = audit.mark()
@@ -120,8 +120,8 @@ def installed(
 
 
 def _clean(api: Api) -> None:
-    """Delete the namespaces, and a tenant that a failed test left."""
-    # There is no such kind before the first overlay.
+    """Delete the namespaces, and tenants that a failed test left."""
+    # The kind does not exist before the first overlay.
     with missing_ok():
         for name in _names(api.list(TENANTS, HOME)):
             api.patch(TENANTS, HOME, name, {"metadata": {"finalizers": None}})
@@ -144,7 +144,7 @@ def _is_gone(api: Api, namespace: str) -> bool:
 
 
 @pytest.mark.timeout(300)
-def test_an_overlay_brings_a_cluster_up_and_is_refused_nothing(
+def test_an_overlay_runs_a_cluster_without_refused_requests(
     rig: Rig, api: Api, audit: AuditLog, installed: Installed, metrics: Prometheus
 ) -> None:
     namespace, watch = installed.clusters, Stopwatch()
