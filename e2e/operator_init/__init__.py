@@ -1,1 +1,1 @@
-"""Clusters whose root token is generated and stored by the operator, and created by self-init."""
+"""Clusters with a root token that the operator generates and stores, and self-init creates."""

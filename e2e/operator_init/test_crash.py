@@ -36,17 +36,19 @@ def campaign(
 
 
 @pytest.mark.timeout(400)
-def test_root_token_that_is_drawn(campaign: Campaign, make_namespace: MakeNamespace) -> None:
-    """One token, one key and one cluster, whichever write of the first boot was the last.
+def test_a_crash_at_each_write_leaves_one_root_token(
+    campaign: Campaign, make_namespace: MakeNamespace
+) -> None:
+    """One token, one key and one cluster, after a crash at any of these writes.
 
-    e2e/crash kills at every other write too; these are the ones that a root token depends on.
+    e2e/crash covers all other writes; a root token depends on these.
     """
     document = names.self_init_config_map(NAME)
     stateful_set = names.stateful_set(NAME)
     moments = [
         (WriteKey("create", SECRET.plural, "", names.root_token_secret(NAME), FIELD_MANAGER), 1),
         (WriteKey("patch", CONFIG_MAP.plural, "", document, FIELD_MANAGER), 1),
-        # The first one starts the server with the token, the second one takes both away from it.
+        # The first apply starts the server with token and self-init, the second one removes both.
         (WriteKey("patch", STATEFUL_SET.plural, "", stateful_set, FIELD_MANAGER), 1),
         (WriteKey("patch", STATEFUL_SET.plural, "", stateful_set, FIELD_MANAGER), 2),
         (WriteKey("delete", CONFIG_MAP.plural, "", document, ""), 1),

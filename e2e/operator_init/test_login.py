@@ -1,4 +1,4 @@
-"""A cluster without self-init lives on the operator's own login, once its root token is revoked."""
+"""A cluster without self-init, with a revoked root token, is managed by the operator's login."""
 
 import base64
 
@@ -26,7 +26,7 @@ ROLL_SECONDS = 150.0
 UPGRADE_SECONDS = 240.0
 SCALE_SECONDS = 180.0
 WAITS = "QuorumQuestionRefused"
-# A Secret is not watched: the servers are asked once a minute.
+# A Secret is not watched: the login is checked once a minute.
 RECHECK_SECONDS = 100.0
 
 
@@ -34,7 +34,7 @@ RECHECK_SECONDS = 100.0
 def cluster(
     rig: Rig, api: Api, make_namespace: MakeNamespace, reloading_operator: Operator
 ) -> Cluster:
-    """Three servers of an older version, whose root token is revoked and whose Secret is gone."""
+    """Three servers of an older version, with a root token and a trusted operator login."""
     rig.load_openbao((OPENBAO_PREVIOUS, NEWEST))
     namespace = make_namespace()
     spec = {"replicas": 3, "version": OPENBAO_PREVIOUS, "configuration": STEADFAST}
@@ -47,7 +47,7 @@ def cluster(
 
 @pytest.fixture(scope="module")
 def administrator(cluster: Cluster) -> str:
-    """A token of a user; the root token of the first boot is revoked after it is made."""
+    """A token of a user; the root token is revoked after its creation, and its Secret deleted."""
     secret = cluster.secret(SECRET_NAME)
     assert secret is not None
     root = base64.b64decode(secret["data"]["token"]).decode()
@@ -85,17 +85,17 @@ def test_a_roll_needs_no_root_token(cluster: Cluster, administrator: str) -> Non
     change(cluster, runtime={"restartAt": "once"})
     until("all pods are new", lambda: before.isdisjoint(uids(cluster)), ROLL_SECONDS)
     cluster.await_available(ROLL_SECONDS)
-    # It was asked with the operator's own login, before its pod went.
+    # The operator sent the step-down with its own login, before the pod was deleted.
     events = cluster.api.rig.kubectl("-n", cluster.namespace, "get", "events")
     assert f"Asked {leader} to step down" in events
     assert cluster.secret(SECRET_NAME) is None
 
 
 @pytest.mark.timeout(500)
-def test_an_upgrade_waits_for_a_login_that_was_taken_away(
+def test_an_upgrade_waits_for_a_removed_operator_login(
     cluster: Cluster, administrator: str
 ) -> None:
-    """A token in a new Secret brings the login back, and the upgrade uses that login alone."""
+    """A token in a new Secret restores the login, and the upgrade uses only that login."""
     before = uids(cluster)
     cluster.server(leader_of(cluster)).delete(f"sys/auth/{MOUNT}", administrator)
     change(cluster, version=NEWEST)
@@ -113,10 +113,10 @@ def test_an_upgrade_waits_for_a_login_that_was_taken_away(
     trusted = "OperatorLoginTrusted"
     cluster.await_condition("OperatorLoginReady", reason=trusted, seconds=RECHECK_SECONDS)
     cluster.api.delete(SECRET, cluster.namespace, SECRET_NAME)
-    until("the upgrade is over", lambda: is_upgraded(cluster), UPGRADE_SECONDS)
+    until("the upgrade is complete", lambda: is_upgraded(cluster), UPGRADE_SECONDS)
     assert before.isdisjoint(uids(cluster))
-    # The leader was asked by a Job, with a role of its own. An election that nobody planned may
-    # bring back a leader of the older version, which is asked again.
+    # A Job with a separate role sent the step-down. After an unplanned election a server of the
+    # older version may lead again, and a second Job runs.
     jobs = cluster.api.list(JOB, cluster.namespace)
     assert jobs
     assert {job["status"].get("succeeded") for job in jobs} == {1}

@@ -1,4 +1,4 @@
-"""Without selfInit the first boot creates a root token, which is stored before it exists."""
+"""Without selfInit a first boot creates a root token, stored before the server creates it."""
 
 import base64
 
@@ -16,7 +16,7 @@ from e2e.harness.waiting import until
 from runtime.builtin_kinds import POD, PVC
 
 
-def test_the_stored_token_is_root_and_was_there_before_the_server(
+def test_the_root_token_is_stored_before_the_server_starts(
     api: Api, operator: Operator, audit: AuditLog, controller: Identity, namespace: str
 ) -> None:
     start = audit.mark()
@@ -42,7 +42,7 @@ def test_the_stored_token_is_root_and_was_there_before_the_server(
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
     assert cluster.live()["status"]["adminOps"]["raft"]["voters"] == 1
 
-    # No document, log or pod carries it: the server read it from the file of the Secret.
+    # It is in no ConfigMap, log or pod spec: the server read it from the mounted Secret.
     rig = cluster.api.rig
     assert token not in rig.kubectl("-n", namespace, "logs", names.pod("plain", 0))
     assert token not in rig.kubectl("-n", namespace, "get", "pods,configmaps", "-o", "yaml")
@@ -50,7 +50,7 @@ def test_the_stored_token_is_root_and_was_there_before_the_server(
 
 
 @pytest.mark.parametrize("policy", ["Retain", "DeleteAll"])
-def test_the_token_stays_with_the_volume_and_goes_with_it(
+def test_the_token_is_kept_or_deleted_with_the_volume(
     api: Api, operator: Operator, namespace: str, policy: str
 ) -> None:
     name = names.root_token_secret("left")
