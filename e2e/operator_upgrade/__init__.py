@@ -1,1 +1,1 @@
-"""The operator is upgraded and taken back: running clusters notice nothing."""
+"""The operator is upgraded and rolled back, without an effect on running clusters."""

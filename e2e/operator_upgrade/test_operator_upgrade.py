@@ -1,7 +1,7 @@
-"""The operator goes to the next release and back while a client writes: no server restarts.
+"""The operator is upgraded to the next release and rolled back under load: no server restarts.
 
-The release before is this code under another tag, with a definition of clusters that lacks a field
-of the status and one of the spec. Between the two steps somebody takes the definitions back alone.
+The previous release is this code under another tag, with a definition of clusters that lacks a
+field of the status and one of the spec. Between the two steps only the definitions are rolled back.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ BEFORE, NEXT = "0.1.0", "0.2.0"
 NEW_STATUS, NEW_SPEC = "sealed", "maintenance"
 LACKING = {f"OpenBaoCluster.status.{NEW_STATUS}", f"OpenBaoCluster.spec.{NEW_SPEC}"}
 SECONDS = 90.0
-# A definition is published within a second, and compared every fifteen seconds while it lacks some.
+# A definition is published within a second; while fields are missing, it is compared every 15 s.
 ARRIVAL_SECONDS = 45.0
 STILL_SECONDS = 5.0
 GAP_SECONDS = 1.0
 
 
 def older(objects: list[Object]) -> list[Object]:
-    """The same objects with the definition of clusters of the release before."""
+    """Return the same objects with the definition of clusters of the previous release."""
     result = copy.deepcopy(objects)
     (definition,) = [one for one in result if one["metadata"]["name"] == str(CLUSTERS)]
     (version,) = definition["spec"]["versions"]
@@ -77,16 +77,16 @@ class Releases:
         )
         until(f"a pod of {version} leads", lambda: self.leader_version() == version, SECONDS)
 
-    def take_definitions_back(self) -> None:
-        """Apply the definitions of the release before, and nothing else."""
+    def roll_definitions_back(self) -> None:
+        """Apply the definitions of the previous release, and nothing else."""
         self._apply(one for one in older(self.objects) if _is_definition(one))
 
-    def bring_definitions(self) -> None:
-        """Apply the definitions of the newer release, and nothing else."""
+    def upgrade_definitions(self) -> None:
+        """Apply the definitions of the next release, and nothing else."""
         self._apply(one for one in self.objects if _is_definition(one))
 
     def leader_version(self) -> str | None:
-        """The release of the pod that holds the Lease."""
+        """Return the release of the pod that holds the Lease."""
         lease = self.api.find(LEASE, HOME, NAME) or {}
         holder = str((lease.get("spec") or {}).get("holderIdentity") or "")
         pods = {one["metadata"]["name"]: one for one in self.api.list(POD, HOME, OPERATORS)}
@@ -94,7 +94,7 @@ class Releases:
         return str(found["metadata"]["labels"][VERSION]) if found else None
 
     def remove(self) -> None:
-        """Delete what the file installed; the rig gets its rights and definitions back."""
+        """Delete the objects of the installation file."""
         self.api.delete(DEPLOYMENT, HOME, NAME)
         until("the pods are gone", lambda: not self.api.list(POD, HOME, OPERATORS), SECONDS)
         remove_objects(self.rig, self.objects)
@@ -115,7 +115,7 @@ def _is_definition(one: Object) -> bool:
 
 @pytest.fixture
 def releases(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Releases]:
-    """Two releases of the mode cluster-wide, in a namespace of their own."""
+    """Two releases in mode cluster-wide, in a separate namespace."""
     sweep(api, HOME)
     until(f"{HOME} is gone", lambda: api.find(NAMESPACE, None, HOME) is None, SECONDS)
     folder: Path = copied(tmp_path_factory.mktemp("checkout"), HOME)
@@ -130,15 +130,15 @@ def releases(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 def starts(cluster: Cluster) -> dict[str, int]:
-    """How often a container of each server was restarted, by the UID of its pod."""
+    """Return the number of container restarts of each server, by the UID of its pod."""
     return {
         uid_of(pod): sum(one["restartCount"] for one in pod["status"]["containerStatuses"])
         for pod in cluster.pods()
     }
 
 
-def acts(cluster: Cluster, order: str) -> None:
-    """Let the operator do something that restarts nobody, and see it done."""
+def apply_annotation(cluster: Cluster, order: str) -> None:
+    """Change an annotation of the Service, and wait until the operator has applied it."""
     cluster.api.patch(
         CLUSTERS,
         cluster.namespace,
@@ -146,12 +146,12 @@ def acts(cluster: Cluster, order: str) -> None:
         {"spec": {"service": {"annotations": {"example.com/order": order}}}},
     )
 
-    def is_done() -> bool:
+    def is_applied() -> bool:
         name = names.public_service(cluster.name)
         live = cluster.api.get(SERVICE, cluster.namespace, name)
         return (live["metadata"].get("annotations") or {}).get("example.com/order") == order
 
-    until(f"the operator carries out {order}", is_done, SECONDS)
+    until(f"the operator applies the annotation {order!r}", is_applied, SECONDS)
     cluster.await_available()
 
 
@@ -161,25 +161,25 @@ def status_of(cluster: Cluster) -> Object:
 
 
 def is_current(cluster: Cluster) -> bool:
-    """Whether the newest field is written, and nothing is said to be lacking."""
+    """Whether the newest field is written, and no field is reported as missing."""
     kinds = {one["type"] for one in cluster.conditions()}
     return NEW_STATUS in status_of(cluster) and "SchemaOutdated" not in kinds
 
 
 @pytest.mark.timeout(600)
-def test_an_operator_goes_forward_and_back_under_a_client_that_writes(
+def test_an_operator_is_upgraded_and_rolled_back_without_a_restart_of_servers(
     releases: Releases, api: Api, make_namespace: MakeNamespace
 ) -> None:
     watch = Stopwatch()
     releases.install(BEFORE)
     cluster = steady_voters(api, make_namespace(), "one")
-    acts(cluster, "before")
+    apply_annotation(cluster, "before")
     servers = starts(cluster)
     assert len(servers) == 3
-    print(f"\nthe release before serves after {watch.seconds:.1f} s")
+    print(f"\nAvailable with the previous release after {watch.seconds:.1f} s")
 
     with ServiceWriter(cluster) as writer:
-        # This code is newer than the definition: it says so, and writes the rest.
+        # This code is newer than the definition: it reports that, and writes the other fields.
         message = cluster.await_condition("SchemaOutdated")["message"]
         assert all(path in message for path in LACKING)
         assert NEW_STATUS not in status_of(cluster)
@@ -187,26 +187,26 @@ def test_an_operator_goes_forward_and_back_under_a_client_that_writes(
 
         releases.install(NEXT)
         until("the new field is written", lambda: is_current(cluster), ARRIVAL_SECONDS)
-        acts(cluster, "next")
+        apply_annotation(cluster, "next")
         print(f"upgraded after {watch.seconds:.1f} s")
 
-        # Somebody takes the definitions back alone, and brings them again.
-        releases.take_definitions_back()
-        acts(cluster, "with older definitions")
+        # Only the definitions are rolled back, and upgraded again.
+        releases.roll_definitions_back()
+        apply_annotation(cluster, "with older definitions")
         cluster.await_condition("SchemaOutdated")
-        releases.bring_definitions()
-        until("the field is back", lambda: is_current(cluster), ARRIVAL_SECONDS)
-        print(f"definitions taken back and brought after {watch.seconds:.1f} s")
+        releases.upgrade_definitions()
+        until("the new field is written again", lambda: is_current(cluster), ARRIVAL_SECONDS)
+        print(f"definitions rolled back and upgraded after {watch.seconds:.1f} s")
 
-        # The way back of the page: the Deployment alone.
+        # The rollback of docs/operator-upgrade.md: only the Deployment.
         releases.install(BEFORE, definitions=False)
-        acts(cluster, "back")
-        throughout("the servers run on", lambda: starts(cluster) == servers, STILL_SECONDS)
-        print(f"went back after {watch.seconds:.1f} s")
+        apply_annotation(cluster, "back")
+        throughout("no server restarts", lambda: starts(cluster) == servers, STILL_SECONDS)
+        print(f"rolled back after {watch.seconds:.1f} s")
     print(f"  {writer.describe()}")
     assert starts(cluster) == servers
     assert writer.acknowledged
     assert writer.lost() == []
-    # A busy machine costs a leader its followers, whoever installs what meanwhile.
+    # On a busy machine a leader may lose its followers, with or without an upgrade.
     budget("failed writes", len(writer.failed), 0, "writes")
     budget("longest gap of a client", writer.longest_gap, GAP_SECONDS, "s")
