@@ -14,7 +14,7 @@ from e2e.harness.waiting import Stopwatch, throughout, until
 from runtime.builtin_kinds import SECRET
 
 # One edit of each object. Most of them add to the desired state, which is harder to detect.
-MEANWHILE = (
+WHILE_STOPPED = (
     "a Service selects fewer pods",
     "a Service publishes only ready pods",
     "the configuration is changed",
@@ -38,14 +38,14 @@ def test_a_new_operator_reverts_the_edits_and_writes_nothing_else(
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
     assert first.stop() == 0
 
-    edits = [EDITS[what] for what in MEANWHILE]
+    edits = [EDITS[what] for what in WHILE_STOPPED]
     before = [api.get(edit.resource, namespace, edit.name) for edit in edits]
     for edit, live in zip(edits, before, strict=True):
         api.patch(edit.resource, namespace, edit.name, edit.change(live))
 
     def remaining() -> list[str]:
         now = [api.get(edit.resource, namespace, edit.name) for edit in edits]
-        checked = zip(MEANWHILE, before, now, strict=True)
+        checked = zip(WHILE_STOPPED, before, now, strict=True)
         return [what for what, was, live in checked if content(live) != content(was)]
 
     mark, watch = audit.mark(), Stopwatch()

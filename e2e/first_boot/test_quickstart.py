@@ -119,11 +119,11 @@ def test_nothing_was_refused(boot: Boot, audit: AuditLog, controller: Identity) 
 
 def until_voters(cluster: Cluster, token: str) -> None:
     """Wait until all three servers are voters, as reported by the leader."""
-    wanted = {names.pod(cluster.name, ordinal) for ordinal in range(3)}
+    expected = {names.pod(cluster.name, ordinal) for ordinal in range(3)}
 
     def voters() -> bool:
         members = cluster.server(1).members(token)
-        return {member["node_id"] for member in members if member["voter"]} == wanted
+        return {member["node_id"] for member in members if member["voter"]} == expected
 
     until("three voters", voters, 90.0, every=0.5)
 

@@ -103,10 +103,10 @@ def test_b09_an_absent_api_blocks_nothing_and_gets_no_requests(
     assert "httproutes.gateway.networking.k8s.io" in found["message"]
     requests = audit.since(absent, controller.user)
     assert not of_gateway_api(requests)
-    looked = [entry for entry in requests if entry.resource == DEFINITION.plural]
+    reads = [entry for entry in requests if entry.resource == DEFINITION.plural]
     # One watch each; its audit line is written when it ends, after some minutes.
-    assert {entry.verb for entry in looked} <= {"watch", "list"}
-    budget("absent API: reads of definitions", len(looked), 4, "requests")
+    assert {entry.verb for entry in reads} <= {"watch", "list"}
+    budget("absent API: reads of definitions", len(reads), 4, "requests")
 
 
 @pytest.mark.timeout(300)

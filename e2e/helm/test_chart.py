@@ -51,10 +51,10 @@ def deployments(objects: Iterable[Object]) -> dict[str, Object]:
 def test_each_mode_equals_its_overlay(helm: Helm, mode: str) -> None:
     text = helm.checkout.with_image(f"overlays/{mode}", IMAGE_NAME, VERSION)
     built = [one for one in yaml.load_all(text, yaml.CSafeLoader) if one]
-    wanted = by_key(one for one in built if one["kind"] != "Namespace")
+    expected = by_key(one for one in built if one["kind"] != "Namespace")
     found = by_key(helm.template(NAMESPACE, *options(mode, "--set", "crds.keep=false")))
-    assert found.keys() == wanted.keys()
-    for name, one in wanted.items():
+    assert found.keys() == expected.keys()
+    for name, one in expected.items():
         assert found[name] == one, name
 
 
@@ -145,7 +145,7 @@ def test_each_shard_has_a_separate_deployment(helm: Helm, mode: str) -> None:
         assert label.items() <= one["spec"]["selector"]["matchLabels"].items()
         assert label.items() <= one["spec"]["template"]["metadata"]["labels"].items()
         text = yaml.safe_dump(one)
-        assert text.count("openbao.org/shard") == 4, "its own, the selector, the pod, its peers"
+        assert text.count("openbao.org/shard") == 4, "its labels, selector, pod and affinity"
         container["env"].remove({"name": "SHARD", "value": f"{number}/3"})
         assert _without_label(one) == {**usual, "metadata": {**usual["metadata"], "name": name}}
 

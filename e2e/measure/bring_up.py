@@ -103,10 +103,10 @@ def without_operator(bench: Bench, steps: Script) -> list[Milestone]:
     return bring_up(entries, sample.name, sample.replicas, start)
 
 
-def _until_ready(bench: Bench, journal: Journal, wanted: int) -> None:
+def _until_ready(bench: Bench, journal: Journal, count: int) -> None:
     def missing() -> str | None:
         pods = cluster_pods(journal, bench.sample.name)
-        if sum(map(is_ready, pods)) >= wanted:
+        if sum(map(is_ready, pods)) >= count:
             return None
         rest = [f"{name_of(pod)} {pod_words(pod)}" for pod in pods if not is_ready(pod)]
         return "; ".join(["without operator", *rest])

@@ -178,9 +178,7 @@ def test_poll_reads_by_name_and_neither_lists_nor_watches(
         mark = world.audit.mark()
         lost, back = status_delay(observer, cluster)
         cost = counted_requests(world.audit.since(mark, world.tenants.user))
-        print(
-            f"status {lost:.1f} s after the loss of a pod, {back:.1f} s after the new: {tally(cost)}"
-        )
+        print(f"status {lost:.1f} s after a lost pod, {back:.1f} s after a new one: {tally(cost)}")
         cluster.await_available()
         settle(observer)
 
@@ -191,7 +189,7 @@ def test_poll_reads_by_name_and_neither_lists_nor_watches(
         again = world.audit.since(mark, world.tenants.user)
         print(f"restart: {tally(again)}")
         gone = remove(world.api, cluster)
-        print(f"gone after {gone:.1f} s")
+        print(f"cluster deleted after {gone:.1f} s")
     everything = world.audit.since(begin, world.tenants.user)
     assert operator.stop() == 0
 
@@ -204,7 +202,7 @@ def test_poll_reads_by_name_and_neither_lists_nor_watches(
     budget("poll: bring-up", len(measured.requests), allowed, "requests")
     budget("poll: status after a lost pod", max(lost, back), FRESH_SECONDS, "s")
     assert not writes(again), tally(writes(again))
-    budget("gone after", gone, GONE_SECONDS, "s")
+    budget("deletion of a cluster", gone, GONE_SECONDS, "s")
 
 
 @pytest.mark.timeout(300)
@@ -217,9 +215,9 @@ def test_watch_uses_the_rights_in_provisioned_namespaces(world: World) -> None:
         print(f"\nmulti-tenant, watch: {measured}")
         stays_quiet(observer)
         gone = remove(world.api, cluster)
-        print(f"gone after {gone:.1f} s")
+        print(f"cluster deleted after {gone:.1f} s")
     assert operator.stop() == 0
 
     assert not refused_to(observer, begin)
     budget("watch: bring-up", len(measured.requests), MOST_REQUESTS, "requests")
-    budget("gone after", gone, GONE_SECONDS, "s")
+    budget("deletion of a cluster", gone, GONE_SECONDS, "s")
