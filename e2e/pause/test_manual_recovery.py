@@ -41,7 +41,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
 
 @pytest.fixture(scope="module")
 def environment(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """What the chapter exports."""
+    """The variables that the page exports."""
     api, home = cluster.api, cluster.namespace
     authority = tmp_path_factory.mktemp("authority") / "ca.crt"
     secret = api.get(SECRET, home, names.tls_ca_secret(NAME))["data"]["ca.crt"]
@@ -58,7 +58,7 @@ def environment(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> M
 
 
 @pytest.mark.timeout(400)
-def test_a_snapshot_is_put_back_by_hand(
+def test_a_snapshot_is_restored_manually_during_a_pause(
     cluster: Cluster, requests: Requests, environment: Mapping[str, str], tmp_path: Path
 ) -> None:
     file = str(tmp_path / "by-hand.snap")
@@ -77,7 +77,7 @@ def test_a_snapshot_is_put_back_by_hand(
     cluster.await_condition("Paused", "True", seconds=10.0)
     bao("operator", "raft", "snapshot", "restore", file)
     throughout(
-        "nobody interferes",
+        "the operator replaces no pod",
         lambda: {pod["metadata"]["uid"] for pod in cluster.pods()} == pods,
         5.0,
     )
@@ -90,7 +90,7 @@ def test_a_snapshot_is_put_back_by_hand(
 
 
 def run_bao(cluster: Cluster, environment: Mapping[str, str], *words: str) -> str:
-    """Run the command line of OpenBao where pods have addresses."""
+    """Run the command line of OpenBao in the network of the pods."""
     rig = cluster.api.rig
     binary = images.openbao_binary(rig.cache, OPENBAO, rig.progress)
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""spec.paused stops all writes at once, also during an upgrade; maintenance keeps the pods."""
+"""spec.paused stops all writes immediately, also in an upgrade; maintenance keeps the pods."""
 
 import pytest
 
@@ -25,13 +25,13 @@ from runtime.types import uid_of
 NAME = "held"
 FIRST, SECOND, THIRD = OPENBAO_UPGRADES[:3]
 PAUSED_SECONDS = 12.0
-# What a pause says: of the cluster, and of what waits for its end. Nothing of it twice.
-WORDS = 3
+# The most status updates of a pause: one of the cluster, one of each object that waits for its end.
+STATUS_UPDATES = 3
 
 
 @pytest.fixture(scope="module")
 def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator, store: Store) -> Cluster:
-    """Three voters that know where snapshots go."""
+    """Three voters with a backup target."""
     namespace = make_namespace()
     make_credentials(api, namespace, store)
     backup = {"schedule": SELDOM, "target": store.target()}
@@ -42,17 +42,15 @@ def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator, store:
 
 @pytest.fixture(scope="module")
 def kept(cluster: Cluster) -> Run:
-    """A snapshot from before."""
+    """A snapshot that was taken before the pause."""
     run = backup_now(cluster, "before")
     run.await_phase("Completed", 120.0)
     return run
 
 
 @pytest.mark.timeout(300)
-def test_whatever_there_is_to_do_nothing_is_written(
-    cluster: Cluster, requests: Requests, kept: Run
-) -> None:
-    """An edit to undo, a roll, a backup and a restore: each of them waits."""
+def test_a_paused_cluster_gets_no_writes(cluster: Cluster, requests: Requests, kept: Run) -> None:
+    """A repair, a rollout and a backup each wait for the end of the pause."""
     requests.settle(cluster)
     pods, service = uids(cluster), names.public_service(NAME)
     held = pause(cluster, requests)
@@ -60,17 +58,19 @@ def test_whatever_there_is_to_do_nothing_is_written(
     change(cluster, {"runtime": {"restartAt": "while-paused"}})
     backup = backup_now(cluster, "while-paused")
     cluster.await_condition("Paused", "True", seconds=10.0)
-    throughout("no pod goes", lambda: uids(cluster) == pods, PAUSED_SECONDS)
+    throughout("no pod is replaced", lambda: uids(cluster) == pods, PAUSED_SECONDS)
     assert not (sent := held.written()), "\n".join(map(str, sent))
-    assert len(held.words()) <= WORDS, "\n".join(map(str, held.words()))
+    assert len(held.words()) <= STATUS_UPDATES, "\n".join(map(str, held.words()))
     assert cluster.api.find(SERVICE, cluster.namespace, service) is None
     assert backup.job() is None
     mark = requests.mark()
-    throughout("not a word more", lambda: not requests.writes_since(mark), 5.0, every=1.0)
+    throughout("no further writes", lambda: not requests.writes_since(mark), 5.0, every=1.0)
 
     resume(cluster)
     until(
-        "the Service is back", lambda: cluster.api.find(SERVICE, cluster.namespace, service), 20.0
+        "the Service is recreated",
+        lambda: cluster.api.find(SERVICE, cluster.namespace, service),
+        20.0,
     )
     backup.await_phase("Completed", 180.0)
     until("all pods are new", lambda: not uids(cluster) & pods, 180.0)
@@ -78,15 +78,15 @@ def test_whatever_there_is_to_do_nothing_is_written(
 
 
 @pytest.mark.timeout(200)
-def test_a_restore_that_waits_touches_nothing(
+def test_a_restore_waits_for_the_end_of_the_pause(
     cluster: Cluster, requests: Requests, kept: Run
 ) -> None:
     requests.settle(cluster)
     held = pause(cluster, requests)
     cluster.await_condition("Paused", "True", seconds=10.0)
     run = restore(cluster, "while-paused", {"backup": kept.name})
-    throughout("it does not begin", lambda: run.job() is None, PAUSED_SECONDS, every=1.0)
-    # The restore gets its finalizer, and the events that say what it waits for.
+    throughout("the restore does not start", lambda: run.job() is None, PAUSED_SECONDS, every=1.0)
+    # The restore gets its finalizer, and events that report what it waits for.
     sent = [one for one in held.written() if one.resource not in ("openbaorestores", "events")]
     assert not sent, "\n".join(map(str, sent))
     cluster.api.delete(RESTORES, cluster.namespace, run.name)
@@ -97,10 +97,10 @@ def test_a_restore_that_waits_touches_nothing(
 
 
 @pytest.mark.timeout(400)
-def test_an_upgrade_stands_still_and_goes_on_with_all_its_time(
+def test_a_paused_upgrade_resumes_with_its_full_timeout(
     cluster: Cluster, requests: Requests
 ) -> None:
-    """The pause is longer than the timeout of a server, which does not expire because of it."""
+    """The pause is longer than the timeout of a server, and does not count towards it."""
     requests.settle(cluster)
     with recorded(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
         change(cluster, {"version": SECOND})
@@ -108,7 +108,7 @@ def test_an_upgrade_stands_still_and_goes_on_with_all_its_time(
         held = pause(cluster, requests)
         cluster.await_condition("Paused", "True", seconds=10.0)
         throughout(
-            "no further pod goes",
+            "no further pod is replaced",
             lambda: len(record.history.replaced()) == 1,
             POD_DEADLINE + 5.0,
         )
@@ -129,7 +129,7 @@ def test_an_upgrade_stands_still_and_goes_on_with_all_its_time(
 
 
 @pytest.mark.timeout(300)
-def test_in_maintenance_an_upgrade_waits(cluster: Cluster, requests: Requests) -> None:
+def test_an_upgrade_waits_for_the_end_of_maintenance(cluster: Cluster, requests: Requests) -> None:
     requests.settle(cluster)
     pods = uids(cluster)
     change(cluster, {"maintenance": {"enabled": True}})
@@ -138,7 +138,7 @@ def test_in_maintenance_an_upgrade_waits(cluster: Cluster, requests: Requests) -
         change(cluster, {"version": THIRD})
         found = cluster.await_condition("Upgrading", "False", "Maintenance", seconds=20.0)
         print(f"\n  {found['message']}")
-        throughout("no pod goes", lambda: uids(cluster) == pods, PAUSED_SECONDS)
+        throughout("no pod is replaced", lambda: uids(cluster) == pods, PAUSED_SECONDS)
         change(cluster, {"maintenance": None})
         record.await_finished(THIRD)
         assert_no_failure(record.history)
@@ -146,7 +146,7 @@ def test_in_maintenance_an_upgrade_waits(cluster: Cluster, requests: Requests) -
 
 
 def assert_no_failure(history: History) -> None:
-    """Nobody said at any time that the upgrade had failed."""
+    """Assert that no status reported a failed upgrade at any time."""
     for entry in history.entries:
         if entry.kind == CLUSTERS:
             assert not (status_of(entry.object).get("upgrade") or {}).get("failure")

@@ -41,7 +41,7 @@ NOWHERE = {
 
 @pytest.fixture(scope="module")
 def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Cluster:
-    """Three servers that are Available, under an account that the operator made."""
+    """Three servers that are Available, with a ServiceAccount that the operator created."""
     namespace = make_namespace()
     api.create(CLUSTERS, body(namespace, NAME, replicas=3, serviceAccount={"name": FORMER}))
     made = Cluster(api, namespace, NAME)
@@ -55,8 +55,8 @@ def body(namespace: str, name: str, **spec: Any) -> Object:
 
 
 @pytest.mark.timeout(300)
-def test_a_new_account_is_there_before_the_old_one_goes(cluster: Cluster) -> None:
-    """The one that is named next was made by a person: it is bound, and never touched."""
+def test_a_new_service_account_is_bound_before_the_old_one_is_deleted(cluster: Cluster) -> None:
+    """The new ServiceAccount belongs to the user: the operator binds it, and never changes it."""
     api, namespace = cluster.api, cluster.namespace
     theirs = {
         "apiVersion": "v1",
@@ -70,17 +70,21 @@ def test_a_new_account_is_there_before_the_old_one_goes(cluster: Cluster) -> Non
     api.patch(CLUSTERS, namespace, NAME, {"spec": {"serviceAccount": account}})
 
     def moved() -> bool:
-        # In this order: an object that goes after its last pod is not missed.
+        # The objects before the pods, so that deleting an object after its last pod is no error.
         rights = {name: exists(cluster, name) for name in (FORMER, REUSED)}
         pods = cluster.pods()
         for pod in pods:
-            assert rights.get(pod["spec"]["serviceAccountName"]), "a pod without its rights"
+            assert rights.get(pod["spec"]["serviceAccountName"]), (
+                "a pod whose ServiceAccount has no rights"
+            )
         return not old & {uid_of(pod) for pod in pods} and len(cluster.ready_pods()) == 3
 
-    until("the right of each running pod", lambda: exists(cluster, REUSED), 20.0)
-    until("every pod runs under the other account", moved, ROLL_SECONDS, every=0.1)
-    print(f"\n  {watch.seconds:.1f} s: three servers under another account")
-    until("nothing is left of the former one", lambda: not any(left(cluster)), 20.0)
+    until("the new ServiceAccount has its rights", lambda: exists(cluster, REUSED), 20.0)
+    until("every pod has the new ServiceAccount", moved, ROLL_SECONDS, every=0.1)
+    print(f"\n  {watch.seconds:.1f} s: three servers with the new ServiceAccount")
+    until(
+        "the objects of the former ServiceAccount are deleted", lambda: not any(left(cluster)), 20.0
+    )
     cluster.await_available()
     assert api.get(SERVICE_ACCOUNT, namespace, REUSED)["metadata"] == before["metadata"]
     cluster.await_condition("ServiceAccountReady", "True", "ServiceAccountReused")
@@ -100,7 +104,7 @@ def test_annotations_that_cannot_be_set_are_reported(cluster: Cluster) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_an_affinity_that_nobody_can_satisfy_stops_at_one_pod_and_heals(cluster: Cluster) -> None:
+def test_an_unsatisfiable_affinity_stops_the_rollout_at_one_pod(cluster: Cluster) -> None:
     before = {uid_of(pod) for pod in cluster.pods()}
     with unplaceable(cluster) as pending:
         assert {uid_of(pod) for pod in cluster.ready_pods()} < before
@@ -108,32 +112,32 @@ def test_an_affinity_that_nobody_can_satisfy_stops_at_one_pod_and_heals(cluster:
         def two_serve() -> bool:
             return len(cluster.ready_pods()) == 2
 
-        throughout("two servers go on", two_serve, 5.0)
+        throughout("two servers stay ready", two_serve, 5.0)
         condition = cluster.await_condition("Ready", "False", "RollingOut")
         assert "Unschedulable" in condition["message"]
         assert "affinity" in condition["message"]
     watch = Stopwatch()
     until(
-        "the pending pod is another one",
+        "the pending pod is replaced",
         lambda: pending not in {uid_of(pod) for pod in cluster.pods()},
         HEAL_SECONDS,
         every=0.1,
     )
     print(f"\n  {watch.seconds:.1f} s: the pending pod was replaced")
     cluster.await_available(HEAL_SECONDS)
-    print(f"  {watch.seconds:.1f} s: three servers again")
+    print(f"  {watch.seconds:.1f} s: three servers are ready again")
     assert len(before & {uid_of(pod) for pod in cluster.pods()}) == 2
 
 
-def test_a_first_boot_that_has_no_node_heals_as_well(
+def test_an_unschedulable_first_pod_is_replaced_after_a_correction(
     api: Api, make_namespace: MakeNamespace, operator: Operator
 ) -> None:
     namespace = make_namespace()
     api.create(CLUSTERS, body(namespace, "first", replicas=1, scheduling=NOWHERE))
     first = Cluster(api, namespace, "first")
-    pending = until("a pod that has no node", lambda: unscheduled(first), 30.0, every=0.1)
+    pending = until("a pod is unschedulable", lambda: unscheduled(first), 30.0, every=0.1)
     condition = until(
-        "the scheduler's words",
+        "the message of the scheduler is in the condition",
         lambda: next(
             (
                 one["message"]
@@ -154,19 +158,19 @@ def test_a_first_boot_that_has_no_node_heals_as_well(
 
 @contextmanager
 def unplaceable(cluster: Cluster) -> Iterator[str]:
-    """Ask for a node that there is none of, until the scheduler gave one pod up; then stop."""
+    """Request a node that does not exist, until one pod is unschedulable; undo it at the end."""
 
     def set_scheduling(scheduling: Object | None) -> None:
         spec = {"spec": {"scheduling": scheduling}}
         cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, spec)
 
     set_scheduling(NOWHERE)
-    yield until("a pod that has no node", lambda: unscheduled(cluster), 60.0, every=0.1)
+    yield until("a pod is unschedulable", lambda: unscheduled(cluster), 60.0, every=0.1)
     set_scheduling(None)
 
 
 def unscheduled(cluster: Cluster) -> str:
-    """Return the UID of a pod that the scheduler found no node for; "" when there is none."""
+    """Return the UID of an unschedulable pod, "" if there is none."""
     for pod in cluster.pods():
         for one in (pod.get("status") or {}).get("conditions") or ():
             if one["type"] == "PodScheduled" and one["status"] == "False":
@@ -175,7 +179,7 @@ def unscheduled(cluster: Cluster) -> str:
 
 
 def exists(cluster: Cluster, account: str) -> bool:
-    """Whether the account and its rights are there."""
+    """Whether the ServiceAccount, its Role and its RoleBinding exist."""
     api, namespace = cluster.api, cluster.namespace
     return (
         api.find(SERVICE_ACCOUNT, namespace, account) is not None
@@ -185,7 +189,7 @@ def exists(cluster: Cluster, account: str) -> bool:
 
 
 def left(cluster: Cluster) -> Iterator[Object]:
-    """What is left of the former account."""
+    """Yield the objects of the former ServiceAccount that still exist."""
     api, namespace = cluster.api, cluster.namespace
     for resource, name in (
         (SERVICE_ACCOUNT, FORMER),

@@ -1,6 +1,6 @@
-"""Without changes: no writes, no lists. Then the leader is killed, and the status follows.
+"""An idle cluster causes no writes and no lists. A killed leader is reported in the status.
 
-E2E_QUIET_SECONDS makes the quiet window longer than the minute of a run in CI.
+E2E_QUIET_SECONDS sets the length of the idle period; the default is the minute of a run in CI.
 """
 
 import os
@@ -32,10 +32,10 @@ NAME = "still"
 REPORTER = "openbao.org/operator"
 QUIET_SECONDS = float(os.environ.get("E2E_QUIET_SECONDS", "60"))
 SETTLED_SECONDS = 5.0
-# The promise: the status names the new leader, and counts who is ready, this soon after the pod.
+# The status has to name the new leader and count the ready pods this soon after the pods change.
 FRESH_SECONDS = 2.0
 ELECTION_SECONDS = 60.0
-# Metadata of Secrets is read by name, because nobody may watch Secrets.
+# Metadata of Secrets is read by name, because the operator may not watch Secrets.
 SECRETS = frozenset(
     {
         names.tls_ca_secret(NAME),
@@ -43,14 +43,14 @@ SECRETS = frozenset(
         names.unseal_key_secret(NAME),
     }
 )
-# Read every few minutes: who signs the tokens that the operator logs in with, and the schemas.
+# Read every few minutes: the issuer of the tokens that the operator logs in with, and the schemas.
 EVERY_FEW_MINUTES = frozenset({"/.well-known/openid-configuration", "/openid/v1/jwks", DOCUMENT})
 BRING_UP_EVENTS = {"Initialized": 1, "AllReplicasReady": 1, "AllVoters": 1}
 
 
 @pytest.fixture(scope="module")
 def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Cluster:
-    """Three voters, and nothing left to do."""
+    """Three voters, after the creation is complete."""
     namespace = make_namespace()
     body = manifest(namespace, NAME, replicas=3, selfInit=self_init(key_value_engine()))
     api.create(CLUSTERS, body)
@@ -69,13 +69,13 @@ def event_counts(cluster: Cluster) -> Counter[str]:
     )
 
 
-def test_a_bring_up_is_reported_in_three_events(cluster: Cluster) -> None:
+def test_the_creation_of_a_cluster_emits_three_events(cluster: Cluster) -> None:
     until("the events", lambda: event_counts(cluster) >= Counter(BRING_UP_EVENTS), 10.0)
     assert dict(event_counts(cluster)) == BRING_UP_EVENTS
 
 
 @pytest.mark.timeout(int(QUIET_SECONDS) + 300)
-def test_nothing_is_written_and_nothing_listed(
+def test_an_idle_cluster_causes_no_writes_and_no_lists(
     cluster: Cluster, audit: AuditLog, controller: Identity
 ) -> None:
     def silent() -> bool:
@@ -110,19 +110,19 @@ def test_nothing_is_written_and_nothing_listed(
 
 @dataclass(slots=True)
 class Moments:
-    """When something was first seen, in seconds of the monotonic clock."""
+    """Times at which changes were first observed, in seconds of the monotonic clock."""
 
     lost: float | None = None
-    """The pod of the former leader is not ready any more, or another."""
+    """The pod of the former leader is not ready, or was replaced."""
     lost_reported: float | None = None
-    """The status counts two."""
+    """The status counts two ready pods."""
     label: float | None = None
-    """Another pod says that it leads."""
+    """Another pod has the label of the active node."""
     label_reported: float | None = None
-    """The status names it."""
+    """The status names the new leader."""
 
-    def look(self, cluster: Cluster, former: str) -> bool:
-        """Look at pods first, so that the status is never judged by what came after it."""
+    def observe(self, cluster: Cluster, former: str) -> bool:
+        """Read the pods first, so that the status is never compared with later pods."""
         pods = cluster.pods()
         now = time.monotonic()
         new = [pod["metadata"]["name"] for pod in pods if leads(pod) and uid_of(pod) != former]
@@ -140,22 +140,22 @@ class Moments:
 
 
 def leads(pod: dict[str, object]) -> bool:
-    """Tell whether the pod's label says that its server leads."""
+    """Whether the pod has the label of the active node."""
     return labels_of(pod).get(labels.SERVER_ACTIVE) == "true"
 
 
-def test_a_killed_leader_is_reported_as_soon_as_its_pod_and_the_next_leader_are(
+def test_the_status_follows_a_killed_leader_within_two_seconds(
     cluster: Cluster, rig: Rig, audit: AuditLog, controller: Identity
 ) -> None:
     leader = cluster.leader()
     assert leader is not None
     name = leader["metadata"]["name"]
     mark, seen = audit.mark(), Moments()
-    # With no grace at all the object would go before its process does.
+    # With a grace period of 0 the object would be deleted before its process ends.
     rig.kubectl("-n", cluster.namespace, "delete", "pod", name, "--grace-period=1", "--wait=false")
     until(
-        "the status follows",
-        lambda: seen.look(cluster, uid_of(leader)),
+        "the status reports the lost and the new leader",
+        lambda: seen.observe(cluster, uid_of(leader)),
         ELECTION_SECONDS,
         every=0.02,
     )
@@ -173,12 +173,12 @@ def test_a_killed_leader_is_reported_as_soon_as_its_pod_and_the_next_leader_are(
     print(f"a killed leader costs {len(cost)} requests: {tally(cost)}")
 
 
-def test_it_is_reported_in_one_warning_and_its_end(cluster: Cluster) -> None:
+def test_a_killed_leader_emits_one_warning_and_one_recovery_event(cluster: Cluster) -> None:
     """Available and Degraded change together, with the same message, in one event."""
-    until("the end is told", lambda: event_counts(cluster)["Ready"], 10.0)
+    until("the recovery event is sent", lambda: event_counts(cluster)["Ready"], 10.0)
     news = event_counts(cluster) - Counter(BRING_UP_EVENTS)
     print(f"\n{dict(news)}")
-    # That all are ready was said of the bring-up, and is not said twice in ten minutes.
+    # AllReplicasReady was reported at the creation, and is not repeated within ten minutes.
     del news["AllReplicasReady"]
     assert news == Counter({"NotReady": 1, "Ready": 1})
 

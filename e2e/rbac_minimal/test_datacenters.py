@@ -95,7 +95,7 @@ def lived(
 
 
 @pytest.mark.timeout(300)
-def test_nothing_is_granted_that_is_not_used(lived: Lived) -> None:
+def test_every_granted_right_is_used(lived: Lived) -> None:
     rules = lived.role.rules
     count = len({grain for rule in rules for grain in grains(rule)})
     print(f"\n  {count} rights in {len(rules)} rules; asked: {tally(lived.entries)}")
@@ -103,12 +103,12 @@ def test_nothing_is_granted_that_is_not_used(lived: Lived) -> None:
     assert not left, "granted, and never used: " + ", ".join(map(str, left))
 
 
-def test_nothing_was_refused(lived: Lived) -> None:
+def test_no_request_was_refused(lived: Lived) -> None:
     assert [str(entry) for entry in refused(lived.entries)] == []
 
 
 @pytest.mark.timeout(200)
-def test_each_right_that_is_taken_away_is_missed(
+def test_each_removed_right_causes_a_refusal(
     api: Api, lived: Lived, controller: Identity
 ) -> None:
     person, watch = Person(api, controller), Stopwatch()

@@ -144,7 +144,7 @@ def _print_step(watch: Stopwatch, what: str) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_nothing_is_granted_that_is_not_used(lived: Lived, roles: list[Bound]) -> None:
+def test_every_granted_right_is_used(lived: Lived, roles: list[Bound]) -> None:
     needed = {*examples(lived.entries), *lived.to_give, *FINALIZERS, AFTER_LONG}
     granted = [rule for role in roles for rule in role.rules]
     count = len({grain for rule in granted for grain in grains(rule)})
@@ -153,11 +153,11 @@ def test_nothing_is_granted_that_is_not_used(lived: Lived, roles: list[Bound]) -
     assert not left, "granted, and never used: " + ", ".join(map(str, left))
 
 
-def test_nothing_was_refused(lived: Lived) -> None:
+def test_no_request_was_refused(lived: Lived) -> None:
     assert [str(entry) for entry in refused(lived.entries)] == []
 
 
-def test_no_pod_breaks_the_strictest_level(lived: Lived) -> None:
+def test_every_pod_complies_with_the_level_restricted(lived: Lived) -> None:
     pods = [
         one for one in lived.everybody if one.resource == POD.plural and one.namespace == lived.home
     ]
@@ -167,7 +167,7 @@ def test_no_pod_breaks_the_strictest_level(lived: Lived) -> None:
 
 
 @pytest.mark.parametrize("folder", ["base", "provisioner"])
-def test_what_is_shipped_is_admitted_at_the_strictest_level(
+def test_the_shipped_deployments_comply_with_the_level_restricted(
     rig: Rig, home: str, folder: str
 ) -> None:
     shipped = yaml.safe_load_all(rig.kubectl("kustomize", str(DEPLOY / folder)))
@@ -182,7 +182,7 @@ def test_what_is_shipped_is_admitted_at_the_strictest_level(
 
 
 @pytest.mark.timeout(300)
-def test_c16_each_right_that_is_taken_away_is_missed(
+def test_c16_each_removed_right_causes_a_refusal(
     api: Api, lived: Lived, roles: list[Bound], controller: Identity
 ) -> None:
     person, watch = Person(api, controller), Stopwatch()

@@ -195,7 +195,7 @@ def print_step(watch: Stopwatch, what: str) -> None:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("account", [CONTROLLER, PROVISIONER, DELEGATE])
-def test_nothing_is_granted_that_is_not_used(lived: Lived, account: str) -> None:
+def test_every_granted_right_is_used(lived: Lived, account: str) -> None:
     needed = {*examples(lived.entries[account]), *FINALIZERS, TENANT_FINALIZERS}
     if account == PROVISIONER and lived.entries[DELEGATE]:
         needed.add(ACT)
@@ -217,11 +217,11 @@ def test_nothing_is_granted_that_is_not_used(lived: Lived, account: str) -> None
 
 
 @pytest.mark.parametrize("account", [CONTROLLER, PROVISIONER, DELEGATE])
-def test_nothing_was_refused(lived: Lived, account: str) -> None:
+def test_no_request_was_refused(lived: Lived, account: str) -> None:
     assert [str(entry) for entry in refused(lived.entries[account])] == []
 
 
-def test_who_grants_uses_nothing_of_it(lived: Lived) -> None:
+def test_the_provisioner_uses_no_right_that_it_grants(lived: Lived) -> None:
     used = {grain for entry in lived.entries[PROVISIONER] for grain in grains_of(entry)}
     inside = {"pods", "secrets", "statefulsets", "configmaps", "roles", "rolebindings"}
     assert not {grain.resource for grain in used} & inside

@@ -45,7 +45,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
     return made
 
 
-def test_they_join_without_a_vote_and_never_get_one(cluster: Cluster) -> None:
+def test_read_replicas_join_and_stay_without_a_vote(cluster: Cluster) -> None:
     assert votes(cluster) == {f"{NAME}-0": True, reader(0): False, reader(1): False}
     assert len(cluster.cluster_ids()) == 1
     status = until("they are healthy", lambda: counted(cluster, healthy=2), 30.0)
@@ -60,7 +60,7 @@ def test_they_join_without_a_vote_and_never_get_one(cluster: Cluster) -> None:
     )
 
 
-def test_they_answer_reads_themselves(cluster: Cluster) -> None:
+def test_read_replicas_serve_reads_themselves(cluster: Cluster) -> None:
     cluster.await_condition("ReadServingAvailable", "True", "ReadServingAvailable")
     assert cluster.condition("Ready", "True") is not None
     until("the Service has both", lambda: behind(cluster, names.read_service(NAME)) == 2, 30.0)
@@ -100,7 +100,7 @@ def await_value(server: Server, token: str, number: int) -> None:
     until("the write is there", arrived, 30.0, tolerate=(BaoError,))
 
 
-def test_one_that_is_killed_comes_back_without_a_vote(cluster: Cluster) -> None:
+def test_a_killed_read_replica_rejoins_without_a_vote(cluster: Cluster) -> None:
     before = uid_of(pod(cluster, 1))
     watch = Stopwatch()
     cluster.api.delete(POD, cluster.namespace, reader(1))
@@ -111,7 +111,7 @@ def test_one_that_is_killed_comes_back_without_a_vote(cluster: Cluster) -> None:
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
 
 
-def test_a_restart_goes_through_the_read_replicas_first(cluster: Cluster) -> None:
+def test_a_restart_replaces_the_read_replicas_first(cluster: Cluster) -> None:
     old = {name: uid_of(found) for name, found in all_pods(cluster).items()}
     order: list[str] = []
     watch = Stopwatch()
@@ -131,7 +131,7 @@ def test_a_restart_goes_through_the_read_replicas_first(cluster: Cluster) -> Non
     cluster.await_available()
 
 
-def test_fewer_leave_the_raft_cluster_before_their_pod_goes(cluster: Cluster) -> None:
+def test_scale_down_removes_the_raft_peer_before_its_pod(cluster: Cluster) -> None:
     watch = Stopwatch()
     change(cluster, {"readReplicas": {"replicas": 1}})
     until("its pod is gone", lambda: reader(1) not in all_pods(cluster), WITHIN)
@@ -146,7 +146,7 @@ def test_fewer_leave_the_raft_cluster_before_their_pod_goes(cluster: Cluster) ->
     until("it is a member again", lambda: votes(cluster).get(reader(1)) is False, WITHIN)
 
 
-def test_without_the_block_nothing_of_them_is_left(cluster: Cluster) -> None:
+def test_removing_the_spec_block_deletes_all_their_objects(cluster: Cluster) -> None:
     watch = Stopwatch()
     change(cluster, {"readReplicas": None})
     left = (
@@ -165,7 +165,7 @@ def test_without_the_block_nothing_of_them_is_left(cluster: Cluster) -> None:
     ]
 
 
-def test_deletion_leaves_nothing(cluster: Cluster) -> None:
+def test_deletion_of_the_cluster_leaves_no_objects(cluster: Cluster) -> None:
     change(cluster, {"readReplicas": POOL})
     cluster.await_condition("ReadReplicasReady", reason="AllReadReplicasReady")
     with missing_ok():

@@ -47,7 +47,7 @@ def unprepared_client(cluster: Cluster) -> Iterator[ServiceWriter]:
     yield from undisturbed(cluster, UNPREPARED_GAP_SECONDS)
 
 
-def test_in_maintenance_a_restart_waits_and_the_pods_are_marked(cluster: Cluster) -> None:
+def test_maintenance_delays_a_restart_and_annotates_the_pods(cluster: Cluster) -> None:
     before = serving(cluster)
     change(cluster, maintenance={"enabled": True}, runtime={"restartAt": "first"})
     cluster.await_condition("Reconciling", reason="Maintenance", seconds=20.0)
@@ -57,7 +57,7 @@ def test_in_maintenance_a_restart_waits_and_the_pods_are_marked(cluster: Cluster
 
 
 @pytest.mark.timeout(300)
-def test_after_it_every_server_is_restarted_the_leader_last(
+def test_after_maintenance_every_server_restarts_the_leader_last(
     cluster: Cluster, client: ServiceWriter
 ) -> None:
     leader = leader_of(cluster)
@@ -69,7 +69,7 @@ def test_after_it_every_server_is_restarted_the_leader_last(
 
 
 @pytest.mark.timeout(300)
-def test_a_second_request_and_the_end_of_an_operator_in_the_middle(
+def test_a_restart_survives_a_second_request_and_a_killed_operator(
     cluster: Cluster,
     client: ServiceWriter,
     operators: list[Operator],
@@ -89,7 +89,7 @@ def test_a_second_request_and_the_end_of_an_operator_in_the_middle(
     assert {digest_of(pod) for pod in cluster.pods()} == {digest_of(template)}
 
 
-def test_the_pod_of_the_leader_deleted_by_hand(
+def test_a_manually_deleted_leader_pod_is_replaced(
     cluster: Cluster, unprepared_client: ServiceWriter
 ) -> None:
     """It steps down on SIGTERM (B-08)."""

@@ -77,7 +77,7 @@ def kept(api: Api, proxy: FaultProxy, other: Cluster) -> Cluster:
     return made
 
 
-def test_the_data_are_back_and_every_server_was_restarted(kept: Cluster) -> None:
+def test_a_restore_brings_back_the_data_and_restarts_every_server(kept: Cluster) -> None:
     Reader.of(kept).write("greeting", "after")
     before = {pod["metadata"]["uid"] for pod in kept.pods()}
     watch = Stopwatch()
@@ -106,7 +106,7 @@ def test_the_data_are_back_and_every_server_was_restarted(kept: Cluster) -> None
     assert len(kept.cluster_ids()) == 1
 
 
-def test_the_data_of_another_cluster_are_in_all_servers_of_this_one(
+def test_a_snapshot_of_another_cluster_is_restored_into_all_servers(
     kept: Cluster, other: Cluster
 ) -> None:
     """Its servers had other keys for their connections: all begin anew with those of the data."""
@@ -136,7 +136,7 @@ def test_the_data_of_another_cluster_are_in_all_servers_of_this_one(
     }, "once is enough"
 
 
-def test_a_job_that_is_killed_before_its_claim_has_done_nothing(
+def test_a_job_killed_before_its_submission_permit_changes_nothing(
     kept: Cluster, proxy: FaultProxy
 ) -> None:
     """Others that request the lock get the name of its holder."""
@@ -160,7 +160,7 @@ def test_a_job_that_is_killed_before_its_claim_has_done_nothing(
     assert Reader.of(kept).read("greeting") == "kept"
 
 
-def test_a_job_that_is_killed_after_its_claim_leaves_an_unknown_outcome(kept: Cluster) -> None:
+def test_a_job_killed_after_its_submission_permit_leaves_an_unknown_outcome(kept: Cluster) -> None:
     run = restore(kept, "thursday", {"backup": "first"})
     until("it has claimed", lambda: "submissionClaim" in run.status, SOON, every=0.02)
     _kill(run)

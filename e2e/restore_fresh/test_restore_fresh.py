@@ -54,7 +54,7 @@ def _ask(kept: Cluster, name: str, **spec: object) -> Run:
     return Run(kept.api, RESTORES, kept.namespace, name)
 
 
-def test_the_fresh_cluster_has_the_data_and_goes_when_it_is_no_longer_wanted(
+def test_a_disposable_cluster_has_the_data_and_is_deleted_after_its_time(
     kept: Cluster,
 ) -> None:
     run = _ask(kept, "look", targetLifecycle="Disposable", cleanupAfterSeconds=20)
@@ -73,7 +73,7 @@ def test_the_fresh_cluster_has_the_data_and_goes_when_it_is_no_longer_wanted(
     )
 
 
-def test_a_cluster_that_was_there_before_is_never_touched(kept: Cluster) -> None:
+def test_an_existing_cluster_is_never_changed(kept: Cluster) -> None:
     before = kept.live()["metadata"]["uid"]
     status = _ask(kept, "collides", cluster=kept.name).await_phase("Failed")
     assert {one["reason"] for one in status["conditions"]} == {"TargetCollision"}

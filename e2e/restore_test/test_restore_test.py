@@ -141,7 +141,7 @@ def test_each_snapshot_is_restored_and_compared(
     assert result["digest"] == good.status["snapshot"]["digest"]
 
 
-def test_the_cluster_tells_of_it_and_notices_nothing(kept: Cluster, good: Run) -> None:
+def test_the_cluster_reports_the_result_and_is_not_disturbed(kept: Cluster, good: Run) -> None:
     await_result(good)
     kept.await_condition("BackupProven", "True", "RestoreTestPassed", seconds=20.0)
     known = recorded(kept)["restoreTest"]
@@ -153,7 +153,7 @@ def test_the_cluster_tells_of_it_and_notices_nothing(kept: Cluster, good: Run) -
     assert kept.cluster_ids() == {good.status["snapshot"]["clusterID"]}
 
 
-def test_it_leaves_nothing_but_a_log_for_an_hour(kept: Cluster, good: Run) -> None:
+def test_a_restore_test_leaves_only_its_job_for_an_hour(kept: Cluster, good: Run) -> None:
     (job,) = kept.api.list(JOB, kept.namespace, "openbao.org/component=restore-test")
     assert job["spec"]["ttlSecondsAfterFinished"] == 3600
     names = {role["metadata"]["name"] for role in kept.api.list(ROLE, kept.namespace)}
@@ -166,7 +166,7 @@ def test_it_leaves_nothing_but_a_log_for_an_hour(kept: Cluster, good: Run) -> No
     assert not any("persistentVolumeClaim" in volume for volume in pod["volumes"])
 
 
-def test_a_changed_byte_is_flagged(store: Store, kept: Cluster, good: Run) -> None:
+def test_a_changed_byte_is_reported(store: Store, kept: Cluster, good: Run) -> None:
     key = good.status["key"]
     changed = bytearray(store.read(key))
     changed[len(changed) // 2] ^= 1
@@ -176,21 +176,23 @@ def test_a_changed_byte_is_flagged(store: Store, kept: Cluster, good: Run) -> No
     kept.await_condition("BackupProven", "False", "RestoreTestFailed", seconds=20.0)
 
 
-def test_a_snapshot_that_is_cut_off_is_flagged(store: Store, good: Run) -> None:
+def test_a_truncated_snapshot_is_reported(store: Store, good: Run) -> None:
     content = store.read(good.status["key"])
     with holding(store, **{good.status["key"]: content[: len(content) // 2]}):
         result = ask(good, "cut")
     assert (result["outcome"], result["reason"]) == ("Failed", "SnapshotIncomplete")
 
 
-def test_a_snapshot_of_an_older_version_is_flagged(store: Store, good: Run) -> None:
+def test_a_snapshot_of_an_older_version_is_reported(store: Store, good: Run) -> None:
     with noted_as(store, good, {"version": "2.3.2"}):
         result = ask(good, "older")
     assert (result["outcome"], result["reason"]) == ("Failed", "VersionDiffers")
     assert "2.3.2" in result["message"]
 
 
-def test_a_snapshot_of_another_key_is_flagged(store: Store, good: Run, foreign: Object) -> None:
+def test_a_snapshot_with_another_unseal_key_is_reported(
+    store: Store, good: Run, foreign: Object
+) -> None:
     content = store.read(foreign["key"])
     its_own = orjson.loads(store.read(manifest_key(foreign["key"])))
     noted = {name: its_own[name] for name in ("digest", "size", "index", "term", "clusterID")}
@@ -216,7 +218,7 @@ def noted_as(store: Store, run: Run, noted: Object, content: bytes | None = None
             api.patch_status(BACKUPS, run.namespace, run.name, change)
 
 
-def test_after_all_that_the_good_one_is_good_still(kept: Cluster, good: Run) -> None:
+def test_the_unchanged_snapshot_still_passes(kept: Cluster, good: Run) -> None:
     result = ask(good, "again")
     assert (result["outcome"], result["reason"]) == ("Passed", "Restored")
     kept.await_condition("BackupProven", "True", "RestoreTestPassed", seconds=20.0)

@@ -85,7 +85,7 @@ def sealer(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Seale
     return make_sealer(api, make_namespace())
 
 
-def test_it_is_ready_for_production(
+def test_the_hardened_sample_is_ready_for_production(
     api: Api, sealer: Sealer, store: Store, images: Registry
 ) -> None:
     store.objects.make_bucket("bao-snapshots")

@@ -97,12 +97,12 @@ def run(samples: list[Sample]) -> None:
 
 
 @pytest.mark.usefixtures("reloading_operator")
-def test_samples_of_one_server_run_as_they_stand(api: Api) -> None:
+def test_samples_of_one_server_run_unchanged(api: Api) -> None:
     run([Sample(api, name) for name in ONE_SERVER])
 
 
 @pytest.mark.usefixtures("reloading_operator", "zone")
-def test_samples_of_several_servers_run_as_they_stand(api: Api) -> None:
+def test_samples_of_several_servers_run_unchanged(api: Api) -> None:
     run([Sample(api, name) for name in SEVERAL_SERVERS])
 
 

@@ -109,7 +109,7 @@ def requests_for(cluster: Cluster, audit: AuditLog, mark: int, controller: Ident
 
 
 @pytest.mark.timeout(200)
-def test_up_is_one_write_and_not_slower_than_its_pods(
+def test_scale_up_is_one_write_and_as_fast_as_its_pods(
     cluster: Cluster, audit: AuditLog, controller: Identity, writer: ServiceWriter
 ) -> None:
     mark, watch = audit.mark(), scale(cluster, 3)
@@ -128,7 +128,7 @@ def test_up_is_one_write_and_not_slower_than_its_pods(
 
 
 @pytest.mark.timeout(300)
-def test_down_is_one_voter_at_a_time_the_leader_too(
+def test_scale_down_removes_one_voter_at_a_time_even_the_leader(
     cluster: Cluster,
     audit: AuditLog,
     controller: Identity,
@@ -170,7 +170,7 @@ def leads_other(cluster: Cluster, before: int) -> bool:
 
 
 @pytest.mark.timeout(300)
-def test_b04_servers_that_come_back_are_members_again(
+def test_b04_servers_that_return_are_members_again(
     cluster: Cluster, writer: ServiceWriter, rules: Rules
 ) -> None:
     """Volumes that were kept are replaced by empty ones."""
@@ -191,7 +191,7 @@ def keep(cluster: Cluster, policy: str) -> None:
 
 
 @pytest.mark.timeout(400)
-def test_what_somebody_scales_by_hand_is_taken_back(cluster: Cluster) -> None:
+def test_a_manual_change_of_replicas_is_reverted(cluster: Cluster) -> None:
     """Its server may join as a non-voter while it stops: then it is removed afterwards.
 
     One that is told to end in the first moments of its process does not hear it, and ends with the
@@ -204,7 +204,7 @@ def test_what_somebody_scales_by_hand_is_taken_back(cluster: Cluster) -> None:
 
 
 @pytest.mark.timeout(200)
-def test_volumes_go_with_their_servers_if_the_policy_says_so(
+def test_the_policy_deletes_volumes_with_their_servers(
     cluster: Cluster, writer: ServiceWriter, rules: Rules
 ) -> None:
     keep(cluster, "DeletePVCs")

@@ -81,7 +81,7 @@ def cluster(api: Api, closed: Cluster) -> Cluster:
 
 
 @pytest.mark.timeout(300)
-def test_without_a_login_no_voter_is_taken_away(closed: Cluster) -> None:
+def test_without_a_login_no_voter_is_removed(closed: Cluster) -> None:
     scale(closed, 1)
     stalled = closed.await_condition("Stalled", "True", "ScaleDownBlocked", seconds=20.0)
     print(f"  {stalled['message']}")
@@ -91,7 +91,7 @@ def test_without_a_login_no_voter_is_taken_away(closed: Cluster) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_operators_that_are_killed_at_each_write_are_followed_by_one_that_goes_on(
+def test_scale_down_completes_after_an_operator_is_killed_at_each_write(
     cluster: Cluster, launcher: Launcher, controller: Identity, tmp_path: Path
 ) -> None:
     first = launcher.started[0]
@@ -140,7 +140,7 @@ def state(cluster: Cluster) -> str:
 
 
 @pytest.mark.timeout(300)
-def test_two_operators_at_once_take_nobody_away_twice(
+def test_two_concurrent_operators_remove_no_voter_twice(
     cluster: Cluster, launcher: Launcher, controller: Identity
 ) -> None:
     scale(cluster, 3)

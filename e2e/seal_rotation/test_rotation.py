@@ -67,7 +67,7 @@ def turning(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Turn
 
 
 @pytest.mark.timeout(900)
-def test_every_server_gets_to_the_new_key_though_one_crashes_on_the_way(turning: Turning) -> None:
+def test_every_server_changes_to_the_new_key_despite_a_crash(turning: Turning) -> None:
     assert turning.step() == (OLD_RING, "Settled")
     watch, seen, away, crashed = Stopwatch(), {OLD_RING}, 0, ""
     turning.ask_for(NEW)
@@ -93,7 +93,7 @@ def test_every_server_gets_to_the_new_key_though_one_crashes_on_the_way(turning:
     }
 
 
-def test_the_id_of_an_older_key_is_refused_and_no_pod_is_touched(turning: Turning) -> None:
+def test_the_id_of_an_older_key_is_refused_and_no_pod_is_replaced(turning: Turning) -> None:
     before = {pod["metadata"]["uid"] for pod in turning.cluster.pods()}
     turning.ask_for(OLD)
     stalled = turning.cluster.await_condition("Stalled", reason="UnsealKeyRotationRefused")
@@ -104,7 +104,7 @@ def test_the_id_of_an_older_key_is_refused_and_no_pod_is_touched(turning: Turnin
 
 
 @pytest.mark.timeout(600)
-def test_without_the_old_key_every_server_opens_after_a_power_cut(turning: Turning) -> None:
+def test_every_server_unseals_without_the_old_key_after_a_power_failure(turning: Turning) -> None:
     cluster = turning.cluster
     old = names.unseal_key_secret(NAME)
     assert cluster.secret(old) is not None, "the operator deletes no key"

@@ -46,18 +46,18 @@ def _blocked(cluster: Cluster, words: "tuple[str, ...]") -> None:
     assert not cluster.pods()
 
 
-def test_a_secret_that_is_not_there_is_named_and_no_pod_starts(sealed: Cluster) -> None:
+def test_a_missing_secret_is_reported_and_no_pod_starts(sealed: Cluster) -> None:
     _blocked(sealed, ("spec.unseal.credentialsSecretRef.name", CREDENTIALS, "does not exist"))
 
 
-def test_a_key_that_is_missing_is_named_and_no_pod_starts(api: Api, sealed: Cluster) -> None:
+def test_a_missing_key_is_reported_and_no_pod_starts(api: Api, sealed: Cluster) -> None:
     metadata = {"name": CREDENTIALS, "namespace": sealed.namespace}
     api.create(SECRET, {"metadata": metadata, "data": {"ca.crt": as_data("no certificate")}})
     _blocked(sealed, (CREDENTIALS, "no key token", "ca.crt", "no PEM certificate"))
 
 
 @pytest.mark.timeout(400)
-def test_three_servers_open_and_one_that_restarts_opens_again(
+def test_three_servers_unseal_and_a_restarted_one_unseals_again(
     api: Api, sealer: Sealer, sealed: Cluster
 ) -> None:
     data = sealer.credentials()["data"]
@@ -80,7 +80,7 @@ def test_three_servers_open_and_one_that_restarts_opens_again(
 
 
 @pytest.mark.timeout(400)
-def test_a_lost_secret_is_reported_and_disturbs_nobody(
+def test_a_deleted_secret_is_reported_and_no_pod_is_replaced(
     api: Api, sealer: Sealer, sealed: Cluster
 ) -> None:
     before = {uid_of(pod) for pod in sealed.ready_pods()}
@@ -93,7 +93,7 @@ def test_a_lost_secret_is_reported_and_disturbs_nobody(
 
 
 @pytest.mark.timeout(400)
-def test_a_token_that_the_other_side_refuses_shows_in_its_own_words(
+def test_a_refused_token_is_in_the_log_of_the_server(
     api: Api, sealer: Sealer
 ) -> None:
     """Nobody but the sealing OpenBao knows a wrong token, so here a pod has to try."""

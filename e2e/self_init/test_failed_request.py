@@ -26,7 +26,7 @@ FAILED_SECONDS = 60.0
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("version", [OPENBAO_OLDEST, OPENBAO])
-def test_a_failed_request_is_named_and_stops_the_cluster(
+def test_a_failed_request_is_reported_and_stops_the_cluster(
     api: Api, operator: Operator, namespace: str, version: str
 ) -> None:
     """From 2.5.3 on the second start of such a server is refused; before, it becomes ready."""
@@ -40,7 +40,7 @@ def test_a_failed_request_is_named_and_stops_the_cluster(
 
 
 @pytest.mark.timeout(400)
-def test_a_server_whose_collector_was_away_is_not_called_ready(
+def test_a_server_without_its_audit_collector_is_not_reported_as_ready(
     api: Api, operator: Operator, namespace: str
 ) -> None:
     """It ends after the initialization, before the requests, and becomes ready the second time."""

@@ -62,7 +62,7 @@ def cluster(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Clus
     return made
 
 
-def test_a_user_logs_in_and_finds_what_the_requests_left(cluster: Cluster) -> None:
+def test_a_user_logs_in_and_reads_what_the_requests_wrote(cluster: Cluster) -> None:
     server = cluster.server()
     answer = server.post(f"auth/userpass/login/{USER}", "", {"password": PASSWORD})
     assert answer["auth"]["lease_duration"] == 600
@@ -73,7 +73,7 @@ def test_a_user_logs_in_and_finds_what_the_requests_left(cluster: Cluster) -> No
         server.get("sys/mounts", token)
 
 
-def test_the_operator_logs_in_and_nobody_holds_a_root_token(cluster: Cluster) -> None:
+def test_the_operator_logs_in_and_no_root_token_is_stored(cluster: Cluster) -> None:
     token = cluster.operator_token()
     found = cluster.server().get("sys/storage/raft/autopilot/configuration", token)["data"]
     assert found["cleanup_dead_servers"] is True
@@ -81,7 +81,7 @@ def test_the_operator_logs_in_and_nobody_holds_a_root_token(cluster: Cluster) ->
     assert cluster.live()["status"]["selfInitialized"] is True
 
 
-def test_the_conditions_tell_who_can_get_in(cluster: Cluster) -> None:
+def test_the_conditions_report_who_can_log_in(cluster: Cluster) -> None:
     people = cluster.await_condition("UserAccessBootstrap", reason="UserLoginFound")
     assert "auth/userpass/" in people["message"]
     cluster.await_condition("OperatorLoginReady", reason="OperatorLoginTrusted")
@@ -90,7 +90,7 @@ def test_the_conditions_tell_who_can_get_in(cluster: Cluster) -> None:
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
 
 
-def test_one_server_initialised_and_nobody_did_it_again(cluster: Cluster) -> None:
+def test_exactly_one_server_initialised_the_cluster(cluster: Cluster) -> None:
     assert len(cluster.cluster_ids()) == 1
     logs = {
         pod: cluster.api.rig.kubectl("-n", cluster.namespace, "logs", pod).count(INITIALISED)
@@ -100,7 +100,7 @@ def test_one_server_initialised_and_nobody_did_it_again(cluster: Cluster) -> Non
     assert (first, others) == (1, [0, 0]), logs
 
 
-def test_a_cluster_that_locks_people_out_is_reported(
+def test_a_cluster_without_a_user_login_is_reported(
     api: Api, operator: Operator, make_namespace: MakeNamespace
 ) -> None:
     namespace = make_namespace()

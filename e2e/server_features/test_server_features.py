@@ -109,7 +109,7 @@ def test_the_server_downloads_a_plugin_and_answers_with_it(
     assert plugins.downloads(TOTP_PLUGIN_PROGRAM) == 1
 
 
-def test_a_request_reaches_into_a_namespace_by_its_path(cluster: Cluster, token: str) -> None:
+def test_the_path_of_a_request_can_name_a_namespace(cluster: Cluster, token: str) -> None:
     server = cluster.server()
     server.post(f"{TEAM}/secret/greeting", token, {"text": "hello"})
     assert server.get(f"{TEAM}/secret/greeting", token)["data"] == {"text": "hello"}

@@ -81,7 +81,7 @@ def assert_writes_about(entries: list[Entry], namespace: str, own: list[str]) ->
 
 
 @pytest.mark.timeout(600)
-def test_each_shard_writes_for_its_clusters_alone(
+def test_each_shard_writes_only_for_its_clusters(
     api: Api, audit: AuditLog, launcher: Launcher, make_identity: MakeIdentity, namespace: str
 ) -> None:
     users = {name: make_identity(name) for name in ("zero", "one", "spare", "alone")}

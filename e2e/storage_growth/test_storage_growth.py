@@ -70,7 +70,7 @@ def template_size(cluster: Cluster) -> str:
 
 
 @pytest.mark.timeout(300)
-def test_volumes_grow_and_no_pod_is_touched(
+def test_volumes_are_expanded_and_no_pod_is_replaced(
     cluster: Cluster, writer: ServiceWriter, audit: AuditLog, controller: Identity
 ) -> None:
     before, set_before = fingerprints(cluster), live_set(cluster)
@@ -104,7 +104,7 @@ def test_volumes_grow_and_no_pod_is_touched(
 
 
 @pytest.mark.timeout(400)
-def test_file_systems_that_need_a_new_pod_get_one_in_turn(
+def test_offline_expansion_replaces_one_pod_at_a_time(
     cluster: Cluster, writer: ServiceWriter
 ) -> None:
     before = fingerprints(cluster)
@@ -135,7 +135,7 @@ def test_file_systems_that_need_a_new_pod_get_one_in_turn(
 
 
 @pytest.mark.timeout(300)
-def test_a_volume_that_is_lost_is_reported_and_a_new_one_is_filled(
+def test_a_lost_volume_is_reported_and_its_replacement_is_filled(
     cluster: Cluster, writer: ServiceWriter
 ) -> None:
     leader = str((cluster.leader() or {})["metadata"]["name"])
@@ -165,7 +165,7 @@ def test_a_volume_that_is_lost_is_reported_and_a_new_one_is_filled(
 
 
 @pytest.mark.timeout(300)
-def test_a_class_that_cannot_grow_is_named(
+def test_a_storage_class_without_expansion_is_reported(
     api: Api, operator: Operator, namespace: str, audit: AuditLog, controller: Identity
 ) -> None:
     body = storage_class()
