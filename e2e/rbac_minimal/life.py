@@ -1,7 +1,7 @@
 """The life cycles of two clusters, in which the operator needs all its permissions.
 
-`bao` has one server and goes through every change; `three` asks for three servers that no node
-takes: what is only made for several costs no time to start.
+`bao` has one server and gets every change. `three` requests three servers that no node can run: it
+has the objects of a cluster of several servers, without the time to start them.
 """
 
 from functools import partial
@@ -43,7 +43,7 @@ NOWHERE = {"nodeSelector": {"no-such": "node"}}
 HTTP, TLS, POLICY, MONITOR = (
     kind.resources[0] for kind in (HTTP_ROUTE, TLS_ROUTE, BACKEND_TLS_POLICY, SERVICE_MONITOR)
 )
-# Kinds whose objects are made, repaired, and pruned when a plan no longer names them.
+# Kinds whose objects are created, repaired, and deleted when the desired state lacks them.
 PRUNED: tuple[Resource, ...] = (
     CONFIG_MAP,
     INGRESS,
@@ -60,7 +60,7 @@ PRUNED: tuple[Resource, ...] = (
 )
 OWNED: tuple[Resource, ...] = (*PRUNED, STATEFUL_SET)
 _GROUP = "rbac.authorization.k8s.io"
-# The least that the API server takes of an object of a kind.
+# The smallest body of each kind that the API server accepts.
 _BODIES: dict[Resource, Object] = {
     INGRESS: {"spec": {"defaultBackend": {"service": {"name": "x", "port": {"number": 1}}}}},
     NETWORK_POLICY: {"spec": {"podSelector": {}}},
@@ -89,7 +89,7 @@ def gateway(**more: Any) -> Object:
 
 
 def make(api: Api, namespace: str) -> tuple[Cluster, Cluster]:
-    """Create both clusters, with everything that can be asked for from the start."""
+    """Create both clusters, with every setting that is possible at creation."""
     gateway_api.make_gateway(api, namespace, PUBLIC)
     api.create(
         CLUSTERS,
@@ -115,12 +115,12 @@ def make(api: Api, namespace: str) -> tuple[Cluster, Cluster]:
 
 
 def change(cluster: Cluster, **spec: Any) -> None:
-    """Change a spec."""
+    """Merge fields into the spec."""
     cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, {"spec": spec})
 
 
 def owned(*clusters: Cluster) -> list[tuple[Resource, Object]]:
-    """Everything of the clusters that is repaired, at least one object of each kind."""
+    """Return the objects that the operator repairs, at least one of each kind."""
     objects = [
         (resource, live)
         for cluster in clusters
@@ -134,14 +134,14 @@ def owned(*clusters: Cluster) -> list[tuple[Resource, Object]]:
 
 
 def repaired(*clusters: Cluster) -> None:
-    """Edit every object of the clusters, and wait until each edit was undone."""
+    """Edit every object of the clusters, and wait until each edit is reverted."""
     _change_label(clusters, labels.NAME, "somebody-else")
 
 
 def relabelled(*clusters: Cluster) -> None:
-    """Take away the label by which the operator watches, and wait until it is there again.
+    """Remove the label that the operator selects in its watches, and wait until it is restored.
 
-    To the cache each object is gone: the operator may only create it, is refused, and reads it.
+    The caches lose each object: the operator tries to create it, gets a conflict, and reads it.
     """
     _change_label(clusters, labels.MANAGED_BY, None)
 
@@ -161,11 +161,11 @@ def _change_label(clusters: tuple[Cluster, ...], label: str, value: str | None) 
             if labels_of(api.get(resource, namespace, name)) != labels_of(live)
         ]
 
-    until("every label is as it was", lambda: not left(), 20.0, every=0.5)
+    until("every label is restored", lambda: not left(), 20.0, every=0.5)
 
 
 def pruned(cluster: Cluster) -> None:
-    """Leave an object of each kind behind, as an earlier version of the operator may have."""
+    """Create a leftover object of each kind, as of an earlier version of the operator."""
     api, namespace = cluster.api, cluster.namespace
     example = api.get(CONFIG_MAP, namespace, names.config_map(cluster.name))["metadata"]
     uid = uid_of(cluster.live())
@@ -182,21 +182,21 @@ def pruned(cluster: Cluster) -> None:
     def left() -> list[str]:
         return [str(one) for one in PRUNED if api.find(one, namespace, "left-behind")]
 
-    # A pass that has nothing else to do must not be waited for.
+    # Change the spec, so that a reconcile starts immediately.
     change(cluster, network={"dnsNamespace": "kube-system"})
-    until("nothing is left behind", lambda: not left(), 20.0, every=0.5)
+    until("the leftover objects are deleted", lambda: not left(), 20.0, every=0.5)
 
 
 def reissued(cluster: Cluster) -> None:
-    """Ask for another name in the certificate."""
+    """Request another name in the certificate."""
     api, where = cluster.api, (SECRET, cluster.namespace, names.tls_server_secret(cluster.name))
     before = api.get(*where)
     change(cluster, tls={"enabled": True, "extraSANs": ["other.example.com"]})
-    until("another one", lambda: api.get(*where)["data"] != before["data"], 20.0)
+    until("the certificate is renewed", lambda: api.get(*where)["data"] != before["data"], 20.0)
 
 
 def marked_and_reloaded(cluster: Cluster) -> None:
-    """Put the pod under maintenance, and change what a server reads anew."""
+    """Enable maintenance, and change a setting that a server reloads."""
     (pod,) = cluster.pods()
     change(cluster, maintenance={"enabled": True}, configuration={"logLevel": "debug"})
     where = (POD, cluster.namespace, pod["metadata"]["name"])
@@ -207,7 +207,7 @@ def marked_and_reloaded(cluster: Cluster) -> None:
         marked = labels.MAINTENANCE in annotations_of(live)
         return marked and bool(live["spec"].get("ephemeralContainers"))
 
-    until("marked, and told to read its files", reloaded, 40.0)
+    until("the pod is annotated and reloaded", reloaded, 40.0)
     change(cluster, maintenance=None)
 
 
@@ -222,11 +222,11 @@ def grown(cluster: Cluster) -> None:
         live = api.find(*where)
         return live is not None and uid_of(live) != before
 
-    until("the StatefulSet is another", larger, 30.0)
+    until("the StatefulSet is recreated", larger, 30.0)
 
 
 def replaced(cluster: Cluster) -> None:
-    """Ask for a restart."""
+    """Request a restart."""
     (pod,) = cluster.pods()
     change(cluster, runtime={"restartAt": "now"})
 
@@ -238,17 +238,17 @@ def replaced(cluster: Cluster) -> None:
 
 
 def kept(cluster: Cluster) -> None:
-    """Take a snapshot by order, and put it back; let old failures be forgotten meanwhile."""
+    """Request a snapshot, and restore it; meanwhile old failed backups are deleted."""
     _failures(cluster)
     trigger(cluster, "now")
-    run = until("the order is an OpenBaoBackup", lambda: _ordered(cluster), 40.0)
+    run = until("the request creates an OpenBaoBackup", lambda: _ordered(cluster), 40.0)
     run.await_phase("Completed")
     restore(cluster, "back", {"backup": run.name}).await_phase("Completed")
-    until("old failures are gone", lambda: len(_failed(cluster)) <= FAILED_KEPT, 20.0)
+    until("old failed backups are deleted", lambda: len(_failed(cluster)) <= FAILED_KEPT, 20.0)
 
 
 def into_another(cluster: Cluster) -> None:
-    """Put the snapshot into a cluster that is made for it, and that goes again."""
+    """Restore the snapshot into a new cluster, which is deleted afterwards."""
     api, namespace = cluster.api, cluster.namespace
     key = api.get(SECRET, namespace, names.unseal_key_secret(cluster.name))
     api.create(
@@ -267,17 +267,17 @@ def into_another(cluster: Cluster) -> None:
         fresh, "elsewhere", source, clusterTemplate=template, targetLifecycle="Disposable"
     )
     run.await_phase("Completed", 120.0)
-    until("the fresh cluster is gone", lambda: fresh.find() is None, 60.0)
+    until("the new cluster is deleted", lambda: fresh.find() is None, 60.0)
 
 
 def _ordered(cluster: Cluster) -> Run | None:
-    """The backup of the order; None while there is none."""
+    """Return the requested backup; None while it does not exist."""
     found = (run for run in backups_of(cluster) if not run.name.startswith(OLD))
     return next(found, None)
 
 
 def _failures(cluster: Cluster) -> None:
-    """Make more failures than are kept, as the operator leaves them."""
+    """Create more failed backups than the operator keeps, with the status that it writes."""
     for number in range(FAILED_KEPT + 2):
         name = f"{OLD}-{number}"
         metadata = {
@@ -295,11 +295,11 @@ def _failed(cluster: Cluster) -> list[Run]:
 
 
 def gone(*clusters: Cluster) -> None:
-    """Delete the clusters, and wait until nothing of them is left."""
+    """Delete the clusters, and wait until all their objects are deleted."""
     for cluster in clusters:
         cluster.api.delete(CLUSTERS, cluster.namespace, cluster.name)
     for cluster in clusters:
-        until(f"{cluster.name} is gone", partial(_is_gone, cluster), 60.0)
+        until(f"{cluster.name} is deleted", partial(_is_gone, cluster), 60.0)
 
 
 def _is_gone(cluster: Cluster) -> bool:

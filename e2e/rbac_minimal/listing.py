@@ -1,4 +1,4 @@
-"""An operator that finds an API server without streams of lists: it needs the verb `list`."""
+"""An operator whose API server cannot stream lists: it needs the verb `list`."""
 
 from collections.abc import Collection, Mapping
 
@@ -17,9 +17,9 @@ def list_every_kind(
     *command: str,
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Run a command of baoctl until it has listed these kinds.
+    """Run a command of baoctl until it lists these kinds.
 
-    Its caches start once it is elected, so that the election alone does not show them.
+    Its caches start after the election, so waiting for the election is not enough.
     """
     mark, plurals = audit.mark(), {kind.plural for kind in kinds}
     module = ("e2e.harness.listing_operator", *command)

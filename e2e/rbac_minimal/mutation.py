@@ -1,6 +1,6 @@
 """Campaign C16: remove one permission after the other, and repeat the requests that need it.
 
-A question is the recorded request itself, with the operator's own token; a write is a dry run.
+A question is a recorded request, sent again with the token of the operator; writes are dry runs.
 """
 
 import http.client
@@ -66,13 +66,13 @@ def _api_access(kubeconfig: Path) -> ApiAccess:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody with a token."""
+    """A client of the API server with the token of an identity."""
 
     api: Api
     identity: Identity
 
     def ask(self, method: str, target: str, body: object = None) -> tuple[int, str]:
-        """Send one request; return code and words of the answer."""
+        """Send one request; return code and body of the response."""
         access = _api_access(self.identity.kubeconfig)
         headers = {"Authorization": f"Bearer {access.token}", "User-Agent": "e2e"}
         headers |= _PATCH if method == "PATCH" else _JSON
@@ -88,7 +88,7 @@ class Person:
             connection.close()
 
     def may(self, grain: Grain, namespace: str) -> bool:
-        """Ask the API server whether this person may do something."""
+        """Whether the API server authorizes this identity, by a SubjectAccessReview."""
         spec: Object = {
             "user": self.identity.user,
             "groups": [
@@ -113,11 +113,11 @@ class Person:
         return bool(answer["allowed"])
 
     def loses(self, grain: Grain, namespace: str) -> bool:
-        """Wait until the API server knows that a right is gone; False when it stays."""
+        """Wait until the API server refuses a removed right; False if it never does."""
         return self._becomes(grain, namespace, allowed=False)
 
     def gains(self, grain: Grain, namespace: str) -> bool:
-        """Wait until the API server knows of a right; False when it never comes."""
+        """Wait until the API server accepts an added right; False if it never does."""
         return self._becomes(grain, namespace, allowed=True)
 
     def _becomes(self, grain: Grain, namespace: str, *, allowed: bool) -> bool:
@@ -146,7 +146,7 @@ def replay(person: Person, grain: Grain, entry: Entry) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A role as it stands on the API server."""
+    """A Role or ClusterRole, with its rules as read from the API server."""
 
     resource: Resource
     namespace: str | None
@@ -154,7 +154,7 @@ class Bound:
     rules: tuple[Rule, ...]
 
     def write(self, api: Api, rules: Sequence[Rule]) -> None:
-        """Give it other rules."""
+        """Replace its rules."""
         api.patch(self.resource, self.namespace, self.name, {"rules": list(rules)})
 
 
@@ -171,7 +171,7 @@ def read_role(api: Api, resource: Resource, namespace: str | None, name: str) ->
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What became of a request whose right was taken away."""
+    """The response to a request after its right was removed."""
 
     role: str
     grain: Grain
@@ -180,12 +180,12 @@ class Loss:
 
 
 def losses(person: Person, role: Bound, questions: Mapping[Grain, "Question"]) -> Iterator[Loss]:
-    """Take rights of a role away, one at a time, and ask the question of each."""
+    """Remove the rights of a role, one at a time, and send the request of each."""
     try:
         for grain, question in questions.items():
             role.write(person.api, without(role.rules, grain))
             gone = person.loses(grain, question.namespace)
-            answer = question.ask(person) if gone else (0, "held by another role as well")
+            answer = question.ask(person) if gone else (0, "another role has the right as well")
             yield Loss(role.name, grain, *answer)
     finally:
         role.write(person.api, role.rules)
@@ -193,16 +193,16 @@ def losses(person: Person, role: Bound, questions: Mapping[Grain, "Question"]) -
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Where a right is needed, and what is asked there."""
+    """A request that needs a right, and its namespace."""
 
     namespace: str
     grain: Grain
     entry: Entry | None
     instead: tuple[str, object] | None = None
-    """An object to be made in place of a recorded request: the path, and the body."""
+    """An object to create in place of a recorded request: the path, and the body."""
 
     def ask(self, person: Person) -> tuple[int, str]:
-        """Ask it."""
+        """Send the request; return code and body of the response."""
         if self.instead is not None:
             path, body = self.instead
             return person.ask("POST", f"{path}?{urlencode(_DRY)}", body)

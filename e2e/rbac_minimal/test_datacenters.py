@@ -1,7 +1,7 @@
-"""The same for an operator with datacenters: it needs all of its second ClusterRole.
+"""The same for an operator with datacenters: it needs every right of its second ClusterRole.
 
-A datacenter of two services, one per kind that this role brings; what else one may be made of is
-covered by the rights for clusters.
+The datacenter has two services, one per kind that this role adds; the rights for clusters cover
+the other kinds.
 """
 
 import uuid
@@ -32,7 +32,7 @@ from e2e.rbac_minimal.mutation import Bound, Person, Question, losses, read_role
 from e2e.rig import Rig
 from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT
 
-# Only an API server that guards owner references asks for it: tests/integration,
+# Needed only with the admission plugin OwnerReferencesPermissionEnforcement: tests/integration,
 # test_an_owned_object_takes_the_right_on_the_finalizers_of_its_owner.
 FINALIZERS = tuple(
     Grain(kind.group, f"{kind.plural}/finalizers", "update") for kind in (DATACENTERS, WORKLOADS)
@@ -42,7 +42,7 @@ LISTED = (DATACENTERS, SERVICE_SETS, WORKLOADS, DAEMON_SET, DEPLOYMENT)
 
 @dataclass(frozen=True, slots=True)
 class Lived:
-    """What the operator asked for from the beginning of a datacenter to its end."""
+    """The requests of the operator from the creation of a datacenter to its deletion."""
 
     entries: tuple[Entry, ...]
     role: Bound
@@ -69,12 +69,12 @@ def lived(
     controller: Identity,
     make_namespace: MakeNamespace,
 ) -> Lived:
-    """A datacenter that is made, changed, and taken away."""
+    """Create, change and delete a datacenter."""
     install_datacenters(rig)
     image, home = rig.load_operator_image(), make_namespace()
     mark, watch = audit.mark(), Stopwatch()
     list_every_kind(launcher, audit, controller, LISTED, "run", NO_ELECTION, environment=ON)
-    print(f"\n  {watch.seconds:.1f} s: every kind was listed", end="")
+    print(f"\n  {watch.seconds:.1f} s: every kind is listed", end="")
     operator = launcher.start(controller, NO_ELECTION, environment=ON)
     datacenter = DatacenterUnderTest(api, f"zrh{uuid.uuid4().hex[:6]}", home)
     front, agent = sleeper(image, "front"), sleeper(image, "agent", kind="DaemonSet")
@@ -88,7 +88,7 @@ def lived(
         datacenter.await_gone()
     finally:
         removed(api, datacenter)()
-    print(f"\n  {watch.seconds:.1f} s: gone", end="")
+    print(f"\n  {watch.seconds:.1f} s: deleted", end="")
     assert operator.stop() == 0, operator.tail()
     role = read_role(api, KIND, None, CLUSTER_ROLE)
     return Lived(tuple(audit.since(mark, controller.user)), role)
@@ -98,9 +98,9 @@ def lived(
 def test_every_granted_right_is_used(lived: Lived) -> None:
     rules = lived.role.rules
     count = len({grain for rule in rules for grain in grains(rule)})
-    print(f"\n  {count} rights in {len(rules)} rules; asked: {tally(lived.entries)}")
+    print(f"\n  {count} rights in {len(rules)} rules; requests: {tally(lived.entries)}")
     left = unused(rules, {*examples(lived.entries), *FINALIZERS})
-    assert not left, "granted, and never used: " + ", ".join(map(str, left))
+    assert not left, "granted, but never used: " + ", ".join(map(str, left))
 
 
 def test_no_request_was_refused(lived: Lived) -> None:
@@ -108,9 +108,7 @@ def test_no_request_was_refused(lived: Lived) -> None:
 
 
 @pytest.mark.timeout(200)
-def test_each_removed_right_causes_a_refusal(
-    api: Api, lived: Lived, controller: Identity
-) -> None:
+def test_each_removed_right_causes_a_refusal(api: Api, lived: Lived, controller: Identity) -> None:
     person, watch = Person(api, controller), Stopwatch()
     questions = {
         grain: Question(entry.namespace, grain, entry) for grain, entry in lived.examples.items()
@@ -121,4 +119,4 @@ def test_each_removed_right_causes_a_refusal(
     granted = {grain for rule in lived.role.rules for grain in grains(rule)}
     assert {loss.grain for loss in found} == granted - set(FINALIZERS)
     left = [one for one in found if one.code != 403]
-    assert not left, "taken away, and not missed: " + ", ".join(str(one.grain) for one in left)
+    assert not left, "removed, but not refused: " + ", ".join(str(one.grain) for one in left)

@@ -1,8 +1,8 @@
 """The operator has exactly the permissions that it needs, and no privileged pod.
 
-every right is used         granted minus needed, from the audit log, is nothing
-every right is needed       C16: taken away one by one, the same request is refused
-no request is refused       no 403 in a whole run
+every right is used         the audit log has a request for each granted right
+every right is needed       C16: without the right, the same request is refused
+no request is refused       no response 403 in a whole run
 """
 
 from collections import Counter
@@ -36,19 +36,19 @@ from runtime.builtin_kinds import JOB, LEASE, NAMESPACE, POD, PVC, ROLE
 from runtime.cache.optional import DEFINITION
 
 DEPLOY = REPOSITORY / "deploy"
-# Only an API server that guards owner references asks for it: tests/integration,
+# Needed only with the admission plugin OwnerReferencesPermissionEnforcement: tests/integration,
 # test_an_owned_object_takes_the_right_on_the_finalizers_of_its_owner.
 FINALIZERS = tuple(
     Grain(kind.group, f"{kind.plural}/finalizers", "update")
     for kind in (BACKUPS, CLUSTERS, RESTORES)
 )
-# A Job whose pod has not started for ten minutes is taken back: tests/managers/jobs.
+# The operator deletes a Job whose pod has not started for ten minutes: tests/managers/jobs.
 AFTER_LONG = Grain(JOB.group, JOB.plural, "delete")
 
 
 @dataclass(frozen=True, slots=True)
 class Lived:
-    """What was asked in the lives of the clusters, and what they made."""
+    """The requests in the life cycles of the clusters, of the operator and of all users."""
 
     entries: tuple[Entry, ...]
     everybody: tuple[Entry, ...]
@@ -67,7 +67,7 @@ class Lived:
         return tuple(grain for rule in rules for grain in grains(rule))
 
     def runs(self) -> Iterator[Object]:
-        """The Roles of the jobs of a backup and of a restore, as they are made in this place."""
+        """Yield the Roles of the jobs of a backup and a restore, as created in this namespace."""
         for kind, account in ((BACKUPS, "backup"), (RESTORES, "restore")):
             run = Owner(kind.api_version, kind.kind, self.home, "run", "uid")
             rights = Rights(life.NAME, "run", f"{life.NAME}-{account}-serviceaccount", kind)
@@ -76,13 +76,13 @@ class Lived:
 
 @pytest.fixture(scope="module")
 def roles(rig: Rig, api: Api) -> list[Bound]:
-    """What is granted; it depends on the rig, which has applied it."""
+    """The granted rights; depends on the rig, which applies them."""
     return bound(api, LEASE_ROLE, TOKEN_ROLE)
 
 
 @pytest.fixture(scope="module")
 def home(rig: Rig, api: Api, make_namespace: MakeNamespace) -> Iterator[str]:
-    """A namespace that warns about insecure pods, on a rig with all optional kinds."""
+    """A namespace that audits insecure pods, on a rig with all optional kinds."""
     namespace = make_namespace()
     level = {"pod-security.kubernetes.io/audit": "restricted"}
     api.patch(NAMESPACE, None, namespace, {"metadata": {"labels": level}})
@@ -97,14 +97,14 @@ def home(rig: Rig, api: Api, make_namespace: MakeNamespace) -> Iterator[str]:
 def lived(
     rig: Rig, api: Api, audit: AuditLog, launcher: Launcher, controller: Identity, home: str
 ) -> Lived:
-    """Two clusters, from their beginning to their end, under one operator that is elected."""
-    # A rig that was kept has it from the last session.
+    """Two clusters, from creation to deletion, with one operator that is elected."""
+    # A rig that was kept has the Lease of its last run.
     api.delete(LEASE, OPERATOR_NAMESPACE, "openbao-operator")
     image = rig.load_operator_image()
     mark, watch = audit.mark(), Stopwatch()
     kinds = (DEFINITION, CLUSTERS, *life.OWNED, POD, PVC)
     list_every_kind(launcher, audit, controller, kinds, "run")
-    _print_step(watch, "every kind was listed")
+    _print_step(watch, "every kind is listed")
     operator = launcher.start(controller, environment={"OPERATOR_IMAGE": image})
     operator.await_leading()
     cluster, other = life.make(api, home)
@@ -120,23 +120,23 @@ def lived(
 
 def _live(cluster: Cluster, other: Cluster, watch: Stopwatch) -> None:
     life.repaired(cluster, other)
-    _print_step(watch, "every edit is undone")
+    _print_step(watch, "every edit is reverted")
     life.relabelled(cluster, other)
-    _print_step(watch, "every object has its labels again")
+    _print_step(watch, "every label is restored")
     life.pruned(cluster)
-    _print_step(watch, "what was left behind is gone")
+    _print_step(watch, "the leftover objects are deleted")
     life.reissued(cluster)
     life.marked_and_reloaded(cluster)
-    _print_step(watch, "another certificate, marked, told to read its files")
+    _print_step(watch, "certificate renewed, pod annotated and reloaded")
     life.grown(cluster)
     life.replaced(cluster)
-    _print_step(watch, "grown, restarted")
+    _print_step(watch, "volume expanded, pod restarted")
     life.kept(cluster)
-    _print_step(watch, "kept, and put back")
+    _print_step(watch, "snapshot taken and restored")
     life.into_another(cluster)
-    _print_step(watch, "put into another cluster")
+    _print_step(watch, "snapshot restored into a new cluster")
     life.gone(cluster, other)
-    _print_step(watch, "gone")
+    _print_step(watch, "clusters deleted")
 
 
 def _print_step(watch: Stopwatch, what: str) -> None:
@@ -148,9 +148,9 @@ def test_every_granted_right_is_used(lived: Lived, roles: list[Bound]) -> None:
     needed = {*examples(lived.entries), *lived.to_give, *FINALIZERS, AFTER_LONG}
     granted = [rule for role in roles for rule in role.rules]
     count = len({grain for rule in granted for grain in grains(rule)})
-    print(f"\n  {count} rights in {len(granted)} rules; asked: {tally(lived.entries)}")
+    print(f"\n  {count} rights in {len(granted)} rules; requests: {tally(lived.entries)}")
     left = unused(granted, needed)
-    assert not left, "granted, and never used: " + ", ".join(map(str, left))
+    assert not left, "granted, but never used: " + ", ".join(map(str, left))
 
 
 def test_no_request_was_refused(lived: Lived) -> None:
@@ -174,7 +174,7 @@ def test_the_shipped_deployments_comply_with_the_level_restricted(
     pods = [one["spec"]["template"] for one in shipped if one["kind"] == "Deployment"]
     assert pods
     for pod in pods:
-        # Its own account need not be there: who runs a pod does not matter here.
+        # Its ServiceAccount does not exist here, and does not matter for the level.
         spec = {key: value for key, value in pod["spec"].items() if key != "serviceAccountName"}
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shipped"}, "spec": spec}
         text = orjson.dumps(body).decode()
@@ -195,17 +195,17 @@ def test_c16_each_removed_right_causes_a_refusal(
             if grain not in (*FINALIZERS, AFTER_LONG)
         }
         found += losses(person, role, questions)
-    print(f"\n{_table(found)}\n  {len(found)} rights taken away, {watch.seconds:.1f} s")
+    print(f"\n{_table(found)}\n  {len(found)} rights removed, {watch.seconds:.1f} s")
     left = [one for one in found if one.code != 403]
-    assert not left, "taken away, and not missed: " + ", ".join(str(one.grain) for one in left)
+    assert not left, "removed, but not refused: " + ", ".join(str(one.grain) for one in left)
 
 
 def question(grain: Grain, lived: Lived) -> Question:
-    """What to ask of an operator that has lost a right."""
+    """Return the request to send with the operator's token after a right was removed."""
     found = {need: entry for need, entry in examples(lived.entries).items() if grain.covers(need)}
     for need, entry in found.items():
         return Question(entry.namespace, need, entry)
-    # Held to be given away, and not used: without it some Role cannot be made.
+    # Held only to grant it: without it the operator cannot create one of the Roles.
     held = (lived.role, *lived.runs())
     given = next(one for one in held if any(grain.covers(it) for it in _all(one)))
     return Question(lived.home, grain, None, (ROLE.path(lived.home), _fresh(given)))

@@ -1,6 +1,6 @@
 """The same in multi-tenant mode: controller, provisioner and delegate need all their permissions.
 
-With informers in the namespace of the tenant: what polling needs is a part of that.
+Uses informers in the namespace of the tenant; polling needs only a part of their rights.
 """
 
 from dataclasses import dataclass
@@ -34,9 +34,9 @@ FINALIZERS = tuple(
     Grain(kind.group, f"{kind.plural}/finalizers", "update")
     for kind in (BACKUPS, CLUSTERS, RESTORES)
 )
-# A Job whose pod has not started for ten minutes is taken back: tests/managers/jobs.
+# The operator deletes a Job whose pod has not started for ten minutes: tests/managers/jobs.
 AFTER_LONG = Grain(JOB.group, JOB.plural, "delete")
-# A job reads and writes its own run; who makes its Role holds what is in it.
+# A job reads and writes its own run; the controller must hold these rights to create its Role.
 OF_RUNS = tuple(
     Grain(kind.group, name, verb)
     for kind in (BACKUPS, RESTORES)
@@ -56,12 +56,12 @@ LIMITS = Resource("", "v1", "LimitRange", "limitranges")
 
 @dataclass(frozen=True, slots=True)
 class Lived:
-    """What was granted to whom, and what was asked."""
+    """The granted rules and the requests, by account."""
 
     granted: dict[str, list[Rule]]
     entries: dict[str, list[Entry]]
     given: list[Grain]
-    """What the delegate gave away, and the servers' own Role in turn."""
+    """The rights that the delegate granted, and those of the servers' Role."""
 
 
 def rules_of(api: Api, *roles: tuple[Resource, str | None, str]) -> list[Rule]:
@@ -77,7 +77,7 @@ def lived(
     make_namespace: MakeNamespace,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Lived:
-    """One tenant, and the lives of two clusters in its namespace."""
+    """One tenant, and the life cycles of two clusters in its namespace."""
     folder, home = tmp_path_factory.mktemp("tenants"), make_namespace()
     opener, worker = provisioner_identity(rig, api, folder), tenant_controller(rig, api, folder)
     apply_rights(rig, "tenant-watch")
@@ -97,12 +97,12 @@ def lived(
     cluster.await_available()
     print_step(watch, "one server is Available")
     live(cluster, other)
-    print_step(watch, "lived")
+    print_step(watch, "all changes are done")
     granted, given = grants(api, home)
     life.gone(cluster, other)
     api.delete(TENANTS, OPERATOR_NAMESPACE, home)
-    until("the tenant is gone", lambda: not api.find(TENANTS, OPERATOR_NAMESPACE, home), 30.0)
-    print_step(watch, "gone")
+    until("the tenant is deleted", lambda: not api.find(TENANTS, OPERATOR_NAMESPACE, home), 30.0)
+    print_step(watch, "clusters and tenant deleted")
     assert operator.stop() == provisioner.stop() == 0
     entries = audit.since(mark)
     gateway_api.uninstall(rig)
@@ -111,7 +111,7 @@ def lived(
 
 
 def live(cluster: Cluster, other: Cluster) -> None:
-    """Everything that happens to clusters but their end."""
+    """Make all changes to the clusters, except their deletion."""
     life.repaired(cluster, other)
     life.relabelled(cluster, other)
     life.pruned(cluster)
@@ -149,18 +149,18 @@ def grants(api: Api, home: str) -> tuple[dict[str, list[Rule]], list[Grain]]:
 
 
 def change_bounds(api: Api, home: str) -> None:
-    """Ask for other bounds than those of the beginning: the defaults."""
+    """Change the quota and the limits of the tenant to the defaults."""
     bounds = {kind: api.list(kind, home)[0]["spec"] for kind in (QUOTA, LIMITS)}
     api.patch(TENANTS, OPERATOR_NAMESPACE, home, {"spec": dict.fromkeys(BOUNDS)})
 
     def others() -> bool:
         return all(api.list(kind, home)[0]["spec"] != spec for kind, spec in bounds.items())
 
-    until("the bounds are others", others, 20.0)
+    until("quota and limits are changed", others, 20.0)
 
 
 def start_opener(launcher: Launcher, audit: AuditLog, opener: Identity) -> Operator:
-    """Start the provisioner twice: on an API server that streams no lists, and as usual."""
+    """Start the provisioner twice: with an API server that cannot stream lists, and normally."""
     account = {**READS, "OPERATOR_SERVICE_ACCOUNT_NAME": CONTROLLER}
     kinds = (TENANTS, CLUSTERS)
     list_every_kind(launcher, audit, opener, kinds, "provision", environment=account)
@@ -172,7 +172,7 @@ def start_opener(launcher: Launcher, audit: AuditLog, opener: Identity) -> Opera
 def start_controller(
     rig: Rig, api: Api, launcher: Launcher, audit: AuditLog, worker: Identity
 ) -> Operator:
-    """Start it twice: on an API server that streams no lists, and as usual."""
+    """Start the controller twice: with an API server that cannot stream lists, and normally."""
     address = api.get(SERVICE, "default", "kubernetes")["spec"]["clusterIP"]
     tenants = {**READS, "TENANCY_MODE": "multi-tenant", "KUBERNETES_SERVICE_HOST": address}
     kinds, unnamed = (CLUSTERS, *life.OWNED, POD, PVC), {**tenants, "POD_NAME": "none"}
@@ -184,7 +184,7 @@ def start_controller(
 
 
 def of(entries: list[Entry], account: str) -> list[Entry]:
-    """What was asked with the rights of an account."""
+    """Return the requests with the rights of an account, also by impersonation."""
     user = user_name(account)
     return [one for one in entries if (one.acted_as or one.user) == user]
 
@@ -206,14 +206,14 @@ def test_every_granted_right_is_used(lived: Lived, account: str) -> None:
         needed |= {AFTER_LONG, *OF_RUNS}
     granted = lived.granted[account]
     count = len({grain for rule in granted for grain in grains(rule)})
-    print(f"\n  {account}: {count} rights; asked: {tally(lived.entries[account])}")
-    # Names of Secrets are granted before there is such a Secret, the next keys for one. Which
-    # names is tested with contracts.tenancy; here each verb must be used on some of them.
+    print(f"\n  {account}: {count} rights; requests: {tally(lived.entries[account])}")
+    # Names of Secrets are granted before the Secrets exist, for example of the next keys. The names
+    # are tested with contracts.tenancy; here each verb must be used on at least one of them.
     verbs = {need.verb for need in needed if need.resource == "secrets"}
     left = [
         one for one in unused(granted, needed) if one.resource != "secrets" or one.verb not in verbs
     ]
-    assert not left, "granted, and never used: " + ", ".join(map(str, left))
+    assert not left, "granted, but never used: " + ", ".join(map(str, left))
 
 
 @pytest.mark.parametrize("account", [CONTROLLER, PROVISIONER, DELEGATE])
