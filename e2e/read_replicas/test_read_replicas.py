@@ -22,7 +22,7 @@ POOL = {"replicas": 2, "service": {"enabled": True}}
 AUDIT = {"type": "file", "path": "stdout", "fileOptions": {"filePath": "stdout"}}
 READS = 20
 ENDPOINT_SLICE = Resource("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices")
-# A new voter gets its vote from the autopilot after ten seconds; a non-voter must not in far more.
+# The autopilot promotes a new voter after ten seconds; a non-voter must stay one for longer.
 LONG = 25.0
 WITHIN = 60.0
 
@@ -48,7 +48,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
 def test_read_replicas_join_and_stay_without_a_vote(cluster: Cluster) -> None:
     assert votes(cluster) == {f"{NAME}-0": True, reader(0): False, reader(1): False}
     assert len(cluster.cluster_ids()) == 1
-    status = until("they are healthy", lambda: counted(cluster, healthy=2), 30.0)
+    status = until("both read replicas are healthy", lambda: counted(cluster, healthy=2), 30.0)
     assert (status["desiredReplicas"], status["readyReplicas"]) == (2, 2)
     assert status["registeredReplicas"] == 2
     assert status["storage"]["boundPVCs"] == 2
@@ -63,8 +63,16 @@ def test_read_replicas_join_and_stay_without_a_vote(cluster: Cluster) -> None:
 def test_read_replicas_serve_reads_themselves(cluster: Cluster) -> None:
     cluster.await_condition("ReadServingAvailable", "True", "ReadServingAvailable")
     assert cluster.condition("Ready", "True") is not None
-    until("the Service has both", lambda: behind(cluster, names.read_service(NAME)) == 2, 30.0)
-    until("the public one has all", lambda: behind(cluster, names.public_service(NAME)) == 3, 30.0)
+    until(
+        "the read Service has both read replicas",
+        lambda: behind(cluster, names.read_service(NAME)) == 2,
+        30.0,
+    )
+    until(
+        "the public Service has all servers",
+        lambda: behind(cluster, names.public_service(NAME)) == 3,
+        30.0,
+    )
     jwt = cluster.api.token(cluster.namespace, CLIENT, AUDIENCE)
     for ordinal in (0, 1):
         server = Server(cluster.api, cluster.namespace, NAME, ordinal, reader=True)
@@ -76,7 +84,7 @@ def test_read_replicas_serve_reads_themselves(cluster: Cluster) -> None:
         for _ in range(READS):
             server.get(f"{SECRETS}/by-{ordinal}", token)
         assert audited_reads(cluster, reader(ordinal), ordinal) == before + READS
-        assert audited_reads(cluster, f"{NAME}-0", ordinal) == 0, "the leader answered none"
+        assert audited_reads(cluster, f"{NAME}-0", ordinal) == 0, "the leader answered no read"
 
 
 def audited_reads(cluster: Cluster, server: str, number: int) -> int:
@@ -92,21 +100,21 @@ def audited_reads(cluster: Cluster, server: str, number: int) -> int:
 
 
 def await_value(server: Server, token: str, number: int) -> None:
-    """Wait for a write: a read replica may be a moment behind the leader, which took it."""
+    """Wait until a read replica has a write, which the leader accepted."""
 
     def arrived() -> bool:
         return bool(server.get(f"{SECRETS}/by-{number}", token)["data"] == {"value": str(number)})
 
-    until("the write is there", arrived, 30.0, tolerate=(BaoError,))
+    until("the read replica has the write", arrived, 30.0, tolerate=(BaoError,))
 
 
 def test_a_killed_read_replica_rejoins_without_a_vote(cluster: Cluster) -> None:
     before = uid_of(pod(cluster, 1))
     watch = Stopwatch()
     cluster.api.delete(POD, cluster.namespace, reader(1))
-    until("another pod serves", lambda: serving(cluster, 1) not in (None, before), WITHIN)
+    until("a new pod is ready", lambda: serving(cluster, 1) not in (None, before), WITHIN)
     cluster.await_available()
-    print(f"\n  {watch.seconds:.1f} s: {reader(1)} is back")
+    print(f"\n  {watch.seconds:.1f} s: {reader(1)} is ready again")
     assert votes(cluster)[reader(1)] is False
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
 
@@ -134,12 +142,12 @@ def test_a_restart_replaces_the_read_replicas_first(cluster: Cluster) -> None:
 def test_scale_down_removes_the_raft_peer_before_its_pod(cluster: Cluster) -> None:
     watch = Stopwatch()
     change(cluster, {"readReplicas": {"replicas": 1}})
-    until("its pod is gone", lambda: reader(1) not in all_pods(cluster), WITHIN)
+    until("its pod is deleted", lambda: reader(1) not in all_pods(cluster), WITHIN)
     assert reader(1) not in votes(cluster)
     claim = names.read_data_claim(NAME, 1)
-    until("its volume is gone", lambda: gone(cluster, PVC, claim), WITHIN)
+    until("its volume is deleted", lambda: gone(cluster, PVC, claim), WITHIN)
     cluster.await_available()
-    print(f"\n  {watch.seconds:.1f} s: one left, volume and all")
+    print(f"\n  {watch.seconds:.1f} s: one read replica and its volume are deleted")
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
     change(cluster, {"readReplicas": {"replicas": 2}})
     cluster.await_condition("ReadReplicasReady", reason="AllReadReplicasReady")
@@ -156,9 +164,13 @@ def test_removing_the_spec_block_deletes_all_their_objects(cluster: Cluster) -> 
         (PVC, names.read_data_claim(NAME, 0)),
         (PVC, names.read_data_claim(NAME, 1)),
     )
-    until("all of it is gone", lambda: all(gone(cluster, *one) for one in left), WITHIN)
+    until(
+        "all objects of the pool are deleted",
+        lambda: all(gone(cluster, *one) for one in left),
+        WITHIN,
+    )
     cluster.await_available()
-    print(f"\n  {watch.seconds:.1f} s: the read replicas are gone")
+    print(f"\n  {watch.seconds:.1f} s: the read replicas are deleted")
     assert set(votes(cluster)) == {f"{NAME}-0"}
     assert [one["type"] for one in cluster.conditions() if one["type"].startswith("Read")] == [
         "Ready"
@@ -170,7 +182,7 @@ def test_deletion_of_the_cluster_leaves_no_objects(cluster: Cluster) -> None:
     cluster.await_condition("ReadReplicasReady", reason="AllReadReplicasReady")
     with missing_ok():
         cluster.api.delete(CLUSTERS, cluster.namespace, NAME)
-    until("nothing is left", lambda: not cluster.find() and not cluster.belongings(), 90.0)
+    until("all objects are deleted", lambda: not cluster.find() and not cluster.belongings(), 90.0)
 
 
 def reader(ordinal: int) -> str:
@@ -179,13 +191,13 @@ def reader(ordinal: int) -> str:
 
 
 def votes(cluster: Cluster) -> dict[str, bool]:
-    """Return who is in the raft cluster, and whether with a vote."""
+    """Return the members of the raft cluster, and whether each has a vote."""
     members = cluster.server(0).members(cluster.operator_token(0))
     return {str(member["node_id"]): bool(member["voter"]) for member in members}
 
 
 def counted(cluster: Cluster, *, healthy: int) -> Object | None:
-    """Return status.readReplicas once so many are healthy."""
+    """Return status.readReplicas if that many are healthy, otherwise None."""
     found: Object = (cluster.live().get("status") or {}).get("readReplicas") or {}
     return found if found.get("healthyReplicas") == healthy else None
 
@@ -203,7 +215,7 @@ def pod(cluster: Cluster, ordinal: int) -> Object:
 
 
 def serving(cluster: Cluster, ordinal: int) -> str | None:
-    """Return the uid of a read replica that is ready."""
+    """Return the UID of a read replica if it is ready, otherwise None."""
     found = all_pods(cluster).get(reader(ordinal))
     return uid_of(found) if found and is_ready(found) else None
 
@@ -225,5 +237,5 @@ def change(cluster: Cluster, spec: Object) -> None:
 
 
 def gone(cluster: Cluster, resource: Resource, name: str) -> bool:
-    """Tell whether an object does not exist."""
+    """Whether an object does not exist."""
     return cluster.api.find(resource, cluster.namespace, name) is None
