@@ -1,4 +1,4 @@
-"""Three servers, restarted on request or in maintenance, under load."""
+"""Three servers under load, restarted on request, after maintenance and after a deletion."""
 
 from collections.abc import Callable, Iterator
 
@@ -19,8 +19,8 @@ from runtime.types import annotations_of, is_terminating, uid_of
 NAME = "again"
 ROLL_SECONDS = 150.0
 GAP_SECONDS = 5.0
-# A server that wins an election and cannot store its claim asks again after ten seconds
-# (lockRetryInterval in its vault/ha.go). Nobody prepares an end that a person causes.
+# A server that wins an election and cannot store its lock retries after ten seconds
+# (lockRetryInterval in its vault/ha.go). A pod that a user deletes gets no step-down before.
 UNPREPARED_GAP_SECONDS = 20.0
 
 
@@ -37,7 +37,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, operators: list[Operator]) 
 
 @pytest.fixture
 def client(cluster: Cluster) -> Iterator[ServiceWriter]:
-    """A client that writes throughout the test, and afterwards misses nothing for long."""
+    """A client that writes throughout the test; no gap may be longer than GAP_SECONDS."""
     yield from undisturbed(cluster, GAP_SECONDS)
 
 
@@ -51,9 +51,9 @@ def test_maintenance_delays_a_restart_and_annotates_the_pods(cluster: Cluster) -
     before = serving(cluster)
     change(cluster, maintenance={"enabled": True}, runtime={"restartAt": "first"})
     cluster.await_condition("Reconciling", reason="Maintenance", seconds=20.0)
-    until("all are marked", lambda: all(map(is_marked, cluster.pods())), 20.0)
+    until("all pods are annotated", lambda: all(map(is_marked, cluster.pods())), 20.0)
     assert is_marked(cluster.api.get(STATEFUL_SET, cluster.namespace, NAME))
-    throughout("nobody is replaced", lambda: serving(cluster) == before, 5.0)
+    throughout("no pod is replaced", lambda: serving(cluster) == before, 5.0)
 
 
 @pytest.mark.timeout(300)
@@ -82,7 +82,9 @@ def test_a_restart_survives_a_second_request_and_a_killed_operator(
 
     before = {uid_of(pod): name_of(pod) for pod in cluster.pods()}
     change(cluster, runtime={"restartAt": "second"})
-    until("one is on its way", lambda: any(map(is_terminating, cluster.pods())), 30.0, every=0.02)
+    until(
+        "one pod is terminating", lambda: any(map(is_terminating, cluster.pods())), 30.0, every=0.02
+    )
     order = restarted(cluster, before, after_first=replaced, runtime={"restartAt": "third"})
     assert sorted(order) == [f"{NAME}-{number}" for number in range(3)]
     template = cluster.api.get(STATEFUL_SET, cluster.namespace, NAME)["spec"]["template"]
@@ -97,9 +99,13 @@ def test_a_manually_deleted_leader_pod_is_replaced(
     assert leader is not None
     watch = Stopwatch()
     cluster.api.delete(POD, cluster.namespace, name_of(leader))
-    until("another one leads", lambda: leader_of(cluster) not in (None, name_of(leader)), 30.0)
-    print(f"  {watch.seconds:.1f} s: another one leads")
-    until("it is back", lambda: len(serving(cluster) - {uid_of(leader)}) == 3, 60.0)
+    until("another server leads", lambda: leader_of(cluster) not in (None, name_of(leader)), 30.0)
+    print(f"  {watch.seconds:.1f} s: another server leads")
+    until(
+        "the former leader is ready again",
+        lambda: len(serving(cluster) - {uid_of(leader)}) == 3,
+        60.0,
+    )
     cluster.await_available()
 
 
@@ -115,9 +121,10 @@ def restarted(
     after_first: Callable[[], None] | None = None,
     **spec: object,
 ) -> list[str]:
-    """Change the spec, watch one pod go at a time, and return the names of the old in that order.
+    """Change the spec, and return the names of the old pods in the order of their replacement.
 
-    `old`: uids and names of the pods that are to go; all that are there, if it is left out.
+    Fails if fewer than two pods are ready at any time. `old`: UIDs and names of the pods to
+    replace; the default is all current pods.
     """
     left = old or {uid_of(pod): name_of(pod) for pod in cluster.pods()}
     order: list[str] = []
@@ -142,12 +149,12 @@ def restarted(
 
 
 def is_marked(found: Object) -> bool:
-    """Tell whether an object carries the mark of maintenance."""
+    """Whether an object has the annotation of maintenance."""
     return annotations_of(found).get(labels.MAINTENANCE) == "true"
 
 
 def digest_of(found: Object) -> str | None:
-    """Return which template a pod, or the next pod, is made from."""
+    """Return the hash of the template of a pod, or of a template."""
     return annotations_of(found).get(labels.TEMPLATE_HASH)
 
 
@@ -157,11 +164,11 @@ def name_of(pod: Object) -> str:
 
 
 def leader_of(cluster: Cluster) -> str | None:
-    """Return the name of the pod that says it leads."""
+    """Return the name of the pod with the label of the active node."""
     found = cluster.leader()
     return None if found is None else name_of(found)
 
 
 def serving(cluster: Cluster) -> set[str]:
-    """Return the uids of the pods that serve."""
+    """Return the UIDs of the ready pods."""
     return {uid_of(pod) for pod in cluster.ready_pods()}
