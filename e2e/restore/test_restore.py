@@ -1,7 +1,8 @@
 """A snapshot is restored into a running cluster, once, and the servers are restarted and verified.
 
-There are two clusters with one unseal key, the user's own; the snapshot is of one of them. The
-store is minio behind a proxy that slows it down, so that a job can be caught before it sends.
+Two clusters have the same unseal key, from a Secret of the user; the snapshot is of one of
+them. The store is minio behind a proxy that slows it down, so that a job can be killed before it
+sends its snapshot.
 """
 
 import base64
@@ -50,7 +51,7 @@ def proxy(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultP
 def other(
     api: Api, proxy: FaultProxy, reloading_operator: Operator, make_namespace: MakeNamespace
 ) -> Cluster:
-    """Three servers that start while others are made, with the seal that those have as well."""
+    """Three servers with the same seal, which start while those of `kept` are created."""
     namespace = make_namespace()
     key = base64.b64encode(os.urandom(32)).decode()
     api.create(SECRET, {"metadata": {"name": SEAL, "namespace": namespace}, "data": {"key": key}})
@@ -100,7 +101,7 @@ def test_a_restore_brings_back_the_data_and_restarts_every_server(kept: Cluster)
         "RestoreComplete": "RestoreSucceeded",
         "RecoveryReleased": "RecoveryReleased",
     }
-    until("the lock is free", lambda: _lock(kept) is None, SOON)
+    until("the operation lock is free", lambda: _lock(kept) is None, SOON)
     assert kept.live()["status"]["restore"]["restartCompletedAt"]
     assert Reader.of(kept).read("greeting") == "before"
     assert len(kept.cluster_ids()) == 1
@@ -109,7 +110,7 @@ def test_a_restore_brings_back_the_data_and_restarts_every_server(kept: Cluster)
 def test_a_snapshot_of_another_cluster_is_restored_into_all_servers(
     kept: Cluster, other: Cluster
 ) -> None:
-    """Its servers had other keys for their connections: all begin anew with those of the data."""
+    """Its servers have other keys for raft connections: all restart with those of the data."""
     other.await_available(SOON)
     other.await_condition("RaftMembershipReady", seconds=SOON)
     before = {pod["metadata"]["uid"] for pod in other.pods()}
@@ -117,9 +118,14 @@ def test_a_snapshot_of_another_cluster_is_restored_into_all_servers(
     refused = restore(other, "unnamed", {"backup": "first"}).await_phase("Failed")
     assert _reasons(refused)["RestoreComplete"] == "SnapshotOfAnotherCluster"
     run = restore(other, "across", {"backup": "first", "expectedClusterID": named})
-    # The data know the operator as that of the other cluster: a person says that it may go on.
+    # The data contain the login of the other cluster's operator: a user must acknowledge that.
     message = "the leader does not let the operator list its members"
-    until("it has looked", lambda: message in run.status.get("message", ""), RESTORED, every=0.1)
+    until(
+        "the restore waits for a user",
+        lambda: message in run.status.get("message", ""),
+        RESTORED,
+        every=0.1,
+    )
     pods = other.pods()
     assert not before & {pod["metadata"]["uid"] for pod in pods}
     operation = run.status["execution"]["operationID"]
@@ -130,23 +136,23 @@ def test_a_snapshot_of_another_cluster_is_restored_into_all_servers(
     for ordinal in range(3):
         assert Reader.of(other, ordinal).read("greeting") == "before"
     Reader.of(other).write("greeting", "across")
-    assert Reader.of(kept).read("greeting") == "before", "the one it was taken from is untouched"
+    assert Reader.of(kept).read("greeting") == "before", "the cluster of the snapshot is unchanged"
     assert {pod["metadata"]["uid"] for pod in other.pods()} == {
         pod["metadata"]["uid"] for pod in pods
-    }, "once is enough"
+    }, "no pod was replaced a second time"
 
 
 def test_a_job_killed_before_its_submission_permit_changes_nothing(
     kept: Cluster, proxy: FaultProxy
 ) -> None:
-    """Others that request the lock get the name of its holder."""
+    """Another restore reports the holder of the operation lock."""
     Reader.of(kept).write("greeting", "kept")
     with proxy.suffering(Slow(100.0, "down")):
         first = restore(kept, "tuesday", {"backup": "first"})
         until("its job runs", lambda: _is_ready(first), SOON, every=0.1)
         second = restore(kept, "wednesday", {"backup": "first"})
         until(
-            "the second one waits",
+            "the second restore waits",
             lambda: "openbaorestore/tuesday" in second.status.get("message", ""),
             SOON,
             every=0.1,
@@ -156,13 +162,18 @@ def test_a_job_killed_before_its_submission_permit_changes_nothing(
         status = first.await_phase("Failed")
     assert "submissionClaim" not in status
     assert status["execution"]["terminalResult"] == "Failed"
-    until("the lock is free", lambda: _lock(kept) is None, SOON)
+    until("the operation lock is free", lambda: _lock(kept) is None, SOON)
     assert Reader.of(kept).read("greeting") == "kept"
 
 
 def test_a_job_killed_after_its_submission_permit_leaves_an_unknown_outcome(kept: Cluster) -> None:
     run = restore(kept, "thursday", {"backup": "first"})
-    until("it has claimed", lambda: "submissionClaim" in run.status, SOON, every=0.02)
+    until(
+        "its job has the submission permit",
+        lambda: "submissionClaim" in run.status,
+        SOON,
+        every=0.02,
+    )
     _kill(run)
     status = run.await_phase("Unknown")
     lock = _lock(kept)
@@ -174,13 +185,13 @@ def test_a_job_killed_after_its_submission_permit_leaves_an_unknown_outcome(kept
     assert len([job for job in jobs if "restore-thursday" in job]) == 1
     change = {"metadata": {"annotations": {labels.RESTORE_ACKNOWLEDGE: f"{operation}/Abandon"}}}
     run.api.patch(RESTORES, kept.namespace, run.name, change)
-    until("it is given up", lambda: run.status.get("phase") == "Failed", SOON)
+    until("the restore is abandoned", lambda: run.status.get("phase") == "Failed", SOON)
     assert _reasons(run.status)["RestoreComplete"] == "RestoreAbandoned"
-    until("the lock is free", lambda: _lock(kept) is None, SOON)
+    until("the operation lock is free", lambda: _lock(kept) is None, SOON)
 
 
 def _kill(run: Run) -> None:
-    """End the pod of its job without a word."""
+    """Delete the pod of its job without grace period."""
     job = run.status["execution"]["jobName"]
     run.api.rig.kubectl(
         "-n", run.namespace, "delete", "pod", "-l", f"job-name={job}", "--grace-period=0",

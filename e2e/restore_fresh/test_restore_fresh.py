@@ -28,7 +28,7 @@ GONE = 90.0
 def kept(
     api: Api, store: Store, reloading_operator: Operator, make_namespace: MakeNamespace
 ) -> Cluster:
-    """One server whose seal is the user's own, and a snapshot of it."""
+    """One server with an unseal key from a Secret of the user, and a snapshot of it."""
     namespace = make_namespace()
     key = base64.b64encode(os.urandom(32)).decode()
     api.create(SECRET, {"metadata": {"name": SEAL, "namespace": namespace}, "data": {"key": key}})
@@ -39,7 +39,7 @@ def kept(
     return made
 
 
-def _ask(kept: Cluster, name: str, **spec: object) -> Run:
+def _create(kept: Cluster, name: str, **spec: object) -> Run:
     wanted: Object = {
         "cluster": FRESH,
         "source": {"backup": "first"},
@@ -57,17 +57,17 @@ def _ask(kept: Cluster, name: str, **spec: object) -> Run:
 def test_a_disposable_cluster_has_the_data_and_is_deleted_after_its_time(
     kept: Cluster,
 ) -> None:
-    run = _ask(kept, "look", targetLifecycle="Disposable", cleanupAfterSeconds=20)
+    run = _create(kept, "look", targetLifecycle="Disposable", cleanupAfterSeconds=20)
     status = run.await_phase("Completed", RESTORED)
     fresh = Cluster(kept.api, kept.namespace, FRESH)
     live = fresh.live()
     assert annotations_of(live)[labels.RESTORE_ORIGIN] == run.live()["metadata"]["uid"]
     assert status["target"]["uid"] == live["metadata"]["uid"]
-    assert fresh.cluster_ids() == kept.cluster_ids(), "it has the data of the other one"
+    assert fresh.cluster_ids() == kept.cluster_ids(), "it has the data of the snapshot"
     assert Reader.of(fresh).read("greeting") == "before"
-    until("it is deleted", lambda: fresh.find() is None, GONE)
+    until("the disposable cluster is deleted", lambda: fresh.find() is None, GONE)
     until(
-        "the restore says so",
+        "the restore reports the cleanup",
         lambda: (run.status.get("target") or {}).get("cleanup") == "Complete",
         GONE,
     )
@@ -75,6 +75,6 @@ def test_a_disposable_cluster_has_the_data_and_is_deleted_after_its_time(
 
 def test_an_existing_cluster_is_never_changed(kept: Cluster) -> None:
     before = kept.live()["metadata"]["uid"]
-    status = _ask(kept, "collides", cluster=kept.name).await_phase("Failed")
+    status = _create(kept, "collides", cluster=kept.name).await_phase("Failed")
     assert {one["reason"] for one in status["conditions"]} == {"TargetCollision"}
     assert kept.api.get(CLUSTERS, kept.namespace, kept.name)["metadata"]["uid"] == before
