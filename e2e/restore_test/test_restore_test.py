@@ -1,7 +1,7 @@
 """A snapshot passes if a server was restored from it; bad snapshots are reported.
 
-The store is minio. What is bad is made bad in the store itself, behind the operator's back, and put
-right again. The cluster of the snapshots goes on meanwhile and must notice nothing.
+The store is minio. The tests change objects in the store directly, and restore them afterwards. The
+cluster of the snapshots runs meanwhile and must not be disturbed.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ GOOD = "good"
 def clusters(
     api: Api, store: Store, reloading_operator: Operator, make_namespace: MakeNamespace
 ) -> tuple[Cluster, Cluster]:
-    """One whose snapshots are tested, and another with another key."""
+    """A cluster whose snapshots are tested, and one with another unseal key."""
 
     def make(name: str, **backup: Object) -> Cluster:
         target = store.target(prefix=name)
@@ -59,7 +59,7 @@ def kept(clusters: tuple[Cluster, Cluster]) -> Cluster:
 
 @pytest.fixture(scope="module")
 def good(kept: Cluster) -> Run:
-    """Its one snapshot."""
+    """The snapshot of the tested cluster."""
     run = backup_now(kept, GOOD)
     run.await_phase("Completed")
     return run
@@ -67,12 +67,12 @@ def good(kept: Cluster) -> Run:
 
 @pytest.fixture(scope="module")
 def foreign(clusters: tuple[Cluster, Cluster]) -> Object:
-    """Status of a snapshot of the other cluster."""
+    """The status of a snapshot of the other cluster."""
     return backup_now(clusters[1], "foreign").await_phase("Completed")
 
 
 def await_result(run: Run, request: str = "") -> Object:
-    """Wait for the end of a test, and return what it found."""
+    """Wait for the end of a restore test, and return its result."""
 
     def ended() -> Object | None:
         status = run.status
@@ -87,7 +87,7 @@ def await_result(run: Run, request: str = "") -> Object:
 
 
 def describe(run: Run) -> str:
-    """Status, and the logs of the pod of the test."""
+    """Return the status, and the logs of the pod of the restore test."""
     lines = [run.describe()]
     for pod in run.api.list(POD, run.namespace, "openbao.org/component=restore-test"):
         lines.append(orjson.dumps(pod.get("status")).decode())
@@ -97,14 +97,14 @@ def describe(run: Run) -> str:
                 output = run.api.rig.kubectl(
                     "-n", run.namespace, "logs", name, "-c", container, "--tail=40"
                 )
-            except Exception as error:  # noqa: BLE001  whatever there is to tell
+            except Exception as error:  # noqa: BLE001  its text is part of the report
                 output = str(error)
             lines.append(f"--- {container}\n{output}")
     return "\n".join(lines)
 
 
-def ask(run: Run, request: str) -> Object:
-    """Ask for a test of a snapshot, and wait for its end."""
+def request_test(run: Run, request: str) -> Object:
+    """Request a restore test of a snapshot, and wait for its end."""
     change = {"metadata": {"annotations": {ASK: request}}}
     run.api.patch(BACKUPS, run.namespace, run.name, change)
     return await_result(run, request)
@@ -112,7 +112,7 @@ def ask(run: Run, request: str) -> Object:
 
 @contextmanager
 def holding(store: Store, **contents: bytes | None) -> Iterator[None]:
-    """Let objects of the store have other contents for a while; the keys are given as text."""
+    """Replace contents of objects in the store, and restore them at the end; None deletes one."""
     before = {key: store.read(key) for key in contents}
     for key, content in contents.items():
         if content is None:
@@ -162,7 +162,7 @@ def test_a_restore_test_leaves_only_its_job_for_an_hour(kept: Cluster, good: Run
     assert (owner["kind"], owner["name"]) == ("OpenBaoBackup", good.name)
     pod = job["spec"]["template"]["spec"]
     assert pod["serviceAccountName"] == "kept-backup-serviceaccount"
-    # Nothing that a server of the cluster writes to.
+    # It mounts no volume of the servers of the cluster.
     assert not any("persistentVolumeClaim" in volume for volume in pod["volumes"])
 
 
@@ -171,7 +171,7 @@ def test_a_changed_byte_is_reported(store: Store, kept: Cluster, good: Run) -> N
     changed = bytearray(store.read(key))
     changed[len(changed) // 2] ^= 1
     with holding(store, **{key: bytes(changed)}):
-        result = ask(good, "changed")
+        result = request_test(good, "changed")
     assert (result["outcome"], result["reason"]) == ("Failed", "SnapshotCorrupt")
     kept.await_condition("BackupProven", "False", "RestoreTestFailed", seconds=20.0)
 
@@ -179,13 +179,13 @@ def test_a_changed_byte_is_reported(store: Store, kept: Cluster, good: Run) -> N
 def test_a_truncated_snapshot_is_reported(store: Store, good: Run) -> None:
     content = store.read(good.status["key"])
     with holding(store, **{good.status["key"]: content[: len(content) // 2]}):
-        result = ask(good, "cut")
+        result = request_test(good, "cut")
     assert (result["outcome"], result["reason"]) == ("Failed", "SnapshotIncomplete")
 
 
 def test_a_snapshot_of_an_older_version_is_reported(store: Store, good: Run) -> None:
-    with noted_as(store, good, {"version": "2.3.2"}):
-        result = ask(good, "older")
+    with recorded_as(store, good, {"version": "2.3.2"}):
+        result = request_test(good, "older")
     assert (result["outcome"], result["reason"]) == ("Failed", "VersionDiffers")
     assert "2.3.2" in result["message"]
 
@@ -197,14 +197,16 @@ def test_a_snapshot_with_another_unseal_key_is_reported(
     its_own = orjson.loads(store.read(manifest_key(foreign["key"])))
     noted = {name: its_own[name] for name in ("digest", "size", "index", "term", "clusterID")}
     assert noted["digest"] == f"sha256:{hashlib.sha256(content).hexdigest()}"
-    with noted_as(store, good, noted, content):
-        result = ask(good, "foreign")
+    with recorded_as(store, good, noted, content):
+        result = request_test(good, "foreign")
     assert (result["outcome"], result["reason"]) == ("Failed", "SealDiffers"), result
 
 
 @contextmanager
-def noted_as(store: Store, run: Run, noted: Object, content: bytes | None = None) -> Iterator[None]:
-    """Let manifest and status say something else of a snapshot, as if it had always been so."""
+def recorded_as(
+    store: Store, run: Run, noted: Object, content: bytes | None = None
+) -> Iterator[None]:
+    """Replace values in the manifest and the status of a snapshot, and restore them at the end."""
     key, before = run.status["key"], run.status["snapshot"]
     manifest = orjson.loads(store.read(manifest_key(key))) | noted
     objects = {manifest_key(key): orjson.dumps(manifest)}
@@ -219,10 +221,10 @@ def noted_as(store: Store, run: Run, noted: Object, content: bytes | None = None
 
 
 def test_the_unchanged_snapshot_still_passes(kept: Cluster, good: Run) -> None:
-    result = ask(good, "again")
+    result = request_test(good, "again")
     assert (result["outcome"], result["reason"]) == ("Passed", "Restored")
     kept.await_condition("BackupProven", "True", "RestoreTestPassed", seconds=20.0)
     known = recorded(kept)["restoreTest"]
-    # Each test once, however often it was looked at.
+    # Each test is counted once, however often the operator reconciled.
     assert (known["passed"], known["failed"]) == (2, 4)
     assert Reader.of(kept).read(CANARY) == VALUE
