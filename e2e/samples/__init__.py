@@ -1,1 +1,1 @@
-"""The manifests in config/samples on a real node: what their comments wait for happens."""
+"""The manifests in config/samples on a real node: they reach what their comments wait for."""

@@ -1,4 +1,4 @@
-"""Samples that are applied side by side, the waits in their comments, and their deletion."""
+"""Applies samples in parallel, waits for what their comments wait for, and deletes them."""
 
 import re
 import time
@@ -16,9 +16,9 @@ from e2e.harness.waiting import NotSoError, Stopwatch
 from runtime.builtin_kinds import NAMESPACE
 from runtime.types import Resource
 
-# No cluster is late before: the processors of a rig are shared.
+# Long, because all clusters of a rig share its processors.
 SECONDS = 240.0
-# Their kinds are not on the node; the condition says so, and the cluster is Ready without.
+# The rig does not have their kinds; the condition reports it, and the cluster is Ready without.
 ABSENT = ("GatewayIntegrationReady", "ServiceMonitorReady")
 _WAIT = re.compile(
     r"^#   kubectl -n (?P<namespace>\S+) wait "
@@ -31,13 +31,13 @@ _KINDS: Mapping[str, Resource] = {"bao": CLUSTERS, "obackup": BACKUPS, "obrestor
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What replaces the placeholders of a sample: pieces of text, and entries of its Secrets."""
+    """Replacements for the placeholders of a sample: texts, and the entries of its Secrets."""
 
     text: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def apply(self, text: str) -> str:
-        """Return the manifest with all of them replaced; each placeholder must be there."""
+        """Return the manifest with all replacements; fails if a placeholder is missing."""
         for old, new in self.text.items():
             assert old in text, f"{old} is no placeholder"
             text = text.replace(old, new)
@@ -51,23 +51,23 @@ class Filled:
 
 @dataclass(slots=True)
 class Sample:
-    """One sample that is applied: what its comment waits for, and how long that took."""
+    """One sample: what its comment waits for, and the time until that was reached."""
 
     api: Api
     name: str
     filled: Filled | None = None
     after: str = ""
-    """The sample that has to be ready first."""
+    """The sample that has to be ready before."""
     watch: Stopwatch | None = None
     seconds: float | None = None
 
     @property
     def text(self) -> str:
-        """The file, as it stands."""
+        """The contents of the file."""
         return (FOLDER / self.name).read_text()
 
     def apply(self) -> None:
-        """Apply the file itself; with placeholders filled in if it cannot be used as it stands."""
+        """Apply the file, with replaced placeholders if there are replacements."""
         self.watch = Stopwatch()
         if self.filled is None:
             self.api.rig.kubectl("apply", "-f", str(FOLDER / self.name))
@@ -75,7 +75,7 @@ class Sample:
             self.api.rig.kubectl("apply", "-f", "-", input=self.filled.apply(self.text))
 
     def missing(self) -> list[str]:
-        """What the comment waits for and is not there yet."""
+        """Return the waits of the comment that are not met yet."""
         waits = list(_WAIT.finditer(self.text))
         assert waits, f"{self.name} waits for nothing"
         return [
@@ -92,7 +92,7 @@ class Sample:
         return bool(phase == wait["phase"])
 
     def describe(self) -> str:
-        """What is missing, and the state of its clusters."""
+        """Return the waits that are not met, and the state of its clusters."""
         found = [one for one in objects(self.text) if one["kind"] == CLUSTERS.kind]
         where = ((one["metadata"]["namespace"], one["metadata"]["name"]) for one in found)
         states = (Cluster(self.api, *one).describe() for one in where)
@@ -127,7 +127,7 @@ def _await_ready(samples: "list[Sample]") -> None:
 
 
 def _delete(samples: "list[Sample]") -> None:
-    """Delete all objects of the files; the namespaces when their clusters are gone."""
+    """Delete all objects of the files; the namespaces after their clusters are deleted."""
     api = samples[0].api
     found = [one for sample in samples for one in objects(sample.text)]
     rest = [one for one in found if one["kind"] != NAMESPACE.kind]

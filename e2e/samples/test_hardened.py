@@ -1,8 +1,8 @@
 """hardened-production.yaml with real services in its placeholders becomes ready for production.
 
-A registry with a login and signed images, another OpenBao as the seal, an S3 store, certificates of
-an authority, the admission policies, the classes of storage. The rig has one node, in one zone. The
-image of the operator is in no registry: no Job could run, and ImageVerified is Unknown.
+It uses a registry with a login and signed images, another OpenBao as the seal, an S3 store,
+certificates of an authority, the admission policies, and StorageClasses. The rig has one node, in
+one zone. The image of the operator is in no registry: no Job can run, and ImageVerified is Unknown.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ from runtime.types import Resource
 SAMPLE, NAME, NAMESPACE = "hardened-production.yaml", "production", "openbao-production"
 KEY = "release"
 SERVERS = 3
-# The key of the sample, as its two lines stand there.
+# The two lines of the public key in the sample.
 KEY_LINES = (
     "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEX0puBLUt7wZsz4qFfr09kxKOZ6cc",
     "UO9NW6pnYjO/iq2Vzb6LivkPRdfn7PmMna7R0T32jqCOt3Y3EyQAIwg5bw==",
@@ -49,7 +49,7 @@ def images(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Regis
 
 @pytest.fixture(scope="module")
 def node(rig: Rig, api: Api) -> Iterator[None]:
-    """Policies, a zone, and the classes of storage."""
+    """The admission policies, a zone, and the StorageClasses."""
     rig.kubectl("label", "nodes", "--all", "--overwrite", f"{ZONE}=a")
     for name in CLASSES:
         api.create(STORAGE_CLASS, {"metadata": {"name": name}, "provisioner": PROVISIONER})
@@ -98,7 +98,7 @@ def test_the_hardened_sample_is_ready_for_production(
 
 
 def filled(sealer: Sealer, store: Store, images: Registry) -> Filled:
-    """The services of the rig in the placeholders."""
+    """Return the services of the rig as replacements for the placeholders."""
     public_key = images.new_key(KEY)
     images.sign(images.push(VERSION), KEY)
     image = images.image(VERSION, port=CLOSED_PORT)
@@ -120,7 +120,7 @@ def filled(sealer: Sealer, store: Store, images: Registry) -> Filled:
 
 
 def own_certificates() -> dict[str, dict[str, str]]:
-    """A certificate with the names of the sample, and its authority."""
+    """Return a certificate with the names of the sample, and its authority."""
     root = certificates.authority("Example Root")
     public = names.service_dns(names.public_service(NAME), NAMESPACE)
     served = certificates.leaf(root, (names.raft_server_name(NAME), public, "bao.example.com"))

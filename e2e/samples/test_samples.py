@@ -1,7 +1,7 @@
-"""More than half of config/samples, applied with kubectl, reach what their comments wait for.
+"""At least half of config/samples, applied with kubectl, reach what their comments wait for.
 
-The rest needs what is not on the node: clouds, an HSM, a registry, datacenters, or the multi-tenant
-mode. hardened-production.yaml needs so much that test_hardened.py starts it alone.
+The others need what the rig does not have: clouds, an HSM, a registry, datacenters, or the
+multi-tenant mode. test_hardened.py applies hardened-production.yaml, which needs many services.
 """
 
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ def shown() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def zone(rig: Rig) -> Iterator[None]:
-    """The node is in a zone."""
+    """Label the node with a zone."""
     rig.kubectl("label", "nodes", "--all", "--overwrite", f"{ZONE}=a")
     yield
     rig.kubectl("label", "nodes", "--all", f"{ZONE}-")
@@ -126,21 +126,21 @@ def test_samples_run_with_real_services_in_their_placeholders(
 
 
 def with_sealer(sealer: Sealer) -> Filled:
-    """The address of the sealing OpenBao, its authority, and a token."""
+    """Return the address of the sealing OpenBao, its authority, and a token."""
     address = str(sealer.unseal_spec()["transit"]["address"])
     login = {"token": sealer.token, "ca.crt": sealer.authority}
     return Filled({SEAL_ADDRESS: address}, {"seal-login": login})
 
 
 def with_kmip(kmip: KmipKey) -> Filled:
-    """The address of the KMIP server, the id of its key, and a client certificate."""
+    """Return the address of the KMIP server, the id of its key, and a client certificate."""
     text = {"kmip.example.com:5696": kmip.endpoint, 'kmsKeyID: "1"': f'kmsKeyID: "{kmip.key}"'}
     files = {name: content.decode() for name, content in kmip.files().items()}
     return Filled(text, {"seal-login": files})
 
 
 def with_certificates() -> Filled:
-    """A certificate of an authority that is made here."""
+    """Return a certificate of a new authority."""
     root = certificates.authority("Example Root")
     served = certificates.leaf(root, (names.raft_server_name("external"),))
     trusted = {"ca.crt": root.pem.decode()}
@@ -149,7 +149,7 @@ def with_certificates() -> Filled:
 
 
 def with_acme(acme: Pebble) -> Filled:
-    """The directory, and the authorities of an ACME server."""
+    """Return the directory and the authorities of an ACME server."""
     trusted = {"ca.crt": acme.authority.pem.decode(), "pki-ca.crt": acme.issuer().decode()}
     text = {"https://acme.example.com/directory": acme.directory}
     return Filled(text, {"acme-authorities": trusted})
