@@ -37,7 +37,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, operators: list[Operator]) 
 
 @pytest.fixture
 def client(cluster: Cluster) -> Iterator[ServiceWriter]:
-    """A client that writes throughout the test; no gap may be longer than GAP_SECONDS."""
+    """A client that writes throughout the test, with a budget for its longest gap."""
     yield from undisturbed(cluster, GAP_SECONDS)
 
 
