@@ -14,22 +14,21 @@ STEPS_SECONDS = 120.0
 
 
 @dataclass(slots=True)
-class Rules:
-    """Watches, in a thread of its own, that never two servers are missed at a time.
+class Invariants:
+    """Checks, in a separate thread, that no pod is removed before its raft member.
 
-    Of the members that the leader names, at most one may be without a ready pod, as long as no
-    new ones are on their way; and a member is never without a pod because that was taken first.
+    Use as a context manager. `violations` has the members that had no pod.
     """
 
     cluster: Cluster
-    broken: list[str] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
     seen: list[tuple[int, int]] = field(default_factory=list)
-    """Members and ready pods, whenever either changed."""
-    looks: int = 0
+    """The numbers of members and of ready pods, at each change of either."""
+    checks: int = 0
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
-    def __enter__(self) -> "Rules":
+    def __enter__(self) -> "Invariants":
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         return self
@@ -44,22 +43,22 @@ class Rules:
         while not self._stop.wait(0.1):
             try:
                 token = token or operator_token(self.cluster)
-                self._look(token)
+                self._check(token)
             except (BaoError, OSError, KeyError, AssertionError, ValueError):
                 token = ""
 
-    def _look(self, token: str) -> None:
-        # The members first: a pod may only vanish after its member.
+    def _check(self, token: str) -> None:
+        # The members before the pods: a pod may only be deleted after its member is removed.
         members = {str(one["node_id"]) for one in members_of(self.cluster, token)}
         pods = {str(pod["metadata"]["name"]): pod for pod in self.cluster.pods()}
         ready = {name for name, pod in pods.items() if is_ready(pod)}
-        self.looks += 1
+        self.checks += 1
         if self.seen[-1:] != [(len(members), len(ready))]:
             self.seen.append((len(members), len(ready)))
         again = {str(one["node_id"]) for one in members_of(self.cluster, token)}
-        bereft = (members & again) - pods.keys()
-        if bereft:
-            self.broken.append(f"{bereft} are members and have no pod")
+        without_pod = (members & again) - pods.keys()
+        if without_pod:
+            self.violations.append(f"{without_pod} are members and have no pod")
 
 
 def operator_token(cluster: Cluster) -> str:
@@ -76,12 +75,12 @@ def leading(cluster: Cluster) -> int:
 
 
 def members_of(cluster: Cluster, token: str) -> list[Object]:
-    """Ask the leader for the members."""
+    """Read the members of the raft cluster from the leader."""
     return cluster.server(leading(cluster)).members(token)
 
 
 def scale(cluster: Cluster, replicas: int) -> Stopwatch:
-    """Ask for another number, as `kubectl scale` does."""
+    """Change the number of replicas with `kubectl scale`."""
     kubectl = cluster.api.rig.kubectl
     watch = Stopwatch()
     kubectl(
@@ -104,6 +103,6 @@ def await_size(cluster: Cluster, replicas: int, seconds: float = STEPS_SECONDS) 
 
 
 def replicas_of(cluster: Cluster) -> int:
-    """Return the number in the StatefulSet."""
+    """Return the replicas of the StatefulSet."""
     live = cluster.api.get(STATEFUL_SET, cluster.namespace, cluster.name)
     return int(live["spec"]["replicas"])

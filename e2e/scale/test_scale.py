@@ -21,7 +21,7 @@ from e2e.harness.waiting import throughout, until
 from e2e.harness.writing import may_write
 from e2e.scale.steps import (
     STEPS_SECONDS,
-    Rules,
+    Invariants,
     await_size,
     leading,
     operator_token,
@@ -36,9 +36,9 @@ NAME = "scale"
 GAP_SECONDS = 5.0
 UP_REQUESTS = 15
 UP_FACTOR = 1.3
-# One second more: what is compared are moments that a watch saw and that a poll saw.
+# One second more, because times of a watch are compared with times of a poll.
 UP_SLACK = 1.0
-SECRETS_LOOK = ("secrets", "get")
+SECRETS_READ = ("secrets", "get")
 
 
 @pytest.fixture(scope="module")
@@ -63,22 +63,22 @@ def volumes(cluster: Cluster) -> dict[str, str]:
 
 @pytest.fixture
 def writer(cluster: Cluster) -> Iterator[ServiceWriter]:
-    """A client that writes throughout the test, and afterwards misses nothing."""
+    """A client that writes throughout the test; no acknowledged write may be lost."""
     yield from undisturbed(cluster, GAP_SECONDS)
 
 
 @pytest.fixture
-def rules(cluster: Cluster) -> Iterator[Rules]:
-    """The rules hold throughout the test."""
-    with Rules(cluster) as made:
+def rules(cluster: Cluster) -> Iterator[Invariants]:
+    """The invariants hold throughout the test."""
+    with Invariants(cluster) as made:
         yield made
-    print(f"  {made.looks} looks; members and ready pods: {made.seen}")
-    assert made.looks
-    assert made.broken == []
+    print(f"  {made.checks} checks; members and ready pods: {made.seen}")
+    assert made.checks
+    assert made.violations == []
 
 
 def pods_needed(cluster: Cluster) -> float:
-    """Seconds from the first of the newer pods being made to the last of them being ready."""
+    """Return the seconds from the creation of the first new pod until the last one is ready."""
     newer = [pod for pod in cluster.pods() if not pod["metadata"]["name"].endswith("-0")]
     made = min(moment(pod["metadata"]["creationTimestamp"]) for pod in newer)
     ready = [
@@ -91,20 +91,20 @@ def pods_needed(cluster: Cluster) -> float:
 
 
 def moment(text: str) -> float:
-    """Read a moment of the API server, in seconds."""
+    """Parse a timestamp of the API server, in seconds."""
     return datetime.fromisoformat(text).timestamp()
 
 
 def requests_for(cluster: Cluster, audit: AuditLog, mark: int, controller: Identity) -> list[Entry]:
-    """Return what the operator asked for because of this cluster.
+    """Return the requests of the operator for this cluster.
 
-    It reads the metadata of three Secrets every 15 seconds, scaled or not: that is left out.
+    Without the reads of the metadata of three Secrets, which it repeats every 15 seconds.
     """
     found = work(audit.since(mark, controller.user))
     return [
         entry
         for entry in found
-        if entry.namespace == cluster.namespace and (entry.resource, entry.verb) != SECRETS_LOOK
+        if entry.namespace == cluster.namespace and (entry.resource, entry.verb) != SECRETS_READ
     ]
 
 
@@ -124,7 +124,7 @@ def test_scale_up_is_one_write_and_as_fast_as_its_pods(
     assert sets == ["patch"]
     await_size(cluster, 3)
     requests = requests_for(cluster, audit, mark, controller)
-    print(f"  {watch.seconds:.1f} s: all vote; {len(requests)} requests: {tally(requests)}")
+    print(f"  {watch.seconds:.1f} s: all are voters; {len(requests)} requests: {tally(requests)}")
 
 
 @pytest.mark.timeout(300)
@@ -133,50 +133,50 @@ def test_scale_down_removes_one_voter_at_a_time_even_the_leader(
     audit: AuditLog,
     controller: Identity,
     writer: ServiceWriter,
-    rules: Rules,
+    rules: Invariants,
 ) -> None:
-    """With the policy that keeps volumes."""
+    """With the policy Retain, which keeps volumes."""
     keep(cluster, "Retain")
     before, mark, watch = volumes(cluster), audit.mark(), scale(cluster, 2)
     await_size(cluster, 2)
-    print(f"  {watch.seconds:.1f} s: of three servers two")
+    print(f"  {watch.seconds:.1f} s: two servers are left")
     hand_over(cluster)
     changes, watch = len(writer.leaders), scale(cluster, 1)
     await_size(cluster, 1)
     requests = requests_for(cluster, audit, mark, controller)
     print(f"  {watch.seconds:.1f} s: the leader left; {len(requests)} requests: {tally(requests)}")
-    print(f"  leaders since it was asked to: {writer.leaders[changes:]}")
+    print(f"  leaders since the request: {writer.leaders[changes:]}")
     sets = [entry.verb for entry in writes(requests) if entry.resource == "statefulsets"]
     assert sets == ["patch"] * 2
-    # One change of the lead, if the watch was not late to see the one before.
+    # One change of the leader, or two if the watch saw the previous one late.
     assert set(writer.leaders[changes:]) <= {f"{NAME}-0", f"{NAME}-1"}
     assert len(writer.leaders[changes:]) <= 2
     assert volumes(cluster) == before
 
 
 def hand_over(cluster: Cluster) -> None:
-    """Let the second of two servers lead: it is the next to leave."""
+    """Make the second of two servers the leader: it is the next one to be removed."""
     if leading(cluster) == 0:
         cluster.server(0).post("sys/step-down", operator_token(cluster), {})
-        until("the other one leads", partial(leads_other, cluster, 0), 40.0)
-        # Who stepped down may not lead again for ten seconds, and there is nobody else.
-        throughout("it leads on", partial(leads_other, cluster, 0), 11.0)
+        until("the other server leads", partial(leads_other, cluster, 0), 40.0)
+        # The server that stepped down may not lead again for ten seconds.
+        throughout("the other server stays the leader", partial(leads_other, cluster, 0), 11.0)
 
 
 def leads_other(cluster: Cluster, before: int) -> bool:
-    """Tell whether another server leads by now."""
+    """Whether a server with another ordinal leads."""
     leader = cluster.leader()
     return leader is not None and leader["metadata"]["name"] != f"{NAME}-{before}"
 
 
 @pytest.mark.timeout(300)
 def test_b04_servers_that_return_are_members_again(
-    cluster: Cluster, writer: ServiceWriter, rules: Rules
+    cluster: Cluster, writer: ServiceWriter, rules: Invariants
 ) -> None:
-    """Volumes that were kept are replaced by empty ones."""
+    """Retained volumes are replaced by empty ones."""
     before, watch = volumes(cluster), scale(cluster, 3)
     await_size(cluster, 3)
-    print(f"  {watch.seconds:.1f} s: back with empty volumes, and all vote")
+    print(f"  {watch.seconds:.1f} s: three voters again, with empty volumes")
     after = volumes(cluster)
     assert after.keys() == before.keys()
     assert after["data-scale-0"] == before["data-scale-0"]
@@ -192,24 +192,23 @@ def keep(cluster: Cluster, policy: str) -> None:
 
 @pytest.mark.timeout(400)
 def test_a_manual_change_of_replicas_is_reverted(cluster: Cluster) -> None:
-    """Its server may join as a non-voter while it stops: then it is removed afterwards.
+    """The fourth server may join as a non-voter while it stops: then it is removed afterwards.
 
-    One that is told to end in the first moments of its process does not hear it, and ends with the
-    grace of its pod.
+    A server that gets SIGTERM before it handles signals ends after the grace period of its pod.
     """
     cluster.api.patch(STATEFUL_SET, cluster.namespace, NAME, {"spec": {"replicas": 4}})
-    until("it is taken back", lambda: replicas_of(cluster) == 3, 60.0)
-    until("its server has ended", lambda: len(cluster.pods()) == 3, GRACE_SECONDS + 60.0)
+    until("the replicas are reverted", lambda: replicas_of(cluster) == 3, 60.0)
+    until("the fourth server has ended", lambda: len(cluster.pods()) == 3, GRACE_SECONDS + 60.0)
     await_size(cluster, 3)
 
 
 @pytest.mark.timeout(200)
 def test_the_policy_deletes_volumes_with_their_servers(
-    cluster: Cluster, writer: ServiceWriter, rules: Rules
+    cluster: Cluster, writer: ServiceWriter, rules: Invariants
 ) -> None:
     keep(cluster, "DeletePVCs")
     watch = scale(cluster, 1)
     await_size(cluster, 1)
-    until("the volumes are gone", lambda: set(volumes(cluster)) == {"data-scale-0"}, 30.0)
-    print(f"  {watch.seconds:.1f} s: the volumes are gone")
+    until("the volumes are deleted", lambda: set(volumes(cluster)) == {"data-scale-0"}, 30.0)
+    print(f"  {watch.seconds:.1f} s: the volumes are deleted")
     keep(cluster, "DeleteAll")

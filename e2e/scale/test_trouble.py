@@ -20,7 +20,7 @@ from e2e.harness.service_writer import ServiceWriter
 from e2e.harness.waiting import Stopwatch, until
 from e2e.harness.write_key import WriteKey
 from e2e.harness.writing import may_write
-from e2e.scale.steps import Rules, await_size, replicas_of, scale
+from e2e.scale.steps import Invariants, await_size, replicas_of, scale
 from runtime.builtin_kinds import PVC
 from runtime.types import annotations_of
 
@@ -30,7 +30,7 @@ OPERATOR = "openbao-operator"
 MARK = WriteKey("patch", "persistentvolumeclaims", "", "data-scale-2", OPERATOR)
 SHRINK = WriteKey("patch", "statefulsets", "", NAME, OPERATOR)
 DISCARD = WriteKey("delete", "persistentvolumeclaims", "", "data-scale-2", "")
-# Where each of them ends, one after the other, on one way down from three to one.
+# The writes at which operators are killed, in order, during one scale-down from three to one.
 MOMENTS = (
     (MARK, "before"),
     (MARK, "after"),
@@ -38,7 +38,7 @@ MOMENTS = (
     (SHRINK, "after"),
     (DISCARD, "before"),
 )
-# Nobody's login: the operator has none either.
+# An auth method without users. The operator has no login either.
 PEOPLE = {
     "name": "people",
     "operation": "update",
@@ -57,7 +57,7 @@ def namespace_of_all(make_namespace: MakeNamespace) -> str:
 def closed(
     api: Api, namespace_of_all: str, launcher: Launcher, controller: Identity
 ) -> Iterator[Cluster]:
-    """Two clusters come up; of this one the operator may ask nothing."""
+    """Start two clusters; return the one at which the operator cannot log in."""
     operator = launcher.start(controller, NO_ELECTION)
     requests = (key_value_engine(), *client_login(namespace_of_all))
     spec = {"replicas": 3, "configuration": STEADY, "selfInit": self_init(*requests)}
@@ -74,7 +74,7 @@ def closed(
 
 @pytest.fixture
 def cluster(api: Api, closed: Cluster) -> Cluster:
-    """Three servers that vote."""
+    """The cluster with three voters."""
     made = Cluster(api, closed.namespace, NAME)
     made.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
     return made
@@ -97,7 +97,7 @@ def test_scale_down_completes_after_an_operator_is_killed_at_each_write(
     first = launcher.started[0]
     first.stop()
     watch = Stopwatch()
-    with ServiceWriter(cluster) as writer, Rules(cluster) as rules:
+    with ServiceWriter(cluster) as writer, Invariants(cluster) as rules:
         scale(cluster, 1)
         for number, (write, position) in enumerate(MOMENTS):
             crash(cluster, launcher, controller, tmp_path / str(number), write, position)
@@ -105,8 +105,8 @@ def test_scale_down_completes_after_an_operator_is_killed_at_each_write(
         launcher.start(controller, NO_ELECTION)
         await_size(cluster, 1)
         print(f"  {watch.seconds:4.1f} s: done: {state(cluster)}")
-    print(f"  {writer.describe()}; {rules.looks} looks: {rules.seen}")
-    assert rules.broken == []
+    print(f"  {writer.describe()}; {rules.checks} checks: {rules.seen}")
+    assert rules.violations == []
     assert writer.lost() == []
     budget("longest gap of a client", writer.longest_gap, 5.0, "s")
 
@@ -119,7 +119,7 @@ def crash(
     write: WriteKey,
     when: str,
 ) -> None:
-    """Let an operator work until one exact write, and end there."""
+    """Run an operator that is killed before or after one write."""
     folder.mkdir()
     plans_path, results_path = folder / "plans", folder / "results"
     plan = Plan(cluster.namespace, write, 1, "before" if when == "before" else "after")
@@ -127,16 +127,16 @@ def crash(
     process = launcher.start(identity, str(plans_path), str(results_path), module=CRASHING)
     process.wait(90.0)
     result = read_results(results_path)[cluster.namespace]
-    assert result.crashed, f"it did not come to {when} {write}: {result}"
+    assert result.crashed, f"the operator did not reach {when} {write}: {result}"
 
 
 def state(cluster: Cluster) -> str:
-    """Return the state as a short text."""
+    """Describe replicas, pods and marked claims."""
     claims = cluster.api.list(PVC, cluster.namespace, f"{labels.CLUSTER}={cluster.name}")
     marked = [
         str(one["metadata"]["name"]) for one in claims if labels.REMOVED_PEER in annotations_of(one)
     ]
-    return f"{replicas_of(cluster)} wanted, {len(cluster.pods())} pods, marked: {marked}"
+    return f"{replicas_of(cluster)} replicas, {len(cluster.pods())} pods, marked: {marked}"
 
 
 @pytest.mark.timeout(300)
@@ -146,10 +146,12 @@ def test_two_concurrent_operators_remove_no_voter_twice(
     scale(cluster, 3)
     await_size(cluster, 3)
     second = launcher.start(controller, NO_ELECTION)
-    until("the second one has its caches", lambda: second.logged("optional kind"), 60.0)
-    with ServiceWriter(cluster) as writer, Rules(cluster) as rules:
+    until(
+        "the caches of the second operator are ready", lambda: second.logged("optional kind"), 60.0
+    )
+    with ServiceWriter(cluster) as writer, Invariants(cluster) as rules:
         scale(cluster, 1)
         await_size(cluster, 1)
-    print(f"  {writer.describe()}; {rules.looks} looks: {rules.seen}")
-    assert rules.broken == []
+    print(f"  {writer.describe()}; {rules.checks} checks: {rules.seen}")
+    assert rules.violations == []
     assert writer.lost() == []
