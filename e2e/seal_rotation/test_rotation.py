@@ -22,38 +22,44 @@ from runtime.types import annotations_of
 
 NAME = "turning"
 OLD, NEW = "operator-generated-v1", "second"
-OLD_RING, NEW_RING = f"{OLD}=key", f"{NEW}=key-2"
-RINGS = [OLD_RING, f"{OLD_RING},{NEW_RING}", f"{NEW_RING},{OLD_RING}", NEW_RING]
-# Three rolls of three servers, one at a time.
+OLD_KEYRING, NEW_KEYRING = f"{OLD}=key", f"{NEW}=key-2"
+# The keys of a server, in the order of the rotation.
+KEYRINGS = [
+    OLD_KEYRING,
+    f"{OLD_KEYRING},{NEW_KEYRING}",
+    f"{NEW_KEYRING},{OLD_KEYRING}",
+    NEW_KEYRING,
+]
+# Three rollouts of three servers, one server at a time.
 ROTATED = 420.0
 BACK = 180.0
 
 
 @dataclass(frozen=True, slots=True)
-class Turning:
-    """The cluster, and what a client wrote into it."""
+class Rotation:
+    """The cluster, and the token of a client that wrote a secret into it."""
 
     cluster: Cluster
     token: str
 
     def read(self) -> object:
-        """Read what was written, from whichever server answers."""
+        """Read the secret from the first server."""
         answer = self.cluster.server(0).get(f"{SECRETS}/kept", self.token)
         return answer["data"]
 
     def step(self) -> tuple[str, str]:
-        """Keys and step of the status."""
+        """Return keys and step of the status."""
         unseal = (self.cluster.live().get("status") or {}).get("unseal") or {}
         return unseal.get("keys", ""), unseal.get("step", "")
 
-    def ask_for(self, key: str) -> None:
-        """Name another key in the spec."""
+    def request_key(self, key: str) -> None:
+        """Set the current key in the spec."""
         change = {"spec": {"unseal": {"static": {"currentKeyID": key}}}}
         self.cluster.api.patch(CLUSTERS, self.cluster.namespace, NAME, change)
 
 
 @pytest.fixture(scope="module")
-def turning(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Turning:
+def turning(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Rotation:
     namespace = make_namespace()
     api.create(SERVICE_ACCOUNT, {"metadata": {"name": CLIENT, "namespace": namespace}})
     requests = self_init(key_value_engine(), *client_login(namespace))
@@ -63,51 +69,51 @@ def turning(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Turn
     cluster.await_condition("RaftMembershipReady", seconds=60.0)
     token = cluster.server(0).login(CLIENT, api.token(namespace, CLIENT, AUDIENCE))
     cluster.server(0).post(f"{SECRETS}/kept", token, {"a": "before"})
-    return Turning(cluster, token)
+    return Rotation(cluster, token)
 
 
 @pytest.mark.timeout(900)
-def test_every_server_changes_to_the_new_key_despite_a_crash(turning: Turning) -> None:
-    assert turning.step() == (OLD_RING, "Settled")
-    watch, seen, away, crashed = Stopwatch(), {OLD_RING}, 0, ""
-    turning.ask_for(NEW)
+def test_every_server_changes_to_the_new_key_despite_a_crash(turning: Rotation) -> None:
+    assert turning.step() == (OLD_KEYRING, "Settled")
+    watch, seen, away, crashed = Stopwatch(), {OLD_KEYRING}, 0, ""
+    turning.request_key(NEW)
 
     def arrived() -> bool:
         nonlocal away, crashed
         pods = turning.cluster.pods()
-        rings = {ring(pod) for pod in pods}
-        seen.update(rings)
+        keyrings = {keyring(pod) for pod in pods}
+        seen.update(keyrings)
         if not crashed:
             away = max(away, 3 - sum(map(is_ready, pods)))
-            crashed = _crash_an_old_one(pods)
-        return turning.step() == (NEW_RING, "Settled") and rings == {NEW_RING}
+            crashed = _crash_an_older_server(pods)
+        return turning.step() == (NEW_KEYRING, "Settled") and keyrings == {NEW_KEYRING}
 
-    until("every server knows the new key alone", arrived, ROTATED, every=0.2)
-    print(f"\nrotated after {watch.seconds:.1f} s; {crashed} crashed on the way")
+    until("every server has only the new key", arrived, ROTATED, every=0.2)
+    print(f"\nrotated after {watch.seconds:.1f} s; {crashed} crashed during the rotation")
     turning.cluster.await_available(BACK)
-    assert seen == set(RINGS)
-    assert crashed, "no server could be caught with the older row"
-    assert away <= 1, "before anybody crashed, no two servers were away"
-    assert until("the data is read", turning.read, 30.0, tolerate=(OSError, BaoError)) == {
+    assert seen == set(KEYRINGS)
+    assert crashed, "no server with the older keys could be killed"
+    assert away <= 1, "two servers were not ready before the crash"
+    assert until("the secret is read", turning.read, 30.0, tolerate=(OSError, BaoError)) == {
         "a": "before"
     }
 
 
-def test_the_id_of_an_older_key_is_refused_and_no_pod_is_replaced(turning: Turning) -> None:
+def test_the_id_of_an_older_key_is_refused_and_no_pod_is_replaced(turning: Rotation) -> None:
     before = {pod["metadata"]["uid"] for pod in turning.cluster.pods()}
-    turning.ask_for(OLD)
+    turning.request_key(OLD)
     stalled = turning.cluster.await_condition("Stalled", reason="UnsealKeyRotationRefused")
     assert f"{OLD} is the id of an older key" in stalled["message"]
-    turning.ask_for(NEW)
+    turning.request_key(NEW)
     turning.cluster.await_condition("Ready")
     assert {pod["metadata"]["uid"] for pod in turning.cluster.pods()} == before
 
 
 @pytest.mark.timeout(600)
-def test_every_server_unseals_without_the_old_key_after_a_power_failure(turning: Turning) -> None:
+def test_every_server_unseals_without_the_old_key_after_a_power_failure(turning: Rotation) -> None:
     cluster = turning.cluster
     old = names.unseal_key_secret(NAME)
-    assert cluster.secret(old) is not None, "the operator deletes no key"
+    assert cluster.secret(old) is not None, "the operator deleted the old key"
     cluster.api.delete(SECRET, cluster.namespace, old)
     before = {pod["metadata"]["uid"] for pod in cluster.pods()}
     for pod in cluster.pods():
@@ -120,22 +126,23 @@ def test_every_server_unseals_without_the_old_key_after_a_power_failure(turning:
 
     until("three new pods are ready", back, BACK, tolerate=(ApiError,))
     cluster.await_condition("Ready", seconds=BACK)
-    found = until("the data is read", turning.read, 60.0, tolerate=(OSError, BaoError))
+    found = until("the secret is read", turning.read, 60.0, tolerate=(OSError, BaoError))
     assert found == {"a": "before"}
 
 
-def ring(pod: Object) -> str:
-    """Which keys the server of a pod knows."""
+def keyring(pod: Object) -> str:
+    """Return the keys of the server of a pod."""
     return annotations_of(pod).get(labels.UNSEAL_KEYS, "")
 
 
-def _crash_an_old_one(pods: "list[Object]") -> str:
-    """Kill the server of a pod of an older row, once there is a pod of the newer one.
+def _crash_an_older_server(pods: "list[Object]") -> str:
+    """Kill a server with the second keyring, if another server already has the third.
 
-    Its container starts again, from the newest config.hcl and in the older pod.
+    Its container restarts in the older pod, with the newest config.hcl. Returns the name of the
+    pod, "" if no server was killed.
     """
-    older = [pod for pod in pods if ring(pod) == RINGS[1] and is_ready(pod)]
-    if not older or not any(ring(pod) == RINGS[2] for pod in pods):
+    older = [pod for pod in pods if keyring(pod) == KEYRINGS[1] and is_ready(pod)]
+    if not older or not any(keyring(pod) == KEYRINGS[2] for pod in pods):
         return ""
     name = str(older[0]["metadata"]["name"])
     pid = server_pid(str(older[0]["metadata"]["namespace"]), name)
