@@ -1,4 +1,4 @@
-"""One server each is unsealed by a KMIP server and by a KMS, again after each start.
+"""A KMIP server and a KMS each unseal one server, also after a restart.
 
 From OpenBao 2.7 on the seal awskms is a plugin, which the server downloads from a registry.
 """
@@ -54,14 +54,14 @@ def test_a_kmip_server_unseals_each_start(api: Api, namespace: str, kmip: KmipKe
     }
     cluster = make(api, namespace, "kmip", unseal=unseal)
     assert cluster.server().get("sys/seal-status", "")["type"] == "kmip"
-    assert cluster.secret(names.unseal_key_secret("kmip")) is None, "no key of ours is needed"
+    assert cluster.secret(names.unseal_key_secret("kmip")) is None, "the operator generates no key"
     restart(cluster)
 
 
 def test_a_client_certificate_of_another_ca_is_refused(
     api: Api, namespace: str, kmip: KmipKey
 ) -> None:
-    """Only the KMIP server can detect it; the log of the pod has its answer."""
+    """Only the KMIP server can detect it; the log of the pod has its response."""
     api.create(SECRET, login(namespace, "foreign-login", kmip.foreign_files()))
     unseal = {
         "type": "kmip",
@@ -101,7 +101,7 @@ def test_a_kms_unseals_each_start_by_a_plugin(
     restart(cluster)
     assert kms.calls() > calls, "the KMS decrypts the root key at each start"
     assert downloads == 1
-    assert plugins.downloads(KMS_PLUGIN_PROGRAM) == 2, "the folder of plugins lives with its pod"
+    assert plugins.downloads(KMS_PLUGIN_PROGRAM) == 2, "a new pod downloads the plugin again"
 
 
 def login(namespace: str, name: str, files: dict[str, bytes]) -> Object:

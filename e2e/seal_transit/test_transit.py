@@ -28,15 +28,15 @@ def sealer(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Seale
 
 @pytest.fixture(scope="module")
 def sealed(api: Api, sealer: Sealer) -> Cluster:
-    """A cluster of three that waits for its Secret."""
+    """Create a cluster of three servers whose Secret does not exist."""
     namespace = sealer.cluster.namespace
     spec = {"unseal": sealer.unseal_spec(), "selfInit": self_init(key_value_engine())}
     api.create(CLUSTERS, manifest(namespace, NAME, replicas=3, **spec))
     return Cluster(api, namespace, NAME)
 
 
-def _blocked(cluster: Cluster, words: "tuple[str, ...]") -> None:
-    """Wait for the condition with these words; no pod may be there."""
+def _await_blocked(cluster: Cluster, words: "tuple[str, ...]") -> None:
+    """Wait for Stalled with these words in its message; no pod may exist."""
 
     def stalled() -> bool:
         found = cluster.condition("Stalled", "True", "PrerequisitesMissing")
@@ -47,13 +47,13 @@ def _blocked(cluster: Cluster, words: "tuple[str, ...]") -> None:
 
 
 def test_a_missing_secret_is_reported_and_no_pod_starts(sealed: Cluster) -> None:
-    _blocked(sealed, ("spec.unseal.credentialsSecretRef.name", CREDENTIALS, "does not exist"))
+    _await_blocked(sealed, ("spec.unseal.credentialsSecretRef.name", CREDENTIALS, "does not exist"))
 
 
 def test_a_missing_key_is_reported_and_no_pod_starts(api: Api, sealed: Cluster) -> None:
     metadata = {"name": CREDENTIALS, "namespace": sealed.namespace}
     api.create(SECRET, {"metadata": metadata, "data": {"ca.crt": as_data("no certificate")}})
-    _blocked(sealed, (CREDENTIALS, "no key token", "ca.crt", "no PEM certificate"))
+    _await_blocked(sealed, (CREDENTIALS, "no key token", "ca.crt", "no PEM certificate"))
 
 
 @pytest.mark.timeout(400)
@@ -65,7 +65,7 @@ def test_three_servers_unseal_and_a_restarted_one_unseals_again(
     sealed.await_available(240.0)
     sealed.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
     assert len(sealed.cluster_ids()) == 1
-    assert sealed.secret(names.unseal_key_secret(NAME)) is None, "no key of ours is needed"
+    assert sealed.secret(names.unseal_key_secret(NAME)) is None, "the operator generates no key"
     victim = sealed.pods()[-1]
     api.delete(POD, sealed.namespace, victim["metadata"]["name"])
 
@@ -73,10 +73,10 @@ def test_three_servers_unseal_and_a_restarted_one_unseals_again(
         pod = api.find(POD, sealed.namespace, victim["metadata"]["name"])
         return bool(pod and uid_of(pod) != uid_of(victim) and is_ready(pod))
 
-    until("the pod is back and unsealed", back, 120.0)
+    until("a new pod is unsealed", back, 120.0)
     sealed.await_available()
     for pod in sealed.pods():
-        assert sealer.token not in str(pod), "the token is in a Secret alone"
+        assert sealer.token not in str(pod), "the token is only in the Secret"
 
 
 @pytest.mark.timeout(400)
@@ -93,10 +93,8 @@ def test_a_deleted_secret_is_reported_and_no_pod_is_replaced(
 
 
 @pytest.mark.timeout(400)
-def test_a_refused_token_is_in_the_log_of_the_server(
-    api: Api, sealer: Sealer
-) -> None:
-    """Nobody but the sealing OpenBao knows a wrong token, so here a pod has to try."""
+def test_a_refused_token_is_in_the_log_of_the_server(api: Api, sealer: Sealer) -> None:
+    """Only the sealing OpenBao can detect a wrong token, so a pod has to start."""
     namespace, secret = sealer.cluster.namespace, "wrong-login"
     data = {"token": as_data("s.thisisnotatoken"), "ca.crt": as_data(sealer.authority)}
     api.create(SECRET, {"metadata": {"name": secret, "namespace": namespace}, "data": data})
@@ -104,9 +102,9 @@ def test_a_refused_token_is_in_the_log_of_the_server(
     api.create(CLUSTERS, manifest(namespace, "denied", unseal=unseal))
     cluster = Cluster(api, namespace, "denied")
 
-    def says() -> bool:
+    def refused() -> bool:
         logs = api.rig.kubectl("-n", namespace, "logs", names.pod("denied", 0))
         return "permission denied" in logs
 
-    until("the server tells the refusal", says, 120.0, every=1.0, tolerate=(RigError,))
+    until("the server logs the refusal", refused, 120.0, every=1.0, tolerate=(RigError,))
     assert cluster.condition("Ready", "False") is not None
