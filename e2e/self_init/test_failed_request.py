@@ -29,7 +29,7 @@ FAILED_SECONDS = 60.0
 def test_a_failed_request_is_reported_and_stops_the_cluster(
     api: Api, operator: Operator, namespace: str, version: str
 ) -> None:
-    """From 2.5.3 on the second start of such a server is refused; before, it becomes ready."""
+    """From 2.5.3 on such a server fails at its second start; before, it becomes ready."""
     api.rig.load_openbao((version,))
     name = f"bad-{version.replace('.', '-')}"
     requests = self_init(key_value_engine(), BAD)
@@ -43,7 +43,7 @@ def test_a_failed_request_is_reported_and_stops_the_cluster(
 def test_a_server_without_its_audit_collector_is_not_reported_as_ready(
     api: Api, operator: Operator, namespace: str
 ) -> None:
-    """It ends after the initialization, before the requests, and becomes ready the second time."""
+    """It exits after the initialization, before the requests; its second start becomes ready."""
     away = {
         "type": "http",
         "path": "away",
@@ -61,7 +61,7 @@ def test_a_server_without_its_audit_collector_is_not_reported_as_ready(
 
 
 def assert_stops(cluster: Cluster) -> None:
-    """The cluster stays at one server and says why, also after the pod was deleted."""
+    """Assert that the cluster stays at one server and reports why, also with another pod."""
     api, name = cluster.api, cluster.name
     stalled = cluster.await_condition("Stalled", reason="SelfInitFailed", seconds=FAILED_SECONDS)
     print(f"\n  {stalled['message']}")
@@ -75,16 +75,16 @@ def assert_stops(cluster: Cluster) -> None:
         stalls = cluster.condition("Stalled", "True", "SelfInitFailed") is not None
         return replicas == 1 and len(cluster.pods()) <= 1 and stalls
 
-    throughout("one server, and the reason is told", stays_alone, 5.0)
+    throughout("one server, and the reason is reported", stays_alone, 5.0)
     api.delete(POD, cluster.namespace, names.pod(name, 0))
     throughout("another pod on the same volume changes nothing", stays_alone, 15.0)
 
 
 def start_again(cluster: Cluster, corrected: Object) -> None:
-    """Do what the message asks for: correct the cause, and start again from nothing."""
+    """Follow the message: correct the cause, and start with an empty volume."""
     cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, {"spec": corrected})
     cluster.api.delete(PVC, cluster.namespace, names.data_claim(cluster.name, 0))
     cluster.api.delete(POD, cluster.namespace, names.pod(cluster.name, 0))
     cluster.await_available(120.0)
     assert len(cluster.cluster_ids()) == 1
-    assert cluster.operator_token(), "the last of the requests ran too"
+    assert cluster.operator_token(), "the last request did not run"

@@ -12,7 +12,7 @@ from e2e.harness.manifests import SECRETS, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
 
-# What a server writes when it makes a data set its own.
+# The log line of a server that initialises its storage.
 INITIALISED = "security barrier initialized"
 USER, PASSWORD = "alice", "correct-horse"
 REQUESTS: tuple[Object, ...] = (
@@ -67,7 +67,7 @@ def test_a_user_logs_in_and_reads_what_the_requests_wrote(cluster: Cluster) -> N
     answer = server.post(f"auth/userpass/login/{USER}", "", {"password": PASSWORD})
     assert answer["auth"]["lease_duration"] == 600
     token = answer["auth"]["client_token"]
-    # Character by character: nothing in a request is ever expanded.
+    # The text is unchanged: variables in a request are not expanded.
     assert server.get(f"{SECRETS}/greeting", token)["data"]["text"] == REQUESTS[-1]["data"]["text"]
     with pytest.raises(BaoError, match="403"):
         server.get("sys/mounts", token)
@@ -85,7 +85,7 @@ def test_the_conditions_report_who_can_log_in(cluster: Cluster) -> None:
     people = cluster.await_condition("UserAccessBootstrap", reason="UserLoginFound")
     assert "auth/userpass/" in people["message"]
     cluster.await_condition("OperatorLoginReady", reason="OperatorLoginTrusted")
-    # Nobody asked for recovery keys, so there is nothing to say of them.
+    # No recovery keys were requested, so they have no condition.
     assert "RecoveryKeysReady" not in {one["type"] for one in cluster.conditions()}
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
 

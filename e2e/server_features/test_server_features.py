@@ -100,7 +100,7 @@ def token(cluster: Cluster) -> str:
 def test_the_server_downloads_a_plugin_and_answers_with_it(
     cluster: Cluster, token: str, plugins: PluginRegistry
 ) -> None:
-    """The engine mounts before the cluster is Ready, so the plugin was there at the first boot."""
+    """The engine is mounted before the cluster is Ready, so the first start has the plugin."""
     server = cluster.server()
     key = {"generate": True, "issuer": "openbao", "account_name": "alice"}
     server.post(f"{ENGINE}/keys/alice", token, key)
@@ -144,7 +144,7 @@ def test_the_second_port_serves_metrics_and_nothing_else(cluster: Cluster) -> No
 
 
 def site(cluster: Cluster, port: int) -> Site:
-    """A port of the server, for clients without a token."""
+    """Return a client of a port of the server, without a token."""
     authority = cluster.secret(names.tls_ca_secret(NAME))
     assert authority is not None
     return Site(
@@ -156,9 +156,9 @@ def site(cluster: Cluster, port: int) -> Site:
 
 
 def handshake(address: str, group: str) -> bool:
-    """Connect with one group of key exchange. Raises ssl.SSLError when the server refuses it."""
+    """Connect with one group of key exchange. Raises ssl.SSLError if the server refuses it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    # The certificate is the subject of other scenarios.
+    # Other scenarios check the certificate.
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     context.set_ecdh_curve(group)
