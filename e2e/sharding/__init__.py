@@ -1,1 +1,1 @@
-"""Operators of two shards: who writes for what, on failure and when the number changes."""
+"""Operators of two shards: each writes only for its clusters, also on failures and changes."""

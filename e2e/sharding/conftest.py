@@ -1,4 +1,4 @@
-"""Operators of shards with users of their own, to distinguish them in the audit log."""
+"""Operators of shards with separate users, to distinguish them in the audit log."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ MakeIdentity = Callable[[str], Identity]
 
 @pytest.fixture(scope="module")
 def make_identity(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> MakeIdentity:
-    """The permissions of the operator, those for shards among them, for another user."""
+    """Returns identities with the rights of the operator, including those for shards."""
     apply_rights(rig, "shards")
     folder: Path = tmp_path_factory.mktemp("shards")
 

@@ -1,7 +1,7 @@
-"""Two shards with a standby: each writes for its clusters alone, whatever fails or changes.
+"""Two shards with a standby: each writes only for its clusters, also on failures and changes.
 
-One story, in three parts: both shards at work; the first one frozen, replaced and resumed; and one
-process without shards in the place of both.
+Three steps: both shards run; the first one is frozen, replaced and resumed; and one process without
+shards replaces both.
 """
 
 import signal
@@ -24,37 +24,37 @@ from runtime.types import ObjectKey, uid_of
 
 LEASE_NAME = "openbao-operator"
 TAKEOVER_WITHIN = 35.0
-"""Seconds: a Lease, two pauses of a candidate, and a busy machine."""
+"""Seconds: the duration of a Lease, two retries of a candidate, and a slow machine."""
 SILENCE = 20.0
-"""Seconds between the last renewal of shards and the first write of somebody else: at least the
-Lease less the renew deadline of a process that goes on until it may not."""
+"""Seconds between the last renewal of the shards and the first write of another process: at least
+the duration of the Lease minus the renew deadline of the shards."""
 CHANGED_WITHIN = 75.0
 ENDS_WITHIN = 30.0
 REPAIRED_WITHIN = 10.0
 
 
 def two_of(namespace: str, shard: int) -> list[str]:
-    """Names of two clusters that belong to a shard of two."""
+    """Return the names of two clusters that belong to this one of two shards."""
     numbered = (f"k{number:02}" for number in range(100))
     mine = (name for name in numbered if shard_of(ObjectKey(namespace, name), 2) == shard)
     return [next(mine), next(mine)]
 
 
 def holder(api: Api, lease: str) -> str:
-    """Return who holds a Lease, "" for nobody."""
+    """Return the holder of a Lease, "" if it has none."""
     found = api.find(LEASE, NAMESPACE, lease)
     return str(found["spec"].get("holderIdentity", "")) if found else ""
 
 
 def await_leader(api: Api, shard: int) -> str:
-    """Wait until somebody leads a shard, and return who."""
+    """Wait until a process leads a shard, and return its identity."""
     lease = lease_of_shard(LEASE_NAME, shard)
     until(f"{lease} is held", lambda: holder(api, lease), 60.0)
     return holder(api, lease)
 
 
 def repaired(api: Api, namespace: str, cluster: str, seconds: float) -> None:
-    """Delete what the operator makes anew, and wait for it."""
+    """Delete a ConfigMap of a cluster, and wait until the operator recreates it."""
     name = names.config_map(cluster)
     lost = api.get(CONFIG_MAP, namespace, name)
     api.delete(CONFIG_MAP, namespace, name)
@@ -67,7 +67,7 @@ def repaired(api: Api, namespace: str, cluster: str, seconds: float) -> None:
 
 
 def assert_writes_about(entries: list[Entry], namespace: str, own: list[str]) -> None:
-    """Fail unless all writes in a namespace are about these clusters; events are chatter."""
+    """Fail unless all writes in a namespace are for these clusters; events are ignored."""
     assert writes(entries)
     others = [
         str(entry)
@@ -101,7 +101,7 @@ def test_each_shard_writes_only_for_its_clusters(
         assert_writes_about(audit.since(begin, users[user].user), namespace, own)
     assert not writes(audit.since(begin, users["spare"].user))
 
-    # The first one is frozen: the second one does not notice, and the standby takes over.
+    # The first shard is frozen: the second one is not affected, and the standby takes over.
     first.signal(signal.SIGSTOP)
     watch = Stopwatch()
     repaired(api, namespace, mine[1][0], REPAIRED_WITHIN)
@@ -116,14 +116,14 @@ def test_each_shard_writes_only_for_its_clusters(
     assert first.logged("stopped: the leader lease was lost"), first.tail()
     repaired(api, namespace, mine[0][1], REPAIRED_WITHIN)
     late = audit.since(mark, users["zero"].user)
-    # It is one of two shards as before, and may have said so in the Lease of all.
+    # The resumed process may still have renewed the Lease that all shards share.
     of_all = ("leases", LEASE_NAME)
     done = [e for e in late if e.writes and e.code < 400 and (e.resource, e.name) != of_all]
     assert not done, list(map(str, done))
     assert_writes_about(audit.since(begin, users["spare"].user), namespace, mine[0])
     assert_writes_about(audit.since(begin, users["one"].user), namespace, mine[1])
 
-    # A process without shards waits for both, however they end.
+    # A process without shards waits until both have ended, by a signal or gracefully.
     alone = launcher.start(users["alone"])
     repaired(api, namespace, mine[0][0], REPAIRED_WITHIN)
     assert not writes(audit.since(begin, users["alone"].user))
