@@ -32,7 +32,7 @@ ROLLED_WITHIN = 240.0
 
 @pytest.fixture(scope="module")
 def operator(launcher: Launcher, audit: AuditLog, controller: Identity) -> Iterator[Operator]:
-    """One operator for the whole scenario; only the growth of a class that cannot is refused."""
+    """One operator for the scenario; only an expansion that the StorageClass forbids is refused."""
     mark = audit.mark()
     started = launcher.start(controller, NO_ELECTION)
     yield started
@@ -51,7 +51,7 @@ def cluster(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Clus
 
 @pytest.fixture
 def writer(cluster: Cluster) -> Iterator[ServiceWriter]:
-    """A client that writes throughout the test, and afterwards misses nothing."""
+    """A client that writes throughout the test; no acknowledged write may be lost."""
     yield from undisturbed(cluster, GAP_SECONDS)
 
 
@@ -61,7 +61,7 @@ def live_set(cluster: Cluster) -> Object | None:
 
 
 def template_size(cluster: Cluster) -> str:
-    """Return the size in the claim template of the StatefulSet; "" while there is none."""
+    """Return the size in the claim template of the StatefulSet, "" if it does not exist."""
     live = live_set(cluster)
     if live is None:
         return ""
@@ -78,9 +78,9 @@ def test_volumes_are_expanded_and_no_pod_is_replaced(
     mark, watch = audit.mark(), Stopwatch()
     change = {"spec": {"storage": {"size": "2Gi"}}}
     cluster.api.patch(CLUSTERS, cluster.namespace, NAME, change)
-    until("all volumes have grown", lambda: capacities(cluster) == {"2Gi"}, GROWN_WITHIN)
+    until("all volumes are expanded", lambda: capacities(cluster) == {"2Gi"}, GROWN_WITHIN)
     print(f"\n  {watch.seconds:.1f} s: all volumes have 2Gi")
-    grown = "the StatefulSet makes larger volumes"
+    grown = "the claim template has the new size"
     until(grown, lambda: template_size(cluster) == "2Gi", GROWN_WITHIN)
     cluster.await_condition("StorageConfigured", reason="StorageClassDefaulted")
     cluster.await_available(GROWN_WITHIN)
@@ -98,8 +98,8 @@ def test_volumes_are_expanded_and_no_pod_is_replaced(
         }
         return owners == {uid_of(live_set(cluster) or {})}
 
-    until("the new StatefulSet has taken the pods back", adopted, 30.0)
-    throughout("no pod is touched", lambda: fingerprints(cluster) == before, 10.0)
+    until("the new StatefulSet owns the pods", adopted, 30.0)
+    throughout("no pod is replaced or restarted", lambda: fingerprints(cluster) == before, 10.0)
     assert writer.leader_changes == 0
 
 
@@ -154,7 +154,7 @@ def test_a_lost_volume_is_reported_and_its_replacement_is_filled(
         found = cluster.api.find(PVC, cluster.namespace, claim)
         return found is not None and uid_of(found) != lost
 
-    until("there is another volume", renewed, 90.0)
+    until("a new PVC exists", renewed, 90.0)
     cluster.await_condition("StorageConfigured", reason="StorageClassDefaulted")
     cluster.await_available(90.0)
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
@@ -188,7 +188,7 @@ def test_a_storage_class_without_expansion_is_reported(
         assert RIGID in condition["message"]
         cluster.await_condition("Stalled", "True", "StorageResizeNotSupported")
         cluster.await_condition("Available")
-        throughout("nothing grows", lambda: requested(cluster) == {"64Mi"}, 8.0)
+        throughout("no PVC is changed", lambda: requested(cluster) == {"64Mi"}, 8.0)
         requests = [
             entry
             for entry in audit.since(mark, controller.user)

@@ -13,18 +13,18 @@ from runtime.builtin_kinds import PVC
 from runtime.types import uid_of
 
 PENDING = "FileSystemResizePending"
-_LOOK = 0.2
+_POLL_SECONDS = 0.2
 
 
 def claims(cluster: Cluster) -> list[Object]:
-    """Return the data volume claims by name."""
+    """Return the data PVCs, sorted by name."""
     selector = f"{labels.CLUSTER}={cluster.name}"
     found = cluster.api.list(PVC, cluster.namespace, selector)
     return sorted(found, key=lambda claim: str(claim["metadata"]["name"]))
 
 
 def capacities(cluster: Cluster) -> set[str]:
-    """Return the sizes that the volumes have."""
+    """Return the capacities of the data PVCs."""
     return {
         ((claim.get("status") or {}).get("capacity") or {}).get("storage", "")
         for claim in claims(cluster)
@@ -32,7 +32,7 @@ def capacities(cluster: Cluster) -> set[str]:
 
 
 def requested(cluster: Cluster) -> set[str]:
-    """Return the sizes that the claims ask for."""
+    """Return the requested sizes of the data PVCs."""
     return {claim["spec"]["resources"]["requests"]["storage"] for claim in claims(cluster)}
 
 
@@ -48,9 +48,10 @@ def fingerprints(cluster: Cluster) -> dict[str, tuple[str, int]]:
 
 
 class OfflineDriver:
-    """Says of every claim that its file system waits, and takes that back in a newer pod.
+    """Sets FileSystemResizePending on every data PVC, and removes it once the pod is replaced.
 
-    So does the kubelet for a driver that cannot grow what is mounted. Use as a context manager.
+    The kubelet does the same with a driver that cannot expand a mounted volume. Use as a context
+    manager.
     """
 
     def __init__(self, cluster: Cluster, since: datetime) -> None:
@@ -59,8 +60,8 @@ class OfflineDriver:
         self._since = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         found, leader = fingerprints(cluster), cluster.leader()
         leads = str(leader["metadata"]["name"]) if leader else ""
-        # The leader's volume last: the operator acts on the first that it hears of, and a leader
-        # that is the only one to need a new pod hands over at once, and its successor once more.
+        # The leader's PVC last: the operator acts on the first PVC that it observes. A leader that
+        # is the only server to replace would step down immediately, and its successor again later.
         self._first = {name: found[name][0] for name in sorted(found, key=lambda it: it == leads)}
         self._waiting: set[str] = set()
         self._stop = threading.Event()
@@ -74,7 +75,7 @@ class OfflineDriver:
             "message": "Waiting for user to (re-)start a pod to finish file system resize",
         }
         for pod in self._first:
-            self._say(pod, {"conditions": [condition]})
+            self._set_status(pod, {"conditions": [condition]})
             self._waiting.add(pod)
         self._thread.start()
         return self
@@ -84,14 +85,14 @@ class OfflineDriver:
         self._thread.join(10.0)
 
     def _run(self) -> None:
-        while not self._stop.wait(_LOOK):
+        while not self._stop.wait(_POLL_SECONDS):
             for pod in self._cluster.pods():
                 name = str(pod["metadata"]["name"])
                 started = (pod.get("status") or {}).get("podIP")
                 if name in self._waiting and started and uid_of(pod) != self._first[name]:
-                    self._say(name, {"conditions": []})
+                    self._set_status(name, {"conditions": []})
                     self._waiting.discard(name)
 
-    def _say(self, pod: str, status: Mapping[str, Any]) -> None:
+    def _set_status(self, pod: str, status: Mapping[str, Any]) -> None:
         claim = f"{names.DATA_VOLUME}-{pod}"
         self._kube.patch(f"{PVC.path(self._cluster.namespace, claim)}/status", {"status": status})
