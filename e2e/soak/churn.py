@@ -1,7 +1,7 @@
-"""Users and controllers that write while the operator runs.
+"""Simulated users and controllers, which write while the operator runs.
 
-They connect to the server directly, without the proxy. It may be down or frozen: failed requests
-are ignored.
+They connect to the API server directly, without the proxy. It may be down or frozen, so failed
+requests are only counted.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ CHILDREN: tuple[Resource, ...] = (CONFIG_MAP, SERVICE, DEPLOYMENT)
 
 @dataclass(slots=True)
 class Churn:
-    """Writes at random, and simulates the controllers that the control plane lacks."""
+    """Random writes of users, and the controllers that the control plane lacks."""
 
     client: Client
     rng: random.Random
@@ -51,7 +51,7 @@ class Churn:
                 self.done["failed"] += 1
 
     async def controllers(self) -> None:
-        """The garbage collector and the Deployment controller, until cancelled."""
+        """Run the garbage collector and the Deployment controller, until cancelled."""
         while True:
             await asyncio.sleep(0.5)
             try:
@@ -82,7 +82,7 @@ class Churn:
         await self.client.delete(of, key, uid=uid_of(found))
 
     async def collect(self) -> None:
-        """Delete the children of owners that are gone."""
+        """Delete the children of deleted owners."""
         alive = {uid_of(site) for site in await self._list(WEBSITE)}
         for of in CHILDREN:
             for child in await self._list(of):
@@ -101,8 +101,8 @@ class Churn:
                 ]
                 await self.client.json_patch(DEPLOYMENT, key_of(one), ops, subresource="status")
 
-    async def astray(self) -> str | None:
-        """None if all objects match the Websites, otherwise the difference."""
+    async def difference(self) -> str | None:
+        """Return the first difference between Websites and objects; None if they match."""
         sites = {key_of(site): site for site in await self._list(WEBSITE)}
         maps = {key_of(one): one for one in await self._list(CONFIG_MAP)}
         listed = maps.pop(ObjectKey(NAMESPACE, DIRECTORY), {}).get("data", {})
@@ -113,7 +113,7 @@ class Churn:
         if not {*maps} == {*deployments} == services == {*sites}:
             return "children are missing or left over"
         for key, site in sites.items():
-            if reason := _astray(site, maps[key], deployments[key]):
+            if reason := _difference(site, maps[key], deployments[key]):
                 return f"{key.name}: {reason}"
         return None
 
@@ -122,14 +122,14 @@ class Churn:
         return (await self.client.list(of, NAMESPACE, options=options)).items
 
 
-def _astray(site: Object, pages: Object, deployment: Object) -> str | None:
+def _difference(site: Object, pages: Object, deployment: Object) -> str | None:
     status = site.get("status", {})
     if status.get("observedGeneration") != site["metadata"]["generation"]:
-        return "its newest generation was not looked at"
+        return "its newest generation was not observed"
     if status.get("reason") != "Published":
         return f"{status.get('reason')}: {status.get('message')}"
     if pages["data"] != site["spec"]["pages"]:
-        return "other pages"
+        return "its pages differ"
     if deployment["spec"]["replicas"] != site["spec"]["replicas"]:
-        return "other replicas"
+        return "its replicas differ"
     return None

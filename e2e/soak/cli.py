@@ -23,7 +23,7 @@ from e2e.soak.session import Soak, SoakError
 @click.option("--seed", type=int, default=None, help="Of faults and churn.  [default: drawn]")
 @click.option("--keep", is_flag=True, help="Leave the rig up.")
 def main(name: str, minutes: float, every: float, seed: int | None, *, keep: bool) -> None:
-    """Run the website example under random faults; fail if it grows or does not converge."""
+    """Run the website example with random faults; fail if usage grows or it does not converge."""
     chosen = secrets.randbits(32) if seed is None else seed
     rig = Rig(name)
     was_up = rig.exists

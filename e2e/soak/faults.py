@@ -10,7 +10,7 @@ from e2e.rig import Rig
 from runtime.testing.proxy import FaultProxy
 
 QUIET_SECONDS = (1.0, 6.0)
-"""Between two faults, drawn."""
+"""The range of the random pause between two faults."""
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class Faults:
     seen: Counter[str] = field(default_factory=Counter)
 
     async def run(self) -> None:
-        """Run until cancelled. An active fault is ended before this returns."""
+        """Run until cancelled. An active fault ends before this returns."""
         kinds: list[tuple[Callable[[], Awaitable[None]], int]] = [
             (self.reset, 6),
             (self.half_open, 3),
@@ -47,7 +47,7 @@ class Faults:
         self.proxy.reset()
 
     async def half_open(self) -> None:
-        """Current connections stay open and silent until the client closes them."""
+        """Current connections stay open, without data, until the client closes them."""
         self.proxy.half_open()
 
     async def pause(self) -> None:

@@ -1,4 +1,4 @@
-"""Whether a sampled figure grows. Pure."""
+"""Judges whether a sampled figure grows. Has no side effects."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ Sample = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How much a figure may grow over the second half: absolute, or relative to its mean."""
+    """The allowed growth of a figure in the second half: absolute, or relative to its mean."""
 
     name: str
     absolute: float
@@ -27,7 +27,7 @@ LIMITS = (
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The second half of one figure: its mean, and the growth of its fitted line."""
+    """The second half of one figure: its range, and the growth of its fitted line."""
 
     limit: Limit
     lowest: float
@@ -41,7 +41,7 @@ class Verdict:
 
 
 def growth(values: Sequence[float]) -> float:
-    """The rise of a line fitted to evenly spaced values, from the first to the last."""
+    """Return the rise of a line fitted to evenly spaced values, from the first to the last."""
     count = len(values)
     if count < 2:
         return 0.0
@@ -51,7 +51,7 @@ def growth(values: Sequence[float]) -> float:
 
 
 def judge(samples: Sequence[Sample]) -> list[Verdict]:
-    """Judge each figure over the second half; caches and pools fill in the first."""
+    """Judge each figure by the second half; caches and pools fill in the first half."""
     half = samples[len(samples) // 2 :]
     found = []
     for limit in LIMITS:
@@ -62,7 +62,7 @@ def judge(samples: Sequence[Sample]) -> list[Verdict]:
 
 
 def plot(values: Sequence[float], width: int = 60) -> str:
-    """A line of block characters."""
+    """Draw the values as a line of block characters."""
     blocks = "▁▂▃▄▅▆▇█"
     step = max(len(values) / width, 1.0)
     picked = [values[int(n * step)] for n in range(min(width, len(values)))]

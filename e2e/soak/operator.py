@@ -19,11 +19,11 @@ from runtime.leader.leader import LeaderOptions
 from runtime.process.logs import configure
 
 PATIENT = LeaderOptions(lease_duration=90.0, renew_deadline=60.0, retry_period=2.0)
-"""A leader that is cut off for longer than its lease ends, as it should; here it shall live."""
+"""A leader that cannot renew its Lease exits; this Lease is longer than all faults."""
 
 
 def usage() -> dict[str, float]:
-    """Tasks, sockets, open files and resident bytes of this process."""
+    """Return the tasks, sockets, open files and resident bytes of this process."""
     links = list(_links())
     resident = Path("/proc/self/statm").read_text().split()[1]
     return {
@@ -35,7 +35,7 @@ def usage() -> dict[str, float]:
 
 
 def _links() -> Iterator[str]:
-    """The target of each open file descriptor; the one of this listing is already closed."""
+    """Yield the target of each open file descriptor, without the one of the listing itself."""
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(FileNotFoundError):
             yield os.readlink(f"/proc/self/fd/{name}")

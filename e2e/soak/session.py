@@ -1,4 +1,4 @@
-"""Runs one soak test: starts the parts, injects faults, waits until idle, and checks."""
+"""Runs one soak test: starts the processes, injects faults, and waits for convergence."""
 
 import asyncio
 import random
@@ -25,7 +25,7 @@ from runtime.errors import ApiError, TransportError
 from runtime.testing.proxy import FaultProxy
 
 CONVERGE_SECONDS = 240.0
-"""A watch that died silently just before the end is given up after 100 s; then come retries."""
+"""A watch that stalled just before the end times out after 100 s; then come retries."""
 
 EXAMPLE = REPOSITORY / "examples" / "website"
 
@@ -35,7 +35,7 @@ class SoakError(Exception):
 
 
 class Soak:
-    """The data of the report: samples, faults and churn."""
+    """One soak test, with the data of its report: samples, faults and churn."""
 
     def __init__(self, rig: Rig, rng: random.Random, folder: Path, every: float) -> None:
         self.samples: list[Sample] = []
@@ -48,7 +48,7 @@ class Soak:
         folder.mkdir(parents=True, exist_ok=True)
 
     async def run(self, seconds: float) -> None:
-        """Inject faults for that long, then wait until idle. Raises SoakError."""
+        """Inject faults for that long, then wait for convergence. Raises SoakError."""
         self._rig.kubectl("apply", "--server-side", "-f", str(EXAMPLE / "crd.yaml"))
         wait_established(self._rig.kubectl, "crd/websites.sites.example.com")
         async with AsyncExitStack() as stack:
@@ -65,12 +65,12 @@ class Soak:
             stack.push_async_callback(_ended, operator, reader)
             controllers = asyncio.create_task(self.churn.controllers())
             stack.push_async_callback(cancelled, controllers)
-            await self._shake(seconds, operator)
-            await self._rest(operator)
-            # What it uses while it ends is another matter.
+            await self._inject(seconds, operator)
+            await self._await_convergence(operator)
+            # Samples of the shutdown do not count.
             self._over = True
 
-    async def _shake(self, seconds: float, operator: asyncio.subprocess.Process) -> None:
+    async def _inject(self, seconds: float, operator: asyncio.subprocess.Process) -> None:
         faults = asyncio.create_task(self.faults.run())
         people = asyncio.create_task(self.churn.people())
         end = time.monotonic() + seconds
@@ -82,30 +82,30 @@ class Soak:
                 for task in (faults, people):
                     if task.done():
                         task.result()
-                self._alive(operator)
+                self._assert_alive(operator)
         finally:
             await cancelled(people)
             await cancelled(faults)
-        # A fault that was under way takes itself back.
+        # An active fault reverts itself.
         await asyncio.sleep(8.0)
         await asyncio.to_thread(self._rig.wait_ready)
 
-    async def _rest(self, operator: asyncio.subprocess.Process) -> None:
+    async def _await_convergence(self, operator: asyncio.subprocess.Process) -> None:
         began = time.monotonic()
-        while (reason := await self._astray()) is not None:
-            self._alive(operator)
+        while (reason := await self._difference()) is not None:
+            self._assert_alive(operator)
             if time.monotonic() - began > CONVERGE_SECONDS:
                 raise SoakError(f"not converged after {CONVERGE_SECONDS:.0f} s: {reason}")
             await asyncio.sleep(0.5)
         self.converged_after = time.monotonic() - began
 
-    async def _astray(self) -> str | None:
+    async def _difference(self) -> str | None:
         try:
-            return await self.churn.astray()
+            return await self.churn.difference()
         except (ApiError, TransportError) as error:
             return str(error)
 
-    def _alive(self, operator: asyncio.subprocess.Process) -> None:
+    def _assert_alive(self, operator: asyncio.subprocess.Process) -> None:
         if operator.returncode is not None:
             log = self._folder / "operator.log"
             raise SoakError(f"the operator ended with {operator.returncode}, see {log}")
@@ -137,7 +137,7 @@ class Soak:
 
     async def _read(self, operator: asyncio.subprocess.Process) -> None:
         if operator.stdout is None:
-            raise SoakError("the operator says nothing")
+            raise SoakError("the operator has no output")
         while line := await operator.stdout.readline():
             if self._over:
                 continue
