@@ -8,6 +8,6 @@
 | disruption controller | real |
 | scheduler, kubelet, OpenBao servers and the labels that they write | simulated |
 
-Volumes stay pending. Uses `runtime` as a client and of the product its names. Run by
+Volumes stay pending. Uses `runtime` as a client, and names and labels of the product. Run by
 e2e.cluster_fleet, in the network namespace that e2e.simulation.control_plane enters.
 """

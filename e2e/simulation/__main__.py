@@ -24,7 +24,7 @@ WORKERS = 16
 
 
 async def simulate(kubeconfig: str) -> None:
-    """Run until a signal."""
+    """Run until the process gets a signal."""
     clock, metrics = SystemClock(), Metrics()
     configure(clock, level="warning")
     client = Client(

@@ -18,9 +18,9 @@ _CLONE_NEWNET = 0x40000000
 
 @contextmanager
 def control_plane(name: str) -> Iterator[Rig]:
-    """Start a control plane without nodes; the process has no other network from then on.
+    """Start a control plane without nodes; moves the process into its network namespace.
 
-    Call it before the process has threads: Linux moves the calling thread only. Raises RigError.
+    Call it before the process starts threads: Linux moves only the calling thread. Raises RigError.
     """
     rig = Rig(name)
     ensure(NODE, rig.progress)
@@ -30,7 +30,7 @@ def control_plane(name: str) -> Iterator[Rig]:
     try:
         binaries.link(rig.layout, CONTROLLER_MANAGER.name, servers[-1])
         command = components.command(rig.layout, CONTROLLER_MANAGER.name)
-        # The last one of a flag counts: a control plane without nodes has one kubeconfig.
+        # The last value of a repeated flag is used: without nodes there is only this kubeconfig.
         argv = [
             *command.argv,
             f"--controllers={','.join(CONTROLLERS)}",
@@ -43,7 +43,7 @@ def control_plane(name: str) -> Iterator[Rig]:
 
 
 def enter_network() -> None:
-    """Move the calling thread into a new network namespace, with the loopback interface alone."""
+    """Move the calling thread into a new network namespace, with only the loopback interface."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(_CLONE_NEWNET) != 0:
         raise RigError(f"no network namespace can be made: {os.strerror(ctypes.get_errno())}")

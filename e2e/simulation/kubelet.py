@@ -18,16 +18,16 @@ RETRY = 0.5
 READY_AFTER = 1.0
 """Seconds from the start of a server until its pod is ready."""
 STOP_AFTER = 1.0
-"""Seconds that a server needs to end."""
+"""Seconds from the stop of a server until its pod is deleted."""
 NODE = "simulated"
 
 
 class Kubelet:
-    """The reconciler of a pod: binds it, starts its server, then its labels, then its readiness.
+    """The reconciler of a pod: binds it, starts its server, writes its labels, and makes it ready.
 
-    Each is a write: an operator sees a pod that is scheduled, one that runs, one that is
-    registered, one that is ready. `kube` confirms the end of a pod, which the client of the
-    runtime cannot: no operator may delete without grace.
+    Each step is a write, so that an operator observes a pod that is scheduled, then running, then
+    labelled, then ready. `kube` deletes a pod without grace period, which the client of the runtime
+    does not allow.
     """
 
     def __init__(self, client: Client, kube: Kube, pods: Cache, servers: Servers) -> None:
@@ -37,7 +37,7 @@ class Kubelet:
         self._servers = servers
 
     async def __call__(self, request: Request) -> Outcome:
-        """Take the next step for the pod of this name."""
+        """Do the next step for the pod with this name."""
         pod = self._pods.get(request)
         if pod is None:
             self._servers.stop(request)
@@ -56,7 +56,7 @@ class Kubelet:
             server = self._servers.start(request, uid_of(pod), cluster, _version(pod))
             return await self._advance(request, pod, server)
         except (NotFound, Invalid, Conflict):
-            # The pod of this name is gone, or is another one by now.
+            # The pod with this name was deleted or replaced meanwhile.
             return Done()
 
     async def _bind(self, key: ObjectKey) -> None:

@@ -1,7 +1,7 @@
-"""Simulated OpenBao servers: one listener answers at the address of every pod, over real TLS.
+"""Simulated OpenBao servers: one listener serves the addresses of all pods, with real TLS.
 
-A handshake gets the certificate of the cluster whose TLS name the client asks for, so names of
-clusters must be unique among all namespaces.
+The TLS server name of the client selects the certificate of a cluster, so names of clusters must be
+unique in all namespaces.
 """
 
 import itertools
@@ -21,7 +21,7 @@ from managers.bao.client import AUTOPILOT_SETTINGS, LOGIN_SETTINGS
 from runtime.types import ObjectKey
 
 FIRST_ADDRESS = IPv4Address("127.64.0.1")
-"""The kernel answers for all of 127.0.0.0/8. No address is used twice."""
+"""All of 127.0.0.0/8 belongs to the loopback interface. No address is used twice."""
 LAST_INDEX = 100
 _EMPTY_AT_FIRST = (AUTOPILOT_SETTINGS, LOGIN_SETTINGS)
 _TOKEN = {"client_token": "t" * 95, "lease_duration": 3600}
@@ -29,10 +29,10 @@ _TOKEN = {"client_token": "t" * 95, "lease_duration": 3600}
 
 @dataclass(slots=True)
 class Server:
-    """One server that runs."""
+    """One server, which runs."""
 
     key: ObjectKey
-    """Of its pod."""
+    """The key of its pod."""
     uid: str
     cluster: str
     version: str
@@ -42,7 +42,7 @@ class Server:
 
 @dataclass(slots=True)
 class Raft:
-    """What the servers of one cluster have in common."""
+    """The shared state of the servers of one cluster."""
 
     servers: dict[ObjectKey, Server] = field(default_factory=dict)
     initialized: bool = False
@@ -51,12 +51,12 @@ class Raft:
 
     @property
     def leader(self) -> Server | None:
-        """The server that leads."""
+        """The leader, None if there is none."""
         return next((one for one in self.servers.values() if one.leads), None)
 
 
 def _ignore(_: ObjectKey) -> None:
-    """Nobody asks for changes."""
+    """The default of `on_change`: does nothing."""
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class Servers:
     """The servers of all clusters."""
 
     on_change: Callable[[ObjectKey], None] = _ignore
-    """Called with the pod of a server that leads from now on, or no longer."""
+    """Called with the pod of a server that becomes the leader, or steps down."""
     _clusters: dict[str, Raft] = field(default_factory=dict)
     _by_pod: dict[ObjectKey, Server] = field(default_factory=dict)
     _by_address: dict[str, Server] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Servers:
         await runner.setup()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.sni_callback = self._choose_certificate
-        # Every address of the network namespace, which has the loopback interface alone.
+        # Every address of the network namespace, which has only the loopback interface.
         await web.TCPSite(runner, "0.0.0.0", API.number, ssl_context=context).start()  # noqa: S104  loopback only
 
     def has_certificate(self, cluster: str) -> bool:
@@ -114,11 +114,11 @@ class Servers:
         return server
 
     def runs(self, key: ObjectKey) -> bool:
-        """Whether the server of a pod runs."""
+        """Whether the server of a pod is running."""
         return key in self._by_pod
 
     def stop(self, key: ObjectKey) -> None:
-        """End the server of a pod; another one leads if it did."""
+        """Stop the server of a pod; if it was the leader, another server becomes the leader."""
         server = self._by_pod.pop(key, None)
         if server is None:
             return
@@ -149,15 +149,15 @@ class Servers:
         assert transport is not None
         server = self._by_address.get(transport.get_extra_info("sockname")[0])
         if server is None:
-            # Nobody listens at the address of a pod that is gone.
+            # No server listens at the address of a deleted pod.
             transport.abort()
             return web.Response()
         raft, path = self._clusters[server.cluster], request.match_info["path"]
         if request.method in ("POST", "PUT"):
             body = await request.json() if request.can_read_body else {}
             return self._write(server, raft, path, body)
-        if (answer := _ANSWERS.get(path)) is not None:
-            return web.json_response(answer(server, raft))
+        if (response := _RESPONSES.get(path)) is not None:
+            return web.json_response(response(server, raft))
         if path in raft.written or path in _EMPTY_AT_FIRST:
             return web.json_response({"data": raft.written.get(path, {})})
         return web.json_response({"errors": []}, status=404)
@@ -178,7 +178,7 @@ class Servers:
 
 
 def health(server: Server, raft: Raft) -> dict[str, Any]:
-    """Answer of sys/health."""
+    """The response of sys/health."""
     return {
         "initialized": raft.initialized,
         "sealed": False,
@@ -189,7 +189,7 @@ def health(server: Server, raft: Raft) -> dict[str, Any]:
 
 
 def leader(_: Server, raft: Raft) -> dict[str, Any]:
-    """Answer of sys/leader."""
+    """The response of sys/leader."""
     address = f"https://{raft.leader.key.name}:{API.number}" if raft.leader else ""
     return {
         "leader_address": address,
@@ -199,7 +199,7 @@ def leader(_: Server, raft: Raft) -> dict[str, Any]:
 
 
 def configuration(_: Server, raft: Raft) -> dict[str, Any]:
-    """Answer of sys/storage/raft/configuration: every server has a vote."""
+    """The response of sys/storage/raft/configuration: every server has a vote."""
     members = [
         {"node_id": one.key.name, "leader": one.leads, "voter": True}
         for one in raft.servers.values()
@@ -208,7 +208,7 @@ def configuration(_: Server, raft: Raft) -> dict[str, Any]:
 
 
 def autopilot_state(_: Server, raft: Raft) -> dict[str, Any]:
-    """Answer of sys/storage/raft/autopilot/state: every server is healthy."""
+    """The response of sys/storage/raft/autopilot/state: every server is healthy."""
     servers = {
         one.key.name: {
             "healthy": True,
@@ -227,7 +227,7 @@ def autopilot_state(_: Server, raft: Raft) -> dict[str, Any]:
     return {"data": state}
 
 
-_ANSWERS: Mapping[str, Callable[[Server, Raft], dict[str, Any]]] = {
+_RESPONSES: Mapping[str, Callable[[Server, Raft], dict[str, Any]]] = {
     "sys/health": health,
     "sys/leader": leader,
     "sys/storage/raft/configuration": configuration,
