@@ -1,4 +1,4 @@
-"""One of the two measured programs: prints its seconds and its memory."""
+"""One of the two measured programs: prints its seconds, its memory and its processor time."""
 
 import asyncio
 import ipaddress
@@ -28,7 +28,7 @@ KEY = "ns/c/2026-01-01T03-00-00Z-0a1b2c3d.snap"
 
 
 async def bare(place: dict[str, Any]) -> None:
-    """The library alone, with the same part size, without checks and without egress proxy."""
+    """The bare library, with the same part size, without checks and without egress proxy."""
     credentials = Path(place["credentials"])
     store = S3Store(
         place["bucket"], endpoint=place["endpoint"], region="us-east-1",
@@ -75,7 +75,7 @@ async def ours(place: dict[str, Any]) -> None:
 
 
 def run(who: str, place: dict[str, Any]) -> None:
-    """Run once and print the figures."""
+    """Run one of the programs once, and print its figures."""
     began = time.monotonic()
     asyncio.new_event_loop().run_until_complete({"bare": bare, "ours": ours}[who](place))
     used = resource.getrusage(resource.RUSAGE_SELF)

@@ -38,7 +38,7 @@ def _row(who: str, turns: list[dict[str, float]], mebibytes: int) -> str:
 
 
 def _ratio(turns: dict[str, list[dict[str, float]]]) -> float:
-    """The throughput of ours relative to the other: the median over all pairs."""
+    """Return the throughput of the job relative to the bare library: the median of all pairs."""
     pairs = zip(turns["bare"], turns["ours"], strict=True)
     return statistics.median(bare["seconds"] / ours["seconds"] for bare, ours in pairs)
 
@@ -82,7 +82,7 @@ def _take_turns(folder: Path, runs: int) -> dict[str, list[dict[str, float]]]:
             "bucket": target["bucket"], "endpoint": target["endpoint"], "port": SOURCE_PORT,
             "credentials": str(credentials), "authority": str(folder / "ca.crt"),
         }  # fmt: skip
-        until("the source answers", _answers, 60.0, tolerate=(OSError,))
+        until("the source accepts connections", _accepts, 60.0, tolerate=(OSError,))
         for _ in range(runs):
             for who, figures in turns.items():
                 figures.append(_turn(who, place))
@@ -91,6 +91,6 @@ def _take_turns(folder: Path, runs: int) -> dict[str, list[dict[str, float]]]:
     return turns
 
 
-def _answers() -> bool:
+def _accepts() -> bool:
     with socket.create_connection(("127.0.0.1", SOURCE_PORT), timeout=5.0):
         return True

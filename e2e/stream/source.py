@@ -1,6 +1,7 @@
 """Serves a snapshot of any size by HTTPS: a valid archive with an incompressible state.
 
-It is prepared in memory, so that the source does not limit the measurement. A separate process.
+The archive is prepared in memory, so that the source does not limit the measurement. Runs as a
+separate process.
 """
 
 import io
@@ -20,7 +21,7 @@ from baoctl.jobs.snapshot.inspect import META, SEALED, STATE, SUMS
 from managers.bao.client import SNAPSHOT
 
 MIB = 1 << 20
-# The largest block that deflate stores as it is.
+# The largest stored (uncompressed) block of deflate.
 _STORED = 65_535
 
 
@@ -35,7 +36,7 @@ def _file(name: str, content: bytes) -> bytes:
 
 
 def archive(mebibytes: int) -> Iterator[bytes]:
-    """Yield the plain archive."""
+    """Yield the uncompressed archive."""
     meta = {"Index": 7, "Term": 2, "Size": mebibytes * MIB}
     yield _file(META, json.dumps(meta).encode())
     yield _header(STATE, mebibytes * MIB)
@@ -46,7 +47,7 @@ def archive(mebibytes: int) -> Iterator[bytes]:
 
 
 def packed(mebibytes: int) -> Iterator[bytes]:
-    """Yield it as gzip with stored blocks."""
+    """Yield the archive as gzip with stored blocks."""
     yield b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
     check, size = 0, 0
     for piece in archive(mebibytes):
