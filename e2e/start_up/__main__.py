@@ -1,7 +1,7 @@
 """Prints how long each verb of `baoctl` takes to start, as Markdown for docs/performance.md.
 
-A verb that asks the API server gets a kubeconfig whose server refuses connections, so its time ends
-with the first request. A verb that asks nobody does its work. Needs no rig.
+The kubeconfig has a server that refuses connections, so a verb that needs the API server ends with
+its first request. Other verbs run completely. Needs no rig.
 """
 
 import os
@@ -24,7 +24,7 @@ from e2e.harness.waiting import Stopwatch
 from e2e.rig.paths import REPOSITORY
 
 GOAL: Final = 0.3
-"""Seconds of a verb."""
+"""The most seconds that a verb may take to start."""
 SAMPLE: Final = "config/samples/quickstart.yaml"
 ARGUMENTS: Final[Mapping[str, str]] = {
     "completion": "bash",
@@ -35,12 +35,12 @@ ARGUMENTS: Final[Mapping[str, str]] = {
     "render": f"-f {SAMPLE}",
     "upgrade plan": "--cluster x --to 2.7.2",
 }
-"""Of verbs for which one `x` per required argument makes no sense."""
+"""Arguments of the verbs that do not accept one `x` per required argument."""
 _ENDED: Final = frozenset({ExitCode.GOOD, ExitCode.NO_ACCESS})
 
 
 def verbs(group: click.Group, *above: str) -> Iterator[tuple[str, click.Command]]:
-    """Every verb that does something, with its words; hidden ones among them."""
+    """Yield every verb that runs a command, with its full name; includes hidden verbs."""
     for name, verb in group.commands.items():
         words = (*above, name)
         if isinstance(verb, click.Group):
@@ -50,14 +50,14 @@ def verbs(group: click.Group, *above: str) -> Iterator[tuple[str, click.Command]
 
 
 def arguments(words: str, verb: click.Command) -> list[str]:
-    """Return what a verb is called with."""
+    """Return the arguments to call a verb with."""
     if words in ARGUMENTS:
         return ARGUMENTS[words].split()
     return ["x" for one in verb.params if isinstance(one, click.Argument) and one.required]
 
 
 def seconds(argv: Sequence[str], kubeconfig: Path) -> tuple[float, float]:
-    """Run `baoctl` once; return the seconds by the clock, and those of a processor."""
+    """Run `baoctl` once; return the elapsed seconds, and those of the processor."""
     before, watch = _used(), Stopwatch()
     done = subprocess.run(
         [sys.executable, "-m", "baoctl", *argv],
