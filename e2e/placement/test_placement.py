@@ -83,7 +83,9 @@ def test_a_new_service_account_is_bound_before_the_old_one_is_deleted(cluster: C
     until("every pod has the new ServiceAccount", moved, ROLL_SECONDS, every=0.1)
     print(f"\n  {watch.seconds:.1f} s: three servers with the new ServiceAccount")
     until(
-        "the objects of the former ServiceAccount are deleted", lambda: not any(left(cluster)), 20.0
+        "the objects of the former ServiceAccount are deleted",
+        lambda: not any(former_objects(cluster)),
+        20.0,
     )
     cluster.await_available()
     assert api.get(SERVICE_ACCOUNT, namespace, REUSED)["metadata"] == before["metadata"]
@@ -188,7 +190,7 @@ def exists(cluster: Cluster, account: str) -> bool:
     )
 
 
-def left(cluster: Cluster) -> Iterator[Object]:
+def former_objects(cluster: Cluster) -> Iterator[Object]:
     """Yield the objects of the former ServiceAccount that still exist."""
     api, namespace = cluster.api, cluster.namespace
     for resource, name in (

@@ -109,7 +109,7 @@ def test_an_idle_cluster_causes_no_writes_and_no_lists(
 
 
 @dataclass(slots=True)
-class Moments:
+class Observations:
     """Times at which changes were first observed, in seconds of the monotonic clock."""
 
     lost: float | None = None
@@ -150,7 +150,7 @@ def test_the_status_follows_a_killed_leader_within_two_seconds(
     leader = cluster.leader()
     assert leader is not None
     name = leader["metadata"]["name"]
-    mark, seen = audit.mark(), Moments()
+    mark, seen = audit.mark(), Observations()
     # With a grace period of 0 the object would be deleted before its process ends.
     rig.kubectl("-n", cluster.namespace, "delete", "pod", name, "--grace-period=1", "--wait=false")
     until(

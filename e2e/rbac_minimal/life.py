@@ -133,12 +133,12 @@ def owned(*clusters: Cluster) -> list[tuple[Resource, Object]]:
     return objects
 
 
-def repaired(*clusters: Cluster) -> None:
+def repair_edits(*clusters: Cluster) -> None:
     """Edit every object of the clusters, and wait until each edit is reverted."""
     _change_label(clusters, labels.NAME, "somebody-else")
 
 
-def relabelled(*clusters: Cluster) -> None:
+def restore_labels(*clusters: Cluster) -> None:
     """Remove the label that the operator selects in its watches, and wait until it is restored.
 
     The caches lose each object: the operator tries to create it, gets a conflict, and reads it.
@@ -164,7 +164,7 @@ def _change_label(clusters: tuple[Cluster, ...], label: str, value: str | None) 
     until("every label is restored", lambda: not left(), 20.0, every=0.5)
 
 
-def pruned(cluster: Cluster) -> None:
+def delete_leftovers(cluster: Cluster) -> None:
     """Create a leftover object of each kind, as of an earlier version of the operator."""
     api, namespace = cluster.api, cluster.namespace
     example = api.get(CONFIG_MAP, namespace, names.config_map(cluster.name))["metadata"]
@@ -187,7 +187,7 @@ def pruned(cluster: Cluster) -> None:
     until("the leftover objects are deleted", lambda: not left(), 20.0, every=0.5)
 
 
-def reissued(cluster: Cluster) -> None:
+def renew_certificate(cluster: Cluster) -> None:
     """Request another name in the certificate."""
     api, where = cluster.api, (SECRET, cluster.namespace, names.tls_server_secret(cluster.name))
     before = api.get(*where)
@@ -195,7 +195,7 @@ def reissued(cluster: Cluster) -> None:
     until("the certificate is renewed", lambda: api.get(*where)["data"] != before["data"], 20.0)
 
 
-def marked_and_reloaded(cluster: Cluster) -> None:
+def annotate_and_reload(cluster: Cluster) -> None:
     """Enable maintenance, and change a setting that a server reloads."""
     (pod,) = cluster.pods()
     change(cluster, maintenance={"enabled": True}, configuration={"logLevel": "debug"})
@@ -211,7 +211,7 @@ def marked_and_reloaded(cluster: Cluster) -> None:
     change(cluster, maintenance=None)
 
 
-def grown(cluster: Cluster) -> None:
+def expand_volume(cluster: Cluster) -> None:
     """Expand the volume, for which the StatefulSet is recreated."""
     api, namespace = cluster.api, cluster.namespace
     where = (STATEFUL_SET, namespace, names.stateful_set(cluster.name))
@@ -225,7 +225,7 @@ def grown(cluster: Cluster) -> None:
     until("the StatefulSet is recreated", larger, 30.0)
 
 
-def replaced(cluster: Cluster) -> None:
+def restart_pod(cluster: Cluster) -> None:
     """Request a restart."""
     (pod,) = cluster.pods()
     change(cluster, runtime={"restartAt": "now"})
@@ -237,17 +237,19 @@ def replaced(cluster: Cluster) -> None:
     until("another pod serves", new, 60.0)
 
 
-def kept(cluster: Cluster) -> None:
+def back_up_and_restore(cluster: Cluster) -> None:
     """Request a snapshot, and restore it; meanwhile old failed backups are deleted."""
-    _failures(cluster)
+    _create_failed_backups(cluster)
     trigger(cluster, "now")
-    run = until("the request creates an OpenBaoBackup", lambda: _ordered(cluster), 40.0)
+    run = until("the request creates an OpenBaoBackup", lambda: _requested_backup(cluster), 40.0)
     run.await_phase("Completed")
     restore(cluster, "back", {"backup": run.name}).await_phase("Completed")
-    until("old failed backups are deleted", lambda: len(_failed(cluster)) <= FAILED_KEPT, 20.0)
+    until(
+        "old failed backups are deleted", lambda: len(_failed_backups(cluster)) <= FAILED_KEPT, 20.0
+    )
 
 
-def into_another(cluster: Cluster) -> None:
+def restore_into_new_cluster(cluster: Cluster) -> None:
     """Restore the snapshot into a new cluster, which is deleted afterwards."""
     api, namespace = cluster.api, cluster.namespace
     key = api.get(SECRET, namespace, names.unseal_key_secret(cluster.name))
@@ -255,7 +257,7 @@ def into_another(cluster: Cluster) -> None:
         SECRET,
         {"metadata": {"name": KEY, "namespace": namespace}, "data": key["data"]},
     )
-    run = _ordered(cluster)
+    run = _requested_backup(cluster)
     assert run is not None
     source = {"backup": run.name}
     template = {
@@ -270,13 +272,13 @@ def into_another(cluster: Cluster) -> None:
     until("the new cluster is deleted", lambda: fresh.find() is None, 60.0)
 
 
-def _ordered(cluster: Cluster) -> Run | None:
+def _requested_backup(cluster: Cluster) -> Run | None:
     """Return the requested backup; None while it does not exist."""
     found = (run for run in backups_of(cluster) if not run.name.startswith(OLD))
     return next(found, None)
 
 
-def _failures(cluster: Cluster) -> None:
+def _create_failed_backups(cluster: Cluster) -> None:
     """Create more failed backups than the operator keeps, with the status that it writes."""
     for number in range(FAILED_KEPT + 2):
         name = f"{OLD}-{number}"
@@ -290,17 +292,17 @@ def _failures(cluster: Cluster) -> None:
         cluster.api.patch_status(BACKUPS, cluster.namespace, name, {"status": status})
 
 
-def _failed(cluster: Cluster) -> list[Run]:
+def _failed_backups(cluster: Cluster) -> list[Run]:
     return [run for run in backups_of(cluster) if run.name.startswith(OLD)]
 
 
-def gone(*clusters: Cluster) -> None:
+def delete_clusters(*clusters: Cluster) -> None:
     """Delete the clusters, and wait until all their objects are deleted."""
     for cluster in clusters:
         cluster.api.delete(CLUSTERS, cluster.namespace, cluster.name)
     for cluster in clusters:
-        until(f"{cluster.name} is deleted", partial(_is_gone, cluster), 60.0)
+        until(f"{cluster.name} is deleted", partial(_is_deleted, cluster), 60.0)
 
 
-def _is_gone(cluster: Cluster) -> bool:
+def _is_deleted(cluster: Cluster) -> bool:
     return cluster.find() is None and not cluster.belongings((PVC, STATEFUL_SET))

@@ -41,7 +41,7 @@ LISTED = (DATACENTERS, SERVICE_SETS, WORKLOADS, DAEMON_SET, DEPLOYMENT)
 
 
 @dataclass(frozen=True, slots=True)
-class Lived:
+class LifeCycle:
     """The requests of the operator from the creation of a datacenter to its deletion."""
 
     entries: tuple[Entry, ...]
@@ -68,7 +68,7 @@ def lived(
     launcher: Launcher,
     controller: Identity,
     make_namespace: MakeNamespace,
-) -> Lived:
+) -> LifeCycle:
     """Create, change and delete a datacenter."""
     install_datacenters(rig)
     image, home = rig.load_operator_image(), make_namespace()
@@ -91,11 +91,11 @@ def lived(
     print(f"\n  {watch.seconds:.1f} s: deleted", end="")
     assert operator.stop() == 0, operator.tail()
     role = read_role(api, KIND, None, CLUSTER_ROLE)
-    return Lived(tuple(audit.since(mark, controller.user)), role)
+    return LifeCycle(tuple(audit.since(mark, controller.user)), role)
 
 
 @pytest.mark.timeout(300)
-def test_every_granted_right_is_used(lived: Lived) -> None:
+def test_every_granted_right_is_used(lived: LifeCycle) -> None:
     rules = lived.role.rules
     count = len({grain for rule in rules for grain in grains(rule)})
     print(f"\n  {count} rights in {len(rules)} rules; requests: {tally(lived.entries)}")
@@ -103,12 +103,14 @@ def test_every_granted_right_is_used(lived: Lived) -> None:
     assert not left, "granted, but never used: " + ", ".join(map(str, left))
 
 
-def test_no_request_was_refused(lived: Lived) -> None:
+def test_no_request_was_refused(lived: LifeCycle) -> None:
     assert [str(entry) for entry in refused(lived.entries)] == []
 
 
 @pytest.mark.timeout(200)
-def test_each_removed_right_causes_a_refusal(api: Api, lived: Lived, controller: Identity) -> None:
+def test_each_removed_right_causes_a_refusal(
+    api: Api, lived: LifeCycle, controller: Identity
+) -> None:
     person, watch = Person(api, controller), Stopwatch()
     questions = {
         grain: Question(entry.namespace, grain, entry) for grain, entry in lived.examples.items()

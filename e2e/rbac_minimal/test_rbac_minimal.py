@@ -47,7 +47,7 @@ AFTER_LONG = Grain(JOB.group, JOB.plural, "delete")
 
 
 @dataclass(frozen=True, slots=True)
-class Lived:
+class LifeCycle:
     """The requests in the life cycles of the clusters, of the operator and of all users."""
 
     entries: tuple[Entry, ...]
@@ -96,7 +96,7 @@ def home(rig: Rig, api: Api, make_namespace: MakeNamespace) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def lived(
     rig: Rig, api: Api, audit: AuditLog, launcher: Launcher, controller: Identity, home: str
-) -> Lived:
+) -> LifeCycle:
     """Two clusters, from creation to deletion, with one operator that is elected."""
     # A rig that was kept has the Lease of its last run.
     api.delete(LEASE, OPERATOR_NAMESPACE, "openbao-operator")
@@ -111,31 +111,31 @@ def lived(
     cluster.await_available()
     role = api.get(ROLE, home, names.role(names.service_account(life.NAME)))
     _print_step(watch, "one server is Available")
-    _live(cluster, other, watch)
+    _change_clusters(cluster, other, watch)
     assert operator.stop() == 0, operator.tail()
     entries = tuple(audit.since(mark))
     mine = tuple(entry for entry in entries if entry.user == controller.user)
-    return Lived(mine, entries, role)
+    return LifeCycle(mine, entries, role)
 
 
-def _live(cluster: Cluster, other: Cluster, watch: Stopwatch) -> None:
-    life.repaired(cluster, other)
+def _change_clusters(cluster: Cluster, other: Cluster, watch: Stopwatch) -> None:
+    life.repair_edits(cluster, other)
     _print_step(watch, "every edit is reverted")
-    life.relabelled(cluster, other)
+    life.restore_labels(cluster, other)
     _print_step(watch, "every label is restored")
-    life.pruned(cluster)
+    life.delete_leftovers(cluster)
     _print_step(watch, "the leftover objects are deleted")
-    life.reissued(cluster)
-    life.marked_and_reloaded(cluster)
+    life.renew_certificate(cluster)
+    life.annotate_and_reload(cluster)
     _print_step(watch, "certificate renewed, pod annotated and reloaded")
-    life.grown(cluster)
-    life.replaced(cluster)
+    life.expand_volume(cluster)
+    life.restart_pod(cluster)
     _print_step(watch, "volume expanded, pod restarted")
-    life.kept(cluster)
+    life.back_up_and_restore(cluster)
     _print_step(watch, "snapshot taken and restored")
-    life.into_another(cluster)
+    life.restore_into_new_cluster(cluster)
     _print_step(watch, "snapshot restored into a new cluster")
-    life.gone(cluster, other)
+    life.delete_clusters(cluster, other)
     _print_step(watch, "clusters deleted")
 
 
@@ -144,7 +144,7 @@ def _print_step(watch: Stopwatch, what: str) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_every_granted_right_is_used(lived: Lived, roles: list[Bound]) -> None:
+def test_every_granted_right_is_used(lived: LifeCycle, roles: list[Bound]) -> None:
     needed = {*examples(lived.entries), *lived.to_give, *FINALIZERS, AFTER_LONG}
     granted = [rule for role in roles for rule in role.rules]
     count = len({grain for rule in granted for grain in grains(rule)})
@@ -153,11 +153,11 @@ def test_every_granted_right_is_used(lived: Lived, roles: list[Bound]) -> None:
     assert not left, "granted, but never used: " + ", ".join(map(str, left))
 
 
-def test_no_request_was_refused(lived: Lived) -> None:
+def test_no_request_was_refused(lived: LifeCycle) -> None:
     assert [str(entry) for entry in refused(lived.entries)] == []
 
 
-def test_every_pod_complies_with_the_level_restricted(lived: Lived) -> None:
+def test_every_pod_complies_with_the_level_restricted(lived: LifeCycle) -> None:
     pods = [
         one for one in lived.everybody if one.resource == POD.plural and one.namespace == lived.home
     ]
@@ -183,7 +183,7 @@ def test_the_shipped_deployments_comply_with_the_level_restricted(
 
 @pytest.mark.timeout(300)
 def test_c16_each_removed_right_causes_a_refusal(
-    api: Api, lived: Lived, roles: list[Bound], controller: Identity
+    api: Api, lived: LifeCycle, roles: list[Bound], controller: Identity
 ) -> None:
     person, watch = Person(api, controller), Stopwatch()
     found: list[Loss] = []
@@ -200,7 +200,7 @@ def test_c16_each_removed_right_causes_a_refusal(
     assert not left, "removed, but not refused: " + ", ".join(str(one.grain) for one in left)
 
 
-def question(grain: Grain, lived: Lived) -> Question:
+def question(grain: Grain, lived: LifeCycle) -> Question:
     """Return the request to send with the operator's token after a right was removed."""
     found = {need: entry for need, entry in examples(lived.entries).items() if grain.covers(need)}
     for need, entry in found.items():

@@ -55,7 +55,7 @@ LIMITS = Resource("", "v1", "LimitRange", "limitranges")
 
 
 @dataclass(frozen=True, slots=True)
-class Lived:
+class LifeCycle:
     """The granted rules and the requests, by account."""
 
     granted: dict[str, list[Rule]]
@@ -76,30 +76,31 @@ def lived(
     launcher: Launcher,
     make_namespace: MakeNamespace,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Lived:
+) -> LifeCycle:
     """One tenant, and the life cycles of two clusters in its namespace."""
     folder, home = tmp_path_factory.mktemp("tenants"), make_namespace()
-    opener, worker = provisioner_identity(rig, api, folder), tenant_controller(rig, api, folder)
+    provisioner_account = provisioner_identity(rig, api, folder)
+    controller_account = tenant_controller(rig, api, folder)
     apply_rights(rig, "tenant-watch")
     gateway_api.install(rig)
     monitoring.install(rig)
     for lease in ("openbao-operator", "openbao-operator-provisioner"):
         api.delete(LEASE, OPERATOR_NAMESPACE, lease)
     mark, watch = audit.mark(), Stopwatch()
-    provisioner = start_opener(launcher, audit, opener)
+    provisioner = start_provisioner_twice(launcher, audit, provisioner_account)
     where = {"name": home, "namespace": OPERATOR_NAMESPACE}
     spec = {"targetNamespace": home, **BOUNDS}
     api.create(TENANTS, {"metadata": where, "spec": spec})
     await_reason(api, home, "Provisioned")
     change_bounds(api, home)
-    operator = start_controller(rig, api, launcher, audit, worker)
+    operator = start_controller_twice(rig, api, launcher, audit, controller_account)
     cluster, other = life.make(api, home)
     cluster.await_available()
     print_step(watch, "one server is Available")
-    live(cluster, other)
+    change_clusters(cluster, other)
     print_step(watch, "all changes are done")
     granted, given = grants(api, home)
-    life.gone(cluster, other)
+    life.delete_clusters(cluster, other)
     api.delete(TENANTS, OPERATOR_NAMESPACE, home)
     until("the tenant is deleted", lambda: not api.find(TENANTS, OPERATOR_NAMESPACE, home), 30.0)
     print_step(watch, "clusters and tenant deleted")
@@ -107,20 +108,20 @@ def lived(
     entries = audit.since(mark)
     gateway_api.uninstall(rig)
     monitoring.uninstall(rig)
-    return Lived(granted, {name: of(entries, name) for name in granted}, given)
+    return LifeCycle(granted, {name: of(entries, name) for name in granted}, given)
 
 
-def live(cluster: Cluster, other: Cluster) -> None:
+def change_clusters(cluster: Cluster, other: Cluster) -> None:
     """Make all changes to the clusters, except their deletion."""
-    life.repaired(cluster, other)
-    life.relabelled(cluster, other)
-    life.pruned(cluster)
-    life.reissued(cluster)
-    life.marked_and_reloaded(cluster)
-    life.grown(cluster)
-    life.replaced(cluster)
-    life.kept(cluster)
-    life.into_another(cluster)
+    life.repair_edits(cluster, other)
+    life.restore_labels(cluster, other)
+    life.delete_leftovers(cluster)
+    life.renew_certificate(cluster)
+    life.annotate_and_reload(cluster)
+    life.expand_volume(cluster)
+    life.restart_pod(cluster)
+    life.back_up_and_restore(cluster)
+    life.restore_into_new_cluster(cluster)
 
 
 def grants(api: Api, home: str) -> tuple[dict[str, list[Rule]], list[Grain]]:
@@ -159,26 +160,28 @@ def change_bounds(api: Api, home: str) -> None:
     until("quota and limits are changed", others, 20.0)
 
 
-def start_opener(launcher: Launcher, audit: AuditLog, opener: Identity) -> Operator:
+def start_provisioner_twice(
+    launcher: Launcher, audit: AuditLog, provisioner_account: Identity
+) -> Operator:
     """Start the provisioner twice: with an API server that cannot stream lists, and normally."""
     account = {**READS, "OPERATOR_SERVICE_ACCOUNT_NAME": CONTROLLER}
     kinds = (TENANTS, CLUSTERS)
-    list_every_kind(launcher, audit, opener, kinds, "provision", environment=account)
-    provisioner = start_provisioner(launcher, opener, CONTROLLER, READS, elect=True)
+    list_every_kind(launcher, audit, provisioner_account, kinds, "provision", environment=account)
+    provisioner = start_provisioner(launcher, provisioner_account, CONTROLLER, READS, elect=True)
     provisioner.await_leading()
     return provisioner
 
 
-def start_controller(
-    rig: Rig, api: Api, launcher: Launcher, audit: AuditLog, worker: Identity
+def start_controller_twice(
+    rig: Rig, api: Api, launcher: Launcher, audit: AuditLog, controller_account: Identity
 ) -> Operator:
     """Start the controller twice: with an API server that cannot stream lists, and normally."""
     address = api.get(SERVICE, "default", "kubernetes")["spec"]["clusterIP"]
     tenants = {**READS, "TENANCY_MODE": "multi-tenant", "KUBERNETES_SERVICE_HOST": address}
     kinds, unnamed = (CLUSTERS, *life.OWNED, POD, PVC), {**tenants, "POD_NAME": "none"}
-    list_every_kind(launcher, audit, worker, kinds, "run", environment=unnamed)
+    list_every_kind(launcher, audit, controller_account, kinds, "run", environment=unnamed)
     environment = {**tenants, "OPERATOR_IMAGE": rig.load_operator_image()}
-    operator = launcher.start(worker, environment=environment)
+    operator = launcher.start(controller_account, environment=environment)
     operator.await_leading()
     return operator
 
@@ -195,7 +198,7 @@ def print_step(watch: Stopwatch, what: str) -> None:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("account", [CONTROLLER, PROVISIONER, DELEGATE])
-def test_every_granted_right_is_used(lived: Lived, account: str) -> None:
+def test_every_granted_right_is_used(lived: LifeCycle, account: str) -> None:
     needed = {*examples(lived.entries[account]), *FINALIZERS, TENANT_FINALIZERS}
     if account == PROVISIONER and lived.entries[DELEGATE]:
         needed.add(ACT)
@@ -217,11 +220,11 @@ def test_every_granted_right_is_used(lived: Lived, account: str) -> None:
 
 
 @pytest.mark.parametrize("account", [CONTROLLER, PROVISIONER, DELEGATE])
-def test_no_request_was_refused(lived: Lived, account: str) -> None:
+def test_no_request_was_refused(lived: LifeCycle, account: str) -> None:
     assert [str(entry) for entry in refused(lived.entries[account])] == []
 
 
-def test_the_provisioner_uses_no_right_that_it_grants(lived: Lived) -> None:
+def test_the_provisioner_uses_no_right_that_it_grants(lived: LifeCycle) -> None:
     used = {grain for entry in lived.entries[PROVISIONER] for grain in grains_of(entry)}
     inside = {"pods", "secrets", "statefulsets", "configmaps", "roles", "rolebindings"}
     assert not {grain.resource for grain in used} & inside

@@ -48,7 +48,9 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
 def test_read_replicas_join_and_stay_without_a_vote(cluster: Cluster) -> None:
     assert votes(cluster) == {f"{NAME}-0": True, reader(0): False, reader(1): False}
     assert len(cluster.cluster_ids()) == 1
-    status = until("both read replicas are healthy", lambda: counted(cluster, healthy=2), 30.0)
+    status = until(
+        "both read replicas are healthy", lambda: status_if_healthy(cluster, healthy=2), 30.0
+    )
     assert (status["desiredReplicas"], status["readyReplicas"]) == (2, 2)
     assert status["registeredReplicas"] == 2
     assert status["storage"]["boundPVCs"] == 2
@@ -65,12 +67,12 @@ def test_read_replicas_serve_reads_themselves(cluster: Cluster) -> None:
     assert cluster.condition("Ready", "True") is not None
     until(
         "the read Service has both read replicas",
-        lambda: behind(cluster, names.read_service(NAME)) == 2,
+        lambda: ready_addresses(cluster, names.read_service(NAME)) == 2,
         30.0,
     )
     until(
         "the public Service has all servers",
-        lambda: behind(cluster, names.public_service(NAME)) == 3,
+        lambda: ready_addresses(cluster, names.public_service(NAME)) == 3,
         30.0,
     )
     jwt = cluster.api.token(cluster.namespace, CLIENT, AUDIENCE)
@@ -112,7 +114,7 @@ def test_a_killed_read_replica_rejoins_without_a_vote(cluster: Cluster) -> None:
     before = uid_of(pod(cluster, 1))
     watch = Stopwatch()
     cluster.api.delete(POD, cluster.namespace, reader(1))
-    until("a new pod is ready", lambda: serving(cluster, 1) not in (None, before), WITHIN)
+    until("a new pod is ready", lambda: uid_if_ready(cluster, 1) not in (None, before), WITHIN)
     cluster.await_available()
     print(f"\n  {watch.seconds:.1f} s: {reader(1)} is ready again")
     assert votes(cluster)[reader(1)] is False
@@ -145,7 +147,7 @@ def test_scale_down_removes_the_raft_peer_before_its_pod(cluster: Cluster) -> No
     until("its pod is deleted", lambda: reader(1) not in all_pods(cluster), WITHIN)
     assert reader(1) not in votes(cluster)
     claim = names.read_data_claim(NAME, 1)
-    until("its volume is deleted", lambda: gone(cluster, PVC, claim), WITHIN)
+    until("its volume is deleted", lambda: is_absent(cluster, PVC, claim), WITHIN)
     cluster.await_available()
     print(f"\n  {watch.seconds:.1f} s: one read replica and its volume are deleted")
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
@@ -166,7 +168,7 @@ def test_removing_the_spec_block_deletes_all_their_objects(cluster: Cluster) -> 
     )
     until(
         "all objects of the pool are deleted",
-        lambda: all(gone(cluster, *one) for one in left),
+        lambda: all(is_absent(cluster, *one) for one in left),
         WITHIN,
     )
     cluster.await_available()
@@ -196,7 +198,7 @@ def votes(cluster: Cluster) -> dict[str, bool]:
     return {str(member["node_id"]): bool(member["voter"]) for member in members}
 
 
-def counted(cluster: Cluster, *, healthy: int) -> Object | None:
+def status_if_healthy(cluster: Cluster, *, healthy: int) -> Object | None:
     """Return status.readReplicas if that many are healthy, otherwise None."""
     found: Object = (cluster.live().get("status") or {}).get("readReplicas") or {}
     return found if found.get("healthyReplicas") == healthy else None
@@ -214,13 +216,13 @@ def pod(cluster: Cluster, ordinal: int) -> Object:
     return cluster.api.get(POD, cluster.namespace, reader(ordinal))
 
 
-def serving(cluster: Cluster, ordinal: int) -> str | None:
+def uid_if_ready(cluster: Cluster, ordinal: int) -> str | None:
     """Return the UID of a read replica if it is ready, otherwise None."""
     found = all_pods(cluster).get(reader(ordinal))
     return uid_of(found) if found and is_ready(found) else None
 
 
-def behind(cluster: Cluster, service: str) -> int:
+def ready_addresses(cluster: Cluster, service: str) -> int:
     """Count the ready addresses of a Service."""
     selector = f"kubernetes.io/service-name={service}"
     slices = cluster.api.list(ENDPOINT_SLICE, cluster.namespace, selector)
@@ -236,6 +238,6 @@ def change(cluster: Cluster, spec: Object) -> None:
     cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, {"spec": spec})
 
 
-def gone(cluster: Cluster, resource: Resource, name: str) -> bool:
+def is_absent(cluster: Cluster, resource: Resource, name: str) -> bool:
     """Whether an object does not exist."""
     return cluster.api.find(resource, cluster.namespace, name) is None

@@ -48,12 +48,12 @@ def unprepared_client(cluster: Cluster) -> Iterator[ServiceWriter]:
 
 
 def test_maintenance_delays_a_restart_and_annotates_the_pods(cluster: Cluster) -> None:
-    before = serving(cluster)
+    before = ready_uids(cluster)
     change(cluster, maintenance={"enabled": True}, runtime={"restartAt": "first"})
     cluster.await_condition("Reconciling", reason="Maintenance", seconds=20.0)
     until("all pods are annotated", lambda: all(map(is_marked, cluster.pods())), 20.0)
     assert is_marked(cluster.api.get(STATEFUL_SET, cluster.namespace, NAME))
-    throughout("no pod is replaced", lambda: serving(cluster) == before, 5.0)
+    throughout("no pod is replaced", lambda: ready_uids(cluster) == before, 5.0)
 
 
 @pytest.mark.timeout(300)
@@ -61,7 +61,7 @@ def test_after_maintenance_every_server_restarts_the_leader_last(
     cluster: Cluster, client: ServiceWriter
 ) -> None:
     leader = leader_of(cluster)
-    order = restarted(cluster, maintenance=None)
+    order = change_and_await_restart(cluster, maintenance=None)
     assert order[-1] == leader
     assert client.leader_changes == 1, client.leaders
     assert not any(map(is_marked, cluster.pods()))
@@ -76,7 +76,7 @@ def test_a_restart_survives_a_second_request_and_a_killed_operator(
     launcher: Launcher,
     controller: Identity,
 ) -> None:
-    def replaced() -> None:
+    def replace_operator() -> None:
         operators[-1].kill()
         operators.append(launcher.start(controller, NO_ELECTION))
 
@@ -85,7 +85,9 @@ def test_a_restart_survives_a_second_request_and_a_killed_operator(
     until(
         "one pod is terminating", lambda: any(map(is_terminating, cluster.pods())), 30.0, every=0.02
     )
-    order = restarted(cluster, before, after_first=replaced, runtime={"restartAt": "third"})
+    order = change_and_await_restart(
+        cluster, before, after_first=replace_operator, runtime={"restartAt": "third"}
+    )
     assert sorted(order) == [f"{NAME}-{number}" for number in range(3)]
     template = cluster.api.get(STATEFUL_SET, cluster.namespace, NAME)["spec"]["template"]
     assert {digest_of(pod) for pod in cluster.pods()} == {digest_of(template)}
@@ -103,7 +105,7 @@ def test_a_manually_deleted_leader_pod_is_replaced(
     print(f"  {watch.seconds:.1f} s: another server leads")
     until(
         "the former leader is ready again",
-        lambda: len(serving(cluster) - {uid_of(leader)}) == 3,
+        lambda: len(ready_uids(cluster) - {uid_of(leader)}) == 3,
         60.0,
     )
     cluster.await_available()
@@ -114,7 +116,7 @@ def change(cluster: Cluster, **spec: object) -> None:
     cluster.api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": spec})
 
 
-def restarted(
+def change_and_await_restart(
     cluster: Cluster,
     old: dict[str, str] | None = None,
     *,
@@ -139,7 +141,7 @@ def restarted(
             order.append(left.pop(uid))
             if after_first is not None and len(order) == 1:
                 after_first()
-        return not left and len(serving(cluster)) == 3
+        return not left and len(ready_uids(cluster)) == 3
 
     until("all pods are new", all_new, ROLL_SECONDS, every=0.05)
     print(f"  {watch.seconds:.1f} s: all pods are new")
@@ -169,6 +171,6 @@ def leader_of(cluster: Cluster) -> str | None:
     return None if found is None else name_of(found)
 
 
-def serving(cluster: Cluster) -> set[str]:
+def ready_uids(cluster: Cluster) -> set[str]:
     """Return the UIDs of the ready pods."""
     return {uid_of(pod) for pod in cluster.ready_pods()}

@@ -111,7 +111,7 @@ def request_test(run: Run, request: str) -> Object:
 
 
 @contextmanager
-def holding(store: Store, **contents: bytes | None) -> Iterator[None]:
+def changed_objects(store: Store, **contents: bytes | None) -> Iterator[None]:
     """Replace contents of objects in the store, and restore them at the end; None deletes one."""
     before = {key: store.read(key) for key in contents}
     for key, content in contents.items():
@@ -170,7 +170,7 @@ def test_a_changed_byte_is_reported(store: Store, kept: Cluster, good: Run) -> N
     key = good.status["key"]
     changed = bytearray(store.read(key))
     changed[len(changed) // 2] ^= 1
-    with holding(store, **{key: bytes(changed)}):
+    with changed_objects(store, **{key: bytes(changed)}):
         result = request_test(good, "changed")
     assert (result["outcome"], result["reason"]) == ("Failed", "SnapshotCorrupt")
     kept.await_condition("BackupProven", "False", "RestoreTestFailed", seconds=20.0)
@@ -178,7 +178,7 @@ def test_a_changed_byte_is_reported(store: Store, kept: Cluster, good: Run) -> N
 
 def test_a_truncated_snapshot_is_reported(store: Store, good: Run) -> None:
     content = store.read(good.status["key"])
-    with holding(store, **{good.status["key"]: content[: len(content) // 2]}):
+    with changed_objects(store, **{good.status["key"]: content[: len(content) // 2]}):
         result = request_test(good, "cut")
     assert (result["outcome"], result["reason"]) == ("Failed", "SnapshotIncomplete")
 
@@ -210,7 +210,7 @@ def recorded_as(
     key, before = run.status["key"], run.status["snapshot"]
     manifest = orjson.loads(store.read(manifest_key(key))) | noted
     objects = {manifest_key(key): orjson.dumps(manifest)}
-    with holding(store, **objects, **({key: content} if content is not None else {})):
+    with changed_objects(store, **objects, **({key: content} if content is not None else {})):
         api = run.api
         api.patch_status(BACKUPS, run.namespace, run.name, {"status": {"snapshot": noted}})
         try:

@@ -77,12 +77,12 @@ def rules(cluster: Cluster) -> Iterator[Invariants]:
     assert made.violations == []
 
 
-def pods_needed(cluster: Cluster) -> float:
+def seconds_of_pods(cluster: Cluster) -> float:
     """Return the seconds from the creation of the first new pod until the last one is ready."""
     newer = [pod for pod in cluster.pods() if not pod["metadata"]["name"].endswith("-0")]
-    made = min(moment(pod["metadata"]["creationTimestamp"]) for pod in newer)
+    made = min(timestamp(pod["metadata"]["creationTimestamp"]) for pod in newer)
     ready = [
-        moment(one["lastTransitionTime"])
+        timestamp(one["lastTransitionTime"])
         for pod in newer
         for one in pod["status"]["conditions"]
         if one["type"] == "Ready"
@@ -90,7 +90,7 @@ def pods_needed(cluster: Cluster) -> float:
     return max(ready) - made
 
 
-def moment(text: str) -> float:
+def timestamp(text: str) -> float:
     """Parse a timestamp of the API server, in seconds."""
     return datetime.fromisoformat(text).timestamp()
 
@@ -114,7 +114,7 @@ def test_scale_up_is_one_write_and_as_fast_as_its_pods(
 ) -> None:
     mark, watch = audit.mark(), scale(cluster, 3)
     cluster.await_available(STEPS_SECONDS)
-    up, needed = watch.seconds, pods_needed(cluster)
+    up, needed = watch.seconds, seconds_of_pods(cluster)
     requests = requests_for(cluster, audit, mark, controller)
     print(f"  {up:.1f} s, its pods needed {needed:.0f} s (whole seconds)")
     print(f"  {len(requests)} requests: {tally(requests)}")
@@ -136,11 +136,11 @@ def test_scale_down_removes_one_voter_at_a_time_even_the_leader(
     rules: Invariants,
 ) -> None:
     """With the policy Retain, which keeps volumes."""
-    keep(cluster, "Retain")
+    set_deletion_policy(cluster, "Retain")
     before, mark, watch = volumes(cluster), audit.mark(), scale(cluster, 2)
     await_size(cluster, 2)
     print(f"  {watch.seconds:.1f} s: two servers are left")
-    hand_over(cluster)
+    move_leadership(cluster)
     changes, watch = len(writer.leaders), scale(cluster, 1)
     await_size(cluster, 1)
     requests = requests_for(cluster, audit, mark, controller)
@@ -154,16 +154,16 @@ def test_scale_down_removes_one_voter_at_a_time_even_the_leader(
     assert volumes(cluster) == before
 
 
-def hand_over(cluster: Cluster) -> None:
+def move_leadership(cluster: Cluster) -> None:
     """Make the second of two servers the leader: it is the next one to be removed."""
     if leading(cluster) == 0:
         cluster.server(0).post("sys/step-down", operator_token(cluster), {})
-        until("the other server leads", partial(leads_other, cluster, 0), 40.0)
+        until("the other server leads", partial(another_leads, cluster, 0), 40.0)
         # The server that stepped down may not lead again for ten seconds.
-        throughout("the other server stays the leader", partial(leads_other, cluster, 0), 11.0)
+        throughout("the other server stays the leader", partial(another_leads, cluster, 0), 11.0)
 
 
-def leads_other(cluster: Cluster, before: int) -> bool:
+def another_leads(cluster: Cluster, before: int) -> bool:
     """Whether a server with another ordinal leads."""
     leader = cluster.leader()
     return leader is not None and leader["metadata"]["name"] != f"{NAME}-{before}"
@@ -183,7 +183,7 @@ def test_b04_servers_that_return_are_members_again(
     assert all(after[name] != before[name] for name in ("data-scale-1", "data-scale-2"))
 
 
-def keep(cluster: Cluster, policy: str) -> None:
+def set_deletion_policy(cluster: Cluster, policy: str) -> None:
     """Set the deletion policy."""
     cluster.api.patch(
         CLUSTERS, cluster.namespace, cluster.name, {"spec": {"deletionPolicy": policy}}
@@ -206,9 +206,9 @@ def test_a_manual_change_of_replicas_is_reverted(cluster: Cluster) -> None:
 def test_the_policy_deletes_volumes_with_their_servers(
     cluster: Cluster, writer: ServiceWriter, rules: Invariants
 ) -> None:
-    keep(cluster, "DeletePVCs")
+    set_deletion_policy(cluster, "DeletePVCs")
     watch = scale(cluster, 1)
     await_size(cluster, 1)
     until("the volumes are deleted", lambda: set(volumes(cluster)) == {"data-scale-0"}, 30.0)
     print(f"  {watch.seconds:.1f} s: the volumes are deleted")
-    keep(cluster, "DeleteAll")
+    set_deletion_policy(cluster, "DeleteAll")

@@ -36,7 +36,7 @@ def test_a_failed_request_is_reported_and_stops_the_cluster(
     api.create(CLUSTERS, manifest(namespace, name, version=version, replicas=3, selfInit=requests))
     cluster = Cluster(api, namespace, name)
     assert_stops(cluster)
-    start_again(cluster, {"selfInit": self_init(key_value_engine())})
+    start_with_empty_volume(cluster, {"selfInit": self_init(key_value_engine())})
 
 
 @pytest.mark.timeout(400)
@@ -57,7 +57,7 @@ def test_a_server_without_its_audit_collector_is_not_reported_as_ready(
     api.create(CLUSTERS, manifest(namespace, "audits", **spec))
     cluster = Cluster(api, namespace, "audits")
     assert_stops(cluster)
-    start_again(cluster, {"audit": None})
+    start_with_empty_volume(cluster, {"audit": None})
 
 
 def assert_stops(cluster: Cluster) -> None:
@@ -80,7 +80,7 @@ def assert_stops(cluster: Cluster) -> None:
     throughout("another pod on the same volume changes nothing", stays_alone, 15.0)
 
 
-def start_again(cluster: Cluster, corrected: Object) -> None:
+def start_with_empty_volume(cluster: Cluster, corrected: Object) -> None:
     """Follow the message: correct the cause, and start with an empty volume."""
     cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, {"spec": corrected})
     cluster.api.delete(PVC, cluster.namespace, names.data_claim(cluster.name, 0))

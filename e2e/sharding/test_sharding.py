@@ -53,7 +53,7 @@ def await_leader(api: Api, shard: int) -> str:
     return holder(api, lease)
 
 
-def repaired(api: Api, namespace: str, cluster: str, seconds: float) -> None:
+def delete_and_await_repair(api: Api, namespace: str, cluster: str, seconds: float) -> None:
     """Delete a ConfigMap of a cluster, and wait until the operator recreates it."""
     name = names.config_map(cluster)
     lost = api.get(CONFIG_MAP, namespace, name)
@@ -104,8 +104,8 @@ def test_each_shard_writes_only_for_its_clusters(
     # The first shard is frozen: the second one is not affected, and the standby takes over.
     first.signal(signal.SIGSTOP)
     watch = Stopwatch()
-    repaired(api, namespace, mine[1][0], REPAIRED_WITHIN)
-    repaired(api, namespace, mine[0][0], TAKEOVER_WITHIN)
+    delete_and_await_repair(api, namespace, mine[1][0], REPAIRED_WITHIN)
+    delete_and_await_repair(api, namespace, mine[0][0], TAKEOVER_WITHIN)
     print(f"\ntaken over and repaired {watch.seconds:.1f} s after the freeze")
     assert holder(api, lease_of_shard(LEASE_NAME, 0)) not in (leader, "")
 
@@ -114,7 +114,7 @@ def test_each_shard_writes_only_for_its_clusters(
     first.signal(signal.SIGCONT)
     assert first.wait(ENDS_WITHIN) != 0
     assert first.logged("stopped: the leader lease was lost"), first.tail()
-    repaired(api, namespace, mine[0][1], REPAIRED_WITHIN)
+    delete_and_await_repair(api, namespace, mine[0][1], REPAIRED_WITHIN)
     late = audit.since(mark, users["zero"].user)
     # The resumed process may still have renewed the Lease that all shards share.
     of_all = ("leases", LEASE_NAME)
@@ -125,7 +125,7 @@ def test_each_shard_writes_only_for_its_clusters(
 
     # A process without shards waits until both have ended, by a signal or gracefully.
     alone = launcher.start(users["alone"])
-    repaired(api, namespace, mine[0][0], REPAIRED_WITHIN)
+    delete_and_await_repair(api, namespace, mine[0][0], REPAIRED_WITHIN)
     assert not writes(audit.since(begin, users["alone"].user))
     second.kill()
     standby.stop()
@@ -133,7 +133,7 @@ def test_each_shard_writes_only_for_its_clusters(
     alone.await_leading(CHANGED_WITHIN)
     print(f"one process leads {watch.seconds:.1f} s after both shards have ended")
     for name in (mine[0][0], mine[1][0]):
-        repaired(api, namespace, name, REPAIRED_WITHIN)
+        delete_and_await_repair(api, namespace, name, REPAIRED_WITHIN)
     before = [e.at for user in ("one", "spare") for e in audit.since(begin, users[user].user)]
     after = [e.at for e in writes(audit.since(begin, users["alone"].user))]
     assert after

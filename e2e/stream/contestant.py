@@ -74,10 +74,10 @@ async def ours(place: dict[str, Any]) -> None:
     )
 
 
-def run(who: str, place: dict[str, Any]) -> None:
+def run(program: str, place: dict[str, Any]) -> None:
     """Run one of the programs once, and print its figures."""
     began = time.monotonic()
-    asyncio.new_event_loop().run_until_complete({"bare": bare, "ours": ours}[who](place))
+    asyncio.new_event_loop().run_until_complete({"bare": bare, "ours": ours}[program](place))
     used = resource.getrusage(resource.RUSAGE_SELF)
     figures = {
         "seconds": time.monotonic() - began,

@@ -1,4 +1,4 @@
-"""Starts the servers, runs both programs in turns, and prints the table."""
+"""Starts the servers, runs both programs alternately, and prints the table."""
 
 import json
 import socket
@@ -20,26 +20,26 @@ SOURCE_PORT, STORE_PORT = 18_200, 19_000
 TIMEOUT = 900.0
 
 
-def _turn(who: str, place: dict[str, Any]) -> dict[str, float]:
+def _run_once(program: str, place: dict[str, Any]) -> dict[str, float]:
     done = subprocess.run(
-        [sys.executable, "-m", "e2e.stream.contestant", who, json.dumps(place)],
+        [sys.executable, "-m", "e2e.stream.contestant", program, json.dumps(place)],
         capture_output=True, text=True, check=True, timeout=TIMEOUT,
     )  # fmt: skip
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def _row(who: str, turns: list[dict[str, float]], mebibytes: int) -> str:
-    seconds = statistics.median(one["seconds"] for one in turns)
-    memory = max(one["mebibytes"] for one in turns)
-    cpu = statistics.median(one["cpu"] for one in turns)
+def _row(program: str, runs: list[dict[str, float]], mebibytes: int) -> str:
+    seconds = statistics.median(one["seconds"] for one in runs)
+    memory = max(one["mebibytes"] for one in runs)
+    cpu = statistics.median(one["cpu"] for one in runs)
     rate = mebibytes / seconds
-    return f"| {who} | {seconds:.1f} | {rate:.0f} | {memory:.0f} | {cpu:.1f} |"
+    return f"| {program} | {seconds:.1f} | {rate:.0f} | {memory:.0f} | {cpu:.1f} |"
 
 
-def _ratio(turns: dict[str, list[dict[str, float]]]) -> float:
+def _ratio(runs: dict[str, list[dict[str, float]]]) -> float:
     """Return the throughput of the job relative to the bare library: the median of all pairs."""
-    pairs = zip(turns["bare"], turns["ours"], strict=True)
+    pairs = zip(runs["bare"], runs["ours"], strict=True)
     return statistics.median(bare["seconds"] / ours["seconds"] for bare, ours in pairs)
 
 
@@ -47,7 +47,7 @@ def _ratio(turns: dict[str, list[dict[str, float]]]) -> float:
 @click.option("--mebibytes", type=click.IntRange(16, 4096), default=1024, show_default=True)
 @click.option("--runs", type=click.IntRange(1, 20), default=3, show_default=True)
 def main(mebibytes: int, runs: int) -> None:
-    """Stream a snapshot with the job and with the bare library, in turns."""
+    """Stream a snapshot with the job and with the bare library, alternately."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         authority = certificates.authority("source")
@@ -60,18 +60,18 @@ def main(mebibytes: int, runs: int) -> None:
             [sys.executable, "-m", "e2e.stream.source", name, str(SOURCE_PORT), str(mebibytes)]
         )
         try:
-            turns = _take_turns(folder, runs)
+            runs_by_program = _run_all(folder, runs)
         finally:
             source.kill()
             source.wait()
-    print("| who | seconds | MiB/s | peak MiB | CPU s |\n|---|---|---|---|---|")
-    for who, figures in turns.items():
-        print(_row(who, figures, mebibytes))
-    print(f"throughput of the job: {_ratio(turns):.0%} of the bare library")
+    print("| program | seconds | MiB/s | peak MiB | CPU s |\n|---|---|---|---|---|")
+    for program, figures in runs_by_program.items():
+        print(_row(program, figures, mebibytes))
+    print(f"throughput of the job: {_ratio(runs_by_program):.0%} of the bare library")
 
 
-def _take_turns(folder: Path, runs: int) -> dict[str, list[dict[str, float]]]:
-    turns: dict[str, list[dict[str, float]]] = {"bare": [], "ours": []}
+def _run_all(folder: Path, runs: int) -> dict[str, list[dict[str, float]]]:
+    runs_by_program: dict[str, list[dict[str, float]]] = {"bare": [], "ours": []}
     with s3_store(Ground.loopback(to_stderr()), folder / "store", port=STORE_PORT) as store:
         credentials = folder / "credentials"
         credentials.mkdir()
@@ -84,11 +84,11 @@ def _take_turns(folder: Path, runs: int) -> dict[str, list[dict[str, float]]]:
         }  # fmt: skip
         until("the source accepts connections", _accepts, 60.0, tolerate=(OSError,))
         for _ in range(runs):
-            for who, figures in turns.items():
-                figures.append(_turn(who, place))
+            for program, figures in runs_by_program.items():
+                figures.append(_run_once(program, place))
                 for key in store.keys(""):
                     store.delete(key)
-    return turns
+    return runs_by_program
 
 
 def _accepts() -> bool:
