@@ -176,7 +176,7 @@ class Loss:
     role: str
     grain: Grain
     code: int
-    words: str
+    body: str
 
 
 def losses(person: Person, role: Bound, questions: Mapping[Grain, "Question"]) -> Iterator[Loss]:
