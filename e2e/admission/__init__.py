@@ -1,1 +1,1 @@
-"""The life cycle of a cluster with all admission policies: required actors are not blocked."""
+"""The life cycle of a cluster with all admission policies: they block no required client."""

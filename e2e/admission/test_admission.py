@@ -1,4 +1,7 @@
-"""The life cycle of a production cluster with all policies, which protect it from other users."""
+"""The life cycle of a cluster of profile Hardened with all admission policies installed.
+
+The policies reject writes of other users, and none of the operator or of Kubernetes.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,16 +40,16 @@ from runtime.builtin_kinds import (
 from runtime.types import Resource, uid_of
 
 NAME = "locked"
-# One more than the profile asks for: one can be taken away.
+# One more than the profile requires, so that the scenario can scale in by one.
 SERVERS = 4
-# Policies are looked at every ten minutes; a scenario has no time for that.
-LOOK = {"ADMISSION_RECHECK_SECONDS": "1"}
+# The operator checks the policies every ten minutes by default.
+RECHECK = {"ADMISSION_RECHECK_SECONDS": "1"}
 SEEN_WITHIN = 40.0
 BACK_WITHIN = 60.0
 ROLL_SECONDS = 120.0
 TENANT, ADMIN = Somebody("tina"), Somebody("ada")
-# Everybody who is Kubernetes itself; what was refused to one of them stood still.
-PARTS = ("system:serviceaccount:kube-system:", "system:kube-", "system:node:")
+# Prefixes of the users of Kubernetes components: none of their requests may be refused.
+COMPONENTS = ("system:serviceaccount:kube-system:", "system:kube-", "system:node:")
 EVICTION = Resource("", "v1", "Eviction", "pods")
 
 
@@ -69,22 +72,22 @@ def under_policies(rig: Rig) -> Iterator[None]:
 def operator(
     launcher: Launcher, audit: AuditLog, controller: Identity, under_policies: None
 ) -> Iterator[Operator]:
-    """The operator; nothing that it or Kubernetes asked for may have been refused."""
+    """The operator; afterwards, no request of it or of Kubernetes was refused."""
     mark = audit.mark()
-    started = launcher.start(controller, NO_ELECTION, environment=LOOK)
+    started = launcher.start(controller, NO_ELECTION, environment=RECHECK)
     yield started
     assert started.alive, started.tail()
-    no = [
+    denied = [
         one
         for one in refused(audit.since(mark))
-        if one.user == controller.user or one.user.startswith(PARTS)
+        if one.user == controller.user or one.user.startswith(COMPONENTS)
     ]
-    assert not no, "\n".join(f"{one.user}: {one}" for one in no)
+    assert not denied, "\n".join(f"{one.user}: {one}" for one in denied)
 
 
 @pytest.fixture(scope="module")
 def scene(rig: Rig, api: Api, operator: Operator, make_namespace: MakeNamespace) -> Scene:
-    """Four servers of profile Hardened that are Available, and what opens them."""
+    """Four servers of profile Hardened that are Available, unsealed by another OpenBao."""
     watch = Stopwatch()
     namespace = make_namespace()
     for who, role in ((TENANT, "edit"), (ADMIN, "admin"), (ADMIN, f"{PREFIX}{MAINTAIN.role}")):
@@ -106,7 +109,7 @@ def scene(rig: Rig, api: Api, operator: Operator, make_namespace: MakeNamespace)
     api.create(CLUSTERS, manifest(namespace, NAME, replicas=SERVERS, **spec))
     cluster = Cluster(api, namespace, NAME)
     cluster.await_available(180.0)
-    print(f"\n{watch.seconds:.1f} s: both clusters are Available")
+    print(f"\n{watch.seconds:.1f} s: the cluster is Available")
     return Scene(cluster, Asking(rig, TENANT), Asking(rig, ADMIN))
 
 
@@ -120,12 +123,12 @@ def _bind(api: Api, namespace: str, who: Somebody, role: str) -> None:
     api.create(ROLE_BINDING, body)
 
 
-def test_a_server_less(scene: Scene) -> None:
-    """An odd number again, which a cluster that lacks nothing for production has."""
+def test_scale_in_by_one_server(scene: Scene) -> None:
+    """ProductionReady requires an odd number of servers."""
     cluster, namespace = scene.cluster, scene.cluster.namespace
     scale = {"spec": {"replicas": SERVERS - 1}}
     scene.tenant.patch(CLUSTERS, namespace, NAME, scale, subresource="scale")
-    until("a server less", lambda: len(cluster.pods()) == SERVERS - 1, BACK_WITHIN)
+    until("one server is removed", lambda: len(cluster.pods()) == SERVERS - 1, BACK_WITHIN)
     cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=BACK_WITHIN)
     cluster.await_available()
 
@@ -133,22 +136,22 @@ def test_a_server_less(scene: Scene) -> None:
 def test_production_ready_follows_the_policies(rig: Rig, scene: Scene) -> None:
     cluster = scene.cluster
     cluster.await_condition("ProductionReady", reason="ProductionReady", seconds=SEEN_WITHIN)
-    taken = policies.unbind(rig, LOCK_SCALE.full_name())
+    binding = policies.unbind(rig, LOCK_SCALE.full_name())
     condition = cluster.await_condition(
         "ProductionReady", "False", "AdmissionPoliciesMissing", seconds=SEEN_WITHIN
     )
     assert LOCK_SCALE.name in condition["message"]
     assert "deploy/admission" in condition["message"]
-    policies.bind(rig, taken)
+    policies.bind(rig, binding)
     cluster.await_condition("ProductionReady", seconds=SEEN_WITHIN)
 
 
-def test_others_are_refused_with_a_way_out(scene: Scene) -> None:
+def test_a_refusal_of_other_users_explains_what_to_do(scene: Scene) -> None:
     cluster, namespace = scene.cluster, scene.cluster.namespace
     config, claim = names.config_map(NAME), names.data_claim(NAME, 0)
     edit = {"data": {"config.hcl": "ui = true"}}
-    for ask in (scene.tenant, scene.admin, Asking(cluster.api.rig)):
-        refusal = _refusal(lambda ask=ask: ask.patch(CONFIG_MAP, namespace, config, edit))
+    for user in (scene.tenant, scene.admin, Asking(cluster.api.rig)):
+        refusal = _refusal(lambda user=user: user.patch(CONFIG_MAP, namespace, config, edit))
         assert f"belongs to OpenBaoCluster {NAME}" in refusal
         assert f"verb {MAINTAIN.name}" in refusal
         assert labels.MAINTENANCE in refusal
@@ -163,89 +166,89 @@ def test_others_are_refused_with_a_way_out(scene: Scene) -> None:
         lambda: scene.tenant.patch(STATEFUL_SET, namespace, NAME, scale, subresource="scale")
     )
     assert "scale the OpenBaoCluster instead" in refusal
-    mine = {"metadata": {"annotations": {"example.org/team": "a"}}}
-    scene.tenant.patch(SERVICE, namespace, names.public_service(NAME), mine)
+    annotation = {"metadata": {"annotations": {"example.org/team": "a"}}}
+    scene.tenant.patch(SERVICE, namespace, names.public_service(NAME), annotation)
 
 
-def _refusal(act: object) -> str:
-    assert callable(act)
+def _refusal(request: object) -> str:
+    assert callable(request)
     with pytest.raises(ApiError) as caught:
-        act()
+        request()
     assert caught.value.code in (403, 422), str(caught.value)
     assert "denied request" in str(caught.value), str(caught.value)
     assert "resulted in error" not in str(caught.value), str(caught.value)
     return str(caught.value)
 
 
-def test_an_administrator_repairs_what_is_marked(scene: Scene) -> None:
-    """Afterwards the operator runs again and reverts the other changes."""
+def test_an_administrator_may_edit_an_object_in_maintenance(scene: Scene) -> None:
+    """The operator reverts the edit all the same."""
     namespace, name = scene.cluster.namespace, names.public_service(NAME)
-    spoilt = {"spec": {"selector": {"no": "such"}}}
-    _refusal(lambda: scene.admin.patch(SERVICE, namespace, name, spoilt))
+    broken = {"spec": {"selector": {"no": "such"}}}
+    _refusal(lambda: scene.admin.patch(SERVICE, namespace, name, broken))
     before = scene.cluster.api.get(SERVICE, namespace, name)["spec"]["selector"]
-    scene.admin.patch(SERVICE, namespace, name, _marked("true"))
-    scene.admin.patch(SERVICE, namespace, name, spoilt)
+    scene.admin.patch(SERVICE, namespace, name, _maintenance("true"))
+    scene.admin.patch(SERVICE, namespace, name, broken)
 
-    def undone() -> bool:
+    def reverted() -> bool:
         return bool(scene.cluster.api.get(SERVICE, namespace, name)["spec"]["selector"] == before)
 
-    until("the operator undid it", undone, 20.0)
-    scene.admin.patch(SERVICE, namespace, name, _marked(None))
+    until("the operator reverted the edit", reverted, 20.0)
+    scene.admin.patch(SERVICE, namespace, name, _maintenance(None))
 
 
-def _marked(value: str | None) -> Object:
+def _maintenance(value: str | None) -> Object:
     return {"metadata": {"annotations": {labels.MAINTENANCE: value}}}
 
 
 @pytest.mark.timeout(300)
-def test_pods_are_evicted_and_deleted_by_people(scene: Scene) -> None:
+def test_users_may_evict_and_delete_pods(scene: Scene) -> None:
     cluster, namespace = scene.cluster, scene.cluster.namespace
     victims = [pod for pod in cluster.pods() if pod != cluster.leader()][:2]
     first, second = (str(pod["metadata"]["name"]) for pod in victims)
     eviction = {"apiVersion": "policy/v1", "metadata": {"name": first, "namespace": namespace}}
     scene.tenant.create(EVICTION, eviction, subresource="eviction")
-    _await_back(cluster, victims[0])
+    _await_replaced(cluster, victims[0])
     scene.tenant.delete(POD, namespace, second)
-    _await_back(cluster, victims[1])
+    _await_replaced(cluster, victims[1])
     refusal = _refusal(lambda: scene.tenant.delete(POD, namespace, first, gracePeriodSeconds=0))
     assert labels.MAINTENANCE in refusal
 
 
-def _await_back(cluster: Cluster, victim: Object) -> None:
+def _await_replaced(cluster: Cluster, victim: Object) -> None:
     name = victim["metadata"]["name"]
 
-    def back() -> bool:
+    def replaced() -> bool:
         live = cluster.api.find(POD, cluster.namespace, name)
         return live is not None and uid_of(live) != uid_of(victim) and is_ready(live)
 
-    until(f"{name} is back", back, BACK_WITHIN)
+    until(f"{name} is replaced and ready", replaced, BACK_WITHIN)
     cluster.await_available()
 
 
 @pytest.mark.timeout(300)
-def test_a_roll(scene: Scene) -> None:
+def test_a_requested_restart_replaces_all_pods(scene: Scene) -> None:
     cluster, namespace = scene.cluster, scene.cluster.namespace
     before = {uid_of(pod) for pod in cluster.pods()}
     change = {"spec": {"runtime": {"restartAt": "now"}}}
     scene.tenant.patch(CLUSTERS, namespace, NAME, change)
 
-    def all_new() -> bool:
+    def all_replaced() -> bool:
         pods = [pod for pod in cluster.pods() if is_ready(pod)]
         return len(pods) == SERVERS - 1 and not before & {uid_of(pod) for pod in pods}
 
-    until("all servers are new", all_new, ROLL_SECONDS)
+    until("all servers are replaced", all_replaced, ROLL_SECONDS)
     cluster.await_available()
 
 
 @pytest.mark.timeout(300)
-def test_b39_a_cluster_and_then_its_namespace_end(scene: Scene, api: Api) -> None:
+def test_b39_a_cluster_and_then_its_namespace_can_be_deleted(scene: Scene, api: Api) -> None:
     cluster, namespace = scene.cluster, scene.cluster.namespace
     watch = Stopwatch()
     scene.tenant.delete(CLUSTERS, namespace, NAME, propagationPolicy="Foreground")
     until("the cluster is gone", lambda: cluster.find() is None, BACK_WITHIN)
-    until("nothing of it is left", lambda: not cluster.belongings(), BACK_WITHIN)
-    print(f"\n{watch.seconds:.1f} s: the cluster and all that was its own are gone")
+    until("all objects of the cluster are deleted", lambda: not cluster.belongings(), BACK_WITHIN)
+    print(f"\n{watch.seconds:.1f} s: the cluster and its objects are gone")
     api.delete(NAMESPACE, None, namespace)
-    gone = "the namespace is gone, with the cluster that was still in it"
+    gone = "the namespace is gone"
     until(gone, lambda: api.find(NAMESPACE, None, namespace) is None, BACK_WITHIN)
-    print(f"{watch.seconds:.1f} s: and its namespace")
+    print(f"{watch.seconds:.1f} s: the namespace is gone")

@@ -1,1 +1,1 @@
-"""The status of a cluster is deleted, changed, or restored from an old backup, under load."""
+"""The operator adopts a running cluster that has the objects of another operator."""

@@ -1,8 +1,8 @@
-"""Gives the objects of a running cluster the form in which another operator leaves them.
+"""Changes the objects of a running cluster so that they look as another operator creates them.
 
-Selectors of the base labels alone, pods without the labels of this operator, no mark of it on any
-object. The servers run on: what they run is not what the scenario is about. Used by
-e2e/adoption/test_adoption.py, while no operator runs.
+Selectors have only the base labels, pods lack the labels of this operator, and no object has its
+annotations. The servers keep running with their configuration. Used by
+e2e/adoption/test_adoption.py while no operator runs.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class FormerCluster(Cluster):
     """A cluster whose pods may lack the labels of this operator."""
 
     def pods(self) -> list[Object]:
-        """Return the server pods by name; no Job of it runs."""
+        """Return the server pods by name. The cluster runs no Jobs."""
         selector = labels.selector_text(labels.base(self.name))
         found = self.api.list(POD, self.namespace, selector)
         return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
 
 
 def make_foreign(rig: Rig, cluster: Cluster) -> None:
-    """Change every object of the cluster; no pod ends."""
+    """Change every object of the cluster without ending a pod."""
     api, namespace, name = cluster.api, cluster.namespace, cluster.name
     api.delete(SERVICE, namespace, names.active_service(name))
     for kind in OWNED:
@@ -80,8 +80,8 @@ def _stateful_set(rig: Rig, cluster: Cluster) -> None:
     live = api.get(STATEFUL_SET, namespace, name)
     rig.kubectl("-n", namespace, "delete", "statefulset", name, "--cascade=orphan")
     for pod in cluster.pods():
-        marks = {key: None for key in pod["metadata"].get("annotations", {}) if "openbao" in key}
-        change = {"metadata": {"labels": UNLABELLED, "annotations": marks}}
+        removed = {key: None for key in pod["metadata"].get("annotations", {}) if "openbao" in key}
+        change = {"metadata": {"labels": UNLABELLED, "annotations": removed}}
         api.patch(POD, namespace, pod["metadata"]["name"], change)
     spec = copy.deepcopy(live["spec"])
     base = labels.base(name)
@@ -97,7 +97,7 @@ def _stateful_set(rig: Rig, cluster: Cluster) -> None:
         "ownerReferences": live["metadata"]["ownerReferences"],
     }
     made = api.create(STATEFUL_SET, {"metadata": metadata, "spec": spec})
-    until("the pods have their StatefulSet", lambda: _owned(cluster, uid_of(made)), 30.0)
+    until("the new StatefulSet owns the pods", lambda: _owned(cluster, uid_of(made)), 30.0)
 
 
 def _owned(cluster: Cluster, uid: str) -> bool:

@@ -1,5 +1,7 @@
-"""Servers with the objects of another operator: no pod ends because this one starts, and no write
-is lost while a user has them replaced."""
+"""Adoption of servers with the objects of another operator.
+
+The start of this operator ends no pod, and a restart that the user requests loses no write.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ ROLL_SECONDS = 180.0
 
 
 def versions(cluster: Cluster) -> dict[tuple[str, str], str]:
-    """UID and version of each object that the servers live on, except for counters of status."""
+    """UID and content of each object of the cluster except pods, without metadata and status."""
     found = {}
     for kind in (*OWNED, STATEFUL_SET):
         selector = f"{labels.CLUSTER}={cluster.name}"
@@ -36,7 +38,7 @@ def versions(cluster: Cluster) -> dict[tuple[str, str], str]:
 
 
 @pytest.mark.timeout(600)
-def test_servers_of_another_operator_are_taken_over_without_an_interruption(
+def test_servers_of_another_operator_are_adopted_without_an_interruption(
     rig: Rig, api: Api, make_namespace: MakeNamespace, launcher: Launcher, controller: Identity
 ) -> None:
     maker = launcher.start(controller, NO_ELECTION)
@@ -48,16 +50,16 @@ def test_servers_of_another_operator_are_taken_over_without_an_interruption(
         launcher.start(controller, NO_ELECTION)
         cluster.await_condition("Adopted", "False", "AdoptionPending")
         throughout(
-            "they run on as they are",
+            "the pods keep running, and the cluster is Ready",
             lambda: uids(cluster) == pods and cluster.condition("Ready", "True") is not None,
             STILL_SECONDS,
         )
         after = versions(cluster)
         assert {name: one for name, one in after.items() if name in before} == before
-        assert not writer.failed, "nobody asked for a restart yet"
+        assert not writer.failed, "no restart is requested yet"
         api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": {"runtime": {"restartAt": "now"}}})
         until(
-            "the servers are the operator's own",
+            "all pods are replaced, and the cluster is Ready",
             lambda: not uids(cluster) & pods and cluster.condition("Ready", "True") is not None,
             ROLL_SECONDS,
         )

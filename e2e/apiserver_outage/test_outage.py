@@ -1,4 +1,4 @@
-"""The API server stops while the operator runs, and returns with drift to repair."""
+"""The API server is stopped while the operator runs; after its return there is drift to repair."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ CATCHES_UP_WITHIN = 30.0
 
 @contextmanager
 def without_api_server(rig: Rig) -> Iterator[None]:
-    """Stop the API server for the block, and wait until it is ready again."""
+    """Stop the API server for the block; at the end start it, and wait until it is ready."""
     rig.stop("kube-apiserver")
     try:
         yield
@@ -33,10 +33,10 @@ def without_api_server(rig: Rig) -> Iterator[None]:
 
 
 @pytest.mark.timeout(400)
-def test_the_operator_stays_and_catches_up(
+def test_the_operator_survives_an_outage_and_repairs_drift(
     rig: Rig, api: Api, launcher: Launcher, controller: Identity, namespace: str
 ) -> None:
-    # With leader election it would end, as it must when it cannot renew, and be started anew.
+    # With leader election it would exit, because it cannot renew its Lease.
     operator = launcher.start(controller, NO_ELECTION)
     api.create(CLUSTERS, manifest(namespace, "stays"))
     cluster = Cluster(api, namespace, "stays")
@@ -45,7 +45,7 @@ def test_the_operator_stays_and_catches_up(
     server = cluster.server()
     with without_api_server(rig):
         throughout(
-            "the operator runs, and so does the server",
+            "the operator runs, and the server is unsealed",
             lambda: operator.alive and not server.health()["sealed"],
             AWAY_SECONDS,
             every=1.0,
@@ -59,11 +59,11 @@ def test_the_operator_stays_and_catches_up(
         live = api.find(CONFIG_MAP, namespace, names.config_map("stays"))
         return live is not None and uid_of(live) != uid_of(config)
 
-    # Not until the new cluster serves: kubelet and scheduler need a minute to find back.
-    until("what was deleted is back", repaired, CATCHES_UP_WITHIN)
-    made = "the new cluster has its StatefulSet"
-    until(made, lambda: api.find(STATEFUL_SET, namespace, "later"), CATCHES_UP_WITHIN)
-    print(f"\ncaught up {watch.seconds:.1f} s after the API server was back")
+    # Not until the new cluster is Available: kubelet and scheduler need a minute to reconnect.
+    until("the deleted ConfigMap is created again", repaired, CATCHES_UP_WITHIN)
+    created = "the new cluster has its StatefulSet"
+    until(created, lambda: api.find(STATEFUL_SET, namespace, "later"), CATCHES_UP_WITHIN)
+    print(f"\nrepaired {watch.seconds:.1f} s after the API server was ready")
     assert operator.alive
     (same,) = cluster.pods()
     assert uid_of(same) == uid_of(pod)

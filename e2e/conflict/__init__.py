@@ -1,1 +1,1 @@
-"""Name conflicts with foreign objects, and invalid specs."""
+"""Name conflicts with objects of other owners, and invalid specs."""

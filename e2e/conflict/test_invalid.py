@@ -9,17 +9,17 @@ from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import self_init
 from e2e.rig import Rig, RigError
 
-# Sentence: (name, spec, the field that the answer names).
+# Description: (name, spec, the field that the error names).
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
-    "no server at all": ("none", {"replicas": 0}, "spec.replicas"),
+    "no servers": ("none", {"replicas": 0}, "spec.replicas"),
     "too many servers": ("many", {"replicas": 17}, "spec.replicas"),
-    "a version that is none": ("version", {"version": "latest"}, "spec.version"),
+    "a version that is no number": ("version", {"version": "latest"}, "spec.version"),
     "a version without the static seal": ("old", {"version": "2.3.0"}, "spec.version"),
-    "no room for data": ("small", {"storage": {"size": "0"}}, "spec.storage.size"),
+    "a volume of size 0": ("small", {"storage": {"size": "0"}}, "spec.storage.size"),
     "no TLS": ("plain", {"tls": {"enabled": False}}, "spec.tls.enabled"),
-    "a policy of deletion that is none": ("gone", {"deletionPolicy": "All"}, "spec.deletionPolicy"),
-    "a name that is no Service": ("1st", {}, "metadata.name"),
-    "a name that another cluster needs": ("a-public", {}, "metadata.name"),
+    "an unknown deletion policy": ("gone", {"deletionPolicy": "All"}, "spec.deletionPolicy"),
+    "a name that is invalid for a Service": ("1st", {}, "metadata.name"),
+    "a name that ends like that of a managed object": ("a-public", {}, "metadata.name"),
     "a line break in a path": (
         "inject",
         {"selfInit": self_init({"name": "a", "operation": "update", "path": "sys/x\ny"})},
@@ -30,7 +30,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_is_refused_with_the_path_of_the_field(rig: Rig, namespace: str, what: str) -> None:
+def test_a_refusal_names_the_path_of_the_field(rig: Rig, namespace: str, what: str) -> None:
     name, spec, field = REFUSED[what]
     body = orjson.dumps(manifest(namespace, name, **spec)).decode()
     with pytest.raises(RigError) as refusal:
@@ -38,6 +38,6 @@ def test_is_refused_with_the_path_of_the_field(rig: Rig, namespace: str, what: s
     assert field in str(refusal.value)
 
 
-def test_the_spec_that_all_of_these_were_made_from_is_accepted(rig: Rig, namespace: str) -> None:
+def test_the_base_spec_is_accepted(rig: Rig, namespace: str) -> None:
     body = orjson.dumps(manifest(namespace, "fine")).decode()
     rig.kubectl("apply", "--dry-run=server", "-f", "-", input=body)

@@ -1,4 +1,4 @@
-"""A foreign object with a name that a cluster needs is reported, and never changed."""
+"""An object of another owner with a name that a cluster needs is reported, and never changed."""
 
 from collections.abc import Callable
 
@@ -15,8 +15,8 @@ from e2e.harness.waiting import Stopwatch, throughout
 from runtime.builtin_kinds import CONFIG_MAP, NETWORK_POLICY, SECRET, SERVICE, STATEFUL_SET
 from runtime.types import Resource
 
-# What is there first, each for a cluster of its own: resource, the name it takes, content.
-TAKEN: dict[str, tuple[Resource, Callable[[str], str], Object]] = {
+# Objects that exist before the cluster: name of the cluster: (resource, name, content).
+FOREIGN: dict[str, tuple[Resource, Callable[[str], str], Object]] = {
     "unseal": (SECRET, names.unseal_key_secret, {"data": {"key": as_data(b"0" * 32)}}),
     "authority": (SECRET, names.tls_ca_secret, {"data": {"ca.crt": as_data("theirs")}}),
     "config": (CONFIG_MAP, names.config_map, {"data": {"config.hcl": "theirs"}}),
@@ -30,41 +30,41 @@ TAKEN: dict[str, tuple[Resource, Callable[[str], str], Object]] = {
 
 
 @pytest.mark.timeout(400)
-def test_somebody_elses_objects_are_reported_and_left_alone(
+def test_objects_of_another_owner_are_reported_and_not_changed(
     api: Api, operator: Operator, namespace: str
 ) -> None:
-    theirs = {}
-    for name, (resource, name_of, body) in TAKEN.items():
+    created = {}
+    for name, (resource, name_of, body) in FOREIGN.items():
         metadata = {"name": name_of(name), "namespace": namespace}
-        theirs[name] = api.create(resource, {"metadata": metadata, **body})
+        created[name] = api.create(resource, {"metadata": metadata, **body})
         api.create(CLUSTERS, manifest(namespace, name))
-    clusters = [Cluster(api, namespace, name) for name in TAKEN]
+    clusters = [Cluster(api, namespace, name) for name in FOREIGN]
     for cluster in clusters:
-        resource, name_of, _ = TAKEN[cluster.name]
+        resource, name_of, _ = FOREIGN[cluster.name]
         condition = cluster.await_condition("Conflict", reason="ForeignObject", seconds=15.0)
         assert f"{resource.kind} " in condition["message"]
         assert name_of(cluster.name) in condition["message"]
         cluster.await_condition("Stalled", reason="ForeignObject", seconds=5.0)
 
-    def touched() -> list[str]:
+    def changed() -> list[str]:
         return [
             name
-            for name, (resource, name_of, _) in TAKEN.items()
-            if api.get(resource, namespace, name_of(name)) != theirs[name]
+            for name, (resource, name_of, _) in FOREIGN.items()
+            if api.get(resource, namespace, name_of(name)) != created[name]
         ]
 
     def started() -> list[Object]:
         return api.list(STATEFUL_SET, namespace)
 
     throughout(
-        "their objects are as they were, and no server was started",
-        lambda: not touched() and not started(),
+        "the objects are unchanged, and there is no StatefulSet",
+        lambda: not changed() and not started(),
         3.0,
     )
     watch = Stopwatch()
-    for name, (resource, name_of, _) in TAKEN.items():
+    for name, (resource, name_of, _) in FOREIGN.items():
         api.delete(resource, namespace, name_of(name))
     for cluster in clusters:
         cluster.await_available(60.0)
         cluster.await_condition("Conflict", "False", seconds=5.0)
-    print(f"\n{len(clusters)} clusters Available {watch.seconds:.1f} s after the names were free")
+    print(f"\n{len(clusters)} clusters Available {watch.seconds:.1f} s after the deletion")
