@@ -1,6 +1,6 @@
 """Snapshots in Azure Blob Storage: both kinds of credentials, backup, restore, and errors.
 
-azurite plays the store (docs/limits.md): it checks keys, and has no identities.
+azurite simulates the store (docs/limits.md): it checks keys, and knows no managed identities.
 """
 
 import base64
@@ -36,7 +36,7 @@ def cluster(
 
 
 @pytest.mark.timeout(300)
-def test_a_snapshot_goes_there_and_comes_back(cluster: Cluster, store: Store) -> None:
+def test_a_snapshot_is_stored_and_restored(cluster: Cluster, store: Store) -> None:
     Reader.of(cluster).write("before", "kept")
     run = backup_now(cluster, "good")
     status = run.await_phase("Completed")
@@ -49,8 +49,8 @@ def test_a_snapshot_goes_there_and_comes_back(cluster: Cluster, store: Store) ->
 
 
 @pytest.mark.timeout(200)
-def test_a_connection_string_is_enough(cluster: Cluster, store: Store) -> None:
-    """It names the account, the key and the address: the target names the container alone."""
+def test_a_connection_string_replaces_account_and_endpoint(cluster: Cluster, store: Store) -> None:
+    """It has the account, the key and the endpoint: the target only names the container."""
     target = {
         name: value
         for name, value in store.target(prefix=PREFIX).items()
@@ -73,7 +73,7 @@ def test_a_wrong_key_is_reported_and_nothing_is_stored(cluster: Cluster, store: 
 
 
 @pytest.mark.timeout(200)
-def test_a_container_that_is_not_there_is_reported(cluster: Cluster, store: Store) -> None:
+def test_a_missing_container_is_reported(cluster: Cluster, store: Store) -> None:
     with retargeted(cluster, store.target_of_missing("nowhere")):
         status = backup_now(cluster, "no-container").await_phase("Failed")
     assert status["reason"] == "StorageFailed", status["message"]

@@ -1,1 +1,1 @@
-"""Scenario: the store, the job and the servers fail while a snapshot is taken."""
+"""The store, the Job or the server fails while a snapshot is taken."""

@@ -1,7 +1,7 @@
 """Each fault during a backup has a reason, is counted once, and leaves nothing in the store.
 
-A proxy in front of a real store plays the faults; jobs and servers are disturbed for real. The
-snapshot has several parts, so that there is a middle to fail in.
+A proxy in front of a real store injects faults of the store; pods, Jobs and servers are real, and
+so are their faults. The snapshot has several parts, so that an upload can fail halfway.
 """
 
 import base64
@@ -34,9 +34,9 @@ from runtime.builtin_kinds import POD
 
 MIB = 1024 * 1024
 PART = 5 * MIB
-# More than two parts, and small enough for one request to the server each.
+# More than two parts in total; each value fits into one request to the server.
 VALUES, VALUE_BYTES = 18, 512 * 1024
-# What a run may take on a busy machine when a library has to give up first.
+# The limit of a run on a busy machine, including the retries of the library of the store.
 SECONDS = 120.0
 HOLD = "test.openbao.org/hold"
 
@@ -49,7 +49,7 @@ def kept(
     reloading_operator: Operator,
     make_namespace: MakeNamespace,
 ) -> Cluster:
-    """One server with some megabytes that no compression makes smaller, and one good snapshot."""
+    """One server with some megabytes of incompressible data, and one completed snapshot."""
     target = {**proxy.target(), "partSize": PART, "concurrency": 1}
     spec: Object = {"backup": {"retention": {"maxCount": 1}}, "storage": {"size": "256Mi"}}
     made = make_backup_cluster(api, make_namespace(), target, store, **spec)
@@ -66,8 +66,8 @@ def _part(request: Request) -> bool:
 
 
 @contextmanager
-def _counting_one_failure(store: Store, kept: Cluster) -> Iterator[None]:
-    """In the block one run fails: it counts once, and the store is as it was."""
+def _one_failure(store: Store, kept: Cluster) -> Iterator[None]:
+    """In the block one run fails: it is counted once, and the store is unchanged."""
     keys, before = store.keys(), recorded(kept).get("consecutiveFailures") or 0
     yield
 
@@ -80,21 +80,21 @@ def _counting_one_failure(store: Store, kept: Cluster) -> Iterator[None]:
 
 
 FAULTS: "dict[str, tuple[Fault, str]]" = {
-    # Half of it is there when the connection ends, again and again.
+    # The connection ends after one and a half parts; each later one ends immediately.
     "cut": (Cut(after=PART + PART // 2), ""),
     "full": (FULL, "the store is full"),
-    # The first part is taken, and no other one.
+    # The store accepts the first part, and no other one.
     "half-way": (Answer(500, "InternalError", _part, after=1), ""),
     "forbidden": (Answer(403, "AccessDenied", _part), "refuses"),
 }
 
 
 @pytest.mark.parametrize("case", FAULTS)
-def test_a_store_that_fails_leaves_nothing_and_counts_once(
+def test_a_failing_store_keeps_no_parts_and_is_counted_once(
     store: Store, proxy: FaultProxy, kept: Cluster, case: str
 ) -> None:
     fault, words = FAULTS[case]
-    with proxy.suffering(fault), _counting_one_failure(store, kept):
+    with proxy.suffering(fault), _one_failure(store, kept):
         run = backup_now(kept, f"store-{case}")
         status = run.await_phase("Failed", SECONDS)
         assert status["reason"] == "StorageFailed", status["message"]
@@ -102,7 +102,7 @@ def test_a_store_that_fails_leaves_nothing_and_counts_once(
         assert run.exit_code() == EXIT_CODES["Storage"]
 
 
-def test_a_slow_store_gets_its_snapshot_all_the_same(
+def test_a_slow_store_gets_a_complete_snapshot(
     store: Store, proxy: FaultProxy, kept: Cluster
 ) -> None:
     watch = Stopwatch()
@@ -110,10 +110,10 @@ def test_a_slow_store_gets_its_snapshot_all_the_same(
         status = backup_now(kept, "slow").await_phase("Completed", SECONDS)
     assert watch.seconds > status["snapshot"]["size"] / (4 * MIB)
     check_stored(store, status)
-    until("good again", lambda: not recorded(kept).get("consecutiveFailures"), 20.0)
+    until("no failures are counted", lambda: not recorded(kept).get("consecutiveFailures"), 20.0)
 
 
-def test_a_store_that_keeps_everything_is_reported_and_fails_no_backup(
+def test_a_failed_retention_is_reported_and_fails_no_backup(
     store: Store, proxy: FaultProxy, kept: Cluster
 ) -> None:
     before = store.keys()
@@ -123,7 +123,7 @@ def test_a_store_that_keeps_everything_is_reported_and_fails_no_backup(
     assert set(before) < set(store.keys())
     assert status["report"]["retentionMessage"]
     assert not status["report"].get("deleted")
-    # The next one may delete again, and makes up for it.
+    # The next backup may delete again, and deletes what is due.
     status = backup_now(kept, "kept-one").await_phase("Completed", SECONDS)
     assert status["report"]["deleted"] >= 1
     assert set(store.keys()) >= {status["key"], f"{status['key']}.json"}
@@ -131,42 +131,42 @@ def test_a_store_that_keeps_everything_is_reported_and_fails_no_backup(
 
 
 @contextmanager
-def _in_the_middle(proxy: FaultProxy, kept: Cluster, name: str) -> Iterator[Run]:
-    """A run whose first part is on its way to a store that takes its time."""
+def _during_the_upload(proxy: FaultProxy, kept: Cluster, name: str) -> Iterator[Run]:
+    """A run that uploads its parts to a slow store."""
     seen = len(proxy.seen)
     with proxy.suffering(Slow(MIB)):
         run = backup_now(kept, name)
-        until("parts are sent", lambda: any(map(_part, proxy.seen[seen:])), SECONDS, every=0.05)
+        until("a part is sent", lambda: any(map(_part, proxy.seen[seen:])), SECONDS, every=0.05)
         yield run
 
 
-def test_a_pod_that_is_evicted_fails_its_backup_once(
+def test_an_evicted_pod_fails_its_backup_once(
     api: Api, store: Store, proxy: FaultProxy, kept: Cluster
 ) -> None:
-    with _counting_one_failure(store, kept):
-        with _in_the_middle(proxy, kept, "evicted") as run:
+    with _one_failure(store, kept):
+        with _during_the_upload(proxy, kept, "evicted") as run:
             pod = run.pods()[0]["metadata"]
-            # An evicted pod is deleted as soon as it has ended, and its exit code with it.
+            # An evicted pod is deleted when it ends, and its exit code with it: keep it.
             held = [*pod.get("finalizers", []), HOLD]
             api.patch(POD, kept.namespace, pod["name"], {"metadata": {"finalizers": held}})
             api.evict(kept.namespace, pod["name"])
-            # The store stays slow until then: the rest would take it less time than the kubelet.
+            # The store stays slow until then: otherwise the upload would end before the pod does.
             status = run.await_phase("Failed", SECONDS)
         assert (status["reason"], run.exit_code()) == ("SnapshotFailed", EXIT_CODES["Snapshot"])
         assert "was stopped" in status["message"]
-        # Only ours: by the other one the Job counts its pods.
+        # Only ours: the Job controller needs its own finalizer.
         left = api.get(POD, kept.namespace, pod["name"])["metadata"]["finalizers"]
         left.remove(HOLD)
         api.patch(POD, kept.namespace, pod["name"], {"metadata": {"finalizers": left}})
-        assert len(run.pods()) <= 1, "it is not tried again"
+        assert len(run.pods()) <= 1, "the Job retried the pod"
 
 
-def test_a_job_that_is_deleted_leaves_the_outcome_unknown(
+def test_a_deleted_job_leaves_the_outcome_unknown(
     api: Api, store: Store, proxy: FaultProxy, kept: Cluster
 ) -> None:
     before = recorded(kept).get("consecutiveFailures") or 0
-    with _in_the_middle(proxy, kept, "vanished") as run:
-        # Without a word: killed, and then taken away with its Job.
+    with _during_the_upload(proxy, kept, "vanished") as run:
+        # The pod is killed and deleted with its Job, and reports nothing.
         api.rig.kubectl(
             "-n", kept.namespace, "delete", "job", run.status["jobName"],
             "--cascade=foreground", "--wait=false",
@@ -179,18 +179,18 @@ def test_a_job_that_is_deleted_leaves_the_outcome_unknown(
     assert status["phase"] == "Unknown", run.describe()
     assert status["reason"] == "OutcomeUnknown"
     until(
-        "it counts, once",
+        "the failure is counted once",
         lambda: (recorded(kept).get("consecutiveFailures") or 0) == before + 1,
         20.0,
     )
 
 
-def test_a_server_that_does_not_answer_is_named_and_not_waited_for_for_ever(
+def test_a_server_that_does_not_respond_fails_the_backup_in_time(
     store: Store, kept: Cluster
 ) -> None:
     pid = server_pid(kept.namespace, f"{NAME}-0")
     assert pid is not None
-    with _counting_one_failure(store, kept):
+    with _one_failure(store, kept):
         os.kill(pid, signal.SIGSTOP)
         try:
             run = backup_now(kept, "frozen")
@@ -202,7 +202,7 @@ def test_a_server_that_does_not_answer_is_named_and_not_waited_for_for_ever(
     kept.await_available(60.0)
 
 
-def test_after_all_that_the_next_snapshot_is_good(store: Store, kept: Cluster) -> None:
+def test_after_all_faults_the_next_backup_completes(store: Store, kept: Cluster) -> None:
     check_stored(store, backup_now(kept, "at-last").await_phase("Completed", SECONDS))
-    until("good again", lambda: not recorded(kept).get("consecutiveFailures"), 20.0)
+    until("no failures are counted", lambda: not recorded(kept).get("consecutiveFailures"), 20.0)
     kept.await_condition("BackupHealthy", reason="LastBackupSucceeded", seconds=20.0)

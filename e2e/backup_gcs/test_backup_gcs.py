@@ -1,6 +1,6 @@
 """Snapshots in Google Cloud Storage: backup, restore, and errors.
 
-moto plays the store (docs/limits.md): it has buckets and objects, and lets anybody in.
+moto simulates the store (docs/limits.md): it has buckets and objects, and checks no credentials.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def cluster(
 
 
 @pytest.mark.timeout(300)
-def test_a_snapshot_goes_there_and_comes_back(cluster: Cluster, store: Store) -> None:
+def test_a_snapshot_is_stored_and_restored(cluster: Cluster, store: Store) -> None:
     Reader.of(cluster).write("before", "kept")
     run = backup_now(cluster, "good")
     status = run.await_phase("Completed")
@@ -48,7 +48,7 @@ def test_a_snapshot_goes_there_and_comes_back(cluster: Cluster, store: Store) ->
 
 
 @pytest.mark.timeout(200)
-def test_a_bucket_that_is_not_there_is_reported(cluster: Cluster, store: Store) -> None:
+def test_a_missing_bucket_is_reported(cluster: Cluster, store: Store) -> None:
     missing = store.target_of_missing("nowhere")
     with retargeted(cluster, missing):
         status = backup_now(cluster, "no-bucket").await_phase("Failed")
@@ -57,7 +57,7 @@ def test_a_bucket_that_is_not_there_is_reported(cluster: Cluster, store: Store) 
 
 
 @pytest.mark.timeout(200)
-def test_a_key_file_that_is_none_is_reported_without_a_word_of_it(
+def test_an_invalid_key_file_is_reported_without_its_content(
     cluster: Cluster, store: Store
 ) -> None:
     with with_credentials(cluster, {"credentials.json": '{"type": "hunter2"}'}):

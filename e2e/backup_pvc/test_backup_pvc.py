@@ -1,4 +1,4 @@
-"""Snapshots on a PVC: admitted at level `restricted`, written once, restored."""
+"""Snapshots on a PVC: the Jobs are admitted at level `restricted`, and a snapshot is restored."""
 
 import hashlib
 from pathlib import Path
@@ -43,7 +43,7 @@ HARD = {"requests.cpu": "4", "requests.memory": "4Gi", "limits.cpu": "8", "limit
 
 @pytest.fixture(scope="module")
 def cluster(api: Api, reloading_operator: Operator, make_namespace: MakeNamespace) -> Cluster:
-    """One server in a namespace of the standard `restricted` that counts what pods may use."""
+    """One server in a namespace of level `restricted`; a ResourceQuota follows later."""
     namespace = make_namespace()
     strict = {"pod-security.kubernetes.io/enforce": "restricted"}
     api.patch(NAMESPACE, None, namespace, {"metadata": {"labels": strict}})
@@ -52,7 +52,7 @@ def cluster(api: Api, reloading_operator: Operator, make_namespace: MakeNamespac
 
 @pytest.fixture(scope="module")
 def volume(api: Api, cluster: Cluster) -> Path:
-    """The volume of snapshots, as a folder of this machine."""
+    """The folder of the volume of snapshots on this machine."""
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "64Mi"}}}
     metadata = {"name": CLAIM, "namespace": cluster.namespace}
     api.create(PVC, {"metadata": metadata, "spec": spec})
@@ -60,20 +60,20 @@ def volume(api: Api, cluster: Cluster) -> Path:
     def bound() -> str:
         return str(api.get(PVC, cluster.namespace, CLAIM)["spec"].get("volumeName") or "")
 
-    name = until("the volume is there", bound, 30.0)
+    name = until("the PVC is bound", bound, 30.0)
     return Path(api.get(VOLUME, None, name)["spec"]["local"]["path"])
 
 
 @pytest.mark.timeout(300)
-def test_a_backup_waits_for_the_volume_that_it_is_to_be_kept_on(
+def test_a_backup_waits_for_its_volume(
     api: Api, cluster: Cluster, request: pytest.FixtureRequest
 ) -> None:
     run = backup_now(cluster, "early")
 
-    def held() -> bool:
+    def reported() -> bool:
         return "SnapshotVolumeMissing" in str(run.status.get("message"))
 
-    until("the missing volume is named", held, 30.0)
+    until("the missing volume is reported", reported, 30.0)
     assert run.job() is None
     metadata = {"name": "all", "namespace": cluster.namespace}
     api.create(QUOTA, {"metadata": metadata, "spec": {"hard": HARD}})
@@ -103,16 +103,16 @@ def test_the_snapshot_and_its_manifest_are_on_the_volume(
     manifest = orjson.loads((volume / FOLDER / manifest_key(snapshot["key"])).read_bytes())
     assert manifest["digest"] == snapshot["digest"]
     until(
-        "the cluster says so as well",
+        "the status of the cluster has the key",
         lambda: recorded(cluster).get("lastBackupName") == snapshot["key"],
         10.0,
     )
-    # Nothing half-written is left beside them.
-    there = {path.name for path in (volume / FOLDER).rglob("*") if path.is_file()}
-    assert all(name.endswith((".snap", ".snap.json")) for name in there), there
+    # No partly written file is left.
+    files = {path.name for path in (volume / FOLDER).rglob("*") if path.is_file()}
+    assert all(name.endswith((".snap", ".snap.json")) for name in files), files
 
 
-def test_its_job_ran_as_it_should_and_left_no_rights(api: Api, cluster: Cluster, kept: Run) -> None:
+def test_the_job_succeeded_and_left_no_rights(api: Api, cluster: Cluster, kept: Run) -> None:
     job = kept.job()
     assert job is not None
     assert job["spec"]["ttlSecondsAfterFinished"] == 3600
@@ -121,7 +121,7 @@ def test_its_job_ran_as_it_should_and_left_no_rights(api: Api, cluster: Cluster,
     selector = f"batch.kubernetes.io/job-name={job['metadata']['name']}"
 
     def ended() -> Object | None:
-        # The report comes first, and the end of the pod a moment later.
+        # The Job reports a moment before its pod ends.
         (pod,) = api.list(POD, cluster.namespace, selector)
         return pod if pod["status"]["phase"] in ("Succeeded", "Failed") else None
 
@@ -134,14 +134,14 @@ def test_its_job_ran_as_it_should_and_left_no_rights(api: Api, cluster: Cluster,
         assert api.find(resource, cluster.namespace, job["metadata"]["name"]) is None
 
 
-def test_no_pod_of_a_job_counts_as_a_server(api: Api, cluster: Cluster, kept: Run) -> None:
+def test_pods_of_jobs_are_not_counted_as_servers(api: Api, cluster: Cluster, kept: Run) -> None:
     live = cluster.live()["status"]
     assert (live["replicas"], live["readyReplicas"]) == (1, 1)
     jobs = labels.selector_text(labels.component(NAME, "backup"))
     assert api.list(POD, cluster.namespace, jobs)
 
 
-def test_the_accounts_of_jobs_are_there_and_may_nothing(api: Api, cluster: Cluster) -> None:
+def test_the_accounts_of_jobs_have_no_rights(api: Api, cluster: Cluster) -> None:
     for job in ("backup", "restore"):
         account = names.job_service_account(NAME, "backup" if job == "backup" else "restore")
         live = api.get(SERVICE_ACCOUNT, cluster.namespace, account)
@@ -155,7 +155,7 @@ def test_the_accounts_of_jobs_are_there_and_may_nothing(api: Api, cluster: Clust
 
 
 @pytest.mark.timeout(300)
-def test_what_was_kept_comes_back(cluster: Cluster, kept: Run) -> None:
+def test_the_snapshot_is_restored(cluster: Cluster, kept: Run) -> None:
     Reader.of(cluster).write("before", "lost")
     restore(cluster, "back", {"backup": kept.name}).await_phase("Completed", 120.0)
     cluster.await_available(90.0)

@@ -1,1 +1,1 @@
-"""Scenario: retention deletes old snapshots, and nothing else."""
+"""Retention deletes old snapshots, and nothing else."""

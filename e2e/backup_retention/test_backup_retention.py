@@ -1,8 +1,7 @@
 """Old snapshots are deleted after a successful backup, by count and by age, and nothing else.
 
-The store is minio. What is foreign to the cluster lies in the same folder of the same bucket: a
-snapshot of a cluster that had this name before, one that an upgrade took, one that was never
-finished, and a file of somebody's.
+The store is minio. Other files are in the same folder of the same bucket: a snapshot of an earlier
+cluster of this name, one of an upgrade, one without a manifest, and a file of a user.
 """
 
 import hashlib
@@ -23,7 +22,7 @@ from e2e.harness.stores import Store
 from e2e.harness.waiting import until
 
 PREFIX = "prod/bao"
-# What a run may take on a busy machine when a library has to give up first.
+# The limit of a run on a busy machine, including the retries of the library of the store.
 SECONDS = 120.0
 
 
@@ -35,20 +34,20 @@ def kept(
     reloading_operator: Operator,
     make_namespace: MakeNamespace,
 ) -> Cluster:
-    """One server; its job reaches the store through the proxy."""
+    """One server; its Jobs reach the store through the proxy."""
     target = proxy.target(prefix=PREFIX)
     return make_backup_cluster(api, make_namespace(), target, store, replicas=1)
 
 
-def _keep(cluster: Cluster, **rules: object) -> None:
+def _set_retention(cluster: Cluster, **rules: object) -> None:
     """Replace spec.backup.retention."""
     retention = {"maxCount": None, "maxAge": None, "dryRun": None, **rules}
     change = {"spec": {"backup": {"retention": retention}}}
     cluster.api.patch(CLUSTERS, cluster.namespace, cluster.name, change)
 
 
-def _taken(cluster: Cluster, store: Store, name: str) -> tuple[str, Object]:
-    """Take a snapshot; return its key, and what its job said."""
+def _back_up(cluster: Cluster, store: Store, name: str) -> tuple[str, Object]:
+    """Take a snapshot; return its key and the report of its Job."""
     status = backup_now(cluster, name).await_phase("Completed", SECONDS)
     check_stored(store, status)
     return status["key"], status["report"]
@@ -59,7 +58,7 @@ def _snapshots(store: Store) -> set[str]:
 
 
 def _stored(store: Store, cluster: Cluster, age: timedelta, **changes: str) -> str:
-    """Put a snapshot of a certain age into the store, as an earlier job would have."""
+    """Put a snapshot of a certain age into the store, as a Job of that time would have."""
     at = datetime.now(UTC).replace(microsecond=0) - age
     tag = changes.pop("tag", "")
     id8 = hashlib.sha256(f"{age}{tag}{changes}".encode()).hexdigest()[:8]
@@ -77,19 +76,19 @@ def _stored(store: Store, cluster: Cluster, age: timedelta, **changes: str) -> s
     return key.text
 
 
-def _counted(cluster: Cluster, successes: int) -> None:
-    """Wait until the cluster has counted its successes."""
+def _await_counted(cluster: Cluster, successes: int) -> None:
+    """Wait until the status of the cluster has that many successful backups."""
     until(
-        f"{successes} successes are counted",
+        f"{successes} successful backups are counted",
         lambda: recorded(cluster).get("successfulBackups") == successes,
         SECONDS,
     )
 
 
-def test_old_snapshots_go_and_nothing_else_does(
+def test_retention_deletes_old_snapshots_and_nothing_else(
     kept: Cluster, store: Store, proxy: FaultProxy
 ) -> None:
-    first, report = _taken(kept, store, "first")
+    first, report = _back_up(kept, store, "first")
     assert report.get("deleted", 0) == 0
     old = [_stored(store, kept, timedelta(days=days)) for days in (3, 2)]
     foreign = {
@@ -97,47 +96,47 @@ def test_old_snapshots_go_and_nothing_else_does(
         _stored(store, kept, timedelta(days=5), tag=PRE_UPGRADE),
     }
     bare = first.replace(first[-13:-5], "00000000")
-    store.write(bare, b"never finished")
+    store.write(bare, b"without a manifest")
     note = f"{first.rpartition('/')[0]}/notes.txt"
-    store.write(note, b"of somebody")
+    store.write(note, b"of a user")
 
-    # A dry run tells what would go.
-    _keep(kept, maxCount=2, dryRun=True)
-    second, report = _taken(kept, store, "second")
+    # A dry run reports what retention would delete.
+    _set_retention(kept, maxCount=2, dryRun=True)
+    second, report = _back_up(kept, store, "second")
     assert report.get("deleted", 0) == 0
     assert all(key in report["retentionMessage"] for key in old)
     assert _snapshots(store) == {first, second, *old, *foreign, bare}
 
-    # A store that refuses keeps all, and the snapshot counts in spite of it.
-    _keep(kept, maxCount=2)
+    # If the store refuses deletions, all is kept, and the backup completes.
+    _set_retention(kept, maxCount=2)
     with proxy.suffering(KEEPS_ALL):
-        third, report = _taken(kept, store, "third")
+        third, report = _back_up(kept, store, "third")
     assert report.get("deleted", 0) == 0
     assert "stopped after 0" in report["retentionMessage"]
     assert _snapshots(store) == {first, second, third, *old, *foreign, bare}
 
-    # A backup that fails removes nothing.
+    # A failed backup deletes nothing.
     with proxy.suffering(BROKEN):
         status = backup_now(kept, "broken").await_phase("Failed", SECONDS)
     assert status["report"]["failure"] == "Storage"
     assert _snapshots(store) == {first, second, third, *old, *foreign, bare}
 
-    # The next good one catches up, manifests included.
-    fourth, report = _taken(kept, store, "fourth")
+    # The next completed backup deletes all that is due, manifests included.
+    fourth, report = _back_up(kept, store, "fourth")
     assert report["deleted"] == 4
     assert report["retentionMessage"].startswith("1 more snapshots of this name are kept")
     assert _snapshots(store) == {third, fourth, *foreign, bare}
     manifests = {key.removesuffix(".json") for key in store.keys(PREFIX) if key.endswith(".json")}
     assert manifests == {third, fourth, *foreign}
-    assert store.read(note) == b"of somebody"
-    _counted(kept, 4)
+    assert store.read(note) == b"of a user"
+    _await_counted(kept, 4)
 
 
-def test_age_alone_never_takes_the_last_one(kept: Cluster, store: Store) -> None:
+def test_a_maximum_age_never_deletes_the_newest_snapshot(kept: Cluster, store: Store) -> None:
     aged = _stored(store, kept, timedelta(hours=3))
-    _keep(kept, maxAge="1s")
-    newest, report = _taken(kept, store, "aged")
+    _set_retention(kept, maxAge="1s")
+    newest, report = _back_up(kept, store, "aged")
     assert report["deleted"] >= 1
-    left = _snapshots(store)
-    assert aged not in left
-    assert newest in left
+    remaining = _snapshots(store)
+    assert aged not in remaining
+    assert newest in remaining

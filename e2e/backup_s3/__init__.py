@@ -1,1 +1,1 @@
-"""Scenario: snapshots in S3 with credentials, and TLS with a private CA."""
+"""Snapshots in S3 with credentials, and TLS with a private CA."""

@@ -1,7 +1,7 @@
 """A snapshot is in the store a few seconds after the request, and errors are reported.
 
-The store is minio: it checks signatures, and serves by TLS under an authority that nobody knows
-but the Secret. Each wrong thing is put right again, and the next snapshot forgets it.
+The store is minio: it checks signatures, and serves TLS with a CA that is only in the Secret. Each
+error is corrected again, and the next snapshot resets the counter of failures.
 """
 
 import base64
@@ -41,9 +41,9 @@ from runtime.builtin_kinds import JOB, SECRET
 from runtime.types import key_of
 
 PREFIX = "prod/bao"
-# What a person waits for, with room for a busy machine: 8 on a free one.
+# From the request to Completed, on a busy machine; it takes about 8 on an idle one.
 ALL_SECONDS = 20.0
-# From the end of the Job to the record: no poll is in between.
+# From the end of the Job to the status: the operator watches the Job and does not poll.
 RECORDED_SECONDS = 2.0
 NO_BUCKET = "no-such-bucket"
 VALUE = "the-secret-of-the-application-0123456789"
@@ -53,7 +53,7 @@ VALUE = "the-secret-of-the-application-0123456789"
 def kept(
     api: Api, store: Store, reloading_operator: Operator, make_namespace: MakeNamespace
 ) -> Cluster:
-    """Three servers, so that the job has to find the one that leads."""
+    """Three servers, so that the Job has to find the leader."""
     target = store.target(prefix=PREFIX)
     made = make_backup_cluster(api, make_namespace(), target, store, replicas=3)
     Reader.of(made).write("greeting", VALUE)
@@ -61,20 +61,20 @@ def kept(
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
-    """What is wrong with a target or its Secret, and what has to be said about it."""
+class Misconfiguration:
+    """An error in the target or its Secret, and the text that the message has to contain."""
 
     target: Object
     entries: "dict[str, str]"
-    words: str
+    text: str
 
 
-def _watched(api: Api, run: Run) -> "tuple[Object, float, float]":
-    """Follow a run to its end: its status, and the moments of the Job's end and of the record."""
+def _follow(api: Api, run: Run) -> "tuple[Object, float, float]":
+    """Wait until a run is Completed; return its status, when its Job ended, and when it did."""
     ended = done = 0.0
-    until_then = time.monotonic() + 90.0
+    deadline = time.monotonic() + 90.0
     while not (ended and done):
-        assert time.monotonic() < until_then, run.describe()
+        assert time.monotonic() < deadline, run.describe()
         job = run.job()
         if not ended and job and (job.get("status") or {}).get("completionTime"):
             ended = time.monotonic()
@@ -85,13 +85,13 @@ def _watched(api: Api, run: Run) -> "tuple[Object, float, float]":
     return run.status, ended, done
 
 
-def test_a_snapshot_is_stored_and_recorded_at_once(
+def test_a_snapshot_is_stored_and_recorded_within_seconds(
     api: Api, store: Store, kept: Cluster, record_property: Callable[[str, object], None]
 ) -> None:
     watch, began = Stopwatch(), time.monotonic()
     run = backup_now(kept, "first")
-    status, ended, done = _watched(api, run)
-    budget("snapshot: from the wish to Completed", watch.seconds, ALL_SECONDS, "s")
+    status, ended, done = _follow(api, run)
+    budget("snapshot: from the request to Completed", watch.seconds, ALL_SECONDS, "s")
     budget("snapshot: from the end of the Job to its record", done - ended, RECORDED_SECONDS, "s")
     record_property("seconds to Completed", round(done - began, 2))
     record_property("seconds from the end of the Job to the record", round(done - ended, 2))
@@ -104,12 +104,12 @@ def test_a_snapshot_is_stored_and_recorded_at_once(
     assert found["clusterUID"] == live["metadata"]["uid"]
     assert {found["clusterID"]} == kept.cluster_ids()
     assert found["backup"] == "first"
-    # The snapshot and its manifest, and nothing that was begun and left.
+    # The snapshot and its manifest, and no incomplete upload.
     assert store.keys() == [key.text, key.manifest]
     assert store.pending() == []
 
 
-def test_the_snapshot_is_whole_and_says_where_the_log_was(store: Store, kept: Cluster) -> None:
+def test_the_snapshot_is_complete_and_has_index_and_term(store: Store, kept: Cluster) -> None:
     snapshot = backups_of(kept)[0].status["snapshot"]
     with tarfile.open(fileobj=io.BytesIO(store.read(snapshot["key"])), mode="r:gz") as tar:
         members = {member.name: tar.extractfile(member) for member in tar}
@@ -120,7 +120,7 @@ def test_the_snapshot_is_whole_and_says_where_the_log_was(store: Store, kept: Cl
     assert {"meta.json", "state.bin", "SHA256SUMS"} <= members.keys()
 
 
-def test_no_secret_is_in_clear_in_the_store(store: Store) -> None:
+def test_no_secret_is_in_clear_text_in_the_store(store: Store) -> None:
     stored = store.keys()
     for key in stored:
         content = store.read(key)
@@ -132,13 +132,13 @@ def test_no_secret_is_in_clear_in_the_store(store: Store) -> None:
         assert VALUE.encode() not in content
 
 
-def test_the_cluster_tells_of_its_last_snapshot(kept: Cluster) -> None:
+def test_the_cluster_reports_its_last_snapshot(kept: Cluster) -> None:
     run = backups_of(kept)[0]
 
     def reported() -> bool:
         return bool(recorded(kept).get("lastBackupName") == run.status["key"])
 
-    until("status.backup tells of it", reported, 20.0)
+    until("status.backup names the snapshot", reported, 20.0)
     found, status = recorded(kept), run.status
     assert found["lastBackupSize"] == status["snapshot"]["size"]
     assert found["lastBackupTime"] == status["completedAt"]
@@ -148,10 +148,10 @@ def test_the_cluster_tells_of_its_last_snapshot(kept: Cluster) -> None:
     kept.await_condition("BackupHealthy", reason="LastBackupSucceeded", seconds=20.0)
 
 
-def test_the_job_is_of_the_run_and_its_pod_is_no_server(kept: Cluster) -> None:
+def test_the_run_owns_its_job_and_the_pod_is_no_server(kept: Cluster) -> None:
     run = backups_of(kept)[0]
     job = run.job()
-    assert job is not None, "its log can be read for an hour"
+    assert job is not None, "the Job was deleted within an hour"
     assert job["spec"]["ttlSecondsAfterFinished"] == 3600
     assert job["spec"]["backoffLimit"] == 0
     owner = job["metadata"]["ownerReferences"][0]
@@ -163,7 +163,7 @@ def test_the_job_is_of_the_run_and_its_pod_is_no_server(kept: Cluster) -> None:
     assert pod["metadata"]["name"] not in {one["metadata"]["name"] for one in kept.pods()}
 
 
-def test_the_annotation_asks_for_one_snapshot(store: Store, kept: Cluster) -> None:
+def test_the_annotation_requests_one_snapshot(store: Store, kept: Cluster) -> None:
     before = {run.name for run in backups_of(kept)}
     trigger(kept, "monday")
 
@@ -172,39 +172,41 @@ def test_the_annotation_asks_for_one_snapshot(store: Store, kept: Cluster) -> No
         assert len(new) <= 1
         return new[0] if new else None
 
-    run = until("an OpenBaoBackup is made", made, 20.0, every=0.05)
+    run = until("an OpenBaoBackup is created", made, 20.0, every=0.05)
     check_stored(store, run.await_phase("Completed"))
     annotations = kept.live()["metadata"].get("annotations") or {}
     assert "openbao.org/trigger-backup" not in annotations
     until(
-        "it is told which trigger it was",
+        "the status has the trigger",
         lambda: recorded(kept).get("lastHandledManualTrigger") == "monday",
         20.0,
     )
 
 
-def _wrong(store: Store, name: str) -> Wrong:
-    stranger = certificates.authority("somebody else").pem.decode()
+def _misconfiguration(store: Store, name: str) -> Misconfiguration:
+    other = certificates.authority("Another Root").pem.decode()
     table = {
-        "password": Wrong(
+        "password": Misconfiguration(
             store.target(prefix=PREFIX), {"secretAccessKey": "x" * 40}, "the secret key is wrong"
         ),
-        "user": Wrong(
+        "user": Misconfiguration(
             store.target(prefix=PREFIX), {"accessKeyId": "nobody"}, "does not know the access key"
         ),
-        "bucket": Wrong(
+        "bucket": Misconfiguration(
             store.target_of_missing(NO_BUCKET, PREFIX), {}, "the bucket does not exist"
         ),
-        "authority": Wrong(
-            store.target(prefix=PREFIX), {"caCert": stranger}, "no trusted ca signed"
+        "authority": Misconfiguration(
+            store.target(prefix=PREFIX), {"caCert": other}, "no trusted ca signed"
         ),
     }
     return table[name]
 
 
 @contextmanager
-def _being(api: Api, kept: Cluster, store: Store, wrong: Wrong) -> Iterator[None]:
-    """Let the target or its Secret be wrong, and put it right in the end."""
+def _misconfigured(
+    api: Api, kept: Cluster, store: Store, wrong: Misconfiguration
+) -> Iterator[None]:
+    """Change the target and its Secret for the block, and restore them at the end."""
 
     def put(target: Object, entries: "dict[str, str]") -> None:
         data = {name: base64.b64encode(text.encode()).decode() for name, text in entries.items()}
@@ -220,17 +222,17 @@ def _being(api: Api, kept: Cluster, store: Store, wrong: Wrong) -> Iterator[None
 
 
 @pytest.mark.parametrize("case", ["password", "user", "bucket", "authority"])
-def test_what_is_wrong_with_the_store_is_named_and_counted_once(
+def test_a_misconfiguration_of_the_store_is_named_and_counted_once(
     api: Api, store: Store, kept: Cluster, case: str
 ) -> None:
-    wrong, keys = _wrong(store, case), store.keys()
+    wrong, keys = _misconfiguration(store, case), store.keys()
     failures = recorded(kept).get("consecutiveFailures") or 0
-    with _being(api, kept, store, wrong):
+    with _misconfigured(api, kept, store, wrong):
         run = backup_now(kept, f"wrong-{case}")
         status = run.await_phase("Failed")
     assert status["reason"] == "StorageFailed", status["message"]
     assert status["report"]["failure"] == "Storage"
-    assert wrong.words in status["message"].lower(), status["message"]
+    assert wrong.text in status["message"].lower(), status["message"]
     assert "snapshot" not in status
     assert run.exit_code() == EXIT_CODES["Storage"]
     assert (store.keys(), store.pending()) == (keys, [])
@@ -243,26 +245,26 @@ def test_what_is_wrong_with_the_store_is_named_and_counted_once(
     kept.await_condition("BackupHealthy", "False", "BackupFailed", seconds=20.0)
 
 
-def test_the_next_good_snapshot_forgets_the_failures(store: Store, kept: Cluster) -> None:
+def test_the_next_completed_snapshot_resets_the_failures(store: Store, kept: Cluster) -> None:
     check_stored(store, backup_now(kept, "good-again").await_phase("Completed"))
-    until("the failures are forgotten", lambda: not recorded(kept)["consecutiveFailures"], 20.0)
+    until("the failures are reset", lambda: not recorded(kept)["consecutiveFailures"], 20.0)
     found = recorded(kept)
     for name in ("lastFailureReason", "lastFailureMessage", "lastFailureTime"):
         assert not found.get(name), name
     kept.await_condition("BackupHealthy", reason="LastBackupSucceeded", seconds=20.0)
 
 
-def test_nothing_of_all_this_disturbed_a_server(api: Api, kept: Cluster) -> None:
+def test_no_server_was_restarted(api: Api, kept: Cluster) -> None:
     restarts = [
         one["restartCount"] for pod in kept.pods() for one in pod["status"]["containerStatuses"]
     ]
     assert restarts == [0, 0, 0]
-    assert kept.live()["status"].get("operationLock") is None, "the lock was given back"
+    assert kept.live()["status"].get("operationLock") is None, "the lock is still held"
 
     def active() -> list[str]:
         jobs = api.list(JOB, kept.namespace)
         return [str(key_of(job)) for job in jobs if job["status"].get("active")]
 
-    # The end of a backup is written down before the pod that told of it is gone.
-    until("no job runs any more", lambda: not active(), 60.0)
+    # The status has the end of a backup before the pod that reported it ends.
+    until("no Job is active", lambda: not active(), 60.0)
     assert Reader.of(kept).read("greeting") == VALUE

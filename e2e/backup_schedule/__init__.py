@@ -1,1 +1,1 @@
-"""Scenario: backups by schedule, annotation and OpenBaoBackup; crashes of the operator."""
+"""Backups by schedule, annotation and OpenBaoBackup; crashes of the operator."""

@@ -1,7 +1,7 @@
 """The operator crashes at one write of a backup; the next one completes it, and counts it once.
 
-All writes are tried in memory (tests/managers/backup/test_reconcile.py); here it is the real API
-server, the real Job and the real store, at the writes between which most can be lost.
+tests/managers/backup/test_reconcile.py tests all writes in memory; here API server, Job and store
+are real, and the crashes are at the writes between which most state can be lost.
 """
 
 from dataclasses import dataclass
@@ -32,23 +32,23 @@ NAME, BACKUP = "one", "nightly"
 CRASHING = ("e2e.harness.crashing_operator",)
 LOCK = WriteKey("patch", "openbaoclusters", "status", NAME, LOCK_MANAGER)
 STATUS = WriteKey("patch", "openbaobackups", "status", BACKUP, STATUS_MANAGER)
-MADE = WriteKey("create", "jobs", "", f"backup-{BACKUP}", "openbao-operator")
+JOB_CREATED = WriteKey("create", "jobs", "", f"backup-{BACKUP}", "openbao-operator")
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """Where the first operator dies."""
+class CrashPoint:
+    """The write before or after which the first operator crashes."""
 
     sentence: str
     write: WriteKey
     position: Literal["before", "after"]
 
 
-MOMENTS = (
-    Moment("it holds the lock and has written nothing else down", LOCK, "after"),
-    Moment("the receipts are written and nothing is made", STATUS, "after"),
-    Moment("nobody knows whether the Job was made", MADE, "before"),
-    Moment("the Job runs and nobody knows its UID", MADE, "after"),
+CRASH_POINTS = (
+    CrashPoint("the lock is held, and nothing else is written", LOCK, "after"),
+    CrashPoint("the status is written, and no Job is created", STATUS, "after"),
+    CrashPoint("the status does not show whether the Job was created", JOB_CREATED, "before"),
+    CrashPoint("the Job runs, and its UID is not in the status", JOB_CREATED, "after"),
 )
 
 
@@ -59,13 +59,13 @@ def image(rig: Rig) -> dict[str, str]:
 
 def await_schedule(cluster: Cluster) -> None:
     cluster.await_available()
-    until("its schedule was seen", lambda: recorded(cluster).get("schedule"), 15.0)
+    until("the status has the schedule", lambda: recorded(cluster).get("schedule"), 15.0)
 
 
-def assert_ended_once(cluster: Cluster, store: Store, sentence: str) -> None:
+def assert_completed_once(cluster: Cluster, store: Store, sentence: str) -> None:
     status = Run(cluster.api, BACKUPS, cluster.namespace, BACKUP).await_phase("Completed")
     check_stored(store, status)
-    until("it is counted", lambda: recorded(cluster).get("successfulBackups"), 10.0)
+    until("the backup is counted", lambda: recorded(cluster).get("successfulBackups"), 10.0)
     assert recorded(cluster)["successfulBackups"] == 1, sentence
     assert len(cluster.api.list(JOB, cluster.namespace)) == 1, sentence
     stored = [key for key in store.keys("") if f"/{cluster.namespace}/" in f"/{key}"]
@@ -73,7 +73,7 @@ def assert_ended_once(cluster: Cluster, store: Store, sentence: str) -> None:
     assert "operationLock" not in cluster.live()["status"], sentence
 
 
-def test_whoever_comes_next_ends_it_and_counts_it_once(
+def test_the_next_operator_completes_the_backup_and_counts_it_once(
     image: dict[str, str],
     store: Store,
     launcher: Launcher,
@@ -82,7 +82,7 @@ def test_whoever_comes_next_ends_it_and_counts_it_once(
     tmp_path: Path,
 ) -> None:
     api = Api(launcher.rig)
-    clusters = [Cluster(api, make_namespace(), NAME) for _ in MOMENTS]
+    clusters = [Cluster(api, make_namespace(), NAME) for _ in CRASH_POINTS]
     first = launcher.start(controller, NO_ELECTION, environment=image)
     for cluster in clusters:
         make_credentials(api, cluster.namespace, store)
@@ -97,8 +97,8 @@ def test_whoever_comes_next_ends_it_and_counts_it_once(
     for cluster in clusters:
         backup_now(cluster, BACKUP)
     plans = [
-        Plan(cluster.namespace, moment.write, 1, moment.position)
-        for cluster, moment in zip(clusters, MOMENTS, strict=True)
+        Plan(cluster.namespace, point.write, 1, point.position)
+        for cluster, point in zip(clusters, CRASH_POINTS, strict=True)
     ]
     plans_path, results_path = tmp_path / "plans", tmp_path / "results"
     write_plans(plans_path, plans)
@@ -107,9 +107,9 @@ def test_whoever_comes_next_ends_it_and_counts_it_once(
     )
     crashing.wait(90.0)
     results = read_results(results_path)
-    for cluster, moment in zip(clusters, MOMENTS, strict=True):
-        assert results[cluster.namespace].crashed, moment.sentence
+    for cluster, point in zip(clusters, CRASH_POINTS, strict=True):
+        assert results[cluster.namespace].crashed, point.sentence
 
     launcher.start(controller, NO_ELECTION, environment=image)
-    for cluster, moment in zip(clusters, MOMENTS, strict=True):
-        assert_ended_once(cluster, store, moment.sentence)
+    for cluster, point in zip(clusters, CRASH_POINTS, strict=True):
+        assert_completed_once(cluster, store, point.sentence)

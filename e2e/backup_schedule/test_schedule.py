@@ -1,7 +1,7 @@
 """Each trigger creates one snapshot: the schedule, an annotation, an OpenBaoBackup.
 
-A schedule is due every quarter of an hour at most, so the scenario does not wait for one: it writes
-into `status.backup` that the next time has passed, as an operator finds it that was away.
+A schedule is due at most once in 15 minutes, too long to wait for. The scenario writes a time in
+the past into `status.backup`, as an operator finds it after it was down.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -29,7 +29,7 @@ from e2e.harness.waiting import throughout, until
 from runtime.builtin_kinds import JOB
 
 MISSED = datetime(2026, 1, 1, 3, tzinfo=UTC)
-"""A time of the schedule, many of which have passed since."""
+"""A time of the schedule in the past; many more have passed since."""
 DAILY = "0 3 * * *"
 
 
@@ -56,69 +56,71 @@ def jobs_of(cluster: Cluster) -> list[str]:
     return sorted(job["metadata"]["name"] for job in found)
 
 
-def test_the_first_snapshot_is_not_taken_at_once(kept: Cluster) -> None:
-    until("the next time is known", lambda: recorded(kept).get("nextScheduledBackup"), 10.0)
+def test_no_snapshot_is_taken_before_the_first_time(kept: Cluster) -> None:
+    until("the status has the next time", lambda: recorded(kept).get("nextScheduledBackup"), 10.0)
     assert recorded(kept)["schedule"] == SELDOM
     assert backups_of(kept) == []
     assert condition(kept, "BackupHealthy")["reason"] == "NoBackupYet"
 
 
-def test_an_edit_of_the_schedule_takes_effect_at_once(kept: Cluster) -> None:
+def test_an_edit_of_the_schedule_takes_effect_immediately(kept: Cluster) -> None:
     now = datetime.now(UTC)
     edit_schedule(kept, DAILY)
-    until("it is seen", lambda: recorded(kept).get("schedule") == DAILY, 5.0)
+    until("the status has the new schedule", lambda: recorded(kept).get("schedule") == DAILY, 5.0)
     due = datetime.fromisoformat(recorded(kept)["nextScheduledBackup"])
     assert now < due <= now + timedelta(days=1, minutes=1)
     assert (due.hour, due.minute) == (3, 0)
     assert backups_of(kept) == []
 
 
-def test_an_annotation_makes_one_snapshot_and_is_taken_away(store: Store, kept: Cluster) -> None:
+def test_an_annotation_triggers_one_snapshot_and_is_removed(store: Store, kept: Cluster) -> None:
     trigger(kept, "before the change")
-    (run,) = until("there is a backup", lambda: backups_of(kept), 10.0)
+    (run,) = until("an OpenBaoBackup is created", lambda: backups_of(kept), 10.0)
     check_stored(store, run.await_phase("Completed"))
-    notes = kept.live()["metadata"]["annotations"]
-    assert labels.TRIGGER_BACKUP not in notes
-    assert notes[labels.BACKUP_TRIGGERED] == run.name
-    until("it is counted", lambda: recorded(kept).get("successfulBackups") == 1, 5.0)
+    annotations = kept.live()["metadata"]["annotations"]
+    assert labels.TRIGGER_BACKUP not in annotations
+    assert annotations[labels.BACKUP_TRIGGERED] == run.name
+    until("the backup is counted", lambda: recorded(kept).get("successfulBackups") == 1, 5.0)
     assert recorded(kept)["lastHandledManualTrigger"] == "before the change"
-    until("people are told", lambda: condition(kept, "BackupHealthy")["status"] == "True", 10.0)
+    until(
+        "BackupHealthy is True", lambda: condition(kept, "BackupHealthy")["status"] == "True", 10.0
+    )
     assert condition(kept, "BackingUp")["status"] == "False"
 
 
-def test_the_same_value_asks_again(kept: Cluster) -> None:
+def test_the_same_value_triggers_another_snapshot(kept: Cluster) -> None:
     trigger(kept, "before the change")
-    until("there is another", lambda: len(backups_of(kept)) == 2, 10.0)
+    until("a second OpenBaoBackup is created", lambda: len(backups_of(kept)) == 2, 10.0)
     for run in backups_of(kept):
         run.await_phase("Completed")
 
 
-def test_a_trigger_while_one_is_on_its_way_is_dropped(kept: Cluster) -> None:
+def test_a_trigger_during_a_backup_is_dropped(kept: Cluster) -> None:
     run = backup_now(kept, "by-hand")
     run.await_phase("Running", 20.0)
     trigger(kept, "impatience")
     until(
-        "it is taken away",
+        "the annotation is removed",
         lambda: labels.TRIGGER_BACKUP not in kept.live()["metadata"]["annotations"],
         10.0,
     )
     status = run.await_phase("Completed")
     assert status["startedAt"] <= status["completedAt"]
     assert len(backups_of(kept)) == 3
-    until("the lock is free", lambda: "operationLock" not in kept.live()["status"], 5.0)
+    until("the lock is released", lambda: "operationLock" not in kept.live()["status"], 5.0)
     assert kept.live()["status"]["operationLockEpoch"] == 3
 
 
-def test_windows_that_were_missed_collapse_into_one(store: Store, kept: Cluster) -> None:
+def test_missed_times_lead_to_one_snapshot(store: Store, kept: Cluster) -> None:
     before = len(backups_of(kept))
     status = {**recorded(kept), "nextScheduledBackup": MISSED.strftime("%Y-%m-%dT%H:%M:%SZ")}
     kept.api.patch_status(CLUSTERS, kept.namespace, kept.name, {"status": {"backup": status}})
     name = names.scheduled_backup(kept.name, MISSED)
     run = Run(kept.api, BACKUPS, kept.namespace, name)
     check_stored(store, run.await_phase("Completed"))
-    throughout("no other one is made", lambda: len(backups_of(kept)) == before + 1, 3.0)
+    throughout("no other backup is created", lambda: len(backups_of(kept)) == before + 1, 3.0)
     until(
-        "it is written down",
+        "the status has the attempt",
         lambda: recorded(kept).get("lastAttemptScheduledTime") == "2026-01-01T03:00:00Z",
         5.0,
     )
