@@ -23,7 +23,7 @@ from e2e.rig.versions import KUBERNETES
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--name", default="bench", show_default=True, help="Which rig.")
+@click.option("--name", default="bench", show_default=True, help="Name of the rig.")
 @click.option("--runs", type=click.IntRange(min=1), default=3, show_default=True)
 @click.option(
     "--objects",
@@ -31,17 +31,17 @@ from e2e.rig.versions import KUBERNETES
     multiple=True,
     default=(10_000,),
     show_default=True,
-    help="How many objects to sync; repeatable. 50000 take minutes more.",
+    help="Number of objects to sync; repeatable. 50000 take some minutes longer.",
 )
 @click.option("--only", type=click.Choice(PARTS), multiple=True, help="Parts; repeatable.  [all]")
-@click.option("--scale", type=float, default=1.0, help="Less of everything, for a quick look.")
+@click.option("--scale", type=float, default=1.0, help="Factor for all sizes, for a quick run.")
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     default=REPOSITORY / "build" / "bench",
     help="Folder for results.json and results.md.  [default: build/bench]",
 )
-@click.option("--keep", is_flag=True, help="Leave the rig up.")
+@click.option("--keep", is_flag=True, help="Keep the rig running.")
 def main(  # noqa: PLR0913  the options
     name: str,
     runs: int,

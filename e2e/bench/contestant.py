@@ -26,7 +26,7 @@ class Contestant:
     async def run(self, mode: str, flags: Mapping[str, object], writes: Writes | None) -> Results:
         """Run one mode; send the writes when the program is ready.
 
-        Raises BenchError if it fails, TimeoutError if it does not end.
+        Raises BenchError if it fails, TimeoutError if it does not end in time.
         """
         flags_given = [f"-{name}={value}" for name, value in flags.items() if value is not False]
         flags_given = [flag.removesuffix("=True") for flag in flags_given]

@@ -93,7 +93,7 @@ class Load:
         await self.end(namespace)
 
     async def end(self, namespace: str) -> None:
-        """Create the object at which both programs end."""
+        """Create the object whose event ends both programs."""
         await self.fill(namespace, [END.name], {"end": "yes"})
 
     async def reset(self, namespace: str) -> None:

@@ -1,7 +1,7 @@
 """The environment of the benchmark: a control plane, an identity, and both programs.
 
-Both programs use the same ServiceAccount: ours with the files of a pod, the other with a kubeconfig
-with the same token.
+Both programs use the same ServiceAccount: ours reads files as in a pod, the other a kubeconfig with
+the same token.
 """
 
 import sys

@@ -10,9 +10,9 @@ from e2e.demo import table
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One figure of both programs, per run; theirs is empty if there is nothing to compare.
+    """One figure of both programs, per run; `theirs` is empty if only ours has it.
 
-    `digits` after the decimal point; `more`: more is better. `budget` is for ours.
+    `digits`: after the decimal point; `more`: more is better; `budget`: the limit of ours.
     """
 
     what: str
@@ -41,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The machine and the time; load is the one-minute average, at start and end."""
+    """The machine and the date; `load`: the one-minute load average at start and end."""
 
     when: str
     cores: int
@@ -69,7 +69,7 @@ def _number(row: Row, values: Sequence[float]) -> str:
 
 
 def headline(machine: Machine) -> str:
-    """Time, machine and versions."""
+    """Date, machine and versions."""
     runs = f"{machine.runs} {'run' if machine.runs == 1 else 'runs'}, medians"
     return (
         f"Measured {machine.when}: {machine.cores} cores, {machine.memory_gib:.0f} GiB, "

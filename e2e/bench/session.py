@@ -12,14 +12,14 @@ from e2e.bench.report import Row
 OBJECT_BYTES = 6000
 KIB = 1024.0
 PARTS = ("sync", "events", "latency", "noop", "passes", "apply")
-# A whole ConfigMap in Go comes as protobuf into its type; a kind of one's own has neither.
+# In Go, a whole ConfigMap is decoded from protobuf into its type; a custom resource has neither.
 SHAPES = {
     "metadata": "metadata only",
     "full": "whole",
     "dynamic": "whole, theirs unstructured",
 }
 Both = tuple[list[Results], list[Results]]
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,14 @@ class Session:
     theirs: Contestant
     load: Load
     sizes: Sizes
-    say: Say
+    progress: Progress
     rows: list[Row] = field(default_factory=list)
 
     async def everything(self) -> list[Row]:
-        """All rows. Raises BenchError, TimeoutError and what the writes raise."""
+        """Run all parts and return their rows.
+
+        Raises BenchError, TimeoutError, and the errors of the writes.
+        """
         parts = {
             "sync": self._syncs,
             "events": self._events,
@@ -72,7 +75,7 @@ class Session:
 
     async def _sync(self, objects: int) -> None:
         namespace = f"sync-{objects}"
-        self.say(f"writing {objects:,} ConfigMaps of {OBJECT_BYTES / 1000:.0f} KB")
+        self.progress(f"writing {objects:,} ConfigMaps of {OBJECT_BYTES / 1000:.0f} KB")
         await self.load.fill(namespace, _names("object", objects), page(OBJECT_BYTES))
         for shape, others in (("metadata", ("metadata",)), ("full", ("full", "dynamic"))):
             flags: dict[str, object] = {"namespace": namespace, "shape": shape}
@@ -133,7 +136,7 @@ class Session:
         parents, rounds = self.sizes.of(500), 20
         both = []
         for contestant in (self.ours, self.theirs):
-            # Each has children of its own: the other's would be a stranger's.
+            # Each has its own children: those of the other have another owner.
             namespace = f"passes-{contestant.name}"
             await self.load.fill(namespace, _names("parent", parents), {})
             flags = {"namespace": namespace, "count": parents, "rounds": rounds}
@@ -141,7 +144,7 @@ class Session:
         found = both[0], both[1]
         for results in (*both[0], *both[1]):
             if results["writes"]:
-                self.say(f"{results['writes']:.0f} writes in passes without a change")
+                self.progress(f"{results['writes']:.0f} writes in reconciles without a change")
 
         def cost(one: Results) -> float:
             return 1e6 * one["cpu"] / one["passes"]
@@ -177,7 +180,7 @@ class Session:
     ) -> list[Results]:
         found = []
         for number in range(1, self.sizes.runs + 1):
-            self.say(f"{mode} {_words(flags)}: {who.name}, {number} of {self.sizes.runs}")
+            self.progress(f"{mode} {_words(flags)}: {who.name}, {number} of {self.sizes.runs}")
             async with self._end_removed(flags):
                 found.append(await who.run(mode, flags, writes))
         return found

@@ -17,7 +17,7 @@ from e2e.hostile_tenant import attack
 from e2e.rig import Rig
 
 Play = Callable[[Rig, Path, int], Coroutine[Any, Any, list[str]]]
-"""Prints what was measured, and returns what is wrong with it."""
+"""Prints the measured values, and returns those over their limit."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -31,11 +31,11 @@ def main() -> None:
     type=click.IntRange(WARM + 1),
     default=500,
     show_default=True,
-    help="Below some hundreds the judgement of types names what comes and goes by itself.",
+    help="Below some hundreds, objects that are unrelated to clusters are reported as growth.",
 )
 def gone(count: int) -> None:
     """Create and delete clusters of three servers; fail if the operator holds more afterwards."""
-    _measure(_come_and_go, count)
+    _measure(_create_and_delete, count)
 
 
 @main.command()
@@ -60,17 +60,17 @@ def _measure(play: Play, count: int) -> None:
         sys.exit(f"failed: {'; '.join(wrong)}")
 
 
-async def _come_and_go(rig: Rig, folder: Path, count: int) -> list[str]:
+async def _create_and_delete(rig: Rig, folder: Path, count: int) -> list[str]:
     async with churning(rig, folder) as churn:
-        await churn.through(WARM)
+        await churn.run(WARM)
         before = await churn.rest()
-        await churn.through(count - WARM)
+        await churn.run(count - WARM)
         after = await churn.rest()
     ratio = after.megabytes / before.megabytes
     seconds = sorted(churn.seconds)
     _report(
-        ("clusters that came and went", str(count)),
-        ("seconds of one, median", f"{seconds[len(seconds) // 2]:.1f}"),
+        ("clusters created and deleted", str(count)),
+        ("seconds per cluster, median", f"{seconds[len(seconds) // 2]:.1f}"),
         (f"resident at rest after {WARM}", f"{before.megabytes:.1f} MB"),
         ("resident at rest after all", f"{after.megabytes:.1f} MB"),
         ("ratio", f"{ratio:.2f} (at most {RATIO_MAX})"),
@@ -85,7 +85,7 @@ async def _come_and_go(rig: Rig, folder: Path, count: int) -> list[str]:
 
 async def _large(rig: Rig, folder: Path, count: int) -> list[str]:
     async with churning(rig, folder) as churn:
-        await churn.through(WARM)
+        await churn.run(WARM)
         before = await churn.rest()
         await churn.hold_large(count)
         after = churn.operator.resident_megabytes()

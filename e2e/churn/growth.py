@@ -8,7 +8,7 @@ RATIO_MAX = 1.2
 LARGE_MAX = 64.0
 """Megabytes that a thousand objects of the size limit of the API server may cost."""
 SHARE = 0.25
-"""Objects of one type per cluster that came and went: less than that is no trace of it."""
+"""Objects of one type per created and deleted cluster: a lower growth is not reported."""
 
 
 @dataclass(frozen=True, slots=True)

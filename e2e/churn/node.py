@@ -67,7 +67,7 @@ class Node:
                 for one in await self._list(STATEFUL_SET):
                     await self._roll_out(one)
             except ApiError:
-                # Something went away meanwhile: the next look sees what is there.
+                # An object was deleted meanwhile: the next cycle reads again.
                 continue
 
     async def left(self) -> list[str]:
@@ -93,30 +93,31 @@ class Node:
             await self._release(PVC, claim)
         self._servers.keep(key_of(one).name for one in await self._list(POD))
 
-    async def _release(self, resource: Resource, going: Object) -> None:
+    async def _release(self, resource: Resource, deleted: Object) -> None:
         """Remove finalizers of deleted objects, as the controllers that set them do."""
-        if is_terminating(going) and going["metadata"].get("finalizers"):
+        if is_terminating(deleted) and deleted["metadata"].get("finalizers"):
             ops = [{"op": "remove", "path": "/metadata/finalizers"}]
-            await self._client.json_patch(resource, key_of(going), ops)
+            await self._client.json_patch(resource, key_of(deleted), ops)
 
     async def _roll_out(self, stateful_set: Object) -> None:
         name, spec = key_of(stateful_set).name, stateful_set["spec"]
-        going = is_terminating(stateful_set)
-        wanted = [f"{name}-{number}" for number in range(0 if going else spec["replicas"])]
+        terminating = is_terminating(stateful_set)
+        count = 0 if terminating else spec["replicas"]
+        desired = [f"{name}-{number}" for number in range(count)]
         pods = {key_of(one).name: one for one in await self._list(POD)}
         own = {one: pod for one, pod in pods.items() if one.rpartition("-")[0] == name}
-        for surplus in own.keys() - set(wanted):
+        for surplus in own.keys() - set(desired):
             pod = own[surplus]
             await self._client.delete(POD, key_of(pod), uid=uid_of(pod))
-        if going:
+        if terminating:
             await self._release(STATEFUL_SET, stateful_set)
             return
-        for missing in sorted(set(wanted) - own.keys()):
+        for missing in sorted(set(desired) - own.keys()):
             await self._start(stateful_set, missing)
         status = {
             "observedGeneration": stateful_set["metadata"]["generation"],
-            "replicas": len(wanted),
-            "readyReplicas": len(wanted),
+            "replicas": len(desired),
+            "readyReplicas": len(desired),
             "currentRevision": f"{name}-1",
             "updateRevision": f"{name}-1",
         }
@@ -138,7 +139,7 @@ class Node:
             await self._claim(template, name)
         leads = name.endswith("-0")
         template = spec["template"]
-        marks = {
+        pod_labels = {
             **(template["metadata"].get("labels") or {}),
             _REVISION: f"{key_of(stateful_set).name}-1",
             "statefulset.kubernetes.io/pod-name": name,
@@ -158,7 +159,7 @@ class Node:
         meta = {
             "name": name,
             "namespace": self._namespace,
-            "labels": marks,
+            "labels": pod_labels,
             "annotations": template["metadata"].get("annotations") or {},
             "ownerReferences": [owner],
         }

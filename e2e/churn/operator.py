@@ -18,7 +18,7 @@ from baoctl.cli import main
 
 def census() -> dict[str, int]:
     """Count the live objects that the garbage collector of Python tracks, by type."""
-    # What the operator froze once it was up would come back into the count as it is replaced.
+    # The operator freezes its objects after the start; replaced ones would count as new otherwise.
     gc.unfreeze()
     gc.collect()
     kinds = map(type, gc.get_objects())

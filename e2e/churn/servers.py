@@ -74,15 +74,15 @@ class Servers:
 
     def keep(self, pods: Iterable[str]) -> None:
         """Free the addresses of all other pods."""
-        there = set(pods)
+        kept = set(pods)
         for server in self.servers.values():
-            if server.pod not in there:
+            if server.pod not in kept:
                 server.cluster = server.pod = ""
 
     async def _answer(self, request: web.Request) -> web.Response:
         server: Server = request.app["server"]
         if not server.pod:
-            # Nobody listens at the address of a pod that is gone.
+            # Nothing listens at the address of a deleted pod.
             assert request.transport is not None
             request.transport.abort()
             return web.Response()

@@ -36,7 +36,7 @@ NAMESPACE = "churn"
 REPLICAS = 3
 SIDE_BY_SIDE = 4
 WARM = 20
-"""So many clusters fill caches and pools."""
+"""The number of clusters after which caches and pools are filled."""
 PATIENCE = 120.0
 REST = 45.0
 """Seconds: three times the period in which the operator collects young garbage."""
@@ -69,9 +69,9 @@ class Churn:
     made: int = 0
     most: float = 0.0
     seconds: list[float] = field(default_factory=list)
-    """From a cluster's creation to its being gone."""
+    """From the creation of each cluster until it is gone."""
 
-    async def through(self, count: int) -> None:
+    async def run(self, count: int) -> None:
         """Create and delete that many clusters, a few in parallel. Raises ChurnError."""
         end = self.made + count
         async with asyncio.TaskGroup() as group:
@@ -79,13 +79,13 @@ class Churn:
                 group.create_task(self._one_after_another(end))
 
     async def rest(self) -> Held:
-        """Wait until garbage was collected, and take a census. Raises ChurnError."""
-        await self._until(self._nothing_left, "nothing is left of the clusters")
+        """Wait for a garbage collection, and count the live objects. Raises ChurnError."""
+        await self._until(self._nothing_left, "all objects of the clusters are deleted")
         await asyncio.sleep(REST)
         megabytes = self.operator.resident_megabytes()
         self.file.unlink(missing_ok=True)
         self.operator.signal(signal.SIGUSR1)
-        await self._until(self._counted, "the operator counts its objects")
+        await self._until(self._counted, "the operator has written its census")
         return Held(megabytes, orjson.loads(self.file.read_bytes()))
 
     async def hold_large(self, count: int) -> None:
@@ -101,10 +101,10 @@ class Churn:
                 self.progress(
                     f"{number} large clusters, {self.operator.resident_megabytes():.0f} MB"
                 )
-        await self._until(self._all_noticed, "the operator speaks of each large cluster")
+        await self._until(self._all_have_conditions, "each large cluster has conditions")
         await asyncio.sleep(REST)
 
-    async def _all_noticed(self) -> bool:
+    async def _all_have_conditions(self) -> bool:
         options = ListOptions(limit=5)
         found = await self.client.list(CLUSTERS, NAMESPACE, options=options)
         return all((one.get("status") or {}).get("conditions") for one in found.items)
@@ -113,14 +113,14 @@ class Churn:
         while self.made < end:
             self.made += 1
             began = time.monotonic()
-            await self._come_and_go(f"c-{self.made}")
+            await self._create_and_delete(f"c-{self.made}")
             self.seconds.append(time.monotonic() - began)
             megabytes = self.operator.resident_megabytes()
             self.most = max(self.most, megabytes)
             if self.made % 10 == 0:
                 self.progress(f"{self.made} clusters, {megabytes:.0f} MB")
 
-    async def _come_and_go(self, name: str) -> None:
+    async def _create_and_delete(self, name: str) -> None:
         key = ObjectKey(NAMESPACE, name)
         body = manifest(NAMESPACE, name, replicas=REPLICAS, selfInit=self_init(key_value_engine()))
         made = await self.client.create(CLUSTERS, body, field_manager="people")
@@ -151,7 +151,7 @@ class Churn:
             if not self.operator.alive:
                 raise ChurnError(f"the operator ended:\n{self.operator.tail()}")
             if time.monotonic() > end:
-                raise ChurnError(f"after {PATIENCE:.0f} s it is not so that {what}")
+                raise ChurnError(f"not within {PATIENCE:.0f} s: {what}")
             await asyncio.sleep(EVERY)
 
 
@@ -180,7 +180,7 @@ async def churning(rig: Rig, folder: Path) -> AsyncIterator[Churn]:
         stack.push_async_callback(client.close)
         servers = Servers(OPENBAO)
         stack.push_async_callback(servers.close)
-        # Twice as many as run at a time: pods go a moment after their cluster.
+        # Twice as many as run at a time: pods are deleted a moment after their cluster.
         await servers.listen(2 * SIDE_BY_SIDE * REPLICAS)
         node = Node(client, NAMESPACE, CLUSTERS, servers)
         task = asyncio.create_task(node.run())
@@ -203,5 +203,5 @@ async def _scrape(url: str) -> None:
                 async with session.get(url) as response:
                     await response.read()
             except aiohttp.ClientConnectionError:
-                # It has not begun to listen yet.
+                # The operator does not listen yet.
                 continue

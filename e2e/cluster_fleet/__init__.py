@@ -6,10 +6,10 @@ Uses the rig, the harness and e2e.simulation. Run by `make bench-clusters`; noth
 
 | phase | what happens |
 |---|---|
-| create | all clusters are created at once, until each is Available with all votes |
+| create | all clusters are created together, until each is Available with all voters |
 | quiet | nothing |
 | change | one cluster of a hundred gets another annotation of its Service, one after the other |
-| roll | all servers of all clusters are restarted at once |
-| failover | the leading operator ends, and its standby takes over |
+| roll | all servers of all clusters are restarted together |
+| failover | the leading operator is stopped, and its standby becomes the leader |
 | outage | the API server is stopped for some seconds |
 """

@@ -20,13 +20,15 @@ from e2e.simulation.control_plane import control_plane
     multiple=True,
     default=(300,),
     show_default=True,
-    help="Number of clusters; repeat it to see how the figures grow.",
+    help="Number of clusters; repeatable, to compare sizes.",
 )
-@click.option("--quiet", type=float, default=60.0, show_default=True, help="Seconds of quiet.")
+@click.option(
+    "--quiet", type=float, default=60.0, show_default=True, help="Seconds of the phase quiet."
+)
 def main(clusters: tuple[int, ...], quiet: float) -> None:
     """Measure an operator with many clusters of three servers each."""
     runs = []
-    # One network namespace for all runs; each has a control plane of its own.
+    # One network namespace for all runs; each has its own control plane.
     for count in clusters:
         with (
             control_plane(f"fleet-{os.getpid()}") as rig,

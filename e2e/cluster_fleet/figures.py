@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """What the operator needed in one phase.
+    """The resources that the operator used in one phase.
 
     `lag` is the delay of a timer of the event loop, `queued` the wait of a key for a worker; both
-    are 99th percentiles in seconds, as far as histograms tell. `reaction` are the seconds from each
+    are 99th percentiles in seconds, estimated from histograms. `reaction` are the seconds from each
     change to its effect.
     """
 
@@ -85,9 +85,9 @@ def phase_row(clusters: int, phase: Phase) -> tuple[str, ...]:
 
 
 def goals(run: Run) -> list[Goal]:
-    """Compare a run with the goals: for one cluster, for a thousand, in proportion between them.
+    """Compare a run with the goals, which are in proportion to the number of clusters.
 
-    Those of requests and processor time in quiet are for all clusters together.
+    The goals of requests and CPU in the phase quiet are for all clusters together.
     """
     share = run.clusters / 1000
     idle = 0.0 if run.clusters == 1 else 5.0
@@ -148,9 +148,9 @@ def _milliseconds(seconds: float) -> str:
 
 
 def quantile(buckets: Mapping[float, float], share: float) -> float:
-    """Estimate a quantile from cumulative counts by upper bound, as PromQL does; 0 of nothing.
+    """Estimate a quantile from cumulative counts by upper bound, as PromQL does; 0 without counts.
 
-    In the last bucket, which has no bound, it is the bound before.
+    In the last bucket, which has no upper bound, it is the bound of the bucket before.
     """
     ordered = sorted(buckets.items())
     if not ordered or ordered[-1][1] <= 0:

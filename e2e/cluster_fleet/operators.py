@@ -1,4 +1,4 @@
-"""The two operator processes of a measurement: one leads, the other stands by."""
+"""The two operator processes of a measurement: the leader and the standby."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Member:
     port: int
 
     def read(self) -> Reading:
-        """Read its state. Raises OSError when it does not answer."""
+        """Read its state. Raises OSError when it does not respond."""
         return process.read(self.operator, self.port)
 
     def leads(self) -> bool:
-        """Whether it holds the Lease; False while it does not answer."""
+        """Whether it holds the Lease; False while it does not respond."""
         try:
             return self.read().leads
         except OSError:
             return False
 
     def is_idle(self, clusters: int) -> bool:
-        """Whether it reconciled so many clusters and has no key in its queues."""
+        """Whether it has reconciled that many clusters and its queues are empty."""
         try:
             reading = self.read()
         except OSError:
@@ -45,7 +45,7 @@ class Member:
 
 
 def start(rig: Rig, identity: Identity, folder: Path, environment: Mapping[str, str]) -> Member:
-    """Start one with the credentials of a pod; `folder` is made."""
+    """Start one with the credentials of a pod; creates `folder`."""
     folder.mkdir()
     launcher = Launcher(rig, folder)
     (port,) = free_ports(PORTS, 1)

@@ -1,4 +1,4 @@
-"""What an operator process says and needs: its metrics, CPU time and memory."""
+"""Reads the metrics, CPU time and memory of an operator process."""
 
 import urllib.request
 from collections import defaultdict
@@ -20,8 +20,8 @@ LEADS = "leader_election_master_status"
 class Reading:
     """State of one process at one time.
 
-    `histograms`: cumulative counts by upper bound, of all label values together. `depth` is the
-    number of keys that wait, `reconciles` those that ended, by controller.
+    `histograms`: cumulative counts by upper bound, of all label values together. `depth`: the
+    number of keys in the queues; `reconciles`: the number of reconciles by controller.
     """
 
     cpu: float
@@ -33,7 +33,7 @@ class Reading:
 
 
 def read(operator: Operator, port: int) -> Reading:
-    """Read the metrics and the process. Raises OSError when it does not answer."""
+    """Read the metrics and the process. Raises OSError when it does not respond."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
         text = response.read().decode()
     buckets: dict[str, dict[float, float]] = {name: defaultdict(float) for name in (LAG, QUEUE)}
@@ -60,7 +60,7 @@ def read(operator: Operator, port: int) -> Reading:
 
 
 def between(before: Reading, after: Reading, name: str) -> dict[float, float]:
-    """Return the counts of a histogram that came between two readings of one process."""
+    """Return the increase of a histogram between two readings of one process."""
     earlier = before.histograms[name]
     return {
         bound: count - earlier.get(bound, 0.0) for bound, count in after.histograms[name].items()

@@ -39,14 +39,14 @@ from runtime.types import Object, ObjectKey
 
 REPLICAS = 3
 SHARE = 50
-"""So many clusters are in one namespace."""
+"""The number of clusters in one namespace."""
 SIDE_BY_SIDE = 8
 PATIENCE = 1800.0
 EVERY = 0.25
 PEOPLE = "people"
 FEW = 10
 REST = 15.0
-"""Seconds of rest before a phase: details of a status are written up to two seconds later."""
+"""Seconds before a phase, for late writes: status details are written up to two seconds later."""
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class Fleet:
         return AuditLog(self.rig.audit_log)
 
     async def create(self) -> None:
-        """Create all clusters, and wait until each has all its votes."""
+        """Create all clusters, and wait until each has all its voters."""
 
         async def create(key: ObjectKey) -> object:
             init = self_init(key_value_engine())
@@ -86,7 +86,7 @@ class Fleet:
         await self._until_settled()
 
     async def change(self) -> None:
-        """Change one cluster of a hundred; note the seconds until its Service changes."""
+        """Change one cluster of a hundred; record the seconds until its Service changes."""
         last = self.view.changes.last
         for key in self.keys[:: max(1, min(100, len(self.keys) // 3))]:
             began = time.monotonic()
@@ -111,15 +111,15 @@ class Fleet:
         await self._until_settled()
 
     async def failover(self) -> None:
-        """End the leader; wait until the standby has seen every cluster."""
+        """Stop the leader; wait until the standby has reconciled every cluster."""
         await asyncio.to_thread(self.leader.operator.stop)
         self.leader = self.standby
         await self._until_idle()
 
     async def outage(self) -> None:
-        """Restart the API server; wait until the operator has no key in its queues again.
+        """Restart the API server; wait until the queues of the operator are empty again.
 
-        An operator that could not renew its Lease in time ends; its pod would be restarted.
+        An operator that cannot renew its Lease in time exits; kubelet would restart its pod.
         """
         self.leader.operator.faults_expected = True
         await asyncio.to_thread(self.rig.stop, "kube-apiserver")
@@ -132,7 +132,7 @@ class Fleet:
     async def measure(self, name: str, work: Awaitable[object], aftermath: float = REST) -> Phase:
         """Run one phase and return its figures.
 
-        They include what follows within `aftermath` seconds, or within the time of the phase.
+        They include the following `aftermath` seconds, or the time of the phase if it is shorter.
         """
         await asyncio.sleep(REST)
         mark, began = self.audit.mark(), time.monotonic()
@@ -171,7 +171,7 @@ class Fleet:
             self.progress(f"  {name}: {entry}")
 
     async def _for_each(self, act: Callable[[ObjectKey], Awaitable[object]]) -> None:
-        """Act on each cluster, on some of them at once."""
+        """Act on each cluster, with SIDE_BY_SIDE workers."""
         pending = iter(self.keys)
 
         async def one_after_another() -> None:
@@ -206,7 +206,7 @@ def _is_later(times: Mapping[str, float], name: str, than: float) -> bool:
 
 
 async def measure(rig: Rig, count: int, quiet: float, folder: Path) -> Run:
-    """Run all phases with so many clusters. Raises AssertionError if one does not end."""
+    """Run all phases with that many clusters. Raises AssertionError if a phase does not end."""
     phases: dict[str, Phase] = {}
     async with fleet(rig, count, folder) as measured:
         phases["create"] = await measured.measure("create", measured.create())
@@ -225,7 +225,7 @@ async def measure(rig: Rig, count: int, quiet: float, folder: Path) -> Run:
 
 @contextmanager
 def simulated(rig: Rig) -> Iterator[None]:
-    """Run the kubelet and the servers in a process of their own."""
+    """Run the simulated kubelet and servers in a separate process."""
     module = [sys.executable, "-m", "e2e.simulation", str(rig.kubeconfig)]
     process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--", *module], cwd=REPOSITORY)
     try:

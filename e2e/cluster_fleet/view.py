@@ -1,4 +1,4 @@
-"""What the measurement sees of the fleet: watches of clusters, pods and Services."""
+"""The informers of the measurement: clusters, pods and Services."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ServiceChanges:
         """Ignore: the initial state."""
 
     def on_update(self, _: Object, new: Object) -> None:
-        """Note the time."""
+        """Record the time."""
         self.last[labels_of(new).get(labels.CLUSTER, "")] = time.monotonic()
 
     def on_delete(self, _: Object) -> None:
@@ -36,7 +36,7 @@ class ServiceChanges:
 
 
 class View:
-    """Mirrors of the objects that show how far a phase is."""
+    """Informers of the objects that show the progress of a phase."""
 
     def __init__(self, informers: InformerSet, replicas: int) -> None:
         self._replicas = replicas
@@ -49,7 +49,7 @@ class View:
         services.add_handler(self.changes)
 
     def settled(self) -> int:
-        """Count the clusters that are Available with all their servers and votes."""
+        """Count the clusters that are Available with all their servers and voters."""
         return sum(map(self._is_settled, self.clusters.list()))
 
     def ready_pods(self) -> dict[ObjectKey, str]:

@@ -3,7 +3,7 @@
 import asyncio
 
 from e2e.bench.ours import intake, work
-from e2e.bench.ours.process import Order, Process, say
+from e2e.bench.ours.process import Order, Process, write_line
 from runtime.clock import SystemClock
 from runtime.process.logs import configure
 
@@ -22,7 +22,7 @@ async def main() -> None:
     order = Order.read(MODES)
     process = Process(order)
     try:
-        say(await MODES[order.mode](process, order))
+        write_line(await MODES[order.mode](process, order))
     finally:
         await process.end()
 

@@ -1,4 +1,4 @@
-"""Modes about what comes in: the first list, events, and how soon a reconciler hears of them."""
+"""Modes about input: the first list, events, and the latency of a reconciler."""
 
 import asyncio
 import gc
@@ -14,11 +14,11 @@ from runtime.controller.handler import enqueue_object
 from runtime.outcome import Done, Outcome
 from runtime.types import Object, Request, key_of
 
-Pass = Callable[[Object], Awaitable[Outcome]]
+ReconcileObject = Callable[[Object], Awaitable[Outcome]]
 
 
 async def sync(process: Process, order: Order) -> Results:
-    """Mirror all ConfigMaps of the namespace, from nothing to synced."""
+    """Sync an informer of all ConfigMaps of the namespace."""
     before = memory("VmRSS")
     stalls: list[float] = []
     held: list[float] = []
@@ -28,7 +28,7 @@ async def sync(process: Process, order: Order) -> Results:
     process.informers.informer(Selection(CONFIG_MAP, order.namespace, metadata_only=only))
     process.start()
     await process.informers.wait_synced(600.0)
-    # As an operator does it: what is in the caches now is not walked by each collection to come.
+    # As the operator does it: later garbage collections do not traverse the objects of the caches.
     gc.collect()
     gc.freeze()
     found = begin.until(Usage.now())
@@ -40,9 +40,9 @@ async def sync(process: Process, order: Order) -> Results:
 
 
 async def _lateness(late: list[float], held: list[float]) -> None:
-    """How late a timer of one millisecond fires, and the CPU time that was spent meanwhile.
+    """Record the delay of a timer of one millisecond, and the CPU time until it fires, in seconds.
 
-    The second is what the loop was held for by us, whoever else wants the machine; in seconds.
+    The CPU time is how long our own code held the loop, whatever else runs on the machine.
     """
     while True:
         due, spent = time.monotonic() + 0.001, time.thread_time()
@@ -52,12 +52,12 @@ async def _lateness(late: list[float], held: list[float]) -> None:
 
 
 class Watching:
-    """A controller over the ConfigMaps of the namespace, until one is called zz-end."""
+    """A controller of the ConfigMaps of the namespace; `ended` is set when zz-end appears."""
 
-    def __init__(self, process: Process, order: Order, passing: Pass) -> None:
+    def __init__(self, process: Process, order: Order, each: ReconcileObject) -> None:
         self.updates = 0
         self.ended = asyncio.Event()
-        self._passing = passing
+        self._each = each
         self._process = process
         self._source = process.informers.informer(Selection(CONFIG_MAP, order.namespace))
         controller = process.controller(self._reconcile, order.workers)
@@ -78,35 +78,35 @@ class Watching:
         if request.name == END:
             self.ended.set()
             return Done()
-        return await self._passing(obj)
+        return await self._each(obj)
 
 
 async def events(process: Process, order: Order) -> Results:
-    """Count updates from the watch to the reconciler, and what they cost."""
+    """Measure the CPU time of updates from the watch to the reconciler, and count them."""
     reconciled = 0
 
-    async def passing(obj: Object) -> Outcome:
+    async def count(obj: Object) -> Outcome:
         nonlocal reconciled
         reconciled += 1
         return Done()
 
-    watching = Watching(process, order, passing)
+    watching = Watching(process, order, count)
     await watching.synced()
     await asyncio.sleep(1.0)
-    passed, begin = reconciled, Usage.now()
+    before, begin = reconciled, Usage.now()
     process.ready()
     await watching.ended.wait()
     found = begin.until(Usage.now())
-    return found | {"events": watching.updates, "reconciled": reconciled - passed}
+    return found | {"events": watching.updates, "reconciled": reconciled - before}
 
 
 async def latency(process: Process, order: Order) -> Results:
-    """Measure from the moment a write was sent to the reconciler being called."""
+    """Measure the time from sending a write to the call of the reconciler."""
     samples: list[float] = []
-    # Probes that an earlier run left behind say when they were sent, too.
+    # Probes of an earlier run have a send time as well, which is ignored.
     since: int | None = None
 
-    async def passing(obj: Object) -> Outcome:
+    async def sample(obj: Object) -> Outcome:
         if key_of(obj).name.startswith("probe-"):
             sent = int((obj.get("data") or {}).get("sent", 0))
             if since is not None and sent >= since:
@@ -114,11 +114,11 @@ async def latency(process: Process, order: Order) -> Results:
             return Done()
         if not order.busy:
             return Done()
-        # A pass that waits for something; then its object stands in line again.
+        # A reconcile that waits for something, and is then queued again.
         await asyncio.sleep(0.001)
         return Done(recheck_after=0.001)
 
-    watching = Watching(process, order, passing)
+    watching = Watching(process, order, sample)
     await watching.synced()
     await asyncio.sleep(SETTLING_SECONDS)
     since = time.time_ns()

@@ -1,4 +1,4 @@
-"""What every mode of our side is made of: flags, a client, informers, a controller."""
+"""What every mode of our side uses: flags, a client, informers, a controller."""
 
 import argparse
 import asyncio
@@ -22,13 +22,13 @@ from runtime.types import Request
 END = "zz-end"
 
 SETTLING_SECONDS = 3.0
-"""From the end of a preparation to the measurement, for what a start leaves behind. A fixed time
-on purpose, and the same in the Go program: nothing tells when a garbage collector is at rest."""
+"""From the end of the preparation to the measurement, so that work of the start ends. A fixed time
+on purpose, and the same in the Go program: a garbage collector does not report when it is idle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The flags, which are those of the Go program. `account` is a folder as pods have it."""
+    """The flags, the same as of the Go program. `account`: a ServiceAccount folder as in a pod."""
 
     mode: str
     server: str
@@ -59,7 +59,7 @@ class Order:
 
 
 class Process:
-    """A client and informers, in-cluster as far as they can tell."""
+    """A client and informers that are configured as in a pod."""
 
     def __init__(self, order: Order) -> None:
         self.clock = SystemClock()
@@ -84,7 +84,7 @@ class Process:
         return made
 
     def start(self) -> None:
-        """Run informers and controller in tasks; what crashes ends the process."""
+        """Run informers and controller in tasks; a crash of one ends the process."""
         runs = [self.informers.run()]
         if self._controller is not None:
             runs.append(self._controller.run())
@@ -102,11 +102,11 @@ class Process:
 
     @staticmethod
     def ready() -> None:
-        """Tell the measuring process that it may begin to write."""
-        say({"ready": 1})
+        """Signal the measuring process that it may begin to write."""
+        write_line({"ready": 1})
 
 
-def say(line: dict[str, float]) -> None:
+def write_line(line: dict[str, float]) -> None:
     sys.stdout.write(orjson.dumps(line).decode() + "\n")
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""What this process has used so far: time, CPU and memory."""
+"""The resource usage of this process: time, CPU and memory."""
 
 import os
 import resource
@@ -12,7 +12,7 @@ Results = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """A moment: wall time and CPU time of this process, in seconds."""
+    """Wall time and CPU time of this process at one moment, in seconds."""
 
     wall: float
     cpu: float
@@ -27,7 +27,7 @@ class Usage:
 
 
 def memory(field: str) -> float:
-    """A line of /proc/self/status, in bytes."""
+    """A field of /proc/self/status, in bytes."""
     for line in Path(f"/proc/{os.getpid()}/status").read_text().splitlines():
         name, _, value = line.partition(":")
         if name == field:
@@ -36,6 +36,6 @@ def memory(field: str) -> float:
 
 
 def percentile(samples: list[float], share: float) -> float:
-    """The percentile by nearest rank; 0 of nothing."""
+    """The percentile by nearest rank; 0 without samples."""
     ranked = sorted(samples)
     return ranked[min(len(ranked) - 1, int(share * len(ranked)))] if ranked else 0.0

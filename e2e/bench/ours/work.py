@@ -1,4 +1,4 @@
-"""Modes about what is done: passes that do nothing, passes over children, and applies."""
+"""Modes about work: reconciles that do nothing, reconciles of children, and applies."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,7 +21,7 @@ CHILDREN = (CONFIG_MAP, SERVICE, SERVICE_ACCOUNT, ROLE, ROLE_BINDING)
 
 
 async def noop(process: Process, order: Order) -> Results:
-    """What the framework costs around a reconciler that does nothing."""
+    """Measure queue and controller with a reconciler that does nothing."""
     calls = 0
 
     async def reconcile(request: Request) -> Outcome:
@@ -31,23 +31,23 @@ async def noop(process: Process, order: Order) -> Results:
 
     controller = process.controller(reconcile, order.workers)
     process.start()
-    everything = order.requests("none")
+    all_requests = order.requests("none")
     begin = Usage.now()
-    for turn in range(1, order.rounds + 1):
-        for request in everything:
+    for round_number in range(1, order.rounds + 1):
+        for request in all_requests:
             controller.enqueue(request)
-        await _settled(lambda: calls, turn * order.count)
+        await _settled(lambda: calls, round_number * order.count)
     return begin.until(Usage.now())
 
 
 async def _settled(calls: Callable[[], int], wanted: int) -> None:
-    """Wait until the controller was called that often."""
+    """Wait until the reconciler was called that often."""
     while calls() < wanted:  # noqa: ASYNC110  an event would be part of what is measured
         await asyncio.sleep(0.0001)
 
 
 async def passes(process: Process, order: Order) -> Results:
-    """Reconcile parents with six children each, none of which has changed."""
+    """Reconcile parents with six unchanged children each."""
     parents = process.informers.informer(Selection(CONFIG_MAP, order.namespace, "bench=parent"))
     children = {
         resource: process.informers.informer(Selection(resource, order.namespace, "bench=child"))
@@ -75,23 +75,23 @@ async def passes(process: Process, order: Order) -> Results:
     controller = process.controller(reconcile, order.workers)
     process.start()
     await process.informers.wait_synced(600.0)
-    everything = order.requests("parent")
-    for request in everything:
+    all_requests = order.requests("parent")
+    for request in all_requests:
         controller.enqueue(request)
     await _settled(lambda: calls, order.count)
     await asyncio.sleep(SETTLING_SECONDS)
     made, done, begin = _writes(process), calls, Usage.now()
-    for turn in range(1, order.rounds + 1):
-        for request in everything:
+    for round_number in range(1, order.rounds + 1):
+        for request in all_requests:
             controller.enqueue(request)
-        await _settled(lambda: calls, done + turn * order.count)
+        await _settled(lambda: calls, done + round_number * order.count)
     found = begin.until(Usage.now())
     count = order.rounds * order.count
     return found | {"passes": count, "made": made, "writes": _writes(process) - made}
 
 
 def _writes(process: Process) -> float:
-    """How many applies were sent so far."""
+    """Count the applies that were sent so far."""
     families = process.metrics.registry.collect()
     return sum(
         sample.value
@@ -133,7 +133,7 @@ def intents(parent: Object) -> list[Intent]:
 
 
 async def applies(process: Process, order: Order) -> Results:
-    """Server-side applies, each with another value."""
+    """Send server-side applies, each with another value."""
     numbers = iter(range(order.count))
     over = order.count // order.rounds
 
