@@ -59,18 +59,18 @@ RENDERED = {
     )
 }
 RELOAD_SECONDS = 150.0
-# A lead that is handed over costs a second or two; a killed one some ten. Room for a busy machine.
+# A step-down takes a second or two, a killed leader some ten. More for a busy machine.
 GAP_SECONDS = 25.0
 RELOADED = "OpenBao reload triggered"
 DEBUG = "[DEBUG]"
-# More than the longest lease that a server grants by itself (768h): it ends with an error when it
-# starts, and no rule of ours knows that number.
+# More than the maximum lease TTL of a server (768h): it exits with an error at its start, and the
+# CRD has no rule for it.
 CRASHING = "1000h"
 
 
 @pytest.fixture(scope="module")
 def image(rig: Rig) -> str:
-    """The operator's own image, on the node."""
+    """The image of the operator, loaded on the node."""
     return rig.load_operator_image()
 
 
@@ -80,7 +80,7 @@ def start(launcher: Launcher, controller: Identity, image: str) -> "Starter":
 
 
 class Starter:
-    """Starts an operator that knows its own image."""
+    """Starts an operator with OPERATOR_IMAGE set."""
 
     def __init__(self, launcher: Launcher, identity: Identity, image: str) -> None:
         self._launcher = launcher
@@ -108,7 +108,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, start: Starter) -> Cluster:
 
 @pytest.fixture
 def writer(cluster: Cluster) -> Iterator[Writer]:
-    """A client that writes throughout the test, and afterwards misses nothing."""
+    """A client that writes throughout the test; afterwards, no acknowledged write is lost."""
     with Writer(cluster) as made:
         yield made
     print(f"  {len(made.acknowledged)} writes, longest gap {made.longest_gap:.1f} s")
@@ -118,7 +118,7 @@ def writer(cluster: Cluster) -> Iterator[Writer]:
 
 
 @pytest.mark.timeout(400)
-def test_the_log_level_is_reloaded_and_nothing_replaced(cluster: Cluster, writer: Writer) -> None:
+def test_the_log_level_is_reloaded_without_a_restart(cluster: Cluster, writer: Writer) -> None:
     before = {uid_of(pod) for pod in cluster.pods()}
     for pod in cluster.pods():
         assert DEBUG not in log_of(cluster, name_of(pod)), name_of(pod)
@@ -127,15 +127,15 @@ def test_the_log_level_is_reloaded_and_nothing_replaced(cluster: Cluster, writer
     watch = Stopwatch()
     change(cluster, level)
     cluster.await_available(RELOAD_SECONDS)
-    print(f"  {watch.seconds:.1f} s: every server logs at another level")
+    print(f"  {watch.seconds:.1f} s: every server has reloaded its log level")
     pods = cluster.pods()
     assert {uid_of(pod) for pod in pods} == before
     for pod in pods:
-        assert RELOADED in log_of(cluster, name_of(pod)), f"{name_of(pod)} was not told"
+        assert RELOADED in log_of(cluster, name_of(pod)), f"{name_of(pod)} was not reloaded"
         until_debug(cluster, pod)
     assert [pod["status"]["containerStatuses"][0]["restartCount"] for pod in pods] == [0, 0, 0]
-    # Events are written behind the work that they tell of.
-    until("three reloads are told", lambda: events_of(cluster, "PodReloaded") == 3, 30.0)
+    # Events are written asynchronously.
+    until("three events of reloads exist", lambda: events_of(cluster, "PodReloaded") == 3, 30.0)
     assert events_of(cluster, "PodReplaced") == 0
 
 
@@ -153,10 +153,9 @@ def effects(cluster: Cluster, spec: Object) -> dict[str, str]:
 
 
 def until_debug(cluster: Cluster, pod: Object) -> None:
-    """Wait for a line of the new level: the end of a reload is one, and a quiet server's only one.
+    """Wait for a line of the new level: the end of a reload logs one.
 
-    It may stand before the line that the reload begins with: that one goes to another stream, and
-    the two are read apart.
+    It may be before the line of the start of the reload, which the server writes to another stream.
     """
     until(
         f"{name_of(pod)} logs at the new level",
@@ -166,7 +165,7 @@ def until_debug(cluster: Cluster, pod: Object) -> None:
 
 
 @pytest.mark.timeout(500)
-def test_what_needs_a_restart_rolls_one_at_a_time_the_leader_last(
+def test_a_change_that_needs_a_restart_replaces_one_pod_at_a_time_and_the_leader_last(
     cluster: Cluster, writer: Writer
 ) -> None:
     file = "/var/log/openbao/openbao.log"
@@ -174,35 +173,39 @@ def test_what_needs_a_restart_rolls_one_at_a_time_the_leader_last(
     assert effects(cluster, settings) == {NAME: "restart"}
     order = roll(cluster, settings)
     assert effects(cluster, settings) == {}
-    until("the step-down is told", lambda: events_of(cluster, "LeaderSteppedDown") >= 1, 30.0)
+    until(
+        "a LeaderSteppedDown event exists",
+        lambda: events_of(cluster, "LeaderSteppedDown") >= 1,
+        30.0,
+    )
     print(f"  replaced in this order: {', '.join(order)}")
 
 
 @pytest.mark.timeout(500)
-def test_an_operator_that_is_killed_is_followed_by_one_that_goes_on(
+def test_the_next_operator_continues_the_rollout_of_a_killed_one(
     cluster: Cluster, writer: Writer, launcher: Launcher, start: Starter
 ) -> None:
-    def killed_once() -> None:
+    def replace_operator() -> None:
         first = launcher.started[-1]
         first.faults_expected = True
         first.kill()
         start()
 
-    roll(cluster, {"resources": {"requests": {"memory": "48Mi"}}}, after_first=killed_once)
+    roll(cluster, {"resources": {"requests": {"memory": "48Mi"}}}, after_first=replace_operator)
 
 
 @pytest.mark.timeout(500)
-def test_a_change_that_breaks_the_first_pod_stops_there_and_its_repair_goes_on(
+def test_a_rollout_stops_at_a_failing_pod_and_continues_after_the_repair(
     cluster: Cluster, writer: Writer
 ) -> None:
     old = {uid_of(pod) for pod in cluster.pods()}
     change(cluster, {"configuration": {"defaultLeaseTTL": CRASHING}})
 
     def broken() -> bool:
-        return any(waits(pod) == "CrashLoopBackOff" for pod in cluster.pods())
+        return any(waiting_reason(pod) == "CrashLoopBackOff" for pod in cluster.pods())
 
     until("a pod with the new configuration fails", broken, 120.0)
-    throughout("two others serve", lambda: len(old & serving(cluster)) == 2, 15.0)
+    throughout("the two other pods are ready", lambda: len(old & serving(cluster)) == 2, 15.0)
     watch = Stopwatch()
     change(cluster, {"configuration": {"defaultLeaseTTL": "13h"}})
     cluster.await_available(ROLL_SECONDS)
@@ -211,8 +214,8 @@ def test_a_change_that_breaks_the_first_pod_stops_there_and_its_repair_goes_on(
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
 
 
-def waits(pod: Object) -> str:
-    """Return why the server of a pod does not run, in the kubelet's word."""
+def waiting_reason(pod: Object) -> str:
+    """Return the reason why the first container of a pod waits; "" if it does not."""
     statuses = (pod.get("status") or {}).get("containerStatuses") or ()
     return next((str((s["state"].get("waiting") or {}).get("reason", "")) for s in statuses), "")
 
@@ -225,17 +228,17 @@ def events_of(cluster: Cluster, reason: str) -> int:
     return sum((event.get("series") or {}).get("count", 1) for event in found)
 
 
-def test_what_render_prints_is_what_was_applied(cluster: Cluster) -> None:
-    """Every field that the command prints is there, with the value that it prints."""
+def test_the_output_of_render_matches_the_applied_objects(cluster: Cluster) -> None:
+    """Every field of the output is in the live object, with the same value."""
     live = cluster.live()
     manifest_of = {key: live[key] for key in ("apiVersion", "kind", "metadata", "spec")}
     hosts = cluster.api.get(SERVICE, "default", "kubernetes")["spec"]["clusterIPs"]
     installation = Installation(OPERATOR_NAMESPACE, ACCOUNT, IMAGE_REPOSITORY, SECRET_RECHECK)
     behind = api_endpoints(cluster.api.get(ENDPOINT_SLICE, "default", "kubernetes"))
     place = RenderOptions(installation, cluster.namespace, tuple(hosts), "running", behind)
-    shown = [one for one in yaml.safe_load_all(render(yaml.safe_dump(manifest_of), place)) if one]
-    assert {one["kind"] for one in shown} == RENDERED.keys()
-    for body in shown:
+    printed = [one for one in yaml.safe_load_all(render(yaml.safe_dump(manifest_of), place)) if one]
+    assert {one["kind"] for one in printed} == RENDERED.keys()
+    for body in printed:
         found = cluster.api.get(RENDERED[body["kind"]], cluster.namespace, body["metadata"]["name"])
         template = (body.get("spec") or {}).get("template")
         if template:

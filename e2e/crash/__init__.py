@@ -1,1 +1,1 @@
-"""Crashes of the operator at each write: the next one finishes, with one unseal key and CA."""
+"""The operator crashes at each write; the next one completes the first boot, with the same keys."""

@@ -1,7 +1,6 @@
 """A batch of clusters whose first operators crash at one write each, and the next operator.
 
-The first operators are restricted to one namespace each; the operator that follows serves all of
-them at once.
+The first operators are restricted to one namespace each; the next operator reconciles all of them.
 """
 
 import hashlib
@@ -25,24 +24,24 @@ from e2e.harness.write_key import WriteKey, of_entry
 from runtime.builtin_kinds import POD, SECRET
 from runtime.types import uid_of
 
-# Far more than it takes: a hang must end, and the test say so.
+# Far more than a run needs, so that a hang fails the test.
 SECONDS_EACH = 15.0
 CRASHING = ("e2e.harness.crashing_operator",)
-# The Secrets that are made once and never again, whatever happens.
+# The Secrets that are created exactly once per cluster.
 ONCE = (names.unseal_key_secret, names.tls_ca_secret, names.root_token_secret)
 
 
 @dataclass(slots=True)
 class Case:
-    """One plan and what became of its cluster."""
+    """One plan, and the state of its cluster."""
 
     plan: Plan
     cluster: Cluster
     belongings: set[tuple[str, str]]
-    """What a first boot leaves behind, and nothing else."""
+    """Kind and name of all objects that the cluster has after a first boot."""
     result: Result | None = None
     secrets: dict[str, str] = field(default_factory=dict)
-    """Secrets there were after the crash: name to a digest of identity and content."""
+    """Secrets after the crash: name to a digest of UID and content."""
     pod: str = ""
     """UID of the first server after the crash."""
     faults: list[str] = field(default_factory=list)
@@ -53,7 +52,7 @@ class Case:
         what = f"{plan.position:<6} {plan.write}{number}"
         if self.result is None:
             return f"{what:<78} not run"
-        ended = f"at {self.result.seconds:4.1f} s" if self.result.crashed else "did not come"
+        ended = f"at {self.result.seconds:4.1f} s" if self.result.crashed else "not reached"
         return f"{what:<78} {ended:<13} {'; '.join(self.faults) or 'ok'}"
 
 
@@ -68,7 +67,7 @@ class Campaign:
     folder: Path
 
     def writes_of(self, namespace: str, body: Object) -> list[WriteKey]:
-        """Bring a cluster up without a crash and return what was written, in order."""
+        """Create a cluster without a crash, and return the writes in order."""
         mark = self.audit.mark()
         operator = self.launcher.start(self.identity, NO_ELECTION, "--watch-namespace", namespace)
         self.api.create(CLUSTERS, body)
@@ -80,7 +79,7 @@ class Campaign:
         return [of_entry(entry) for entry in entries]
 
     def run(self, cases: Sequence[Case], body_of: Callable[[str], Object], seconds: float) -> None:
-        """Crash every operator of the batch, let one other finish, and judge each cluster."""
+        """Crash every operator of the batch, start the next operator, and check each cluster."""
         mark, watch = self.audit.mark(), Stopwatch()
         for case in cases:
             self.api.create(CLUSTERS, body_of(case.plan.namespace))
@@ -123,7 +122,7 @@ def _await(case: Case, seconds: float) -> None:
 
 
 def faults(case: Case, entries: Iterable[Entry]) -> list[str]:
-    """Find everything that is wrong with a cluster that was finished by another operator."""
+    """Return the faults of a cluster whose first boot another operator completed."""
     if case.result is None:
         return ["no result"]
     found, cluster = [], case.cluster
@@ -137,10 +136,10 @@ def faults(case: Case, entries: Iterable[Entry]) -> list[str]:
         found.append("the first server was replaced")
     if left := cluster.belongings() ^ case.belongings:
         found.append(f"missing or left over: {sorted(left)}")
-    return found + _made_twice(case, entries)
+    return found + _created_twice(case, entries)
 
 
-def _made_twice(case: Case, entries: Iterable[Entry]) -> list[str]:
+def _created_twice(case: Case, entries: Iterable[Entry]) -> list[str]:
     made = Counter(
         entry.name
         for entry in entries
@@ -148,7 +147,7 @@ def _made_twice(case: Case, entries: Iterable[Entry]) -> list[str]:
         and entry.code == 201
     )
     once = {name(case.cluster.name) for name in ONCE}
-    return [f"{name} made {n} times" for name, n in made.items() if name in once and n != 1]
+    return [f"{name} created {n} times" for name, n in made.items() if name in once and n != 1]
 
 
 def _secrets(cluster: Cluster) -> dict[str, str]:

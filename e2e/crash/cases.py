@@ -11,7 +11,7 @@ from e2e.harness.kubernetes import Object
 from e2e.harness.write_key import WriteKey
 
 NAME = "one"
-# Clusters that finish side by side, beside those of other scenarios.
+# The number of clusters in parallel, in addition to those of other scenarios.
 BATCH = 10
 
 
@@ -21,7 +21,7 @@ def cases_of(
     moments: Sequence[tuple[WriteKey, int]],
     belongings: set[tuple[str, str]],
 ) -> list[Case]:
-    """Make a case before each write and one after the last, each with a namespace of its own."""
+    """Return a case before each write and one after the last, each with its own namespace."""
     cases = []
     for key, occurrence, position in ends(moments):
         plan = Plan(make_namespace(), key, occurrence, position)

@@ -1,4 +1,4 @@
-"""A first boot whose operator crashes between any two writes."""
+"""The operator crashes before each write of a first boot; the next one completes it."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def campaign(
 
 
 @pytest.mark.timeout(900)
-def test_every_write_of_a_first_boot(
+def test_a_crash_at_every_write_of_a_first_boot(
     campaign: Campaign,
     make_namespace: MakeNamespace,
     audit: AuditLog,
@@ -52,20 +52,23 @@ def test_every_write_of_a_first_boot(
     namespace = make_namespace()
     clean = campaign.writes_of(namespace, one_server(namespace))
     sweep(campaign.api, namespace)
-    left = expected_belongings(NAME)
-    cases = cases_of(campaign, make_namespace, numbered(clean), left)
+    belongings = expected_belongings(NAME)
+    cases = cases_of(campaign, make_namespace, numbered(clean), belongings)
     run(campaign, cases, one_server, 240.0)
     wrong = [str(case) for case in cases if case.faults]
     assert not wrong, "\n".join(wrong)
     assert not (missed := never_reached(cases)), missed
-    assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
+    denied = refused(audit.since(mark, controller.user))
+    assert not denied, "\n".join(map(str, denied))
 
 
 @pytest.mark.timeout(400)
-def test_scale_out_of_three_servers(campaign: Campaign, make_namespace: MakeNamespace) -> None:
+def test_a_crash_during_the_scale_out_to_three_servers(
+    campaign: Campaign, make_namespace: MakeNamespace
+) -> None:
     document = names.self_init_config_map(NAME)
     moments = [
-        # The first one makes the StatefulSet, the second one takes the document away and scales.
+        # The first patch creates the StatefulSet; the second removes self-init and scales out.
         (WriteKey("patch", STATEFUL_SET.plural, "", names.stateful_set(NAME), FIELD_MANAGER), 2),
         (WriteKey("delete", CONFIG_MAP.plural, "", document, ""), 1),
     ]
