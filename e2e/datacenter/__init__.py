@@ -1,1 +1,1 @@
-"""A datacenter with a vault and shared services: created, changed, broken, and deleted."""
+"""Datacenters with a vault and shared services: creation, changes, faults and deletion."""

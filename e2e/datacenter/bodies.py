@@ -6,7 +6,7 @@ from e2e.harness.manifests import VERSION, key_value_engine, self_init
 from e2e.rig.images import openbao_reference
 from runtime.types import Object
 
-# Answers at /healthz once the vault answered over TLS that is trusted; ships a file of its own.
+# Serves /healthz once the vault has responded over trusted TLS; logs its configuration file.
 _SHIPPER = """
 import http.server, os, signal, ssl, time, urllib.request
 signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
@@ -28,7 +28,7 @@ class Healthz(http.server.BaseHTTPRequestHandler):
         pass
 http.server.ThreadingHTTPServer(("", 8080), Healthz).serve_forever()
 """
-# The first process of a container has to ask for signals.
+# PID 1 of a container gets only signals that it handles.
 SLEEP = """
 import os, signal
 signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
@@ -43,7 +43,7 @@ def part(image: str, code: str, **more: Any) -> Object:
 
 
 def sleeper(image: str, name: str, **more: Any) -> Object:
-    """Return a service that does nothing, well."""
+    """Return a service that does nothing until it is stopped."""
     return {"name": name, "services": [part(image, SLEEP)], **more}
 
 
@@ -70,7 +70,7 @@ def shipper(image: str, level: str = "info") -> Object:
 
 
 def vault() -> Object:
-    """Return an OpenBaoCluster of one server that leaves nothing behind."""
+    """Return an OpenBaoCluster of one server with deletionPolicy DeleteAll."""
     return {
         "name": "vault",
         "kind": "OpenBaoCluster",

@@ -1,4 +1,4 @@
-"""A package with a hook, as an installer leaves it; what the hook answers stands in a file."""
+"""An installed package with a hook, which returns the services in a file."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,26 +12,26 @@ class Probe:
     name = "probe-hook"
     priority = 5
     async def services(self, ctx, datacenter):
-        told = Path({file!r}).read_text()
-        if told == "broken":
+        content = Path({file!r}).read_text()
+        if content == "broken":
             raise RuntimeError("the inventory is away")
-        return json.loads(told)
+        return json.loads(content)
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """An installed package with a hook, which says what a file says."""
+    """An installed package with a hook, in a folder."""
 
     folder: Path
 
     @property
     def file(self) -> Path:
-        """What the hook answers, as JSON; the word "broken" breaks it."""
+        """The file of the services as JSON; with the content "broken" the hook fails."""
         return self.folder / "answer"
 
     def install(self) -> None:
-        """Write the package as an installer leaves it."""
+        """Write the package as an installer does."""
         about = self.folder / "probe_hooks-1.0.dist-info"
         about.mkdir()
         (about / "METADATA").write_text("Metadata-Version: 2.1\nName: probe-hooks\nVersion: 1.0\n")

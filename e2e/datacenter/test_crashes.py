@@ -1,4 +1,4 @@
-"""Operators that crash after each write, during the life cycle of a datacenter."""
+"""The operator crashes after each write, during the life cycle of a datacenter."""
 
 import uuid
 from collections.abc import Iterator
@@ -25,20 +25,20 @@ PATIENCE = 180.0
 
 @pytest.fixture(scope="module")
 def image(rig: Rig) -> str:
-    """The operator's image."""
+    """The image of the operator."""
     install_datacenters(rig)
     return rig.load_operator_image()
 
 
 @pytest.fixture(scope="module")
 def writes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What was written last in each life."""
+    """The file with the last write before each crash."""
     return tmp_path_factory.mktemp("mortal") / "writes"
 
 
 @pytest.fixture(scope="module")
 def mortal(launcher: Launcher, controller: Identity, writes: Path) -> Operator:
-    """An operator that dies after each write, for ever."""
+    """An operator that crashes after each write, and is restarted each time."""
     made = launcher.start(controller, NO_ELECTION, str(writes), module=MORTAL, environment=ON)
     made.faults_expected = True
     return made
@@ -48,7 +48,7 @@ def mortal(launcher: Launcher, controller: Identity, writes: Path) -> Operator:
 def datacenter(
     api: Api, make_namespace: MakeNamespace, mortal: Operator, image: str
 ) -> Iterator[DatacenterUnderTest]:
-    """Two services, one of which needs the other."""
+    """Two services, one of which depends on the other."""
     assert mortal.alive
     made = DatacenterUnderTest(api, f"ams{uuid.uuid4().hex[:6]}", make_namespace())
     made.create(*services(image))
@@ -57,7 +57,7 @@ def datacenter(
 
 
 def services(image: str, replicas: int = 1) -> tuple[dict[str, object], ...]:
-    """A StatefulSet, and a Deployment that needs it."""
+    """A StatefulSet, and a Deployment that depends on it."""
     return (
         sleeper(image, "base", kind="StatefulSet"),
         sleeper(image, "front", replicas=replicas, dependsOn=["base"]),
@@ -65,7 +65,7 @@ def services(image: str, replicas: int = 1) -> tuple[dict[str, object], ...]:
 
 
 @pytest.mark.timeout(900)
-def test_every_write_may_be_the_last(
+def test_a_crash_after_every_write_of_a_life_cycle(
     api: Api, datacenter: DatacenterUnderTest, writes: Path, image: str
 ) -> None:
     watch = Stopwatch()
@@ -77,17 +77,17 @@ def test_every_write_may_be_the_last(
     datacenter.await_running(PATIENCE)
     assert uid_of(api.get(DEPLOYMENT, datacenter.namespace, front)) == first
     datacenter.change(bootstrapServices=[services(image)[0]])
-    until("one is retired", lambda: datacenter.state("front") == "", PATIENCE)
+    until("the Deployment is retired", lambda: datacenter.state("front") == "", PATIENCE)
     assert api.find(DEPLOYMENT, datacenter.namespace, front) is None
     assert api.find(STATEFUL_SET, datacenter.namespace, base) is not None
     datacenter.await_running(PATIENCE)
     datacenter.delete()
     datacenter.await_gone(PATIENCE)
-    until("nothing is left", lambda: not datacenter.belongings(), 60.0)
-    deaths = [orjson.loads(line) for line in writes.read_bytes().splitlines()]
-    print(f"\n  {watch.seconds:.0f} s, {len(deaths)} deaths, each after a write that was answered")
-    print("\n".join(f"  {one['method']:<7}{one['path']}" for one in deaths))
-    written = {f"{one['method']} {one['path'].rpartition('/')[0]}" for one in deaths}
+    until("all objects are deleted", lambda: not datacenter.belongings(), 60.0)
+    crashes = [orjson.loads(line) for line in writes.read_bytes().splitlines()]
+    print(f"\n  {watch.seconds:.0f} s, {len(crashes)} crashes, each after the response to a write")
+    print("\n".join(f"  {one['method']:<7}{one['path']}" for one in crashes))
+    written = {f"{one['method']} {one['path'].rpartition('/')[0]}" for one in crashes}
     plural = WORKLOADS.plural
     for expected in (
         "POST /apis/openbao.org/v1alpha1",

@@ -1,6 +1,6 @@
 """A datacenter with a vault, a log shipper that depends on it, and an agent from a service set.
 
-A hook of an installed package brings a fourth service, and breaks.
+A hook of an installed package returns a fourth service, and fails later.
 """
 
 import uuid
@@ -31,14 +31,14 @@ SET = f"agents-{uuid.uuid4().hex[:6]}"
 
 @pytest.fixture(scope="module")
 def image(rig: Rig) -> str:
-    """The operator's image; those of the vault are on the node as well."""
+    """The image of the operator; the images of the vault are on the node as well."""
     install_datacenters(rig)
     return rig.load_operator_image()
 
 
 @pytest.fixture(scope="module")
 def package(image: str, tmp_path_factory: pytest.TempPathFactory) -> Package:
-    """A hook that gives one service."""
+    """A hook that returns one service."""
     made = Package(tmp_path_factory.mktemp("hooks"))
     made.install()
     made.file.write_bytes(orjson.dumps([sleeper(image, "probe")]))
@@ -47,7 +47,7 @@ def package(image: str, tmp_path_factory: pytest.TempPathFactory) -> Package:
 
 @pytest.fixture(scope="module")
 def serving(launcher: Launcher, controller: Identity, package: Package) -> Operator:
-    """An operator that looks after datacenters and knows the hook."""
+    """An operator that manages datacenters, with the hook installed."""
     environment = {**ON, "PYTHONPATH": str(package.folder)}
     return launcher.start(controller, NO_ELECTION, environment=environment)
 
@@ -56,7 +56,7 @@ def serving(launcher: Launcher, controller: Identity, package: Package) -> Opera
 def datacenter(
     api: Api, make_namespace: MakeNamespace, serving: Operator, image: str
 ) -> Iterator[DatacenterUnderTest]:
-    """It declares two services; the set gives it a third, and the hook a fourth."""
+    """Two services in its spec; a third is from the set, and a fourth from the hook."""
     assert serving.alive
     made = DatacenterUnderTest(api, f"fra{uuid.uuid4().hex[:6]}", make_namespace())
     api.create(
@@ -79,13 +79,13 @@ def datacenter(
 
 
 @pytest.mark.timeout(300)
-def test_services_appear_by_themselves(
+def test_services_of_spec_set_and_hook_run(
     datacenter: DatacenterUnderTest, requests: Requests, rig: Rig
 ) -> None:
     """The shipper is created when the vault is ready, and gets its address and CA."""
     watch = Stopwatch()
     datacenter.await_running(240.0)
-    print(f"\n  {watch.seconds:.1f} s: all run")
+    print(f"\n  {watch.seconds:.1f} s: all services run")
     assert [name for name, _ in datacenter.workloads()] == [
         "agent",
         "log-shipper",
@@ -104,10 +104,12 @@ def test_services_appear_by_themselves(
 
 
 @pytest.mark.timeout(200)
-def test_afterwards_nothing_is_written(datacenter: DatacenterUnderTest, requests: Requests) -> None:
+def test_a_running_datacenter_gets_no_writes(
+    datacenter: DatacenterUnderTest, requests: Requests
+) -> None:
     requests.await_silence()
     mark = requests.mark()
-    throughout("nothing is written", lambda: not requests.writes_since(mark), QUIET_SECONDS)
+    throughout("there are no writes", lambda: not requests.writes_since(mark), QUIET_SECONDS)
     print(f"\n  in {QUIET_SECONDS:.0f} s: {tally(requests.since(mark)) or 'nothing'}")
 
 
@@ -115,13 +117,13 @@ def test_afterwards_nothing_is_written(datacenter: DatacenterUnderTest, requests
 def test_an_edit_is_rolled_out_in_place(
     api: Api, datacenter: DatacenterUnderTest, image: str
 ) -> None:
-    """The same DaemonSet gets other pods; the vault is not touched."""
+    """The same DaemonSet gets new pods; the vault keeps its own."""
     name = datacenter.child("log-shipper")
     before = api.get(DAEMON_SET, datacenter.namespace, name)
     pods, vaults = datacenter.uids("log-shipper"), _servers(api, datacenter)
     watch = Stopwatch()
     datacenter.change(bootstrapServices=[shipper(image, "debug"), vault()])
-    until("it is rolled out", lambda: not pods & datacenter.uids("log-shipper"), 60.0)
+    until("all pods are replaced", lambda: not pods & datacenter.uids("log-shipper"), 60.0)
     datacenter.await_running()
     print(f"\n  {watch.seconds:.1f} s: rolled out")
     after = api.get(DAEMON_SET, datacenter.namespace, name)
@@ -130,32 +132,32 @@ def test_an_edit_is_rolled_out_in_place(
 
 
 @pytest.mark.timeout(200)
-def test_an_order_replaces_the_pods_of_one_service(
+def test_a_redeploy_replaces_the_pods_of_one_service(
     api: Api, datacenter: DatacenterUnderTest
 ) -> None:
     pods, others = datacenter.uids("agent"), datacenter.uids("log-shipper")
     datacenter.change(redeploy=[{"name": "agent", "token": "again-1"}])
-    until("they are replaced", lambda: not pods & datacenter.uids("agent"), 60.0)
+    until("the pods are replaced", lambda: not pods & datacenter.uids("agent"), 60.0)
     datacenter.await_running()
     assert datacenter.uids("log-shipper") == others
 
 
 @pytest.mark.timeout(200)
-def test_what_somebody_deletes_comes_back(api: Api, datacenter: DatacenterUnderTest) -> None:
+def test_a_deleted_deployment_is_created_again(api: Api, datacenter: DatacenterUnderTest) -> None:
     name = datacenter.child("agent")
     before = uid_of(api.get(DEPLOYMENT, datacenter.namespace, name))
     api.delete(DEPLOYMENT, datacenter.namespace, name)
 
-    def anew() -> bool:
+    def recreated() -> bool:
         found = api.find(DEPLOYMENT, datacenter.namespace, name)
         return found is not None and uid_of(found) != before
 
-    until("it is made anew", anew, 30.0)
+    until("the Deployment is created again", recreated, 30.0)
     datacenter.await_running()
 
 
 @pytest.mark.timeout(200)
-def test_a_failing_hook_keeps_what_it_gave(
+def test_the_service_of_a_failing_hook_keeps_running(
     datacenter: DatacenterUnderTest, package: Package, image: str
 ) -> None:
     """A change of the datacenter triggers the hook again; other services are not blocked."""
@@ -174,7 +176,9 @@ def test_a_failing_hook_keeps_what_it_gave(
 
 
 @pytest.mark.timeout(200)
-def test_a_service_that_nobody_wants_retires(api: Api, datacenter: DatacenterUnderTest) -> None:
+def test_a_service_removed_from_its_set_is_retired(
+    api: Api, datacenter: DatacenterUnderTest
+) -> None:
     api.patch(SERVICE_SETS, None, SET, {"spec": {"services": []}})
     until("its BootstrapWorkload is gone", lambda: datacenter.state("agent") == "", 60.0)
     assert api.find(DEPLOYMENT, datacenter.namespace, datacenter.child("agent")) is None
@@ -184,7 +188,7 @@ def test_a_service_that_nobody_wants_retires(api: Api, datacenter: DatacenterUnd
 
 
 @pytest.mark.timeout(200)
-def test_in_maintenance_nothing_is_changed(
+def test_a_datacenter_in_maintenance_is_not_changed(
     datacenter: DatacenterUnderTest, requests: Requests, image: str
 ) -> None:
     pods = datacenter.uids("log-shipper")
@@ -193,21 +197,21 @@ def test_in_maintenance_nothing_is_changed(
     datacenter.await_condition("Ready", "False", "Maintenance")
     throughout("no pod is replaced", lambda: datacenter.uids("log-shipper") == pods, 5.0)
     datacenter.change(state="Active")
-    until("then it is rolled out", lambda: not pods & datacenter.uids("log-shipper"), 60.0)
+    until("all pods are replaced", lambda: not pods & datacenter.uids("log-shipper"), 60.0)
     datacenter.await_running()
 
 
 @pytest.mark.timeout(300)
-def test_the_end_leaves_nothing_behind(
+def test_deletion_removes_all_objects_in_order(
     api: Api, datacenter: DatacenterUnderTest, rig: Rig, serving: Operator
 ) -> None:
-    """Who depends on the vault goes before it."""
+    """A service that depends on the vault is deleted before it."""
     watch = Stopwatch()
     datacenter.delete()
-    until("the shipper is gone first", lambda: datacenter.state("log-shipper") == "", 90.0)
+    until("the shipper is gone", lambda: datacenter.state("log-shipper") == "", 90.0)
     datacenter.await_gone(120.0)
     print(f"\n  {watch.seconds:.1f} s: gone")
-    until("nothing is left", lambda: not datacenter.belongings(), 60.0)
+    until("all objects are deleted", lambda: not datacenter.belongings(), 60.0)
     events = [
         event
         for event in api.list(EVENT, "default")

@@ -1,4 +1,4 @@
-"""An agent that reads the logs of its node as root, once its datacenter allows it."""
+"""An agent that reads the logs of its node as root, if its datacenter allows it."""
 
 import uuid
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from runtime.types import Object, labels_of
 
 SET = f"logging-{uuid.uuid4().hex[:6]}"
 LINE = f"line-{uuid.uuid4().hex}"
-# What a log shipper does, with the files of the node below /logs.
+# The files of the node are below /logs, as for a log shipper.
 _READ = f"""
 import os, pathlib, signal, time
 signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
@@ -47,20 +47,20 @@ while True:
 
 @pytest.fixture(scope="module")
 def image(rig: Rig) -> str:
-    """The operator's image."""
+    """The image of the operator."""
     install_datacenters(rig)
     return rig.load_operator_image()
 
 
 @pytest.fixture(scope="module")
 def serving(launcher: Launcher, controller: Identity) -> Operator:
-    """An operator that looks after datacenters."""
+    """An operator that manages datacenters."""
     return launcher.start(controller, NO_ELECTION, environment=ON)
 
 
 @pytest.fixture(scope="module")
 def logs(rig: Rig) -> str:
-    """Where the kubelet of the rig keeps the logs of containers."""
+    """The folder of the container logs of the rig's kubelet."""
     return str(rig.paths.log / "pods")
 
 
@@ -68,12 +68,12 @@ def logs(rig: Rig) -> str:
 def datacenter(
     api: Api, make_namespace: MakeNamespace, serving: Operator, image: str, logs: str
 ) -> Iterator[DatacenterUnderTest]:
-    """It declares a service that logs a line; the agent comes from a set."""
+    """A service in its spec logs a line; the agent is from a set."""
     assert serving.alive
     made = DatacenterUnderTest(api, f"osl{uuid.uuid4().hex[:6]}", make_namespace())
-    # What docs/datacenters.md tells the administrator to do.
-    opened = {"metadata": {"labels": {LEVEL: "privileged"}}}
-    api.patch(NAMESPACE, None, made.namespace, opened)
+    # As docs/datacenters.md describes for the administrator.
+    privileged = {"metadata": {"labels": {LEVEL: "privileged"}}}
+    api.patch(NAMESPACE, None, made.namespace, privileged)
     spec = {"selector": {"zones": [made.name]}, "services": [agent(image, logs)]}
     metadata = {"name": SET}
     body = {"apiVersion": API_VERSION, "kind": SERVICE_SET_KIND, "metadata": metadata, "spec": spec}
@@ -87,7 +87,7 @@ def datacenter(
 
 
 def agent(image: str, folder: str) -> Object:
-    """A DaemonSet like that of a log shipper."""
+    """A DaemonSet that reads the logs of its node, as a log shipper does."""
     volume = {"name": "logs", "kind": "HostPath", "hostPath": folder, "mountPath": "/logs"}
     # The image has Python and no shell.
     command = ["python3", "-c", "open('/tmp/found')"]
@@ -97,11 +97,11 @@ def agent(image: str, folder: str) -> Object:
 
 
 @pytest.mark.timeout(200)
-def test_without_permission_it_is_refused_and_others_run(
+def test_an_agent_without_node_access_fails_and_other_services_run(
     api: Api, datacenter: DatacenterUnderTest, logs: str
 ) -> None:
     until("the speaker runs", lambda: datacenter.state("speaker") == "Running", 90.0)
-    until("the agent is refused", lambda: datacenter.state("agent") == "Failed", 60.0)
+    until("the agent is Failed", lambda: datacenter.state("agent") == "Failed", 60.0)
     error = datacenter.workload("agent")["status"]["lastError"]
     print(f"\n  {error['message']}")
     assert error["reason"] == NODE_ACCESS_DENIED
@@ -113,27 +113,27 @@ def test_without_permission_it_is_refused_and_others_run(
 
 
 @pytest.mark.timeout(200)
-def test_with_permission_it_reads_the_logs_of_its_node(
+def test_an_agent_with_node_access_reads_the_logs_of_its_node(
     rig: Rig, datacenter: DatacenterUnderTest, logs: str
 ) -> None:
     watch = Stopwatch()
     datacenter.change(nodeAccess={"hostPaths": [logs.rpartition("/")[0]], "runAsRoot": True})
     datacenter.await_running(120.0)
-    print(f"\n  {watch.seconds:.1f} s: it runs, and has found the line")
+    print(f"\n  {watch.seconds:.1f} s: the agent runs, and has found the line")
     (pod,) = datacenter.pods("agent")
     log = rig.kubectl("-n", datacenter.namespace, "logs", pod["metadata"]["name"])
     print(log)
     assert log.splitlines() == ["user: 0", "write: Read-only file system", "found: main"]
-    # Pods of services carry no label of servers and jobs.
+    # Pods of services lack the label of servers and Jobs.
     assert labels.MANAGED_BY not in labels_of(pod)
 
 
 @pytest.mark.timeout(200)
-def test_a_withdrawn_permission_leaves_the_pod_and_is_reported(
+def test_removed_node_access_is_reported_and_the_pod_keeps_running(
     datacenter: DatacenterUnderTest,
 ) -> None:
     before = datacenter.uids("agent")
     datacenter.change(nodeAccess=None)
-    until("it is told", lambda: datacenter.state("agent") == "Failed", 30.0)
+    until("the agent is reported as Failed", lambda: datacenter.state("agent") == "Failed", 30.0)
     assert "stay unchanged" in datacenter.workload("agent")["status"]["message"]
     assert datacenter.uids("agent") == before

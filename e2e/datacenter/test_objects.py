@@ -1,4 +1,4 @@
-"""A stand-in of cert-manager from a hook: a definition, a ClusterRole, a Deployment, an issuer."""
+"""A hook returns services like cert-manager: a CRD, a ClusterRole, a Deployment, an issuer."""
 
 import uuid
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ def _definition() -> Object:
 
 
 def services(image: str) -> list[Object]:
-    """What the hook answers: the definition first, the issuer last."""
+    """The services of the hook: the CRD first, the issuer last."""
     role = {
         "apiVersion": CLUSTER_ROLES.api_version,
         "kind": CLUSTER_ROLES.kind,
@@ -82,7 +82,7 @@ def services(image: str) -> list[Object]:
 
 @pytest.fixture(scope="module")
 def image(rig: Rig) -> str:
-    """The operator's image."""
+    """The image of the operator."""
     install_datacenters(rig)
     return rig.load_operator_image()
 
@@ -91,7 +91,7 @@ def image(rig: Rig) -> str:
 def serving(
     launcher: Launcher, controller: Identity, image: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Operator:
-    """An operator that looks after datacenters and knows the hook."""
+    """An operator that manages datacenters, with the hook installed."""
     package = Package(tmp_path_factory.mktemp("hooks"))
     package.install()
     package.file.write_bytes(orjson.dumps(services(image)))
@@ -103,7 +103,7 @@ def serving(
 def datacenter(
     api: Api, make_namespace: MakeNamespace, serving: Operator, image: str
 ) -> Iterator[DatacenterUnderTest]:
-    """It declares one service of its own, which needs nothing."""
+    """One service in its spec, without dependencies."""
     assert serving.alive
     made = DatacenterUnderTest(api, f"rom{MARK}", make_namespace())
     made.create(sleeper(image, "plain"))
@@ -117,7 +117,7 @@ def datacenter(
 
 
 def allow(api: Api) -> None:
-    """What docs/datacenters.md tells the administrator to do: a ClusterRole of his own."""
+    """Grant a ClusterRole, as docs/datacenters.md describes for the administrator."""
     rules = [
         {"apiGroups": [RBAC], "resources": ["clusterroles"], "verbs": _VERBS},
         {
@@ -136,7 +136,7 @@ def allow(api: Api) -> None:
 
 
 @pytest.mark.timeout(200)
-def test_a_hook_brings_nothing_that_is_not_allowed(
+def test_objects_of_a_kind_that_is_not_allowed_are_refused(
     api: Api, datacenter: DatacenterUnderTest
 ) -> None:
     until("the objects are refused", lambda: datacenter.state("definitions") == "Failed", 90.0)
@@ -150,19 +150,23 @@ def test_a_hook_brings_nothing_that_is_not_allowed(
 
 
 @pytest.mark.timeout(200)
-def test_what_is_allowed_is_made_in_order(api: Api, datacenter: DatacenterUnderTest) -> None:
+def test_objects_of_allowed_kinds_are_created_in_order(
+    api: Api, datacenter: DatacenterUnderTest
+) -> None:
     watch = Stopwatch()
     allow(api)
     datacenter.change(objectKinds=KINDS)
     datacenter.await_running(120.0)
-    print(f"\n  {watch.seconds:.1f} s: all run")
+    print(f"\n  {watch.seconds:.1f} s: all services run")
     issuer = api.get(ISSUERS, datacenter.namespace, "own")
     assert issuer["spec"] == {"selfSigned": {}}
     assert api.get(CLUSTER_ROLES, None, ROLE)["rules"] == [READ_ISSUERS]
 
 
 @pytest.mark.timeout(200)
-def test_a_deletion_leaves_the_definition_alone(api: Api, datacenter: DatacenterUnderTest) -> None:
+def test_deletion_keeps_the_custom_resource_definition(
+    api: Api, datacenter: DatacenterUnderTest
+) -> None:
     datacenter.delete()
     datacenter.await_gone(120.0)
     assert api.find(ISSUERS, datacenter.namespace, "own") is None

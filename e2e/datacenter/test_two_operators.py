@@ -1,6 +1,6 @@
-"""Two operators: the leader is killed; and, the worst case, both act as the leader.
+"""Two operators: the leader is killed; or, in the worst case, both act as the leader.
 
-Each of the two has an account of its own, so that the audit log tells them apart.
+Each has its own ServiceAccount, so that the audit log distinguishes their requests.
 """
 
 import uuid
@@ -34,9 +34,9 @@ from runtime.types import Object
 
 RIVAL = "openbao-operator-rival"
 LEASE_NAME = "openbao-operator"
-# The lease, and what a candidate waits between two looks.
+# The duration of the Lease, and the retry period of a candidate.
 TAKEOVER_WITHIN = 35.0
-# The leader is killed before the second service can be ready, even if it tells of the first late.
+# The second service is ready only after the kill of the leader, even if the first event is late.
 EVENT_SECONDS, FRONT_DELAY = 5.0, 7
 QUIET_SECONDS = 15.0
 BASE, FRONT, AGENT = NAMES = ("base", "front", "agent")
@@ -48,13 +48,13 @@ MakeDatacenter = Callable[..., DatacenterUnderTest]
 
 @pytest.fixture(scope="module")
 def image(rig: Rig) -> str:
-    """The operator's image."""
+    """The image of the operator."""
     return rig.load_operator_image()
 
 
 @dataclass(frozen=True, slots=True)
 class Two:
-    """Two accounts with the same rights, and what is asked by them."""
+    """Two ServiceAccounts with the same rights, and the audit log of their requests."""
 
     launcher: Launcher
     audit: AuditLog
@@ -63,28 +63,28 @@ class Two:
 
     @property
     def both(self) -> tuple[Identity, Identity]:
-        """The accounts."""
+        """Both ServiceAccounts."""
         return self.one, self.other
 
     def start(self, who: Identity, *arguments: str) -> Operator:
-        """Start an operator that looks after datacenters."""
+        """Start an operator that manages datacenters."""
         return self.launcher.start(who, *arguments, environment=ON)
 
-    def await_requests(self, who: Identity, mark: int, *wanted: tuple[str, str]) -> None:
-        """Wait until it has asked for each of these: resource, and verb."""
+    def await_requests(self, who: Identity, mark: int, *expected: tuple[str, str]) -> None:
+        """Wait until it has sent each of these requests: resource and verb."""
 
         def requested() -> bool:
             found = self.audit.since(mark, who.user)
-            return {(one.resource, one.verb) for one in found} >= set(wanted)
+            return {(one.resource, one.verb) for one in found} >= set(expected)
 
-        until(f"{who.user} asks", requested, 30.0)
+        until(f"{who.user} has sent {expected}", requested, 30.0)
 
 
 @pytest.fixture
 def two(
     api: Api, audit: AuditLog, launcher: Launcher, controller: Identity, tmp_path: Path
 ) -> Iterator[Two]:
-    """The account of the operator, and another one; the Lease is free."""
+    """The ServiceAccount of the operator, and another one; the Lease is deleted."""
     install_datacenters(api.rig)
     add_account(api, RIVAL)
     allow_datacenters(api, RIVAL)
@@ -95,7 +95,7 @@ def two(
 
 @pytest.fixture
 def make(api: Api, make_namespace: MakeNamespace) -> Iterator[MakeDatacenter]:
-    """Make datacenters that are taken away in any case."""
+    """Create datacenters, and delete them at the end."""
     made: list[DatacenterUnderTest] = []
 
     def one(*services: Object) -> DatacenterUnderTest:
@@ -109,11 +109,11 @@ def make(api: Api, make_namespace: MakeNamespace) -> Iterator[MakeDatacenter]:
 
 
 def services(image: str, replicas: int = 1, delay: int = 0) -> tuple[Object, ...]:
-    """Three services, each of which waits for the one before; one may be ready with a delay."""
+    """Three services, each of which depends on the one before; `delay` is for the second."""
     front = sleeper(image, FRONT, replicas=replicas, dependsOn=[BASE])
     if delay:
-        look = {"command": ["python3", "-c", ""], "periodSeconds": 1, "timeoutSeconds": 5}
-        front["services"][0]["healthCheck"] = {**look, "initialDelaySeconds": delay}
+        check = {"command": ["python3", "-c", ""], "periodSeconds": 1, "timeoutSeconds": 5}
+        front["services"][0]["healthCheck"] = {**check, "initialDelaySeconds": delay}
     return (
         sleeper(image, BASE, kind="StatefulSet"),
         front,
@@ -128,13 +128,13 @@ def complete(datacenter: DatacenterUnderTest) -> set[str]:
 
 
 def parts(datacenter: DatacenterUnderTest) -> set[tuple[str, str]]:
-    """The same by resource and name, as requests name them."""
+    """The same objects by resource and name, as in requests."""
     workloads = {(WORKLOADS.plural, f"{datacenter.name}.{name}") for name in NAMES}
     return workloads | {(kind.plural, datacenter.child(name)) for kind, name in CHILDREN}
 
 
 def of(datacenter: DatacenterUnderTest, entries: list[Entry]) -> list[Entry]:
-    """What was written to it, to its BootstrapWorkloads, and in its namespace, whoever did it."""
+    """The writes of all users to it, to its BootstrapWorkloads, and in its namespace."""
     ours = (DATACENTERS.plural, WORKLOADS.plural)
     return [
         one
@@ -145,7 +145,7 @@ def of(datacenter: DatacenterUnderTest, entries: list[Entry]) -> list[Entry]:
 
 
 def made(entries: list[Entry]) -> Counter[tuple[str, str]]:
-    """How often each BootstrapWorkload and each object that runs one was created."""
+    """Count the creations of each BootstrapWorkload and of each workload."""
     kinds = (WORKLOADS.plural, *RUN_BY)
     return Counter(
         (one.resource, one.name)
@@ -155,10 +155,10 @@ def made(entries: list[Entry]) -> Counter[tuple[str, str]]:
 
 
 @pytest.mark.timeout(300)
-def test_another_process_goes_on_where_the_killed_one_was(
+def test_the_standby_continues_the_work_of_a_killed_leader(
     two: Two, make: MakeDatacenter, image: str
 ) -> None:
-    """No object is recreated, no event repeated; in each term only one process writes."""
+    """No object is created twice, no event repeated; in each term only one process writes."""
     begin = two.audit.mark()
     leader = two.start(two.one)
     leader.await_leading()
@@ -166,16 +166,18 @@ def test_another_process_goes_on_where_the_killed_one_was(
     two.await_requests(two.other, begin, (LEASES, "get"))
 
     datacenter = make(*services(image, delay=FRONT_DELAY))
-    killed_within(two, datacenter, leader, begin)
+    kill_halfway(two, datacenter, leader, begin)
     watch = Stopwatch()
     before = datacenter.identities()
     print("\n".join(f"  {one}" for one in sorted(before)))
     assert complete(datacenter) - before.keys() == {f"DaemonSet {datacenter.child(AGENT)}"}
 
-    until("the other one leads", lambda: standby.logged("became leader"), TAKEOVER_WITHIN)
-    print(f"  {watch.seconds:.1f} s: taken over")
+    until(
+        "the standby becomes the leader", lambda: standby.logged("became leader"), TAKEOVER_WITHIN
+    )
+    print(f"  {watch.seconds:.1f} s: the standby leads")
     datacenter.await_running()
-    print(f"  {watch.seconds:.1f} s: all run")
+    print(f"  {watch.seconds:.1f} s: all services run")
     after = datacenter.identities()
     assert after.keys() == complete(datacenter)
     assert {name: after[name] for name in before} == before
@@ -183,11 +185,11 @@ def test_another_process_goes_on_where_the_killed_one_was(
     datacenter.delete()
     datacenter.await_gone()
     print(f"  {watch.seconds:.1f} s: gone")
-    # It sends all that it has to tell before it ends.
+    # It sends all pending events before it exits.
     assert standby.stop() == 0
     reasons = {name: Counter(datacenter.event_reasons(name)) for name in NAMES}
-    print(f"  told: {reasons}")
-    # Nobody tells again what the killed one may not have sent any more.
+    print(f"  events: {reasons}")
+    # The standby does not repeat an event that the killed process may not have sent.
     assert reasons[FRONT].pop("Started", 0) <= 1
     assert reasons.pop(FRONT) == {"Succeeded": 1, "Retired": 1}
     assert reasons == {name: {"Started": 1, "Succeeded": 1, "Retired": 1} for name in (BASE, AGENT)}
@@ -196,16 +198,16 @@ def test_another_process_goes_on_where_the_killed_one_was(
     assert made(seen) == dict.fromkeys(parts(datacenter), 1)
 
 
-def killed_within(two: Two, datacenter: DatacenterUnderTest, leader: Operator, mark: int) -> None:
-    """Kill the leader: one service runs, the next one has just been made, and one is to come."""
+def kill_halfway(two: Two, datacenter: DatacenterUnderTest, leader: Operator, mark: int) -> None:
+    """Kill the leader when the first service runs and the second has just been created."""
 
     def halfway() -> bool:
         found = of(datacenter, two.audit.since(mark, two.one.user))
         return (DEPLOYMENT.plural, datacenter.child(FRONT)) in made(found)
 
-    until("the second one is made", halfway, 30.0, every=0.02)
+    until("the second service is created", halfway, 30.0, every=0.02)
     until(
-        "that the first one runs is told",
+        "the first service has an event Succeeded",
         lambda: "Succeeded" in datacenter.event_reasons(BASE),
         EVENT_SECONDS,
     )
@@ -215,7 +217,7 @@ def killed_within(two: Two, datacenter: DatacenterUnderTest, leader: Operator, m
 
 
 def one_writer_per_term(entries: list[Entry], two: Two) -> None:
-    """The second term begins when the second process gets the lease."""
+    """Check that the first process writes before the second gets the Lease, and never after."""
     leases = [one for one in entries if one.resource == LEASES and one.writes and one.code < 400]
     began = min(one.at for one in leases if one.user == two.other.user)
     late = [one for one in writes(entries) if one.user == two.one.user and one.at >= began]
@@ -225,10 +227,10 @@ def one_writer_per_term(entries: list[Entry], two: Two) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_two_processes_that_both_believe_to_lead_do_no_harm(
+def test_two_active_leaders_create_one_set_of_objects(
     two: Two, make: MakeDatacenter, image: str
 ) -> None:
-    """Made, changed and retired by both at once: one set of objects, and then quiet."""
+    """Both create, change and retire at the same time; afterwards neither writes."""
     mark = two.audit.mark()
     for who in two.both:
         two.start(who, NO_ELECTION)
@@ -236,7 +238,7 @@ def test_two_processes_that_both_believe_to_lead_do_no_harm(
         two.await_requests(who, mark, *((kind, "watch") for kind in WATCHED))
     datacenter, watch = make(*services(image)), Stopwatch()
     datacenter.await_running()
-    print(f"\n  {watch.seconds:.1f} s: all run")
+    print(f"\n  {watch.seconds:.1f} s: all services run")
     first = datacenter.identities()
     assert first.keys() == complete(datacenter)
 
@@ -244,28 +246,28 @@ def test_two_processes_that_both_believe_to_lead_do_no_harm(
     until("there are two pods", lambda: len(datacenter.pods(FRONT)) == 2, 30.0)
     datacenter.await_running()
     print(f"  {watch.seconds:.1f} s: changed")
-    quiet(two)
+    assert_no_writes(two)
     assert datacenter.identities() == first
 
     seen = of(datacenter, two.audit.since(mark))
     for who in two.both:
-        mine = [one for one in seen if one.user == who.user]
-        print(f"  {tally(mine)}; answers {dict(Counter(one.code for one in mine))}")
-        assert mine
+        sent = [one for one in seen if one.user == who.user]
+        print(f"  {tally(sent)}; codes {dict(Counter(one.code for one in sent))}")
+        assert sent
     assert made(seen) == dict.fromkeys(parts(datacenter), 1)
     assert [str(one) for one in seen if one.verb == "delete"] == []
     reasons = {name: datacenter.event_reasons(name) for name in NAMES}
     assert reasons[AGENT] == reasons[BASE] == ["Started", "Succeeded"]
-    # Made, and changed: the same process says the same once in ten minutes.
+    # Created, and changed: a process repeats an event at most once in ten minutes.
     assert max(Counter(reasons[FRONT]).values()) <= 2
 
     datacenter.delete()
     datacenter.await_gone()
-    until("nothing is left", lambda: not datacenter.belongings(), 60.0)
+    until("all objects are deleted", lambda: not datacenter.belongings(), 60.0)
 
 
-def quiet(two: Two) -> None:
-    """See that neither writes any more."""
+def assert_no_writes(two: Two) -> None:
+    """Check that neither process writes."""
     both = [Requests(two.audit, who.user) for who in two.both]
     for requests in both:
         requests.await_silence()

@@ -1,6 +1,6 @@
-"""Volumes of StatefulSets of a datacenter: when Kubernetes refuses a change, and at the end.
+"""Volumes of StatefulSets of a datacenter: changes that Kubernetes refuses, and deletion.
 
-The StatefulSet is recreated around its pods. Volumes are kept, unless the service sets otherwise.
+The StatefulSet is recreated and its pods are not. Volumes are kept unless volumePolicy is Delete.
 """
 
 import uuid
@@ -20,21 +20,21 @@ from e2e.rig import Rig
 from runtime.builtin_kinds import PVC, STATEFUL_SET
 from runtime.types import Object, is_terminating, uid_of
 
-# For as long the controller of StatefulSets has had the chance to do something else.
+# In this time the StatefulSet controller would replace pods.
 UNTOUCHED_SECONDS = 3.0
 KEPT, TAKEN = "kept", "taken"
 
 
 @pytest.fixture(scope="module")
 def image(rig: Rig) -> str:
-    """The operator's image."""
+    """The image of the operator."""
     install_datacenters(rig)
     return rig.load_operator_image()
 
 
 @pytest.fixture(scope="module")
 def serving(launcher: Launcher, controller: Identity, image: str) -> Operator:
-    """An operator that looks after datacenters."""
+    """An operator that manages datacenters."""
     assert image
     return launcher.start(controller, NO_ELECTION, environment=ON)
 
@@ -43,7 +43,7 @@ def serving(launcher: Launcher, controller: Identity, image: str) -> Operator:
 def datacenter(
     api: Api, make_namespace: MakeNamespace, serving: Operator, image: str
 ) -> Iterator[DatacenterUnderTest]:
-    """Two StatefulSets with a volume per pod; of one they go with the service."""
+    """Two StatefulSets with a volume per pod; one has volumePolicy Delete."""
     assert serving.alive
     made = DatacenterUnderTest(api, f"gva{uuid.uuid4().hex[:6]}", make_namespace())
     made.create(*services(image))
@@ -53,7 +53,7 @@ def datacenter(
 
 
 def services(image: str, size: str = "16Mi") -> list[Object]:
-    """Two services that differ in what becomes of their volumes; `size` is of the kept ones."""
+    """Two services with different volume policies; `size` is of the volumes that are kept."""
     return [
         stored(image, KEPT, size, replicas=2),
         stored(image, TAKEN, "16Mi", volumePolicy="Delete"),
@@ -61,14 +61,14 @@ def services(image: str, size: str = "16Mi") -> list[Object]:
 
 
 def stored(image: str, name: str, size: str, **more: Any) -> Object:
-    """A StatefulSet that has a volume of that size per pod."""
+    """A StatefulSet with a volume of that size per pod."""
     volume = {"name": "data", "mountPath": "/data", "kind": "Persistent", "size": size}
     main = part(image, SLEEP, volumes=[volume])
     return {"name": name, "kind": "StatefulSet", "services": [main], "runAsUser": 65532, **more}
 
 
 def claims(datacenter: DatacenterUnderTest, service: str) -> dict[str, str]:
-    """The UIDs of the claims of a service, by name; those that are on their way out left out."""
+    """The UIDs of the PVCs of a service by name, without those that terminate."""
     prefix = f"data-{datacenter.child(service)}-"
     return {
         claim["metadata"]["name"]: uid_of(claim)
@@ -89,10 +89,10 @@ def template_size(live: Object) -> str:
 
 
 @pytest.mark.timeout(200)
-def test_another_volume_leaves_pods_and_volumes_alone(
+def test_a_change_of_the_volume_size_keeps_pods_and_volumes(
     datacenter: DatacenterUnderTest, image: str
 ) -> None:
-    """The StatefulSet is another one; what it had belongs to it again."""
+    """The StatefulSet is recreated, and owns the same pods."""
     before, pods = live_set(datacenter, KEPT), datacenter.uids(KEPT)
     volumes = claims(datacenter, KEPT)
     assert len(pods) == len(volumes) == 2
@@ -101,7 +101,7 @@ def test_another_volume_leaves_pods_and_volumes_alone(
     datacenter.change(bootstrapServices=services(image, "32Mi"))
     datacenter.await_running()
     after = live_set(datacenter, KEPT)
-    print(f"\n  {watch.seconds:.1f} s: made anew")
+    print(f"\n  {watch.seconds:.1f} s: recreated")
     assert uid_of(after) != uid_of(before)
     assert template_size(after) == "32Mi"
     throughout(
@@ -118,21 +118,25 @@ def test_another_volume_leaves_pods_and_volumes_alone(
 
 
 @pytest.mark.timeout(200)
-def test_volumes_go_with_a_service_only_where_it_says_so(datacenter: DatacenterUnderTest) -> None:
+def test_volumes_are_deleted_only_with_policy_delete(datacenter: DatacenterUnderTest) -> None:
     volumes = claims(datacenter, KEPT)
     assert len(volumes) == 2
     assert len(claims(datacenter, TAKEN)) == 1
     watch = Stopwatch()
     datacenter.change(bootstrapServices=[])
-    until("both are retired", lambda: not datacenter.workloads(), 60.0)
-    until("the one volume is gone", lambda: not claims(datacenter, TAKEN), 30.0)
+    until("both services are retired", lambda: not datacenter.workloads(), 60.0)
+    until("the volume with policy Delete is gone", lambda: not claims(datacenter, TAKEN), 30.0)
     until("no pod is left", lambda: not datacenter.uids(KEPT) | datacenter.uids(TAKEN), 30.0)
     print(f"\n  {watch.seconds:.1f} s: retired")
-    throughout("the others stay", lambda: claims(datacenter, KEPT) == volumes, UNTOUCHED_SECONDS)
+    throughout(
+        "the other volumes are kept", lambda: claims(datacenter, KEPT) == volumes, UNTOUCHED_SECONDS
+    )
 
 
 @pytest.mark.timeout(200)
-def test_who_comes_back_finds_its_volumes(datacenter: DatacenterUnderTest, image: str) -> None:
+def test_a_service_created_again_reuses_its_volumes(
+    datacenter: DatacenterUnderTest, image: str
+) -> None:
     volumes = claims(datacenter, KEPT)
     datacenter.change(bootstrapServices=services(image, "32Mi")[:1])
     datacenter.await_running()
