@@ -287,7 +287,7 @@ ATTACKS: tuple[Attack, ...] = (
         "the finalizer is removed after a bounded time, even if servers do not respond",
         (
             "e2e/delete_policies/test_policies.py::"
-            "test_attack_t20_a_server_that_hangs_wedges_neither_cluster_nor_namespace",
+            "test_attack_t20_a_hanging_server_blocks_neither_cluster_nor_namespace",
         ),
     ),
     Attack(

@@ -1,1 +1,1 @@
-"""What is deleted with a cluster, what is retained, and how it is reused."""
+"""The objects that are deleted or retained with a cluster, and how retained ones are reused."""

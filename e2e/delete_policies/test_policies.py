@@ -20,15 +20,15 @@ from runtime.types import is_terminating
 
 GONE_WITHIN = 90.0
 NAMESPACE_GONE_WITHIN = 60.0
-# Thirty seconds of patience with the pods, a look, and a busy machine.
+# Thirty seconds for the pods to end, a recheck, and more for a busy machine.
 FINALIZER_GONE_WITHIN = 45.0
 # Name of a cluster: its policy.
-ALL_GOES = {"first": "DeletePVCs", "second": "DeleteAll"}
-EITHER = {"keeps": "Retain", "drops": "DeleteAll"}
+DELETED = {"first": "DeletePVCs", "second": "DeleteAll"}
+MIXED = {"keeps": "Retain", "drops": "DeleteAll"}
 
 
 def clusters_of(api: Api, namespace: str, policies: Mapping[str, str]) -> list[Cluster]:
-    """Bring clusters of one server up side by side."""
+    """Create clusters of one server, and wait until all are Available."""
     for name, policy in policies.items():
         api.create(CLUSTERS, manifest(namespace, name, deletionPolicy=policy))
     made = [Cluster(api, namespace, name) for name in policies]
@@ -38,17 +38,17 @@ def clusters_of(api: Api, namespace: str, policies: Mapping[str, str]) -> list[C
 
 
 def await_gone(cluster: Cluster) -> None:
-    """Wait until neither the cluster nor anything of it is left."""
+    """Wait until the cluster and all its objects are deleted."""
     watch = Stopwatch()
     until("the cluster is gone", lambda: cluster.find() is None, GONE_WITHIN)
-    until("nothing of it is left", lambda: not cluster.belongings(), GONE_WITHIN)
-    print(f"\n{cluster.name}: all gone after {watch.seconds:.1f} s")
+    until("all objects of the cluster are deleted", lambda: not cluster.belongings(), GONE_WITHIN)
+    print(f"\n{cluster.name}: deleted after {watch.seconds:.1f} s")
 
 
-def test_volumes_go_after_the_last_server(
+def test_volumes_are_deleted_after_the_last_server(
     api: Api, operator: Operator, audit: AuditLog, controller: Identity, namespace: str
 ) -> None:
-    clusters = clusters_of(api, namespace, ALL_GOES)
+    clusters = clusters_of(api, namespace, DELETED)
     mark = audit.mark()
     for cluster in clusters:
         api.delete(CLUSTERS, namespace, cluster.name)
@@ -58,23 +58,27 @@ def test_volumes_go_after_the_last_server(
     for cluster in clusters:
         claim, pod = names.data_claim(cluster.name, 0), names.pod(cluster.name, 0)
         (claim_deleted,) = [e.at for e in deletes if e.name == claim and e.user == controller.user]
-        # kubelet deletes a pod for good when its last process has ended.
+        # kubelet deletes a pod from the API when its last process has ended.
         ended = [e.at for e in deletes if e.name == pod and e.user.startswith("system:node:")]
         assert ended
         assert max(ended) < claim_deleted
 
 
-def test_a_cluster_may_go_while_it_is_made(api: Api, operator: Operator, namespace: str) -> None:
+def test_a_cluster_can_be_deleted_during_its_first_boot(
+    api: Api, operator: Operator, namespace: str
+) -> None:
     api.create(CLUSTERS, manifest(namespace, "early", selfInit=self_init(key_value_engine())))
     cluster = Cluster(api, namespace, "early")
-    what = "the first pod is asked for"
-    until(what, lambda: api.find(STATEFUL_SET, namespace, names.stateful_set("early")), 30.0)
+    created = "the StatefulSet is created"
+    until(created, lambda: api.find(STATEFUL_SET, namespace, names.stateful_set("early")), 30.0)
     api.delete(CLUSTERS, namespace, "early")
     await_gone(cluster)
 
 
-def test_a_namespace_can_be_deleted(api: Api, operator: Operator, namespace: str) -> None:
-    clusters_of(api, namespace, EITHER)
+def test_a_namespace_with_clusters_can_be_deleted(
+    api: Api, operator: Operator, namespace: str
+) -> None:
+    clusters_of(api, namespace, MIXED)
     watch = Stopwatch()
     api.delete(NAMESPACE, None, namespace)
     gone = "the namespace is gone"
@@ -82,10 +86,10 @@ def test_a_namespace_can_be_deleted(api: Api, operator: Operator, namespace: str
     print(f"\nnamespace gone after {watch.seconds:.1f} s")
 
 
-def test_attack_t20_a_server_that_hangs_wedges_neither_cluster_nor_namespace(
+def test_attack_t20_a_hanging_server_blocks_neither_cluster_nor_namespace(
     api: Api, operator: Operator, namespace: str
 ) -> None:
-    """Its pod has two minutes to end, and would use them all."""
+    """The grace period of its pod is two minutes, and a hanging server would use all of it."""
     (cluster,) = clusters_of(api, namespace, {"hangs": "DeletePVCs"})
     server = server_pid(namespace, names.pod("hangs", 0))
     assert server is not None
@@ -94,19 +98,19 @@ def test_attack_t20_a_server_that_hangs_wedges_neither_cluster_nor_namespace(
     try:
         api.delete(CLUSTERS, namespace, "hangs")
 
-        def named() -> bool:
+        def reported() -> bool:
             return any("hangs-0 still run" in one["message"] for one in cluster.conditions())
 
-        until("the status names it", named, 20.0)
+        until("the status names the pod", reported, 20.0)
         until("the cluster is gone", lambda: cluster.find() is None, FINALIZER_GONE_WITHIN)
         print(f"\n{watch.seconds:.1f} s: the cluster is gone, its server hangs")
         claim = api.get(PVC, namespace, names.data_claim("hangs", 0))
         assert is_terminating(claim)
         assert api.find(POD, namespace, names.pod("hangs", 0)) is not None
-        # From Kubernetes 1.34 on pods go before all else in a namespace.
+        # Since Kubernetes 1.34, pods are deleted before all other objects of a namespace.
         api.delete(NAMESPACE, None, namespace)
     finally:
-        # As the kubelet would after the time that it gives the pod.
+        # As the kubelet does after the grace period.
         os.kill(server, signal.SIGKILL)
     gone = "the namespace is gone"
     until(gone, lambda: api.find(NAMESPACE, None, namespace) is None, NAMESPACE_GONE_WITHIN)
@@ -116,26 +120,26 @@ def test_attack_t20_a_server_that_hangs_wedges_neither_cluster_nor_namespace(
 def test_volumes_of_an_earlier_cluster_are_kept_and_reported(
     api: Api, operator: Operator, namespace: str
 ) -> None:
-    """One that carries the name and not the UID, as after Retain."""
+    """A volume with the labels of the cluster and another UID, as after Retain."""
     claim = names.data_claim("later", 3)
     (cluster,) = clusters_of(api, namespace, {"later": "DeleteAll"})
-    # Now, because without data of its own a cluster would wait for a person to judge it.
+    # After the first boot: a new cluster with a volume of another one would wait for a user.
     api.create(PVC, earlier_volume(namespace, claim))
     api.delete(CLUSTERS, namespace, "later")
     until("the cluster is gone", lambda: cluster.find() is None, GONE_WITHIN)
-    left = {(PVC.kind, claim)}
-    until("nothing but it is left", lambda: cluster.belongings() == left, GONE_WITHIN)
+    kept = {(PVC.kind, claim)}
+    until("only that volume is left", lambda: cluster.belongings() == kept, GONE_WITHIN)
     assert not is_terminating(api.get(PVC, namespace, claim))
 
     def reported() -> bool:
         found = [one for one in api.list(EVENT, namespace) if one["reason"] == "VolumesKept"]
         return any(claim in str(one["note"]) for one in found)
 
-    until("it is told", reported, 20.0)
+    until("an event names the volume", reported, 20.0)
 
 
 def earlier_volume(namespace: str, name: str) -> Object:
-    """Return a claim as an earlier cluster of the name `later` left it."""
+    """Return a PVC as an earlier cluster with the name `later` leaves it."""
     return {
         "metadata": {
             "name": name,

@@ -26,7 +26,7 @@ def client_token(cluster: Cluster) -> str:
 
 
 @pytest.mark.timeout(900)
-def test_data_of_a_rotated_key_opens_for_the_same_manifest_and_an_older_one(
+def test_data_with_a_rotated_key_is_reused_by_the_same_manifest_and_an_older_one(
     api: Api, operator: Operator, namespace: str
 ) -> None:
     requests = (key_value_engine(), *client_login(namespace))
@@ -43,7 +43,7 @@ def test_data_of_a_rotated_key_opens_for_the_same_manifest_and_an_older_one(
     until("the key is rotated", lambda: unseal_of(cluster) == ("second=key-2", "Settled"), 240.0)
 
     keys = [names.unseal_key_secret(NAME, generation) for generation in (1, 2)]
-    _made_anew(cluster, rotated)
+    _recreate(cluster, rotated)
     conflict = cluster.await_condition("Conflict", reason="ForeignObject")
     assert all(key in conflict["message"] for key in keys), conflict
     for key in keys:
@@ -51,34 +51,34 @@ def test_data_of_a_rotated_key_opens_for_the_same_manifest_and_an_older_one(
     cluster.await_available(120.0)
     assert cluster.server().get(PATH, client_token(cluster))["data"] == {"answer": "42"}
     until(
-        "the older key is gone again",
+        "the older key is removed again",
         lambda: unseal_of(cluster) == ("second=key-2", "Settled"),
         240.0,
     )
 
-    # The Secrets are handed over to a cluster of this name already.
-    _made_anew(cluster, body)
+    # The Secrets are annotated for a cluster of this name already.
+    _recreate(cluster, body)
     stalled = cluster.await_condition("Stalled", reason="UnsealKeyRotationRefused")
     assert "set currentKeyID to second" in stalled["message"]
     cluster.await_condition("Available", seconds=120.0)
     assert cluster.server().get(PATH, client_token(cluster))["data"] == {"answer": "42"}
 
 
-def _made_anew(cluster: Cluster, body: Object) -> None:
+def _recreate(cluster: Cluster, body: Object) -> None:
     cluster.api.delete(CLUSTERS, cluster.namespace, cluster.name)
     until("the cluster is gone", lambda: cluster.find() is None, 60.0)
-    until("no pod is left", lambda: not cluster.pods(), 90.0)
+    until("all pods are deleted", lambda: not cluster.pods(), 90.0)
     cluster.api.create(CLUSTERS, body)
 
 
 def unseal_of(cluster: Cluster) -> tuple[str, str]:
-    """Keys and step of the status."""
+    """Return the keys and the step in status.unseal."""
     unseal = (cluster.live().get("status") or {}).get("unseal") or {}
     return unseal.get("keys", ""), unseal.get("step", "")
 
 
 @pytest.mark.timeout(400)
-def test_data_and_key_outlive_a_cluster_and_are_taken_up_by_the_next(
+def test_data_and_key_are_retained_and_reused_by_the_next_cluster(
     api: Api, operator: Operator, namespace: str
 ) -> None:
     requests = (key_value_engine(), *client_login(namespace))
@@ -103,7 +103,7 @@ def test_data_and_key_outlive_a_cluster_and_are_taken_up_by_the_next(
     api.delete(CLUSTERS, namespace, NAME)
     until("the cluster is gone", lambda: cluster.find() is None, 30.0)
     kept = volumes | {(SECRET.kind, key)}
-    until("all else is gone", lambda: cluster.belongings() == kept, 90.0)
+    until("all other objects are deleted", lambda: cluster.belongings() == kept, 90.0)
     after = api.get(SECRET, namespace, key)
     assert (uid_of(after), after["data"]) == (uid_of(before), before["data"])
     assert not after["metadata"].get("ownerReferences")
@@ -119,10 +119,10 @@ def test_data_and_key_outlive_a_cluster_and_are_taken_up_by_the_next(
     watch = Stopwatch()
     api.patch(SECRET, namespace, key, {"metadata": {"annotations": {labels.ADOPT: NAME}}})
     cluster.await_available(60.0)
-    print(f"\nAvailable {watch.seconds:.1f} s after its key was handed over")
+    print(f"\nAvailable {watch.seconds:.1f} s after its key was annotated for adoption")
     assert cluster.cluster_ids() == {cluster_id}
     assert cluster.server().get(PATH, client_token(cluster))["data"] == {"answer": "42"}
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
     cluster.await_condition("Conflict", "False")
-    taken = api.get(SECRET, namespace, key)
-    assert taken["data"] == before["data"], annotations_of(taken)
+    adopted = api.get(SECRET, namespace, key)
+    assert adopted["data"] == before["data"], annotations_of(adopted)

@@ -1,1 +1,1 @@
-"""`kubectl bao doctor` on clusters that are really broken: it names the cause first."""
+"""`kubectl bao doctor` on clusters with real faults: it reports the cause first."""

@@ -1,8 +1,8 @@
-"""Ten clusters that are really broken, and the first finding of `kubectl bao doctor` on each.
+"""Ten real faults of clusters, and the first finding of `kubectl bao doctor` on each.
 
-Nothing is recorded or imitated: a certificate expires, a volume has no room (a tmpfs, because the
-volumes of the rig have no size), servers freeze, a Secret holds another key, an API server calls a
-webhook that does not answer. Five clusters share one operator, which is killed last.
+Nothing is simulated: a certificate expires, a volume is full (a tmpfs, because the volumes of the
+rig have no size), servers are stopped, a Secret has another key, an API server calls a webhook that
+does not respond. Five clusters share one operator, which is killed last.
 """
 
 import os
@@ -37,18 +37,19 @@ from runtime.builtin_kinds import JOB, POD, PVC, SECRET, SERVICE
 WEB, SEALED, EXPIRING, IMAGE, THREE = "web", "sealed", "expiring", "image", "three"
 CLAIM, OWN_KEY, HOOK = "no-volume", "own-key", "does-not-answer"
 NO_IMAGE = f"localhost/no-such-image:{VERSION}"
-# A server is up after a quarter of it.
+# A server needs a quarter of it to start.
 CERTIFICATE_LIFE: Final = timedelta(seconds=80)
 SECONDS = 60.0
-SOMETHING_IS_WRONG = 3
-# Policies are looked at every ten minutes; a scenario has no time for that.
-LOOK = {"ADMISSION_RECHECK_SECONDS": "1"}
+# The exit status of doctor if it has findings.
+HAS_FINDINGS = 3
+# The operator checks the policies every ten minutes by default.
+RECHECK = {"ADMISSION_RECHECK_SECONDS": "1"}
 pytestmark = pytest.mark.timeout(400)
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A namespace of clusters, and the command line of their user."""
+    """A namespace with clusters, and the command line of their user."""
 
     api: Api
     cli: CommandLine
@@ -59,32 +60,37 @@ class Scene:
         return Cluster(self.api, self.namespace, name)
 
     def findings(self, name: str) -> list[dict[str, str]]:
-        """What doctor finds, the cause first."""
+        """Return the findings of doctor, the cause first."""
         (report,) = self.cli.json("doctor", name, "-n", self.namespace)
         return list(report["findings"])
 
-    def await_cause(self, name: str, words: str) -> None:
-        """Wait until doctor names a cause first, and look at the screen that a user gets."""
+    def await_cause(self, name: str, text: str) -> None:
+        """Wait until the first finding of doctor contains `text`, and check the text output too."""
         watch, others = Stopwatch(), list[str]()
 
         def first() -> bool:
             cause = next((one["cause"] for one in self.findings(name)), "no problems found")
-            if words not in cause and cause not in others:
+            if text not in cause and cause not in others:
                 others.append(cause)
-            return words in cause
+            return text in cause
 
-        until(f"doctor names {words!r} first for {name}", first, SECONDS, every=0.5)
+        until(f"doctor reports {text!r} first for {name}", first, SECONDS, every=0.5)
         seconds = watch.seconds
         answer = self.cli.run("doctor", name, "-n", self.namespace)
-        print(f"\n{seconds:.1f} s after it broke; until then: {', '.join(others) or 'the same'}")
+        print(f"\n{seconds:.1f} s after the fault; until then: {', '.join(others) or 'the same'}")
         print(answer.out)
-        assert answer.status == SOMETHING_IS_WRONG
+        assert answer.status == HAS_FINDINGS
         line = next(one for one in answer.out.splitlines() if one.startswith("1. "))
-        assert words in line
+        assert text in line
 
-    def await_nothing(self, name: str) -> None:
-        """Wait until nothing is wrong any more."""
-        until(f"nothing is wrong with {name}", lambda: not self.findings(name), SECONDS, every=0.5)
+    def await_healthy(self, name: str) -> None:
+        """Wait until doctor has no findings."""
+        until(
+            f"doctor has no findings for {name}",
+            lambda: not self.findings(name),
+            SECONDS,
+            every=0.5,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +102,7 @@ def under_policies(rig: Rig) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def operator(rig: Rig, launcher: Launcher, controller: Identity, under_policies: None) -> Operator:
     """An operator that holds the Lease."""
-    environment = {"OPERATOR_IMAGE": rig.load_operator_image(), **LOOK}
+    environment = {"OPERATOR_IMAGE": rig.load_operator_image(), **RECHECK}
     started = launcher.start(controller, environment=environment)
     started.faults_expected = True
     return started
@@ -104,7 +110,7 @@ def operator(rig: Rig, launcher: Launcher, controller: Identity, under_policies:
 
 @pytest.fixture(scope="module")
 def scene(rig: Rig, api: Api, operator: Operator, make_namespace: MakeNamespace) -> Scene:
-    """Five clusters; one of them never starts, and the certificate of another one runs out."""
+    """Five clusters; one of them never starts, and the certificate of another one expires."""
     made = Scene(api, CommandLine(rig), make_namespace())
     for secret in (own_key(made.namespace, "a"), *expiring_certificate(made.namespace)):
         api.create(SECRET, secret)
@@ -114,7 +120,7 @@ def scene(rig: Rig, api: Api, operator: Operator, make_namespace: MakeNamespace)
     specs: dict[str, Object] = {
         EXPIRING: {"tls": {"mode": "External"}},
         WEB: {
-            # Any but Development, which no policy protects.
+            # Not Development: no admission policy protects clusters of that profile.
             "profile": None,
             "selfInit": requests,
             "backup": {"schedule": SELDOM, "target": target},
@@ -139,7 +145,7 @@ def own_key(namespace: str, letter: str) -> Object:
 
 
 def static_seal() -> Object:
-    """spec.unseal with that key."""
+    """spec.unseal with the key of `own_key`."""
     return {
         "type": "static",
         "credentialsSecretRef": {"name": OWN_KEY},
@@ -148,7 +154,7 @@ def static_seal() -> Object:
 
 
 def expiring_certificate(namespace: str) -> tuple[Object, Object]:
-    """Certificate and authority, of which the former expires during the scenario."""
+    """Secrets of a server certificate that expires during the scenario, and of its CA."""
     root = certificates.authority("Example Root")
     days = CERTIFICATE_LIFE / timedelta(days=1)
     served = certificates.leaf(root, (names.raft_server_name(EXPIRING),), days=days)
@@ -160,7 +166,7 @@ def expiring_certificate(namespace: str) -> tuple[Object, Object]:
 
 
 def unbound_claim(namespace: str) -> Object:
-    """A claim that no provisioner serves: a pod with it never starts."""
+    """A PVC that no provisioner binds: a pod with it never starts."""
     spec = {
         "accessModes": ["ReadWriteOnce"],
         "storageClassName": "no-such-class",
@@ -173,37 +179,37 @@ def test_an_image_that_cannot_be_pulled(scene: Scene) -> None:
     scene.await_cause(IMAGE, f"{NO_IMAGE} cannot be pulled")
 
 
-def test_paused_and_forgotten(scene: Scene) -> None:
-    scene.await_nothing(WEB)
+def test_a_paused_cluster(scene: Scene) -> None:
+    scene.await_healthy(WEB)
     change(scene, WEB, paused=True)
     scene.await_cause(WEB, "The cluster has been paused for")
     change(scene, WEB, paused=None)
-    scene.await_nothing(WEB)
+    scene.await_healthy(WEB)
 
 
-def test_a_lock_that_was_left_behind(scene: Scene) -> None:
-    """Its backup was deleted without its Job, whose pod waits for a volume."""
+def test_a_stale_operation_lock(scene: Scene) -> None:
+    """The backup is deleted and its Job is not; the pod of the Job waits for a volume."""
     run = backup_now(scene.cluster(WEB), "hanging")
-    job = until("the Job is there", run.job, SECONDS)["metadata"]["name"]
-    scene.await_nothing(WEB)
+    job = until("the Job is created", run.job, SECONDS)["metadata"]["name"]
+    scene.await_healthy(WEB)
     kubectl(scene, "delete", "openbaobackup", "hanging", "--cascade=orphan")
     scene.await_cause(WEB, "operation lock of openbaobackup/hanging is stale")
     unlock(scene, "job", job)
     scene.api.delete(JOB, scene.namespace, job)
-    scene.await_nothing(WEB)
+    scene.await_healthy(WEB)
 
 
-def test_a_policy_that_is_missing(scene: Scene, rig: Rig) -> None:
-    taken = policies.unbind(rig, LOCK_SCALE.full_name())
+def test_a_missing_admission_policy(scene: Scene, rig: Rig) -> None:
+    binding = policies.unbind(rig, LOCK_SCALE.full_name())
     try:
         scene.await_cause(WEB, "Admission policies of the operator are missing")
     finally:
-        policies.bind(rig, taken)
-    scene.await_nothing(WEB)
+        policies.bind(rig, binding)
+    scene.await_healthy(WEB)
 
 
-def test_a_webhook_that_lets_nothing_through(scene: Scene, rig: Rig) -> None:
-    """A Service is lost, and cannot be made again."""
+def test_a_webhook_that_refuses_all_writes(scene: Scene, rig: Rig) -> None:
+    """A Service is deleted, and cannot be created again."""
     service = names.public_service(WEB)
     unlock(scene, "service", service)
     rig.kubectl("apply", "-f", "-", input=dead_webhook(scene.namespace))
@@ -212,19 +218,19 @@ def test_a_webhook_that_lets_nothing_through(scene: Scene, rig: Rig) -> None:
         scene.await_cause(WEB, "An admission rule refuses writes")
     finally:
         rig.kubectl("delete", "validatingwebhookconfigurations", HOOK)
-    scene.await_nothing(WEB)
+    scene.await_healthy(WEB)
     assert scene.api.find(SERVICE, scene.namespace, service)
 
 
 def test_a_wrong_seal_secret(scene: Scene) -> None:
-    """The Secret holds other bytes, and the server starts anew."""
+    """The Secret has another key, and the server restarts."""
     kubectl(scene, "apply", "-f", "-", input=as_yaml(own_key(scene.namespace, "b"), "Secret"))
     scene.api.delete(POD, scene.namespace, names.pod(SEALED, 0))
     scene.await_cause(SEALED, "The key of the seal is missing or wrong")
 
 
 def test_no_quorum(scene: Scene) -> None:
-    """Two of three servers freeze."""
+    """Two of three servers are stopped with SIGSTOP."""
     scene.cluster(THREE).await_available()
     for ordinal in (1, 2):
         process = server_pid(scene.namespace, names.pod(THREE, ordinal))
@@ -245,7 +251,7 @@ def test_a_full_volume(scene: Scene) -> None:
 
 
 def test_the_operator_is_down(scene: Scene, operator: Operator) -> None:
-    """It comes before all that it could have reported."""
+    """This finding comes before all findings that need the operator."""
     operator.kill()
     for name in (SEALED, IMAGE, EXPIRING):
         scene.await_cause(name, "The operator is down")
@@ -272,7 +278,7 @@ def as_yaml(body: Object, kind: str) -> str:
 
 
 def dead_webhook(namespace: str) -> str:
-    """A webhook for the Services of one namespace, at a port where nobody listens."""
+    """A webhook for the Services of one namespace, at a port where nothing listens."""
     rule = {
         "operations": ["CREATE", "UPDATE"],
         "apiGroups": [""],
