@@ -44,8 +44,8 @@ NAME = "locked"
 SERVERS = 4
 # The operator checks the policies every ten minutes by default.
 RECHECK = {"ADMISSION_RECHECK_SECONDS": "1"}
-SEEN_WITHIN = 40.0
-BACK_WITHIN = 60.0
+REPORTED_WITHIN = 40.0
+SETTLED_WITHIN = 60.0
 ROLL_SECONDS = 120.0
 TENANT, ADMIN = Somebody("tina"), Somebody("ada")
 # Prefixes of the users of Kubernetes components: none of their requests may be refused.
@@ -90,8 +90,8 @@ def scene(rig: Rig, api: Api, operator: Operator, make_namespace: MakeNamespace)
     """Four servers of profile Hardened that are Available, unsealed by another OpenBao."""
     watch = Stopwatch()
     namespace = make_namespace()
-    for who, role in ((TENANT, "edit"), (ADMIN, "admin"), (ADMIN, f"{PREFIX}{MAINTAIN.role}")):
-        _bind(api, namespace, who, role)
+    for user, role in ((TENANT, "edit"), (ADMIN, "admin"), (ADMIN, f"{PREFIX}{MAINTAIN.role}")):
+        _bind(api, namespace, user, role)
     sealer = make_sealer(api, namespace)
     api.create(SECRET, sealer.credentials())
     root = certificates.authority("Example Root")
@@ -113,12 +113,12 @@ def scene(rig: Rig, api: Api, operator: Operator, make_namespace: MakeNamespace)
     return Scene(cluster, Asking(rig, TENANT), Asking(rig, ADMIN))
 
 
-def _bind(api: Api, namespace: str, who: Somebody, role: str) -> None:
+def _bind(api: Api, namespace: str, user: Somebody, role: str) -> None:
     group = ROLE_BINDING.group
     body = {
-        "metadata": {"namespace": namespace, "name": f"{who.name}-{role}"},
+        "metadata": {"namespace": namespace, "name": f"{user.name}-{role}"},
         "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role},
-        "subjects": [{"apiGroup": group, "kind": "User", "name": who.name}],
+        "subjects": [{"apiGroup": group, "kind": "User", "name": user.name}],
     }
     api.create(ROLE_BINDING, body)
 
@@ -128,22 +128,22 @@ def test_scale_in_by_one_server(scene: Scene) -> None:
     cluster, namespace = scene.cluster, scene.cluster.namespace
     scale = {"spec": {"replicas": SERVERS - 1}}
     scene.tenant.patch(CLUSTERS, namespace, NAME, scale, subresource="scale")
-    until("one server is removed", lambda: len(cluster.pods()) == SERVERS - 1, BACK_WITHIN)
-    cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=BACK_WITHIN)
+    until("one server is removed", lambda: len(cluster.pods()) == SERVERS - 1, SETTLED_WITHIN)
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=SETTLED_WITHIN)
     cluster.await_available()
 
 
 def test_production_ready_follows_the_policies(rig: Rig, scene: Scene) -> None:
     cluster = scene.cluster
-    cluster.await_condition("ProductionReady", reason="ProductionReady", seconds=SEEN_WITHIN)
+    cluster.await_condition("ProductionReady", reason="ProductionReady", seconds=REPORTED_WITHIN)
     binding = policies.unbind(rig, LOCK_SCALE.full_name())
     condition = cluster.await_condition(
-        "ProductionReady", "False", "AdmissionPoliciesMissing", seconds=SEEN_WITHIN
+        "ProductionReady", "False", "AdmissionPoliciesMissing", seconds=REPORTED_WITHIN
     )
     assert LOCK_SCALE.name in condition["message"]
     assert "deploy/admission" in condition["message"]
     policies.bind(rig, binding)
-    cluster.await_condition("ProductionReady", seconds=SEEN_WITHIN)
+    cluster.await_condition("ProductionReady", seconds=REPORTED_WITHIN)
 
 
 def test_a_refusal_of_other_users_explains_what_to_do(scene: Scene) -> None:
@@ -221,7 +221,7 @@ def _await_replaced(cluster: Cluster, victim: Object) -> None:
         live = cluster.api.find(POD, cluster.namespace, name)
         return live is not None and uid_of(live) != uid_of(victim) and is_ready(live)
 
-    until(f"{name} is replaced and ready", replaced, BACK_WITHIN)
+    until(f"{name} is replaced and ready", replaced, SETTLED_WITHIN)
     cluster.await_available()
 
 
@@ -245,10 +245,12 @@ def test_b39_a_cluster_and_then_its_namespace_can_be_deleted(scene: Scene, api: 
     cluster, namespace = scene.cluster, scene.cluster.namespace
     watch = Stopwatch()
     scene.tenant.delete(CLUSTERS, namespace, NAME, propagationPolicy="Foreground")
-    until("the cluster is gone", lambda: cluster.find() is None, BACK_WITHIN)
-    until("all objects of the cluster are deleted", lambda: not cluster.belongings(), BACK_WITHIN)
+    until("the cluster is gone", lambda: cluster.find() is None, SETTLED_WITHIN)
+    until(
+        "all objects of the cluster are deleted", lambda: not cluster.belongings(), SETTLED_WITHIN
+    )
     print(f"\n{watch.seconds:.1f} s: the cluster and its objects are gone")
     api.delete(NAMESPACE, None, namespace)
     gone = "the namespace is gone"
-    until(gone, lambda: api.find(NAMESPACE, None, namespace) is None, BACK_WITHIN)
+    until(gone, lambda: api.find(NAMESPACE, None, namespace) is None, SETTLED_WITHIN)
     print(f"{watch.seconds:.1f} s: the namespace is gone")

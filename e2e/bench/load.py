@@ -13,7 +13,7 @@ from runtime.clock import SystemClock
 from runtime.errors import AlreadyExists, NotFound
 from runtime.types import Object, ObjectKey, uid_of
 
-AT_ONCE = 16
+PARALLEL = 16
 PROBES = 20
 PROBE_PAUSE = 0.02
 END = ObjectKey("", "zz-end")
@@ -23,8 +23,8 @@ END = ObjectKey("", "zz-end")
 async def administrator(rig: Rig) -> AsyncIterator["Load"]:
     """An administrator that is exempt from API priority and fairness."""
     clock = SystemClock()
-    who = await from_kubeconfig(str(rig.kubeconfig), None, clock)
-    client = Client(who, user_agent="bench-load", clock=clock, timeout=60.0)
+    credentials = await from_kubeconfig(str(rig.kubeconfig), None, clock)
+    client = Client(credentials, user_agent="bench-load", clock=clock, timeout=60.0)
     try:
         yield Load(client)
     finally:
@@ -119,5 +119,5 @@ async def _spread(count: int, write: Callable[[int], Awaitable[None]]) -> None:
             await write(number)
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(AT_ONCE):
+        for _ in range(PARALLEL):
             group.create_task(worker())

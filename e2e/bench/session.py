@@ -176,13 +176,15 @@ class Session:
         )
 
     async def _runs(
-        self, who: Contestant, mode: str, flags: dict[str, object], writes: Writes | None
+        self, contestant: Contestant, mode: str, flags: dict[str, object], writes: Writes | None
     ) -> list[Results]:
         found = []
         for number in range(1, self.sizes.runs + 1):
-            self.progress(f"{mode} {_words(flags)}: {who.name}, {number} of {self.sizes.runs}")
+            self.progress(
+                f"{mode} {_words(flags)}: {contestant.name}, {number} of {self.sizes.runs}"
+            )
             async with self._end_removed(flags):
-                found.append(await who.run(mode, flags, writes))
+                found.append(await contestant.run(mode, flags, writes))
         return found
 
     @asynccontextmanager

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from e2e.churn.growth import LARGE_MAX, RATIO_MAX, grown
-from e2e.churn.session import WARM, ChurnError, churning
+from e2e.churn.session import WARM_UP, ChurnError, churning
 from e2e.demo.table import plain
 from e2e.hostile_tenant import attack
 from e2e.rig import Rig
@@ -28,7 +28,7 @@ def main() -> None:
 @main.command()
 @click.option(
     "--count",
-    type=click.IntRange(WARM + 1),
+    type=click.IntRange(WARM_UP + 1),
     default=500,
     show_default=True,
     help="Below some hundreds, objects that are unrelated to clusters are reported as growth.",
@@ -62,31 +62,31 @@ def _measure(play: Play, count: int) -> None:
 
 async def _create_and_delete(rig: Rig, folder: Path, count: int) -> list[str]:
     async with churning(rig, folder) as churn:
-        await churn.run(WARM)
-        before = await churn.rest()
-        await churn.run(count - WARM)
-        after = await churn.rest()
+        await churn.run(WARM_UP)
+        before = await churn.measure_idle()
+        await churn.run(count - WARM_UP)
+        after = await churn.measure_idle()
     ratio = after.megabytes / before.megabytes
     seconds = sorted(churn.seconds)
     _report(
         ("clusters created and deleted", str(count)),
         ("seconds per cluster, median", f"{seconds[len(seconds) // 2]:.1f}"),
-        (f"resident at rest after {WARM}", f"{before.megabytes:.1f} MB"),
+        (f"resident at rest after {WARM_UP}", f"{before.megabytes:.1f} MB"),
         ("resident at rest after all", f"{after.megabytes:.1f} MB"),
         ("ratio", f"{ratio:.2f} (at most {RATIO_MAX})"),
         ("resident, highest", f"{churn.most:.1f} MB"),
         ("live objects, before", str(sum(before.objects.values()))),
         ("live objects, after", str(sum(after.objects.values()))),
     )
-    more = grown(before.objects, after.objects, count - WARM)
+    more = grown(before.objects, after.objects, count - WARM_UP)
     wrong = [f"{one.before} objects of {one.kind} became {one.after}" for one in more]
     return wrong + ([f"{ratio:.2f} times the memory"] if ratio > RATIO_MAX else [])
 
 
 async def _large(rig: Rig, folder: Path, count: int) -> list[str]:
     async with churning(rig, folder) as churn:
-        await churn.run(WARM)
-        before = await churn.rest()
+        await churn.run(WARM_UP)
+        before = await churn.measure_idle()
         await churn.hold_large(count)
         after = churn.operator.resident_megabytes()
     cost, allowed = after - before.megabytes, LARGE_MAX * count / 1000

@@ -32,7 +32,7 @@ from runtime.types import (
     uid_of,
 )
 
-EVERY = 0.2
+POLL_SECONDS = 0.2
 OWNED: tuple[Resource, ...] = (
     STATEFUL_SET,
     POD,
@@ -61,7 +61,7 @@ class Node:
     async def run(self) -> None:
         """Run the controllers of the namespace until cancelled."""
         while True:
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(POLL_SECONDS)
             try:
                 await self._collect()
                 for one in await self._list(STATEFUL_SET):

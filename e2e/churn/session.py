@@ -34,14 +34,14 @@ from runtime.types import Object, ObjectKey, uid_of
 
 NAMESPACE = "churn"
 REPLICAS = 3
-SIDE_BY_SIDE = 4
-WARM = 20
+PARALLEL = 4
+WARM_UP = 20
 """The number of clusters after which caches and pools are filled."""
-PATIENCE = 120.0
-REST = 45.0
+TIMEOUT = 120.0
+REST_SECONDS = 45.0
 """Seconds: three times the period in which the operator collects young garbage."""
-EVERY = 0.2
-SCRAPE_EVERY = 5.0
+POLL_SECONDS = 0.2
+SCRAPE_SECONDS = 5.0
 
 
 class ChurnError(Exception):
@@ -49,7 +49,7 @@ class ChurnError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class IdleMemory:
     """The memory of the idle operator: resident megabytes, and live objects by type."""
 
     megabytes: float
@@ -75,18 +75,18 @@ class Churn:
         """Create and delete that many clusters, a few in parallel. Raises ChurnError."""
         end = self.made + count
         async with asyncio.TaskGroup() as group:
-            for _ in range(SIDE_BY_SIDE):
+            for _ in range(PARALLEL):
                 group.create_task(self._one_after_another(end))
 
-    async def rest(self) -> Held:
+    async def measure_idle(self) -> IdleMemory:
         """Wait for a garbage collection, and count the live objects. Raises ChurnError."""
         await self._until(self._nothing_left, "all objects of the clusters are deleted")
-        await asyncio.sleep(REST)
+        await asyncio.sleep(REST_SECONDS)
         megabytes = self.operator.resident_megabytes()
         self.file.unlink(missing_ok=True)
         self.operator.signal(signal.SIGUSR1)
         await self._until(self._counted, "the operator has written its census")
-        return Held(megabytes, orjson.loads(self.file.read_bytes()))
+        return IdleMemory(megabytes, orjson.loads(self.file.read_bytes()))
 
     async def hold_large(self, count: int) -> None:
         """Create that many clusters of maximum size, and wait for the status of each.
@@ -102,7 +102,7 @@ class Churn:
                     f"{number} large clusters, {self.operator.resident_megabytes():.0f} MB"
                 )
         await self._until(self._all_have_conditions, "each large cluster has conditions")
-        await asyncio.sleep(REST)
+        await asyncio.sleep(REST_SECONDS)
 
     async def _all_have_conditions(self) -> bool:
         options = ListOptions(limit=5)
@@ -146,13 +146,13 @@ class Churn:
         return self.file.exists()
 
     async def _until(self, holds: Callable[[], Awaitable[bool]], what: str) -> None:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while not await holds():
             if not self.operator.alive:
                 raise ChurnError(f"the operator ended:\n{self.operator.tail()}")
             if time.monotonic() > end:
-                raise ChurnError(f"not within {PATIENCE:.0f} s: {what}")
-            await asyncio.sleep(EVERY)
+                raise ChurnError(f"not within {TIMEOUT:.0f} s: {what}")
+            await asyncio.sleep(POLL_SECONDS)
 
 
 def _all_ready(cluster: Object) -> bool:
@@ -181,7 +181,7 @@ async def churning(rig: Rig, folder: Path) -> AsyncIterator[Churn]:
         servers = Servers(OPENBAO)
         stack.push_async_callback(servers.close)
         # Twice as many as run at a time: pods are deleted a moment after their cluster.
-        await servers.listen(2 * SIDE_BY_SIDE * REPLICAS)
+        await servers.listen(2 * PARALLEL * REPLICAS)
         node = Node(client, NAMESPACE, CLUSTERS, servers)
         task = asyncio.create_task(node.run())
         stack.push_async_callback(cancelled, task)
@@ -198,7 +198,7 @@ async def _scrape(url: str) -> None:
     """Scrape the metrics periodically, as Prometheus does, until cancelled."""
     async with aiohttp.ClientSession() as session:
         while True:
-            await asyncio.sleep(SCRAPE_EVERY)
+            await asyncio.sleep(SCRAPE_SECONDS)
             try:
                 async with session.get(url) as response:
                     await response.read()

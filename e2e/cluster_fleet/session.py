@@ -38,14 +38,14 @@ from runtime.testing.wait import eventually
 from runtime.types import Object, ObjectKey
 
 REPLICAS = 3
-SHARE = 50
+CLUSTERS_PER_NAMESPACE = 50
 """The number of clusters in one namespace."""
-SIDE_BY_SIDE = 8
-PATIENCE = 1800.0
-EVERY = 0.25
+PARALLEL = 8
+TIMEOUT = 1800.0
+POLL_SECONDS = 0.25
 PEOPLE = "people"
-FEW = 10
-REST = 15.0
+FEW_WRITES = 10
+REST_SECONDS = 15.0
 """Seconds before a phase, for late writes: status details are written up to two seconds later."""
 
 
@@ -107,7 +107,7 @@ class Fleet:
             return await self._set(key, "runtime", {"restartAt": "once"})
 
         await self._for_each(restart)
-        await eventually(restarted, seconds=PATIENCE, every=0.5, say="the restart of all servers")
+        await eventually(restarted, seconds=TIMEOUT, every=0.5, say="the restart of all servers")
         await self._until_settled()
 
     async def failover(self) -> None:
@@ -129,12 +129,14 @@ class Fleet:
             self.leader = self.start("third")
         await self._until_idle()
 
-    async def measure(self, name: str, work: Awaitable[object], aftermath: float = REST) -> Phase:
+    async def measure(
+        self, name: str, work: Awaitable[object], aftermath: float = REST_SECONDS
+    ) -> Phase:
         """Run one phase and return its figures.
 
         They include the following `aftermath` seconds, or the time of the phase if it is shorter.
         """
-        await asyncio.sleep(REST)
+        await asyncio.sleep(REST_SECONDS)
         mark, began = self.audit.mark(), time.monotonic()
         before = await asyncio.to_thread(self.leader.read)
         first = self.leader
@@ -167,18 +169,18 @@ class Fleet:
         """Print the most frequent requests, and the writes if they are few."""
         self.progress(f"  {name}: {tally(entries)}")
         written = writes(entries)
-        for entry in written if len(written) <= FEW else ():
+        for entry in written if len(written) <= FEW_WRITES else ():
             self.progress(f"  {name}: {entry}")
 
     async def _for_each(self, act: Callable[[ObjectKey], Awaitable[object]]) -> None:
-        """Act on each cluster, with SIDE_BY_SIDE workers."""
+        """Act on each cluster, with PARALLEL workers."""
         pending = iter(self.keys)
 
         async def one_after_another() -> None:
             for key in pending:
                 await act(key)
 
-        await asyncio.gather(*(one_after_another() for _ in range(SIDE_BY_SIDE)))
+        await asyncio.gather(*(one_after_another() for _ in range(PARALLEL)))
 
     async def _set(self, key: ObjectKey, member: str, value: Object) -> Object:
         """Set a member of the spec."""
@@ -189,15 +191,18 @@ class Fleet:
         count = len(self.keys)
         await eventually(
             lambda: self.view.settled() >= count,
-            seconds=PATIENCE,
-            every=EVERY,
+            seconds=TIMEOUT,
+            every=POLL_SECONDS,
             say=f"a fleet of {count} available clusters",
         )
 
     async def _until_idle(self) -> None:
         count = len(self.keys)
         await eventually(
-            lambda: self.leader.is_idle(count), seconds=PATIENCE, every=EVERY, say="an idle leader"
+            lambda: self.leader.is_idle(count),
+            seconds=TIMEOUT,
+            every=POLL_SECONDS,
+            say="an idle leader",
         )
 
 
@@ -240,7 +245,10 @@ async def fleet(rig: Rig, count: int, folder: Path) -> AsyncIterator[Fleet]:
     """Start everything on a running control plane."""
     install(rig)
     api, clock = Api(rig), SystemClock()
-    keys = [ObjectKey(f"fleet-{number // SHARE}", f"c-{number}") for number in range(count)]
+    keys = [
+        ObjectKey(f"fleet-{number // CLUSTERS_PER_NAMESPACE}", f"c-{number}")
+        for number in range(count)
+    ]
     for namespace in sorted({key.namespace for key in keys}):
         api.make_namespace(namespace)
     async with AsyncExitStack() as stack:
@@ -254,13 +262,13 @@ async def fleet(rig: Rig, count: int, folder: Path) -> AsyncIterator[Fleet]:
         watching = asyncio.create_task(informers.run())
         stack.push_async_callback(cancelled, watching)
         await informers.wait_synced(60.0)
-        who = identity(rig, api, folder)
+        account = identity(rig, api, folder)
 
         def start(name: str) -> Member:
-            member = operators.start(rig, who, folder / name, allocator())
+            member = operators.start(rig, account, folder / name, allocator())
             stack.callback(member.launcher.stop_all)
             return member
 
         leader = start("first")
-        await eventually(leader.leads, seconds=60.0, every=EVERY, say="a leader")
-        yield Fleet(rig, client, view, leader, start("second"), who.user, start, keys)
+        await eventually(leader.leads, seconds=60.0, every=POLL_SECONDS, say="a leader")
+        yield Fleet(rig, client, view, leader, start("second"), account.user, start, keys)

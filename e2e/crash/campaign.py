@@ -128,7 +128,7 @@ def faults(case: Case, entries: Iterable[Entry]) -> list[str]:
     found, cluster = [], case.cluster
     reported = cluster.live()["status"]["adminOps"]["raft"]["clusterID"]
     if (ids := cluster.cluster_ids()) != {reported}:
-        found.append(f"cluster ids {ids}, status says {reported}")
+        found.append(f"cluster ids {ids}, status has {reported}")
     after = _secrets(cluster)
     if changed := [name for name, was in case.secrets.items() if after.get(name) != was]:
         found.append(f"changed: {changed}")

@@ -20,7 +20,7 @@ from runtime.builtin_kinds import DEPLOYMENT, STATEFUL_SET
 from runtime.types import uid_of
 
 MORTAL = ("e2e.harness.mortal_operator",)
-PATIENCE = 180.0
+TIMEOUT = 180.0
 
 
 @pytest.fixture(scope="module")
@@ -69,20 +69,20 @@ def test_a_crash_after_every_write_of_a_life_cycle(
     api: Api, datacenter: DatacenterUnderTest, writes: Path, image: str
 ) -> None:
     watch = Stopwatch()
-    datacenter.await_running(PATIENCE)
+    datacenter.await_running(TIMEOUT)
     front, base = datacenter.child("front"), datacenter.child("base")
     first = uid_of(api.get(DEPLOYMENT, datacenter.namespace, front))
     datacenter.change(bootstrapServices=list(services(image, replicas=2)))
-    until("there are two pods", lambda: len(datacenter.pods("front")) == 2, PATIENCE)
-    datacenter.await_running(PATIENCE)
+    until("there are two pods", lambda: len(datacenter.pods("front")) == 2, TIMEOUT)
+    datacenter.await_running(TIMEOUT)
     assert uid_of(api.get(DEPLOYMENT, datacenter.namespace, front)) == first
     datacenter.change(bootstrapServices=[services(image)[0]])
-    until("the Deployment is retired", lambda: datacenter.state("front") == "", PATIENCE)
+    until("the Deployment is retired", lambda: datacenter.state("front") == "", TIMEOUT)
     assert api.find(DEPLOYMENT, datacenter.namespace, front) is None
     assert api.find(STATEFUL_SET, datacenter.namespace, base) is not None
-    datacenter.await_running(PATIENCE)
+    datacenter.await_running(TIMEOUT)
     datacenter.delete()
-    datacenter.await_gone(PATIENCE)
+    datacenter.await_gone(TIMEOUT)
     until("all objects are deleted", lambda: not datacenter.belongings(), 60.0)
     crashes = [orjson.loads(line) for line in writes.read_bytes().splitlines()]
     print(f"\n  {watch.seconds:.0f} s, {len(crashes)} crashes, each after the response to a write")

@@ -66,18 +66,18 @@ class Two:
         """Both ServiceAccounts."""
         return self.one, self.other
 
-    def start(self, who: Identity, *arguments: str) -> Operator:
+    def start(self, account: Identity, *arguments: str) -> Operator:
         """Start an operator that manages datacenters."""
-        return self.launcher.start(who, *arguments, environment=ON)
+        return self.launcher.start(account, *arguments, environment=ON)
 
-    def await_requests(self, who: Identity, mark: int, *expected: tuple[str, str]) -> None:
+    def await_requests(self, account: Identity, mark: int, *expected: tuple[str, str]) -> None:
         """Wait until it has sent each of these requests: resource and verb."""
 
         def requested() -> bool:
-            found = self.audit.since(mark, who.user)
+            found = self.audit.since(mark, account.user)
             return {(one.resource, one.verb) for one in found} >= set(expected)
 
-        until(f"{who.user} has sent {expected}", requested, 30.0)
+        until(f"{account.user} has sent {expected}", requested, 30.0)
 
 
 @pytest.fixture
@@ -121,19 +121,19 @@ def services(image: str, replicas: int = 1, delay: int = 0) -> tuple[Object, ...
     )
 
 
-def complete(datacenter: DatacenterUnderTest) -> set[str]:
+def expected_objects(datacenter: DatacenterUnderTest) -> set[str]:
     """Kind and name of a BootstrapWorkload and an object for each of the three."""
     workloads = {f"{WORKLOADS.kind} {datacenter.name}.{name}" for name in NAMES}
     return workloads | {f"{kind.kind} {datacenter.child(name)}" for kind, name in CHILDREN}
 
 
-def parts(datacenter: DatacenterUnderTest) -> set[tuple[str, str]]:
+def expected_requests(datacenter: DatacenterUnderTest) -> set[tuple[str, str]]:
     """The same objects by resource and name, as in requests."""
     workloads = {(WORKLOADS.plural, f"{datacenter.name}.{name}") for name in NAMES}
     return workloads | {(kind.plural, datacenter.child(name)) for kind, name in CHILDREN}
 
 
-def of(datacenter: DatacenterUnderTest, entries: list[Entry]) -> list[Entry]:
+def writes_to(datacenter: DatacenterUnderTest, entries: list[Entry]) -> list[Entry]:
     """The writes of all users to it, to its BootstrapWorkloads, and in its namespace."""
     ours = (DATACENTERS.plural, WORKLOADS.plural)
     return [
@@ -144,7 +144,7 @@ def of(datacenter: DatacenterUnderTest, entries: list[Entry]) -> list[Entry]:
     ]
 
 
-def made(entries: list[Entry]) -> Counter[tuple[str, str]]:
+def creations(entries: list[Entry]) -> Counter[tuple[str, str]]:
     """Count the creations of each BootstrapWorkload and of each workload."""
     kinds = (WORKLOADS.plural, *RUN_BY)
     return Counter(
@@ -170,7 +170,7 @@ def test_the_standby_continues_the_work_of_a_killed_leader(
     watch = Stopwatch()
     before = datacenter.identities()
     print("\n".join(f"  {one}" for one in sorted(before)))
-    assert complete(datacenter) - before.keys() == {f"DaemonSet {datacenter.child(AGENT)}"}
+    assert expected_objects(datacenter) - before.keys() == {f"DaemonSet {datacenter.child(AGENT)}"}
 
     until(
         "the standby becomes the leader", lambda: standby.logged("became leader"), TAKEOVER_WITHIN
@@ -179,7 +179,7 @@ def test_the_standby_continues_the_work_of_a_killed_leader(
     datacenter.await_running()
     print(f"  {watch.seconds:.1f} s: all services run")
     after = datacenter.identities()
-    assert after.keys() == complete(datacenter)
+    assert after.keys() == expected_objects(datacenter)
     assert {name: after[name] for name in before} == before
 
     datacenter.delete()
@@ -195,15 +195,15 @@ def test_the_standby_continues_the_work_of_a_killed_leader(
     assert reasons == {name: {"Started": 1, "Succeeded": 1, "Retired": 1} for name in (BASE, AGENT)}
     seen = two.audit.since(begin)
     one_writer_per_term(seen, two)
-    assert made(seen) == dict.fromkeys(parts(datacenter), 1)
+    assert creations(seen) == dict.fromkeys(expected_requests(datacenter), 1)
 
 
 def kill_halfway(two: Two, datacenter: DatacenterUnderTest, leader: Operator, mark: int) -> None:
     """Kill the leader when the first service runs and the second has just been created."""
 
     def halfway() -> bool:
-        found = of(datacenter, two.audit.since(mark, two.one.user))
-        return (DEPLOYMENT.plural, datacenter.child(FRONT)) in made(found)
+        found = writes_to(datacenter, two.audit.since(mark, two.one.user))
+        return (DEPLOYMENT.plural, datacenter.child(FRONT)) in creations(found)
 
     until("the second service is created", halfway, 30.0, every=0.02)
     until(
@@ -213,7 +213,7 @@ def kill_halfway(two: Two, datacenter: DatacenterUnderTest, leader: Operator, ma
     )
     leader.faults_expected = True
     leader.kill()
-    print(f"\n  killed after: {tally(of(datacenter, two.audit.since(mark, two.one.user)))}")
+    print(f"\n  killed after: {tally(writes_to(datacenter, two.audit.since(mark, two.one.user)))}")
 
 
 def one_writer_per_term(entries: list[Entry], two: Two) -> None:
@@ -223,7 +223,7 @@ def one_writer_per_term(entries: list[Entry], two: Two) -> None:
     late = [one for one in writes(entries) if one.user == two.one.user and one.at >= began]
     early = [one for one in writes(entries) if one.user == two.other.user and one.at <= began]
     assert [str(one) for one in (*late, *early)] == []
-    assert {one.user for one in writes(entries)} >= {who.user for who in two.both}
+    assert {one.user for one in writes(entries)} >= {account.user for account in two.both}
 
 
 @pytest.mark.timeout(300)
@@ -232,15 +232,15 @@ def test_two_active_leaders_create_one_set_of_objects(
 ) -> None:
     """Both create, change and retire at the same time; afterwards neither writes."""
     mark = two.audit.mark()
-    for who in two.both:
-        two.start(who, NO_ELECTION)
-    for who in two.both:
-        two.await_requests(who, mark, *((kind, "watch") for kind in WATCHED))
+    for account in two.both:
+        two.start(account, NO_ELECTION)
+    for account in two.both:
+        two.await_requests(account, mark, *((kind, "watch") for kind in WATCHED))
     datacenter, watch = make(*services(image)), Stopwatch()
     datacenter.await_running()
     print(f"\n  {watch.seconds:.1f} s: all services run")
     first = datacenter.identities()
-    assert first.keys() == complete(datacenter)
+    assert first.keys() == expected_objects(datacenter)
 
     datacenter.change(bootstrapServices=list(services(image, replicas=2)))
     until("there are two pods", lambda: len(datacenter.pods(FRONT)) == 2, 30.0)
@@ -249,12 +249,12 @@ def test_two_active_leaders_create_one_set_of_objects(
     assert_no_writes(two)
     assert datacenter.identities() == first
 
-    seen = of(datacenter, two.audit.since(mark))
-    for who in two.both:
-        sent = [one for one in seen if one.user == who.user]
+    seen = writes_to(datacenter, two.audit.since(mark))
+    for account in two.both:
+        sent = [one for one in seen if one.user == account.user]
         print(f"  {tally(sent)}; codes {dict(Counter(one.code for one in sent))}")
         assert sent
-    assert made(seen) == dict.fromkeys(parts(datacenter), 1)
+    assert creations(seen) == dict.fromkeys(expected_requests(datacenter), 1)
     assert [str(one) for one in seen if one.verb == "delete"] == []
     reasons = {name: datacenter.event_reasons(name) for name in NAMES}
     assert reasons[AGENT] == reasons[BASE] == ["Started", "Succeeded"]
@@ -268,7 +268,7 @@ def test_two_active_leaders_create_one_set_of_objects(
 
 def assert_no_writes(two: Two) -> None:
     """Check that neither process writes."""
-    both = [Requests(two.audit, who.user) for who in two.both]
+    both = [Requests(two.audit, account.user) for account in two.both]
     for requests in both:
         requests.await_silence()
     mark = two.audit.mark()

@@ -3,7 +3,7 @@
 import asyncio
 
 from e2e.bench.ours import intake, work
-from e2e.bench.ours.process import Order, Process, write_line
+from e2e.bench.ours.process import Flags, Process, write_line
 from runtime.clock import SystemClock
 from runtime.process.logs import configure
 
@@ -19,10 +19,10 @@ MODES = {
 
 async def main() -> None:
     configure(SystemClock(), level="warning")
-    order = Order.read(MODES)
-    process = Process(order)
+    flags = Flags.read(MODES)
+    process = Process(flags)
     try:
-        write_line(await MODES[order.mode](process, order))
+        write_line(await MODES[flags.mode](process, flags))
     finally:
         await process.end()
 

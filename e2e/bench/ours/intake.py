@@ -5,7 +5,7 @@ import gc
 import time
 from collections.abc import Awaitable, Callable
 
-from e2e.bench.ours.process import END, SETTLING_SECONDS, Order, Process
+from e2e.bench.ours.process import END, SETTLING_SECONDS, Flags, Process
 from e2e.bench.ours.usage import Results, Usage, memory, percentile
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.cache.informer import Selection
@@ -17,15 +17,15 @@ from runtime.types import Object, Request, key_of
 ReconcileObject = Callable[[Object], Awaitable[Outcome]]
 
 
-async def sync(process: Process, order: Order) -> Results:
+async def sync(process: Process, flags: Flags) -> Results:
     """Sync an informer of all ConfigMaps of the namespace."""
     before = memory("VmRSS")
     stalls: list[float] = []
     held: list[float] = []
     watcher = asyncio.create_task(_lateness(stalls, held))
     begin = Usage.now()
-    only = order.shape == "metadata"
-    process.informers.informer(Selection(CONFIG_MAP, order.namespace, metadata_only=only))
+    only = flags.shape == "metadata"
+    process.informers.informer(Selection(CONFIG_MAP, flags.namespace, metadata_only=only))
     process.start()
     await process.informers.wait_synced(600.0)
     # As the operator does it: later garbage collections do not traverse the objects of the caches.
@@ -54,13 +54,13 @@ async def _lateness(late: list[float], held: list[float]) -> None:
 class Watching:
     """A controller of the ConfigMaps of the namespace; `ended` is set when zz-end appears."""
 
-    def __init__(self, process: Process, order: Order, each: ReconcileObject) -> None:
+    def __init__(self, process: Process, flags: Flags, each: ReconcileObject) -> None:
         self.updates = 0
         self.ended = asyncio.Event()
         self._each = each
         self._process = process
-        self._source = process.informers.informer(Selection(CONFIG_MAP, order.namespace))
-        controller = process.controller(self._reconcile, order.workers)
+        self._source = process.informers.informer(Selection(CONFIG_MAP, flags.namespace))
+        controller = process.controller(self._reconcile, flags.workers)
         controller.watch(self._source, enqueue_object, self._counted)
 
     async def synced(self) -> None:
@@ -81,7 +81,7 @@ class Watching:
         return await self._each(obj)
 
 
-async def events(process: Process, order: Order) -> Results:
+async def events(process: Process, flags: Flags) -> Results:
     """Measure the CPU time of updates from the watch to the reconciler, and count them."""
     reconciled = 0
 
@@ -90,7 +90,7 @@ async def events(process: Process, order: Order) -> Results:
         reconciled += 1
         return Done()
 
-    watching = Watching(process, order, count)
+    watching = Watching(process, flags, count)
     await watching.synced()
     await asyncio.sleep(1.0)
     before, begin = reconciled, Usage.now()
@@ -100,7 +100,7 @@ async def events(process: Process, order: Order) -> Results:
     return found | {"events": watching.updates, "reconciled": reconciled - before}
 
 
-async def latency(process: Process, order: Order) -> Results:
+async def latency(process: Process, flags: Flags) -> Results:
     """Measure the time from sending a write to the call of the reconciler."""
     samples: list[float] = []
     # Probes of an earlier run have a send time as well, which is ignored.
@@ -112,13 +112,13 @@ async def latency(process: Process, order: Order) -> Results:
             if since is not None and sent >= since:
                 samples.append((time.time_ns() - sent) / 1e9)
             return Done()
-        if not order.busy:
+        if not flags.busy:
             return Done()
         # A reconcile that waits for something, and is then queued again.
         await asyncio.sleep(0.001)
         return Done(recheck_after=0.001)
 
-    watching = Watching(process, order, sample)
+    watching = Watching(process, flags, sample)
     await watching.synced()
     await asyncio.sleep(SETTLING_SECONDS)
     since = time.time_ns()

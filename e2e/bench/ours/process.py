@@ -27,7 +27,7 @@ on purpose, and the same in the Go program: a garbage collector does not report 
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class Flags:
     """The flags, the same as of the Go program. `account`: a ServiceAccount folder as in a pod."""
 
     mode: str
@@ -61,12 +61,12 @@ class Order:
 class Process:
     """A client and informers that are configured as in a pod."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, flags: Flags) -> None:
         self.clock = SystemClock()
         self.metrics = Metrics()
-        who = ServiceAccountCredentials(order.account, order.server, self.clock)
+        credentials = ServiceAccountCredentials(flags.account, flags.server, self.clock)
         self.client = Client(
-            who, user_agent="bench", clock=self.clock, metrics=self.metrics, timeout=60.0
+            credentials, user_agent="bench", clock=self.clock, metrics=self.metrics, timeout=60.0
         )
         self.rng = random.Random(1)  # noqa: S311  jitter, not keys
         self.informers = InformerSet(

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from e2e.bench.ours.process import SETTLING_SECONDS, Order, Process
+from e2e.bench.ours.process import SETTLING_SECONDS, Flags, Process
 from e2e.bench.ours.usage import Results, Usage
 from runtime.apply.apply import OwnedApply
 from runtime.apply.apply_cache import ApplyCache
@@ -14,13 +14,13 @@ from runtime.cache.informer import Selection
 from runtime.outcome import Done, Outcome
 from runtime.types import Object, Request, Resource, key_of, uid_of
 
-MARKS = OwnershipKeys(
+OWNERSHIP_KEYS = OwnershipKeys(
     "bench.example.com/owner", "bench.example.com/intent", "bench.example.com/adopt"
 )
 CHILDREN = (CONFIG_MAP, SERVICE, SERVICE_ACCOUNT, ROLE, ROLE_BINDING)
 
 
-async def noop(process: Process, order: Order) -> Results:
+async def noop(process: Process, flags: Flags) -> Results:
     """Measure queue and controller with a reconciler that does nothing."""
     calls = 0
 
@@ -29,14 +29,14 @@ async def noop(process: Process, order: Order) -> Results:
         calls += 1
         return Done()
 
-    controller = process.controller(reconcile, order.workers)
+    controller = process.controller(reconcile, flags.workers)
     process.start()
-    all_requests = order.requests("none")
+    all_requests = flags.requests("none")
     begin = Usage.now()
-    for round_number in range(1, order.rounds + 1):
+    for round_number in range(1, flags.rounds + 1):
         for request in all_requests:
             controller.enqueue(request)
-        await _settled(lambda: calls, round_number * order.count)
+        await _settled(lambda: calls, round_number * flags.count)
     return begin.until(Usage.now())
 
 
@@ -46,18 +46,18 @@ async def _settled(calls: Callable[[], int], wanted: int) -> None:
         await asyncio.sleep(0.0001)
 
 
-async def passes(process: Process, order: Order) -> Results:
+async def passes(process: Process, flags: Flags) -> Results:
     """Reconcile parents with six unchanged children each."""
-    parents = process.informers.informer(Selection(CONFIG_MAP, order.namespace, "bench=parent"))
+    parents = process.informers.informer(Selection(CONFIG_MAP, flags.namespace, "bench=parent"))
     children = {
-        resource: process.informers.informer(Selection(resource, order.namespace, "bench=child"))
+        resource: process.informers.informer(Selection(resource, flags.namespace, "bench=child"))
         for resource in CHILDREN
     }
     owned = OwnedApply(
         process.client,
         children,
         field_manager="bench",
-        marks=MARKS,
+        marks=OWNERSHIP_KEYS,
         metrics=process.metrics,
         settled=ApplyCache(process.clock, process.rng),
     )
@@ -72,21 +72,21 @@ async def passes(process: Process, order: Order) -> Results:
         calls += 1
         return Done()
 
-    controller = process.controller(reconcile, order.workers)
+    controller = process.controller(reconcile, flags.workers)
     process.start()
     await process.informers.wait_synced(600.0)
-    all_requests = order.requests("parent")
+    all_requests = flags.requests("parent")
     for request in all_requests:
         controller.enqueue(request)
-    await _settled(lambda: calls, order.count)
+    await _settled(lambda: calls, flags.count)
     await asyncio.sleep(SETTLING_SECONDS)
     made, done, begin = _writes(process), calls, Usage.now()
-    for round_number in range(1, order.rounds + 1):
+    for round_number in range(1, flags.rounds + 1):
         for request in all_requests:
             controller.enqueue(request)
-        await _settled(lambda: calls, done + round_number * order.count)
+        await _settled(lambda: calls, done + round_number * flags.count)
     found = begin.until(Usage.now())
-    count = order.rounds * order.count
+    count = flags.rounds * flags.count
     return found | {"passes": count, "made": made, "writes": _writes(process) - made}
 
 
@@ -132,10 +132,10 @@ def intents(parent: Object) -> list[Intent]:
     ]
 
 
-async def applies(process: Process, order: Order) -> Results:
+async def applies(process: Process, flags: Flags) -> Results:
     """Send server-side applies, each with another value."""
-    numbers = iter(range(order.count))
-    over = order.count // order.rounds
+    numbers = iter(range(flags.count))
+    over = flags.count // flags.rounds
 
     async def worker() -> None:
         for number in numbers:
@@ -143,11 +143,11 @@ async def applies(process: Process, order: Order) -> Results:
             body = {
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
-                "metadata": {"namespace": order.namespace, "name": name},
+                "metadata": {"namespace": flags.namespace, "name": name},
                 "data": {"config": "x" * 1000, "number": str(number)},
             }
             await process.client.apply(CONFIG_MAP, body, field_manager="bench", force=True)
 
     begin = Usage.now()
-    await asyncio.gather(*(worker() for _ in range(order.workers)))
+    await asyncio.gather(*(worker() for _ in range(flags.workers)))
     return begin.until(Usage.now())
