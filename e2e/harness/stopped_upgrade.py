@@ -26,7 +26,7 @@ def await_stopped(cluster: Cluster, reason: str, seconds: float = TROUBLE_SECOND
     return upgrade
 
 
-def assert_nobody_is_touched(
+def assert_no_pod_changes(
     cluster: Cluster, requests: Requests, seconds: float = STILL_SECONDS
 ) -> None:
     """Check for some time that the pods stay the same, and that only the status is written.

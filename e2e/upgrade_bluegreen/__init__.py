@@ -1,1 +1,1 @@
-"""Blue/green upgrades: a second pool takes over."""
+"""Blue/green upgrades: a green pool replaces the blue pool."""

@@ -1,6 +1,6 @@
-"""One server and a read replica: an upgrade that ends early, and one that the replica ends.
+"""One server and a read replica: an upgrade that fails, and one that completes.
 
-Another upgrade waits for an image that does not exist.
+An upgrade of another cluster waits for an image that does not exist.
 """
 
 from collections.abc import Iterator
@@ -54,20 +54,20 @@ NAME, DOOMED = "followed", "doomed"
 FIRST, SECOND = OPENBAO_UPGRADES[:2]
 ABSENT = f"localhost/nowhere/openbao:{SECOND}"
 READER = names.read_pod(NAME, 0)
-# An image that cannot be pulled is given a minute.
+# The operator waits a minute for an image that cannot be pulled.
 PULL_SECONDS = 150.0
-# Long enough to break the way back while it judges.
+# Long enough to make the rollback fail while the hook runs.
 JUDGING_SECONDS = 6.0
 STILL_SECONDS = 5.0
-# A client that waits as long as clients do sees no write fail, and never stands still for long.
-# How long that is depends on the machine, too: beside other tests it may be longer.
+# With a usual timeout no write of a client fails, and the gaps between writes are short. The gaps
+# also depend on the machine: while other tests run they may be longer.
 PATIENCE, GAP_SECONDS, GAP_WITH_OTHERS = 10.0, 3.0, 5.0
 GLASS = "BreakGlassRequired"
 
 
 @dataclass(frozen=True, slots=True)
 class Doomed:
-    """A cluster whose upgrade can never come to be, what is seen of it, and who writes to it."""
+    """A cluster whose upgrade cannot complete, its recorded events, and a client of it."""
 
     takeover: Takeover
     writer: ServiceWriter
@@ -97,13 +97,13 @@ def clusters(
 
 
 def patient(one: Cluster) -> ServiceWriter:
-    """Return a client of a cluster that must not be disturbed."""
+    """Return a client that must see no failed write."""
     return ServiceWriter(one, reads_back=True, patience=PATIENCE)
 
 
 @pytest.fixture(scope="module")
 def doomed(clusters: dict[str, Cluster]) -> Iterator[Doomed]:
-    """Its upgrade has started, and continues during the other tests."""
+    """Start the upgrade of that cluster, which continues during the other tests."""
     one = clusters[DOOMED]
     with taking_over(one) as takeover, patient(one) as writer:
         change(one, {"version": SECOND, "image": ABSENT})
@@ -113,25 +113,25 @@ def doomed(clusters: dict[str, Cluster]) -> Iterator[Doomed]:
 
 @pytest.fixture(scope="module")
 def cluster(clusters: dict[str, Cluster], doomed: Doomed) -> Cluster:
-    """The one with a read replica."""
+    """The cluster with a read replica."""
     return clusters[NAME]
 
 
 @pytest.mark.timeout(300)
-def test_a_hook_says_no_and_a_way_back_that_fails_waits_for_a_person(cluster: Cluster) -> None:
+def test_after_a_hook_fails_a_failed_rollback_waits_for_a_user(cluster: Cluster) -> None:
     """Green has no vote yet. The Job that removes it from the raft cluster cannot log in."""
     judged = {"verification": {"prePromotionHook": hook(1, JUDGING_SECONDS)}}
     change(cluster, {"upgrade": with_blue_green(maxJobFailures=1, **judged)})
     with taking_over(cluster) as takeover, patient(cluster) as writer:
         change(cluster, {"version": SECOND})
         operation = takeover.await_phase(SYNCING)["operationID"]
-        takeover.await_that("the hook is let go", lambda: judges(cluster), 30.0)
+        takeover.await_that("the hook Job is created", lambda: judges(cluster), 30.0)
         change(cluster, {"upgrade": {"jwtAuthRole": "nobody"}})
-        glass = takeover.await_that("safe mode", lambda: broken_glass(cluster), 60.0)
+        glass = takeover.await_that("break glass is active", lambda: broken_glass(cluster), 60.0)
         cluster.await_condition("Degraded", "True", GLASS, seconds=10.0)
         print("\n  " + "\n  ".join([glass["message"], *glass["steps"]]))
         pods = {name_of(pod) for pod in cluster.pods()}
-        throughout("nobody acts", lambda: broken_glass(cluster) == glass, STILL_SECONDS)
+        throughout("the operator waits", lambda: broken_glass(cluster) == glass, STILL_SECONDS)
         assert {name_of(pod) for pod in cluster.pods()} == pods == both(takeover.seen)
         change(cluster, {"upgrade": {"jwtAuthRole": None}, "breakGlassAck": glass["nonce"]})
         takeover.await_rest()
@@ -148,7 +148,7 @@ def test_a_hook_says_no_and_a_way_back_that_fails_waits_for_a_person(cluster: Cl
 
 
 def judges(cluster: Cluster) -> Object | None:
-    """Return the receipt of the hook once it was let go."""
+    """Return status.blueGreen.validationHook once the Job of the hook is created."""
     receipt: Object = blue_green(cluster.live()).get("validationHook") or {}
     return receipt if receipt.get("stage") == "Created" else None
 
@@ -160,12 +160,12 @@ def broken_glass(cluster: Cluster) -> Object | None:
 
 
 def both(seen: TwoPools) -> set[str]:
-    """Return the names of the one server of each set."""
+    """Return the names of the server of each pool."""
     return {seen.blue.pod(0), seen.green.pod(0)}
 
 
 @pytest.mark.timeout(300)
-def test_green_that_cannot_start_is_given_up(doomed: Doomed) -> None:
+def test_an_upgrade_whose_green_cannot_start_is_rolled_back(doomed: Doomed) -> None:
     takeover, writer = doomed.takeover, doomed.writer
     takeover.await_rest(PULL_SECONDS)
     seen, cluster = takeover.seen, takeover.cluster
@@ -197,7 +197,7 @@ def assert_blue_alone_is_left(cluster: Cluster, seen: TwoPools) -> None:
     assert green != blue
     assert stateful_sets(cluster) == {blue.stateful_set}
     assert [name_of(pod) for pod in cluster.pods()] == [blue.pod(0)]
-    until("its volume is gone", lambda: not claims_of(cluster, green), 10.0)
+    until("the volume of green is gone", lambda: not claims_of(cluster, green), 10.0)
     assert claims_of(cluster, blue) == {blue.data_claim(0)}
     status = cluster.live()["status"]
     assert status["release"] == {"version": FIRST}
@@ -206,11 +206,11 @@ def assert_blue_alone_is_left(cluster: Cluster, seen: TwoPools) -> None:
     cluster.await_condition("Upgrading", "False", "UpgradeRollback", seconds=10.0)
     cluster.await_condition("Available", seconds=10.0)
     assert events(cluster, "RollbackStarted")
-    throughout("it is not tried again", lambda: rests(cluster), STILL_SECONDS)
+    throughout("the upgrade is not retried", lambda: rests(cluster), STILL_SECONDS)
 
 
 @pytest.mark.timeout(300)
-def test_read_replicas_follow_last(cluster: Cluster, requests: Requests) -> None:
+def test_read_replicas_are_upgraded_last(cluster: Cluster, requests: Requests) -> None:
     with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
         unjudged = {"blueGreen": {"verification": None}, "requests": {"retry": "unjudged"}}
         change(cluster, {"version": SECOND, "upgrade": unjudged})
@@ -237,7 +237,7 @@ def test_read_replicas_follow_last(cluster: Cluster, requests: Requests) -> None
     assert image_of(cluster.api.get(POD, cluster.namespace, READER)) == new.image
     assert cluster.server(READER).health()["cluster_id"] in cluster.cluster_ids()
     assert cluster.condition("ReadReplicasReady", "True", "AllReadReplicasReady") is not None
-    # Its volumes go with a cluster, and so they do with a set of it.
+    # The deletion policy of the cluster applies to the volumes of a pool too.
     assert claims_of(cluster, seen.blue) == set()
     assert [name_of(pod) for pod in cluster.pods()] == [green.pod(0)]
     assert writer.lost() == []
@@ -245,5 +245,5 @@ def test_read_replicas_follow_last(cluster: Cluster, requests: Requests) -> None
 
 
 def readers(lives: list[Life]) -> list[Life]:
-    """Return the read replica as it was before and as it is after."""
+    """Return the pods of the read replica, before and after the upgrade."""
     return [life for life in lives if life.name == READER]

@@ -1,7 +1,7 @@
-"""Blue/green upgrades of three servers, under load: at once, held, rolled back, and again.
+"""Blue/green upgrades of three servers, under load: automatic, held, rolled back, and retried.
 
-The versions are one source under several numbers: image, reported version and servers are real, a
-migration of data is not.
+The versions are builds of one source with several version numbers: image, reported version and
+servers are real, but no data is migrated.
 """
 
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ ABSENT = f"localhost/nowhere/openbao:{THIRD}"
 KEPT_SECONDS = 3
 ORDER = [DEPLOYING, JOINING, SYNCING, PROMOTING, DEMOTING, CLEANUP, IDLE]
 WORK = [ACTIONS[phase] for phase in ORDER if phase in ACTIONS]
-# The promises (issue: upgrades) to a client that tries once.
+# The budgets of a client that does not retry (issue: upgrades).
 GAP_SECONDS = 3.0
 FINISHED_SECONDS = 120.0
 QUIET_SECONDS, STILL_SECONDS = 20.0, 5.0
@@ -74,7 +74,7 @@ HOLD = "BlueGreenHold"
 
 @dataclass(slots=True)
 class Helm:
-    """Who looks after the cluster: one operator, and after a crash another one."""
+    """The operator of the cluster, which is replaced by another one after a crash."""
 
     launcher: Launcher
     identity: Identity
@@ -82,20 +82,20 @@ class Helm:
     at_work: list[Operator] = field(default_factory=list)
 
     def start(self) -> Operator:
-        """Start an operator that knows its own image."""
+        """Start an operator with its own image in the environment."""
         environment = {"OPERATOR_IMAGE": self.image}
         made = self.launcher.start(self.identity, NO_ELECTION, environment=environment)
         self.at_work.append(made)
         return made
 
     def crash(self) -> None:
-        """End the one at work as a lost node would."""
+        """Kill the running operator, as the loss of a node does."""
         self.at_work.pop().kill()
 
 
 @pytest.fixture(scope="module")
 def helm(rig: Rig, launcher: Launcher, audit: AuditLog, controller: Identity) -> Iterator[Helm]:
-    """An operator that can be killed. Nothing that any of them asked for may have been refused."""
+    """An operator that can be killed; fails if the API server refuses a request of any of them."""
     mark = audit.mark()
     made = Helm(launcher, controller, rig.load_operator_image())
     made.start()
@@ -107,7 +107,7 @@ def helm(rig: Rig, launcher: Launcher, audit: AuditLog, controller: Identity) ->
 
 @pytest.fixture(scope="module")
 def cluster(rig: Rig, api: Api, make_namespace: MakeNamespace, helm: Helm) -> Cluster:
-    """Three voters of the first version, whose volumes outlive them, and a client's login."""
+    """Three voters of the first version with retained volumes, and a login for clients."""
     rig.load_openbao(OPENBAO_UPGRADES)
     upgrade = with_blue_green(**kept_for(KEPT_SECONDS))
     wanted = {"version": FIRST, "upgrade": upgrade, "deletionPolicy": "Retain"}
@@ -116,7 +116,7 @@ def cluster(rig: Rig, api: Api, make_namespace: MakeNamespace, helm: Helm) -> Cl
 
 @pytest.fixture(scope="module")
 def rows() -> Iterator[list[tuple[str, ...]]]:
-    """What each upgrade cost; printed at the end."""
+    """The cost of each upgrade; printed at the end."""
     made: list[tuple[str, ...]] = []
     yield made
     print("\n" + table.plain(HEADERS, made))
@@ -138,8 +138,8 @@ def test_a_green_pool_takes_over_and_no_write_is_lost(
     assert len(ids) == 1, ids
     assert ids == cluster.cluster_ids()
     assert_in_order(cost.seen)
-    assert_clients_are_sent_over_once(cost.seen)
-    assert_blue_stays_until_it_is_not_needed(cost.seen)
+    assert_clients_switch_once(cost.seen)
+    assert_blue_stays_until_cleanup(cost.seen)
     assert_green_alone_is_left(cluster, cost.seen, SECOND)
     assert writer.lost() == []
     assert writer.missed == []
@@ -148,13 +148,13 @@ def test_a_green_pool_takes_over_and_no_write_is_lost(
 
 
 def assert_in_order(seen: TwoPools) -> None:
-    """Every phase comes once, and each Job of them does its work at the first try."""
+    """Each phase occurs once, and each of its Jobs succeeds at the first attempt."""
     assert [one.name for one in seen.phases()] == ORDER
     assert seen.actions() == WORK
 
 
-def assert_clients_are_sent_over_once(seen: TwoPools) -> None:
-    """From the first server of green on, clients are sent to one pool alone."""
+def assert_clients_switch_once(seen: TwoPools) -> None:
+    """From the first green server on, the Service selects one pool at a time."""
     turns = seen.directed(names.public_service(NAME))
     assert [one.revisions for one in turns] == [{seen.blue.revision}, {seen.green.revision}], turns
     switched = seen.began(DEMOTING)
@@ -162,8 +162,8 @@ def assert_clients_are_sent_over_once(seen: TwoPools) -> None:
     assert turns[-1].at > switched
 
 
-def assert_blue_stays_until_it_is_not_needed(seen: TwoPools) -> None:
-    """No server of blue is touched before green leads, and none of green is ever replaced."""
+def assert_blue_stays_until_cleanup(seen: TwoPools) -> None:
+    """No blue server is stopped before green leads, and no green server is replaced."""
     cleanup = seen.began(CLEANUP)
     assert cleanup is not None
     blue, green = seen.lives(seen.blue), seen.lives(seen.green)
@@ -179,7 +179,7 @@ def assert_blue_stays_until_it_is_not_needed(seen: TwoPools) -> None:
 
 
 def assert_green_alone_is_left(cluster: Cluster, seen: TwoPools, version: str) -> None:
-    """It votes, and the cluster says that nothing is left to do."""
+    """Only green has voters, and the status reports a completed upgrade."""
     blue, green = seen.blue, seen.green
     assert stateful_sets(cluster) == {green.stateful_set}
     assert members(cluster) == dict.fromkeys(all_of(green, SIZE), True)
@@ -211,10 +211,10 @@ def test_afterwards_nothing_is_written(cluster: Cluster, requests: Requests) -> 
 
 
 @pytest.mark.timeout(600)
-def test_green_is_held_until_somebody_says_yes_whatever_happens_meanwhile(
+def test_green_waits_for_approval_despite_spec_edits_and_a_crash(
     cluster: Cluster, requests: Requests, helm: Helm
 ) -> None:
-    """A word that comes too early is none, edits of the spec wait, and so does a new operator."""
+    """An early approval has no effect; edits of the spec, and a restarted operator, wait."""
     by_hand = {"autoPromote": False, "autoCleanup": False}
     change(cluster, {"upgrade": with_blue_green(**by_hand, **kept_for(KEPT_SECONDS))})
     requests.settle(cluster)
@@ -223,8 +223,10 @@ def test_green_is_held_until_somebody_says_yes_whatever_happens_meanwhile(
         change(cluster, {"version": THIRD})
         takeover.await_phase(DEPLOYING)
         change(cluster, {"upgrade": {"requests": {"promote": "too-early"}}})
-        takeover.await_that("the early word is handled", lambda: handled(cluster, "too-early"), 20)
-        takeover.await_that("it is held", lambda: held(cluster), 60.0)
+        takeover.await_that(
+            "the early request is handled", lambda: handled(cluster, "too-early"), 20
+        )
+        takeover.await_that("the upgrade is held", lambda: held(cluster), 60.0)
         change(cluster, {"replicas": SIZE + 2, "image": ABSENT})
         assert_held_still(takeover, requests, SYNCING)
         helm.crash()
@@ -245,7 +247,7 @@ def test_green_is_held_until_somebody_says_yes_whatever_happens_meanwhile(
     assert [one.name for one in seen.phases()] == ORDER[: ORDER.index(CLEANUP)]
     assert seen.actions() == WORK[:-1]
     assert_frozen(seen)
-    assert_clients_are_sent_over_once(seen)
+    assert_clients_switch_once(seen)
     assert_no_server_of_blue_was_touched(seen)
     assert members(cluster) == {
         **dict.fromkeys(all_of(blue, SIZE), False),
@@ -256,10 +258,10 @@ def test_green_is_held_until_somebody_says_yes_whatever_happens_meanwhile(
 
 
 @pytest.mark.timeout(300)
-def test_who_asks_for_blue_gets_it_back_while_it_is_kept(
+def test_a_rollback_is_possible_while_blue_is_retained(
     cluster: Cluster, requests: Requests
 ) -> None:
-    """Green leads by then and serves all clients. Nobody tries it again without a word."""
+    """Green leads by then and serves all clients. The upgrade is not retried without a request."""
     watch = Stopwatch()
     with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
         blue, green = serving(cluster), second(cluster)
@@ -267,7 +269,7 @@ def test_who_asks_for_blue_gets_it_back_while_it_is_kept(
         takeover.await_phase(ROLLBACK_CLEANUP)
         takeover.await_rest()
         seen = takeover.seen
-    print(f"\n  back in {watch.seconds:.1f} s: {seen.timeline()}\n  {writer.describe()}")
+    print(f"\n  rolled back in {watch.seconds:.1f} s: {seen.timeline()}\n  {writer.describe()}")
     assert [one.name for one in seen.phases()][-3:] == [ROLLING_BACK, ROLLBACK_CLEANUP, IDLE]
     turns = [one.revisions for one in seen.directed(names.public_service(NAME))]
     assert turns == [{green.revision}, {blue.revision}]
@@ -275,7 +277,7 @@ def test_who_asks_for_blue_gets_it_back_while_it_is_kept(
     assert stateful_sets(cluster) == {blue.stateful_set}
     assert {name_of(pod) for pod in cluster.pods()} == all_of(blue, SIZE)
     assert members(cluster) == dict.fromkeys(all_of(blue, SIZE), True)
-    until("its volumes are gone", lambda: not claims_of(cluster, green), 10.0)
+    until("the volumes of green are gone", lambda: not claims_of(cluster, green), 10.0)
     status = cluster.live()["status"]
     assert status["upgradeRequests"]["lastHandledRollback"] == "back-1"
     assert status["release"] == {"version": SECOND}
@@ -284,16 +286,16 @@ def test_who_asks_for_blue_gets_it_back_while_it_is_kept(
     cluster.await_condition("Upgrading", "False", "UpgradeRollback", seconds=10.0)
     assert events(cluster, "RollbackStarted")
     requests.await_silence()
-    throughout("it is not tried again", lambda: rests(cluster), STILL_SECONDS)
+    throughout("the upgrade is not retried", lambda: rests(cluster), STILL_SECONDS)
     assert writer.lost() == []
     assert writer.missed == []
 
 
 @pytest.mark.timeout(300)
-def test_a_new_word_begins_it_anew_and_a_hook_says_yes(
+def test_a_retry_starts_it_again_and_a_hook_approves(
     cluster: Cluster, requests: Requests, rows: list[tuple[str, ...]]
 ) -> None:
-    """The second try has servers of the same names as the first, and Jobs of others."""
+    """The second attempt uses the same server names as the first, and other names of Jobs."""
     judged = {"verification": {"prePromotionHook": hook(0)}}
     by_hand = {"autoPromote": True, "autoCleanup": False}
     wanted = with_blue_green(**by_hand, **kept_for(KEPT_SECONDS), **judged)
@@ -309,8 +311,8 @@ def test_a_new_word_begins_it_anew_and_a_hook_says_yes(
     assert list(cost.seen.hook_runs(operation).values()) == [1]
     assert events(cluster, "BlueGreenCleanupApproved")
     assert_in_order(cost.seen)
-    assert_clients_are_sent_over_once(cost.seen)
-    assert_blue_stays_until_it_is_not_needed(cost.seen)
+    assert_clients_switch_once(cost.seen)
+    assert_blue_stays_until_cleanup(cost.seen)
     assert_green_alone_is_left(cluster, cost.seen, THIRD)
     assert "failedRevision" not in blue_green(cluster.live())
     assert writer.lost() == []
@@ -318,31 +320,31 @@ def test_a_new_word_begins_it_anew_and_a_hook_says_yes(
 
 
 def kept_for(seconds: int) -> dict[str, object]:
-    """Return the settings by which blue is kept for a while once green leads."""
+    """Return the settings that retain blue for a while once green leads."""
     return {"autoRollback": {"stabilizationSeconds": seconds}}
 
 
 def handled(cluster: Cluster, word: str) -> Object | None:
-    """Return what was done of the orders, once the promotion was answered with this word."""
+    """Return status.upgradeRequests once the promotion with this token is handled."""
     done: Object = status_of(cluster.live()).get("upgradeRequests") or {}
     return done if done.get("lastHandledPromote") == word else None
 
 
 def held(cluster: Cluster) -> Object | None:
-    """Return the cluster while it says that it waits for a word."""
+    """Return the cluster while it reports that it waits for an approval."""
     live = cluster.live()
     upgrading = condition(live, "Upgrading") or {}
     return live if (upgrading.get("status"), upgrading.get("reason")) == ("True", HOLD) else None
 
 
 def assert_held_still(takeover: Takeover, requests: Requests, phase: str) -> None:
-    """Check for some time that nothing is written except the status."""
+    """Check for some time that only the status is written."""
     cluster = takeover.cluster
     mark = requests.mark()
-    until("somebody looks after it", lambda: requests.since(mark), 20.0)
+    until("an operator sends requests", lambda: requests.since(mark), 20.0)
     requests.await_silence()
     mark = requests.mark()
-    throughout("it is held", lambda: held(cluster) is not None, 4.0)
+    throughout("the upgrade is held", lambda: held(cluster) is not None, 4.0)
     sent = [one for one in requests.writes_since(mark) if one.subresource != "status"]
     assert not sent, "\n".join(map(str, sent))
     assert blue_green(cluster.live())["phase"] == phase
@@ -351,7 +353,7 @@ def assert_held_still(takeover: Takeover, requests: Requests, phase: str) -> Non
 
 
 def assert_no_server_of_blue_was_touched(seen: TwoPools) -> None:
-    """The pods of before are those of after, and none of them was started again."""
+    """The blue pods are the same as before, and none of them was restarted."""
     found = seen.lives(seen.blue)
     assert {life.name for life in found} == all_of(seen.blue, SIZE)
     for life in found:
@@ -359,7 +361,7 @@ def assert_no_server_of_blue_was_touched(seen: TwoPools) -> None:
 
 
 def assert_frozen(seen: TwoPools) -> None:
-    """No Job and no StatefulSet of the attempt knows what was asked for on the way."""
+    """No Job and no StatefulSet of the attempt has the edits made during the upgrade."""
     both = (seen.blue, seen.green)
     for one in (
         *seen.jobs().values(),

@@ -1,1 +1,1 @@
-"""Crashes of the operator before, at and after the writes of an upgrade; the next one ends it."""
+"""Crashes of the operator before, at and after writes of an upgrade, which the next completes."""

@@ -20,7 +20,7 @@ def campaign(
     controller: Identity,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Sweep:
-    """Upgrades clusters while operators are killed."""
+    """Upgrades clusters whose operators are killed."""
     rig.load_openbao(OPENBAO_UPGRADES)
     folder = tmp_path_factory.mktemp("sweep")
     return Sweep(api, requests, launcher, controller, folder)

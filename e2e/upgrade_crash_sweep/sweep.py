@@ -1,7 +1,7 @@
-"""Clusters that are upgraded by operators that crash at one write each, and by one that finishes.
+"""Upgrades of clusters by operators that each crash at one write, and by one that completes them.
 
-Each cluster has a namespace of its own; the first operators see one each. What became of the pods
-is read in the audit log: who deleted and who made them, how often.
+Each cluster has its own namespace, and each of the first operators watches one of them. The audit
+log shows who created and deleted the pods, and how often.
 """
 
 from collections import Counter
@@ -32,38 +32,38 @@ from runtime.types import uid_of
 
 CRASHING = ("e2e.harness.crashing_operator",)
 _MAKER = "system:serviceaccount:kube-system:statefulset-controller"
-# Far more than it takes from a start to a write of an upgrade: a hang must end.
+# Much longer than from the start to a write of an upgrade: a timeout for a hanging process.
 _SECONDS_EACH = 30.0
 _UP_SECONDS = 240.0
-# A pod is back in less; after that no write of an upgrade comes any more.
+# A pod restarts in less; after that time an upgrade has no further writes.
 _POD_SECONDS = 30
 
 
 @dataclass(slots=True)
 class Case:
-    """One cluster, at which write its operator dies, and what became of it."""
+    """One cluster, the write at which its operator crashes, and the result."""
 
     cluster: Cluster
     write: WriteKey
     occurrence: int
     position: Position
     last_writes: int = _POD_SECONDS
-    """Seconds without a write after which its operator has no more to do."""
+    """Seconds without a write after which its operator has nothing left to do."""
     uids: dict[str, str] = field(default_factory=dict)
-    """Names and uids of the servers before."""
+    """Names and UIDs of the servers before the upgrade."""
     result: Result | None = None
     faults: list[str] = field(default_factory=list)
 
     @property
     def plan(self) -> Plan:
-        """The plan of its first operator."""
+        """The planned crash of its first operator."""
         return Plan(
             self.cluster.namespace, self.write, self.occurrence, self.position, self.last_writes
         )
 
     def __str__(self) -> str:
         what = f"{self.position:<6} {self.write} #{self.occurrence}"
-        came = "did not come"
+        came = "not reached"
         if self.result is not None:
             came = f"{'at' if self.result.crashed else 'not in'} {self.result.seconds:4.1f} s"
         return f"{what:<84} {came:<13} {'; '.join(self.faults) or 'ok'}"
@@ -71,7 +71,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Upgrades many clusters at once."""
+    """Upgrades many clusters in parallel."""
 
     api: Api
     requests: Requests
@@ -80,7 +80,7 @@ class Sweep:
     folder: Path
 
     def environment(self) -> dict[str, str]:
-        """Return the environment of the operators: they need their own image for Jobs."""
+        """Return the environment of the operators, which need their own image for Jobs."""
         return {"OPERATOR_IMAGE": self.api.rig.load_operator_image()}
 
     def whole(self, *arguments: str) -> Operator:
@@ -92,7 +92,7 @@ class Sweep:
     def bring_up(
         self, make_namespace: Callable[[], str], count: int, name: str, **spec: object
     ) -> list[Cluster]:
-        """Make clusters of the first version, all at once, and end the operator that made them."""
+        """Create clusters of the first version in parallel, and stop the operator of this step."""
         operator = self.whole()
         made = [Cluster(self.api, make_namespace(), name) for _ in range(count)]
         for one in made:
@@ -112,9 +112,9 @@ class Sweep:
         return made
 
     def writes_of(self, cluster: Cluster, version: str) -> list[WriteKey]:
-        """Upgrade a cluster without a crash and return what was written, in order.
+        """Upgrade a cluster without a crash and return the writes in order.
 
-        Events are left out: nothing depends on them.
+        Without events, because nothing depends on them.
         """
         operator = self.whole("--watch-namespace", cluster.namespace)
         self.requests.settle(cluster)
@@ -130,9 +130,9 @@ class Sweep:
     def run(
         self, cases: Sequence[Case], version: str, seconds: float, check: "Check | None" = None
     ) -> None:
-        """Ask all clusters for the version, crash every first operator, and let another finish.
+        """Upgrade all clusters: their first operators crash, and another operator completes them.
 
-        `check` finds what is wrong with a cluster then; without it `faults` does.
+        `check` returns the faults of a cluster after that; the default is `faults`.
         """
         for case in cases:
             case.uids = {pod["metadata"]["name"]: uid_of(pod) for pod in case.cluster.pods()}
@@ -184,24 +184,24 @@ Check = Callable[[Case, Sequence[Entry], str], list[str]]
 
 
 def faults(case: Case, entries: Sequence[Entry], version: str) -> list[str]:
-    """Find everything that is wrong with a cluster whose rolling upgrade another operator ended."""
+    """Return the faults of a cluster whose rolling upgrade another operator completed."""
     found = unfinished(case, entries, version)
     jobs = [one for one in case.cluster.api.list(JOB, case.cluster.namespace) if _steps_down(one)]
-    # With so many servers on one node a leader is lost now and then: one that comes back is asked
-    # again, and one that made way by itself never. That a calm one is asked exactly once is held by
-    # e2e/upgrade_rolling.
+    # With many servers on one node the leader sometimes changes: one that leads again gets a second
+    # Job, and one that has lost its leadership gets none. e2e/upgrade_rolling checks that an idle
+    # cluster has exactly one Job.
     if len(jobs) > (STEP_DOWN_TRIES if len(case.uids) > 1 else 0):
-        found.append(f"{len(jobs)} Jobs asked a leader to step down")
+        found.append(f"{len(jobs)} Jobs requested a step-down")
     return found
 
 
 def unfinished(case: Case, entries: Sequence[Entry], version: str) -> list[str]:
-    """Find what is wrong with a cluster that another operator upgraded, in whatever way."""
+    """Return the faults of a cluster that another operator upgraded, with any strategy."""
     if case.result is None:
         return ["no result"]
     cluster, wanted = case.cluster, openbao_reference(version)
     found = [
-        f"{pod['metadata']['name']} is not new"
+        f"{pod['metadata']['name']} was not replaced"
         for pod in cluster.pods()
         if image_of(pod) != wanted or uid_of(pod) in case.uids.values()
     ]

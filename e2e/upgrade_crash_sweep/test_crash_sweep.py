@@ -1,6 +1,6 @@
-"""Crashes at all writes of an upgrade of one server, and at a sample of those of three.
+"""Crashes at all writes of an upgrade of one server, and at some writes of one of three servers.
 
-A status may be written once more or less than in the clean run; the kinds of writes are the same.
+The number of status writes may differ from that of the clean run; the kinds of writes are the same.
 """
 
 from dataclasses import replace
@@ -21,10 +21,10 @@ from e2e.upgrade_crash_sweep.sweep import Case, Sweep
 
 NAME = "one"
 VERSIONS = OPENBAO_UPGRADES[1:]
-# As many as two cores bear side by side, beside other scenarios.
+# As many clusters as two cores can run together with other scenarios.
 BATCH, BIG_BATCH = 12, 3
 SECONDS = 300.0
-# Where an upgrade of three servers crashes: at an eviction, by its turn, or at the Job (None).
+# The crashes of the upgrade of three servers: at the eviction of this index, or at the Job (None).
 SAMPLE: tuple[tuple[tuple[int | None, Position], ...], ...] = (
     ((0, "after"), (1, "at"), (2, "before")),
     ((2, "after"), (None, "before"), (None, "after")),
@@ -38,7 +38,7 @@ def test_every_write_of_the_upgrade_of_one_server(
     audit: AuditLog,
     controller: Identity,
 ) -> None:
-    """The same clusters go from version to version, each time with other crashes."""
+    """The same clusters are upgraded version by version, with different crashes each time."""
     mark = audit.mark()
     first, *clusters = campaign.bring_up(make_namespace, BATCH + 1, NAME)
     clean = numbered(campaign.writes_of(first, VERSIONS[0]))
@@ -53,7 +53,7 @@ def test_every_write_of_the_upgrade_of_one_server(
         cases += made
         campaign.run(made, version, SECONDS)
         assert not (wrong := [str(case) for case in made if case.faults]), "\n".join(wrong)
-    # The three servers of the next test shall not wait for their turn behind these.
+    # The next test must not wait for these clusters.
     for one in clusters:
         sweep(campaign.api, one.namespace)
     assert not (missed := never_reached(cases)), missed
@@ -64,7 +64,7 @@ def test_every_write_of_the_upgrade_of_one_server(
 def test_a_sample_of_the_upgrade_of_three_servers(
     campaign: Sweep, make_namespace: MakeNamespace
 ) -> None:
-    """The pods, the Job that asks the leader, and what is written down between them."""
+    """Crashes at evictions, and at the step-down Job of the leader."""
     size: dict[str, object] = {"replicas": 3, "configuration": STEADFAST}
     clusters = campaign.bring_up(make_namespace, BIG_BATCH, NAME, **size)
     clean = campaign.writes_of(clusters[0], VERSIONS[0])
@@ -81,7 +81,7 @@ def test_a_sample_of_the_upgrade_of_three_servers(
         campaign.run(made, version, SECONDS)
         cases += made
     assert not (wrong := [str(case) for case in cases if case.faults]), "\n".join(wrong)
-    # Names of Jobs and who leads differ from run to run; what did not come was no crash.
+    # The names of Jobs and the leader differ between runs, so some crashes may not be reached.
     assert sum(bool(case.result and case.result.crashed) for case in cases) >= 3
 
 

@@ -1,4 +1,4 @@
-"""Crashes at a sample of the writes of a blue/green upgrade of one server."""
+"""Crashes at some writes of a blue/green upgrade of one server."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -27,19 +27,19 @@ from runtime.builtin_kinds import PVC, SERVICE
 
 NAME = "two"
 VERSION = OPENBAO_UPGRADES[1]
-# Each brings up a second server: more of them, beside other scenarios, do not end in time.
+# Each upgrade starts a second server: with other scenarios, more of them would time out.
 BATCH = 3
-# Names of Jobs are cut off.
+# Names of Jobs are truncated.
 SHORT = 20
-# A Job that fails because the node is busy is made anew: that takes its whole deadline, and nothing
-# is written meanwhile.
+# A Job that fails because the node is busy is recreated after its deadline; until then there are no
+# writes.
 SECONDS = 480.0
 JOB_SECONDS = 150
 KEPT = f"{SECRETS}/kept"
 
 
 class Row(NamedTuple):
-    """A write, by a word in its name or in that of who writes, and where at it to die."""
+    """A write, by a part of its name or of its field manager, and the position of the crash."""
 
     verb: str
     resource: str
@@ -49,11 +49,11 @@ class Row(NamedTuple):
 
 
 CRASHES = (
-    # The lock is free, and the status does not say yet that it is over.
+    # The lock is free, and the status does not yet report the end of the upgrade.
     Row("patch", "openbaoclusters", "lock", 2, "after"),
     Row("delete", "statefulsets", NAME, 1, "before"),
     Row("create", "jobs", ACTIONS[DEMOTING][:SHORT], 1, "after"),
-    # Once blue was set apart, this sends clients to green.
+    # The first patch restricts the Service to blue, and this one switches clients to green.
     Row("patch", "services", "public", 2, "before"),
     Row("create", "jobs", ACTIONS[PROMOTING][:SHORT], 1, "at"),
     Row("patch", "statefulsets", NAME, 1, "after"),
@@ -61,7 +61,7 @@ CRASHES = (
 
 
 @pytest.mark.timeout(1800)
-def test_whoever_comes_next_ends_it_and_one_pool_is_left(
+def test_the_next_operator_completes_it_and_one_pool_is_left(
     campaign: Sweep,
     make_namespace: MakeNamespace,
     audit: AuditLog,
@@ -92,7 +92,7 @@ def test_whoever_comes_next_ends_it_and_one_pool_is_left(
 
 
 def moments(clean: Sequence[tuple[WriteKey, int]]) -> list[Moment]:
-    """Find the writes at which to die in those of a clean run, the late ones first."""
+    """Find the writes of CRASHES in a clean run, the late ones first."""
     return [
         (*next(one for one in clean if _is_it(one[0], row) and one[1] == row.occurrence), row.at)
         for row in CRASHES
@@ -105,11 +105,11 @@ def _is_it(key: WriteKey, wanted: Row) -> bool:
 
 
 def faults(case: Case, entries: Sequence[Entry], version: str) -> list[str]:
-    """Find everything that is wrong with a cluster whose upgrade another operator ended."""
+    """Return the faults of a cluster whose upgrade another operator completed."""
     cluster, found = case.cluster, unfinished(case, entries, version)
     status, servers = blue_green(cluster.live()), serving(cluster)
     if status.get("phase", "Idle") != "Idle" or status.get("greenRevision"):
-        found.append(f"the upgrade goes on: {status}")
+        found.append(f"the upgrade is in progress: {status}")
     if stateful_sets(cluster) != {servers.stateful_set}:
         found.append(f"StatefulSets: {stateful_sets(cluster)}")
     if [name_of(pod) for pod in cluster.pods()] != [servers.pod(0)]:
@@ -120,9 +120,9 @@ def faults(case: Case, entries: Sequence[Entry], version: str) -> list[str]:
     if volumes != claims_of(cluster, servers):
         found.append(f"volumes: {volumes}")
     if reaches(cluster) != {servers.revision}:
-        found.append(f"clients are sent to {reaches(cluster)}")
+        found.append(f"the Service selects the revisions {reaches(cluster)}")
     if not is_kept(cluster, "before"):
-        found.append("what was written is lost")
+        found.append("an acknowledged write is lost")
     return found
 
 
@@ -135,13 +135,13 @@ def reaches(cluster: Cluster) -> set[str]:
 
 
 def keep(cluster: Cluster, word: str) -> None:
-    """Write something that has to outlive the servers of now."""
+    """Write a secret that must survive the replacement of the servers."""
     server, token = connect(cluster)
     cluster.server(server).post(KEPT, token, {"value": word})
 
 
 def is_kept(cluster: Cluster, word: str) -> bool:
-    """Tell whether it is still there."""
+    """Whether that secret can be read."""
     server, token = connect(cluster)
     try:
         return bool(cluster.server(server).get(KEPT, token)["data"] == {"value": word})
@@ -150,7 +150,7 @@ def is_kept(cluster: Cluster, word: str) -> bool:
 
 
 def connect(cluster: Cluster) -> tuple[str, str]:
-    """Return the pod that leads, and a token of a client for it."""
+    """Return the pod of the leader, and a client token for it."""
     leader = name_of(until("a server leads", cluster.leader, 30.0))
     jwt = cluster.api.token(cluster.namespace, CLIENT, AUDIENCE)
     return leader, cluster.server(leader).login(CLIENT, jwt)

@@ -1,1 +1,1 @@
-"""Upgrades that cannot continue: they stop, report why, change no pod, and continue on a retry."""
+"""Upgrades that fail: they stop, report the reason, change no pod, and continue on a retry."""

@@ -13,7 +13,7 @@ from e2e.harness.operator import Operator
 from e2e.harness.service_writer import ServiceWriter, steady_voters
 from e2e.harness.stopped_upgrade import (
     POD_DEADLINE,
-    assert_nobody_is_touched,
+    assert_no_pod_changes,
     await_stopped,
     uids,
     upgrade_of,
@@ -28,14 +28,14 @@ from runtime.types import uid_of
 
 NAME = "broken"
 FIRST, TARGET, OTHER = OPENBAO_UPGRADES[:3]
-# The tag agrees with the version, so nothing is wrong with it before a node asks for it.
+# The tag matches the version, so the error only occurs when the node pulls the image.
 ABSENT = f"localhost/nowhere/openbao:{TARGET}"
 LEADER = 0
 
 
 @pytest.fixture(scope="module")
 def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator, store: Store) -> Cluster:
-    """Three voters, the leader at LEADER, that know where snapshots go."""
+    """Three voters with a backup target; the server with ordinal LEADER leads."""
     namespace = make_namespace()
     make_credentials(api, namespace, store)
     backup = {"schedule": SELDOM, "target": store.target()}
@@ -56,7 +56,7 @@ def test_it_stops_at_the_first_pod_and_the_others_serve(
         change(cluster, {"version": TARGET, "image": ABSENT})
         upgrade = await_stopped(cluster, "PodNotReady", POD_DEADLINE + 40.0)
         took = watch.seconds
-        assert_nobody_is_touched(cluster, requests)
+        assert_no_pod_changes(cluster, requests)
     print(f"  stopped after {took:.1f} s; {writer.describe()}")
     assert took > POD_DEADLINE
     victim = names.pod(NAME, 2)
@@ -71,27 +71,27 @@ def test_it_stops_at_the_first_pod_and_the_others_serve(
 
 
 @pytest.mark.timeout(200)
-def test_meanwhile_a_backup_may_be_taken(cluster: Cluster) -> None:
+def test_a_backup_works_while_the_upgrade_is_stopped(cluster: Cluster) -> None:
     backup_now(cluster, "meanwhile").await_phase("Completed", 120.0)
 
 
 @pytest.mark.timeout(300)
-def test_a_retry_that_changes_nothing_fails_again_and_the_same_word_is_no_second_one(
+def test_a_retry_without_a_change_fails_again_and_its_token_works_once(
     cluster: Cluster, requests: Requests
 ) -> None:
     failed = upgrade_of(cluster)["failure"]["at"]
     change(cluster, {"upgrade": {"requests": {"retry": "again"}}})
-    until("it is tried again", lambda: "failure" not in upgrade_of(cluster), 20.0, every=0.02)
+    until("the retry starts", lambda: "failure" not in upgrade_of(cluster), 20.0, every=0.02)
     upgrade = await_stopped(cluster, "PodNotReady", POD_DEADLINE + 40.0)
     assert upgrade["failure"]["at"] > failed
     handled = cluster.live()["status"]["upgradeRequests"]
     assert handled["lastHandledRetry"] == "again"
     change(cluster, {"upgrade": {"requests": {"retry": "again"}}})
-    assert_nobody_is_touched(cluster, requests)
+    assert_no_pod_changes(cluster, requests)
 
 
 @pytest.mark.timeout(300)
-def test_a_new_target_repairs_it_and_nobody_deletes_a_pod(
+def test_a_new_target_repairs_it_without_manual_deletion_of_pods(
     cluster: Cluster, requests: Requests
 ) -> None:
     with recorded(cluster) as record:
@@ -102,4 +102,8 @@ def test_a_new_target_repairs_it_and_nobody_deletes_a_pod(
     assert {image_of(pod) for pod in cluster.pods()} == {openbao_reference(OTHER)}
     assert history.replaced() == [names.pod(NAME, 2), names.pod(NAME, 1), names.pod(NAME, LEADER)]
     assert len(history.leaders()) == 2
-    throughout("it stays so", lambda: cluster.condition("Degraded", "False") is not None, 3.0)
+    throughout(
+        "the cluster is not Degraded",
+        lambda: cluster.condition("Degraded", "False") is not None,
+        3.0,
+    )

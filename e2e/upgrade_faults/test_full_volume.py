@@ -22,13 +22,13 @@ from runtime.types import uid_of
 NAME = "full"
 TARGET = OPENBAO_UPGRADES[1]
 VICTIM = names.pod(NAME, 2)
-# A server without room may not come up, or come up and never catch up.
+# A server without free space may not start, or may start and never catch up.
 REASONS = ("PodNotReady", "HealthCheckFailed")
 
 
 @pytest.fixture(scope="module")
 def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator) -> Cluster:
-    """Three voters, of which the first leads, so that the last is replaced first."""
+    """Three voters; the first leads, so that the last is replaced first."""
     made = steady_voters(
         api, make_namespace(), NAME, version=OPENBAO_UPGRADES[0], configuration=STEADFAST
     )
@@ -37,14 +37,16 @@ def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator) -> Clu
 
 
 @pytest.mark.timeout(400)
-def test_it_stops_there_and_goes_on_once_there_is_room(
+def test_it_stops_there_and_continues_once_space_is_free(
     cluster: Cluster, requests: Requests
 ) -> None:
     requests.settle(cluster)
     before = uids(cluster)
     with full_volume(cluster, VICTIM) as volume, ServiceWriter(cluster) as writer:
         change(cluster, {"version": TARGET})
-        failure = until("it stops", lambda: upgrade_of(cluster).get("failure"), POD_DEADLINE + 60.0)
+        failure = until(
+            "the upgrade fails", lambda: upgrade_of(cluster).get("failure"), POD_DEADLINE + 60.0
+        )
         print(f"\n  {failure['reason']}: {failure['message']}\n  {writer.describe()}")
         assert failure["reason"] in REASONS
         assert VICTIM in failure["message"]

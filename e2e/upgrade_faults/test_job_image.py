@@ -1,6 +1,6 @@
 """The step-down Job fails: the leader is not replaced until a retry succeeds.
 
-Each attempt has Jobs of its own, so a second upgrade within the hour meets none of the first.
+Each attempt has its own Jobs, so a second upgrade within the hour does not find those of the first.
 """
 
 import pytest
@@ -13,7 +13,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import STEADFAST
 from e2e.harness.operator import Operator
 from e2e.harness.service_writer import steady_voters
-from e2e.harness.stopped_upgrade import assert_nobody_is_touched, await_stopped, upgrade_of
+from e2e.harness.stopped_upgrade import assert_no_pod_changes, await_stopped, upgrade_of
 from e2e.harness.upgrades import Requests, change, recorded
 from e2e.harness.waiting import until
 from e2e.rig import Rig
@@ -21,7 +21,7 @@ from e2e.rig.images import openbao_reference
 from e2e.rig.versions import OPENBAO_UPGRADES
 
 NAME = "asked"
-# An image that has no program of ours: its container cannot start.
+# An image without the program of the operator: its container cannot start.
 NO_PROGRAM = openbao_reference(OPENBAO_UPGRADES[0])
 ROUNDS = (
     ("a role that is not there", {"jwtAuthRole": "nobody"}, {"jwtAuthRole": None}),
@@ -42,7 +42,7 @@ def cluster(
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("number", range(len(ROUNDS)), ids=[one[0] for one in ROUNDS])
-def test_the_leader_is_left_alone_until_a_retry(
+def test_the_leader_is_not_replaced_until_a_retry(
     cluster: Cluster, requests: Requests, number: int
 ) -> None:
     _, wrong, right = ROUNDS[number]
@@ -58,10 +58,10 @@ def test_the_leader_is_left_alone_until_a_retry(
         assert len(record.history.leaders()) == 1
         (failed,) = record.history.step_downs()
         assert not failed.succeeded
-        # An order of an earlier attempt is no order any more.
+        # A retry token of an earlier attempt has no effect.
         if number:
             change(cluster, {"upgrade": {"requests": {"retry": f"try-{number - 1}"}}})
-        assert_nobody_is_touched(cluster, requests)
+        assert_no_pod_changes(cluster, requests)
         change(cluster, {"upgrade": {**right, "requests": {"retry": token}}})
         record.await_finished(version)
         history = record.history
@@ -73,16 +73,16 @@ def test_the_leader_is_left_alone_until_a_retry(
 
 
 def who_leads(cluster: Cluster) -> tuple[str, list[str]]:
-    """Return the leader, and the others in the order in which they are replaced."""
+    """Return the leader, and the standbys in the order in which they are replaced."""
     found = until("a server leads", cluster.leader, 20.0)
     leader = name_of(found)
     pods = [names.pod(NAME, number) for number in (2, 1, 0)]
     return leader, [one for one in pods if one != leader]
 
 
-def test_after_it_the_same_word_does_nothing(cluster: Cluster, requests: Requests) -> None:
+def test_a_handled_retry_token_has_no_effect(cluster: Cluster, requests: Requests) -> None:
     token = cluster.live()["spec"]["upgrade"]["requests"]["retry"]
     requests.settle(cluster)
     change(cluster, {"upgrade": {"requests": {"retry": token}}})
-    assert_nobody_is_touched(cluster, requests)
-    until("no upgrade is shown", lambda: not upgrade_of(cluster), 5.0)
+    assert_no_pod_changes(cluster, requests)
+    until("the status has no upgrade", lambda: not upgrade_of(cluster), 5.0)

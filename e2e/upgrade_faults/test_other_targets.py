@@ -66,9 +66,7 @@ def test_a_tag_of_another_version_is_refused_and_nothing_changes(
 
 
 @pytest.mark.timeout(300)
-def test_a_target_that_changes_on_the_way_is_the_one_that_is_reached(
-    cluster: Cluster, requests: Requests
-) -> None:
+def test_a_target_that_changes_midway_is_reached(cluster: Cluster, requests: Requests) -> None:
     requests.settle(cluster)
     with recorded(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
         change(cluster, {"version": THIRD})
@@ -78,7 +76,7 @@ def test_a_target_that_changes_on_the_way_is_the_one_that_is_reached(
         history = record.history
     print(f"\n  {seconds:.1f} s since the second change: {' '.join(history.replaced())}")
     assert {image_of(pod) for pod in cluster.pods()} == {openbao_reference(FOURTH)}
-    # The one that was on its way may be made twice, the others once.
+    # The server that was being replaced may be replaced twice, the others once.
     assert len(history.replaced()) in (3, 4)
     assert set(history.replaced()) == {names.pod(NAME, number) for number in range(3)}
     assert len(history.leaders()) == 2
@@ -87,6 +85,6 @@ def test_a_target_that_changes_on_the_way_is_the_one_that_is_reached(
 
 
 def generation(cluster: Cluster) -> int:
-    """Count the changes of what pods are made from."""
+    """Return the generation of the StatefulSet."""
     live = cluster.api.get(STATEFUL_SET, cluster.namespace, NAME)
     return int(live["metadata"]["generation"])

@@ -29,7 +29,7 @@ def cluster(
     reloading_operator: Operator,
     store: Store,
 ) -> Cluster:
-    """One server that keeps its snapshots in a store."""
+    """One server with a backup target."""
     rig.load_openbao(OPENBAO_UPGRADES)
     upgrade = {"preUpgradeSnapshot": True}
     return make_backup_cluster(
@@ -47,21 +47,21 @@ def test_no_server_is_touched_before_the_snapshot_is_kept(
         seconds = record.await_finished(FIRST, UPGRADE_SECONDS)
         history = record.history
     kept = history.first(BACKUPS, lambda found: is_before(found) and phase(found) == "Completed")
-    # In the status: an upgrade begins when the operator accepts the version of the spec.
+    # In the status: an upgrade starts when the operator accepts the version of the spec.
     rolling = history.first(CLUSTERS, lambda found: accepted(found) == FIRST)
     touched = history.first_touch()
     assert kept is not None
     assert rolling is not None
     assert touched is not None
     assert kept < rolling < touched
-    print(f"\n  {seconds:.1f} s; kept {touched - kept:.1f} s before the first server was touched")
+    print(f"\n  {seconds:.1f} s; stored {touched - kept:.1f} s before the first replacement")
     (backup,) = backups_in(history)
     assert is_before(backup)
     check_stored(store, status_of(backup))
 
 
 @pytest.mark.timeout(400)
-def test_three_snapshots_that_fail_end_it_and_no_server_was_touched(
+def test_three_failed_snapshots_stop_it_before_a_server_is_touched(
     cluster: Cluster, store: Store, requests: Requests
 ) -> None:
     requests.settle(cluster)
@@ -86,21 +86,21 @@ def test_three_snapshots_that_fail_end_it_and_no_server_was_touched(
 
 
 def is_before(backup: Object) -> bool:
-    """Tell whether a backup was made before an upgrade."""
+    """Whether a backup was created by an upgrade."""
     return bool(backup["spec"].get("origin") == "PreUpgrade")
 
 
 def phase(backup: Object) -> str:
-    """Return how far a backup is."""
+    """Return the phase of a backup."""
     return str(status_of(backup).get("phase") or "")
 
 
 def accepted(cluster: Object) -> str:
-    """Return the target version of the servers."""
+    """Return the version in status.release."""
     return str((status_of(cluster).get("release") or {}).get("version") or "")
 
 
 def backups_in(history: History) -> list[Object]:
-    """Return every OpenBaoBackup that was seen, as it was seen last."""
+    """Return all recorded OpenBaoBackups, as last observed."""
     found = {s.object["metadata"]["name"]: s.object for s in history.entries if s.kind == BACKUPS}
     return list(found.values())

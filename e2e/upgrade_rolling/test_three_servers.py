@@ -23,7 +23,7 @@ from e2e.rig.versions import OPENBAO_UPGRADES
 from runtime.builtin_kinds import ENDPOINT_SLICE
 
 NAME = "rolls"
-# The promises (issue: upgrades): of the whole, of the API server, of a client that tries once.
+# The budgets (issue: upgrades): duration, requests to the API server, and a client without retries.
 FINISHED_SECONDS = 40.0
 REQUESTS = 150
 GAP_SECONDS = 1.5
@@ -45,7 +45,7 @@ def cluster(
 
 @pytest.fixture(scope="module")
 def figures() -> Iterator[list[Figures]]:
-    """What each upgrade cost; printed at the end."""
+    """The cost of each upgrade; printed at the end."""
     made: list[Figures] = []
     yield made
     print("\n" + table.plain(HEADERS, [one.row() for one in made]))
@@ -53,7 +53,7 @@ def figures() -> Iterator[list[Figures]]:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("leader", "version"), STEPS)
-def test_the_leader_goes_last_wherever_it_is_and_no_write_is_lost(
+def test_the_leader_is_replaced_last_and_no_write_is_lost(
     cluster: Cluster,
     requests: Requests,
     figures: list[Figures],
@@ -66,7 +66,7 @@ def test_the_leader_goes_last_wherever_it_is_and_no_write_is_lost(
     history, cost = done.history, done.figures
     assert_each_pod_is_new_once(history, version)
     assert_handed_over_before_it_goes(history, leader)
-    assert_says_so(cluster, version)
+    assert_status_is_complete(cluster, version)
     done.assert_nothing_lost()
     budget("upgrade of three: failed writes", cost.failed, FAILED_WRITES, "writes")
     budget("upgrade of three: longest gap", cost.gap, GAP_SECONDS, "s")
@@ -75,7 +75,7 @@ def test_the_leader_goes_last_wherever_it_is_and_no_write_is_lost(
 
 
 def assert_each_pod_is_new_once(history: History, version: str) -> None:
-    """Each number has the pod before and the pod after, and nothing in between."""
+    """Each ordinal has one pod before and one after the upgrade, and no others."""
     lives = history.lives()
     for ordinal in range(3):
         name = names.pod(NAME, ordinal)
@@ -90,7 +90,7 @@ def assert_each_pod_is_new_once(history: History, version: str) -> None:
 
 
 def assert_handed_over_before_it_goes(history: History, leader: int) -> None:
-    """Standbys go from the highest number down, and the leader last, once it leads no more."""
+    """Standbys are replaced from the highest ordinal down, the leader last, after its step-down."""
     last = names.pod(NAME, leader)
     standbys = [names.pod(NAME, number) for number in (2, 1, 0) if number != leader]
     assert history.replaced() == [*standbys, last]
@@ -104,11 +104,11 @@ def assert_handed_over_before_it_goes(history: History, leader: int) -> None:
     assert old.terminating is not None
     assert job.made < old.terminating
     others = [life for life in history.lives() if life.made is not None and life.name != last]
-    # One at a time, and nobody asks a leader before all others are back.
+    # One at a time; the step-down Job is created after all other servers are ready.
     assert all(life.ready is not None and life.ready < job.made for life in others)
 
 
-def assert_says_so(cluster: Cluster, version: str) -> None:
+def assert_status_is_complete(cluster: Cluster, version: str) -> None:
     status = cluster.live()["status"]
     assert status["currentVersion"] == version
     assert status["release"] == {"version": version}
@@ -120,12 +120,12 @@ def assert_says_so(cluster: Cluster, version: str) -> None:
 
 
 @pytest.mark.timeout(200)
-def test_the_service_of_the_leader_leads_to_it_alone(cluster: Cluster) -> None:
+def test_the_active_service_selects_only_the_leader(cluster: Cluster) -> None:
     def leads_to_the_leader() -> bool:
         leader = cluster.leader()
         return leader is not None and _behind(cluster) == {name_of(leader)}
 
-    until("the Service of the leader leads to it", leads_to_the_leader, QUIET_SECONDS)
+    until("the active Service selects the leader", leads_to_the_leader, QUIET_SECONDS)
     with ServiceWriter(cluster, service=names.active_service) as writer:
         until("ten writes are acknowledged", lambda: len(writer.acknowledged) >= 10, QUIET_SECONDS)
     assert writer.failed == []
@@ -133,7 +133,7 @@ def test_the_service_of_the_leader_leads_to_it_alone(cluster: Cluster) -> None:
 
 
 def _behind(cluster: Cluster) -> set[str]:
-    """Return the names of the ready pods behind the Service of the leader."""
+    """Return the names of the ready endpoints of the active Service."""
     wanted = f"kubernetes.io/service-name={names.active_service(cluster.name)}"
     slices = cluster.api.list(ENDPOINT_SLICE, cluster.namespace, wanted)
     return {

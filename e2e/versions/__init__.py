@@ -1,1 +1,1 @@
-"""Scenario: upgrades between releases whose servers do not report their health to each other."""
+"""Upgrades between releases, also between those whose servers report no health to each other."""

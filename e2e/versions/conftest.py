@@ -14,7 +14,7 @@ from e2e.versions.outcome import HEADERS, Operators, Outcome
 
 @pytest.fixture(scope="module")
 def operators(rig: Rig, launcher: Launcher, controller: Identity) -> Operators:
-    """The operators of this scenario; the images of all versions are on the node."""
+    """The operators of this scenario; the node has the images of all versions."""
     rig.load_openbao((OPENBAO_OLDEST, *OPENBAO_RELEASES))
     return Operators(rig, launcher, controller)
 

@@ -1,4 +1,4 @@
-"""Upgrades whose operator is killed on the way, and what each costs a client."""
+"""Upgrades whose operator is killed midway, and their cost for a client."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ HEADERS = ("pair", "strategy", "servers", "seconds", "longest gap", "writes", "f
 
 
 class Outcome(NamedTuple):
-    """The cost of one upgrade to a client that tries each write once."""
+    """The cost of one upgrade for a client that does not retry writes."""
 
     pair: str
     strategy: str
@@ -46,7 +46,7 @@ def outcome_of(
 
 
 class Operators:
-    """Starts one operator after the other; the former one is killed without warning."""
+    """Runs one operator at a time; its predecessor is killed."""
 
     def __init__(self, rig: Rig, launcher: Launcher, identity: Identity) -> None:
         self._launcher, self._identity = launcher, identity
@@ -64,5 +64,5 @@ class Operators:
 
 
 def assert_all_run(cluster: Cluster, version: str) -> None:
-    """Fail unless each server runs the image of a version."""
+    """Check that each server runs the image of a version."""
     assert {image_of(pod) for pod in cluster.pods()} == {openbao_reference(version)}

@@ -1,7 +1,7 @@
-"""Three servers are brought from 2.4.0 past 2.6.0, where the forwarding service was renamed.
+"""An upgrade of three servers from 2.4.0 past 2.6.0, which renamed the forwarding service.
 
-The autopilot of a leader on one side hears nothing of a follower on the other side: such a follower
-is judged by its own log (contracts.server_features.reports_health).
+The autopilot of a leader on one side gets no health of a follower on the other side; the operator
+judges such a follower by its raft log (contracts.server_features.reports_health).
 """
 
 import pytest
@@ -28,7 +28,7 @@ def bring_up(api: Api, make_namespace: MakeNamespace, name: str) -> Cluster:
 
 
 @pytest.mark.timeout(900)
-def test_it_can_be_taken_back_on_the_way_and_be_done_again(
+def test_an_upgrade_can_be_reverted_midway_and_repeated(
     api: Api,
     make_namespace: MakeNamespace,
     operators: Operators,
@@ -57,7 +57,7 @@ def test_it_can_be_taken_back_on_the_way_and_be_done_again(
 
 
 def assert_a_client_reads_what_it_wrote(cluster: Cluster) -> None:
-    """At once, whichever server it asks: standbys forward reads to the leader."""
+    """Immediately and from every server: standbys forward reads to the leader."""
     leader = cluster.server(name_of(until("a server leads", cluster.leader, 30.0)))
     token = leader.login(CLIENT, cluster.api.token(cluster.namespace, CLIENT, AUDIENCE))
     path = f"{SECRETS}/read-back"

@@ -1,6 +1,6 @@
 """Every tested pair: both strategies, one and three servers, and an operator that is killed.
 
-`make e2e` leaves this file out, because it takes 20 minutes; `make e2e SCENARIO=versions` runs it.
+`make e2e` skips this file, because it takes 20 minutes; `make e2e SCENARIO=versions` runs it.
 docs/versions.md lists the pairs.
 """
 
@@ -60,7 +60,7 @@ BringUp = Callable[[str, str, int], Cluster]
 
 @pytest.fixture
 def bring_up(api: Api, namespace: str, operators: Operators) -> Iterator[BringUp]:
-    """Make a cluster of a version, strategy and size; it is deleted after the test."""
+    """Create a cluster of a version, strategy and size; it is deleted after the test."""
 
     def make(version: str, strategy: str, size: int) -> Cluster:
         spec = {"version": version, "replicas": size, "upgrade": UPGRADES[strategy]}
@@ -111,4 +111,4 @@ def test_a_pair_that_cannot_work_is_refused_before_anything_changes(
     def unchanged() -> bool:
         return [uid_of(pod) for pod in cluster.pods()] == pods
 
-    throughout("the pods stay", unchanged, 3.0)
+    throughout("no pod is replaced", unchanged, 3.0)

@@ -18,14 +18,14 @@ from runtime.types import uid_of
 
 LEASE_NAME = "openbao-operator"
 LEASE_SECONDS = 15.0
-# A candidate looks every 2 to 4.4 seconds.
+# A candidate reads the Lease every 2 to 4.4 seconds.
 TAKEOVER_WITHIN = LEASE_SECONDS + 20.0
 ENDS_WITHIN = 30.0
 FREEZING = ("e2e.harness.freezing_operator", "run")
 
 
 def holder(api: Api) -> str:
-    """Return who holds the lease."""
+    """Return the holder of the Lease."""
     return str(api.get(LEASE, NAMESPACE, LEASE_NAME)["spec"]["holderIdentity"])
 
 
@@ -48,17 +48,22 @@ def test_a_frozen_leader_never_writes_again(
     before = holder(api)
     assert not standby.logged("became leader")
 
-    # It is frozen in the midst of several first boots: with requests under way and more to come.
+    # It is frozen during several first boots, with open requests and more to follow.
     mark = audit.mark()
     for cluster in others:
         api.create(CLUSTERS, manifest(namespace, cluster.name))
-    until("its first write", lambda: writes(audit.since(mark, controller.user)), 5.0, every=0.002)
+    until(
+        "the leader writes",
+        lambda: writes(audit.since(mark, controller.user)),
+        5.0,
+        every=0.002,
+    )
     leader.freeze()
     watch = Stopwatch()
     lost = api.get(CONFIG_MAP, namespace, names.config_map(first.name))
     api.delete(CONFIG_MAP, namespace, names.config_map(first.name))
 
-    until("somebody else leads", lambda: standby.logged("became leader"), TAKEOVER_WITHIN)
+    until("the standby leads", lambda: standby.logged("became leader"), TAKEOVER_WITHIN)
     print(f"\ntaken over {watch.seconds:.1f} s after the freeze")
     assert holder(api) != before
     for cluster in others:
@@ -70,17 +75,17 @@ def test_a_frozen_leader_never_writes_again(
     leader.faults_expected = True
     leader.signal(signal.SIGCONT)
     assert leader.wait(ENDS_WITHIN) != 0
-    print(f"the frozen one ended {watch.seconds:.1f} s after it was resumed")
+    print(f"the frozen operator exited {watch.seconds:.1f} s after it was resumed")
     assert leader.logged("stopped: the leader lease was lost"), leader.tail()
 
-    # The successor goes on; what it writes proves that the log has caught up.
+    # The successor continues; its write shows that the audit log is current.
     config = names.config_map(others[0].name)
     api.delete(CONFIG_MAP, namespace, config)
-    until("it is repaired", lambda: api.find(CONFIG_MAP, namespace, config), 5.0)
-    until("the log tells", lambda: writes(audit.since(mark, rival.user)), 5.0)
+    until("the ConfigMap is recreated", lambda: api.find(CONFIG_MAP, namespace, config), 5.0)
+    until("the write is in the audit log", lambda: writes(audit.since(mark, rival.user)), 5.0)
     late = audit.since(mark, controller.user)
     assert not writes(late), "\n".join(map(str, writes(late)))
-    # It may have asked for its lease, and must have been told that it is not its own any more.
+    # It may have tried to renew its Lease, which must have failed.
     assert not [e for e in late if e.writes and e.code < 400], tally(late)
     assert standby.alive
     assert holder(api) != before

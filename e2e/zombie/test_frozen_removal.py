@@ -1,7 +1,7 @@
-"""The leader is frozen between marking a volume and the request to remove that raft peer.
+"""The leader is frozen after it marked a volume, and before it requests to remove that raft peer.
 
-Another one leads meanwhile and takes the server out; the cluster grows again, and a new server of
-that name votes. Nothing on its volume tells the frozen one apart from the server that it marked.
+Meanwhile another operator leads and removes the server; the cluster is scaled up again, and a new
+server of that name votes. The new volume does not show the resumed operator that it is another one.
 """
 
 import signal
@@ -25,18 +25,18 @@ from runtime.types import uid_of
 
 TAKEOVER_WITHIN = 35.0
 ENDS_WITHIN = 30.0
-# Whatever it would send, it sends at once.
+# A resumed operator would send its request immediately.
 LOOKED_ON_FOR = 5.0
 
 
 def is_stopped(operator: Operator) -> bool:
-    """Tell whether the kernel has stopped this process (proc(5), the third field)."""
+    """Whether this process is stopped (proc(5), the third field)."""
     stat = Path(f"/proc/{operator.process.pid}/stat").read_text()
     return stat.rpartition(")")[2].split()[0] == "T"
 
 
 @pytest.mark.timeout(600)
-def test_a_leader_that_was_frozen_after_its_mark_takes_no_server_out(
+def test_a_leader_frozen_after_marking_a_volume_removes_no_server(
     api: Api,
     audit: AuditLog,
     launcher: Launcher,
@@ -55,14 +55,14 @@ def test_a_leader_that_was_frozen_after_its_mark_takes_no_server_out(
     marked = api.get(PVC, namespace, claim)
 
     scale(cluster, 1)
-    until("it has marked the volume and stands still", lambda: is_stopped(leader), 60.0)
+    until("the leader is stopped after its mark", lambda: is_stopped(leader), 60.0)
     live = api.get(PVC, namespace, claim)
     assert labels.REMOVED_PEER in live["metadata"]["annotations"]
     assert len(members_of(cluster, operator_token(cluster))) == 2
 
-    until("somebody else leads", lambda: standby.logged("became leader"), TAKEOVER_WITHIN)
+    until("the standby leads", lambda: standby.logged("became leader"), TAKEOVER_WITHIN)
     await_size(cluster, 1)
-    until("its volume is gone", lambda: api.find(PVC, namespace, claim) is None, 60.0)
+    until("the PVC is gone", lambda: api.find(PVC, namespace, claim) is None, 60.0)
     scale(cluster, 2)
     await_size(cluster, 2)
     assert uid_of(api.get(PVC, namespace, claim)) != uid_of(marked)
@@ -72,7 +72,7 @@ def test_a_leader_that_was_frozen_after_its_mark_takes_no_server_out(
     leader.signal(signal.SIGCONT)
     throughout("both servers vote", lambda: _both_vote(cluster), LOOKED_ON_FOR)
     assert leader.wait(ENDS_WITHIN) != 0
-    print(f"\nthe frozen one ended {watch.seconds:.1f} s after it was resumed")
+    print(f"\nthe frozen operator exited {watch.seconds:.1f} s after it was resumed")
     assert leader.logged("stopped: the leader lease was lost"), leader.tail()
     assert not writes(audit.since(mark, controller.user))
     await_size(cluster, 2)

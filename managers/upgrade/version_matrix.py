@@ -21,7 +21,7 @@ Grade = Literal["good", "warn", "refuse"]
 
 _THREE_SERVERS: Final = (
     "e2e/upgrade_rolling/test_three_servers.py"
-    "::test_the_leader_goes_last_wherever_it_is_and_no_write_is_lost"
+    "::test_the_leader_is_replaced_last_and_no_write_is_lost"
 )
 
 CLOUD_SEALS: Final[frozenset[SealType]] = frozenset(
@@ -140,7 +140,7 @@ PROOFS: Final[tuple[PairProof, ...]] = (
         "2.7.2",
         "RollingUpdate",
         (3,),
-        "e2e/versions/test_before_2_6.py::test_it_can_be_taken_back_on_the_way_and_be_done_again",
+        "e2e/versions/test_before_2_6.py::test_an_upgrade_can_be_reverted_midway_and_repeated",
     ),
     PairProof("2.6.2", "2.7.0", "RollingUpdate", (3,), _THREE_SERVERS),
     PairProof("2.7.0", "2.7.1", "RollingUpdate", (3,), _THREE_SERVERS),
@@ -164,7 +164,7 @@ PROOFS: Final[tuple[PairProof, ...]] = (
         "2.7.1",
         "BlueGreen",
         (3,),
-        f"{_TAKEOVER}::test_a_new_word_begins_it_anew_and_a_hook_says_yes",
+        f"{_TAKEOVER}::test_a_retry_starts_it_again_and_a_hook_approves",
     ),
 )
 """The pairs that end-to-end tests upgrade; docs/versions.md lists them."""
