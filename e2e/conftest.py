@@ -1,11 +1,11 @@
 """Fixtures of the scenarios: one rig per session, operators and namespaces per scenario.
 
-    python -m pytest e2e                     everything, on a rig of its own
-    python -m pytest e2e -n 2 --dist loadfile  the same on two rigs side by side
-    E2E_RIG=mine E2E_KEEP=1 pytest e2e/drift one scenario, on a rig that stays up
+    python -m pytest e2e                       all scenarios, on their own rig
+    python -m pytest e2e -n 2 --dist loadfile  the same on two rigs in parallel
+    E2E_RIG=mine E2E_KEEP=1 pytest e2e/drift   one scenario, on a rig that is kept
 
-The rig is named by E2E_RIG (default `e2e`), and by the number of the worker where there are
-several. It is taken down at the end, unless E2E_KEEP=1.
+E2E_RIG is the name of the rig (default `e2e`); with several workers the number of the worker is
+appended. The rig is removed at the end, unless E2E_KEEP=1.
 """
 
 import os
@@ -34,9 +34,9 @@ from e2e.rig.versions import OPENBAO_UPGRADES
 from runtime.builtin_kinds import NAMESPACE
 
 MakeNamespace = Callable[[], str]
-# After it, kubelet and scheduler need a minute or two to find back to the API server.
+# After it, kubelet and scheduler need a minute or two to reconnect to the API server.
 LAST = "apiserver_outage"
-# The longest, so that no worker begins one when the others have done.
+# The longest scenarios run first, so that no worker starts one when the others are done.
 LONG = (
     "lost_status",
     "upgrade_bluegreen",
@@ -62,7 +62,7 @@ LONG = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files."""
+    """Run the longest scenarios first."""
     items.sort(key=lambda item: _place(item.path.parent.name))
 
 
@@ -73,7 +73,7 @@ def _place(scenario: str) -> int:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let the report of each phase carry what was measured in it; workers send their reports."""
+    """Add the measured values to the report of each phase, which workers send."""
     report = yield
     budgets.hand_over(report)
     return report
@@ -89,7 +89,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def rig() -> Iterator[Rig]:
-    """A whole node, with CRD, ServiceAccount and rights of the operator in place."""
+    """A full node with the CRDs, ServiceAccount and RBAC of the operator."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     made = Rig("-".join(filter(None, (os.environ.get("E2E_RIG", "e2e"), worker))))
     made.up()
@@ -101,13 +101,13 @@ def rig() -> Iterator[Rig]:
 
 @pytest.fixture(scope="session")
 def api(rig: Rig) -> Api:
-    """The API as its administrator."""
+    """An API client with administrator permissions."""
     return Api(rig)
 
 
 @pytest.fixture(scope="session")
 def audit(rig: Rig) -> AuditLog:
-    """Everything the API server was asked."""
+    """The audit log: all requests to the API server."""
     return AuditLog(rig.audit_log)
 
 
@@ -119,13 +119,13 @@ def controller(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="session")
 def requests(audit: AuditLog, controller: Identity) -> Requests:
-    """What operators asked the API server for."""
+    """The requests of operators to the API server."""
     return Requests(audit, controller.user)
 
 
 @pytest.fixture(scope="session")
 def forks(rig: Rig) -> Iterator[ForkedProcesses]:
-    """Operators whose code is loaded once for all scenarios."""
+    """The fork server, which loads the code of operators once for all scenarios."""
     made = ForkedProcesses(rig.inside, REPOSITORY)
     yield made
     made.close()
@@ -138,7 +138,7 @@ def launcher(
     tmp_path_factory: pytest.TempPathFactory,
     request: pytest.FixtureRequest,
 ) -> Iterator[Launcher]:
-    """Starts operators; none of them outlives the scenario, and each must have run soundly."""
+    """Starts operators; they are stopped after the scenario, which fails if one logged errors."""
     made = Launcher(rig, tmp_path_factory.mktemp(Path(str(request.path)).stem), forks)
     yield made
     made.stop_all()
@@ -146,7 +146,7 @@ def launcher(
 
 @pytest.fixture(scope="module")
 def operator(launcher: Launcher, audit: AuditLog, controller: Identity) -> Iterator[Operator]:
-    """One operator for the whole scenario. Nothing that it asked for may have been refused."""
+    """One operator for the whole scenario; fails if the API server refuses one of its requests."""
     yield from unrefused(launcher, audit, controller)
 
 
@@ -154,16 +154,16 @@ def operator(launcher: Launcher, audit: AuditLog, controller: Identity) -> Itera
 def reloading_operator(
     rig: Rig, launcher: Launcher, audit: AuditLog, controller: Identity
 ) -> Iterator[Operator]:
-    """Like `operator`, and it knows its own image, so that it can let servers read files anew."""
+    """Like `operator`, with its own image in the environment, so that servers can reload files."""
     environment = {"OPERATOR_IMAGE": rig.load_operator_image()}
     yield from unrefused(launcher, audit, controller, environment)
 
 
 @pytest.fixture(scope="module")
 def impatient(rig: Rig, launcher: Launcher, controller: Identity) -> Iterator[Operator]:
-    """Like `reloading_operator`, and an upgrade gives a server POD_DEADLINE seconds to come back.
+    """Like `reloading_operator`, but an upgrade waits only POD_DEADLINE seconds for a server.
 
-    The images of all versions are on the node.
+    The node has the images of all versions.
     """
     rig.load_openbao(OPENBAO_UPGRADES)
     environment = {
@@ -177,7 +177,7 @@ def impatient(rig: Rig, launcher: Launcher, controller: Identity) -> Iterator[Op
 
 @pytest.fixture(scope="module")
 def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """An S3 store in the network of the rig; a scenario of another store has its own."""
+    """An S3 store in the network of the rig; scenarios of other stores have their own."""
     with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
         yield made
 
@@ -191,16 +191,16 @@ def plugins(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plug
 
 @pytest.fixture(scope="module")
 def proxy(rig: Rig, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultProxy]:
-    """The same store, through a proxy that plays faults."""
+    """The same store, through a fault-injecting proxy."""
     with fault_proxy(Ground.of_rig(rig), store, tmp_path_factory.mktemp("proxy")) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def make_namespace(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeNamespace]:
-    """Make namespaces that are emptied and deleted at the end of the scenario.
+    """Create namespaces that are emptied and deleted at the end of the scenario.
 
-    What is secret in them must stand in Secrets alone, and in no log of an operator.
+    Fails if the content of their Secrets is in another object or in the log of an operator.
     """
     made: list[str] = []
 
@@ -219,12 +219,12 @@ def make_namespace(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture
 def namespace(make_namespace: MakeNamespace) -> str:
-    """A namespace of this test alone."""
+    """A namespace for this test."""
     return make_namespace()
 
 
 def sweep(api: Api, namespace: str) -> None:
-    """Delete a namespace and our objects in it, also without a running operator."""
+    """Delete a namespace and our objects in it; works without a running operator."""
     for kind in (RESTORES, BACKUPS, CLUSTERS):
         for live in api.list(kind, namespace):
             name = live["metadata"]["name"]

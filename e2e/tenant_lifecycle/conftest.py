@@ -30,7 +30,7 @@ EVERYTHING = (ROLE, ROLE_BINDING, QUOTA, LIMITS)
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What all tests share."""
+    """The API, the audit log and the accounts that all tests share."""
 
     api: Api
     audit: AuditLog
@@ -42,7 +42,7 @@ class World:
     def start(self, **environment: str) -> Operator:
         """Start a provisioner, and wait until it watches.
 
-        What one before it asked for may be logged only now: it arrived before this one began.
+        Requests of an earlier provisioner may be logged only now; they arrived before this start.
         """
         mark, begun = self.audit.mark(), datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         made = start_provisioner(self.launcher, self.who, CONTROLLER, environment)
@@ -52,18 +52,18 @@ class World:
             seen = {one.resource for one in requests if one.at >= begun and one.verb == "watch"}
             return seen >= {TENANTS.plural, CLUSTERS.plural}
 
-        until("it watches", watches, 60.0)
+        until("the provisioner watches", watches, 60.0)
         return made
 
     def opened(self) -> str:
-        """Make a namespace, and have it opened."""
+        """Create a namespace and a tenant for it, and wait until it is provisioned."""
         namespace = self.make_namespace()
         make_tenant(self.api, namespace)
         await_reason(self.api, namespace, "Provisioned")
         return namespace
 
     def is_granted(self, namespace: str, name: str) -> bool:
-        """Whether the tenant grants what this cluster needs now."""
+        """Whether the tenant grants the Secrets that this cluster needs now."""
         cluster = self.api.get(CLUSTERS, namespace, name)
         status = self.api.get(TENANTS, NAMESPACE, namespace).get("status") or {}
         grant = {"cluster": name, "secrets": access_of(cluster).digest}
@@ -80,7 +80,7 @@ class World:
         self.api.create(CLUSTERS, manifest(namespace, name, paused=True, **spec))
 
     def left(self, namespace: str) -> list[str]:
-        """Everything of a tenant that is still there."""
+        """The remaining objects of a tenant."""
         return [
             live["metadata"]["name"]
             for resource in EVERYTHING
@@ -98,7 +98,7 @@ def world(
     make_namespace: MakeNamespace,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[World]:
-    """One provisioner of rights, and no tenant of another run."""
+    """Accounts of the provisioner and the controller; tenants of an earlier run are deleted."""
     folder = tmp_path_factory.mktemp("tenants")
     controller = tenant_controller(rig, api, folder)
     who = provisioner_identity(rig, api, folder)

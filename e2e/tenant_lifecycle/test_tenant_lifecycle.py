@@ -25,7 +25,7 @@ from runtime.builtin_kinds import ROLE
 RECHECK = 3.0
 GRANT_SECONDS = 2.0
 QUIET_SECONDS = 8.0
-# The fewest moments: Roles are written side by side, and so are bindings.
+# The minimum: Roles are written in parallel, and so are bindings.
 WRITES_OF_ONE = 5
 EXTERNAL = {
     "mode": "External",
@@ -35,7 +35,7 @@ EXTERNAL = {
 
 @pytest.fixture(scope="class")
 def provisioner(world: World) -> Iterator[Operator]:
-    """A provisioner that looks at everything again within seconds."""
+    """A provisioner that rechecks all tenants within seconds."""
     made = world.start(TENANT_RECHECK_SECONDS=str(RECHECK))
     yield made
     assert made.stop() == 0
@@ -43,14 +43,14 @@ def provisioner(world: World) -> Iterator[Operator]:
 
 @pytest.fixture(scope="class")
 def as_shipped(world: World) -> Iterator[Operator]:
-    """A provisioner without special settings."""
+    """A provisioner with the default settings."""
     made = world.start()
     yield made
     assert made.stop() == 0
 
 
-class TestLookingOften:
-    """Everything that is looked at again."""
+class TestShortRecheck:
+    """Scenarios that need frequent rechecks."""
 
     @pytest.mark.timeout(120)
     def test_onboarding_and_references(self, world: World, provisioner: Operator) -> None:
@@ -65,7 +65,7 @@ class TestLookingOften:
         ]
         watch = Stopwatch()
         world.sleeping(namespace, "one")
-        until("it is granted", lambda: world.is_granted(namespace, "one"), 10.0, every=0.02)
+        until("access is granted", lambda: world.is_granted(namespace, "one"), 10.0, every=0.02)
         print(f"  {watch.seconds:.2f} s from the cluster to its grant")
         budget("from a cluster to its grant", watch.seconds, GRANT_SECONDS, "s")
         writer = world.rules_of(namespace, tenancy.WRITER_ROLE)
@@ -98,17 +98,17 @@ class TestLookingOften:
         await_reason(world.api, late, "Provisioned")
         make_tenant(world.api, late, name=f"{late}-twin")
         await_reason(world.api, f"{late}-twin", "Conflict")
-        # Nothing holds a namespace that has no cluster.
+        # A namespace without clusters can be deleted immediately.
         world.api.delete(NAMESPACES, None, late)
-        until("it is gone", lambda: not world.api.find(NAMESPACES, None, late), 30.0)
+        until("the namespace is gone", lambda: not world.api.find(NAMESPACES, None, late), 30.0)
         for name, where in (("own", home), ("deputy", home), (late, NAMESPACE)):
             world.api.delete(TENANTS, where, name)
         world.api.delete(TENANTS, NAMESPACE, f"{late}-twin")
-        until("they are gone", lambda: not world.api.list(TENANTS, None), 20.0)
+        until("the tenants are gone", lambda: not world.api.list(TENANTS, None), 20.0)
 
 
 def grow_and_shrink(world: World, namespace: str) -> None:
-    """External certificates, pull secrets, a rotated key, and no root token."""
+    """Access follows external certificates, pull secrets, key rotations and deletion."""
     verification = {
         "enabled": True,
         "publicKey": "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE"
@@ -118,16 +118,28 @@ def grow_and_shrink(world: World, namespace: str) -> None:
     }
     world.sleeping(namespace, "two", tls=EXTERNAL)
     reader = {"their-server", "their-ca"}
-    until("it reads", lambda: reader <= world.rules_of(namespace, tenancy.READER_ROLE), 10.0)
+    until(
+        "the certificates are readable",
+        lambda: reader <= world.rules_of(namespace, tenancy.READER_ROLE),
+        10.0,
+    )
     world.api.patch(CLUSTERS, namespace, "two", {"spec": {"imageVerification": verification}})
-    until("it logs in", lambda: "registry" in world.rules_of(namespace, tenancy.READER_ROLE), 10.0)
+    until(
+        "the pull secret is readable",
+        lambda: "registry" in world.rules_of(namespace, tenancy.READER_ROLE),
+        10.0,
+    )
     rotated = {"status": {"unseal": {"keys": "k2=key-2,k1=key", "step": "Spreading"}}}
     world.api.patch_status(CLUSTERS, namespace, "two", rotated)
     later = names.unseal_key_secret("two", 4)
-    until("the next key", lambda: later in world.rules_of(namespace, tenancy.WRITER_ROLE), 10.0)
+    until(
+        "the next key is writable",
+        lambda: later in world.rules_of(namespace, tenancy.WRITER_ROLE),
+        10.0,
+    )
     world.api.delete(CLUSTERS, namespace, "two")
     until(
-        "it shrinks",
+        "the access is removed",
         lambda: (
             not any(
                 name.startswith(("two", "their"))
@@ -140,7 +152,7 @@ def grow_and_shrink(world: World, namespace: str) -> None:
 
 
 def drift(world: World, namespace: str) -> None:
-    """A Role with added permissions is reverted soon after."""
+    """A Role with added permissions is reverted at the next recheck."""
     before = world.api.get(ROLE, namespace, tenancy.TENANT_ROLE)["rules"]
     wide = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
     world.api.patch(ROLE, namespace, tenancy.TENANT_ROLE, {"rules": wide})
@@ -152,7 +164,7 @@ def drift(world: World, namespace: str) -> None:
 
 
 def closing(world: World, namespace: str) -> None:
-    """Deletion waits for the cluster, names it, and leaves nothing."""
+    """Deletion waits for the cluster, reports its name, and leaves no objects."""
     world.api.patch(CLUSTERS, namespace, "one", {"metadata": {"finalizers": ["example.com/hold"]}})
     world.api.delete(TENANTS, NAMESPACE, namespace)
     condition = await_reason(world.api, namespace, "Deleting")
@@ -166,13 +178,13 @@ def closing(world: World, namespace: str) -> None:
 
 @pytest.mark.timeout(120)
 def test_killed_between_any_two_writes(world: World) -> None:
-    """Each process makes one write and dies before its next: every state between is passed."""
+    """Each process makes one write and crashes before the next: all states between are covered."""
     namespace = world.make_namespace()
     make_tenant(world.api, namespace)
     world.sleeping(namespace, "x", tls=EXTERNAL)
     crashing = start_crashing(world.launcher, world.who, CONTROLLER)
     deaths = crashing.await_end(90.0)
-    print(f"  {deaths} processes died")
+    print(f"  {deaths} processes crashed")
     assert deaths >= WRITES_OF_ONE
     assert world.is_granted(namespace, "x")
     mark = world.audit.mark()
@@ -185,13 +197,13 @@ def test_killed_between_any_two_writes(world: World) -> None:
 
 
 class TestAsShipped:
-    """What costs nothing, and what serves."""
+    """Scenarios with the default settings: an idle tenant, and a cluster in a tenant."""
 
     @pytest.mark.timeout(60)
     def test_a_quiet_tenant_costs_nothing(self, world: World, as_shipped: Operator) -> None:
         namespace = world.opened()
         world.sleeping(namespace, "still")
-        until("it is granted", lambda: world.is_granted(namespace, "still"), 10.0)
+        until("access is granted", lambda: world.is_granted(namespace, "still"), 10.0)
         time.sleep(1.0)
         mark = world.audit.mark()
         time.sleep(QUIET_SECONDS)
@@ -200,10 +212,10 @@ class TestAsShipped:
         assert as_shipped.alive
 
     @pytest.mark.timeout(150)
-    def test_a_cluster_lives_and_leaves_with_its_namespace(
+    def test_a_cluster_runs_and_is_deleted_with_its_namespace(
         self, world: World, as_shipped: Operator
     ) -> None:
-        """The controller works with these rights alone, and its namespace can be deleted whole."""
+        """The controller needs no other permissions; the namespace is deleted with the cluster."""
         who = world.controller
         environment = {"TENANCY_MODE": "multi-tenant", **as_in_a_pod(world.api)}
         mark = world.audit.mark()

@@ -1,4 +1,4 @@
-"""Three servers, one shared cache, one certificate; joins, probes and the operator use its name."""
+"""Three servers share a cache and one certificate; joins, probes and the operator use its name."""
 
 import ssl
 from pathlib import Path
@@ -57,10 +57,10 @@ def test_servers_fetch_their_certificate(
 
         addresses = [pod["status"]["podIP"] for pod in cluster.pods()]
         assert [accepts(one, domain, acme.issuer()) for one in addresses] == [""] * 3
-        # B-25: without the cache each server would order a certificate of its own.
+        # B-25: without the cache each server would order its own certificate.
         assert len({served_serial(one, domain) for one in addresses}) == 1
         assert acme.issued() == 1
-        # Nobody gets a certificate for a name that was not asked for.
+        # No certificate is issued for a name that is not in the spec.
         with pytest.raises((ssl.SSLError, OSError)):
             served_serial(addresses[0], "elsewhere.example.com")
         assert acme.issued() == 1

@@ -1,4 +1,4 @@
-"""A cluster with external certificates from the first boot on, and all kinds of mistakes."""
+"""A cluster with external certificates from the first boot, and with invalid certificates."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ SERVER_NAME = names.raft_server_name(NAME)
 
 @dataclass(frozen=True, slots=True)
 class Pki:
-    """An authority, an intermediate, and what is served."""
+    """A root CA, an intermediate CA, and the server certificate."""
 
     root: Signed
     between: Signed
@@ -40,7 +40,7 @@ class Pki:
         }
 
     def renewed(self, *more: str) -> "Pki":
-        """The same authority, and another server certificate."""
+        """The same CA with a new server certificate."""
         return dataclasses.replace(
             self, served=certificates.leaf(self.between, (SERVER_NAME, *more))
         )
@@ -64,7 +64,7 @@ def lives(cluster: Cluster) -> dict[str, tuple[str, int]]:
 
 
 def serials(cluster: Cluster) -> set[int]:
-    """What the pods serve; empty while one of them does not answer."""
+    """The serial numbers that the pods serve; empty while one of them does not answer."""
     try:
         return {served_serial(pod["status"]["podIP"], SERVER_NAME) for pod in cluster.pods()}
     except (OSError, KeyError):
@@ -92,7 +92,7 @@ def test_own_certificates(api: Api, reloading_operator: Operator, namespace: str
     assert serials(cluster) == {first.served.serial}
     born = lives(cluster)
 
-    # B-27: what is wrong stays outside, and nobody is disturbed.
+    # B-27: an invalid certificate is not installed, and no pod is restarted.
     other = certificates.authority("Somebody Else")
     stranger = dataclasses.replace(first, served=certificates.leaf(other, (SERVER_NAME,)))
     api.patch(SECRET, namespace, server_secret, {"data": data(**stranger.files())})
@@ -110,7 +110,7 @@ def test_own_certificates(api: Api, reloading_operator: Operator, namespace: str
     )
     cluster.await_condition("TLSReady", "True")
     cluster.await_available()
-    assert lives(cluster) == born, "a certificate was read anew without a restart"
+    assert lives(cluster) == born, "a certificate must be reloaded without a restart"
 
     live = cluster.secret(server_secret)
     assert live is not None
@@ -119,11 +119,11 @@ def test_own_certificates(api: Api, reloading_operator: Operator, namespace: str
     api.delete(CLUSTERS, namespace, NAME)
     until("the cluster is gone", lambda: cluster.find() is None, 60.0)
     for kept in (server_secret, ca_secret):
-        assert cluster.secret(kept) is not None, "what is the user's is never deleted"
+        assert cluster.secret(kept) is not None, "Secrets of the user must not be deleted"
 
 
 @pytest.mark.timeout(600)
-def test_b12_a_change_of_mode_reaches_the_servers_that_run(
+def test_b12_a_change_of_mode_reaches_running_servers(
     api: Api, reloading_operator: Operator, namespace: str
 ) -> None:
     init = self_init(key_value_engine())
@@ -143,17 +143,27 @@ def test_b12_a_change_of_mode_reaches_the_servers_that_run(
     quorum = 2
 
     def moved(serial: int) -> bool:
-        assert len(cluster.ready_pods()) >= quorum, "one at a time"
+        assert len(cluster.ready_pods()) >= quorum, "pods must be replaced one at a time"
         return len(cluster.ready_pods()) == 3 and serials(cluster) == {serial}
 
-    until("all serve the user's", lambda: moved(mine.served.serial), 240.0, every=0.3)
+    until(
+        "all serve the certificate of the user",
+        lambda: moved(mine.served.serial),
+        240.0,
+        every=0.3,
+    )
     cluster.await_available()
     cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
     now = lives(cluster)
     assert all(now[name] != born[name] for name in born)
 
     api.patch(CLUSTERS, namespace, NAME, {"spec": {"tls": {"mode": None, "external": None}}})
-    until("all serve ours again", lambda: moved(ours), 240.0, every=0.3)
+    until(
+        "all serve the certificate of the operator again",
+        lambda: moved(ours),
+        240.0,
+        every=0.3,
+    )
     cluster.await_available()
     cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
     assert cluster.cluster_ids() == ids

@@ -1,4 +1,4 @@
-"""Renewal and a new CA, under load and without pod restarts."""
+"""Renewal and replacement of the CA, under load and without pod restarts."""
 
 import base64
 import threading
@@ -24,13 +24,13 @@ from runtime.types import uid_of
 
 NAME = "turn"
 SERVER_NAME = names.raft_server_name(NAME)
-# kubelet shows a changed Secret within its sync period; a rotation of the authority takes three.
+# The kubelet updates a mounted Secret within its sync period; a rotation of the CA takes three.
 RELOADED = 180.0
 
 
 @dataclass(slots=True)
 class Client:
-    """Somebody who trusts what lay in the Secret when they last read it, and calls every pod."""
+    """A client that connects to every pod and trusts the CA bundle that it last read."""
 
     cluster: Cluster
     bundle: bytes = b""
@@ -38,7 +38,7 @@ class Client:
     calls: int = 0
 
     def read(self) -> None:
-        """Read the bundle anew, as a client does now and then."""
+        """Read the bundle again, as clients do from time to time."""
         self.bundle = entry(self.cluster, names.tls_ca_secret(NAME), "ca.crt")
 
     def call(self, addresses: "list[str]") -> None:
@@ -55,7 +55,7 @@ class Client:
 
 @contextmanager
 def calling(client: Client) -> Iterator[None]:
-    """Let a client call all the time."""
+    """Let a client connect repeatedly until the end of the context."""
     end = threading.Event()
     addresses = [pod["status"]["podIP"] for pod in client.cluster.pods()]
 
@@ -105,7 +105,7 @@ def authorities(cluster: Cluster) -> list[int]:
 
 @pytest.fixture
 def cluster(api: Api, reloading_operator: Operator, namespace: str) -> Cluster:
-    """Three servers, up and settled."""
+    """Three servers that are available and all vote."""
     init = self_init(key_value_engine())
     api.create(
         CLUSTERS,
@@ -125,34 +125,39 @@ def test_renewal_and_a_new_authority_under_running_servers(api: Api, cluster: Cl
     client.read()
 
     with calling(client):
-        # One more name: the certificate is issued anew, and read without a restart.
+        # An additional name: the certificate is reissued, and reloaded without a restart.
         _patch_tls(cluster, extraSANs=["bao.example.com"])
-        until("it is issued", lambda: wanted_serial(cluster) != first, 60.0)
+        until("the certificate is issued", lambda: wanted_serial(cluster) != first, 60.0)
         second = wanted_serial(cluster)
-        until("it is served", lambda: serials(cluster) == {second}, RELOADED, every=0.5)
+        until(
+            "the certificate is served",
+            lambda: serials(cluster) == {second},
+            RELOADED,
+            every=0.5,
+        )
         cluster.await_condition("TLSReady", reason="Ready")
         cluster.await_available()
         assert lives(cluster) == born
 
-        # A longer period than is left: the certificate of today is old at once.
+        # The period is shorter than the remaining lifetime, so the certificate is not renewed.
         _patch_tls(cluster, rotationPeriod="8735h")
         cluster.await_available()
-        assert wanted_serial(cluster) == second, "a fresh one has 8760 h to live"
+        assert wanted_serial(cluster) == second, "a new certificate is valid for 8760 h"
 
         (old,) = authorities(cluster)
         done = CommandLine(cluster.api.rig).run("rotate", "ca", NAME, "-n", cluster.namespace)
         assert done.status == 0, done.err
-        until("the next is trusted", lambda: len(authorities(cluster)) == 2, 60.0)
-        # The client reads the bundle while both are in it; that is what the overlap is for.
+        until("the new CA is trusted", lambda: len(authorities(cluster)) == 2, 60.0)
+        # The overlap exists so that clients can read the bundle while it has both CAs.
         client.read()
         until(
-            "the old one is trusted no more",
+            "the old CA is no longer trusted",
             lambda: len(authorities(cluster)) == 1 and authorities(cluster) != [old],
             3 * RELOADED,
         )
         last = wanted_serial(cluster)
         until(
-            "its certificate is served",
+            "a certificate of the new CA is served",
             lambda: serials(cluster) == {wanted_serial(cluster)},
             RELOADED,
         )
@@ -160,7 +165,7 @@ def test_renewal_and_a_new_authority_under_running_servers(api: Api, cluster: Cl
     assert last not in (first, second)
     assert client.calls > 0
     assert client.refusals == []
-    assert lives(cluster) == born, "nobody was started again"
+    assert lives(cluster) == born, "no pod may restart"
     data = api.get(SECRET, cluster.namespace, names.tls_ca_secret(NAME))["data"]
     assert set(data) == {"ca.crt", "ca.key"}
 

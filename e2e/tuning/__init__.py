@@ -1,1 +1,1 @@
-"""What settings do to the speed of the servers: the figures of docs/tuning.md."""
+"""Measures how settings affect the speed of the servers: the figures of docs/tuning.md."""

@@ -1,4 +1,4 @@
-"""Volumes on the disk of this machine: those of the rig are in memory, where a sync is free."""
+"""Volumes on the disk of this machine; those of the rig are in memory, where a sync is free."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def make_disk_volumes(cluster: Cluster, servers: int, folder: Path) -> list[str]
 
 
 def disk_class() -> Object:
-    """Return a class whose volumes are made by hand."""
+    """Return a StorageClass without a dynamic provisioner."""
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
@@ -38,7 +38,7 @@ def disk_class() -> Object:
 
 
 def disk_volume(cluster: Cluster, ordinal: int, path: Path) -> Object:
-    """Return the volume of a server."""
+    """Return the PersistentVolume of a server."""
     here = {"key": "kubernetes.io/hostname", "operator": "In", "values": [NODE_NAME]}
     claim = {"namespace": cluster.namespace, "name": names.data_claim(cluster.name, ordinal)}
     return {

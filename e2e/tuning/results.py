@@ -1,4 +1,4 @@
-"""Figures of runs that took turns, as tables. Pure."""
+"""Tables of the figures of alternating runs. Pure."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Measured:
     leader: float
     """Seconds of CPU of the leader for one request."""
     others: float
-    """The same of all other servers together."""
+    """The sum of all other servers."""
 
 
 Run = dict[str, Measured]
@@ -25,7 +25,7 @@ Value = Callable[[Measured], float]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A variant and the default, measured by turns."""
+    """A variant and the default, measured alternately."""
 
     title: str
     pairs: Sequence[tuple[Run, Run]]
@@ -57,7 +57,7 @@ def tables(comparisons: Sequence[Comparison]) -> Iterator[str]:
 
 
 def absolute(runs: Sequence[Run]) -> str:
-    """Return what one request costs, and how many there were."""
+    """Return the rate of requests, and the CPU for one request."""
     rows = (
         ("per second", 1.0, 0, per_second),
         ("CPU of the leader, ms", 1000.0, 2, lambda one: one.leader),
@@ -79,6 +79,6 @@ def _spread(runs: Sequence[Run], operation: str, value: Value, scale: float, dig
 
 
 def markdown(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of a page."""
+    """Return a Markdown table."""
     rule = ["---", *["---:"] * (len(headers) - 1)]
     return "\n".join(f"| {' | '.join(row)} |" for row in (headers, rule, *rows))

@@ -1,7 +1,7 @@
 """Prints the tables of docs/tuning.md: `kubectl bao bench`, one change at a time.
 
-A variant and the default take turns, so that what else the machine does meets both. No figure has a
-bound.
+Runs of a variant and of the default alternate, so that other load on the machine affects both. No
+figure has a limit.
 """
 
 import os
@@ -46,7 +46,7 @@ pytestmark = pytest.mark.timeout(3600)
 
 
 def phase(line: str) -> str:
-    """Return the operation that a line of the progress begins; "" for another line."""
+    """Return the operation whose start a progress line reports; "" for another line."""
     return next((one for one in OPERATIONS if line.startswith(f"Measures {one}")), "")
 
 
@@ -89,15 +89,15 @@ def peak_mib(pid: int) -> int:
 
 @dataclass(slots=True)
 class Bench:
-    """Makes clusters, and measures them."""
+    """Creates clusters, and measures them."""
 
     api: Api
     make_namespace: MakeNamespace
     rates: list[Run] = field(default_factory=list)
-    """Of the default, in each round."""
+    """The runs of the default, one for each round."""
 
     def cluster(self, variant: Variant, disk: Path | None = None) -> Cluster:
-        """Make a cluster with the spec of a variant; `disk` is a folder for its volumes."""
+        """Create a cluster with the spec of a variant; `disk` is a folder for its volumes."""
         namespace = self.make_namespace()
         self.api.create(SERVICE_ACCOUNT, {"metadata": {"name": ACCOUNT, "namespace": namespace}})
         made = Cluster(self.api, namespace, NAME)
@@ -143,7 +143,7 @@ class Bench:
             now = servers.cpu()
             used[operation] = (now[0] - before[0], now[1] - before[1])
             output = process.stdout.read()
-        # 3: some requests failed, which the rate shows.
+        # Exit status 3: some requests failed, and the rate is lower.
         assert process.returncode in (0, 3), f"{variant.title}: {lines}"
         found = {}
         for one in orjson.loads(output)["operations"]:
@@ -173,7 +173,7 @@ def test_the_tables(
 ) -> None:
     bench = Bench(api, make_namespace)
     default = bench.cluster(DEFAULT)
-    # What the first run pays for.
+    # A warm-up run, which is not counted.
     bench.run(default, DEFAULT)
     runs = of_runs(bench, default)
     say(*tables(runs), absolute(bench.rates))
@@ -186,7 +186,7 @@ def test_the_tables(
 
 
 def of_runs(bench: Bench, cluster: Cluster) -> list[Comparison]:
-    """Vary options and path of the run; one run of the default is that of all in a round."""
+    """Vary options and path of the run; all variants of a round share one run of the default."""
     pairs: dict[str, list[tuple[Run, Run]]] = {one.title: [] for one in OF_RUNS}
     for _ in range(ROUNDS):
         before = bench.default(cluster)
@@ -196,7 +196,7 @@ def of_runs(bench: Bench, cluster: Cluster) -> list[Comparison]:
 
 
 def of_cluster(bench: Bench, default: Cluster, variant: Variant, disk: Path | None) -> Comparison:
-    """Vary the spec: another cluster, and the default in turn."""
+    """Vary the spec: runs of another cluster and of the default alternate."""
     changed = bench.cluster(variant, disk)
     pairs = [(bench.default(default), bench.run(changed, variant)) for _ in range(ROUNDS)]
     remove(changed)
@@ -208,10 +208,10 @@ def remove(cluster: Cluster) -> None:
     until("the cluster is gone", lambda: cluster.find() is None, 60.0)
 
 
-def test_how_long_a_dead_leader_is_missed(
+def test_time_until_a_killed_leader_is_replaced(
     api: Api, make_namespace: MakeNamespace, operator: Operator
 ) -> None:
-    """A killed leader makes way for nobody: the others have to notice."""
+    """A killed leader does not step down: the other servers have to detect its failure."""
     bench, rows = Bench(api, make_namespace), []
     for multiplier in MULTIPLIERS:
         spec = {"configuration": {"raft": {"performanceMultiplier": multiplier}}}
@@ -220,24 +220,24 @@ def test_how_long_a_dead_leader_is_missed(
         remove(cluster)
         spread = f"{min(seconds):.1f} to {max(seconds):.1f}"
         rows.append((f"{multiplier}", f"{median(seconds):.1f} s ({spread})"))
-        say(markdown(("performanceMultiplier", "until one leads"), rows))
+        say(markdown(("performanceMultiplier", "until a server leads"), rows))
 
 
 def _election(cluster: Cluster) -> float:
     leader = cluster.leader()
     assert leader is not None
     name = str(leader["metadata"]["name"])
-    # The killed server, too: it may be back in time to be elected.
+    # With the killed server: it may restart in time to be elected.
     servers = [cluster.server(str(pod["metadata"]["name"])) for pod in cluster.pods()]
     pid = server_pid(cluster.namespace, name)
     assert pid is not None
     begun = time.monotonic()
     os.kill(pid, signal.SIGKILL)
-    until("one leads", lambda: any(map(leads, servers)), 120.0, every=0.02)
+    until("a server leads", lambda: any(map(leads, servers)), 120.0, every=0.02)
     seconds = time.monotonic() - begun
-    until("it is back", lambda: len(cluster.ready_pods()) == 3, 120.0)
+    until("all servers are ready", lambda: len(cluster.ready_pods()) == 3, 120.0)
     cluster.await_available()
-    until("one leads", lambda: cluster.leader() is not None, 30.0)
+    until("a pod is labelled as the leader", lambda: cluster.leader() is not None, 30.0)
     return seconds
 
 

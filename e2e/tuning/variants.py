@@ -1,7 +1,7 @@
-"""What is varied: one thing at a time, against the default. Pure.
+"""The variants: one change each, compared with the default. Pure.
 
-The default is three servers of the operator's defaults, eight workers, values of 1 KiB in an engine
-of version 2, and connections to the leader.
+The default is three servers with the defaults of the operator, eight workers, values of 1 KiB in an
+engine of version 2, and connections to the leader.
 """
 
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ def _multiplier(value: int) -> dict[str, Any]:
 
 DEFAULT: Final = Variant("the default")
 OF_CLUSTERS: Final = (
-    # What differs here is noise.
+    # Its difference to the default is noise.
     Variant("the default again, in another cluster"),
     Variant("`raft.performanceMultiplier: 5`", _multiplier(5)),
     Variant("`disableCache: true`", _configuration(disableCache=True)),
