@@ -14,7 +14,7 @@ from contracts.api.group import CLUSTERS
 from contracts.naming import labels, names
 from e2e.conftest import MakeNamespace
 from e2e.harness import certificates, policies
-from e2e.harness.asking import Asking, Somebody
+from e2e.harness.asking import Asking, User
 from e2e.harness.audit import AuditLog, refused
 from e2e.harness.certificates import secret
 from e2e.harness.clusters import Cluster, is_ready
@@ -47,7 +47,7 @@ RECHECK = {"ADMISSION_RECHECK_SECONDS": "1"}
 REPORTED_WITHIN = 40.0
 SETTLED_WITHIN = 60.0
 ROLL_SECONDS = 120.0
-TENANT, ADMIN = Somebody("tina"), Somebody("ada")
+TENANT, ADMIN = User("tina"), User("ada")
 # Prefixes of the users of Kubernetes components: none of their requests may be refused.
 COMPONENTS = ("system:serviceaccount:kube-system:", "system:kube-", "system:node:")
 EVICTION = Resource("", "v1", "Eviction", "pods")
@@ -113,7 +113,7 @@ def scene(rig: Rig, api: Api, operator: Operator, make_namespace: MakeNamespace)
     return Scene(cluster, Asking(rig, TENANT), Asking(rig, ADMIN))
 
 
-def _bind(api: Api, namespace: str, user: Somebody, role: str) -> None:
+def _bind(api: Api, namespace: str, user: User, role: str) -> None:
     group = ROLE_BINDING.group
     body = {
         "metadata": {"namespace": namespace, "name": f"{user.name}-{role}"},

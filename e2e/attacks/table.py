@@ -46,7 +46,7 @@ ATTACKS: tuple[Attack, ...] = (
         (
             "tests/managers/cluster/test_attack_names.py::"
             "test_attack_t01_no_text_of_a_spec_becomes_another_name_or_path",
-            f"{FUZZ}::test_attack_c18_a_text_that_one_refuses_is_refused_by_the_other",
+            f"{FUZZ}::test_attack_c18_schema_and_operator_refuse_the_same_texts",
         ),
     ),
     Attack(

@@ -24,7 +24,7 @@ _KINDS = {"POST": "application/json", "PATCH": "application/merge-patch+json"}
 
 
 @dataclass(frozen=True, slots=True)
-class Somebody:
+class User:
     """A user of the API server: name, groups and extra fields."""
 
     name: str
@@ -41,17 +41,17 @@ class Somebody:
         return found
 
 
-def account(namespace: str, name: str, **extra: str) -> Somebody:
+def account(namespace: str, name: str, **extra: str) -> User:
     """A ServiceAccount; `pod` is the pod to which its token is bound."""
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
     extra_info = {f"authentication.kubernetes.io/{key}-name": value for key, value in extra.items()}
-    return Somebody(f"system:serviceaccount:{namespace}:{name}", groups, extra_info)
+    return User(f"system:serviceaccount:{namespace}:{name}", groups, extra_info)
 
 
 class Asking:
     """Requests as another user. Raises ApiError with the full response if refused."""
 
-    def __init__(self, rig: Rig, who: Somebody | None = None) -> None:
+    def __init__(self, rig: Rig, who: User | None = None) -> None:
         config = orjson.loads(rig.kubeconfig.read_bytes())
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
         authority = b64decode(cluster["certificate-authority-data"]).decode()
@@ -128,7 +128,7 @@ def _message_of(content: bytes) -> str:
         return content.decode(errors="replace")
 
 
-def foreign_secret_refusal(rig: Rig, operator: Somebody, namespace: str) -> str:
+def foreign_secret_refusal(rig: Rig, operator: User, namespace: str) -> str:
     """Return the error of creating a Secret without a cluster as the operator; "" if none."""
     metadata = {"name": "somebodys", "namespace": namespace}
     try:

@@ -93,11 +93,11 @@ def test_own_certificates(api: Api, reloading_operator: Operator, namespace: str
     born = lives(cluster)
 
     # B-27: an invalid certificate is not installed, and no pod is restarted.
-    other = certificates.authority("Somebody Else")
+    other = certificates.authority("Other Authority")
     stranger = dataclasses.replace(first, served=certificates.leaf(other, (SERVER_NAME,)))
     api.patch(SECRET, namespace, server_secret, {"data": data(**stranger.files())})
     condition = cluster.await_condition("TLSReady", "False", "TLSSecretInvalid")
-    assert "Somebody Else" in condition["message"]
+    assert "Other Authority" in condition["message"]
     assert lives(cluster) == born
     assert serials(cluster) == {first.served.serial}
 

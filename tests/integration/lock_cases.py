@@ -1,13 +1,13 @@
 """A table of allowed and refused requests for objects of a cluster, with the lock policies.
 
-A row is who asks and what they do; the name "" stands for a server's own ServiceAccount.
+An entry has the user and the request; the name "" means the ServiceAccount of a server.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from contracts.naming import labels, names
-from e2e.harness.asking import Asking, Somebody, account
+from e2e.harness.asking import Asking, User, account
 from runtime import builtin_kinds as kinds
 from runtime.types import Object, Resource
 from tests.integration import locked
@@ -100,7 +100,7 @@ def _debug(name: str) -> Object:
 
 
 class Attempt(NamedTuple):
-    who: Somebody
+    who: User
     act: Act
 
 
@@ -183,9 +183,7 @@ REFUSED: dict[str, Attempt] = {
     "a controller makes a Secret": Attempt(
         part("some-controller"), create(kinds.SECRET, lambda at: locked.secret(at, "c-other"))
     ),
-    "a server says of another one that it leads": Attempt(
-        Somebody(""), patch(kinds.POD, POD, FENCE)
-    ),
+    "a server says of another one that it leads": Attempt(User(""), patch(kinds.POD, POD, FENCE)),
     "the provisioner edits the configuration": Attempt(GRANTING, EDIT),
 }
 
@@ -323,7 +321,7 @@ ALLOWED: dict[str, Attempt] = {
         account("gateway", "controller"),
         patch(kinds.POD, POD, {"status": {"phase": "Running"}}, "status"),
     ),
-    "a server says that it leads": Attempt(Somebody(""), patch(kinds.POD, POD, FENCE)),
+    "a server says that it leads": Attempt(User(""), patch(kinds.POD, POD, FENCE)),
     "an eviction": Attempt(
         TENANT,
         lambda ask, where: ask.create(

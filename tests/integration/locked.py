@@ -1,7 +1,7 @@
 """A control plane with the lock policies, its users, and the objects of one cluster.
 
-No controller runs here, so the parts of Kubernetes are played by requests in their names: what is
-judged is the request, and it is the real API server that judges.
+No controller runs here; the tests send the requests of the components of Kubernetes as their users.
+The real API server evaluates the requests.
 """
 
 import uuid
@@ -16,7 +16,7 @@ from contracts.admission.policy import PARAMETERS, AdmissionPolicy, as_objects
 from contracts.builders.security_context import container_security, pod_security
 from contracts.installation import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
 from contracts.naming import labels, names
-from e2e.harness.asking import Asking, Somebody, account
+from e2e.harness.asking import Asking, User, account
 from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
@@ -55,21 +55,21 @@ LIMITS: Final = Resource("", "v1", "LimitRange", "limitranges")
 OPERATOR: Final = account(NAMESPACE, CONTROLLER)
 PROVISIONING: Final = account(NAMESPACE, PROVISIONER)
 GRANTING: Final = account(NAMESPACE, DELEGATE)
-TENANT: Final = Somebody("tina", ("tenants",))
-ADMIN: Final = Somebody("ada", ("keepers",))
-MASTER: Final = Somebody("root", ("system:masters",))
+TENANT: Final = User("tina", ("tenants",))
+ADMIN: Final = User("ada", ("keepers",))
+MASTER: Final = User("root", ("system:masters",))
 CERT_MANAGER: Final = account("cert-manager", "cert-manager")
-NODE: Final = Somebody("system:node:n1", ("system:nodes",))
-SCHEDULER: Final = Somebody("system:kube-scheduler")
-ALL_IN_ONE: Final = Somebody("system:kube-controller-manager")
+NODE: Final = User("system:node:n1", ("system:nodes",))
+SCHEDULER: Final = User("system:kube-scheduler")
+ALL_IN_ONE: Final = User("system:kube-controller-manager")
 
 
-def part(name: str) -> Somebody:
-    """A controller of Kubernetes under an account of its own, as kubeadm starts it."""
+def part(name: str) -> User:
+    """A controller of Kubernetes with its own account, as in clusters of kubeadm."""
     return account("kube-system", name)
 
 
-# Everything but the verbs that stand for no request. The locks are what is tested, not RBAC.
+# All verbs of requests: the tests check the lock policies, not RBAC.
 _VERBS = ("get", "list", "create", "update", "patch", "delete", "deletecollection")
 _ALL_ROLE = "itest-all"
 _KEEPER_ROLE = "itest-keeper"
@@ -77,23 +77,23 @@ _KEEPER_ROLE = "itest-keeper"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A control plane under policies; `ask` makes requests in somebody's name."""
+    """A control plane with policies; `ask` impersonates a user."""
 
     rig: Rig
 
-    def ask(self, who: Somebody | None = None) -> Asking:
-        """Requests of somebody, or of the administrator of the rig."""
+    def ask(self, who: User | None = None) -> Asking:
+        """Requests of a user, or of the administrator of the rig."""
         return Asking(self.rig, who)
 
     def namespace(self, **metadata: dict[str, str]) -> str:
-        """A namespace of its own."""
+        """Create a new namespace."""
         name = f"locks-{uuid.uuid4().hex[:8]}"
         self.ask().create(kinds.NAMESPACE, {"metadata": {"name": name, **metadata}})
         return name
 
 
 def prepare(rig: Rig, policies: Iterable[AdmissionPolicy]) -> Place:
-    """Install the policies with their parameters, and rights for everybody; wait until they act."""
+    """Install the policies with their parameters, and grant all users all permissions."""
     place = Place(rig)
     admin = place.ask()
     everything = {"apiGroups": ["*"], "resources": ["*"], "verbs": [*_VERBS, "bind", "escalate"]}
@@ -126,7 +126,7 @@ def prepare(rig: Rig, policies: Iterable[AdmissionPolicy]) -> Place:
 
 
 def ensure(admin: Asking, resource: Resource, body: Object) -> None:
-    """Create an object, unless one of its name is there."""
+    """Create an object, unless it exists."""
     try:
         admin.create(resource, body)
     except ApiError as error:
@@ -135,9 +135,9 @@ def ensure(admin: Asking, resource: Resource, body: Object) -> None:
 
 
 def remove(rig: Rig, policies: Iterable[AdmissionPolicy]) -> None:
-    """Take the policies away, the bindings first, and then the rights of everybody.
+    """Delete the policies, the bindings first, and then the permissions of all users.
 
-    Whoever comes next on this control plane counts on being refused.
+    Later tests on this control plane expect refusals by RBAC.
     """
     admin = Asking(rig)
     for policy in policies:
@@ -146,7 +146,7 @@ def remove(rig: Rig, policies: Iterable[AdmissionPolicy]) -> None:
     for name in (_ALL_ROLE, _KEEPER_ROLE):
         for resource in (CLUSTER_ROLE_BINDING, CLUSTER_ROLE):
             admin.delete(resource, None, name)
-    stranger = Asking(rig, Somebody("nobody"))
+    stranger = Asking(rig, User("nobody"))
 
     def refused() -> bool:
         try:
@@ -155,17 +155,17 @@ def remove(rig: Rig, policies: Iterable[AdmissionPolicy]) -> None:
             return error.code == 403
         return False
 
-    until("nobody may do everything any more", refused, SECONDS)
+    until("the permissions of all users are removed", refused, SECONDS)
 
 
 def await_refusal(asking: Asking, resource: Resource, body: Object, words: str) -> None:
-    """Wait until a creation is refused with these words, as it is when the policy is in force."""
+    """Wait until a creation is refused with these words: the policy is enforced."""
 
     def refused() -> bool:
         metadata = body["metadata"]
         try:
             asking.create(resource, body)
-            # It may come into force between the two, and then refuses this.
+            # The policy may become effective between the two requests, and refuse this one.
             asking.delete(resource, metadata.get("namespace"), metadata["name"])
         except ApiError as error:
             return words in str(error)
@@ -175,7 +175,7 @@ def await_refusal(asking: Asking, resource: Resource, body: Object, words: str) 
 
 
 def refusal(act: Callable[[], object]) -> str:
-    """Find that a policy refuses this, and return why."""
+    """Check that a policy refuses a request, and return the error."""
     with pytest.raises(ApiError) as caught:
         act()
     said = str(caught.value)
@@ -185,7 +185,7 @@ def refusal(act: Callable[[], object]) -> str:
 
 
 def await_allowed(act: Callable[[], object]) -> None:
-    """Wait until something is not refused any more."""
+    """Wait until a request is no longer refused."""
 
     def allowed() -> bool:
         try:
@@ -208,7 +208,7 @@ def meta(namespace: str, name: str, **more: object) -> Object:
 
 
 def owned_by(kind: str, name: str, api_version: str = "apps/v1") -> Object:
-    """A controlling owner; nobody here looks whether it exists."""
+    """A controlling owner reference; the owner need not exist."""
     return {
         "apiVersion": api_version,
         "kind": kind,
@@ -219,7 +219,7 @@ def owned_by(kind: str, name: str, api_version: str = "apps/v1") -> Object:
 
 
 def pod_spec(**more: object) -> Object:
-    """The spec of a server pod, as strict as the operator makes it."""
+    """The spec of a server pod, with the security settings of the operator."""
     return {
         "serviceAccountName": names.service_account(CLUSTER),
         "automountServiceAccountToken": False,
@@ -233,7 +233,7 @@ def pod_spec(**more: object) -> Object:
 
 
 def pod(namespace: str, name: str = "", **metadata: object) -> Object:
-    """A server pod, owned by the StatefulSet of the cluster unless told otherwise."""
+    """A server pod; by default owned by the StatefulSet of the cluster."""
     told = {
         "labels": labels.server_pod(CLUSTER),
         "ownerReferences": [owned_by("StatefulSet", CLUSTER)],
@@ -255,7 +255,7 @@ def claim(namespace: str, name: str = "", **metadata: object) -> Object:
 
 
 def stateful_set(namespace: str, spec: Object | None = None, **metadata: object) -> Object:
-    """The StatefulSet, with the pod spec that is asked for."""
+    """The StatefulSet, with the given pod spec."""
     template = {"metadata": {"labels": labels.server_pod(CLUSTER)}, "spec": spec or pod_spec()}
     return {
         "metadata": meta(namespace, names.stateful_set(CLUSTER), **metadata),
@@ -269,7 +269,7 @@ def stateful_set(namespace: str, spec: Object | None = None, **metadata: object)
 
 
 def secret(namespace: str, name: str, **metadata: object) -> Object:
-    """A Secret of the cluster, with an owner unless told otherwise."""
+    """A Secret of the cluster; by default with an owner."""
     told = {"ownerReferences": [owned_by("OpenBaoCluster", CLUSTER, "openbao.org/v1alpha1")]}
     return {"metadata": meta(namespace, name, **{**told, **metadata}), "data": {"key": "MDA="}}
 

@@ -15,7 +15,7 @@ from contracts.datacenter.workload_records import (
     ServiceRecord,
     ServiceSource,
 )
-from e2e.harness.asking import Somebody
+from e2e.harness.asking import User
 from e2e.rig import Rig
 from managers.datacenter.provider.kubernetes import owner_of
 from managers.datacenter.provider.objects import render
@@ -81,7 +81,7 @@ def _without_folders(pod: Object) -> None:
 
 
 @pytest.mark.parametrize("who", [TENANT, OPERATOR], ids=["a writer", "operator"])
-def test_it_takes_the_verb(place: Place, who: Somebody) -> None:
+def test_it_takes_the_verb(place: Place, who: User) -> None:
     """Whoever may write datacenters may not therefore read files of nodes."""
     ask, body = place.ask(who), datacenter_object(name="par1", nodeAccess=ACCESS)
     words = "spec.nodeAccess: needs the verb usenodeaccess on this Datacenter"
@@ -112,7 +112,7 @@ TOO_MUCH: dict[str, tuple[Object | None, str]] = {
 @pytest.mark.parametrize("what", TOO_MUCH)
 @pytest.mark.parametrize("who", [None, TENANT], ids=["admin", "a writer"])
 def test_a_declared_service_gets_what_its_datacenter_allows(
-    place: Place, what: str, who: Somebody | None
+    place: Place, what: str, who: User | None
 ) -> None:
     access, words = TOO_MUCH[what]
     if access is not None and who is not None:

@@ -21,7 +21,7 @@ from contracts.datacenter.workload_records import (
     Vault,
 )
 from contracts.naming import labels
-from e2e.harness.asking import Asking, Somebody
+from e2e.harness.asking import Asking, User
 from e2e.rig import Rig
 from managers.datacenter.provider.kubernetes import owner_of
 from managers.datacenter.provider.objects import render
@@ -122,9 +122,7 @@ def _first(where: str, body: Object, resource: Resource) -> Object:
 
 
 @pytest.mark.parametrize("who", [None, MASTER, OPERATOR], ids=["admin", "master", "operator"])
-def test_no_datacenter_is_in_the_namespace_of_the_operator(
-    place: Place, who: Somebody | None
-) -> None:
+def test_no_datacenter_is_in_the_namespace_of_the_operator(place: Place, who: User | None) -> None:
     body = datacenter_object(name="own", namespace=NAMESPACE)
     assert OWN_NAMESPACE_MESSAGE in refusal(lambda: place.ask(who).create(DATACENTERS, body))
 
@@ -168,7 +166,7 @@ WRITES: dict[str, Callable[[Asking, str], Any]] = {
 @pytest.mark.parametrize("who", [TENANT, ADMIN, MASTER], ids=["tenant", "admin", "master"])
 @pytest.mark.parametrize("what", WRITES)
 def test_nobody_but_the_operator_writes_a_workload(
-    place: Place, workload: str, what: str, who: Somebody
+    place: Place, workload: str, what: str, who: User
 ) -> None:
     said = refusal(lambda: WRITES[what](place.ask(who), workload))
     assert "change the services of its Datacenter or of its BootstrapServiceSet instead" in said
@@ -327,7 +325,7 @@ def _delete(ask: Asking, where: str) -> None:
     ask.delete(kinds.DEPLOYMENT, where, NAME)
 
 
-REFUSED: dict[str, tuple[Somebody, Act, str]] = {
+REFUSED: dict[str, tuple[User, Act, str]] = {
     "a tenant edits it": (TENANT, _patch(PAUSED), "change that service instead"),
     "an administrator edits it": (ADMIN, _patch(PAUSED), "change that service instead"),
     "a tenant deletes it": (TENANT, _delete, "change or delete that service instead"),
@@ -340,7 +338,7 @@ REFUSED: dict[str, tuple[Somebody, Act, str]] = {
     "a tenant scales it": (TENANT, _patch(SCALED, "scale"), "replicas of the service"),
     "an autoscaler scales it": (SCALING, _patch(SCALED, "scale"), "replicas of the service"),
 }
-ALLOWED: dict[str, tuple[Somebody, Act]] = {
+ALLOWED: dict[str, tuple[User, Act]] = {
     "the operator edits it": (OPERATOR, _patch(PAUSED)),
     "its controller counts revisions": (DEPLOYING, _patch(REVISION)),
     "its controller says how it is": (DEPLOYING, _patch(OBSERVED, "status")),

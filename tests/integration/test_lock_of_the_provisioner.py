@@ -9,7 +9,7 @@ from contracts import tenancy
 from contracts.admission.operator_pods import LEVEL
 from contracts.admission.provisioner_writes import PROVISIONER_POLICIES
 from contracts.installation import CONTROLLER, NAMESPACE
-from e2e.harness.asking import Asking, Somebody
+from e2e.harness.asking import Asking, User
 from e2e.rig import Rig
 from runtime import builtin_kinds as kinds
 from runtime.types import Object
@@ -138,7 +138,7 @@ BEYOND_GRANTS: dict[str, Act] = {
 
 @pytest.mark.parametrize("who", [PROVISIONING, GRANTING], ids=["provisioner", "delegate"])
 @pytest.mark.parametrize("what", BEYOND_GRANTS)
-def test_the_provisioner_may_not_grant(place: Place, home: str, what: str, who: Somebody) -> None:
+def test_the_provisioner_may_not_grant(place: Place, home: str, what: str, who: User) -> None:
     assert "denied request" in locked.refusal(lambda: BEYOND_GRANTS[what](place.ask(who), home))
 
 
