@@ -21,13 +21,13 @@ def _new_key() -> rsa.RSAPrivateKey:
 
 @dataclass(frozen=True)
 class Signer:
-    """An API server, as far as tokens go."""
+    """Signs tokens as the API server does."""
 
     key: rsa.RSAPrivateKey = field(default_factory=_new_key)
 
     @property
     def public(self) -> str:
-        """PEM of the key that checks its tokens."""
+        """The PEM of the key that verifies its tokens."""
         return (
             self.key.public_key()
             .public_bytes(
@@ -37,7 +37,7 @@ class Signer:
         )
 
     def token(self, subject: str = OPERATOR, **claims: Any) -> str:
-        """A token that is good for ten minutes; `claims` replace or add."""
+        """A token that is valid for ten minutes; `claims` replaces or adds claims."""
         now = int(SystemClock().now().timestamp())
         body = {
             "iss": ISSUER,

@@ -18,7 +18,7 @@ _RBAC = "rbac.authorization.k8s.io"
 
 @dataclass(frozen=True)
 class Account:
-    """Somebody; `folder` holds what a pod of theirs would find."""
+    """A ServiceAccount; `folder` has the files that a pod of it would mount."""
 
     name: str
     namespace: str
@@ -27,11 +27,11 @@ class Account:
 
     @property
     def user(self) -> str:
-        """What the API server calls them."""
+        """Its user name in the API server."""
         return f"system:serviceaccount:{self.namespace}:{self.name}"
 
     def client(self) -> Client:
-        """A client that is them; whoever takes it closes it."""
+        """A client with its credentials; the caller closes it."""
         server = URL(self.server)
         environ = {
             "KUBERNETES_SERVICE_HOST": str(server.host),
@@ -42,8 +42,8 @@ class Account:
 
 
 def make(rig: Rig, namespace: str, name: str, folder: Path, roles: Sequence[str] = ()) -> Account:
-    """Make the account, and bind ClusterRoles to it: in its namespace, and in the whole cluster
-    those whose names begin with `cluster:`."""
+    """Create the account, and bind ClusterRoles to it in its namespace; those with the prefix
+    `cluster:` are bound cluster-wide."""
     bindings = [_binding(namespace, name, role) for role in roles]
     account = {
         "apiVersion": "v1",

@@ -1,7 +1,7 @@
 """The environment of a backup Job on this machine: servers, a store, files and variables.
 
-Everything is real: an OpenBao server that booted itself with the role of backups, and minio. Only
-the names of pods are looked up here, because no DNS of a Kubernetes cluster is about.
+Everything is real: an OpenBao server that initialized itself with the role of backups, and minio.
+Only the names of pods are resolved here, because there is no DNS of a Kubernetes cluster.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ class Source:
 
 @contextmanager
 def source(bao: Path, folder: Path) -> Iterator[Source]:
-    """Let a server boot itself with the role of backups."""
+    """Run a server that initializes itself with the role of backups."""
     signer = Signer()
     oidc = OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), (backup_role(ROLE, (SUBJECT,)),))
     config = ConfigInput("c", "ns", oidc=oidc)
@@ -66,15 +66,15 @@ class Place:
     here: JobContext = field(repr=False)
 
     def with_store(self, **changes: Any) -> "Place":
-        """The same with another store."""
+        """Return the job with changed fields of the store."""
         return replace(self, env=replace(self.env, store=replace(self.env.store, **changes)))
 
     def with_server(self, **changes: Any) -> "Place":
-        """The same with other servers."""
+        """Return the job with changed fields of the server."""
         return replace(self, env=replace(self.env, server=replace(self.env.server, **changes)))
 
     def with_login(self, **files: str | None) -> "Place":
-        """The same with other files of the credentials; None removes one."""
+        """Change files of the credentials; None removes one."""
         for name, content in files.items():
             file = self.folder / "credentials" / name
             if content is None:
@@ -85,7 +85,7 @@ class Place:
 
 
 def place(folder: Path, source: Source, store: Store) -> Place:
-    """Lay out the files of a job that backs the source up to the store."""
+    """Create the files of a Job that backs up the source to the store."""
     credentials = folder / "credentials"
     credentials.mkdir()
     for name, content in store.secret().items():
@@ -113,7 +113,7 @@ def place(folder: Path, source: Source, store: Store) -> Place:
 
 
 def stored(store: Store, key: BackupKey, cluster_uid: str = CLUSTER_UID) -> str:
-    """Put a snapshot with its manifest into the store, as an earlier job would have."""
+    """Write a snapshot and its manifest to the store, as an earlier Job does."""
     content = b"a snapshot"
     manifest = Manifest(
         key=key.text, size=len(content), digest=f"sha256:{hashlib.sha256(content).hexdigest()}",
@@ -127,5 +127,5 @@ def stored(store: Store, key: BackupKey, cluster_uid: str = CLUSTER_UID) -> str:
 
 
 def keeping(max_count: int = 0, **more: Any) -> RetentionEnv:
-    """Rules of retention."""
+    """Retention rules."""
     return RetentionEnv(max_count=max_count, **more)

@@ -1,7 +1,7 @@
-"""Several real OpenBao servers of one cluster, each at a loopback address of its own.
+"""Several real OpenBao servers of one cluster, each at its own loopback address.
 
-The first one boots with the document of the first boot, so that the roles of jobs are those that a
-cluster has; the others join. Servers know each other by a certificate for one name.
+The first server starts with the self-init document, so that the roles of Jobs are those of a
+cluster; the others join. All servers share one certificate with one name.
 """
 
 import os
@@ -27,14 +27,14 @@ from tests.integration.bao_server import ROOT_TOKEN, free_port, make_certificate
 NS, CLUSTER = "ns", "c"
 SUBJECT = f"system:serviceaccount:{NS}:{CLUSTER}-upgrade-serviceaccount"
 NAME = "127.0.0.1"
-"""Name in the certificate of all."""
+"""The name in the certificate of all servers."""
 LEADS = "acquired lock, enabling active operation"
-"""What a server says once whenever it begins to lead."""
+"""The log line of a server that becomes the leader."""
 
 
 @dataclass
 class Fleet:
-    """Servers by the names of their pods. `address` gives each one of its own."""
+    """Servers by the names of their pods; each has its own address."""
 
     folder: Path
     binary: Path
@@ -47,7 +47,7 @@ class Fleet:
     processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
 
     def start(self, pod: str, *, self_init: str = "", joins: Sequence[str] = ()) -> None:
-        """Start a server with empty storage; without `joins` it waits to be told whom to join."""
+        """Start a server with empty storage; without `joins` it waits for a join request."""
         self.addresses[pod] = f"127.9.0.{len(self.addresses) + 1}"
         own = self.folder / pod
         (own / "data").mkdir(parents=True)
@@ -97,14 +97,14 @@ storage "raft" {{
 """
 
     def kill(self, *pods: str) -> None:
-        """End servers at once."""
+        """Kill servers."""
         for pod in pods:
             process = self.processes.pop(pod)
             process.kill()
             process.wait()
 
     async def resolve(self, host: str) -> str:
-        """As the headless Service does. Raises OSError for a pod that is not there."""
+        """Resolve as the headless Service does. Raises OSError for a pod that is not running."""
         pod = host.partition(".")[0]
         if pod not in self.processes:
             raise OSError(host)
@@ -112,11 +112,11 @@ storage "raft" {{
 
     @property
     def reach(self) -> ServerAddresses:
-        """How jobs get there."""
+        """The addresses of the servers for Jobs."""
         return ServerAddresses(self.resolve, self.port)
 
     def env(self, *pods: str) -> ServerEnv:
-        """What a job is told of the servers."""
+        """The environment of a Job with these servers."""
         token = self.folder / "jwt"
         token.write_text(self.signer.token(SUBJECT))
         return ServerEnv(
@@ -125,16 +125,16 @@ storage "raft" {{
         )  # fmt: skip
 
     def client(self) -> Bao:
-        """The operator's own client of these servers."""
+        """The client that the operator uses, for these servers."""
         return Bao((self.folder / "tls" / "ca.crt").read_text(), NAME, self.port, guard=unguarded)
 
     def leads(self) -> int:
-        """How often any of the servers began to lead."""
+        """How often a server became the leader."""
         logs = (self.folder / pod / "log" for pod in self.addresses)
         return sum(log.read_text(errors="replace").count(LEADS) for log in logs)
 
     async def leader(self) -> str:
-        """The one that leads. Fails when none does in time."""
+        """The leader. Fails if there is none in time."""
         found: str | None = None
         async with self.client() as bao:
             clock = SystemClock()
@@ -147,14 +147,14 @@ storage "raft" {{
         return found
 
     async def members(self) -> dict[str, Member]:
-        """The members by node id, as the leader tells."""
+        """The members by node id, as reported by the leader."""
         leader = self.addresses[await self.leader()]
         async with self.client() as bao:
             token = await self._token(bao, leader)
             return {one.node_id: one for one in await bao.members(leader, token)}
 
     async def wait_for(self, voters: Sequence[str]) -> None:
-        """Wait until these vote and are well."""
+        """Wait until these servers are voters and healthy."""
         clock = SystemClock()
         ends = clock.monotonic() + 60.0
         while clock.monotonic() < ends:
@@ -192,7 +192,7 @@ storage "raft" {{
 def fleet(
     binary: Path, folder: Path, pods: Sequence[str], *, blue_green: bool, raft_settings: str = ""
 ) -> Iterator[Fleet]:
-    """Start a cluster whose first server is the first of `pods`, and end all that were started."""
+    """Run a cluster until the end of the context; its first server is the first of `pods`."""
     (folder / "tls").mkdir()
     make_certificate(folder / "tls")
     (folder / "unseal").write_bytes(os.urandom(32))

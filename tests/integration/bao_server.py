@@ -1,7 +1,7 @@
 """A real OpenBao server on the loopback address, started with rendered documents.
 
-The texts are used as they are, but for what a pod provides: folders, addresses, and the API server
-that service registration needs.
+The documents are used unchanged, except for what a pod provides: folders, addresses, and the API
+server for service registration.
 """
 
 import os
@@ -26,13 +26,13 @@ from contracts.naming import mount_paths
 from runtime.clock import SystemClock
 
 NODE_ID = "c-0"
-# What a user of the first boot presents when the operator drew the root token.
+# The root token that the operator generated.
 ROOT_TOKEN = "0123456789abcdef0123456789abcdef"
 _REGISTRATION = 'service_registration "kubernetes" {}\n'
 
 
 def free_port() -> int:
-    """A TCP port of the loopback address that nobody uses."""
+    """A free TCP port of the loopback address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -40,7 +40,7 @@ def free_port() -> int:
 
 
 def make_certificate(folder: Path) -> None:
-    """Write tls.crt, tls.key and ca.crt for 127.0.0.1; the certificate is its own authority."""
+    """Write tls.crt, tls.key and ca.crt for 127.0.0.1; the certificate is self-signed."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "server")])
     now = datetime.fromtimestamp(0, UTC) + timedelta(days=365 * 50)
@@ -72,7 +72,7 @@ def make_certificate(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class BaoServer:
-    """A started server; `call` speaks to it."""
+    """A running server."""
 
     process: "subprocess.Popen[bytes]"
     url: str
@@ -82,7 +82,7 @@ class BaoServer:
     async def call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, token: str = ""
     ) -> tuple[int, Any]:
-        """Status and JSON of one answer. Raises aiohttp.ClientError when nobody answers."""
+        """Status and JSON of a response. Raises aiohttp.ClientError without a response."""
         headers = {"X-Vault-Token": token} if token else {}
         async with (
             aiohttp.ClientSession(headers=headers) as session,
@@ -91,7 +91,7 @@ class BaoServer:
             return answer.status, await answer.json(content_type=None)
 
     async def status(self, method: str, path: str, token: str) -> int:
-        """Status of an answer that need not be JSON."""
+        """The status of a response that need not be JSON."""
         async with (
             aiohttp.ClientSession(headers={"X-Vault-Token": token}) as session,
             session.request(method, f"{self.url}/v1/{path}", ssl=self.trust) as answer,
@@ -99,7 +99,7 @@ class BaoServer:
             return answer.status
 
     async def answers(self, seconds: float = 30.0) -> None:
-        """Wait until it answers, whatever its state."""
+        """Wait until it responds, in any state."""
         await self._until({200, 429, 501, 503}, seconds)
 
     async def active(self, seconds: float = 30.0) -> None:
@@ -107,7 +107,7 @@ class BaoServer:
         await self._until({200}, seconds)
 
     async def _until(self, codes: set[int], seconds: float) -> None:
-        """Fails with its log when it ends or does not get there in time."""
+        """Wait for a status of sys/health; fails with the log if the server exits or times out."""
         clock = SystemClock()
         deadline = clock.monotonic() + seconds
         while clock.monotonic() < deadline:
@@ -120,12 +120,12 @@ class BaoServer:
             if status in codes:
                 return
             await clock.sleep(0.1)
-        raise AssertionError(f"the server did not get to {codes}:\n{self.log.read_text()[-4000:]}")
+        raise AssertionError(f"no health status of {codes}:\n{self.log.read_text()[-4000:]}")
 
 
 @contextmanager
 def serve(binary: Path, folder: Path, config: str, self_init: str) -> Iterator[BaoServer]:
-    """Start a server in an empty folder, and end it."""
+    """Run a server in an empty folder until the end of the context."""
     port, cluster_port = free_port(), free_port()
     for name in ("data", "tls", "unseal", "audit", "logs"):
         (folder / name).mkdir()

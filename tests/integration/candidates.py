@@ -21,7 +21,7 @@ from runtime.types import Object, ObjectKey
 from tests.integration.leader_process import ALONE, LEASE_NAME, OPTIONS, elector_of
 
 PATIENCE = 25.0
-"""Seconds until something that must come to pass counts as not coming; for a busy machine."""
+"""The timeout of waits, in seconds; for a busy machine."""
 
 REPORTER = Reporter("example.org/itest", "itest")
 
@@ -31,13 +31,13 @@ async def until(condition: Callable[[], bool], say: str = "it") -> float:
     clock = SystemClock()
     start = clock.monotonic()
     while not condition():
-        assert clock.monotonic() < start + PATIENCE, f"{say} never came to pass"
+        assert clock.monotonic() < start + PATIENCE, f"timeout: {say}"
         await clock.sleep(0.01)
     return clock.monotonic() - start
 
 
 class Candidate:
-    """An elector in this process whose guarded work lasts until it is told to end."""
+    """An elector in this process; its guarded work runs until `end` is set."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Candidate:
 
 @contextlib.asynccontextmanager
 async def keeping(made: Candidate) -> AsyncIterator[Candidate]:
-    """End the candidate afterwards, however it fared."""
+    """Cancel the candidate at the end of the context, in any state."""
     try:
         yield made
     finally:
@@ -82,8 +82,8 @@ async def keeping(made: Candidate) -> AsyncIterator[Candidate]:
 
 @contextlib.asynccontextmanager
 async def watched(*candidates: Candidate) -> AsyncIterator[None]:
-    """Fails when two of them may write to one object at one time: all but two shards of one
-    number of shards could."""
+    """Fail if two candidates may write to one object at the same time. Only different shards of
+    the same number of shards may write concurrently."""
     clock = SystemClock()
     together: list[float] = []
 
@@ -104,18 +104,18 @@ async def watched(*candidates: Candidate) -> AsyncIterator[None]:
 
 
 async def lease_spec(client: Client, namespace: str, name: str = LEASE_NAME) -> Object:
-    """The record in the lease."""
+    """The spec of the Lease."""
     spec: Object = (await client.get(LEASE, ObjectKey(namespace, name)))["spec"]
     return spec
 
 
 async def renewals(client: Client, namespace: str, count: int) -> None:
-    """Return when the holder has renewed the lease that often."""
+    """Wait until the holder has renewed the Lease `count` times."""
     clock = SystemClock()
     end = clock.monotonic() + PATIENCE
     seen = {(await lease_spec(client, namespace))["renewTime"]}
     while len(seen) <= count:
-        assert clock.monotonic() < end, "nobody renews"
+        assert clock.monotonic() < end, "the Lease is not renewed"
         await clock.sleep(0.01)
         seen.add((await lease_spec(client, namespace))["renewTime"])
 
@@ -124,7 +124,7 @@ async def renewals(client: Client, namespace: str, count: int) -> None:
 async def leader_process(
     rig: Rig, namespace: str, identity: str, *shard: str
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A candidate in a process of its own, which a test may stop and resume; ended afterwards."""
+    """A candidate in a separate process, which a test may stop and resume."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -139,7 +139,7 @@ async def leader_process(
     try:
         yield process
     finally:
-        # A stopped process would not even notice that its input has ended.
+        # A stopped process does not read the end of its input.
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(signal.SIGCONT)
         assert process.stdin is not None
@@ -148,7 +148,7 @@ async def leader_process(
 
 
 async def heard(process: asyncio.subprocess.Process) -> str:
-    """The next line that the process prints."""
+    """Return the next line that the process prints."""
     assert process.stdout is not None
     async with asyncio.timeout(PATIENCE):
         return (await process.stdout.readline()).decode().strip()

@@ -1,4 +1,4 @@
-"""ConfigMaps as the tests of the runtime write them."""
+"""ConfigMaps for tests of the runtime."""
 
 from runtime.types import Object
 

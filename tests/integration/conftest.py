@@ -1,7 +1,7 @@
 """Fixtures: one control plane per session, one namespace and one client per test.
 
-The rig carries the process id in its name, so that two sessions on one machine do not share a
-server that either of them may kill.
+The name of the rig has the process id, so that two sessions on one machine do not share servers,
+which tests kill.
 """
 
 import os
@@ -26,8 +26,8 @@ from runtime.clock import SystemClock
 from runtime.metrics.metrics import Metrics
 from runtime.types import ObjectKey, uid_of
 
-# By their time, the longest first: autopilot looks every ten seconds. `make test` runs the scenario
-# of e2e/life beside them.
+# By duration, the longest first: autopilot runs every ten seconds. `make test` runs the scenario of
+# e2e/life with them.
 LONG = (
     "test_life", "test_upgrade_job_sets", "test_restore_job", "test_upgrade_job",
     "test_restore_test_server", "test_config_server", "test_real_managers", "test_seal_server",
@@ -37,7 +37,7 @@ KINDS = (CLUSTERS, TENANTS, BACKUPS, RESTORES, DATACENTERS, SERVICE_SETS, WORKLO
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that wait for real servers, so that no worker is left with one."""
+    """Run the files that wait for real servers first, so that no worker gets one at the end."""
     items.sort(key=lambda item: _place(item.path.stem))
 
 
@@ -47,7 +47,7 @@ def _place(file: str) -> int:
 
 @pytest.fixture(scope="session")
 def control_plane() -> Iterator[Rig]:
-    """etcd and kube-apiserver; whoever stops one of them starts it again before the test ends."""
+    """etcd and kube-apiserver; a test that stops one of them restarts it before it ends."""
     rig = Rig(f"itest-{os.getpid()}")
     rig.up(control_plane=True)
     try:
@@ -58,10 +58,10 @@ def control_plane() -> Iterator[Rig]:
 
 @pytest.fixture(scope="session")
 def installed(control_plane: Rig) -> Rig:
-    """The control plane with all CRDs, which the API server takes without a warning.
+    """The control plane with all CRDs, which the API server accepts without a warning.
 
-    No file takes them away: to delete a definition, the API server lists and deletes its objects,
-    looks again every five seconds for a minute, and begins anew (apiextensions, crd_finalizer).
+    They are never deleted: to delete a CRD, the API server lists and deletes its objects, polls
+    every five seconds for a minute, and starts again (apiextensions, crd_finalizer).
     """
     folder = str(ROOT / CRD_FOLDER)
     control_plane.kubectl("apply", "--server-side", "--warnings-as-errors", "-k", folder)
@@ -91,10 +91,10 @@ async def client(credentials: KubeconfigCredentials, metrics: Metrics) -> AsyncI
 
 @pytest_asyncio.fixture
 async def namespace(client: Client) -> AsyncIterator[str]:
-    """A namespace of this test alone.
+    """A namespace for this test.
 
-    It is deleted afterwards but stays Terminating: no controller manager runs here that would
-    empty it, and its name is never used again.
+    It is deleted afterwards but stays Terminating, because there is no controller manager; its name
+    is not reused.
     """
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "itest-"}}
     made = await client.create(NAMESPACE, body, field_manager="itest")

@@ -1,9 +1,9 @@
 """A leader election candidate in a separate process, which tests stop and continue.
 
 Run as `python -m tests.integration.leader_process KUBECONFIG NAMESPACE IDENTITY [SHARD]` by the
-tests of leader election. It says "leading" once it leads and "lost" when it no longer does. On each
-line it reads it writes a ConfigMap through a guarded client and says "written" or "refused"; at the
-end of its input it ends.
+tests of leader election. It prints "leading" when it becomes the leader and "lost" when it loses
+leadership. For each input line it writes a ConfigMap through a guarded client and prints "written"
+or "refused"; it exits at the end of its input.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ def say(word: str) -> None:
 def elector_of(
     client: Client, lock: LeaseLock, shard: Shard, options: LeaderOptions = OPTIONS
 ) -> LeaderElector | ShardElector:
-    """One that knows no shards, or that of a shard."""
+    """The elector of a shard, or one without shards."""
     clock, rng, metrics = SystemClock(), random.Random(1), Metrics()
 
     def leader(of: LeaseLock) -> LeaderElector:
@@ -104,9 +104,9 @@ async def answer(client: Client, namespace: str, identity: str) -> None:
 async def candidacy(
     kubeconfig: str, namespace: str, identity: str, shard: Shard = ALONE
 ) -> AsyncIterator[tuple[LeaderElector | ShardElector, Client]]:
-    """An elector with a client of its own, and a client that its guard watches over."""
+    """An elector with its own client, and a client with its write guard."""
     clock = SystemClock()
-    # Standard output is for the words of the process alone.
+    # Standard output is only for the protocol of the process.
     configure(clock)
     credentials = await from_kubeconfig(kubeconfig, None, clock)
     lease_client = Client(credentials, user_agent="itest-lease", clock=clock)

@@ -1,14 +1,14 @@
 """A manager in a separate process, which writes as fast as possible while it is the leader.
 
 Run as `python -m tests.integration.manager_process KUBECONFIG NAMESPACE IDENTITY`. Each write puts
-its identity, the epoch of its leadership and a number into one ConfigMap, by force and without
-any precondition: nothing but the guard stands between two managers. It says "running" when it
-begins, "writing" after its first write and "refused" at the first refusal of the guard, and ends
-with status LOST when it has lost the lease.
+its identity, the epoch of its leadership and a number into one ConfigMap, by a forced apply without
+preconditions: only the write guard separates two managers. It prints "running" at its start,
+"writing" after its first write and "refused" at the first refusal of the guard, and exits with
+status LOST when it has lost the Lease.
 
 At SIGUSR1 it stops itself between two callbacks of its event loop. A SIGSTOP from outside may fall
-between the last check of the guard and send(2), some 45 microseconds of each write; that one write
-lands late, as the docstring of runtime.leader.leader says, and no guard can prevent it.
+between the last check of the guard and send(2), about 45 microseconds of each write; that one write
+arrives late, and no guard can prevent it (runtime.leader.leader).
 """
 
 import asyncio
@@ -32,7 +32,7 @@ PAUSE = 0.002
 
 
 class Writer:
-    """The leader's work."""
+    """The work of the leader."""
 
     def __init__(self, client: Client, elector: LeaderElector | ShardElector, clock: Clock) -> None:
         self.client = client
@@ -58,7 +58,7 @@ class Writer:
             except LeaseLost:
                 self.tell("refused")
             except (ApiError, TransportError):
-                # It may have been written or not; the next number tells.
+                # The write may have succeeded or not; the next number shows it.
                 pass
             await self.clock.sleep(PAUSE)
 

@@ -1,7 +1,7 @@
-"""Live objects of another operator on a real API server, as tests/golden/other-operator has them.
+"""Live objects of another operator on a real API server, from tests/golden/other-operator.
 
-Neither a kubelet nor a controller runs here: the caller of `OtherOperator.install` gets pods that
-are Ready because their status says so. Used by tests/integration/test_adoption.py.
+Neither a kubelet nor a controller runs here: `OtherOperator.install` writes the status of pods that
+are Ready. Used by tests/integration/test_adoption.py.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ KINDS: Mapping[str, Resource] = {
 }  # fmt: skip
 EVERY_KIND = (*KINDS.values(), POD, PVC, SECRET)
 MANAGER = "openbao-operator"
-"""The field manager of the public Go operator; it is this operator's, too."""
+"""The field manager of the public Go operator, and of this operator."""
 NAME = "vault"
 _STATUS: Mapping[str, Object] = yaml.safe_load((FOLDER / "status.yaml").read_text("utf-8"))
 NO_UID = "00000000-0000-0000-0000-000000000000"
-"""Stands for the cluster in objects that were printed without one."""
+"""The placeholder for the UID of the cluster in the golden objects."""
 Found = dict[tuple[str, str], tuple[str, str]]
 
 
@@ -70,9 +70,9 @@ class OtherOperator:
     async def install(
         self, *, set_changes: Mapping[str, Any] | None = None, without: tuple[str, ...] = ()
     ) -> None:
-        """Make all objects; `set_changes` replaces fields of the spec of the StatefulSet.
+        """Create all objects; `set_changes` replaces fields of the spec of the StatefulSet.
 
-        `without`: labels that the pods lack.
+        The pods do not have the labels of `without`.
         """
         body = yaml.safe_load(self.files[0].read_text(encoding="utf-8"))
         body["metadata"] |= {
@@ -144,7 +144,8 @@ class OtherOperator:
         await self.client.create(SECRET, body, field_manager=MANAGER)
 
     async def pods(self, without: tuple[str, ...] = ()) -> None:
-        """Make the pods and volumes of the StatefulSet as its controller would, and Ready."""
+        """Create the pods and volumes of the StatefulSet as its controller does, and make them
+        Ready."""
         key = ObjectKey(self.namespace, self.name)
         live = await self.client.get(STATEFUL_SET, key)
         template = live["spec"]["template"]

@@ -32,7 +32,7 @@ LABELS = {"app.kubernetes.io/managed-by": "itest"}
 def owned_over(
     client: Client, informers: Mapping[Resource, Informer], *, legacy: tuple[str, ...] = ()
 ) -> OwnedApply:
-    """An owned apply that remembers nothing yet."""
+    """An owned apply with an empty cache."""
     return OwnedApply(
         client,
         informers,
@@ -44,7 +44,7 @@ def owned_over(
 
 
 class Sneaky(Client):
-    """A client in whose blind moment, between the cache and a write, somebody makes an object."""
+    """Creates the object `meanwhile` between a read of the cache and the next apply."""
 
     meanwhile: Object | None = None
 
@@ -56,7 +56,7 @@ class Sneaky(Client):
 
 
 class Bench:
-    """An operator in one namespace: its client counts, its caches run."""
+    """An operator in one namespace, with a counting client and running caches."""
 
     def __init__(self, client: Sneaky, watcher: Client, metrics: Metrics, namespace: str) -> None:
         self.client = client
@@ -77,7 +77,7 @@ class Bench:
         return Owner("shop.example.com/v1", "Shop", self.namespace, "corner", uid)
 
     def restart(self, *, legacy: tuple[str, ...] = ()) -> None:
-        """Forget what is remembered, as a new process does; the caches are as they are."""
+        """Use an empty apply cache, as a new process does; the informers keep running."""
         self.owned = owned_over(self.client, self.informers, legacy=legacy)
 
     def intent(self, name: str = "c", **data: str) -> Intent:
@@ -107,7 +107,7 @@ class Bench:
         await eventually(has_it, say=f"{key} in the cache")
 
     async def edit(self, body: Object, *, manager: str = "somebody") -> Object:
-        """Let somebody else apply fields, by force, and the cache see it."""
+        """Force-apply fields as another manager, and wait until the cache has them."""
         resource = {r.kind: r for r in self.informers}[body["kind"]]
         result = await self.client.apply(resource, body, field_manager=manager, force=True)
         await self.seen(result.object, resource)
@@ -115,7 +115,7 @@ class Bench:
 
     @property
     def requests(self) -> float:
-        """How many requests the operator's client has sent."""
+        """The number of requests that the client of the operator has sent."""
         families = self.metrics.registry.collect()
         return sum(
             sample.value
@@ -129,7 +129,7 @@ class Bench:
 async def operating(
     credentials: KubeconfigCredentials, watcher: Client, namespace: str
 ) -> AsyncIterator[Bench]:
-    """Run an operator of that namespace until the end of a test."""
+    """Run an operator of that namespace until the end of the context."""
     metrics = Metrics()
     acting = Sneaky(credentials, user_agent="itest", clock=SystemClock(), metrics=metrics)
     made = Bench(acting, watcher, metrics, namespace)

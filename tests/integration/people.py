@@ -14,14 +14,14 @@ _BATCH = ("--batch", "--pinentry-mode", "loopback", "--passphrase", "")
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with a key; everything is in a folder of the test."""
+    """A user with a key, in a folder of the test."""
 
     name: str
     home: Path
 
     @classmethod
     def with_new_key(cls, name: str, folder: Path) -> "Person":
-        """Make the key: Ed25519 to sign, Curve25519 to encrypt."""
+        """Create the keys: Ed25519 to sign, Curve25519 to encrypt."""
         ensure({"gpg": "gnupg"}, to_stderr())
         home = folder / name
         home.mkdir(mode=0o700)
@@ -32,22 +32,22 @@ class Person:
 
     @property
     def public_key(self) -> str:
-        """The public key, as spec.recoveryKeys wants it."""
+        """The public key, in the format of spec.recoveryKeys."""
         return base64.b64encode(self._gpg("--export", self.name)).decode()
 
     @property
     def fingerprint(self) -> str:
-        """What gpg says is the fingerprint of the key."""
+        """The fingerprint of the key, as gpg prints it."""
         listed = self._gpg("--with-colons", "--list-keys", self.name).decode()
         fields = next(line for line in listed.splitlines() if line.startswith("fpr:")).split(":")
         return fields[9].lower()
 
     def open(self, message: bytes) -> str:
-        """Decrypt a message to this person."""
+        """Decrypt a message to this user."""
         return self._gpg("--decrypt", given=message).decode()
 
     def leave(self) -> None:
-        """End the agent that gpg started for this person."""
+        """Stop the gpg agent of this user."""
         subprocess.run(
             ["gpgconf", "--homedir", str(self.home), "--kill", "all"],
             env={"PATH": os.environ["PATH"]},

@@ -1,6 +1,6 @@
 """An HTTPS server that serves bad snapshots: truncated, endless, or with arbitrary content.
 
-What a real server cannot be made to do on command; all else is asked of real ones.
+Real servers cannot be made to do this; all other tests use real ones.
 """
 
 import ssl
@@ -18,7 +18,7 @@ from tests.integration.bao_server import free_port, make_certificate
 async def played_server(
     folder: Path, body: Callable[[], AsyncIterator[bytes]], *, drop: bool = False
 ) -> AsyncIterator[int]:
-    """Serve on the loopback address; yields the port. `drop` ends the connection in bad order."""
+    """Serve on the loopback address; yields the port. `drop` aborts the connection."""
 
     async def snapshot(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()

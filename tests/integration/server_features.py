@@ -1,4 +1,4 @@
-"""Which golden cases a server is too old for."""
+"""The golden cases that need a newer server."""
 
 import semver
 import yaml
@@ -6,7 +6,7 @@ import yaml
 from e2e.rig.versions import OPENBAO
 from tests.contracts.hcl.golden_cases import GOLDEN
 
-# Cases of a newer server than the one at hand: what this one says about them is all that it may.
+# Settings of newer servers: the only ones that an older server may report as unknown.
 UNKNOWN_TO_THIS_SERVER = {
     "disable_standby_reads",
     "disable_unauthed_generate_root_endpoints",
@@ -18,7 +18,7 @@ UNKNOWN_TO_THIS_SERVER = {
 
 
 def is_newer(case: str, server: str = OPENBAO) -> bool:
-    """Whether a case is for a newer minor release than this server's."""
+    """Whether a case is for a newer minor release than this server."""
     cluster = yaml.safe_load((GOLDEN / case / "cluster.yaml").read_text(encoding="utf-8"))
     found = semver.Version.parse(cluster["spec"]["version"].removeprefix("v"))
     here = semver.Version.parse(server)

@@ -1,7 +1,7 @@
 """All rendered configuration keys are known to the server, according to its source.
 
-`validate-config` tells of unknown keys of some stanzas only: storage, joins and the options of
-audit devices are free maps to it, and a wrong key there is passed over in silence.
+`validate-config` reports unknown keys of some stanzas only: it treats storage, joins and the
+options of audit devices as free-form maps, and ignores wrong keys there.
 """
 
 import re
@@ -22,7 +22,7 @@ from tests.contracts.hcl.golden_cases import CASES, read_case
 from tests.contracts.hcl.parse_back import parse
 from tests.integration.server_features import UNKNOWN_TO_THIS_SERVER, is_newer
 
-# Read by newer servers only, or by none: what raft does with an unknown key is nothing.
+# Read by newer servers only, or by none: raft ignores unknown keys.
 TOLERATED = {"election_timeout"}
 
 
@@ -99,13 +99,13 @@ def test_b31_keys_of_storage_and_joins_are_those_of_the_server(source: Path) -> 
 
 @pytest.mark.parametrize("kind", ["file", "socket", "syslog"])
 def test_b31_options_of_an_audit_device_are_those_of_the_server(source: Path, kind: str) -> None:
-    """The other spelling of file_path is left out on purpose."""
+    """The alternative spelling of file_path is intentionally not accepted."""
     accepted = indexed(source, f"builtin/audit/{kind}/backend.go", "conf.Config") - {"path"}
     assert set(ACCEPTED_OPTIONS[kind]) == accepted
 
 
 def test_the_http_device_is_not_in_this_server(source: Path) -> None:
-    """The table of versions says so."""
+    """As in the table of versions."""
     assert sorted(path.name for path in (source / "builtin/audit").iterdir()) == [
         "file",
         "socket",

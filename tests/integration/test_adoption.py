@@ -1,6 +1,6 @@
-"""Servers that another operator made, under this one, on a real API server.
+"""Adoption of the objects of another operator on a real API server.
 
-No server runs: what is held here is what the operator writes. e2e/adoption has real ones.
+No server runs: the tests check what the operator writes. e2e/adoption has real servers.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ async def operator(rig: Rig, namespace: str) -> AsyncIterator[None]:
 
 @dataclasses.dataclass
 class Watcher:
-    """Looks at a cluster until something is true of it."""
+    """Polls a cluster."""
 
     client: Client
     namespace: str
@@ -102,7 +102,7 @@ def other(installed: Rig, client: Client, namespace: str) -> OtherOperator:
     return OtherOperator(client, namespace)
 
 
-async def test_what_another_operator_runs_is_left_as_it_is(
+async def test_objects_of_another_operator_are_not_changed(
     installed: Rig, client: Client, namespace: str, other: OtherOperator
 ) -> None:
     await other.install()
@@ -121,14 +121,14 @@ async def test_what_another_operator_runs_is_left_as_it_is(
     assert "spec.runtime.restartAt" in said["Adopted"][2]
     assert labels.WORKLOAD_POOL in said["Adopted"][2]
     assert said["Stalled"][0] == "False"
-    # The status is this operator's own: nothing of the other one is left, and it is not frozen.
+    # The status has no fields of the other operator, and is updated.
     assert "EtcdEncryptionWarning" not in said
     managers = {one["manager"] for one in live["metadata"]["managedFields"]}
     assert not {one for one in managers if one.endswith("-controller")}
     assert "workload" not in live["status"]
 
 
-async def test_a_restart_that_is_asked_for_makes_the_servers_its_own(
+async def test_a_requested_restart_adopts_the_servers(
     installed: Rig, client: Client, namespace: str, other: OtherOperator
 ) -> None:
     await other.install()
@@ -169,7 +169,7 @@ async def test_a_restart_that_is_asked_for_makes_the_servers_its_own(
         ({"selector": {"matchLabels": ODD}}, "its selector requires example.com/odd"),
     ],
 )
-async def test_what_cannot_be_taken_over_is_refused_before_the_first_write(
+async def test_an_impossible_adoption_is_refused_before_the_first_write(
     installed: Rig,
     client: Client,
     namespace: str,
@@ -198,10 +198,10 @@ RUNNING = {
 
 
 @pytest.mark.parametrize("without", [(), (labels.COMPONENT,)])
-async def test_servers_of_the_release_before_run_on(
+async def test_servers_of_the_previous_release_keep_running(
     installed: Rig, client: Client, namespace: str, without: tuple[str, ...]
 ) -> None:
-    """With a label less, as of a release that did not have it: it is added in place."""
+    """A label that the previous release did not have is added in place."""
     files = (THREE / "cluster.yaml", THREE / "children.yaml")
     former = OtherOperator(
         client, namespace, name="three", version="2.4.0", files=files, managers=RUNNING
@@ -211,7 +211,7 @@ async def test_servers_of_the_release_before_run_on(
     key, pods = ObjectKey(namespace, "three"), await see.pods()
     before = uid_of(await client.get(STATEFUL_SET, key))
     async with operator(installed, namespace):
-        # Of another namespace, so that the pods are outdated: they wait for an answer of a leader.
+        # The template is of another namespace, so the pods are outdated and wait for a leader.
         await see.until(says("Ready", "False", "RollingOut"), "no pass was made")
         clock = SystemClock()
         end = clock.monotonic() + PATIENCE

@@ -37,7 +37,7 @@ def managers(live: Object) -> list[str]:
     return [entry["manager"] for entry in live["metadata"]["managedFields"]]
 
 
-async def test_t24_an_object_is_made_once_and_then_costs_nothing(bench: Bench) -> None:
+async def test_t24_an_object_is_created_once_and_then_causes_no_requests(bench: Bench) -> None:
     first = await bench.ensure()
     assert first.verdict is Verdict.CREATED
     live = await bench.live()
@@ -49,7 +49,7 @@ async def test_t24_an_object_is_made_once_and_then_costs_nothing(bench: Bench) -
     assert bench.requests == before
 
 
-async def test_t24_a_new_process_costs_nothing(bench: Bench) -> None:
+async def test_t24_a_new_process_causes_no_requests(bench: Bench) -> None:
     created = await bench.ensure()
     assert created.live is not None
     await bench.seen(created.live)
@@ -70,7 +70,7 @@ async def test_t24_a_foreign_edit_costs_exactly_one_apply(bench: Bench) -> None:
     assert (await bench.live())["data"] == {"k": "v"}
 
 
-async def test_t24_a_field_of_somebody_else_costs_nothing_and_stays(bench: Bench) -> None:
+async def test_t24_a_field_of_another_manager_causes_no_requests_and_stays(bench: Bench) -> None:
     await bench.ensure()
     body = bench.intent().body
     metadata = {**body["metadata"], "labels": {"theirs": "x"}}
@@ -84,7 +84,7 @@ async def test_t24_a_field_of_somebody_else_costs_nothing_and_stays(bench: Bench
     assert live["metadata"]["labels"]["theirs"] == "x"
 
 
-async def test_t24_a_field_that_is_no_longer_wanted_goes_with_one_apply(bench: Bench) -> None:
+async def test_t24_a_field_that_was_removed_is_deleted_with_one_apply(bench: Bench) -> None:
     await bench.ensure(bench.intent(k="v", old="x"))
     before = bench.requests
     assert (await bench.ensure(bench.intent(k="v"))).verdict is Verdict.UPDATED
@@ -102,8 +102,8 @@ async def test_an_object_of_another_owner_is_left_alone(bench: Bench) -> None:
     assert await bench.live() == before
 
 
-async def test_an_object_that_nobody_labelled_is_found_all_the_same(bench: Bench) -> None:
-    """The caches select by our label; absence from them is not absence."""
+async def test_an_object_without_our_label_is_found(bench: Bench) -> None:
+    """The caches select by our label; an object that is not in them may exist."""
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}}
     body["metadata"] = {"name": "c", "namespace": bench.namespace}
     before = await bench.client.create(CONFIG_MAP, body, field_manager="somebody")
@@ -124,7 +124,7 @@ async def test_an_object_that_appears_before_the_write_is_not_touched(
     }
     before = bench.requests
     assert (await bench.ensure()).verdict is Verdict.FOREIGN
-    # The creation by somebody else, one write that was refused, and a look.
+    # The creation by the other client, a refused write, and a read.
     assert bench.requests == before + 3
     live = await bench.live()
     assert live["data"] == data
@@ -148,7 +148,7 @@ CREATED: dict[Resource, Object] = {
 async def test_an_apply_that_may_only_create_never_merges(
     client: Client, namespace: str, resource: Resource, content: Object, force: bool
 ) -> None:
-    """No object has the version that it names; the server looks at it only where one is."""
+    """No object has this resourceVersion; the server checks it only for existing objects."""
     metadata = {"name": "x", "namespace": namespace, "resourceVersion": CREATE_ONLY}
     identity = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
     body = {**identity, **content}
@@ -160,7 +160,7 @@ async def test_an_apply_that_may_only_create_never_merges(
     assert await client.get(resource, ObjectKey(namespace, "x")) == first.object
 
 
-async def test_an_object_that_is_handed_over_becomes_ours(bench: Bench) -> None:
+async def test_an_object_with_the_adopt_annotation_is_adopted(bench: Bench) -> None:
     metadata = {"name": "c", "namespace": bench.namespace, "annotations": {MARKS.adopt: "corner"}}
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "b"}}
     await bench.client.create(CONFIG_MAP, body, field_manager="somebody")
@@ -170,7 +170,7 @@ async def test_an_object_that_is_handed_over_becomes_ours(bench: Bench) -> None:
     assert live["data"] == {"a": "b", "k": "v"}
 
 
-async def test_an_object_that_is_going_away_is_waited_for(bench: Bench) -> None:
+async def test_a_terminating_object_is_waited_for(bench: Bench) -> None:
     created = await bench.ensure()
     assert created.live is not None
     held = await bench.client.json_patch(
@@ -187,7 +187,7 @@ async def test_an_object_that_is_going_away_is_waited_for(bench: Bench) -> None:
     assert await bench.live() == going
 
 
-async def test_a_successor_of_the_name_is_not_written_by_mistake(bench: Bench) -> None:
+async def test_a_successor_of_the_name_is_not_written(bench: Bench) -> None:
     created = await bench.ensure()
     assert created.live is not None
     stale = StillInformer(CONFIG_MAP)
@@ -206,7 +206,7 @@ async def test_a_successor_of_the_name_is_not_written_by_mistake(bench: Bench) -
     assert await bench.live() == successor
 
 
-async def test_t26_a_refusal_is_a_verdict_and_is_asked_for_once(bench: Bench) -> None:
+async def test_t26_a_refusal_is_a_verdict_and_is_not_retried(bench: Bench) -> None:
     frozen = Intent(CONFIG_MAP, {**bench.intent().body, "immutable": True})
     await bench.ensure(frozen)
     before = bench.requests
@@ -220,7 +220,7 @@ async def test_t26_a_refusal_is_a_verdict_and_is_asked_for_once(bench: Bench) ->
 
 
 class TestPruning:
-    async def test_what_is_not_named_goes_and_nothing_else(self, bench: Bench) -> None:
+    async def test_only_unnamed_objects_of_the_owner_are_deleted(self, bench: Bench) -> None:
         kept, gone = bench.intent("kept"), bench.intent("gone")
         for intent in (kept, gone):
             created = await bench.ensure(intent)
@@ -236,7 +236,7 @@ class TestPruning:
         assert await bench.live("kept")
         assert await bench.live("theirs")
 
-    async def test_what_changed_since_it_was_seen_stays(self, bench: Bench) -> None:
+    async def test_an_object_that_changed_meanwhile_is_kept(self, bench: Bench) -> None:
         created = await bench.ensure()
         assert created.live is not None
         stale = StillInformer(CONFIG_MAP)
@@ -280,7 +280,7 @@ async def test_t24_a_quantity_is_sent_as_it_is_stored(bench: Bench, cpu: str, st
 async def test_t24_a_value_that_the_server_writes_in_another_form_is_sent_once(
     bench: Bench,
 ) -> None:
-    """Finer than a thousandth is rounded up."""
+    """A quantity with a finer unit than milli is rounded up."""
     wanted = stateful_set(bench.namespace, "1500u")
     created = await bench.ensure(wanted)
     assert created.live is not None
@@ -289,7 +289,7 @@ async def test_t24_a_value_that_the_server_writes_in_another_form_is_sent_once(
     before = bench.requests
     assert (await bench.ensure(wanted)).verdict is Verdict.SKIPPED
     assert bench.requests == before
-    # A new process cannot know that both mean the same, asks once, and changes nothing by it.
+    # A new process cannot know that both are equal: it applies once, which changes nothing.
     await bench.seen(created.live, STATEFUL_SET)
     bench.restart()
     await bench.ensure(wanted)
@@ -299,7 +299,7 @@ async def test_t24_a_value_that_the_server_writes_in_another_form_is_sent_once(
     assert resource_version_of(live) == resource_version_of(created.live)
 
 
-async def test_t24_a_status_of_another_writer_costs_nothing(bench: Bench) -> None:
+async def test_t24_a_status_of_another_writer_causes_no_requests(bench: Bench) -> None:
     wanted = stateful_set(bench.namespace, "1")
     await bench.ensure(wanted)
     body: dict[str, Any] = {
@@ -316,7 +316,7 @@ async def test_t24_a_status_of_another_writer_costs_nothing(bench: Bench) -> Non
     assert bench.requests == before
 
 
-async def test_many_at_once_and_one_that_is_refused(bench: Bench) -> None:
+async def test_a_batch_with_one_refused_object(bench: Bench) -> None:
     wanted = [bench.intent(f"c-{n}") for n in range(20)]
     wanted[7] = Intent(CONFIG_MAP, {**wanted[7].body, "data": {"not/a/key": "x"}})
     answers = await bench.owned.ensure_all(bench.owner, wanted)

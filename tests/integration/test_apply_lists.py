@@ -1,7 +1,7 @@
 """Owned apply and lists: items of others are kept, or reverted.
 
-Which of the two is decided by the list type of the field (Kubernetes API reference, "Merge
-strategy"): in a map list each item has its own owner, an atomic list has one for all of it.
+This depends on the list type of the field (Kubernetes API reference, "Merge strategy"): in a map
+list each item has its own owner, an atomic list has one owner.
 """
 
 from collections.abc import AsyncIterator
@@ -50,7 +50,7 @@ def intent(bench: Bench, resource: Resource, content: Object) -> Intent:
     return Intent(resource, {**body, **content})
 
 
-# sentence: (resource, what we want, JSON patch path and value of what somebody adds)
+# description: (resource, our content, JSON patch path and value that another client adds)
 ATOMIC: dict[str, tuple[Resource, Object, str, Any]] = {
     "a port in a rule of a policy": (
         NETWORK_POLICY,
@@ -75,7 +75,7 @@ ATOMIC: dict[str, tuple[Resource, Object, str, Any]] = {
 
 
 @pytest.mark.parametrize(("resource", "content", "path", "value"), ATOMIC.values(), ids=ATOMIC)
-async def test_t24_what_is_added_to_a_list_of_ours_is_taken_back_with_one_apply(
+async def test_t24_an_item_added_to_an_atomic_list_is_removed_with_one_apply(
     bench: Bench, resource: Resource, content: Object, path: str, value: Any
 ) -> None:
     wanted = intent(bench, resource, content)
@@ -92,7 +92,7 @@ async def test_t24_what_is_added_to_a_list_of_ours_is_taken_back_with_one_apply(
         assert live[field] == content[field]
 
 
-async def test_t24_an_item_that_somebody_adds_to_a_map_list_is_theirs(bench: Bench) -> None:
+async def test_t24_an_item_added_to_a_map_list_is_kept(bench: Bench) -> None:
     wanted = intent(bench, SERVICE, {"spec": {**SELECTOR, "ports": [PORT]}})
     await bench.ensure(wanted)
     theirs = {"name": "theirs", "port": 80, "targetPort": 80, "protocol": "TCP"}

@@ -174,7 +174,7 @@ def _hostile() -> list[tuple[str, str, Object]]:
 
 
 @pytest.mark.timeout(400)
-async def test_attack_c18_a_text_that_one_refuses_is_refused_by_the_other(server: Server) -> None:
+async def test_attack_c18_schema_and_operator_refuse_the_same_texts(server: Server) -> None:
     """In the same words, where there is a rule. What both take is text that stays text (T02)."""
     hostile = _hostile()
     said = await server.refusals([body for _, _, body in hostile])

@@ -154,7 +154,7 @@ async def test_attack_t14_a_captured_login_opens_no_other_cluster(
         assert (await replayed(other, own))[0] == 200
 
 
-async def test_attack_t14_a_captured_login_ends_where_it_was_good(
+async def test_attack_t14_a_captured_login_expires(
     bao: Path, client: Client, tmp_path: Path
 ) -> None:
     """Nobody waits for ten minutes: another key that the server trusts signs what has ended."""
@@ -190,7 +190,7 @@ async def test_attack_t14_a_session_ends_at_a_server_of_another_authority(
     assert tenants.asked == []
 
 
-async def test_attack_t14_the_operator_may_make_tokens_of_nobody_else(
+async def test_attack_t14_the_operator_may_request_tokens_only_for_its_account(
     operator: Client, client: Client, tmp_path: Path
 ) -> None:
     """Nor could somebody who takes the operator over become another account by it."""

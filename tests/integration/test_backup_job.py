@@ -80,7 +80,7 @@ async def test_a_snapshot_its_manifest_and_the_report_agree(job: Place, store: S
     assert (report.deleted, report.retention_message) == (0, "")
 
 
-async def test_what_was_stored_is_read_back_whole(job: Place, tmp_path: Path) -> None:
+async def test_a_stored_snapshot_is_read_back_completely(job: Place, tmp_path: Path) -> None:
     report = await back_up(job.env, job.here)
     async with open_store(job.env.store, {}, job.here.policy) as opened:
         staged = await stage(opened, KEY, tmp_path / "staged")
@@ -115,7 +115,7 @@ async def test_a_volume_is_a_store_like_others(job: Place, tmp_path: Path) -> No
     assert read_manifest((volume / "nightly" / manifest_key(KEY)).read_bytes()).key == KEY
 
 
-async def test_a_wrong_secret_key_is_told_without_it(job: Place, store: Store) -> None:
+async def test_a_wrong_secret_key_is_reported_without_its_value(job: Place, store: Store) -> None:
     found = await failure(job.with_login(secretAccessKey="not-the-secret-key"))
     assert found.failure == "Storage"
     assert "the secret key is wrong" in str(found)
@@ -123,7 +123,7 @@ async def test_a_wrong_secret_key_is_told_without_it(job: Place, store: Store) -
     assert store.keys("") == []
 
 
-async def test_an_unknown_access_key_is_told(job: Place) -> None:
+async def test_an_unknown_access_key_is_reported(job: Place) -> None:
     found = await failure(job.with_login(accessKeyId="nobody"))
     assert found.failure == "Storage"
     assert "does not know the access key" in str(found)
@@ -135,13 +135,13 @@ async def test_half_of_a_pair_of_keys_is_no_login(job: Place) -> None:
     assert "has accessKeyId but no secretAccessKey" in str(found)
 
 
-async def test_a_bucket_is_never_made(job: Place, store: Store) -> None:
+async def test_a_bucket_is_never_created(job: Place, store: Store) -> None:
     found = await failure(job.with_store(bucket="absent"))
     assert found.failure == "Storage"
     assert "in bucket absent: the bucket does not exist" in str(found)
 
 
-async def test_a_store_that_another_authority_signed_is_not_spoken_to(
+async def test_a_store_with_a_certificate_of_another_ca_is_refused(
     job: Place, source: Source
 ) -> None:
     found = await failure(job.with_login(caCert=source.authority.read_text()))
@@ -149,14 +149,16 @@ async def test_a_store_that_another_authority_signed_is_not_spoken_to(
     assert "set caCert" in str(found)
 
 
-async def test_a_store_that_is_away_is_told(job: Place) -> None:
+async def test_an_unreachable_store_is_reported(job: Place) -> None:
     found = await failure(job.with_store(endpoint=f"https://127.0.0.1:{free_port()}"))
     assert found.failure == "Storage"
     assert "cannot be reached" in str(found)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]"])
-async def test_no_store_is_in_the_pod_itself(job: Place, store: Store, host: str) -> None:
+async def test_a_store_address_in_the_pod_itself_is_refused(
+    job: Place, store: Store, host: str
+) -> None:
     port = store.endpoint.rpartition(":")[2]
     strict = replace(job.here, policy=replace(job.here.policy, permitted=()))
     found = await failure(replace(job.with_store(endpoint=f"https://{host}:{port}"), here=strict))
@@ -165,21 +167,23 @@ async def test_no_store_is_in_the_pod_itself(job: Place, store: Store, host: str
     assert store.keys("") == []
 
 
-async def test_a_role_that_refuses_is_told(job: Place) -> None:
+async def test_a_refused_login_is_reported(job: Place) -> None:
     (job.folder / "jwt").write_text("not.a.token")
     found = await failure(job)
     assert (found.failure, found.exit_code) == ("Authentication", 2)
     assert "not.a.token" not in str(found)
 
 
-async def test_a_token_that_may_not_take_snapshots_is_told(job: Place) -> None:
+async def test_a_token_without_snapshot_permission_is_reported(job: Place) -> None:
     (job.folder / "token").write_text("s.nobody")
     found = await failure(job.with_server(auth="token", token_path=str(job.folder / "token")))
     assert found.failure == "Authentication"
     assert "s.nobody" not in str(found)
 
 
-async def test_only_what_is_outdated_and_ours_goes(job: Place, store: Store) -> None:
+async def test_retention_deletes_only_outdated_snapshots_of_the_cluster(
+    job: Place, store: Store
+) -> None:
     began = datetime(2025, 1, 1, tzinfo=UTC)
     older = [
         BackupKey("prod", "ns", "c", began + timedelta(days=day), f"0000000{day}")
@@ -199,7 +203,7 @@ async def test_only_what_is_outdated_and_ours_goes(job: Place, store: Store) -> 
     assert not [key for key in store.keys("") if key.removesuffix(".json") in (ours[0], ours[2])]
 
 
-async def test_a_dry_run_tells_and_leaves(job: Place, store: Store) -> None:
+async def test_a_dry_run_reports_and_deletes_nothing(job: Place, store: Store) -> None:
     old = stored(store, BackupKey("prod", "ns", "c", datetime(2025, 1, 1, tzinfo=UTC), "00000001"))
     rules = keeping(1, dry_run=True)
     report = await back_up(replace(job.env, retention=rules), job.here)
@@ -233,7 +237,7 @@ async def test_servers_that_do_not_lead_are_named(
     assert store.keys("") == []
 
 
-async def test_servers_that_are_away_are_named(job: Place) -> None:
+async def test_unreachable_servers_are_named(job: Place) -> None:
     here = replace(
         job.here, clock=Impatient(), addresses=replace(job.here.addresses, port=free_port())
     )
@@ -288,7 +292,7 @@ async def test_a_snapshot_that_is_too_large_is_never_stored(
     assert store.keys("") == []
 
 
-async def test_what_a_role_may_not_read_is_left_out_of_the_manifest(
+async def test_the_manifest_omits_what_the_role_may_not_read(
     job: Place, store: Store, tmp_path: Path
 ) -> None:
     (tmp_path / "token").write_text("any")

@@ -183,7 +183,7 @@ async def test_ranges_without_metadata_servers_are_accepted(
 
 
 @pytest.mark.parametrize("cluster", SPECS.values(), ids=SPECS.keys())
-async def test_a_restricted_namespace_takes_every_pod(
+async def test_a_restricted_namespace_accepts_every_pod(
     client: Client, restricted: str, cluster: gen.Cluster
 ) -> None:
     here = within(cluster, restricted)
@@ -211,7 +211,9 @@ def pod_of(template: Object, cluster: gen.Cluster) -> Object:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-async def test_such_a_namespace_refuses_what_asks_for_more(client: Client, restricted: str) -> None:
+async def test_a_restricted_namespace_refuses_a_pod_with_more_privileges(
+    client: Client, restricted: str
+) -> None:
     """Else the test above would prove nothing."""
     here = within(SPECS["minimal"], restricted)
     await send(client, account_of(here), here.owner())
@@ -242,7 +244,7 @@ def stateful_set(cluster: gen.Cluster, live: gen.StatefulSet | None) -> Intent:
     return intent
 
 
-async def test_no_change_of_the_spec_touches_what_cannot_change(
+async def test_no_change_of_the_spec_changes_an_immutable_field(
     client: Client, restricted: str
 ) -> None:
     """From the first template to the second, and from there to every other spec."""
@@ -265,7 +267,7 @@ class TestSecrets:
         events = EventRecorder(client, Reporter("example.com/itest", "1"), clock=clock)
         return Context(client, store, clock, lambda count: b"\x07" * count, events)
 
-    async def test_all_four_are_made_and_the_drawn_ones_never_change(
+    async def test_all_four_are_created_and_the_generated_ones_never_change(
         self, client: Client, restricted: str
     ) -> None:
         here = within(SPECS["minimal"], restricted)

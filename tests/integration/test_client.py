@@ -37,7 +37,7 @@ def with_uid(obj: Object, uid: str) -> Object:
     return {**obj, "metadata": {**obj["metadata"], "uid": uid}}
 
 
-async def test_an_apply_says_whether_it_created_and_a_repeated_one_changes_nothing(
+async def test_an_apply_reports_a_creation_and_a_repeated_one_changes_nothing(
     client: Client, namespace: str
 ) -> None:
     body = config_map(namespace, a="1")
@@ -58,7 +58,7 @@ async def test_an_apply_stores_every_character_as_it_is(client: Client, namespac
     assert (await client.create(CONFIG_MAP, body, field_manager="me"))["data"] == body["data"]
 
 
-async def test_a_dry_run_answers_and_leaves_nothing_behind(client: Client, namespace: str) -> None:
+async def test_a_dry_run_responds_and_stores_nothing(client: Client, namespace: str) -> None:
     body = config_map(namespace, a="1")
     trial = await client.apply(CONFIG_MAP, body, field_manager="me", force=True, dry_run=True)
     assert trial.object["data"] == {"a": "1"}
@@ -94,7 +94,7 @@ async def test_contested_fields_name_their_managers(client: Client, namespace: s
     assert forced.object["data"] == {"a": "2", "b": "1"}
 
 
-async def test_deletes_hit_the_very_object_or_nothing(client: Client, namespace: str) -> None:
+async def test_deletes_have_uid_and_version_preconditions(client: Client, namespace: str) -> None:
     made = await client.create(CONFIG_MAP, config_map(namespace), field_manager="me")
     key, uid = key_of(made), uid_of(made)
     with pytest.raises(Conflict):
@@ -128,9 +128,7 @@ async def test_refusals_are_typed(client: Client, namespace: str) -> None:
     assert "spec.ports" in {cause.field for cause in caught.value.causes}
 
 
-async def test_fields_that_the_schema_does_not_know_are_refused(
-    client: Client, namespace: str
-) -> None:
+async def test_unknown_fields_are_refused(client: Client, namespace: str) -> None:
     body = {**config_map(namespace), "dta": {}}
     with pytest.raises(BadRequest, match="dta"):
         await client.create(CONFIG_MAP, body, field_manager="me")
@@ -158,7 +156,7 @@ async def test_immutable_fields_are_invalid(client: Client, namespace: str) -> N
         await client.apply(STATEFUL_SET, stateful_set("two"), field_manager="me", force=True)
 
 
-async def test_a_namespace_on_its_way_out_is_told_apart(client: Client, namespace: str) -> None:
+async def test_a_terminating_namespace_has_its_own_error(client: Client, namespace: str) -> None:
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"{namespace}-end"}}
     made = await client.create(NAMESPACE, body, field_manager="me")
     await client.delete(NAMESPACE, key_of(made), uid=uid_of(made))
@@ -207,7 +205,7 @@ async def test_selectors(client: Client, namespace: str) -> None:
         assert [key_of(item).name for item in answer.items] == ["a"]
 
 
-async def test_a_version_of_the_future_is_refused_as_such(client: Client) -> None:
+async def test_a_future_resource_version_has_its_own_error(client: Client) -> None:
     options = ListOptions(resource_version="999999999")
     with pytest.raises(ResourceVersionTooLarge):
         await client.list(CONFIG_MAP, options=options)

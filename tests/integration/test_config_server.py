@@ -46,7 +46,7 @@ STARTED = [
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_server_finds_no_fault_in_the_golden_documents(bao: Path, case: str) -> None:
+def test_the_server_accepts_the_golden_documents(bao: Path, case: str) -> None:
     """Syntax, types, and keys that it does not know."""
     files = [GOLDEN / case / name for name in ("config.hcl", "self-init.hcl")]
     arguments = [part for file in files for part in ("-config", str(file)) if file.stat().st_size]
@@ -144,7 +144,9 @@ async def test_the_server_stores_exactly_what_the_user_wrote(tmp_path: Path, ver
         assert stored["data"] == DATA
 
 
-async def test_a_signal_takes_up_what_needs_no_restart(bao: Path, tmp_path: Path) -> None:
+async def test_a_signal_reloads_the_settings_that_need_no_restart(
+    bao: Path, tmp_path: Path
+) -> None:
     """What `restart_text` leaves out is left out because the running server reads it again."""
     before = replace(read_case("audit-stdout"), audits=())
     after = replace(

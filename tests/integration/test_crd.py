@@ -83,7 +83,7 @@ class TestRules:
         await _apply(client, _body(namespace, "c", after), dry_run=True)
 
     @pytest.mark.parametrize("version", ["2.4.0", "v2.4.0"])
-    async def test_an_upgrade_may_be_given_up(
+    async def test_an_upgrade_may_be_cancelled(
         self, client: Client, namespace: str, version: str
     ) -> None:
         body = _body(namespace, "c", {"version": "2.5.0"})
@@ -170,7 +170,7 @@ async def _explained(rig: Rig, *arguments: str) -> str:
             await SystemClock().sleep(0.2)
 
 
-async def test_explain_tells_defaults_units_and_examples(installed: Rig) -> None:
+async def test_explain_shows_defaults_units_and_examples(installed: Rig) -> None:
     words = " ".join((await _explained(installed, "openbaocluster.spec.tls")).split())
     assert "enum: OperatorManaged, External, ACME" in words
     assert "A Go duration from 1h to 8736h" in words

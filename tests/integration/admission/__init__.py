@@ -1,1 +1,1 @@
-"""The admission policies about specs on a real API server, with requests of real users."""
+"""The admission policies for specs on a real API server, with requests of real users."""

@@ -10,7 +10,7 @@ Spec = dict[str, Any]
 
 @dataclass(frozen=True)
 class Brought:
-    """Somebody brings a field into a spec that was `before`; None for a new cluster."""
+    """A field that is added to the spec `before`; None for a new cluster."""
 
     field: str
     after: Spec
@@ -39,7 +39,7 @@ def _backup(target: Spec | None = None, **more: Any) -> Spec:
 
 
 def _into_backup(field: str, target: Spec | None = None, **more: Any) -> Brought:
-    """A field besides the store, or one of a store with a Secret, which was there before."""
+    """A field outside of the store, or one of an existing store with a Secret."""
     store = _LOGIN if target else None
     return Brought(field, _backup({**(target or {}), **(store or {})}, **more), _backup(store))
 
@@ -186,7 +186,7 @@ GATED: tuple[Brought, ...] = (
         reaching(egress(_ANYWHERE)),
         before=reaching(egress({"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}})),
     ),
-    # What did not count in profile Development counts from the change to Hardened on.
+    # Fields that are not checked in profile Development are checked on a change to Hardened.
     Brought(
         _EGRESS,
         reaching(egress(_ANYWHERE)),

@@ -19,9 +19,9 @@ from tests.integration.admission.people import EDIT, PLACE, READER, ROLES, WIDE,
 
 @pytest.fixture(scope="package")
 def installed(installed: Rig) -> Iterator[Rig]:
-    """The control plane with everything; --warnings-as-errors is a part of the test."""
+    """The control plane with CRDs, roles and policies; --warnings-as-errors is part of the test."""
     for name in (NAMESPACE, PLACE, OTHER):
-        # Tests of other folders may have made it already.
+        # Tests of other folders may have created it.
         body = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         installed.kubectl("apply", "--server-side", "-f", "-", input=body)
     for folder in (PEOPLE, FOLDER):
@@ -35,12 +35,12 @@ def installed(installed: Rig) -> Iterator[Rig]:
 
 @pytest.fixture(scope="package")
 def people(installed: Rig, tmp_path_factory: pytest.TempPathFactory) -> People:
-    """Who may write clusters; and for each ClusterRole somebody who holds that one, too."""
+    """A user who may write clusters, and for each ClusterRole one who has that role as well."""
     folder = tmp_path_factory.mktemp("people")
     found = {WRITER: make(installed, PLACE, WRITER, folder, [EDIT, f"{PREFIX}view"])}
     for role in sorted({*ROLES.values(), READER}):
         bound = f"cluster:{PREFIX}{role}" if role in WIDE else f"{PREFIX}{role}"
-        # Whoever edits a namespace in Kubernetes reads the Secrets there.
+        # The role `edit` of Kubernetes includes reading Secrets.
         bound = "system:aggregate-to-edit" if role == READER else bound
         found[role] = make(installed, PLACE, role, folder, [EDIT, bound])
     found[CONTROLLER] = make(installed, NAMESPACE, CONTROLLER, folder, [f"cluster:{EDIT}"])
@@ -49,13 +49,13 @@ def people(installed: Rig, tmp_path_factory: pytest.TempPathFactory) -> People:
 
 
 def _wait_until_asked(rig: Rig, people: People) -> None:
-    """The API server reads policies and roles a moment after they are written."""
+    """Wait until the API server enforces the policies and knows the roles."""
     gated: tuple[dict[str, Any], ...] = (
         {"service": {"type": "NodePort"}},
         {"imagePullSecrets": [{"name": "mine"}]},
     )
     for spec in gated:
-        # Each question takes kubectl a tenth of a second.
+        # Each request of kubectl takes a tenth of a second.
         said = (_refusal(rig, people[WRITER].user, spec) for _ in range(300))
         assert any("needs the verb" in text for text in said)
 

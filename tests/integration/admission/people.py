@@ -33,14 +33,14 @@ ROLES = {
     CONFIG_MAP: "use-secrets",
     TEST_NAMESPACE: "edit",
 }
-"""The ClusterRole that is enough for a field."""
+"""The ClusterRole that a field requires."""
 
 People = dict[str, Account]
 
 
 @asynccontextmanager
 async def acting(account: Account) -> AsyncIterator[Client]:
-    """A client that is somebody."""
+    """A client with the credentials of an account."""
     client = account.client()
     try:
         yield client
@@ -49,14 +49,14 @@ async def acting(account: Account) -> AsyncIterator[Client]:
 
 
 def body(name: str, spec: dict[str, Any], **metadata: Any) -> Object:
-    """A cluster of this spec in the namespace of the tests."""
+    """A cluster with this spec in the namespace of the tests."""
     made = cluster_object(name, **spec)
     made["metadata"] |= {"namespace": PLACE, **metadata}
     return made
 
 
 async def apply(client: Client, wanted: Object, *, dry_run: bool = True) -> Object:
-    """Ask for it."""
+    """Apply it; by default as a dry run."""
     result = await client.apply(
         CLUSTERS, wanted, field_manager=MANAGER, force=True, dry_run=dry_run
     )

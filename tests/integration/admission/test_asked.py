@@ -1,5 +1,5 @@
-"""Which requests the policies check: readable Secrets, the operator, components of Kubernetes, and
-removed fields."""
+"""The requests that the policies check and do not check: readable Secrets, the operator, components
+of Kubernetes, and removed fields."""
 
 import json
 from typing import Any
@@ -44,7 +44,7 @@ def _pulls(count: int) -> dict[str, Any]:
 
 
 def _allow(rig: Rig, account: str, verb: str, resource: str, *names: str) -> None:
-    """A Role for somebody, of these names only when there are any."""
+    """Bind a Role to an account; `names` restricts it to objects with these names."""
     rule = {"apiGroups": [""], "resources": [resource], "verbs": [verb]}
     if resource == CLUSTERS.plural:
         rule["apiGroups"] = [CLUSTERS.group]
@@ -61,7 +61,7 @@ def _allow(rig: Rig, account: str, verb: str, resource: str, *names: str) -> Non
     listed = {"apiVersion": "v1", "kind": "List", "items": list(items)}
     rig.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(listed))
     user, what = f"system:serviceaccount:{PLACE}:{account}", "/".join((resource, *names[:1]))
-    # The API server reads roles a moment after they are written.
+    # RBAC changes take effect after a moment.
     assert any(_may(rig, user, verb, what) for _ in range(100))
 
 
@@ -74,18 +74,18 @@ def _may(rig: Rig, user: str, verb: str, what: str) -> bool:
 
 
 class TestSecrets:
-    async def test_whoever_reads_all_secrets_may_name_many(self, people: People) -> None:
+    async def test_a_user_who_can_read_all_secrets_may_reference_many(self, people: People) -> None:
         async with acting(people[READER]) as reader:
             await apply(reader, body("many", _pulls(16)))
 
-    async def test_a_right_to_one_secret_is_a_right_to_no_other(
+    async def test_permission_for_one_secret_does_not_cover_another(
         self, people: People, installed: Rig, tmp_path: Any
     ) -> None:
         allowed = [f"pull-{number}" for number in range(16)]
         one = make(installed, PLACE, "one-by-one", tmp_path, [EDIT])
         _allow(installed, one.name, "get", "secrets", *allowed)
         async with acting(one) as client:
-            # The most that a policy can pay for: each name is asked about, and each twice.
+            # The maximum within the cost budget of a policy: each name needs two checks.
             await apply(client, body("few", _pulls(AT_MOST)))
             with pytest.raises(Forbidden, match=rf"spec: names more than {AT_MOST} new Secrets"):
                 await apply(client, body("few", _pulls(AT_MOST + 1)))
@@ -99,10 +99,10 @@ class TestSecrets:
             await apply(writer, body("grown", {**_pulls(16), "paused": True}))
             await apply(writer, body("grown", _pulls(3)))
 
-    async def test_a_right_here_is_none_in_another_namespace(
+    async def test_permission_in_one_namespace_does_not_cover_another(
         self, people: People, installed: Rig
     ) -> None:
-        # Of two policies that refuse, either may be the one that is told.
+        # If two policies refuse, the error has the message of either.
         role = ("makes-clusters", "--verb=create", "--resource=openbaoclusters.openbao.org")
         installed.kubectl("create", "role", *role, "-n", OTHER)
         bound = (role[0], f"--role={role[0]}", f"--serviceaccount={PLACE}:{READER}")
@@ -122,11 +122,13 @@ class TestSecrets:
         before = body("moved", {"backup": {**BACKUP, "restoreTest": test}})
         await apply(client, before, dry_run=False)
         moved = {**BACKUP, "restoreTest": {**test, "namespace": OTHER}}
-        async with acting(people["use-service-accounts"]) as somebody:
+        async with acting(people["use-service-accounts"]) as user:
             with pytest.raises(Forbidden, match=f"serviceaccounts other in namespace {OTHER};"):
-                await apply(somebody, body("moved", {"backup": moved}))
+                await apply(user, body("moved", {"backup": moved}))
 
-    async def test_names_of_the_clusters_own_are_nobodys_business(self, people: People) -> None:
+    async def test_names_of_the_clusters_own_objects_need_no_permission(
+        self, people: People
+    ) -> None:
         external = {
             "serverSecretRef": {"name": "own-tls-server"},
             "caSecretRef": {"name": "own-tls-ca"},
@@ -141,7 +143,9 @@ class TestSecrets:
 
 
 class TestPeople:
-    async def test_taking_away_needs_no_right(self, people: People, client: Client) -> None:
+    async def test_removing_a_field_needs_no_permission(
+        self, people: People, client: Client
+    ) -> None:
         await apply(client, body("less", NODE_PORT), dry_run=False)
         async with acting(people[WRITER]) as writer:
             await apply(writer, body("less", {}))
@@ -155,7 +159,7 @@ class TestPeople:
         async with acting(old) as client:
             await apply(client, body("old", {"upgrade": {"image": "registry.example.com/u:1"}}))
 
-    async def test_a_verb_for_one_cluster_is_none_for_another(
+    async def test_a_verb_for_one_cluster_does_not_cover_another(
         self, people: People, installed: Rig, tmp_path: Any
     ) -> None:
         one = make(installed, PLACE, "of-one", tmp_path, [EDIT])
@@ -165,7 +169,7 @@ class TestPeople:
             with pytest.raises(Forbidden, match=r"spec\.service\.type: needs the verb"):
                 await apply(client, body("theirs", NODE_PORT))
 
-    async def test_keys_that_no_cloud_knows_need_no_right(
+    async def test_keys_that_no_cloud_uses_need_no_permission(
         self, people: People, client: Client
     ) -> None:
         cloud = {"azure.workload.identity/use": "true"}
@@ -177,26 +181,26 @@ class TestPeople:
                 await apply(writer, changed)
 
     @pytest.mark.parametrize("manifest", MANIFESTS.values(), ids=MANIFESTS.keys())
-    async def test_whoever_holds_all_may_bring_all_at_once(
+    async def test_a_user_with_all_permissions_may_use_all_fields(
         self, manifest: dict[str, Any], people: People, installed: Rig, tmp_path: Any
     ) -> None:
-        """Together, the manifests use every field: the policies can pay for all questions."""
-        # In the whole cluster: some name Gateways and Secrets of other namespaces.
+        """Together, the manifests use every field, so all checks fit the cost budgets."""
+        # Cluster-wide: some reference Gateways and Secrets of other namespaces.
         roles = [EDIT, *(f"cluster:{PREFIX}{role}" for role in sorted({*ROLES.values()}))]
         owner = make(installed, PLACE, "owner", tmp_path, roles)
         async with acting(owner) as client:
             await apply(client, body(manifest["metadata"]["name"], manifest["spec"]))
 
 
-class TestNotAsked:
+class TestExempt:
     async def test_the_operator(self, people: People) -> None:
         async with acting(people[CONTROLLER]) as operator:
-            # As it does for a restore with a template.
+            # As for a restore with a template.
             notes = {labels.RESTORE_ORIGIN: "uid"}
             spec = {**NODE_PORT, **_pulls(13)}
             await apply(operator, body("operated", spec, annotations=notes))
 
-    async def test_but_nobody_else_of_its_name(
+    async def test_but_no_other_account_of_its_name(
         self, people: People, installed: Rig, tmp_path: Any
     ) -> None:
         twin = make(installed, PLACE, CONTROLLER, tmp_path, [EDIT])
@@ -204,7 +208,7 @@ class TestNotAsked:
             with pytest.raises(Forbidden, match="needs the verb"):
                 await apply(client, body("operated", NODE_PORT))
 
-    async def test_whoever_writes_status_or_scales(
+    async def test_status_writes_and_scaling(
         self, people: People, installed: Rig, client: Client
     ) -> None:
         await apply(client, body("seen", NODE_PORT), dry_run=False)
@@ -214,10 +218,10 @@ class TestNotAsked:
         user = f"--as={people[WRITER].user}"
         installed.kubectl("scale", "-n", PLACE, "bao/seen", "--replicas=5", user)
 
-    async def test_the_servers_of_kubernetes(
+    async def test_components_of_kubernetes(
         self, people: People, installed: Rig, client: Client
     ) -> None:
-        """What they do to an object that they do not own: finalizers, owners, and deletion."""
+        """Components may change finalizers and owners of foreign objects, and delete them."""
         held = body("held", {**NODE_PORT, **_pulls(3)}, finalizers=["example.com/held"])
         await apply(client, held, dry_run=False)
         collector = "--as=system:serviceaccount:kube-system:generic-garbage-collector"
@@ -230,9 +234,9 @@ class TestNotAsked:
 
 
 class TestParameters:
-    """Last in this file: what they change holds for everybody."""
+    """Last in this file: changed parameters affect all users."""
 
-    async def test_the_operator_is_who_the_installation_says(
+    async def test_the_operator_is_the_account_of_the_installation(
         self, people: People, installed: Rig, tmp_path: Any
     ) -> None:
         renamed = make(installed, NAMESPACE, "renamed", tmp_path, [f"cluster:{EDIT}"])
@@ -244,7 +248,9 @@ class TestParameters:
             _say(installed, controller=CONTROLLER)
         await _until(installed, people[CONTROLLER].user, refused=False)
 
-    async def test_without_them_nobody_is_asked(self, people: People, installed: Rig) -> None:
+    async def test_without_parameters_nothing_is_checked(
+        self, people: People, installed: Rig
+    ) -> None:
         kept = installed.kubectl("get", "-n", NAMESPACE, _WHO, "-o", "json")
         installed.kubectl("delete", "-n", NAMESPACE, _WHO)
         try:
@@ -266,8 +272,8 @@ def _say(rig: Rig, **names: str) -> None:
 
 
 async def _until(rig: Rig, user: str, *, refused: bool, spec: dict[str, Any] | None = None) -> str:
-    """Ask until the answer is this; a change of parameters takes the API server a moment."""
-    # The operator makes clusters for restores only.
+    """Retry until the response matches; changed parameters take effect after a moment."""
+    # The operator creates clusters only for restores.
     notes = {labels.RESTORE_ORIGIN: "uid"}
     wanted = json.dumps(body("asked", NODE_PORT if spec is None else spec, annotations=notes))
     said = ""

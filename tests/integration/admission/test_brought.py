@@ -1,7 +1,7 @@
 """Adding a field to a spec needs a permission; an unchanged field needs none.
 
-Each field is refused to somebody who may write clusters and nothing else, with the field in the
-message, and taken from somebody who holds that one right more.
+Each field is refused for a user with permission to write clusters only, with the field in the
+message, and accepted from a user with the one additional permission.
 """
 
 import itertools
@@ -15,7 +15,7 @@ from tests.integration.admission.cases import CREATED, GATED, NAMED, USED, Broug
 from tests.integration.admission.people import ROLES, WRITER, People, acting, apply, body
 
 CASES = (*GATED, *USED, *CREATED, *NAMED)
-# Each with a cluster of its own: one that stands cannot be turned into just any other one.
+# Each case has its own cluster, because an existing one cannot be changed to any other spec.
 _NAMES = (f"c{number}" for number in itertools.count())
 
 
@@ -40,7 +40,7 @@ def test_every_field_has_a_case() -> None:
     assert {verb.role for verb in VERBS} <= set(ROLES.values())
 
 
-async def test_it_is_refused_without_the_right(
+async def test_it_is_refused_without_the_permission(
     case: Brought, name: str, people: People, client: Client
 ) -> None:
     await _begin(client, name, case)
@@ -50,7 +50,7 @@ async def test_it_is_refused_without_the_right(
     assert f"denied request: {case.field}: needs the verb" in str(caught.value)
 
 
-async def test_it_is_taken_with_this_one_right(
+async def test_it_is_accepted_with_this_one_permission(
     case: Brought, name: str, people: People, client: Client
 ) -> None:
     await _begin(client, name, case)
@@ -58,7 +58,7 @@ async def test_it_is_taken_with_this_one_right(
         await apply(holder, body(name, case.after))
 
 
-async def test_what_is_there_is_not_asked_about_again(
+async def test_an_unchanged_field_is_not_checked_again(
     case: Brought, name: str, people: People, client: Client
 ) -> None:
     await apply(client, body(name, case.after), dry_run=False)

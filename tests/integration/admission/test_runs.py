@@ -1,4 +1,4 @@
-"""The policies about backups and restores on a real API server: who may create, acknowledge and
+"""The policies for backups and restores on a real API server: who may create, acknowledge and
 report."""
 
 from collections.abc import AsyncIterator
@@ -30,7 +30,7 @@ OWN_TEMPLATE = {"unseal": {"type": "transit"}}
 
 @pytest.fixture(scope="module")
 def accounts(installed: Rig, people: People, tmp_path_factory: pytest.TempPathFactory) -> Accounts:
-    """Who writes runs; who may restore, too; and the jobs, with more rights than they ever get."""
+    """Users who may write runs or restore, and Jobs with more permissions than they ever have."""
     folder = tmp_path_factory.mktemp("runs")
     role = (ALL_STATUS, "--verb=get,patch")
     resources = ",".join(f"{one.plural}.{one.group}/status" for one in (BACKUPS, RESTORES))
@@ -71,7 +71,7 @@ async def _apply(
 
 
 class TestBackups:
-    async def test_people_ask_in_their_own_name(self, people: People) -> None:
+    async def test_users_may_only_create_manual_backups(self, people: People) -> None:
         async with acting(people[WRITER]) as writer:
             await _apply(writer, BACKUPS, backup_object("now"))
             for more in (
@@ -81,14 +81,16 @@ class TestBackups:
                 with pytest.raises(Forbidden, match=r"spec\.origin: must be Manual"):
                     await _apply(writer, BACKUPS, backup_object("now", **more))
 
-    async def test_names_of_the_schedule_are_the_operators(self, people: People) -> None:
+    async def test_names_of_scheduled_backups_are_reserved_for_the_operator(
+        self, people: People
+    ) -> None:
         async with acting(people[WRITER]) as writer:
             with pytest.raises(Forbidden, match=r"metadata\.name: must not be"):
                 await _apply(writer, BACKUPS, backup_object("c-20260101-030000"))
             await _apply(writer, BACKUPS, backup_object("d-20260101-030000"))
             await _apply(writer, BACKUPS, backup_object("c-20260101-030000-again"))
 
-    async def test_the_operator_makes_them(self, people: People) -> None:
+    async def test_the_operator_creates_scheduled_backups(self, people: People) -> None:
         more = {"origin": "Scheduled", "scheduledTime": MOMENT}
         async with acting(people[CONTROLLER]) as operator:
             await _apply(operator, BACKUPS, backup_object("c-20260101-030000", **more))
@@ -96,7 +98,7 @@ class TestBackups:
 
 @dataclass(frozen=True)
 class Asked:
-    """A restore that needs more than the verb: the field that is complained about, who may."""
+    """A restore that needs more than the verb: the refused field, and the sufficient role."""
 
     field: str
     spec: dict[str, Any]
@@ -107,7 +109,7 @@ LOGIN = {"credentialsSecretRef": {"name": "store"}}
 
 
 def _restore(name: str = "r", **spec: Any) -> Object:
-    """A restore of a backup by its name, which names no store, unless `spec` does."""
+    """A restore of a backup by name, without a store unless `spec` has one."""
     return restore_object(name, **{"source": {"backup": "nightly"}, **spec})
 
 
@@ -161,13 +163,15 @@ class TestRestores:
             with pytest.raises(Forbidden, match=r"spec\.cluster: needs the verb restore on that"):
                 await _apply(writer, RESTORES, _restore())
 
-    async def test_who_may_restore_does(self, accounts: Accounts) -> None:
+    async def test_a_user_with_the_verb_may_restore(self, accounts: Accounts) -> None:
         async with acting(accounts[RESTORER]) as client:
             await _apply(client, RESTORES, _restore())
             await _apply(client, RESTORES, _restore(**into(**OWN_TEMPLATE)))
 
     @pytest.mark.parametrize("asked", NEEDS.values(), ids=NEEDS.keys())
-    async def test_what_it_names_must_be_theirs(self, accounts: Accounts, asked: Asked) -> None:
+    async def test_references_need_their_own_permission(
+        self, accounts: Accounts, asked: Asked
+    ) -> None:
         async with acting(accounts[RESTORER]) as client:
             with pytest.raises(Forbidden) as caught:
                 await _apply(client, RESTORES, _restore(**asked.spec))
@@ -175,7 +179,7 @@ class TestRestores:
         async with acting(accounts[asked.role]) as client:
             await _apply(client, RESTORES, _restore(**asked.spec))
 
-    async def test_a_fresh_cluster_takes_the_right_to_make_one(
+    async def test_a_fresh_cluster_needs_permission_to_create_clusters(
         self, installed: Rig, accounts: Accounts, tmp_path: Any
     ) -> None:
         name = "only-restores"
@@ -187,7 +191,7 @@ class TestRestores:
             with pytest.raises(Forbidden, match=r"clusterTemplate: needs the verb create"):
                 await _apply(client, RESTORES, _restore(**into(**OWN_TEMPLATE)))
 
-    async def test_a_decision_takes_the_verb_and_a_label_does_not(
+    async def test_an_acknowledgement_needs_the_verb_and_a_label_does_not(
         self, people: People, accounts: Accounts
     ) -> None:
         async with acting(accounts[RESTORER]) as client:
@@ -213,7 +217,7 @@ def _claim(**more: Any) -> dict[str, Any]:
 
 @asynccontextmanager
 async def _ran(kind: Resource, name: str, people: People) -> AsyncIterator[Object]:
-    """A run that the operator has begun; the body of its status is yielded."""
+    """Create a run in phase Running; yields the body for writes of its status."""
     made = {BACKUPS: backup_object, RESTORES: restore_object}[kind](name)
     async with acting(people[CONTROLLER]) as operator:
         await _apply(operator, kind, made, dry_run=False)
@@ -235,14 +239,14 @@ class TestStatus:
     async def test_a_job_reports_once(self, people: People, accounts: Accounts) -> None:
         async with _ran(BACKUPS, "reports", people) as run, acting(accounts[EXECUTOR]) as job:
             await _say(job, BACKUPS, run, report=_report())
-            # The same again is a request that was repeated.
+            # A repeated request with the same content is accepted.
             await _say(job, BACKUPS, run, report=_report())
             with pytest.raises(Forbidden, match="written once"):
                 await _say(job, BACKUPS, run, report=_report(outcome="Failed"))
             with pytest.raises(Forbidden, match=r"nothing else|written once"):
                 await _say(job, BACKUPS, run)
 
-    async def test_a_job_says_nothing_of_what_the_operator_decides(
+    async def test_a_job_may_only_write_its_report(
         self, people: People, accounts: Accounts
     ) -> None:
         async with _ran(BACKUPS, "lies", people) as run, acting(accounts[EXECUTOR]) as job:
@@ -251,10 +255,10 @@ class TestStatus:
                     await _say(job, BACKUPS, run, **lie)
 
     @pytest.mark.parametrize("name", [job_service_account("other", "backup"), "people"])
-    async def test_nobody_else_speaks_for_it(
+    async def test_no_other_account_may_report(
         self, people: People, accounts: Accounts, client: Client, name: str
     ) -> None:
-        """Not the jobs of another cluster, whatever their rights, nor a person with all rights."""
+        """Neither Jobs of another cluster nor a user may, whatever their permissions."""
         async with _ran(BACKUPS, "others", people) as run:
             if name == "people":
                 with pytest.raises(Forbidden, match="only the operator and the Job"):
@@ -264,7 +268,9 @@ class TestStatus:
                 with pytest.raises(Forbidden, match="only the operator and the Job"):
                     await _say(other, BACKUPS, run, report=_report())
 
-    async def test_a_claim_is_given_once(self, people: People, accounts: Accounts) -> None:
+    async def test_a_submission_claim_is_written_once(
+        self, people: People, accounts: Accounts
+    ) -> None:
         restorer = job_service_account("c", "restore")
         async with _ran(RESTORES, "claims", people) as run, acting(accounts[restorer]) as job:
             await _say(job, RESTORES, run, submissionClaim=_claim())
@@ -277,7 +283,7 @@ class TestStatus:
                 begun = {**run, "status": {"phase": "Completed", "message": "done"}}
                 await _apply(operator, RESTORES, begun, dry_run=False, subresource="status")
 
-    async def test_the_account_of_backups_has_no_say_in_restores(
+    async def test_the_backup_account_may_not_write_restores(
         self, people: People, accounts: Accounts
     ) -> None:
         async with _ran(RESTORES, "mixed", people) as run, acting(accounts[EXECUTOR]) as job:
@@ -286,7 +292,7 @@ class TestStatus:
 
 
 class TestTheOperator:
-    async def test_it_makes_and_deletes_clusters_for_restores_only(
+    async def test_it_creates_and_deletes_only_clusters_of_restores(
         self, people: People, client: Client
     ) -> None:
         plain, fresh = body("plain", {}), body("fresh", {})
@@ -300,7 +306,7 @@ class TestTheOperator:
             with pytest.raises(Forbidden, match="only clusters of restores"):
                 await operator.delete(CLUSTERS, key_of(made), uid=uid_of(made))
 
-    async def test_it_deletes_backups_of_its_own_only(self, people: People) -> None:
+    async def test_it_deletes_only_backups_that_it_created(self, people: People) -> None:
         own, foreign = backup_object("c-20260101-040000"), backup_object("kept")
         own["metadata"]["labels"] = labels.base("c")
         async with acting(people[CONTROLLER]) as operator, acting(people[WRITER]) as writer:

@@ -1,4 +1,4 @@
-"""Each file of config/samples: what its comment tells an administrator to do works."""
+"""The commands in the comments of each file of config/samples work."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from e2e.rig import Rig, RigError
 from runtime.types import Object
 from tests.integration.admission.people import People
 
-# It goes on where another one ended.
+# A sample that requires another one.
 AFTER = {"restore.yaml": "backup.yaml"}
 
 
@@ -24,7 +24,7 @@ def dump(found: list[Object]) -> str:
 def place(installed: Rig, request: pytest.FixtureRequest) -> Iterator[Path]:
     """A file whose objects are deleted afterwards.
 
-    Namespaces stay: without a controller manager a deleted one would be Terminating for ever.
+    Namespaces are kept: without a controller manager a deleted one stays Terminating.
     """
     file: Path = request.param
     before = objects((FOLDER / AFTER.get(file.name, file.name)).read_text())
@@ -37,7 +37,7 @@ def place(installed: Rig, request: pytest.FixtureRequest) -> Iterator[Path]:
 
 @pytest.mark.parametrize("place", FILES, ids=lambda file: file.name, indirect=True)
 def test_it_is_accepted_without_a_warning(installed: Rig, people: People, place: Path) -> None:
-    """kubectl sends each object by itself, and refuses fields that the schema does not have."""
+    """kubectl sends each object separately, and refuses fields that the schema does not have."""
     assert people, "the policies are in force"
     told = installed.kubectl("apply", "--warnings-as-errors", "-f", str(place))
     assert len(told.splitlines()) == len(objects(place.read_text()))

@@ -1,4 +1,4 @@
-"""The policy about tenants on a real API server: no user provisions a namespace of another user."""
+"""The policy for tenants on a real API server: no user provisions a namespace of another user."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ async def _apply(client: Client, wanted: Object, *, dry_run: bool = True) -> Non
 
 @pytest.fixture(scope="module")
 def owner(installed: Rig, people: People, tmp_path_factory: pytest.TempPathFactory) -> Account:
-    """Who owns one namespace."""
+    """A user with the role `admin` in one namespace."""
     folder = tmp_path_factory.mktemp("owner")
     return make(installed, PLACE, "tenants", folder, [f"{PREFIX}admin"])
 
@@ -45,7 +45,7 @@ async def test_attack_t22_a_tenant_reaches_its_own_namespace_only(owner: Account
     assert f"denied request: spec.targetNamespace: {TARGET_MESSAGE}" in str(caught.value)
 
 
-async def test_from_the_operators_namespace_any_other_is_prepared(
+async def test_a_tenant_in_the_operators_namespace_may_target_any_other(
     people: People, client: Client
 ) -> None:
     await _apply(client, _tenant(NAMESPACE, OTHER))
@@ -60,7 +60,7 @@ async def test_the_target_never_changes(people: People, client: Client) -> None:
         await _apply(client, _tenant(NAMESPACE, OTHER))
 
 
-async def test_what_leaves_the_spec_alone_is_not_judged(owner: Account, client: Client) -> None:
+async def test_a_metadata_change_is_not_checked(owner: Account, client: Client) -> None:
     await _apply(client, _tenant(PLACE, PLACE), dry_run=False)
-    async with acting(owner) as somebody:
-        await _apply(somebody, _tenant(PLACE, PLACE, labels={"a": "b"}))
+    async with acting(owner) as user:
+        await _apply(user, _tenant(PLACE, PLACE, labels={"a": "b"}))

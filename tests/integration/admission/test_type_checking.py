@@ -21,7 +21,7 @@ CONTROLLERS = "validatingadmissionpolicy-status-controller,clusterrole-aggregati
 
 @pytest.fixture(scope="module")
 def controllers(installed: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    """Two of the controllers of kube-controller-manager, and nothing else of it."""
+    """A kube-controller-manager with only two of its controllers."""
     servers = [one for one in NODE if one.name == "kube-controller-manager"]
     (binary,) = builds.build(Cache(cache_root()), servers, to_stderr())
     log: Path = tmp_path_factory.mktemp("controllers") / "log"
@@ -76,7 +76,7 @@ async def test_every_expression_fits_the_types(controllers: Rig, name: str) -> N
         ("admin", "publishnetworking", CLUSTERS.plural, False),
     ],
 )
-async def test_the_usual_roles_learn_of_clusters(
+async def test_the_default_roles_include_clusters(
     controllers: Rig, role: str, verb: str, resource: str, holds: bool
 ) -> None:
     def knows(found: dict[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Who may let a cluster of profile Hardened connect to whole ranges of the internet."""
+"""The permission for wide egress ranges in clusters of profile Hardened."""
 
 from typing import Any
 
@@ -22,23 +22,23 @@ RULES_MAX, PEERS_MAX = 32, 16
 
 
 def full(*, port: int) -> dict[str, Any]:
-    """As many rules and destinations as the API takes, each of them with a wide range at its end.
+    """The maximum of rules and destinations, each rule with a wide range as its last destination.
 
-    The rules differ, so that none of them is found early among the former ones.
+    The rules differ, so that the comparison with the former rules never ends early.
     """
     peers = [{"ipBlock": {"cidr": f"10.{at}.0.0/16"}} for at in range(PEERS_MAX - 1)]
     last = {"ipBlock": {"cidr": "0.0.0.0/0"}}
     return reaching(*(egress(*peers, last, port=port + at) for at in range(RULES_MAX)))
 
 
-async def test_the_refusal_names_the_verb_and_who_gives_it(people: People) -> None:
+async def test_the_refusal_names_the_verb_and_the_role(people: People) -> None:
     async with acting(people[WRITER]) as writer:
         with pytest.raises(Forbidden) as caught:
             await apply(writer, body("wide", reaching(WIDE)))
     assert REFUSAL in str(caught.value)
 
 
-async def test_only_a_wide_rule_is_asked_about(people: People) -> None:
+async def test_only_a_wide_rule_needs_the_verb(people: People) -> None:
     elsewhere = {**reaching(WIDE), "profile": "Development"}
     async with acting(people[WRITER]) as writer:
         await apply(writer, body("narrow", reaching(NARROW)))
@@ -46,9 +46,7 @@ async def test_only_a_wide_rule_is_asked_about(people: People) -> None:
         await apply(writer, body("development", elsewhere))
 
 
-async def test_rules_beside_a_wide_one_change_without_the_verb(
-    people: People, client: Client
-) -> None:
+async def test_other_rules_change_without_the_verb(people: People, client: Client) -> None:
     async with acting(people[HOLDER]) as holder:
         await apply(holder, body("beside", reaching(WIDE)), dry_run=False)
     async with acting(people[WRITER]) as writer:
@@ -59,8 +57,10 @@ async def test_rules_beside_a_wide_one_change_without_the_verb(
             await apply(writer, body("beside", reaching(NARROW, WIDE, OTHER_WIDE)))
 
 
-async def test_the_policy_can_pay_for_the_largest_spec(people: People, client: Client) -> None:
-    """A policy that runs out of its budget refuses everybody, with other words."""
+async def test_the_largest_spec_fits_the_cost_budget_of_the_policy(
+    people: People, client: Client
+) -> None:
+    """A policy that exceeds its cost budget refuses all requests, with another message."""
     await apply(client, body("large", full(port=1000)), dry_run=False)
     async with acting(people[HOLDER]) as holder:
         await apply(holder, body("large", full(port=2000)))
@@ -70,7 +70,7 @@ async def test_the_policy_can_pay_for_the_largest_spec(people: People, client: C
             await apply(writer, body("large", full(port=2000)))
 
 
-async def test_the_policy_can_pay_for_both_lists(people: People, client: Client) -> None:
+async def test_both_lists_fit_the_cost_budget_of_the_policy(people: People, client: Client) -> None:
     spec = full(port=1000)
     rules = [{"from": one["to"][:-1], "ports": one["ports"]} for one in _rules(spec)]
     spec["network"]["ingressRules"] = rules

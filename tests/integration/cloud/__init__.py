@@ -1,5 +1,5 @@
-"""A cloud on one machine that checks: metadata, token services, stores, in a network of its own.
+"""A simulated cloud in its own network: metadata, token services and stores that check credentials.
 
-The Jobs under test run in that network as in a pod: with the addresses, names and rules of a real
-cloud, and with nothing of them replaced.
+The Jobs under test run unchanged in that network, as in a pod: with the addresses, names and rules
+of a real cloud.
 """

@@ -1,6 +1,6 @@
-"""What a cloud checks: tokens by their signature, and requests to S3 by signature version 4.
+"""Verifies tokens (RFC 7515) and requests to S3 (AWS signature version 4) as a cloud does.
 
-Written after RFC 7515 and the AWS documentation of SigV4; shares no code with the product.
+Shares no code with the product.
 """
 
 import base64
@@ -19,7 +19,7 @@ from runtime.clock import SystemClock
 
 
 def claims_of(token: str, public: str) -> dict[str, Any] | None:
-    """The claims of a token that this key signed and that is still good; None for any other."""
+    """The claims of a valid token that this key signed; None for any other."""
     signed, _, signature = token.rpartition(".")
     key = serialization.load_pem_public_key(public.encode())
     if not isinstance(key, rsa.RSAPublicKey):
@@ -37,7 +37,7 @@ def _decoded(text: str) -> bytes:
 
 
 def access_key_of(headers: Mapping[str, str]) -> str:
-    """The access key that a request to S3 names; "" for none."""
+    """The access key in a request to S3; "" for none."""
     _, _, rest = headers.get("authorization", "").partition("Credential=")
     return rest.partition("/")[0]
 

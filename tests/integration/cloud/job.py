@@ -1,6 +1,6 @@
-"""One object written and read by the code of Jobs: `python -m tests.integration.cloud.job`.
+"""Writes and reads one object with the code of Jobs: `python -m tests.integration.cloud.job`.
 
-Its variables are those of a Job. Prints what it read, or the failure as the report has it.
+It has the environment of a Job. Prints the content, or the failure as in the report.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ async def run() -> str:
 
 
 def main() -> int:
-    """Run it, and say how it went."""
+    """Run it, and print the result."""
     try:
         sys.stdout.write(asyncio.run(run()))
     except JobFailure as failure:

@@ -1,6 +1,6 @@
 """A network with the addresses and names of a cloud, and the processes in it. Needs root.
 
-It has no way out: whoever dials another address is told so at once.
+It has no route to other networks: connections to other addresses fail immediately.
 """
 
 import os
@@ -32,17 +32,17 @@ class Network:
 
     folder: Path
     authority: str
-    """PEM of the CA that signed the certificates of stores and token services."""
+    """PEM of the CA of the stores and token services."""
     holder: int
-    """Process id of who holds the namespaces."""
+    """Process id of the process that holds the namespaces."""
 
     def inside(self, *argv: str) -> list[str]:
-        """The command that runs there."""
+        """Return a command that runs there."""
         spaces = f"/proc/{self.holder}/ns"
         return ["nsenter", f"--net={spaces}/net", f"--mount={spaces}/mnt", *argv]
 
     def job(self, variables: Mapping[str, str]) -> str:
-        """Run a Job with these variables and nothing else; what it printed."""
+        """Run a Job with only these variables; return its output."""
         done = subprocess.run(
             self.inside(sys.executable, "-m", "tests.integration.cloud.job"),
             env=_environment(variables), capture_output=True, text=True, timeout=120, check=False,
@@ -58,7 +58,7 @@ class Network:
 
 @contextmanager
 def network(cloud: Cloud, folder: Path) -> Iterator[Network]:
-    """Make the network, and run the cloud in it until the end of the context."""
+    """Create the network, and run the cloud in it until the end of the context."""
     authority = certificates.authority("cloud")
     names = (server.GOOGLE_TOKENS, server.AZURE_TOKENS)
     leaf = certificates.leaf(authority, names, addresses=(server.STORES,))
@@ -87,14 +87,14 @@ def network(cloud: Cloud, folder: Path) -> Iterator[Network]:
 
 
 def _begin(folder: Path) -> str:
-    """The script of who holds the namespaces."""
+    """The script of the process that holds the namespaces."""
     addresses = [f"ip address add {address}/32 dev lo" for address in ADDRESSES]
     steps = (
         "ip link set lo up",
         *addresses,
         f"mount --bind '{folder}/hosts' /etc/hosts",
         f"touch '{folder}/up'",
-        # Until the end of this process, however it ends.
+        # Until this process exits.
         "exec cat",
     )
     return "\n".join(steps)

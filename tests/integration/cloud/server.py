@@ -1,8 +1,8 @@
 """The cloud itself: a process that serves metadata, token services and one store per provider.
 
-`python -m tests.integration.cloud.server FOLDER`, in a network that `network` made. FOLDER has
-`cloud.json` (a Cloud), and the certificate of its names; each request is a line in `requests`.
-Every credential is drawn at random, and a store takes those alone that were handed out for it.
+`python -m tests.integration.cloud.server FOLDER`, in a network of `network`. FOLDER has
+`cloud.json` (a Cloud), and the certificate for its names; each request is a line in `requests`.
+All credentials are random, and a store accepts only those that were issued for it.
 """
 
 import dataclasses
@@ -24,12 +24,12 @@ from runtime.clock import SystemClock
 from tests.integration.cloud.checks import access_key_of, claims_of, is_signed_by
 
 BUCKET = "snapshots"
-"""The one bucket that the identities of this cloud have rights on."""
+"""The one bucket that the identities of this cloud may use."""
 STORES = "10.77.0.1"
 S3_PORT, GCS_PORT, AZURE_PORT = 9000, 9010, 9020
 METADATA, POD_AGENT = "169.254.169.254", "169.254.170.23"
 TASK_AGENT = "169.254.170.2"
-"""Nobody serves it."""
+"""An address without a server."""
 GOOGLE_TOKENS, AZURE_TOKENS = "accounts.google.com", "login.microsoftonline.com"
 BLOBS = "https://" + "storage.azure.com"
 """The audience of tokens for blobs."""
@@ -38,21 +38,21 @@ EMAIL = "backup@project.iam.gserviceaccount.com"
 
 @dataclass(frozen=True)
 class Cloud:
-    """What a cloud knows of those who ask it."""
+    """The identities that a cloud trusts."""
 
     cluster_key: str
-    """PEM that checks the tokens of ServiceAccounts."""
+    """PEM of the key that verifies tokens of ServiceAccounts."""
     google_key: str
-    """PEM that checks the tokens of the service account EMAIL."""
+    """PEM of the key that verifies tokens of the Google service account EMAIL."""
     role: str
-    """The role of AWS that a token may take."""
+    """The AWS role that a token may assume."""
     subject: str
-    """The ServiceAccount that may take it."""
+    """The ServiceAccount that may assume it."""
     user: dict[str, str]
-    """client_id, client_secret and refresh_token of a user of Google."""
+    """client_id, client_secret and refresh_token of a Google user."""
     tenant: str
     client: str
-    """Of Azure."""
+    """The client id of Azure."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Request:
 
     @property
     def path(self) -> str:
-        """Without its query."""
+        """The path without the query."""
         return urlsplit(self.target).path
 
     def query(self, name: str) -> str:
@@ -102,7 +102,7 @@ def _error(status: int, code: str) -> Answer:
 
 @dataclass
 class Services:
-    """The services of a cloud, and what they handed out."""
+    """The services of a cloud, and the credentials that they issued."""
 
     cloud: Cloud
     aws: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -114,7 +114,7 @@ class Services:
     objects: dict[str, bytes] = field(default_factory=dict)
 
     def metadata(self, request: Request) -> Answer:
-        """The metadata server of a machine, of each cloud."""
+        """The metadata server of a machine, for all clouds."""
         parts: Mapping[str, Service] = {
             "latest": self._aws_metadata,
             "computeMetadata": self._google_metadata,
@@ -124,7 +124,7 @@ class Services:
         return Answer(404) if part is None else part(request)
 
     def _aws_metadata(self, request: Request) -> Answer:
-        """IMDSv2, which takes nothing without a session."""
+        """IMDSv2, which requires a session token."""
         if request.path == "/latest/api/token" and request.method == "PUT":
             session = secrets.token_hex()
             self.sessions.add(session)
@@ -167,7 +167,7 @@ class Services:
         return self._object(request)
 
     def gcs(self, request: Request) -> Answer:
-        """A store with the API of Google: a token of ours, or one that the account signed."""
+        """A store with the Google API: accepts issued tokens, and tokens that EMAIL signed."""
         claims = claims_of(request.bearer, self.cloud.google_key) if "." in request.bearer else None
         signed = claims is not None and claims["iss"] == EMAIL and "scope" in claims
         if request.bearer not in self.google and not signed:
@@ -253,12 +253,12 @@ Service = Callable[[Request], Answer]
 
 
 def _later() -> datetime:
-    """When what is handed out now ends."""
+    """The expiry of credentials that are issued now."""
     return SystemClock().now() + timedelta(hours=1)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Hands each request to the service of its server."""
+    """Passes each request to the service of its server."""
 
     protocol_version = "HTTP/1.1"
     service: Service
@@ -283,7 +283,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_PUT = do_POST = do_HEAD = _answer  # noqa: N815  names of http.server
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Write nothing: `requests` has it."""
+        """Do not log: `requests` has all requests."""
 
 
 def _serve(where: tuple[str, int], service: Service, log: Path, tls: ssl.SSLContext | None) -> None:
@@ -295,7 +295,7 @@ def _serve(where: tuple[str, int], service: Service, log: Path, tls: ssl.SSLCont
 
 
 def main(folder: Path) -> None:
-    """Serve until standard input ends; `ready` is there once all listen."""
+    """Serve until standard input ends; creates the file `ready` when all servers listen."""
     services = Services(Cloud(**json.loads((folder / "cloud.json").read_text())))
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(folder / "cloud.crt", folder / "cloud.key")
@@ -319,7 +319,7 @@ def main(folder: Path) -> None:
 
 
 def write(cloud: Cloud, folder: Path) -> None:
-    """Write what `main` reads of the cloud."""
+    """Write the file that `main` reads."""
     (folder / "cloud.json").write_text(json.dumps(dataclasses.asdict(cloud)))
 
 

@@ -1,6 +1,6 @@
-"""Jobs with every identity that a cloud knows: the right one is taken, and a wrong one refused.
+"""Jobs with every kind of cloud identity: the right one is accepted, and wrong ones are refused.
 
-The cloud checks: signatures of tokens and of requests, audiences, subjects and rights on a bucket.
+The cloud checks signatures of tokens and requests, audiences, subjects and bucket permissions.
 """
 
 import json
@@ -22,7 +22,7 @@ ROLE = "arn:aws:iam::123456789012:role/bao-backup"
 SUBJECT = "system:serviceaccount:ns:c-backup-serviceaccount"
 USER = {"client_id": "a-client", "client_secret": "hunter2", "refresh_token": "1//refresh"}
 TENANT, CLIENT = "tenant-1", "client-1"
-# The certificates of the stores have a CA of the test: without a Secret nothing names it.
+# The stores have a CA of the test, which only a Secret can specify.
 S3 = StoreEnv("s3", BUCKET, f"https://{STORES}:{server.S3_PORT}", insecure_skip_verify=True)
 GCS = replace(S3, provider="gcs", endpoint=f"https://{STORES}:{server.GCS_PORT}")
 AZURE = replace(
@@ -34,7 +34,7 @@ METADATA = f"{server.METADATA}:80"
 
 @dataclass(frozen=True)
 class Place:
-    """The cloud, and the keys that it believes."""
+    """The cloud, and the keys that it trusts."""
 
     cloud: Network
     cluster: Signer
@@ -42,25 +42,25 @@ class Place:
     folder: Path
 
     def run(self, env: StoreEnv, **variables: str) -> str:
-        """Run a Job; what it read, or its failure."""
+        """Run a Job; return the content that it read, or its failure."""
         return self.cloud.job({**env.to_environment(), **variables})
 
     def file(self, name: str, content: str) -> str:
-        """Mount a file; its path."""
+        """Mount a file; return its path."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
         return str(path)
 
     def secret(self, env: StoreEnv, **files: str) -> StoreEnv:
-        """Mount a Secret with these files and the CA of the stores, which is checked then."""
+        """Mount a Secret with these files and the CA of the stores, and verify certificates."""
         folder = self.folder / "secret"
         for name, content in {"caCert": self.cloud.authority, **files}.items():
             self.file(f"secret/{name.replace('_', '.')}", content)
         return replace(env, credentials_path=str(folder), insecure_skip_verify=False)
 
     def token(self, signer: Signer, audience: str, subject: str = SUBJECT) -> str:
-        """Mount a token of a ServiceAccount; its path."""
+        """Mount a token of a ServiceAccount; return its path."""
         return self.file("token", signer.token(subject, aud=[audience]))
 
 
@@ -85,12 +85,12 @@ def place(cloud: Network, keys: tuple[Signer, Signer], tmp_path: Path) -> Place:
 
 
 def asked(place: Place, before: list[str]) -> set[str]:
-    """Where a Job sent requests since then."""
+    """Return the hosts of the requests since then."""
     return {line.split()[0] for line in place.cloud.requests()[len(before) :]}
 
 
 def refused(found: str, *words: str) -> None:
-    """The failure is one line with these words and no secret."""
+    """Check that the failure is one line with these words and without secrets."""
     assert found.startswith(("Storage: ", "Config: ")), found
     assert "\n" not in found
     for word in words:
@@ -101,7 +101,7 @@ def refused(found: str, *words: str) -> None:
 
 @pytest.mark.parametrize("env", [S3, GCS, AZURE], ids=["aws", "google", "azure"])
 class TestIdentityOfTheMachine:
-    def test_it_is_asked_for_and_taken(self, place: Place, env: StoreEnv) -> None:
+    def test_it_is_requested_and_used(self, place: Place, env: StoreEnv) -> None:
         before = place.cloud.requests()
         assert place.run(env) == CONTENT.decode()
         assert METADATA in asked(place, before)
