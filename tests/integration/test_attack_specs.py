@@ -1,8 +1,8 @@
 """Campaign C18: forbidden specs are refused by the API server, and again by the operator.
 
-A real API server with the CRD and the policy about free data, dry runs only. Each forbidden spec of
-the table, each field that holds a URL with each URL of the table, and a seeded sample of hostile
-texts in every text of a spec. Where a rule refuses, both refuse in the words of that rule.
+A real API server with the CRD and the policy for free-form data, dry runs only. Each forbidden spec
+of the table, each URL field with each URL of the table, and a seeded sample of hostile texts in
+every text field of a spec. If a rule refuses, both refuse with the message of that rule.
 """
 
 import asyncio
@@ -41,10 +41,10 @@ PER_TEXT = 2
 AT_ONCE = 16
 SECONDS_MAX = 0.2
 BYTES_MAX = 20 << 20
-# As much of a message as no answer of the API server cuts off.
+# The part of a message that the API server never truncates.
 WORDS = {rule.id: rule.message[:150] for rule in RULES}
-# Rules whose question CEL cannot put: to read a key or a schedule, to compare versions or items of
-# a list, to look at texts one by one. None of them keeps anybody out of what is another's.
+# Rules that CEL cannot express: parsing a key or a schedule, comparing versions or items of a list,
+# checking many texts. None of them protects objects of other users.
 OF_CODE = frozenset(rule.id for rule in RULES if not rule.cel)
 
 
@@ -60,7 +60,7 @@ def guarded(installed: Rig) -> Iterator[Rig]:
 
 
 def _await_policy(rig: Rig) -> None:
-    """A policy counts a moment after it was written."""
+    """Wait until the policy is enforced."""
     forbidden = next(one for one in ATTEMPTS if one.rule == "audit-options-known")
     body = orjson.dumps(_body("default", forbidden.spec)).decode()
 
@@ -81,7 +81,7 @@ def _body(namespace: str, spec: dict[str, Any], name: str = "c") -> Object:
 
 
 def by_code(body: Object) -> list[Violation]:
-    """What the operator says of an object."""
+    """Return the violations that the operator finds in an object."""
     try:
         return list(violations(OpenBaoCluster.from_object(body)))
     except InvalidClusterError as error:
@@ -94,14 +94,14 @@ async def server(guarded: Rig, client: Client, namespace: str) -> "Server":
 
 
 class Server:
-    """The API server, asked many things at a time; nothing is stored."""
+    """Concurrent dry-run requests to the API server."""
 
     def __init__(self, client: Client, namespace: str) -> None:
         self._client, self.namespace = client, namespace
         self._turn = asyncio.Semaphore(AT_ONCE)
 
     async def refusal(self, body: Object) -> str:
-        """What is said against an object; "" when it would be taken."""
+        """Return the error of creating an object; "" if it is accepted."""
         body = copy.deepcopy(body)
         body["metadata"]["namespace"] = self.namespace
         async with self._turn:
@@ -117,11 +117,11 @@ class Server:
 
 
 def _complaint(attempt: Attempt, said: str) -> str:
-    """Why the answer of the API server to an attempt is not good enough; "" when it is."""
+    """Return what is wrong with the response of the API server to an attempt; "" if nothing is."""
     if not said:
-        return "taken"
+        return "accepted"
     if attempt.rule != "schema" and WORDS[attempt.rule] not in said:
-        return f"in other words: {said}"
+        return f"with another message: {said}"
     outermost = ".".join(re.split(r"\[|\.", attempt.field)[:2])
     return "" if outermost in said else f"without the field: {said}"
 
@@ -153,12 +153,12 @@ async def test_attack_t09_every_url_is_refused_twice_in_every_field(
         assert [one for one in found if one.field == field], url
         assert words, url
         for one in found:
-            # A text of no length at all is refused by the shape of the field.
+            # An empty text is refused by the schema of the field.
             assert one.rule == "schema" or WORDS[one.rule] in words, (url, one)
 
 
 def _hostile() -> list[tuple[str, str, Object]]:
-    """A field, a text and the object: some texts for every text of a spec, the same in each run."""
+    """Field, text and object: some texts for every text field of a spec, the same in each run."""
     chosen = random.Random(SEED)
     found = []
     seen: set[str] = set()
@@ -175,7 +175,7 @@ def _hostile() -> list[tuple[str, str, Object]]:
 
 @pytest.mark.timeout(400)
 async def test_attack_c18_schema_and_operator_refuse_the_same_texts(server: Server) -> None:
-    """In the same words, where there is a rule. What both take is text that stays text (T02)."""
+    """With the same message if there is a rule. Accepted texts are never interpreted (T02)."""
     hostile = _hostile()
     said = await server.refusals([body for _, _, body in hostile])
     counted: Counter[str] = Counter()
@@ -191,16 +191,16 @@ async def test_attack_c18_schema_and_operator_refuse_the_same_texts(server: Serv
             apart.append((place, text[:60], rules, words[:300]))
     assert apart == []
     assert counted["refused twice"] > 300
-    # Texts with a NUL, which the server's configuration cannot carry, and keys that are none.
+    # Texts with NUL, which the configuration of the server cannot have, and invalid keys.
     assert counted["refused by code alone"] < 100
     assert len({place for place, _, _ in hostile}) > 200
 
 
 def test_attack_t10_no_forbidden_spec_costs_the_operator_much() -> None:
-    """At most 200 ms of a processor and 20 MB for each, however it is refused."""
+    """Each takes at most 200 ms of CPU time and 20 MB."""
     bodies = [_body("ns", attempt.spec) for attempt in ATTEMPTS]
     bodies += [body for _, _, body in _hostile()]
-    # Without memory counted: that makes everything some times slower.
+    # Without tracemalloc, which makes everything several times slower.
     slowest = 0.0
     for body in bodies:
         began = time.process_time()

@@ -1,8 +1,8 @@
-"""T14: a server of a tenant gets the login of the operator, which is useless for other clusters.
+"""T14: a server of a tenant gets the login token of the operator, which no other cluster accepts.
 
-Real are the API server, the right by which the operator gets its tokens, and the servers of
-OpenBao. The tenant's is a few routes over TLS of its own, as somebody has it who may edit the
-namespace of a cluster: the Secret with the authority of its servers, and their pods.
+The API server, the permission of the operator to request tokens, and the servers of OpenBao are
+real. The server of the tenant is simulated, as by a user who may edit the namespace of a cluster:
+the Secret with the CA of its servers, and their pods.
 """
 
 import base64
@@ -47,7 +47,7 @@ HERE = Installation(
     secret_recheck=15.0,
 )
 DEPLOY = REPOSITORY / "deploy"
-# Longer than the clocks of two machines are apart, which OpenBao allows for: a minute.
+# More than the clock skew that OpenBao tolerates, a minute.
 AGO = 300
 GRANTED = (200, {"auth": {"client_token": "of-the-tenant", "lease_duration": 3600}})
 RED, BLUE = gen.cluster("red").self_init(login=True), gen.cluster("blue").self_init(login=True)
@@ -57,7 +57,7 @@ RED, BLUE = gen.cluster("red").self_init(login=True), gen.cluster("blue").self_i
 async def operator(
     control_plane: Rig, credentials: KubeconfigCredentials, client: Client, tmp_path: Path
 ) -> AsyncIterator[Client]:
-    """A client with the operator's ServiceAccount and the rights that are shipped."""
+    """A client with the ServiceAccount and the shipped RBAC of the operator."""
     for name in ("base/namespace", "base/service_account", "rbac/own-namespace/rbac"):
         file = str(DEPLOY / f"{name}.yaml")
         control_plane.kubectl("-n", HERE.namespace, "apply", "-f", file)
@@ -91,14 +91,14 @@ def _token_request(account: str) -> Object:
 
 @contextmanager
 def started(bao: Path, folder: Path, config: ConfigInput) -> Iterator[BaoServer]:
-    """A server after its first boot."""
+    """Run a server that initializes itself."""
     folder.mkdir()
     with serve(bao, folder, render_config(config), render_self_init(config)) as server:
         yield server
 
 
 async def config_of(cluster: gen.Cluster, client: Client, *more_keys: str) -> ConfigInput:
-    """What the operator renders for the first boot of a cluster."""
+    """Return the configuration that the operator renders for the first boot of a cluster."""
     issuer = await ApiServer(client, SystemClock(), None).token_issuer()
     assert issuer is not None
     issuer = dataclasses.replace(issuer, public_keys=(*issuer.public_keys, *more_keys))
@@ -108,11 +108,11 @@ async def config_of(cluster: gen.Cluster, client: Client, *more_keys: str) -> Co
 
 
 async def captured(operator: Client, victim: Owner, folder: Path) -> str:
-    """Let the tenant of a cluster catch the token with which the operator logs in."""
+    """Let the tenant of a cluster capture the token with which the operator logs in."""
     login = Logins(operator, SystemClock(), HERE).of(victim)
     routes = {"auth/jwt-operator/login": GRANTED}
     async with serving(folder, routes) as tenants, tenants.client() as session:
-        # The tenant holds the authority of its own servers, so they pass for those.
+        # The tenant has the CA of its own servers, so the operator trusts the simulated server.
         assert await login.token(session, ADDRESS) == "of-the-tenant"
     (asked,) = tenants.asked
     assert asked.path == "/v1/auth/jwt-operator/login"
@@ -147,8 +147,8 @@ async def test_attack_t14_a_captured_login_opens_no_other_cluster(
         await other.active()
         status, words = await replayed(other, jwt)
         assert status == 400
-        assert "audience" in words, "refused for another reason than the one that is meant"
-        # Nothing else is wrong with it, and the other cluster would take one of its own.
+        assert "audience" in words, "refused for an unexpected reason"
+        # The token is valid otherwise, and the other cluster accepts a token for itself.
         assert (await replayed(its, jwt))[0] == 200
         own = await captured(operator, BLUE.owner(), tmp_path)
         assert (await replayed(other, own))[0] == 200
@@ -157,7 +157,7 @@ async def test_attack_t14_a_captured_login_opens_no_other_cluster(
 async def test_attack_t14_a_captured_login_expires(
     bao: Path, client: Client, tmp_path: Path
 ) -> None:
-    """Nobody waits for ten minutes: another key that the server trusts signs what has ended."""
+    """Instead of waiting for ten minutes, another trusted key signs an expired token."""
     signer = Signer()
     config = await config_of(RED, client, signer.public)
     assert config.oidc is not None
@@ -180,7 +180,7 @@ async def test_attack_t14_a_captured_login_expires(
 async def test_attack_t14_a_session_ends_at_a_server_of_another_authority(
     operator: Client, tmp_path: Path
 ) -> None:
-    """Who cannot write the Secret with the authority gets no token at all."""
+    """A user who cannot write the Secret with the CA gets no token."""
     login = Logins(operator, SystemClock(), HERE).of(RED.owner())
     async with serving(tmp_path, {"auth/jwt-operator/login": GRANTED}) as tenants:
         another = make_authority("red", SystemClock().now())
@@ -193,7 +193,7 @@ async def test_attack_t14_a_session_ends_at_a_server_of_another_authority(
 async def test_attack_t14_the_operator_may_request_tokens_only_for_its_account(
     operator: Client, client: Client, tmp_path: Path
 ) -> None:
-    """Nor could somebody who takes the operator over become another account by it."""
+    """A compromised operator cannot become another account."""
     body: Object = {"metadata": {"name": "other", "namespace": HERE.namespace}}
     await client.create(
         SERVICE_ACCOUNT,

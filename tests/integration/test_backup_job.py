@@ -213,7 +213,7 @@ async def test_a_dry_run_reports_and_deletes_nothing(job: Place, store: Store) -
 
 
 class Impatient(SystemClock):
-    """Does not wait between looks."""
+    """Does not sleep."""
 
     async def sleep(self, seconds: float) -> None:
         await super().sleep(0)
@@ -256,7 +256,7 @@ def _in_pieces(content: bytes) -> Callable[[], AsyncIterator[bytes]]:
 
 WHOLE = snapshot(os.urandom(12 << 20))
 BAD = {
-    # The end of the body is as it should be: only the archive tells.
+    # The body ends regularly: only the archive shows that it is incomplete.
     "cut in good order": (WHOLE[: len(WHOLE) // 2], False, "it is cut off"),
     "cut in bad order": (WHOLE[: len(WHOLE) // 2], True, "the stream of c-0 failed"),
     "no snapshot": (b"<html>an error page</html>", False, "it is not a gzip stream"),

@@ -1,4 +1,4 @@
-"""`baoctl bundle` at a real API server: what may not be read is named, and Secrets stay shut."""
+"""`baoctl bundle` on a real API server: missing permissions are named, and Secrets are not read."""
 
 import json
 from collections.abc import AsyncIterator
@@ -56,7 +56,7 @@ async def surroundings(installed: Rig, client: Client, namespace: str) -> str:
 
 @pytest_asyncio.fixture
 async def reader(installed: Rig, surroundings: str, tmp_path: Path) -> AsyncIterator[Client]:
-    """Somebody who may read clusters and nothing else."""
+    """A user who may only read clusters."""
     role = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",

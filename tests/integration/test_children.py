@@ -1,7 +1,7 @@
 """All objects that the operator creates are accepted by a real API server.
 
-Strict field validation is part of each apply. The namespace enforces the Pod Security Standard
-"restricted"; admission looks at pods, so one is made (dry) from each template.
+Each apply has strict field validation. The namespace enforces the Pod Security Standard
+"restricted", which checks pods, so one is created (dry run) from each template.
 """
 
 import copy
@@ -82,7 +82,7 @@ EVERYTHING: Mapping[str, Any] = {
     },
 }
 
-# Each name tells what is special; all are made in one namespace.
+# The name describes the special case; all are created in one namespace.
 SPECS: dict[str, gen.Cluster] = {
     "minimal": gen.cluster("minimal"),
     "single": gen.cluster("single", replicas=1),
@@ -96,7 +96,7 @@ SPECS: dict[str, gen.Cluster] = {
 
 @pytest_asyncio.fixture
 async def restricted(client: Client) -> AsyncIterator[str]:
-    """A namespace in which only pods of the strictest level may be made."""
+    """A namespace that enforces the level `restricted`."""
     metadata = {
         "generateName": "itest-restricted-",
         "labels": {"pod-security.kubernetes.io/enforce": "restricted"},
@@ -109,9 +109,9 @@ async def restricted(client: Client) -> AsyncIterator[str]:
 
 
 def children(cluster: gen.Cluster) -> tuple[Intent, ...]:
-    """Everything that a cluster wants before and after its first boot, each name once.
+    """All objects of a cluster before and after its first boot, each name once.
 
-    The StatefulSet of the first boot is left out: `first_template` has it.
+    The StatefulSet is the one after the first boot; `templates` has both.
     """
     fresh = with_good_secrets(cluster, gen.world().with_issuer())
     wanted: dict[tuple[Any, ObjectKey], Intent] = {}
@@ -123,7 +123,7 @@ def children(cluster: gen.Cluster) -> tuple[Intent, ...]:
 
 
 def templates(cluster: gen.Cluster) -> tuple[Object, ...]:
-    """The pod template of the first boot, and the one of all later pods."""
+    """The pod templates of the first boot and of later pods."""
     fresh = with_good_secrets(cluster, gen.world().with_issuer())
     found = []
     for state in (cluster, cluster.initialized()):
@@ -150,7 +150,7 @@ def within(cluster: gen.Cluster, namespace: str) -> gen.Cluster:
 async def test_every_object_is_accepted_and_an_equal_apply_changes_nothing(
     client: Client, restricted: str
 ) -> None:
-    """The second round is in another second: the server writes no new time for it either."""
+    """The second round is a second later: the server must not write new timestamps either."""
     made: list[tuple[Intent, Owner, Object]] = []
     for cluster in SPECS.values():
         here = within(cluster, restricted)
@@ -195,7 +195,7 @@ async def test_a_restricted_namespace_accepts_every_pod(
 
 
 def account_of(cluster: gen.Cluster) -> Intent:
-    """The ServiceAccount of the servers; that of a job is another one."""
+    """The ServiceAccount of the servers, not that of a Job."""
     of_job = names.job_service_account(cluster.name, "upgrade")
     accounts = [i for i in children(cluster) if i.resource == SERVICE_ACCOUNT]
     (found,) = [i for i in accounts if i.key.name != of_job]
@@ -203,7 +203,7 @@ def account_of(cluster: gen.Cluster) -> Intent:
 
 
 def pod_of(template: Object, cluster: gen.Cluster) -> Object:
-    """The first pod of a StatefulSet, as its controller would make it."""
+    """The first pod of a StatefulSet, as its controller creates it."""
     name = names.pod(cluster.name, 0)
     claim = {"name": "data", "persistentVolumeClaim": {"claimName": f"data-{name}"}}
     spec = {**template["spec"], "volumes": [*template["spec"]["volumes"], claim]}
@@ -214,7 +214,7 @@ def pod_of(template: Object, cluster: gen.Cluster) -> Object:
 async def test_a_restricted_namespace_refuses_a_pod_with_more_privileges(
     client: Client, restricted: str
 ) -> None:
-    """Else the test above would prove nothing."""
+    """Shows that the namespace of the test above enforces the level."""
     here = within(SPECS["minimal"], restricted)
     await send(client, account_of(here), here.owner())
     pod = pod_of(templates(here)[0], here)
@@ -237,7 +237,7 @@ async def test_the_volume_claim_of_each_pod_is_accepted(
 
 
 def stateful_set(cluster: gen.Cluster, live: gen.StatefulSet | None) -> Intent:
-    """The StatefulSet that a cluster wants beside the live one."""
+    """The desired StatefulSet of a cluster with this live one."""
     world = with_good_secrets(cluster, gen.world().with_set(live))
     desired = merge_plans(gen.resolved(cluster, world), world.facts())
     (intent,) = [i for i in desired.workload if i.resource == STATEFUL_SET]
@@ -247,7 +247,7 @@ def stateful_set(cluster: gen.Cluster, live: gen.StatefulSet | None) -> Intent:
 async def test_no_change_of_the_spec_changes_an_immutable_field(
     client: Client, restricted: str
 ) -> None:
-    """From the first template to the second, and from there to every other spec."""
+    """From the first template to the second, and from there to other specs."""
     here = within(SPECS["minimal"], restricted)
     await send(client, stateful_set(here, None), here.owner())
     live = gen.stateful_set(here.name)

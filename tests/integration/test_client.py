@@ -213,7 +213,7 @@ async def test_a_future_resource_version_has_its_own_error(client: Client) -> No
 
 @pytest.fixture
 def service_account(control_plane: Rig, namespace: str, tmp_path: Path) -> Path:
-    """The folder that a pod of service account web would find, with a token nobody signed."""
+    """The folder that a pod of ServiceAccount web mounts, with an invalid token."""
     control_plane.kubectl("create", "serviceaccount", "web", "-n", namespace)
     config = yaml.safe_load(control_plane.kubeconfig.read_text())
     authority = config["clusters"][0]["cluster"]["certificate-authority-data"]
@@ -237,7 +237,7 @@ async def test_a_service_account_whose_token_is_renewed(
     try:
         with pytest.raises(Unauthorized):
             await client.get(CONFIG_MAP, ObjectKey(namespace, "web"))
-        # Well before the minute after which the file would be read again anyway.
+        # Well before the minute after which the file is read again in any case.
         token = control_plane.kubectl("create", "token", "web", "-n", namespace)
         (service_account / "token").write_text(token)
         with pytest.raises(Forbidden, match=f"system:serviceaccount:{namespace}:web"):

@@ -25,8 +25,7 @@ from tests.integration.account_tokens import Signer
 from tests.integration.bao_server import ROOT_TOKEN, serve
 from tests.integration.server_features import UNKNOWN_TO_THIS_SERVER, is_newer
 
-# What a start would need that a test has not: a syslog daemon, an audit collector, accounts at
-# metric services, files of plugins.
+# Cases that need a syslog daemon, an audit collector, accounts of metric services, or plugin files.
 NOT_STARTED = {
     "audit-http",
     "audit-network",
@@ -34,7 +33,7 @@ NOT_STARTED = {
     "plugins-image",
     "telemetry-services",
 }
-# Nor is a key service: test_seal_server.py starts servers with each seal as far as they get.
+# Cases that need a key service: test_seal_server.py starts servers with each seal.
 ELSEWHERE = "seal-"
 
 
@@ -47,7 +46,7 @@ STARTED = [
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_server_accepts_the_golden_documents(bao: Path, case: str) -> None:
-    """Syntax, types, and keys that it does not know."""
+    """Syntax, types, and unknown keys."""
     files = [GOLDEN / case / name for name in ("config.hcl", "self-init.hcl")]
     arguments = [part for file in files for part in ("-config", str(file)) if file.stat().st_size]
     done = subprocess.run(
@@ -69,7 +68,7 @@ def test_the_server_accepts_the_golden_documents(bao: Path, case: str) -> None:
 
 @pytest.mark.parametrize("case", STARTED)
 async def test_a_first_boot_runs_every_golden_request(bao: Path, tmp_path: Path, case: str) -> None:
-    """A request that fails ends the server; one that may fail does not."""
+    """A failed request ends the server, unless it is allowed to fail."""
     config = _quick(read_case(case))
     if config.oidc:
         config = replace(config, oidc=replace(config.oidc, public_keys=(Signer().public,)))
@@ -95,7 +94,7 @@ def _wanted(stanza: Stanza) -> tuple[str, Any, Any]:
 
 
 def _quick(config: ConfigInput) -> ConfigInput:
-    """A patient server waits 5 to 8 s for its first election, and a key service is not at hand."""
+    """With the default multiplier, the first election takes 5 to 8 s; there is no key service."""
     return replace(config, performance_multiplier=1, seal=ConfigInput("c", "ns").seal)
 
 
@@ -119,7 +118,7 @@ USER = (
         "path": "auth/userpass/users/u",
         "data": {"password": "p", "token_policies": ["all"]},
     },
-    # Version 1: a mount of version 2 is not ready for a write in the very next moment.
+    # Version 1: a mount of version 2 is not ready for writes immediately.
     {
         "name": "kv",
         "path": "sys/mounts/secret",
@@ -147,7 +146,7 @@ async def test_the_server_stores_exactly_what_the_user_wrote(tmp_path: Path, ver
 async def test_a_signal_reloads_the_settings_that_need_no_restart(
     bao: Path, tmp_path: Path
 ) -> None:
-    """What `restart_text` leaves out is left out because the running server reads it again."""
+    """`restart_text` omits the settings that a running server reloads."""
     before = replace(read_case("audit-stdout"), audits=())
     after = replace(
         read_case("audit-stdout"),

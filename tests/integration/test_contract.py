@@ -1,4 +1,4 @@
-"""The cases of tests/contract on a real API server; a difference is a bug of the fake."""
+"""The cases of tests/contract on a real API server; a difference is a bug of the fake server."""
 
 from collections.abc import AsyncIterator
 

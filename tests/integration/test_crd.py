@@ -180,7 +180,7 @@ async def test_explain_shows_defaults_units_and_examples(installed: Rig) -> None
 
 @pytest.mark.parametrize("part", ["spec", "status"])
 async def test_explain_shows_every_field(installed: Rig, part: str) -> None:
-    """The tree of kubectl is indented by two, and a field is a word and a type behind a tab."""
+    """kubectl indents by two blanks; a field has a name, a tab and a type."""
     text = await _explained(installed, f"openbaocluster.{part}", "--recursive")
     shown: list[str] = []
     above: list[str] = []

@@ -1,5 +1,5 @@
 """The CRDs of backups and restores on a real API server: accepted without a warning, each rule
-refuses, kubectl shows what happened."""
+refuses, and kubectl shows the status."""
 
 import json
 from collections.abc import AsyncIterator
@@ -43,7 +43,7 @@ MESSAGES = {
 
 @pytest_asyncio.fixture
 async def place(installed: Rig, namespace: str) -> AsyncIterator[str]:
-    """A namespace, with the kinds there."""
+    """A namespace on a server with the CRDs."""
     yield namespace
 
 
@@ -102,9 +102,7 @@ async def _observe(client: Client, kind: Resource, live: Object, status: dict[st
     await client.apply(kind, body, field_manager=MANAGER, force=True, subresource="status")
 
 
-async def test_the_columns_tell_the_life_of_a_backup(
-    installed: Rig, client: Client, place: str
-) -> None:
+async def test_the_columns_of_a_backup(installed: Rig, client: Client, place: str) -> None:
     live = await _apply(client, BACKUPS, place, {}, dry_run=False)
     snapshot = {"key": KEY, "size": 4711, "version": "2.4.0"}
     proof = {"outcome": "Passed", "reason": "RestoreTestPassed"}
@@ -126,9 +124,7 @@ async def test_the_columns_tell_the_life_of_a_backup(
     assert columns[7:] == ["Stored", "2.4.0", KEY]
 
 
-async def test_the_columns_tell_the_life_of_a_restore(
-    installed: Rig, client: Client, place: str
-) -> None:
+async def test_the_columns_of_a_restore(installed: Rig, client: Client, place: str) -> None:
     live = await _apply(client, RESTORES, place, {"source": {"backup": "b"}}, dry_run=False)
     status = {"phase": "Unknown", "execution": {"stage": "Unknown"}, "message": "decide"}
     await _observe(client, RESTORES, live, status)
@@ -139,8 +135,8 @@ async def test_the_columns_tell_the_life_of_a_restore(
     assert columns[5:] == ["decide"]
 
 
-async def test_a_status_counts_as_no_change_of_the_spec(client: Client, place: str) -> None:
-    """The generation tells a changed spec, so nothing else may move it."""
+async def test_a_status_write_keeps_the_generation(client: Client, place: str) -> None:
+    """Only a changed spec may change the generation."""
     for kind in (BACKUPS, RESTORES):
         live = await _apply(client, kind, place, {}, dry_run=False)
         await _observe(client, kind, live, {"phase": "Running"})
@@ -148,7 +144,7 @@ async def test_a_status_counts_as_no_change_of_the_spec(client: Client, place: s
         assert stored["metadata"]["generation"] == 1
 
 
-async def test_both_are_among_all_that_belongs_to_openbao(installed: Rig, place: str) -> None:
+async def test_both_kinds_are_in_the_category_openbao(installed: Rig, place: str) -> None:
     found = installed.kubectl("api-resources", "--categories=openbao", "-o", "name").split()
     assert {str(BACKUPS), str(RESTORES)} <= set(found)
 
@@ -160,7 +156,7 @@ async def test_both_are_among_all_that_belongs_to_openbao(installed: Rig, place:
 def test_a_sample_is_accepted_without_a_warning(
     installed: Rig, sample: str, kinds: list[str]
 ) -> None:
-    """Of the kinds that are ours; clusters have their definition in another module."""
+    """Only the objects of our API group; the rules of clusters are checked in Python."""
     text = (ROOT / "config" / "samples" / f"{sample}.yaml").read_text(encoding="utf-8")
     documents = list(yaml.safe_load_all(text))
     ours = [one for one in documents if one["apiVersion"] == API_VERSION]

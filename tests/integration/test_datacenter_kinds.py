@@ -1,5 +1,5 @@
 """The CRDs of datacenters on a real API server: accepted without a warning, each rule refuses with
-the words that the operator uses, and there is no field for what no service may have."""
+the message of the operator, and no field grants forbidden privileges."""
 
 import json
 import re
@@ -52,7 +52,7 @@ Make = Callable[[dict[str, Any]], Object]
 
 @pytest_asyncio.fixture
 async def server(installed: Rig, client: Client) -> AsyncIterator[Client]:
-    """The cluster administrator, where the kinds are served."""
+    """The cluster administrator, on a server with the CRDs."""
     yield client
 
 
@@ -68,14 +68,14 @@ async def _causes(client: Client, kind: Resource, body: Object) -> list[tuple[st
 
 
 def _says(causes: list[tuple[str, str]], rule: str, field: str) -> bool:
-    """Whether one complaint is that of the rule, at the field or at what holds it."""
+    """Whether exactly one cause is that of the rule, at the field or its parent."""
     told = [where for where, message in causes if MESSAGES[rule] in message]
     return len(told) == 1 and bool(told[0]) and field.startswith(told[0])
 
 
 @each_place
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-async def test_it_is_refused_in_the_words_of_the_operator(
+async def test_it_is_refused_with_the_message_of_the_operator(
     server: Client, kind: Resource, path: str, made: Make, case: Case
 ) -> None:
     causes = await _causes(server, kind, made(case.service))
@@ -92,8 +92,8 @@ async def test_it_is_accepted(
 
 
 @pytest.mark.parametrize("case", CODE_CASES.values(), ids=CODE_CASES.keys())
-async def test_what_cel_cannot_afford_is_left_to_the_operator(server: Client, case: Case) -> None:
-    """What the API server stored, with its defaults, is refused by the operator all the same."""
+async def test_rules_without_cel_are_checked_by_the_operator(server: Client, case: Case) -> None:
+    """The operator refuses the object that the API server stored with its defaults."""
     stored = await _apply(server, DATACENTERS, datacenter_object(case.service))
     found = datacenter_violations(Datacenter.from_object(stored))
     assert {one.rule for one in found} == {f"service-{case.rule}"}
@@ -146,7 +146,7 @@ class TestLists:
         ],
         ids=["names", "all vaults"],
     )
-    async def test_two_behind_each_other_are_refused(
+    async def test_circular_dependencies_are_refused(
         self,
         server: Client,
         kind: Resource,
@@ -193,11 +193,11 @@ SHAPES: dict[str, tuple[dict[str, Any], str]] = {
 
 @each_place
 @pytest.mark.parametrize(("body", "field"), SHAPES.values(), ids=SHAPES.keys())
-async def test_what_has_not_the_shape_of_its_field_is_refused(
+async def test_a_value_that_violates_the_schema_of_its_field_is_refused(
     server: Client, kind: Resource, path: str, made: Make, body: dict[str, Any], field: str
 ) -> None:
     whole = made(body)
-    # The name of a BootstrapWorkload contains that of its service, and would be refused first.
+    # The name of a BootstrapWorkload contains that of its service, which would be refused first.
     whole["metadata"]["name"] = "a"
     causes = await _causes(server, kind, whole)
     assert f"{path}.{field}" in {where for where, _ in causes}
@@ -224,22 +224,22 @@ UNKNOWN: dict[str, tuple[dict[str, Any], str]] = {
 
 @each_place
 @pytest.mark.parametrize(("body", "field"), UNKNOWN.values(), ids=UNKNOWN.keys())
-def test_there_is_no_field_for_more_than_a_service_may_have(
+def test_fields_with_more_privileges_do_not_exist(
     installed: Rig, kind: Resource, path: str, made: Make, body: dict[str, Any], field: str
 ) -> None:
-    """kubectl asks for strict validation of fields; who asks for none has the field pruned."""
+    """kubectl requests strict field validation; without it the API server prunes the field."""
     text, where = json.dumps(made(body)), re.escape(f"{path}.{field}")
     with pytest.raises(RigError, match=f'unknown field "{where}"'):
         installed.kubectl("apply", "--dry-run=server", "-f", "-", input=text)
     lax = ("apply", "--dry-run=server", "--validate=false", "-o", "json", "-f", "-")
     stored = json.loads(installed.kubectl(*lax, input=text))["spec"]
-    # That of the datacenter itself stays.
+    # The namespace of the datacenter itself is a valid field.
     stored.pop("namespace", None)
     assert f'"{field.rpartition(".")[2]}":' not in json.dumps(stored)
 
 
 @pytest.mark.parametrize(("body", "field"), UNKNOWN.values(), ids=UNKNOWN.keys())
-async def test_server_side_apply_knows_no_such_field_either(
+async def test_server_side_apply_refuses_such_fields_too(
     server: Client, body: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(Exception, match=rf"\.{field.rpartition('.')[2]}: field not declared"):
@@ -265,7 +265,7 @@ async def test_a_namespace_of_kubernetes_is_refused(server: Client) -> None:
     assert _says(causes, "datacenter-namespace-system", "spec.namespace")
 
 
-async def test_the_namespace_stays_and_everything_else_changes(server: Client) -> None:
+async def test_only_the_namespace_is_immutable(server: Client) -> None:
     before = datacenter_object(service(), name="moving")
     live = await _apply(server, DATACENTERS, before, dry_run=False)
     try:
@@ -279,7 +279,7 @@ async def test_the_namespace_stays_and_everything_else_changes(server: Client) -
 
 
 @pytest.mark.parametrize(("services", "expected"), [(None, None), ([], [])])
-async def test_a_list_that_is_absent_is_not_an_empty_one(
+async def test_an_absent_list_is_not_stored_as_an_empty_one(
     server: Client, services: list[Object] | None, expected: list[Object] | None
 ) -> None:
     body = datacenter_object(name="fra1", bootstrapServices=services)
@@ -287,8 +287,8 @@ async def test_a_list_that_is_absent_is_not_an_empty_one(
     assert stored["spec"].get("bootstrapServices") == expected
 
 
-async def test_an_object_as_large_as_may_be_is_judged_in_time(server: Client) -> None:
-    """What the rules cost is bounded by an estimate; this is what they cost in fact."""
+async def test_the_largest_object_is_validated_in_time(server: Client) -> None:
+    """The cost limit of rules is an estimate; this checks the actual cost."""
     ports = [{"name": f"p{number}", "port": 1000 + number} for number in range(32)]
     env = [{"name": f"V{number}", "value": "x"} for number in range(16)]
     helpers = [helper(f"s{at}", dependsOn=[f"s{at + 1}"], env=env[:2]) for at in range(14)]
@@ -308,7 +308,7 @@ async def test_an_object_as_large_as_may_be_is_judged_in_time(server: Client) ->
 async def _shown(
     rig: Rig, client: Client, kind: Resource, body: Object, status: dict[str, Any] | None
 ) -> tuple[list[str], list[str]]:
-    """The header and the row of kubectl get -o wide, split at blanks."""
+    """Return the header and the row of kubectl get -o wide, split at blanks."""
     live = await _apply(client, kind, body, dry_run=False)
     try:
         if status is not None:
@@ -373,5 +373,5 @@ async def test_the_columns_of_a_workload(installed: Rig, server: Client) -> None
     assert row[9:] == [MOMENT, "again-later", "no-rights"]
 
 
-def test_every_rule_with_cel_was_asked_of_the_api_server() -> None:
+def test_every_rule_with_cel_has_a_case() -> None:
     assert {case.rule for case in CASES.values()} == {rule.id for rule in BODY_RULES if rule.cel}

@@ -1,4 +1,4 @@
-"""Access of shared services to their node on a real API server: who allows it, how far it goes."""
+"""Node access of shared services on a real API server: the required permission, and its limits."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -49,7 +49,7 @@ def place(installed: Rig) -> Iterator[Place]:
         locked.await_refusal(made.ask(OPERATOR), kinds.DAEMON_SET, loose, "must not share network")
         yield made
     finally:
-        # Whoever comes next on this control plane must not be judged by them.
+        # Later tests on this control plane must not be affected.
         locked.remove(installed, POLICIES)
 
 
@@ -67,7 +67,7 @@ def _rendered(where: str, body: Object) -> Object:
 
 
 def _daemon_set(where: str, change: Callable[[Object], object] = lambda pod: None) -> Object:
-    """What the operator makes of the agent, with a change of its pods."""
+    """The DaemonSet of the agent, with a change of its pod spec."""
     made = _rendered(where, AGENT)
     change(made["spec"]["template"]["spec"])
     return made
@@ -81,8 +81,8 @@ def _without_folders(pod: Object) -> None:
 
 
 @pytest.mark.parametrize("who", [TENANT, OPERATOR], ids=["a writer", "operator"])
-def test_it_takes_the_verb(place: Place, who: User) -> None:
-    """Whoever may write datacenters may not therefore read files of nodes."""
+def test_node_access_needs_the_verb(place: Place, who: User) -> None:
+    """Permission to write datacenters does not include access to files of nodes."""
     ask, body = place.ask(who), datacenter_object(name="par1", nodeAccess=ACCESS)
     words = "spec.nodeAccess: needs the verb usenodeaccess on this Datacenter"
     assert words in refusal(lambda: ask.create(DATACENTERS, body))
@@ -90,7 +90,7 @@ def test_it_takes_the_verb(place: Place, who: User) -> None:
     try:
         more = {"spec": {"nodeAccess": {"hostPaths": ["/var/log", "/etc"]}}}
         assert words in refusal(lambda: ask.patch(DATACENTERS, None, "par1", more))
-        # What is allowed may be used, and may be taken back.
+        # Granted access may be used and removed without the verb.
         ask.patch(DATACENTERS, None, "par1", {"spec": {"bootstrapServices": [AGENT]}})
         closed: Object = {"spec": {"nodeAccess": None, "bootstrapServices": []}}
         ask.patch(DATACENTERS, None, "par1", closed)
@@ -111,7 +111,7 @@ TOO_MUCH: dict[str, tuple[Object | None, str]] = {
 
 @pytest.mark.parametrize("what", TOO_MUCH)
 @pytest.mark.parametrize("who", [None, TENANT], ids=["admin", "a writer"])
-def test_a_declared_service_gets_what_its_datacenter_allows(
+def test_a_declared_service_is_limited_to_the_access_of_its_datacenter(
     place: Place, what: str, who: User | None
 ) -> None:
     access, words = TOO_MUCH[what]
@@ -121,7 +121,7 @@ def test_a_declared_service_gets_what_its_datacenter_allows(
     assert words in refusal(lambda: place.ask(who).create(DATACENTERS, body))
 
 
-def test_the_largest_datacenter_can_pay_for_its_questions(place: Place) -> None:
+def test_the_largest_datacenter_fits_the_cost_budget_of_the_policy(place: Place) -> None:
     folders = [*(f"/var/log/a{at}" for at in range(15)), "/var/log/pods"]
     volumes = [{**LOGS, "name": f"v{at}", "mountPath": f"/v{at}"} for at in range(32)]
     bodies = [{**on_each_node(*volumes), "name": f"a{at}"} for at in range(32)]
@@ -135,7 +135,7 @@ def test_the_largest_datacenter_can_pay_for_its_questions(place: Place) -> None:
 ROLE_KIND = {"group": "rbac.authorization.k8s.io", "kind": "ClusterRole"}
 
 
-def test_kinds_of_objects_take_a_verb_too(place: Place) -> None:
+def test_object_kinds_need_a_verb(place: Place) -> None:
     body = datacenter_object(objects(cluster_role()), name="rom1", objectKinds=[ROLE_KIND])
     words = "spec.objectKinds: needs the verb useobjectkinds on this Datacenter"
     tenant, operator = place.ask(TENANT), place.ask(OPERATOR)

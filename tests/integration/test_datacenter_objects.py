@@ -1,4 +1,4 @@
-"""Services of kind Objects on a real API server: applied, kept in form, and let go of."""
+"""Services of kind Objects on a real API server: applied, repaired, and deprovisioned."""
 
 import random
 import uuid
@@ -44,7 +44,7 @@ RIGHTS = (
         "resources": [ROLES.plural],
         "verbs": ["list", "get", "create", "patch", "update", "delete"],
     },
-    # The rig checks the rights to the owner, as OpenShift does.
+    # The rig checks permissions for the owner, as OpenShift does.
     {
         "apiGroups": ["openbao.org"],
         "resources": ["bootstrapworkloads/finalizers"],
@@ -62,7 +62,7 @@ DEFINITIONS = Resource(
 
 @pytest_asyncio.fixture
 async def place(installed: object, client: Client) -> AsyncIterator["Place"]:
-    """A namespace, and names that nobody else uses."""
+    """A namespace, and unique names."""
     made = Place(client, uuid.uuid4().hex[:8])
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": made.namespace}}
     await client.create(NAMESPACE, body, field_manager="somebody")
@@ -76,7 +76,7 @@ async def place(installed: object, client: Client) -> AsyncIterator["Place"]:
 
 
 class Place:
-    """What one test has of the API server."""
+    """The namespace, names and provider of one test."""
 
     def __init__(self, client: Client, mark: str) -> None:
         self.client, self.mark = client, mark
@@ -107,7 +107,7 @@ class Place:
         return ServiceRecord(uid, info, DesiredService(service, ServiceSource("hook/net")))
 
     def definition(self) -> Object:
-        """The definition of a kind of this test."""
+        """The CRD of a kind of this test."""
         schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         version = {
             "name": "v1",
@@ -128,7 +128,7 @@ class Place:
         }
 
     def issuer(self, **spec: Any) -> Object:
-        """An object of it; what is empty in it means something."""
+        """An object of that kind; its empty fields are significant."""
         return {
             "apiVersion": f"{self.group}/v1",
             "kind": "Issuer",
@@ -159,12 +159,12 @@ async def test_a_definition_and_an_object_of_it(place: Place) -> None:
     assert live["spec"] == {"selfSigned": {}}
     assert labels_of(live)["team"] == "a"
     assert [one["uid"] for one in live["metadata"]["ownerReferences"]] == ["record-2"]
-    # Whatever becomes of the record, the garbage collector takes no definition.
+    # The garbage collector must never delete a CRD with its record.
     name = ObjectKey("", f"{place.plural}.{place.group}")
     assert "ownerReferences" not in (await place.client.get(DEFINITIONS, name))["metadata"]
 
 
-async def test_before_its_definition_an_object_waits_and_says_why(place: Place) -> None:
+async def test_an_object_waits_for_its_crd_and_reports_it(place: Place) -> None:
     with pytest.raises(
         ProviderError, match=r"does not serve kind Issuer in g\w+\.example\.com/v1"
     ) as e:
@@ -172,7 +172,7 @@ async def test_before_its_definition_an_object_waits_and_says_why(place: Place) 
     assert (e.value.reason, e.value.terminal) == ("KindNotServed", False)
 
 
-async def test_what_somebody_changes_is_noticed_and_put_back(place: Place) -> None:
+async def test_a_foreign_change_is_detected_and_reverted(place: Place) -> None:
     record = place.record(cluster_role(place.role))
     await place.settled(record)
     key = ObjectKey("", place.role)
@@ -184,13 +184,13 @@ async def test_what_somebody_changes_is_noticed_and_put_back(place: Place) -> No
     await place.settled(record)
     after = await place.client.get(ROLES, key)
     assert after["rules"] == before["rules"]
-    # An unchanged record costs no write.
+    # An unchanged record causes no write.
     await place.provider.observe(record)
     again = await place.client.get(ROLES, key)
     assert again["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"]
 
 
-async def test_what_a_body_brings_no_more_is_deleted(place: Place) -> None:
+async def test_an_object_that_was_removed_from_the_service_is_deleted(place: Place) -> None:
     await place.settled(place.record(place.definition()))
     both = place.record(cluster_role(place.role), place.issuer(), uid="record-2", name="issuers")
     await place.settled(both)
@@ -201,7 +201,7 @@ async def test_what_a_body_brings_no_more_is_deleted(place: Place) -> None:
         await place.client.get(place.issuers, ObjectKey(place.namespace, "own"))
 
 
-async def test_an_object_of_somebody_else_stays_as_it_is(place: Place) -> None:
+async def test_an_object_of_another_owner_is_not_changed(place: Place) -> None:
     theirs = await place.client.create(ROLES, cluster_role(place.role), field_manager="somebody")
     record = place.record(cluster_role(place.role, rules=[]))
     with pytest.raises(ProviderError, match="belongs to an unknown owner") as caught:
@@ -211,10 +211,10 @@ async def test_an_object_of_somebody_else_stays_as_it_is(place: Place) -> None:
     assert await place.client.get(ROLES, ObjectKey("", place.role)) == theirs
 
 
-async def test_rights_that_are_taken_away_are_reported_and_change_nothing(
+async def test_revoked_permissions_are_reported_and_change_nothing(
     place: Place, client: Client, credentials: KubeconfigCredentials
 ) -> None:
-    """The grants to somebody of this test: first all of ClusterRoles, then none."""
+    """A user of this test first has all permissions for ClusterRoles, then none."""
     user = f"operator-{place.mark}"
     record = place.record(cluster_role(place.role, rules=[]))
     role = {"metadata": {"name": user}, "rules": list(RIGHTS)}
@@ -246,7 +246,7 @@ async def test_rights_that_are_taken_away_are_reported_and_change_nothing(
         await client.delete(ROLES, ObjectKey("", user), uid=uid_of(made))
 
 
-async def test_at_the_end_a_definition_stays_and_the_rest_goes(place: Place) -> None:
+async def test_deprovisioning_keeps_crds_and_deletes_other_objects(place: Place) -> None:
     record = place.record(cluster_role(place.role), place.definition())
     await place.settled(record)
     gone = replace(record, retiring=True)
@@ -257,7 +257,7 @@ async def test_at_the_end_a_definition_stays_and_the_rest_goes(place: Place) -> 
     key = ObjectKey("", f"{place.plural}.{place.group}")
     left = await place.client.get(DEFINITIONS, key)
     assert labels.MANAGED_BY not in labels_of(left)
-    # A later record of that name takes it over, and no other one does.
+    # Only a later record of that name adopts it.
     other = place.record(place.definition(), uid="record-3", name="another")
     with pytest.raises(ProviderError, match="belongs to"):
         await place.provider.provision(other)

@@ -1,4 +1,4 @@
-"""The policies about datacenters on a real API server: ownership, and allowed pods."""
+"""The policies for datacenters on a real API server: ownership, and allowed pods."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -56,12 +56,12 @@ def place(installed: Rig) -> Iterator[Place]:
         _await_policies(made)
         yield made
     finally:
-        # Whoever comes next on this control plane must not be judged by them.
+        # Later tests on this control plane must not be affected.
         locked.remove(installed, POLICIES)
 
 
 def _await_policies(made: Place) -> None:
-    """Wait until each of them judges. What is asked breaks the rule of one policy alone."""
+    """Wait until all policies are enforced; each request violates only one policy."""
     where = made.namespace()
     stray = {"metadata": {"name": "stray", "namespace": where}}
     bare = {**stray, "spec": _first(where, PLAIN, kinds.DEPLOYMENT)["spec"]}
@@ -81,14 +81,14 @@ def _await_policies(made: Place) -> None:
 
 @pytest.fixture
 def home(place: Place) -> str:
-    """A namespace with one service of a datacenter, made by the operator."""
+    """A namespace with one service of a datacenter, created by the operator."""
     where = place.namespace()
     place.ask(OPERATOR).create(kinds.DEPLOYMENT, _first(where, PLAIN, kinds.DEPLOYMENT))
     return where
 
 
 def _bare() -> Object:
-    """A Deployment as people make one."""
+    """The spec of a Deployment of a user."""
     marks = {"app": "mine"}
     containers = [{"name": "main", "image": "a"}]
     template = {"metadata": {"labels": marks}, "spec": {"containers": containers}}
@@ -104,7 +104,7 @@ def _record(where: str, body: Object) -> ServiceRecord:
 
 
 def _objects(where: str, body: Object) -> list[tuple[Resource, Object]]:
-    """Everything that the operator makes for a service."""
+    """All objects that the operator creates for a service."""
     record = _record(where, body)
     owner = owner_of(record).reference()
     made = []
@@ -127,7 +127,7 @@ def test_no_datacenter_is_in_the_namespace_of_the_operator(place: Place, who: Us
     assert OWN_NAMESPACE_MESSAGE in refusal(lambda: place.ask(who).create(DATACENTERS, body))
 
 
-def test_a_datacenter_elsewhere_is_nobodys_business(place: Place) -> None:
+def test_a_datacenter_in_another_namespace_is_allowed(place: Place) -> None:
     ask = place.ask()
     ask.create(DATACENTERS, datacenter_object(PLAIN, name="ams1"))
     ask.patch(DATACENTERS, None, "ams1", {"spec": {"state": "Draining"}})
@@ -165,14 +165,14 @@ WRITES: dict[str, Callable[[Asking, str], Any]] = {
 
 @pytest.mark.parametrize("who", [TENANT, ADMIN, MASTER], ids=["tenant", "admin", "master"])
 @pytest.mark.parametrize("what", WRITES)
-def test_nobody_but_the_operator_writes_a_workload(
+def test_only_the_operator_writes_a_workload(
     place: Place, workload: str, what: str, who: User
 ) -> None:
     said = refusal(lambda: WRITES[what](place.ask(who), workload))
     assert "change the services of its Datacenter or of its BootstrapServiceSet instead" in said
 
 
-def test_the_operator_and_the_garbage_collector_do(place: Place, workload: str) -> None:
+def test_the_operator_and_the_garbage_collector_may_write_it(place: Place, workload: str) -> None:
     ask = place.ask(OPERATOR)
     for what in ("changes one", "says how it is", "labels one"):
         WRITES[what](ask, workload)
@@ -201,7 +201,7 @@ FULL = service(
         part("beside", role="Sidecar"),
     ],
 )
-# These take more: test_datacenter_node_access.py and test_datacenter_objects.py.
+# Others need more permissions: test_datacenter_node_access.py and test_datacenter_objects.py.
 _PLAIN = {
     what: body
     for what, body in FINE.items()
@@ -211,14 +211,14 @@ BODIES: dict[str, Object] = {**_PLAIN, "everything": FULL, "vault": vault()}
 
 
 @pytest.mark.parametrize("what", BODIES)
-def test_whatever_a_service_may_ask_for_may_be_made(place: Place, what: str) -> None:
+def test_every_valid_service_may_be_created(place: Place, what: str) -> None:
     where = place.namespace()
     for resource, body in _objects(where, BODIES[what]):
         place.ask(OPERATOR).create(resource, body)
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "DaemonSet", "StatefulSet"])
-def test_each_kind_is_made_changed_and_taken_away(place: Place, kind: str) -> None:
+def test_each_kind_may_be_created_changed_and_deleted(place: Place, kind: str) -> None:
     where, ask = place.namespace(), place.ask(OPERATOR)
     for resource, body in _objects(where, {**FULL, "kind": kind}):
         ask.create(resource, body)
@@ -267,13 +267,13 @@ TOO_FAR: dict[str, tuple[Callable[[str], Object], str]] = {
 
 
 @pytest.mark.parametrize("what", TOO_FAR)
-def test_not_even_the_operator_runs_such_a_service(place: Place, what: str) -> None:
+def test_the_operator_may_not_create_such_a_service(place: Place, what: str) -> None:
     made, words = TOO_FAR[what]
     body = made(place.namespace())
     assert words in refusal(lambda: place.ask(OPERATOR).create(kinds.DEPLOYMENT, body))
 
 
-def test_the_operator_touches_nothing_of_others(place: Place, home: str) -> None:
+def test_the_operator_may_not_change_foreign_objects(place: Place, home: str) -> None:
     theirs = {"metadata": {"name": "theirs", "namespace": home}, "spec": _bare()}
     place.ask(TENANT).create(kinds.DEPLOYMENT, theirs)
     ask = place.ask(OPERATOR)
@@ -281,22 +281,22 @@ def test_the_operator_touches_nothing_of_others(place: Place, home: str) -> None
     taken = {"metadata": {key: ours[key] for key in ("labels", "ownerReferences")}}
     for act in (
         lambda: ask.patch(kinds.DEPLOYMENT, home, "theirs", {"spec": {"replicas": 0}}),
-        # Nor by putting its own labels on in the same breath.
+        # Nor by adding its own labels in the same request.
         lambda: ask.patch(kinds.DEPLOYMENT, home, "theirs", taken),
         lambda: ask.delete(kinds.DEPLOYMENT, home, "theirs"),
     ):
         assert "only services of datacenters" in refusal(act)
 
 
-def test_the_operator_lets_go_of_what_it_made(place: Place, home: str) -> None:
-    """As deletionPolicy Orphan asks: without our labels and owner it is anybody's."""
+def test_the_operator_may_orphan_its_objects(place: Place, home: str) -> None:
+    """For deletionPolicy Orphan: without our labels and owner, any user may change it."""
     ours = (labels.MANAGED_BY, names.SYSTEM, names.DATACENTER, names.BOOTSTRAP)
     bare = {"labels": dict.fromkeys(ours), "ownerReferences": None}
     place.ask(OPERATOR).patch(kinds.DEPLOYMENT, home, NAME, {"metadata": bare})
     place.ask(TENANT).delete(kinds.DEPLOYMENT, home, NAME)
 
 
-def test_a_vault_is_made_and_deleted_for_a_workload_alone(place: Place) -> None:
+def test_a_vault_is_created_and_deleted_only_for_a_workload(place: Place) -> None:
     where, ask = place.namespace(), place.ask(OPERATOR)
     ((_, body),) = _objects(where, vault())
     ask.create(CLUSTERS, body)
@@ -351,7 +351,7 @@ ALLOWED: dict[str, tuple[User, Act]] = {
 def test_is_refused(place: Place, home: str, what: str) -> None:
     who, act, words = REFUSED[what]
     if "scale" in words or "replicas" in words:
-        # As its controller has it: the scale is known by the selector of the pods.
+        # As with its controller: the scale subresource needs the status.
         place.ask(DEPLOYING).patch(kinds.DEPLOYMENT, home, NAME, OBSERVED, subresource="status")
     said = refusal(lambda: act(place.ask(who), home))
     assert words in said

@@ -54,7 +54,7 @@ async def test_an_event_about_a_cluster_scoped_object_is_stored(
     ]
 
 
-async def test_repeats_cost_no_request(client: Client, namespace: str) -> None:
+async def test_repeated_events_cause_no_requests(client: Client, namespace: str) -> None:
     obj = await client.get(NAMESPACE, ObjectKey("", namespace))
     recorder = EventRecorder(client, Reporter("shop.example/operator", "o"), clock=SystemClock())
     running = asyncio.create_task(recorder.run())

@@ -1,4 +1,4 @@
-"""The website example as in its documentation: a separate process, with minimal permissions."""
+"""The website example as in its documentation: in a separate process with minimal permissions."""
 
 import asyncio
 import json
@@ -32,11 +32,11 @@ FOLDER = ROOT / "examples" / "website"
 ACCOUNT = "website-operator"
 SAMPLE: Object = yaml.safe_load((FOLDER / "sample.yaml").read_text())
 SECONDS = 60.0
-"""Patience with a busy machine; an idle one needs a second."""
+"""The timeout, for a busy machine; an idle one needs a second."""
 
 
 async def until(holds: Callable[[], Awaitable[bool]], say: str) -> None:
-    """Poll what is asked of the server until it holds."""
+    """Poll until the condition is true."""
     clock = SystemClock()
     end = clock.monotonic() + SECONDS
     while not await holds():
@@ -53,7 +53,7 @@ def free_port() -> int:
 
 @pytest.fixture
 def website_api(control_plane: Rig) -> None:
-    """The CRD and the rights of the operator."""
+    """The CRD and the RBAC of the operator."""
     for name in ("crd.yaml", "rbac.yaml"):
         control_plane.kubectl("apply", "--server-side", "-f", str(FOLDER / name))
     wait_established(control_plane.kubectl, "crd/websites.sites.example.com")
@@ -61,7 +61,7 @@ def website_api(control_plane: Rig) -> None:
 
 @pytest.fixture
 def account(control_plane: Rig, website_api: None, tmp_path: Path) -> Path:
-    """A kubeconfig of the operator's ServiceAccount, who may do nothing but its work."""
+    """A kubeconfig of the ServiceAccount of the operator, with minimal permissions."""
     token = control_plane.kubectl("create", "token", ACCOUNT).strip()
     config = yaml.safe_load(control_plane.kubeconfig.read_text())
     config["users"][0]["user"] = {"token": token}
@@ -72,7 +72,7 @@ def account(control_plane: Rig, website_api: None, tmp_path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Site:
-    """One Website of one test, seen by the administrator."""
+    """The Website of one test, read as the administrator."""
 
     client: Client
     namespace: str
@@ -91,7 +91,7 @@ class Site:
             return None
 
     async def has(self, resource: Resource, *path: str, value: object) -> bool:
-        """Whether the field of the site's object has that value; None for an absent one."""
+        """Whether a field of an object of the site has that value; None: it is absent."""
         name = DIRECTORY if path and path[0] == DIRECTORY else "hello"
         found: object = await self.read(resource, name)
         for step in path[1:] if name == DIRECTORY else path:
@@ -109,7 +109,7 @@ async def site(client: Client, namespace: str) -> Site:
 
 @asynccontextmanager
 async def operator(kubeconfig: Path, namespace: str, port: int) -> AsyncIterator[None]:
-    """The operator in a process; it must end by itself, and well, when told to."""
+    """Run the operator in a process, which must exit with status 0 after SIGTERM."""
     flags = ("--kubeconfig", str(kubeconfig), "--namespace", namespace, "--port", str(port))
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "examples.website", *flags, cwd=ROOT
@@ -124,7 +124,7 @@ async def operator(kubeconfig: Path, namespace: str, port: int) -> AsyncIterator
             await process.wait()
 
 
-async def test_a_site_is_made_healed_changed_and_taken_down(
+async def test_a_site_is_created_repaired_changed_and_deleted(
     account: Path, site: Site, client: Client
 ) -> None:
     port = free_port()
@@ -151,7 +151,7 @@ async def test_a_site_is_made_healed_changed_and_taken_down(
         directory = await site.read(CONFIG_MAP, DIRECTORY)
         assert directory is not None
         assert not directory.get("data")
-        # Nor does the server keep a record of what was there.
+        # The managed fields have no entry of the operator either.
         managers = [entry["manager"] for entry in directory["metadata"].get("managedFields", [])]
         assert [name for name in managers if name.startswith(ACCOUNT)] == []
         assert 'website_pages{name="hello"' not in await _metrics(port)
@@ -162,7 +162,7 @@ async def test_a_site_is_made_healed_changed_and_taken_down(
 
 
 async def _is_ready(site: Site, replicas: int) -> None:
-    """Play the Deployment controller, which does not run here."""
+    """Write the status as the Deployment controller does, which does not run here."""
     key = site.key()
     ops = [
         {"op": "add", "path": "/status/replicas", "value": replicas},
@@ -172,7 +172,7 @@ async def _is_ready(site: Site, replicas: int) -> None:
 
 
 async def _heals(site: Site) -> None:
-    """What somebody else edits, deletes or takes out of the directory comes back."""
+    """Foreign edits, deletions and removed entries of the directory are repaired."""
     client = site.client
     edit = [{"op": "replace", "path": "/data/index.html", "value": "defaced"}]
     await client.json_patch(CONFIG_MAP, site.key(), edit)
@@ -204,7 +204,7 @@ async def _metrics(port: int) -> str:
     return await asyncio.to_thread(read)
 
 
-async def test_a_strangers_object_blocks_the_site_and_is_left_alone(
+async def test_an_object_of_another_owner_blocks_the_site_and_is_not_changed(
     account: Path, site: Site, client: Client
 ) -> None:
     theirs = {
@@ -223,7 +223,7 @@ async def test_a_strangers_object_blocks_the_site_and_is_left_alone(
 async def test_a_quiet_operator_writes_nothing(
     control_plane: Rig, account: Path, site: Site
 ) -> None:
-    """Also not when it starts: a second process finds everything as the first left it."""
+    """Neither does a second process at its start."""
     async with operator(account, site.namespace, free_port()):
         await site.write(SAMPLE["spec"])
         await site.reason("RollingOut")
@@ -246,7 +246,7 @@ async def test_a_quiet_operator_writes_nothing(
 
 
 def _writes(rig: Rig, namespace: str) -> list[str]:
-    """What the operator wrote in that namespace, Leases and Events aside, by the audit log."""
+    """The writes of the operator in a namespace by the audit log, without Leases and Events."""
     found = []
     for line in rig.audit_log.read_text().splitlines():
         event = json.loads(line)
@@ -265,7 +265,7 @@ def test_the_commands_of_the_documentation_work(
 ) -> None:
     blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "docs/runtime.md").read_text(), re.DOTALL)
     script = next(block for block in blocks if "examples.website" in block)
-    # The rig is here already; everything else is run as it is printed.
+    # The rig exists already; all other commands run as printed.
     kept = [line for line in script.splitlines() if "e2e.rig" not in line]
     assert len(kept) >= 8
     path = f"{Path(sys.executable).parent}:{control_plane.environment()['PATH']}"

@@ -18,7 +18,7 @@ Reconcile = Callable[[Object], Awaitable[Outcome]]
 
 
 class World:
-    """One ConfigMap with a finalizer wrapper around it."""
+    """One ConfigMap with a finalizer wrapper."""
 
     def __init__(self, client: Client, namespace: str) -> None:
         self.client = client
@@ -103,7 +103,7 @@ async def test_deletion_waits_for_cleanup_and_then_ends(world: World) -> None:
     assert len(world.cleaned) == 2
 
 
-async def test_the_finalizer_of_another_is_left_where_it_is(world: World) -> None:
+async def test_the_finalizer_of_another_controller_is_kept(world: World) -> None:
     await world.create(THEIRS)
     await world.reconcile()
     await world.delete()
@@ -126,7 +126,7 @@ async def test_a_stale_read_is_superseded_when_it_would_add(world: World) -> Non
     assert finalizers_of(await world.read()) == []
 
 
-async def test_a_change_during_cleanup_gets_another_cleanup(world: World) -> None:
+async def test_a_change_during_cleanup_repeats_the_cleanup(world: World) -> None:
     await world.create(OURS)
     await world.delete()
     stale = await world.read()
@@ -138,7 +138,7 @@ async def test_a_change_during_cleanup_gets_another_cleanup(world: World) -> Non
     assert await world.gone()
 
 
-async def test_an_object_deleted_meanwhile_is_not_held_any_more(world: World) -> None:
+async def test_an_object_deleted_meanwhile_gets_no_finalizer(world: World) -> None:
     stale = await world.create(THEIRS)
     await world.delete()
     with pytest.raises(Superseded):

@@ -68,7 +68,7 @@ async def test_the_operator_can_log_in_and_do_its_work_and_nothing_else(
         assert answer["auth"]["lease_duration"] == 3600
         status, raft = await server.call("GET", "sys/storage/raft/configuration", token=token)
         assert status == 200
-        # The node id is not in config.hcl: it came by env.
+        # The node id is not in config.hcl: it is an environment variable.
         assert [peer["node_id"] for peer in raft["data"]["config"]["servers"]] == [NODE_ID]
         assert (await server.call("GET", "sys/storage/raft/autopilot/state", token=token))[0] == 200
         _, autopilot = await server.call(
@@ -112,7 +112,7 @@ async def test_a_backup_and_a_restore_can_do_their_work(bao: Path, tmp_path: Pat
         for job, token in tokens.items():
             taken = await server.status("GET", "sys/storage/raft/snapshot", token)
             assert taken == (403 if job == "restore" else 200)
-            # An empty archive is none, which only who may restore is told.
+            # An empty archive is invalid; only a role that may restore gets that error.
             put_back = await server.status("POST", "sys/storage/raft/snapshot-force", token)
             assert (put_back != 403) is (job == "restore"), job
 
@@ -175,7 +175,7 @@ EVERY_KIND: tuple[Mapping[str, Any], ...] = (
         "data": {"password": "p", "token_policies": ["admin"]},
     },
     {"name": "missing", "path": "nowhere/at/all", "data": {"a": "b"}, "allowFailure": True},
-    # Version 2 prepares itself in the background and may refuse the first writes.
+    # Version 2 is initialized in the background and may refuse the first writes.
     {
         "name": "plain",
         "path": "sys/mounts/plain",
@@ -189,7 +189,7 @@ EVERY_KIND: tuple[Mapping[str, Any], ...] = (
 )
 
 
-async def test_requests_of_every_kind_leave_what_they_ask_for(bao: Path, tmp_path: Path) -> None:
+async def test_requests_of_every_kind_have_their_effect(bao: Path, tmp_path: Path) -> None:
     audit = tmp_path / "audit.log"
     requests = [dict(one) for one in EVERY_KIND]
     options = {"filePath": str(audit), "mode": "0600"}
@@ -227,7 +227,7 @@ async def test_a_request_that_fails_ends_the_server_and_its_log_names_it(
         assert "bad-request" in server.log.read_text()
 
 
-async def test_nobody_can_initialise_it_a_second_time(bao: Path, tmp_path: Path) -> None:
+async def test_a_second_initialization_is_refused(bao: Path, tmp_path: Path) -> None:
     config = _config(Signer())
     with serve(bao, tmp_path, render_config(config), render_self_init(config)) as server:
         await server.active()

@@ -19,13 +19,13 @@ from tests.contracts.hcl.nasty import NASTY
 
 @pytest.fixture(scope="session")
 def reader() -> Path:
-    """The server's parser of HCL, as a program."""
+    """The HCL parser of the server, as a program."""
     (binary,) = builds.build(Cache(cache_root()), [HCL_READER], to_stderr())
     return binary
 
 
 def read(reader: Path, documents: list[str]) -> list[Any]:
-    """The trees of documents; one that the parser refuses fails the test."""
+    """Return the trees of documents; fails if the parser refuses one."""
     done = subprocess.run(
         [reader],
         input="".join(json.dumps(document) + "\n" for document in documents),
@@ -45,7 +45,7 @@ def documents(config: ConfigInput) -> list[str]:
 
 
 def ordered(tree: Any) -> Any:
-    """The tree with the items of each body by key: only the order of sorted keys may change."""
+    """Sort the items of each body by key: only the order of sorted keys may change."""
     if isinstance(tree, dict) and set(tree) == {"items"}:
         items = [{**item, "value": ordered(item["value"])} for item in tree["items"]]
         return {"items": sorted(items, key=lambda item: json.dumps(item, sort_keys=True))}
@@ -85,8 +85,8 @@ def ordered_all(trees: list[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_no_stanza_of_a_golden_document_is_written_twice(reader: Path, case: str) -> None:
-    """A second one would be merged with the first, or win over it."""
+def test_no_golden_document_has_a_stanza_twice(reader: Path, case: str) -> None:
+    """The parser would merge two equal stanzas, or use the last one."""
     texts_of_case = [
         (GOLDEN / case / name).read_text(encoding="utf-8")
         for name in ("config.hcl", "self-init.hcl")

@@ -20,14 +20,14 @@ from runtime.testing.wait import eventually
 from runtime.types import Object, ObjectKey, key_of, resource_version_of, uid_of
 
 RECOVERY_SECONDS = 5.0
-"""From the moment the server is ready again to an informer that has caught up."""
+"""From the readiness of the server until the informer has caught up."""
 
 Start = Callable[..., AbstractAsyncContextManager["Mirror"]]
-"""Takes a selection, and watch_list: whether lists are asked for as streams."""
+"""Takes a selection, and `watch_list`: whether lists are streamed."""
 
 
 class Mirror:
-    """An informer and what its handler has heard: "+name", "~name", "-name"."""
+    """An informer and the events of its handler: "+name", "~name", "-name"."""
 
     def __init__(self, informer: Informer, task: asyncio.Task[None]) -> None:
         self.informer = informer
@@ -46,7 +46,7 @@ class Mirror:
         self.words.append(f"-{key_of(obj).name}")
 
     def on_resync(self, obj: Object) -> None:
-        raise AssertionError("nobody asked for a resync")
+        raise AssertionError("no resync was requested")
 
     def states(self) -> dict[str, str]:
         return states(self.informer.list())
@@ -105,7 +105,7 @@ def start(client: Client, metrics: Metrics) -> Start:
 
 
 def reads(metrics: Metrics) -> float:
-    """How many GET requests were answered, watches included."""
+    """The number of completed GET requests, with watches."""
     name = "rest_client_requests_total"
     return sum(
         sample.value
@@ -132,7 +132,7 @@ async def test_t10_the_list_is_at_the_head_of_the_watch(
         assert reads(metrics) - before == requests
 
 
-async def test_t10_an_empty_list_has_an_end_too(namespace: str, start: Start) -> None:
+async def test_t10_an_empty_list_is_synced(namespace: str, start: Start) -> None:
     async with start(Selection(CONFIG_MAP, namespace, label_selector="nobody=has")) as mirror:
         assert mirror.states() == {}
 
@@ -140,7 +140,7 @@ async def test_t10_an_empty_list_has_an_end_too(namespace: str, start: Start) ->
 async def test_t10_nothing_is_lost_between_the_list_and_the_watch(
     client: Client, namespace: str, start: Start
 ) -> None:
-    """Objects change all the time while ten mirrors start."""
+    """Objects change continuously while ten informers start."""
     done = asyncio.Event()
 
     async def change() -> list[Object]:
@@ -167,7 +167,7 @@ async def test_t10_nothing_is_lost_between_the_list_and_the_watch(
 
 
 @pytest.mark.parametrize("metadata_only", [False, True])
-async def test_the_mirror_ends_equal_to_the_original(
+async def test_the_informer_converges_to_the_state_of_the_server(
     client: Client, namespace: str, start: Start, metadata_only: bool
 ) -> None:
     dice = random.Random(5)
@@ -191,7 +191,7 @@ async def test_the_mirror_ends_equal_to_the_original(
             assert ("data" in obj) is not metadata_only
 
 
-async def test_an_object_that_leaves_the_selection_is_told_as_deleted(
+async def test_an_object_that_leaves_the_selection_is_reported_as_deleted(
     client: Client, namespace: str, start: Start
 ) -> None:
     async with start(Selection(CONFIG_MAP, namespace, label_selector="app=web")) as mirror:
@@ -202,7 +202,7 @@ async def test_an_object_that_leaves_the_selection_is_told_as_deleted(
         await eventually(lambda: mirror.words == ["+web", "-web"], say="added, then deleted")
 
 
-async def test_t12_an_object_made_anew_under_its_name_is_a_delete_and_an_add(
+async def test_t12_a_recreated_object_is_a_delete_and_an_add(
     client: Client, namespace: str, start: Start
 ) -> None:
     async with start(Selection(CONFIG_MAP, namespace)) as mirror:
@@ -215,7 +215,7 @@ async def test_t12_an_object_made_anew_under_its_name_is_a_delete_and_an_add(
         assert uid_of(found) == uid_of(second) != uid_of(first)
 
 
-async def test_t28_own_writes_are_read_at_once_and_told_once(
+async def test_t28_own_writes_are_visible_immediately_and_reported_once(
     client: Client, namespace: str, start: Start
 ) -> None:
     async with start(Selection(CONFIG_MAP, namespace, label_selector="app=web")) as mirror:
@@ -223,7 +223,7 @@ async def test_t28_own_writes_are_read_at_once_and_told_once(
             answer = await write(client, config_map(namespace, "web", n=str(number)))
             mirror.informer.observe(answer)
             assert mirror.states() == states([answer])
-        # Whatever was still on its way by then has come once this one is seen.
+        # All earlier events have arrived when this one has.
         await write(client, config_map(namespace, "last"))
         await eventually(lambda: "+last" in mirror.words)
         assert mirror.words == ["+web", *["~web"] * 29, "+last"]
@@ -237,18 +237,18 @@ async def _answers(client: Client) -> bool:
     return True
 
 
-async def test_t11_a_killed_and_restarted_server_is_caught_up_with(
+async def test_t11_informers_catch_up_after_a_killed_and_restarted_server(
     control_plane: Rig, client: Client, namespace: str, start: Start, metrics: Metrics
 ) -> None:
     clock = SystemClock()
     async with start(Selection(CONFIG_MAP, namespace)) as mirror:
         kept = await write(client, config_map(namespace, "kept"))
         await eventually(lambda: mirror.words == ["+kept"])
-        # Moves the history of the server beyond what this mirror has been told of it.
+        # Moves the revision of the server beyond the last event of this informer.
         await write(client, config_map("default", f"elsewhere-{namespace}"))
         control_plane.stop("kube-apiserver", grace=0.0)
         try:
-            # Long enough for the ladder of an unreachable server to reach its top.
+            # Long enough to reach the maximum backoff for an unreachable server.
             await clock.sleep(4.0)
             assert not mirror.task.done()
             assert mirror.states() == states([kept])
@@ -260,14 +260,14 @@ async def test_t11_a_killed_and_restarted_server_is_caught_up_with(
         await write(client, config_map(namespace, "after"))
         await eventually(lambda: "+after" in mirror.words, seconds=RECOVERY_SECONDS)
         assert clock.monotonic() - ready < RECOVERY_SECONDS
-        # A new server has no history of before: 410, and a new list. What did not change in the
-        # meantime is not told again.
+        # A restarted server has no earlier history: 410, and a new list. Objects that did not
+        # change meanwhile cause no event.
         assert mirror.words == ["+kept", "+after"]
         labels = {"resource": "configmaps", "reason": "expired"}
         assert metrics.registry.get_sample_value("informer_relists_total", labels) == 1
 
 
-async def test_a_frozen_server_costs_a_deadline_and_no_event(
+async def test_a_frozen_server_causes_a_timeout_and_loses_no_event(
     control_plane: Rig,
     client: Client,
     credentials: KubeconfigCredentials,

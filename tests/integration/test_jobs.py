@@ -1,6 +1,6 @@
 """The Jobs of backups, restores and restore tests on a real API server: admitted and created once.
 
-No controller of Kubernetes runs here, so the pod is made from the template by hand.
+No controller of Kubernetes runs here, so the tests create the pod from the template.
 """
 
 from collections.abc import AsyncIterator
@@ -42,13 +42,13 @@ COUNTED = ("cpu", "memory", "ephemeral-storage")
 
 @pytest.fixture(scope="module")
 def installed(control_plane: Rig) -> None:
-    """The kinds of the operator."""
+    """Install the CRDs of the operator."""
     install(control_plane)
 
 
 @pytest_asyncio.fixture
 async def place(client: Client, namespace: str) -> str:
-    """A namespace that takes only pods of the strictest standard that name all their limits."""
+    """A namespace that enforces the level `restricted`, with a quota that requires all limits."""
     live = await client.get(NAMESPACE, ObjectKey("", namespace))
     live["metadata"]["labels"].update(RESTRICTED)
     await client.update(NAMESPACE, live)
@@ -101,20 +101,20 @@ JOBS: dict[str, Object] = {
 
 
 @pytest.mark.parametrize("case", JOBS)
-async def test_a_restricted_namespace_with_quotas_takes_the_job_and_its_pod(
+async def test_a_restricted_namespace_with_quotas_accepts_the_job_and_its_pod(
     client: Client, place: str, case: str
 ) -> None:
     job = placed(JOBS[case], place)
     await client.create(JOB, job, field_manager=MANAGER, dry_run=True)
     template = job["spec"]["template"]
-    # The Job controller names the Job in this label.
+    # The Job controller sets this label.
     labels = {**template["metadata"]["labels"], "batch.kubernetes.io/controller-uid": "u"}
     metadata = {**template["metadata"], "labels": labels, "name": "p", "namespace": place}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
     await client.create(POD, pod, field_manager=MANAGER, dry_run=True)
 
 
-async def test_a_job_is_made_once_and_let_go(client: Client, run: Owner) -> None:
+async def test_a_job_is_created_once_and_expires(client: Client, run: Owner) -> None:
     jobs = Jobs(client)
     wanted = placed(JOBS["backup"], run.namespace)
     first = await jobs.ensure(wanted, run)
@@ -133,7 +133,7 @@ async def test_a_job_is_made_once_and_let_go(client: Client, run: Owner) -> None
     assert seen is None or seen.terminating
 
 
-async def test_a_job_of_that_name_is_not_taken_for_ours(client: Client, run: Owner) -> None:
+async def test_a_foreign_job_of_that_name_is_not_used(client: Client, run: Owner) -> None:
     wanted = placed(JOBS["backup"], run.namespace)
     made = await client.create(JOB, wanted, field_manager=MANAGER)
     seen = await Jobs(client).ensure(wanted, run)
@@ -145,7 +145,9 @@ RIGHTS = Rights("x", "backup-nightly", "x-backup-serviceaccount", BACKUPS, metad
 OF_RUN = (ROLE, ROLE_BINDING, NETWORK_POLICY)
 
 
-async def test_the_rights_of_a_run_come_and_go_with_it(client: Client, run: Owner) -> None:
+async def test_the_permissions_of_a_run_are_created_and_deleted_with_it(
+    client: Client, run: Owner
+) -> None:
     jobs, key = Jobs(client), ObjectKey(run.namespace, "backup-nightly")
     await jobs.ensure_rights(run, RIGHTS)
     before = [await client.get(kind, key) for kind in OF_RUN]
@@ -161,7 +163,7 @@ async def test_the_rights_of_a_run_come_and_go_with_it(client: Client, run: Owne
             await client.get(kind, key)
 
 
-async def test_a_role_of_somebody_else_is_not_bent(client: Client, run: Owner) -> None:
+async def test_a_role_of_another_owner_is_not_changed(client: Client, run: Owner) -> None:
     await _made(client, ROLE, run.namespace, "backup-nightly", rules=[])
     with pytest.raises(ForeignError):
         await Jobs(client).ensure_rights(run, RIGHTS)

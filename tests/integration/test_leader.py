@@ -70,7 +70,7 @@ async def test_the_changes_of_leadership_are_events_on_the_lease(
     }
 
 
-async def test_t20_many_candidates_at_once_make_one_leader(client: Client, namespace: str) -> None:
+async def test_t20_one_of_many_concurrent_candidates_leads(client: Client, namespace: str) -> None:
     async with contextlib.AsyncExitStack() as stack:
         crowd = [
             await stack.enter_async_context(candidate(client, namespace, f"c{n}")) for n in range(8)
@@ -90,7 +90,7 @@ async def other_process(
         yield process
 
 
-async def test_t20_a_stopped_process_wakes_up_and_its_first_write_is_refused(
+async def test_t20_the_first_write_of_a_resumed_process_is_refused(
     client: Client, namespace: str, other_process: asyncio.subprocess.Process
 ) -> None:
     assert other_process.stdin is not None
@@ -103,7 +103,7 @@ async def test_t20_a_stopped_process_wakes_up_and_its_first_write_is_refused(
         await until(standby.may_write)
         before = await client.get(CONFIG_MAP, target)
         assert before["data"] == {"writer": "paused"}
-        # The order to write waits for it in the pipe: it is the first thing it may do.
+        # The request to write is in the pipe: it is the first work of the resumed process.
         other_process.stdin.write(b"write\n")
         await other_process.stdin.drain()
         os.kill(other_process.pid, signal.SIGCONT)

@@ -1,7 +1,6 @@
-"""What the operator may create for a backup or restore, independent of RBAC: on a real API server.
+"""The policies for Jobs of backups and restores on a real API server, independent of RBAC.
 
-The Jobs are those of the planners, so a shape that the policies refuse is found here and not on a
-cluster.
+The Jobs are built by the operator's own code, so a Job that the policies refuse is found here.
 """
 
 import copy
@@ -91,7 +90,7 @@ JOBS: dict[str, tuple[Owner, Object]] = {
 
 @pytest.fixture(scope="module")
 def place(control_plane: Rig) -> Iterator[Place]:
-    """The control plane with the bounds of the operator in force."""
+    """The control plane with the policies for the operator."""
     made = locked.prepare(control_plane, POLICIES)
     where, operator = made.namespace(), made.ask(OPERATOR)
     locked.await_refusal(operator, kinds.JOB, _job(where, "backup", run=None), "OpenBaoBackup or")
@@ -122,10 +121,10 @@ def _job(namespace: str, which: str, *, run: Owner | None = BACKUP) -> Object:
 
 
 @pytest.mark.parametrize("which", JOBS)
-def test_the_operator_makes_the_jobs_of_its_plans(place: Place, home: str, which: str) -> None:
+def test_the_operator_may_create_its_jobs(place: Place, home: str, which: str) -> None:
     operator, body = place.ask(OPERATOR), _job(home, which)
     operator.create(kinds.JOB, body)
-    # Its end is written down, and its logs may go after a while.
+    # After its end is recorded, the operator sets its time to live.
     change = {"spec": {"ttlSecondsAfterFinished": 3600}}
     operator.patch(kinds.JOB, home, body["metadata"]["name"], change)
 
@@ -148,7 +147,7 @@ def _projects(secret: str) -> Change:
 
 
 class Refused(NamedTuple):
-    """A Job, what is changed in it, and words of the refusal."""
+    """A Job, a change of it, and a part of the refusal."""
 
     which: str
     change: Change
@@ -238,14 +237,14 @@ REFUSED: dict[str, Refused] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_not_even_the_operator_makes_a_job(place: Place, home: str, what: str) -> None:
+def test_the_operator_may_not_create_such_a_job(place: Place, home: str, what: str) -> None:
     which, change, words = REFUSED[what]
     body = _job(home, which)
     change(body)
     assert words in locked.refusal(lambda: place.ask(OPERATOR).create(kinds.JOB, body))
 
 
-def test_the_jobs_of_others_are_not_bound(place: Place, home: str) -> None:
+def test_jobs_of_other_users_are_not_restricted(place: Place, home: str) -> None:
     container = {"name": "a", "image": "a"}
     spec = {"template": {"spec": {"restartPolicy": "OnFailure", "containers": [container]}}}
     place.ask(TENANT).create(
@@ -267,7 +266,7 @@ def _rule(resource: str, group: str = "openbao.org", **more: Any) -> Object:
 
 
 def _rights(namespace: str, run: Owner, **changes: Any) -> tuple[Object, Object]:
-    """The Role and the RoleBinding of a run, as the operator makes them, in this namespace."""
+    """The Role and the RoleBinding of a run in this namespace, as the operator creates them."""
     restores = run is RESTORE
     job = "restore" if restores else "backup"
     usual: dict[str, Any] = {
@@ -287,7 +286,7 @@ def _rights(namespace: str, run: Owner, **changes: Any) -> tuple[Object, Object]
 
 
 @pytest.mark.parametrize("run", [BACKUP, RESTORE], ids=["backup", "restore"])
-def test_a_run_gets_the_rights_to_its_own_status_and_loses_them(
+def test_permissions_for_the_status_of_a_run_are_granted_and_removed(
     place: Place, home: str, run: Owner
 ) -> None:
     operator = place.ask(OPERATOR)
@@ -312,7 +311,7 @@ ROLES_REFUSED: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("what", ROLES_REFUSED)
-def test_no_more_is_given_to_a_job(place: Place, home: str, what: str) -> None:
+def test_a_job_gets_no_other_permissions(place: Place, home: str, what: str) -> None:
     role, _ = _rights(home, BACKUP)
     ROLES_REFUSED[what](role)
     assert "and nothing else" in locked.refusal(
@@ -339,7 +338,7 @@ BINDINGS_REFUSED: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("what", BINDINGS_REFUSED)
-def test_nobody_else_is_given_it(place: Place, home: str, what: str) -> None:
+def test_no_other_subject_is_bound(place: Place, home: str, what: str) -> None:
     _, binding = _rights(home, BACKUP)
     BINDINGS_REFUSED[what](binding)
     assert "must bind one ServiceAccount" in locked.refusal(

@@ -1,4 +1,4 @@
-"""What the policies allow the operator, independent of its RBAC: on a real API server."""
+"""The policies for writes of the operator on a real API server, independent of its RBAC."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -26,7 +26,7 @@ ACCOUNT = names.service_account(CLUSTER)
 
 @pytest.fixture(scope="module")
 def place(control_plane: Rig) -> Iterator[Place]:
-    """The control plane with all bounds in force."""
+    """The control plane with all policies."""
     made = locked.prepare(control_plane, POLICIES)
     where = made.namespace()
     operator = made.ask(OPERATOR)
@@ -94,7 +94,7 @@ ABOVE: dict[str, tuple[Object, str]] = {
 
 
 @pytest.mark.parametrize("what", ABOVE)
-def test_not_even_the_operator_makes_such_a_pod(place: Place, home: str, what: str) -> None:
+def test_the_operator_may_not_create_such_a_pod(place: Place, home: str, what: str) -> None:
     more, words = ABOVE[what]
     body = locked.stateful_set(home, pod_spec(**more))
     assert words in locked.refusal(lambda: place.ask(OPERATOR).create(kinds.STATEFUL_SET, body))
@@ -105,10 +105,10 @@ def test_not_even_the_operator_makes_such_a_pod(place: Place, home: str, what: s
         )
 
 
-def test_what_others_make_is_not_bound(place: Place, home: str) -> None:
+def test_objects_of_other_users_are_not_restricted(place: Place, home: str) -> None:
     body = locked.stateful_set(home, pod_spec(hostNetwork=True))
     place.ask(TENANT).create(kinds.STATEFUL_SET, body)
-    # Nor is the operator kept from the size of what stands.
+    # The operator may still scale an existing StatefulSet.
     place.ask(OPERATOR).patch(kinds.STATEFUL_SET, home, SET, {"spec": {"replicas": 1}})
 
 
@@ -119,7 +119,7 @@ OPENED: dict[str, tuple[str, Object]] = {
 
 
 @pytest.mark.parametrize("what", OPENED)
-def test_who_opens_a_namespace_opens_it_for_servers_too(place: Place, what: str) -> None:
+def test_the_level_of_the_namespace_applies_to_servers(place: Place, what: str) -> None:
     level, more = OPENED[what]
     where = place.namespace(labels={LEVEL: level})
     body = locked.stateful_set(where, pod_spec(**more))
@@ -153,7 +153,7 @@ PLANNED: dict[str, Object] = {
 
 
 @pytest.mark.parametrize("what", PLANNED)
-def test_b12_what_the_plan_changes_is_not_kept_away(place: Place, home: str, what: str) -> None:
+def test_b12_planned_changes_are_allowed(place: Place, home: str, what: str) -> None:
     operator = place.ask(OPERATOR)
     operator.create(kinds.STATEFUL_SET, locked.stateful_set(home))
     change = {"spec": {"template": {"spec": PLANNED[what]}}}
@@ -166,7 +166,7 @@ def _ephemeral(name: str, security: Object | None) -> Object:
     return {**one, "securityContext": security} if security else one
 
 
-def test_only_what_the_operator_adds_to_a_pod_is_bound(place: Place, home: str) -> None:
+def test_only_containers_that_the_operator_adds_are_restricted(place: Place, home: str) -> None:
     operator, tenant = place.ask(OPERATOR), place.ask(TENANT)
     tenant.create(kinds.SERVICE_ACCOUNT, {"metadata": {"name": ACCOUNT, "namespace": home}})
     tenant.create(kinds.POD, locked.pod(home))
@@ -301,7 +301,7 @@ def test_the_operator_may_not_write(place: Place, home: str, what: str) -> None:
     assert "denied request" in locked.refusal(lambda: BEYOND[what](place.ask(OPERATOR), home))
 
 
-def test_a_secret_of_a_user_stays_the_users(place: Place, home: str) -> None:
+def test_a_secret_of_a_user_needs_the_adopt_annotation(place: Place, home: str) -> None:
     name, operator = names.tls_server_secret(CLUSTER), place.ask(OPERATOR)
     place.ask(TENANT).create(kinds.SECRET, {"metadata": {"name": name, "namespace": home}})
     change = {"metadata": {"labels": labels.base(CLUSTER)}, "data": {"key": "MDA="}}
@@ -312,7 +312,7 @@ def test_a_secret_of_a_user_stays_the_users(place: Place, home: str) -> None:
     operator.patch(kinds.SECRET, home, name, change)
 
 
-def test_what_the_operator_does_is_not_kept_away(place: Place, home: str) -> None:
+def test_the_writes_of_the_operator_are_allowed(place: Place, home: str) -> None:
     operator = place.ask(OPERATOR)
     operator.create(kinds.SERVICE_ACCOUNT, _account(home))
     operator.create(kinds.ROLE, _role(home))

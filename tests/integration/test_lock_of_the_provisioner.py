@@ -1,4 +1,4 @@
-"""What the policies allow the provisioner and its delegate: on a real API server."""
+"""The policies for writes of the provisioner and its delegate on a real API server."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,7 +21,7 @@ Act = Callable[[Asking, str], Any]
 
 @pytest.fixture(scope="module")
 def place(control_plane: Rig) -> Iterator[Place]:
-    """The control plane with the bounds of the provisioner in force."""
+    """The control plane with the policies for the provisioner."""
     made = locked.prepare(control_plane, PROVISIONER_POLICIES)
     where = made.namespace()
     provisioner = made.ask(PROVISIONING)
@@ -142,7 +142,7 @@ def test_the_provisioner_may_not_grant(place: Place, home: str, what: str, who: 
     assert "denied request" in locked.refusal(lambda: BEYOND_GRANTS[what](place.ask(who), home))
 
 
-def test_what_the_provisioner_does_is_not_kept_away(place: Place, home: str) -> None:
+def test_the_writes_of_the_provisioner_are_allowed(place: Place, home: str) -> None:
     delegate, provisioner = place.ask(GRANTING), place.ask(PROVISIONING)
     delegate.create(kinds.ROLE, _grant(home))
     reads = _grant(home, tenancy.READER_ROLE, resources=["secrets"], resourceNames=["a"])
@@ -168,7 +168,7 @@ def test_what_the_provisioner_does_is_not_kept_away(place: Place, home: str) -> 
     provisioner.patch(kinds.NAMESPACE, None, home, {"metadata": {"labels": {LEVEL: "restricted"}}})
 
 
-def test_everybody_else_is_not_concerned(place: Place, home: str) -> None:
+def test_other_users_are_not_restricted(place: Place, home: str) -> None:
     tenant = place.ask(TENANT)
     tenant.create(kinds.ROLE, _grant(home, "mine", verbs=["*"]))
     tenant.create(kinds.SECRET, {"metadata": {"name": "mine", "namespace": home}})

@@ -33,7 +33,7 @@ WORDS = "OpenBaoCluster"
 
 @pytest.fixture(scope="module")
 def place(control_plane: Rig) -> Iterator[Place]:
-    """The control plane with both locks in force."""
+    """The control plane with both lock policies."""
     made = locked.prepare(control_plane, LOCKS)
     where = made.namespace()
     canary = locked.config_map(where, "canary")
@@ -46,7 +46,7 @@ def place(control_plane: Rig) -> Iterator[Place]:
 
 @pytest.fixture
 def home(place: Place) -> str:
-    """A namespace with the objects of one cluster, made by its operator and by controllers."""
+    """A namespace with the objects of one cluster, created by the operator and by controllers."""
     where = place.namespace()
     operator = place.ask(OPERATOR)
     operator.create(
@@ -88,10 +88,8 @@ def test_is_allowed(place: Place, home: str, what: str) -> None:
     act(place.ask(who), home)
 
 
-def test_b39_the_garbage_collector_and_a_node_end_what_is_being_deleted(
-    place: Place, home: str
-) -> None:
-    """Foreground deletion, step by step, as the controllers of Kubernetes do it."""
+def test_b39_the_garbage_collector_and_a_node_complete_a_deletion(place: Place, home: str) -> None:
+    """Foreground deletion in the steps of the controllers of Kubernetes."""
     place.ask(OPERATOR).delete(kinds.STATEFUL_SET, home, SET, propagationPolicy="Foreground")
     live = place.ask(GC).get(kinds.STATEFUL_SET, home, SET)
     assert live["metadata"]["finalizers"] == ["foregroundDeletion"]
@@ -102,17 +100,17 @@ def test_b39_the_garbage_collector_and_a_node_end_what_is_being_deleted(
         place.ask().get(kinds.STATEFUL_SET, home, SET)
 
 
-def test_a_secret_that_outlived_its_cluster_is_the_users(place: Place, home: str) -> None:
+def test_a_retained_secret_may_be_deleted_by_users(place: Place, home: str) -> None:
     WITHOUT_OWNER(place.ask(OPERATOR), home)
     place.ask(TENANT).delete(kinds.SECRET, home, UNSEAL)
 
 
-def test_a_volume_of_a_removed_server_is_the_users(place: Place, home: str) -> None:
+def test_a_volume_of_a_removed_server_may_be_deleted_by_users(place: Place, home: str) -> None:
     place.ask(OPERATOR).patch(kinds.PVC, home, CLAIM, noted(labels.REMOVED_PEER, "c-0"))
     place.ask(TENANT).delete(kinds.PVC, home, CLAIM)
 
 
-def test_a_refusal_says_whose_it_is_and_what_to_do(place: Place, home: str) -> None:
+def test_a_refusal_names_the_owner_and_the_next_step(place: Place, home: str) -> None:
     with pytest.raises(ApiError) as caught:
         EDIT(place.ask(TENANT), home)
     said = str(caught.value)
@@ -122,8 +120,8 @@ def test_a_refusal_says_whose_it_is_and_what_to_do(place: Place, home: str) -> N
     assert f"{labels.MAINTENANCE}=true" in said
 
 
-def test_without_parameters_nobody_is_locked_out(place: Place, home: str) -> None:
-    """Who may delete them may replace the operator, too; nobody else must stand still for it."""
+def test_without_parameters_no_user_is_locked_out(place: Place, home: str) -> None:
+    """A user who may delete them may replace the operator, too; others must not be blocked."""
     gone = place.ask().get(kinds.SERVICE_ACCOUNT, locked.NAMESPACE, locked.PARAMETERS)
     place.ask().delete(kinds.SERVICE_ACCOUNT, locked.NAMESPACE, locked.PARAMETERS)
     try:

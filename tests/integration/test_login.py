@@ -1,4 +1,4 @@
-"""`baoctl login` at a real API server: the authority and the token that a user's rights give."""
+"""`baoctl login` on a real API server: the CA and the token that a user may get."""
 
 import base64
 import json
@@ -42,7 +42,7 @@ async def cluster(installed: Rig, client: Client, namespace: str) -> Object:
 async def reader(
     installed: Rig, cluster: Object, namespace: str, tmp_path: Path
 ) -> AsyncIterator[Client]:
-    """Somebody who may read ConfigMaps, and no Secret."""
+    """A user who may read ConfigMaps, and no Secrets."""
     role = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
@@ -59,7 +59,7 @@ async def reader(
 
 @pytest.fixture(scope="module")
 def pem(control_plane: Rig) -> str:
-    """A certificate of an authority."""
+    """The certificate of a CA."""
     return (control_plane.paths.pki / "ca.crt").read_text(encoding="ascii")
 
 
@@ -88,7 +88,7 @@ async def test_the_authority_is_that_of_the_secret(
     assert await authority(client, cluster, namespace) == pem
 
 
-async def test_without_the_right_to_the_secret_a_file_or_the_operators_config_map_serves(
+async def test_without_access_to_the_secret_a_file_or_the_config_map_is_used(
     client: Client, reader: Client, cluster: Object, namespace: str, pem: str, tmp_path: Path
 ) -> None:
     with pytest.raises(AskError, match="--ca-file") as denied:
@@ -107,7 +107,7 @@ async def test_without_the_right_to_the_secret_a_file_or_the_operators_config_ma
     }
     made = await client.create(CONFIG_MAP, config, field_manager="itest")
     with pytest.raises(AskError, match="--ca-file"):
-        # Anybody may have made it.
+        # Any user may have created it.
         await authority(reader, cluster, namespace)
     owner = {
         "apiVersion": API_VERSION, "kind": CLUSTER_KIND, "name": NAME, "uid": uid_of(cluster),
@@ -129,7 +129,7 @@ async def test_a_file_that_cannot_be_used_is_an_error(
             await authority(client, cluster, namespace, file)
 
 
-async def test_a_token_is_for_this_cluster_alone(
+async def test_a_token_is_only_for_this_cluster(
     installed: Rig, client: Client, cluster: Object, namespace: str, tmp_path: Path
 ) -> None:
     accounts.make(installed, namespace, ACCOUNT, tmp_path)
@@ -141,7 +141,7 @@ async def test_a_token_is_for_this_cluster_alone(
     assert claims["exp"] - claims["iat"] <= 660
 
 
-async def test_an_account_that_is_none_and_a_missing_right_are_told(
+async def test_an_unknown_account_and_a_missing_permission_are_reported(
     client: Client, reader: Client, cluster: Object, namespace: str
 ) -> None:
     with pytest.raises(AskError, match="--service-account") as missing:

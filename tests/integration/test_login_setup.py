@@ -1,7 +1,7 @@
-"""The login of the operator on a real server that had its first boot with a root token alone.
+"""The setup of the operator login on a real server that was initialized with a root token only.
 
-A process that ends before any of its writes leaves what the next one completes, and the root token
-is needed for no other than these writes.
+After a crash before any write the next process completes the setup, and the root token is used for
+no other purpose.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -38,17 +38,17 @@ CLUSTER = gen.cluster().initialized()
 KEY = ObjectKey(gen.NAMESPACE, "x-root-token")
 AUDIENCE = gen.INSTALLATION.audience_of(CLUSTER.owner().key)
 MOUNT = "sys/auth/jwt-operator"
-# Auth method, its settings, and policy and role of three jobs and of the operator.
+# The auth method, its configuration, and the policies and roles of three Jobs and of the operator.
 WRITES = 10
 READ_ONLY = ("GET", "LIST")
 
 
 class ProcessEnded(BaseException):
-    """The process of the operator is gone."""
+    """The simulated process of the operator has crashed."""
 
 
 class Mortal(Bao):
-    """A session of a process that ends before one of its writes, the login not counted."""
+    """A client that crashes before one of its writes; logins do not count."""
 
     lives = WRITES + 1
 
@@ -61,7 +61,7 @@ class Mortal(Bao):
 
 
 class TokenApi(FakeApi):
-    """An API server that signs tokens as a real one."""
+    """A fake API server that signs tokens."""
 
     def __init__(self, signer: Signer) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class TokenApi(FakeApi):
 
 
 class Knowing(ClusterObserver):
-    """An observer that knows the issuer, and nothing else."""
+    """An observer that only has the token issuer."""
 
     def __init__(self, issuer: TokenIssuer) -> None:
         self.installation = gen.INSTALLATION
@@ -85,7 +85,7 @@ class Knowing(ClusterObserver):
 
 
 class Operator:
-    """One process of the operator after the other, at one server."""
+    """Successive processes of the operator, with one server."""
 
     def __init__(self, server: BaoServer, authority: str) -> None:
         self.server, self._authority = server, authority
@@ -108,13 +108,13 @@ class Operator:
             return await setup.check(bao, "127.0.0.1", _with(before), CLUSTER.owner())
 
     async def forget(self) -> None:
-        """Take the login out of OpenBao, as an administrator."""
+        """Remove the login from OpenBao, as an administrator."""
         await self.server.call("DELETE", MOUNT, token=ROOT_TOKEN)
         for policy in (OPERATOR_ROLE, *DEFAULTS.values()):
             await self.server.call("DELETE", f"sys/policies/acl/{policy}", token=ROOT_TOKEN)
 
     async def log_in(self, role: str, subject: str) -> str:
-        """Log in with a role; "" when it is refused."""
+        """Log in with a role; "" if it is refused."""
         jwt = self.signer.token(subject, aud=[AUDIENCE])
         code, answer = await self.server.call(
             "POST", "auth/jwt-operator/login", {"role": role, "jwt": jwt}
@@ -122,7 +122,7 @@ class Operator:
         return str(answer["auth"]["client_token"]) if code == 200 else ""
 
     def reads(self) -> list[str]:
-        """Whether the token in the Secret was read."""
+        """The reads of the Secret with the token."""
         return [line for line in self.api.asked if line == f"get Secret {KEY.name}"]
 
 
@@ -147,7 +147,7 @@ async def _operator(bao: Path, folder: Path) -> AsyncIterator[Operator]:
 
 
 async def capabilities(operator: Operator) -> Mapping[str, Mapping[str, list[str]]]:
-    """What each role may do, by its own token."""
+    """The capabilities of each role, read with its own token."""
     found: dict[str, Mapping[str, list[str]]] = {}
     for role in operator_login(
         CLUSTER.read().spec, CLUSTER.owner(), operator.issuer, gen.INSTALLATION
@@ -162,7 +162,7 @@ async def capabilities(operator: Operator) -> Mapping[str, Mapping[str, list[str
     return found
 
 
-async def test_an_operator_that_dies_before_any_write_is_completed_by_the_next(
+async def test_the_next_operator_completes_the_login_after_a_crash_at_any_write(
     operator: Operator,
 ) -> None:
     for lives in range(1, WRITES + 1):
@@ -170,7 +170,7 @@ async def test_an_operator_that_dies_before_any_write_is_completed_by_the_next(
             await operator.run(lives=lives)
         assert operator.reads()
         assert not await operator.log_in(OPERATOR_ROLE, gen.INSTALLATION.subject), (
-            "a login that works says that everything is there"
+            "a working login must mean that the setup is complete"
         )
         status = await operator.run()
         assert (status.reason, status.keys) == ("", known(operator.issuer).keys)
@@ -179,7 +179,7 @@ async def test_an_operator_that_dies_before_any_write_is_completed_by_the_next(
         await operator.forget()
 
 
-async def test_a_status_that_was_lost_is_no_reason_to_read_the_token_again(
+async def test_a_lost_status_does_not_cause_another_read_of_the_token(
     operator: Operator,
 ) -> None:
     first = await operator.run()
@@ -188,7 +188,7 @@ async def test_a_status_that_was_lost_is_no_reason_to_read_the_token_again(
     assert operator.reads() == []
 
 
-async def test_the_token_is_used_up_until_its_secret_changes(operator: Operator) -> None:
+async def test_the_token_is_used_again_only_after_its_secret_changes(operator: Operator) -> None:
     first = await operator.run()
     await operator.forget()
     refused = await operator.run(first)
@@ -205,7 +205,7 @@ async def test_the_token_is_used_up_until_its_secret_changes(operator: Operator)
     assert await capabilities(operator)
 
 
-async def test_a_token_that_is_refused_is_tried_once(operator: Operator) -> None:
+async def test_a_refused_token_is_tried_once(operator: Operator) -> None:
     await operator.server.call("POST", "auth/token/revoke-self", token=ROOT_TOKEN)
     first = await operator.run()
     assert first.reason == "OperatorLoginRefused"
@@ -214,10 +214,10 @@ async def test_a_token_that_is_refused_is_tried_once(operator: Operator) -> None
     assert operator.reads() == []
 
 
-async def test_a_method_that_somebody_made_before_gets_the_keys_of_the_api_server(
+async def test_an_existing_auth_method_gets_the_keys_of_the_api_server(
     operator: Operator,
 ) -> None:
-    """Somebody made the method before, with keys of their own choice."""
+    """An administrator enabled the auth method before, with other keys."""
     server = operator.server
     await server.call("POST", MOUNT, {"type": "jwt"}, ROOT_TOKEN)
     other = Signer()
@@ -225,11 +225,11 @@ async def test_a_method_that_somebody_made_before_gets_the_keys_of_the_api_serve
     code, _ = await server.call("POST", "auth/jwt-operator/config", settings, ROOT_TOKEN)
     assert code == 204
     status = await operator.run()
-    assert status.reason == "", "static keys are the operator's to renew"
+    assert status.reason == "", "the operator must replace static keys"
     assert await capabilities(operator)
 
 
-async def test_a_method_of_another_type_is_told(operator: Operator) -> None:
+async def test_an_auth_method_of_another_type_is_reported(operator: Operator) -> None:
     await operator.server.call("POST", MOUNT, {"type": "userpass"}, ROOT_TOKEN)
     status = await operator.run()
     assert status.reason == "OperatorLoginRefused"

@@ -25,7 +25,7 @@ def store(
         yield made
 
 
-def test_what_is_written_is_listed_and_read_until_it_is_deleted(store: Store) -> None:
+def test_objects_are_written_listed_read_and_deleted(store: Store) -> None:
     content = hashlib.sha256(b"seed").digest() * 10_000
     names = ["team/a b+c.snap", "team/a b+c.snap.json", "teams/other.snap"]
     for name in names:
@@ -42,7 +42,7 @@ def test_what_is_written_is_listed_and_read_until_it_is_deleted(store: Store) ->
     assert missing.value.status == 404
 
 
-def test_a_target_names_a_bucket_that_is_there_and_the_secret(store: Store) -> None:
+def test_a_target_has_an_existing_bucket_and_the_secret(store: Store) -> None:
     target = store.target("another-bucket", "prod")
     assert store.keys(bucket="another-bucket") == []
     assert (target["bucket"], target["pathPrefix"]) == ("another-bucket", "prod")
@@ -50,7 +50,7 @@ def test_a_target_names_a_bucket_that_is_there_and_the_secret(store: Store) -> N
     assert store.target(BUCKET) == store.target_of_missing(BUCKET)
 
 
-def test_minio_knows_its_user_and_nobody_else(tmp_path: Path) -> None:
+def test_minio_accepts_only_its_user(tmp_path: Path) -> None:
     with s3_store(Ground.loopback(), tmp_path, port=free_port()) as store:
         objects = store.objects
         assert isinstance(objects, S3Objects)

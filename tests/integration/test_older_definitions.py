@@ -1,7 +1,7 @@
-"""An operator that is newer than the definitions on a real API server.
+"""An operator that is newer than the CRDs on a real API server.
 
-The cause first: a typed apply of a field that the schema lacks is refused as a whole. Then what the
-operator does about it, and that the fields arrive without a restart.
+A typed apply with a field that the schema lacks is refused completely; the operator omits such
+fields, and writes them without a restart once the CRD has them.
 """
 
 import asyncio
@@ -41,14 +41,14 @@ def apply_definition(rig: Rig, definition: dict[str, Any]) -> None:
 
 @pytest.fixture
 def current() -> dict[str, Any]:
-    """The definition of clusters of this release."""
+    """The CRD of clusters of this release."""
     read: dict[str, Any] = yaml.safe_load((ROOT / CRD_FILE).read_text(encoding="utf-8"))
     return read
 
 
 @pytest_asyncio.fixture
 async def older(installed: Rig, current: dict[str, Any]) -> AsyncIterator[Rig]:
-    """An API server with the definition of a release before this one; put right afterwards."""
+    """An API server with the CRD of an earlier release; restored afterwards."""
     before = yaml.safe_load(yaml.safe_dump(current))
     parts = before["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
     del parts["status"]["properties"]["tlsSecrets"]
@@ -61,7 +61,7 @@ async def older(installed: Rig, current: dict[str, Any]) -> AsyncIterator[Rig]:
 
 
 class Operator:
-    """What of an operator writes the status of one cluster."""
+    """The part of an operator that writes the status of one cluster."""
 
     def __init__(self, client: Client, *, schemas: ServedSchemas | None = None) -> None:
         clock = SystemClock()
@@ -82,7 +82,7 @@ async def made(client: Client, namespace: str) -> ObjectKey:
 
 
 async def refused(operator: Operator, key: ObjectKey) -> MalformedApply:
-    """The refusal, once the API server validates with the older schema."""
+    """Return the refusal, once the API server validates with the older schema."""
     clock = SystemClock()
     async with asyncio.timeout(20):
         while True:
@@ -105,7 +105,7 @@ async def test_a_status_with_a_field_that_the_schema_lacks_is_refused_as_a_whole
     assert ".status.tlsSecrets: field not declared in schema" in error.message
 
 
-async def test_the_rest_is_written_and_the_field_arrives_with_the_definition(
+async def test_other_fields_are_written_and_the_field_follows_with_the_crd(
     older: Rig, current: dict[str, Any], client: Client, namespace: str
 ) -> None:
     key = await made(client, namespace)
@@ -157,7 +157,7 @@ async def test_a_definition_that_goes_back_under_an_operator_is_noticed_by_a_wri
         apply_definition(installed, current)
 
 
-async def test_a_newer_definition_is_no_matter(
+async def test_a_newer_crd_is_accepted(
     installed: Rig, current: dict[str, Any], client: Client
 ) -> None:
     newer = yaml.safe_load(yaml.safe_dump(current))

@@ -19,8 +19,8 @@ from tests.contracts.api.clusters import cluster_object
 from tests.gen.api import StillInformer
 
 MANY = 8
-# What a status pass writes, one after the other. With one write of somebody else these are fewer
-# than a writer may lose against before it gives up, or chance would decide.
+# The successive writes of a status pass. With one write of another client they are fewer than the
+# retries of a writer; otherwise the result would depend on timing.
 READY = (2, 3, 4)
 RESTORE = LockRequest("Restore", "openbaorestore/monday", "ns/monday")
 pytestmark = pytest.mark.usefixtures("installed")
@@ -51,7 +51,7 @@ def key(made: Object) -> ObjectKey:
     return ObjectKey(made["metadata"]["namespace"], "x")
 
 
-async def test_of_many_at_once_one_wins(client: Client, made: Object) -> None:
+async def test_one_of_many_concurrent_requests_gets_the_lock(client: Client, made: Object) -> None:
     answers = await asyncio.gather(
         *(locks(client).acquire(key(made), claim(n), uid=uid_of(made)) for n in range(MANY))
     )
@@ -73,7 +73,7 @@ async def test_the_epoch_outlives_the_lock(client: Client, made: Object) -> None
         assert "operationLock" not in await status_of(client, made)
 
 
-async def test_what_a_person_wrote_into_it_goes_with_it(client: Client, made: Object) -> None:
+async def test_manual_edits_of_the_lock_are_removed_with_it(client: Client, made: Object) -> None:
     one, place, uid = locks(client), key(made), uid_of(made)
     await one.acquire(place, claim(1), uid=uid)
     edit = [{"op": "replace", "path": "/status/operationLock/message", "value": "by hand"}]
@@ -82,8 +82,8 @@ async def test_what_a_person_wrote_into_it_goes_with_it(client: Client, made: Ob
     assert "operationLock" not in await status_of(client, made)
 
 
-async def test_no_writer_takes_away_what_another_wrote(client: Client, made: Object) -> None:
-    """The status pass applies its part, the lock and the record of backups come and go."""
+async def test_no_writer_removes_fields_of_another(client: Client, made: Object) -> None:
+    """The status pass, the lock and the backup record write to one status concurrently."""
     assert len(READY) + 1 < TRIES
     one, place, uid = locks(client), key(made), uid_of(made)
     record = BackupRecord(client, StillInformer(CLUSTERS))

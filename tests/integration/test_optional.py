@@ -1,6 +1,5 @@
-"""runtime.cache.optional against a real API server: a definition comes, is deleted with an object
-in it,
-and comes back."""
+"""runtime.cache.optional on a real API server: a CRD is created, deleted with an object of it, and
+created again."""
 
 import asyncio
 import random
@@ -62,7 +61,7 @@ async def offered(kinds: OptionalKinds, offer: KindAvailability) -> None:
     )
 
 
-async def test_a_kind_comes_goes_and_comes_back(client: Client, namespace: str) -> None:
+async def test_a_kind_is_added_removed_and_added_again(client: Client, namespace: str) -> None:
     absent, there = KindAvailability(known=True), KindAvailability(True, ("v1", "v1alpha1"), FIRST)
     key = ObjectKey(namespace, "one")
     gadget: Object = {
@@ -76,7 +75,7 @@ async def test_a_kind_comes_goes_and_comes_back(client: Client, namespace: str) 
             made = await client.create(DEFINITION, definition(), field_manager="itest")
             await offered(kinds, there)
             await client.create(FIRST, gadget, field_manager="itest")
-            await eventually(lambda: kinds.caches[FIRST].get(key), seconds=WITHIN, say="it is seen")
+            await eventually(lambda: kinds.caches[FIRST].get(key), seconds=WITHIN, say="cached")
             await client.delete(DEFINITION, ObjectKey("", GADGET.definition), uid=uid_of(made))
             await offered(kinds, absent)
             assert kinds.caches[FIRST].list() == []
@@ -90,4 +89,4 @@ async def test_a_kind_comes_goes_and_comes_back(client: Client, namespace: str) 
                     break
                 await SystemClock().sleep(0.2)
             else:
-                raise AssertionError("the definition does not go")
+                raise AssertionError("the CRD was not deleted")

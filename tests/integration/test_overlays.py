@@ -1,6 +1,6 @@
 """deploy/overlays: each is applied, and the permissions are checked with the API server.
 
-A control plane of their own: other tests must not meet these admission policies.
+They use their own control plane, so that these admission policies do not affect other tests.
 """
 
 import os
@@ -34,7 +34,7 @@ REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 @pytest.fixture(scope="module")
 def plane() -> Iterator[Rig]:
-    """etcd and kube-apiserver for these tests alone."""
+    """etcd and kube-apiserver for these tests."""
     rig = Rig(f"itest-overlays-{os.getpid()}")
     rig.up(control_plane=True)
     rig.kubectl("apply", "--server-side", "-k", str(REPOSITORY / "config" / "crd"), timeout=180.0)
@@ -48,7 +48,7 @@ def plane() -> Iterator[Rig]:
 
 @dataclass(frozen=True)
 class Installed:
-    """An overlay that was applied."""
+    """An applied overlay."""
 
     overlay: str
     namespace: str
@@ -57,7 +57,7 @@ class Installed:
     admin: Kube
 
     def may(self, verb: str, resource: str, namespace: str = "", **more: str) -> bool:
-        """Ask the API server whether the controller may do this; "" is all namespaces."""
+        """Whether the controller may do this (SubjectAccessReview); "" means all namespaces."""
         group, _, plural = resource.rpartition("/") if "/" in resource else ("", "", resource)
         asked = {"verb": verb, "group": group, "resource": plural, "namespace": namespace, **more}
         user = f"system:serviceaccount:{self.namespace}:{CONTROLLER}"
@@ -72,13 +72,13 @@ class Installed:
 def installed(
     plane: Rig, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Installed]:
-    """Apply an overlay in a namespace of the installer's choice, and take it away again.
+    """Apply an overlay in another namespace than the default, and delete it afterwards.
 
-    The definitions are there already: they are large, and the same for all.
+    The CRDs exist already: they are large, and the same for all overlays.
     """
     overlay = str(request.param)
     build = Build.of(plane, copied(tmp_path_factory.mktemp(overlay), MOVED), overlay)
-    assert SHIPPED not in build.text, "a name that was not moved"
+    assert SHIPPED not in build.text, "the shipped namespace was not replaced everywhere"
     wanted = [one for one in build.objects if one["kind"] != DEFINITION]
     text = as_list(wanted)
     said = plane.kubectl("apply", "--server-side", "-f", "-", input=text, timeout=180.0)
@@ -89,7 +89,7 @@ def installed(
 
 
 @pytest.mark.parametrize("overlay", MODES)
-def test_it_can_be_built_as_it_is_shipped(plane: Rig, overlay: str) -> None:
+def test_the_shipped_overlay_can_be_built(plane: Rig, overlay: str) -> None:
     build = Build.of(plane, REPOSITORY, overlay)
     (home,) = build.of_kind("Namespace")
     assert home["metadata"]["name"] == SHIPPED
@@ -131,13 +131,13 @@ def test_it_contains_what_its_mode_needs(installed: Installed) -> None:
     assert env.get("DATACENTERS") == ("true" if overlay == "datacenters" else None)
 
 
-def test_all_of_it_is_found_by_one_label(installed: Installed) -> None:
+def test_all_objects_have_the_part_of_label(installed: Installed) -> None:
     for one in installed.build.objects:
         found = labels_of(one).get(PART_OF)
         assert found == "openbao-operator", (one["kind"], one["metadata"]["name"])
 
 
-def test_no_right_is_a_wildcard_or_makes_more_of_itself(installed: Installed) -> None:
+def test_no_permission_is_a_wildcard_or_allows_escalation(installed: Installed) -> None:
     for role in installed.build.of_kind("Role", "ClusterRole"):
         for rule in role["rules"]:
             words = [*rule.get("apiGroups", ()), *rule.get("resources", ()), *rule["verbs"]]
@@ -150,7 +150,9 @@ def test_no_right_is_a_wildcard_or_makes_more_of_itself(installed: Installed) ->
                 assert not {"list", "watch"} & {*rule["verbs"]}, role["metadata"]["name"]
 
 
-def test_secrets_are_read_where_clusters_are_and_listed_nowhere(installed: Installed) -> None:
+def test_secrets_are_readable_only_where_clusters_are_and_never_listed(
+    installed: Installed,
+) -> None:
     everywhere = installed.overlay in EVERYWHERE
     listed = installed.overlay == "namespace-list"
     own = everywhere or installed.overlay == "single-namespace"
@@ -164,7 +166,9 @@ def test_secrets_are_read_where_clusters_are_and_listed_nowhere(installed: Insta
         assert not installed.may(verb, "secrets", installed.namespace)
 
 
-def test_only_our_own_kinds_are_watched_where_it_says_so(installed: Installed) -> None:
+def test_only_our_own_kinds_may_be_watched_outside_of_cluster_wide_mode(
+    installed: Installed,
+) -> None:
     seen = installed.overlay not in ("namespace-list", "single-namespace")
     for kind in ("openbaobackups", "openbaoclusters", "openbaorestores"):
         assert installed.may("watch", f"openbao.org/{kind}") == seen
@@ -179,7 +183,7 @@ def test_only_our_own_kinds_are_watched_where_it_says_so(installed: Installed) -
     )
 
 
-def test_services_are_run_where_there_are_datacenters_alone(installed: Installed) -> None:
+def test_workloads_of_services_need_the_overlay_datacenters(installed: Installed) -> None:
     served = installed.overlay == "datacenters"
     for resource in ("apps/daemonsets", "apps/deployments", "openbao.org/bootstrapworkloads"):
         for verb in ("watch", "create", "delete"):
@@ -190,7 +194,7 @@ def test_services_are_run_where_there_are_datacenters_alone(installed: Installed
         assert not installed.may(verb, "openbao.org/bootstrapservicesets")
 
 
-def test_the_operator_makes_tokens_of_itself_and_of_nobody_else(installed: Installed) -> None:
+def test_the_operator_may_request_tokens_only_for_its_account(installed: Installed) -> None:
     def token(namespace: str, name: str) -> bool:
         return installed.may("create", "serviceaccounts", namespace, subresource="token", name=name)
 
@@ -200,7 +204,7 @@ def test_the_operator_makes_tokens_of_itself_and_of_nobody_else(installed: Insta
     assert not token(LISTED[0], CONTROLLER)
 
 
-def test_every_pod_is_admitted_where_only_restricted_ones_are(installed: Installed) -> None:
+def test_every_pod_is_admitted_in_a_restricted_namespace(installed: Installed) -> None:
     deployments = installed.build.of_kind("Deployment")
     for one in deployments:
         template = one["spec"]["template"]
@@ -215,7 +219,7 @@ def test_every_pod_is_admitted_where_only_restricted_ones_are(installed: Install
             installed.rig.kubectl("create", "--dry-run=server", "-f", "-", input=text)
 
 
-def test_the_policies_know_who_is_who(installed: Installed) -> None:
+def test_the_parameters_of_the_policies_name_the_accounts(installed: Installed) -> None:
     if installed.overlay == "without-admission":
         assert not installed.build.of_kind(POLICY)
         return
@@ -232,7 +236,7 @@ def test_the_policies_know_who_is_who(installed: Installed) -> None:
             installed.namespace,
             parameters["metadata"]["name"],
         )
-    # The policies that stand in the API server have no namespace, whatever kustomize wrote.
+    # The stored policies have no namespace, even if kustomize writes one.
     path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
     first = installed.build.of_kind(POLICY)[0]["metadata"]["name"]
     assert "namespace" not in installed.admin.get(path + first)["metadata"]

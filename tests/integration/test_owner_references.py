@@ -28,14 +28,14 @@ ORPHAN = [{"op": "remove", "path": "/metadata/ownerReferences"}]
 
 @pytest.fixture(scope="module")
 def api(control_plane: Rig) -> Api:
-    """The API as its administrator, with the operator's rights in place."""
+    """An administrator client; the RBAC of the operator is installed."""
     install(control_plane)
     return Api(control_plane)
 
 
 @pytest.fixture(scope="module")
 def operator(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """The operator, without a process, once the plugin knows the kind of its clusters."""
+    """The identity of the operator, once the plugin knows the kind of clusters."""
     made = Person(api, identity(api.rig, api, tmp_path_factory.mktemp("identity")))
     owner = {"kind": CLUSTERS.kind, "name": NAME, "uid": "none", "blockOwnerDeletion": True}
     owner["apiVersion"] = CLUSTERS.api_version
@@ -45,14 +45,14 @@ def operator(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Person:
         _, words = made.ask("POST", CONFIG_MAP.path("default") + DRY, {"metadata": metadata})
         return "cannot find RESTMapping" not in words
 
-    # It looks for new kinds every ten seconds.
+    # It discovers new kinds every ten seconds.
     until("the plugin knows the kind", known, 30.0)
     return made
 
 
 @pytest.fixture
 def role(api: Api) -> Iterator[Bound]:
-    """What the operator may do everywhere; given back afterwards."""
+    """The cluster-wide role of the operator; restored afterwards."""
     found = next(one for one in bound(api) if one.resource == CLUSTER_ROLE)
     yield found
     found.write(api, found.rules)
@@ -60,7 +60,7 @@ def role(api: Api) -> Iterator[Bound]:
 
 @pytest.fixture
 def owner(api: Api, namespace: str) -> Object:
-    """A reference to a cluster, as its objects carry it."""
+    """The owner reference of the objects of a cluster."""
     live = api.create(CLUSTERS, manifest(namespace, NAME))
     return {
         "apiVersion": live["apiVersion"],
@@ -85,7 +85,7 @@ def test_an_owned_object_takes_the_right_on_the_finalizers_of_its_owner(
     assert "blockOwnerDeletion" in words
 
 
-def test_a_key_that_is_retained_takes_the_right_to_delete_it(
+def test_a_retained_key_needs_permission_to_delete_it(
     api: Api, operator: Person, control_plane: Rig, namespace: str, owner: Object
 ) -> None:
     metadata = {"name": KEY, "namespace": namespace, "ownerReferences": [owner]}

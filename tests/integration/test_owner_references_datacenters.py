@@ -29,7 +29,7 @@ Make = Callable[[Api], tuple[str, Object]]
 
 @pytest.fixture(scope="module")
 def api(control_plane: Rig) -> Api:
-    """The API as its administrator, with the operator's rights in place."""
+    """An administrator client; the RBAC of the operator is installed."""
     install(control_plane)
     install_datacenters(control_plane)
     return Api(control_plane)
@@ -37,20 +37,20 @@ def api(control_plane: Rig) -> Api:
 
 @pytest.fixture(scope="module")
 def operator(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """The operator, without a process."""
+    """The identity of the operator, without a process."""
     return Person(api, identity(api.rig, api, tmp_path_factory.mktemp("identity")))
 
 
 @pytest.fixture
 def role(api: Api) -> Iterator[Bound]:
-    """What the operator may do for datacenters; given back afterwards."""
+    """The role of the operator for datacenters; restored afterwards."""
     found = read_role(api, KIND, None, CLUSTER_ROLE)
     yield found
     found.write(api, found.rules)
 
 
 def owned_by(kind: Resource, name: str, uid: str) -> Object:
-    """A reference as what is owned carries it."""
+    """The owner reference of an owned object."""
     return {
         "apiVersion": API_VERSION,
         "kind": kind.kind,
@@ -62,7 +62,7 @@ def owned_by(kind: Resource, name: str, uid: str) -> Object:
 
 
 def a_row(api: Api) -> tuple[str, Object]:
-    """A row of a datacenter that is there: where it is made, and the row."""
+    """A BootstrapWorkload of an existing datacenter: its path, and the object."""
     name = f"fra{uuid.uuid4().hex[:6]}"
     live = api.create(DATACENTERS, {"metadata": {"name": name}, "spec": {"namespace": HOME}})
     service = {"name": "x", "services": [{"name": "main", "image": "registry.example.com/x:1"}]}
@@ -81,14 +81,14 @@ def a_row(api: Api) -> tuple[str, Object]:
 
 
 def a_child(api: Api) -> tuple[str, Object]:
-    """An object of a row."""
+    """An object of a BootstrapWorkload."""
     reference = owned_by(WORKLOADS, "fra1.x", str(uuid.uuid4()))
     metadata = {"name": "fra1-x", "namespace": HOME, "ownerReferences": [reference]}
     return CONFIG_MAP.path(HOME), {"metadata": metadata}
 
 
 @pytest.mark.parametrize(("owner", "make"), [(DATACENTERS, a_row), (WORKLOADS, a_child)])
-def test_what_is_owned_takes_the_right_on_the_finalizers_of_its_owner(
+def test_owned_objects_need_permission_for_the_finalizers_of_their_owner(
     api: Api, operator: Person, role: Bound, owner: Resource, make: Make
 ) -> None:
     path, body = make(api)
@@ -97,7 +97,7 @@ def test_what_is_owned_takes_the_right_on_the_finalizers_of_its_owner(
         code, words = operator.ask("POST", f"{path}{DRY}", body)
         return None if "cannot find RESTMapping" in words else (code, words)
 
-    # The plugin looks for new kinds every ten seconds.
+    # The plugin discovers new kinds every ten seconds.
     code, words = until("the plugin knows the kind", asked, 30.0)
     assert code == 201, words
     finalizers = Grain(owner.group, f"{owner.plural}/finalizers", "update")

@@ -1,4 +1,4 @@
-"""`baoctl plan` beside a real API server: what kubectl would store is what the plan shows."""
+"""`baoctl plan` on a real API server: the plan shows what kubectl would store."""
 
 import asyncio
 import json
@@ -60,7 +60,7 @@ def changes(result: Result) -> dict[str, tuple[Any, Any]]:
 
 
 @pytest.mark.parametrize("options", [(), ("--server-side",)], ids=["client-side", "server-side"])
-async def test_a_field_that_the_manifest_lacks_now_is_removed(
+async def test_a_field_that_was_removed_from_the_manifest_is_removed(
     kubectl: Kubectl, plan: Plan, client: Client, namespace: str, options: tuple[str, ...]
 ) -> None:
     kubectl("apply", *options, body=manifest(**DEBUG))

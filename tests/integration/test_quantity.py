@@ -11,10 +11,10 @@ from tests.runtime.quantities import FORMS
 QUOTA = Resource("", "v1", "ResourceQuota", "resourcequotas")
 CLASS = "storageclass.storage.k8s.io/requests.storage"
 
-# A quota refuses what it cannot count in thousandths.
+# A quota refuses values that it cannot represent in thousandths.
 LARGEST = 2**63 // 1000
 
-# Every suffix, below and above the places where the server changes its way of writing.
+# Every suffix, below and above the values at which the server changes the suffix.
 _TEXTS = (
     *(
         f"{count}{suffix}"
@@ -30,7 +30,7 @@ WRITTEN = tuple(text for text in _TEXTS if parse(text) < LARGEST)
 
 
 async def test_t25_the_server_keeps_a_canonical_quantity(client: Client, namespace: str) -> None:
-    """A quota takes whole numbers, and any number of them at once."""
+    """A quota accepts whole numbers, and many of them in one object."""
     whole = {text: canonical(text) for text in WRITTEN}
     assert all(form[-1] not in "mun" for form in whole.values())
     hard = {f"s{n}.{CLASS}": form for n, form in enumerate(whole.values())}
@@ -41,8 +41,10 @@ async def test_t25_the_server_keeps_a_canonical_quantity(client: Client, namespa
     ] == {"hard": hard}
 
 
-async def test_t25_the_server_means_the_same_by_it(client: Client, namespace: str) -> None:
-    """A text that the server brings into a form of its own gets just that form from us."""
+async def test_t25_the_server_stores_the_same_canonical_form(
+    client: Client, namespace: str
+) -> None:
+    """A text that the server normalizes has the same canonical form here."""
     texts = [text for text in WRITTEN if text not in _KEPT_AS_WRITTEN and "e0" not in text]
     hard = {f"s{n}.{CLASS}": text for n, text in enumerate(texts)}
     stored = await _stored(client, QUOTA, namespace, {"hard": hard})
@@ -61,7 +63,7 @@ async def test_t25_fractions_are_kept_too(client: Client, namespace: str) -> Non
         assert await _stored(client, QUOTA, namespace, {"hard": hard}) == {"hard": hard}
 
 
-# The server keeps some texts that need no other scale as they came, with a plus sign or e0 too.
+# The server stores some texts unchanged if the scale fits, also with a plus sign or e0.
 _KEPT_AS_WRITTEN = frozenset({"+1", "1.", "1.024M", "01", "010"})
 
 

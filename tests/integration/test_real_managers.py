@@ -1,7 +1,7 @@
-"""Two managers as processes, frozen and resumed in turn; every write is audited.
+"""Two managers as processes, frozen and resumed alternately; every write is audited.
 
-The audit is the history of one object: in the order of its versions, the epochs of its writers
-may never fall, and an epoch has one writer.
+The audit is the history of one object: in the order of its versions, the epochs of the writers
+never decrease, and an epoch has one writer.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ ROUNDS = 3
 
 @dataclass
 class History:
-    """Who wrote, in the order of the server."""
+    """The writes, in the order of the server: epoch, writer, number."""
 
     writes: list[tuple[int, str, int]] = field(default_factory=list)
 
@@ -36,7 +36,7 @@ class History:
         return self.writes[-1][1] if self.writes else ""
 
     def writers(self) -> list[str]:
-        """Each writer once for every time that it took over from another."""
+        """The writers in order, with one entry for each takeover."""
         names = [who for _, who, _ in self.writes]
         return [who for at, who in enumerate(names) if at == 0 or names[at - 1] != who]
 
@@ -66,7 +66,7 @@ async def audited(client: Client, namespace: str) -> AsyncIterator[History]:
 
 
 class Processes:
-    """Managers that are started, frozen and buried by this test."""
+    """Managers that this test starts, freezes and kills."""
 
     def __init__(self, rig: Rig, namespace: str) -> None:
         self.rig = rig
@@ -75,7 +75,7 @@ class Processes:
         self.running: dict[str, asyncio.subprocess.Process] = {}
 
     async def start(self) -> str:
-        """Return when it runs for the lease."""
+        """Start a manager; returns its identity once it is a candidate."""
         self.started += 1
         identity = f"manager-{self.started}"
         process = await asyncio.create_subprocess_exec(
@@ -95,7 +95,7 @@ class Processes:
         return identity
 
     async def end(self, identity: str) -> tuple[int, list[str]]:
-        """Its exit status and its words; it has to end by itself."""
+        """Wait until it exits by itself; return the exit status and its output."""
         process = self.running.pop(identity)
         try:
             async with asyncio.timeout(PATIENCE):
@@ -113,7 +113,7 @@ class Processes:
             await process.wait()
 
 
-async def test_t20_frozen_and_resumed_managers_never_write_over_their_successor(
+async def test_t20_frozen_and_resumed_managers_never_overwrite_their_successor(
     control_plane: Rig, client: Client, namespace: str
 ) -> None:
     dice = random.Random(11)
@@ -127,7 +127,7 @@ async def test_t20_frozen_and_resumed_managers_never_write_over_their_successor(
                 leader = history.last()
                 await progress(history, leader, dice.randrange(1, 40))
                 processes.running[leader].send_signal(signal.SIGUSR1)
-                # It comes up while the others wait for the lease to run out.
+                # It starts while the others wait for the Lease to expire.
                 await processes.start()
                 await successor_of(history, leader)
                 successor = history.last()
@@ -142,7 +142,7 @@ async def test_t20_frozen_and_resumed_managers_never_write_over_their_successor(
             status, said = await processes.end(last)
             assert (status, "refused" in said) == (0, False)
             waited = await successor_of(history, last)
-        assert waited < OPTIONS.lease_duration / 2, "a lease that was released is not waited for"
+        assert waited < OPTIONS.lease_duration / 2, "a released Lease must be taken immediately"
     finally:
         await processes.bury()
     expect_no_overlap(history)
@@ -150,12 +150,12 @@ async def test_t20_frozen_and_resumed_managers_never_write_over_their_successor(
 
 
 async def successor_of(history: History, writer: str) -> float:
-    """Seconds until somebody else writes."""
+    """Wait until another manager writes; return the seconds."""
     return await until(lambda: history.last() != writer, f"a successor of {writer}")
 
 
 async def progress(history: History, writer: str, count: int) -> None:
-    """Return when that writer has written that often again."""
+    """Wait for `count` further writes of a writer."""
     goal = history.of(writer) + count
     await until(lambda: history.of(writer) >= goal, f"{count} writes of {writer}")
 

@@ -31,7 +31,7 @@ RECOVERY = 30.0
 
 
 async def compact(rig: Rig) -> None:
-    """Make etcd forget every version but the present one, over its JSON gateway."""
+    """Compact etcd to its current revision, over its JSON gateway."""
     async with aiohttp.ClientSession(rig.layout.etcd) as session:
         async with session.post("/v3/kv/range", json={"key": "AA=="}) as response:
             revision = (await response.json())["header"]["revision"]
@@ -41,7 +41,7 @@ async def compact(rig: Rig) -> None:
 
 
 class Cuttable:
-    """A wire on which nothing comes through while it is cut."""
+    """A wire that fails all requests and streams while `cut` is set."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
@@ -71,7 +71,7 @@ class Cuttable:
 
 
 class Halting(Cuttable):
-    """A wire on which the second page of a list waits until it may go on."""
+    """A wire that delays the second page of a list until `go_on` is set."""
 
     def __init__(self, wire: Wire) -> None:
         super().__init__(wire)
@@ -93,7 +93,7 @@ class Halting(Cuttable):
 
 
 class Replica:
-    """Built of what a handler is told and nothing else."""
+    """A copy of the objects, built only from events of a handler."""
 
     def __init__(self) -> None:
         self.versions: dict[str, str] = {}
@@ -111,7 +111,7 @@ class Replica:
         self.words.append(f"-{key_of(obj).name}")
 
     def on_resync(self, obj: Object) -> None:
-        """A replay of what is known."""
+        """A replay of known objects."""
 
     def take(self, sign: str, obj: Object) -> None:
         self.versions[key_of(obj).name] = resource_version_of(obj)
@@ -160,7 +160,7 @@ async def ready(client: Client) -> None:
         try:
             await client.get_raw("/readyz")
         except (ApiError, TransportError):
-            assert clock.monotonic() < end, "the API server does not come back"
+            assert clock.monotonic() < end, "the API server is not ready"
             await clock.sleep(0.05)
         else:
             return
@@ -188,10 +188,9 @@ async def test_t08_through_compaction_and_a_killed_server_no_event_is_lost(
     wire: Cuttable,
     halting: Halting,
 ) -> None:
-    """The informer is cut off, its history is forgotten, and its server is replaced.
+    """The informer is disconnected, etcd is compacted, and the API server is restarted.
 
-    Meanwhile one leader outlasts the outage and another does not, and a list has been read by
-    half.
+    Meanwhile one leader survives the outage and another does not, and a paged list is incomplete.
     """
     lost = await write(client, namespace, "lost")
     reborn = await write(client, namespace, "reborn")
@@ -214,7 +213,7 @@ async def test_t08_through_compaction_and_a_killed_server_no_event_is_lost(
         await compact(control_plane)
         control_plane.stop("kube-apiserver", grace=0.0)
         try:
-            # Down for longer than one renew deadline and shorter than the other.
+            # The outage is longer than one renew deadline and shorter than the other.
             await until(hasty.lost, "the end of the hasty leader")
         finally:
             control_plane.start("kube-apiserver")
@@ -233,7 +232,7 @@ async def test_t08_through_compaction_and_a_killed_server_no_event_is_lost(
             ["-lost", "-reborn", "+reborn", "~changed", "+new", "+after"]
         )
         assert replica.words.index("-reborn") < replica.words.index("+reborn")
-        await until(patient.may_write, "the patient leader to lead on")
+        await until(patient.may_write, "the patient leader still leads")
         assert (await lease_spec(client, namespace, "patient"))["leaseTransitions"] == 0
         assert (await lease_spec(client, namespace, "hasty"))["holderIdentity"] == "hasty"
 
@@ -258,7 +257,7 @@ async def test_t20_with_etcd_frozen_the_leader_stops_writing_and_only_then_anoth
             control_plane.pause("etcd")
             try:
                 await until(lambda: not first.may_write(), "the guard to close")
-                assert first.elector.is_leader, "it closes a write timeout before leadership ends"
+                assert first.elector.is_leader, "the guard must close before leadership ends"
                 with pytest.raises(LeaseLost):
                     await guarded.apply(CONFIG_MAP, body, field_manager="first", force=True)
                 await until(first.lost, "the end of the first leader")

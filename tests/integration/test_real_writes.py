@@ -59,7 +59,7 @@ TRIALS: dict[str, Trial] = {
 
 
 @pytest.mark.parametrize("trial", TRIALS.values(), ids=TRIALS)
-async def test_a_trial_is_answered_and_changes_nothing(
+async def test_a_dry_run_succeeds_and_changes_nothing(
     client: Client, namespace: str, trial: Trial
 ) -> None:
     made = await make(client, namespace, a="1")
@@ -69,7 +69,7 @@ async def test_a_trial_is_answered_and_changes_nothing(
         await client.get(CONFIG_MAP, ObjectKey(namespace, "new"))
 
 
-async def test_a_trial_meets_the_same_refusals(client: Client, namespace: str) -> None:
+async def test_a_dry_run_is_refused_as_a_write_is(client: Client, namespace: str) -> None:
     made = await make(client, namespace, a="1")
     with pytest.raises(Conflict):
         await client.delete(CONFIG_MAP, key_of(made), uid="00000000-1", dry_run=True)
@@ -78,7 +78,7 @@ async def test_a_trial_meets_the_same_refusals(client: Client, namespace: str) -
         await client.update(CONFIG_MAP, stale, dry_run=True)
 
 
-async def test_a_patch_is_carried_out_whole_or_not_at_all(client: Client, namespace: str) -> None:
+async def test_a_patch_is_atomic(client: Client, namespace: str) -> None:
     made = await make(client, namespace, a="1")
 
     def guarded(expected: str) -> list[dict[str, str]]:
@@ -96,7 +96,7 @@ async def test_a_patch_is_carried_out_whole_or_not_at_all(client: Client, namesp
     assert await client.get(CONFIG_MAP, key_of(made)) == made
     patched = await client.json_patch(CONFIG_MAP, key_of(made), guarded("1"))
     assert patched["data"] == {"a": "2"}
-    # A patch that the schema refuses is another matter than one that does not fit the object.
+    # A patch that validation refuses is a different error than one that does not fit the object.
     with pytest.raises(Invalid) as caught:
         await client.json_patch(
             CONFIG_MAP, key_of(made), [{"op": "add", "path": "/data/bad name", "value": "x"}]
@@ -104,7 +104,7 @@ async def test_a_patch_is_carried_out_whole_or_not_at_all(client: Client, namesp
     assert not isinstance(caught.value, PatchFailed)
 
 
-async def test_a_delete_meant_for_the_former_object_spares_its_namesake(
+async def test_a_delete_of_the_former_object_keeps_its_successor(
     client: Client, namespace: str
 ) -> None:
     former = await make(client, namespace)
@@ -115,9 +115,7 @@ async def test_a_delete_meant_for_the_former_object_spares_its_namesake(
     assert await client.get(CONFIG_MAP, key_of(present)) == present
 
 
-async def test_a_delete_of_a_state_that_has_passed_is_refused(
-    client: Client, namespace: str
-) -> None:
+async def test_a_delete_of_an_old_version_is_refused(client: Client, namespace: str) -> None:
     made = await make(client, namespace, a="1")
     changed = await client.update(CONFIG_MAP, {**made, "data": {"a": "2"}})
     old, new = resource_version_of(made), resource_version_of(changed)
@@ -130,7 +128,7 @@ async def test_a_delete_of_a_state_that_has_passed_is_refused(
 
 
 class Pod:
-    """What the kubelet mounts into a pod of service account web, and a client that lives in it."""
+    """The files that the kubelet mounts into a pod of ServiceAccount web, and its credentials."""
 
     def __init__(self, rig: Rig, namespace: str, folder: Path) -> None:
         self.rig = rig
@@ -182,19 +180,19 @@ async def in_pod(pod: Pod) -> AsyncIterator[tuple[Client, ServiceAccountCredenti
 
 
 async def expect_known(client: Client, namespace: str) -> None:
-    """The server knows who asks, and has given the account no rights."""
+    """Check that the server authenticates the account, which has no permissions."""
     with pytest.raises(Forbidden, match=f"system:serviceaccount:{namespace}:web"):
         await client.get(CONFIG_MAP, ObjectKey(namespace, "web"))
 
 
-async def test_t33_a_revoked_token_is_exchanged_for_the_one_in_the_file(
+async def test_t33_a_revoked_token_is_replaced_by_the_one_in_the_file(
     pod: Pod, in_pod: tuple[Client, ServiceAccountCredentials]
 ) -> None:
     client, credentials = in_pod
     pod.replace("token", pod.bound_token("first"))
     held = await credentials.headers()
     pod.rig.kubectl("delete", "secret", "first", "-n", pod.namespace)
-    # Nothing better in the file: the refusal is told.
+    # The file has no newer token, so the error is raised.
     with pytest.raises(Unauthorized):
         await client.get(CONFIG_MAP, ObjectKey(pod.namespace, "web"))
     assert await credentials.headers() == held
@@ -203,7 +201,7 @@ async def test_t33_a_revoked_token_is_exchanged_for_the_one_in_the_file(
     assert await credentials.headers() != held
 
 
-async def test_t33_requests_go_on_while_token_and_authority_are_replaced(
+async def test_t33_requests_continue_while_token_and_ca_are_replaced(
     pod: Pod, in_pod: tuple[Client, ServiceAccountCredentials]
 ) -> None:
     client, credentials = in_pod
@@ -214,7 +212,7 @@ async def test_t33_requests_go_on_while_token_and_authority_are_replaced(
     stranger = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
     pod.replace("ca.crt", stranger)
     await expect_known(client, pod.namespace)
-    assert credentials.ssl_context() is context, "what is no certificate is not taken"
+    assert credentials.ssl_context() is context, "an invalid certificate must not be used"
     pod.replace("ca.crt", pod.authority + b"\n")
     await expect_known(client, pod.namespace)
     assert credentials.ssl_context() is not context
@@ -222,13 +220,13 @@ async def test_t33_requests_go_on_while_token_and_authority_are_replaced(
     await expect_known(client, pod.namespace)
 
 
-async def test_t33_a_server_of_another_authority_is_not_spoken_to(
+async def test_t33_a_server_with_a_certificate_of_another_ca_is_refused(
     pod: Pod, in_pod: tuple[Client, ServiceAccountCredentials]
 ) -> None:
     client, _ = in_pod
     other = yaml.safe_load(pod.rig.kubeconfig.read_text())["users"][0]["user"]
     pod.replace("token", pod.token())
-    # Any valid certificate that did not sign that of the server.
+    # A valid certificate that is not the CA of the server.
     pod.replace("ca.crt", base64.b64decode(other["client-certificate-data"]))
     with pytest.raises(TransportError, match="CERTIFICATE_VERIFY_FAILED"):
         await client.get(CONFIG_MAP, ObjectKey(pod.namespace, "web"))

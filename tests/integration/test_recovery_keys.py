@@ -43,20 +43,20 @@ class Installed:
     binary: Path
 
     def config(self, name: str, **more: Any) -> ConfigInput:
-        """What its documents depend on; its listener answers generate-root."""
+        """The input of its configuration; its listener allows generate-root."""
         return ConfigInput(name, "ns", version=self.version, generate_root=True, **more)
 
 
 @pytest.fixture(scope="module", params=[OPENBAO_OLDEST, OPENBAO])
 def bao(request: pytest.FixtureRequest) -> Installed:
-    """The oldest server, and the newest, which makes no root token unless told."""
+    """The oldest server, and the newest, which generates root tokens only if enabled."""
     binary = images.openbao_binary(Cache(cache_root()), request.param, to_stderr())
     return Installed(request.param, binary)
 
 
 @pytest.fixture
 def people(tmp_path: Path) -> Iterator[tuple[Person, ...]]:
-    """Three people with a key each."""
+    """Three users with a key each."""
     folder = tmp_path / "people"
     folder.mkdir()
     made = tuple(Person.with_new_key(name, folder) for name in ("alice", "bob", "carol"))
@@ -75,7 +75,7 @@ def _spec(people: tuple[Person, ...]) -> dict[str, Any]:
 
 @contextmanager
 def _key_service(bao: Installed, folder: Path) -> Iterator[BaoServer]:
-    """Another OpenBao, which keeps the key of the seal."""
+    """Another OpenBao server, which has the key of the seal."""
     folder.mkdir()
     config = bao.config("kms", root_token_file=TOKEN_FILE)
     with serve(bao.binary, folder, render_config(config), render_self_init(config)) as server:
@@ -110,7 +110,7 @@ async def _operator(server: BaoServer, signer: Signer) -> str:
 
 
 async def _handed_over(server: BaoServer, token: str, spec: dict[str, Any]) -> dict[str, bytes]:
-    """What the operator's own code brings to the Secret, from this server."""
+    """Run the handover of the operator on this server; return the content of the Secret."""
     api = FakeApi()
     cluster = gen.cluster("c", recoveryKeys={"initial": spec}).self_init(login=True)
     authority = (server.log.parent / "tls" / "ca.crt").read_text()
@@ -129,7 +129,7 @@ async def _handed_over(server: BaoServer, token: str, spec: dict[str, Any]) -> d
     return {name: base64.b64decode(value) for name, value in secret["data"].items()}
 
 
-async def test_b45_shares_reach_their_recipients_and_open_what_they_should(
+async def test_b45_shares_reach_their_recipients_and_generate_a_root_token(
     bao: Installed, tmp_path: Path, people: tuple[Person, ...]
 ) -> None:
     signer, spec = Signer(), _spec(people)
@@ -148,16 +148,16 @@ async def test_b45_shares_reach_their_recipients_and_open_what_they_should(
             assert len(set(shares)) == len(people)
             for share in shares:
                 assert share not in server.log.read_text()
-            # The operator may read the encrypted copy and do nothing with the keys.
+            # The operator may only read the encrypted shares.
             start = {"secret_shares": 1, "secret_threshold": 1}
             assert (await server.call("POST", f"{ROTATION}/init", start, token))[0] == 403
             await _make_root(server, shares[:THRESHOLD])
 
 
 async def _make_root(server: BaoServer, shares: list[str]) -> None:
-    """Prove that the shares are the recovery key: they alone make a root token.
+    """Generate a root token with these shares, which shows that they are the recovery key.
 
-    There is no root token after a first boot, so the shares first make one.
+    There is no other root token after the first boot.
     """
     status, attempt = await server.call("POST", "sys/generate-root/attempt", {})
     assert status == 200, attempt
@@ -196,10 +196,10 @@ async def test_one_share_is_not_enough(
         assert (answer["complete"], answer["progress"], answer["required"]) == (False, 1, THRESHOLD)
 
 
-async def test_shares_make_no_root_token_unless_the_listener_allows_it(
+async def test_shares_generate_a_root_token_only_if_the_listener_allows_it(
     bao: Installed, tmp_path: Path
 ) -> None:
-    """What the field is for, and that its rule knows the first version that needs it."""
+    """The purpose of the field, and the first version that needs it."""
     config = replace(bao.config("c", root_token_file=TOKEN_FILE), generate_root=False)
     with serve(bao.binary, tmp_path, render_config(config), render_self_init(config)) as server:
         await server.active()

@@ -15,7 +15,7 @@ from tests.runtime.refusal_cases import TABLE
 QUOTA = Resource("", "v1", "ResourceQuota", "resourcequotas")
 WIDGET = Resource("nowhere.example.com", "v1", "Widget", "widgets")
 FORCING = "forcing"
-# The others are refused whatever force says.
+# All others are refused with and without force.
 POLITE = frozenset({"field manager conflict"})
 NOBODY = "00000000-0000-0000-0000-000000000000"
 PORT = {"port": 99, "protocol": "TCP"}
@@ -32,8 +32,8 @@ def file(text: str) -> Object:
     return {"data": {"k": text}}
 
 
-# name in the corpus: what is applied, to a namespace that holds `c`, the immutable `frozen` and a
-# quota of no services
+# name in the corpus: the object to apply, in a namespace with `c`, the immutable `frozen` and a
+# quota of zero services
 WISHES: dict[str, Callable[[], Wish]] = {
     "field manager conflict": lambda: of(CONFIG_MAP, "c", content=file("x")),
     "version conflict": lambda: of(CONFIG_MAP, "c", resourceVersion="1"),
@@ -61,7 +61,7 @@ async def furnished(client: Client, namespace: str) -> AsyncIterator[str]:
     await apply(client, namespace, of(CONFIG_MAP, "frozen", content=frozen))
     hard = {"hard": {"services": "0"}}
     await apply(client, namespace, of(QUOTA, "q", content={"spec": hard}))
-    # Nobody counts here: what is used is said by hand.
+    # No controller runs here: the test writes the usage.
     counted = {"status": {**hard, "used": {"services": "0"}}}
     await apply(client, namespace, of(QUOTA, "q", content=counted), subresource="status")
     yield namespace
@@ -82,7 +82,7 @@ async def apply(
     )
 
 
-# A body beyond a mebibyte is worth a warning to aiohttp; none that is wanted is so large.
+# aiohttp warns about bodies above one MiB; no regular body is as large.
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
 @pytest.mark.parametrize("name", WISHES)
 async def test_t26_the_server_refuses_as_recorded(
@@ -93,7 +93,7 @@ async def test_t26_the_server_refuses_as_recorded(
     assert type(refused.value) is TABLE[name][0], str(refused.value)
 
 
-async def test_t26_a_namespace_that_goes_away_refuses_as_recorded(
+async def test_t26_a_terminating_namespace_refuses_as_recorded(
     client: Client, namespace: str
 ) -> None:
     made = await client.create(

@@ -1,7 +1,4 @@
-"""The restore Job with a real server, and a store in a folder.
-
-The API server is the one in memory: all that matters of it here is who may write when.
-"""
+"""The restore Job with a real server, a store in a folder, and the fake API server."""
 
 import hashlib
 import random
@@ -56,7 +53,7 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")
 
 @dataclass(frozen=True)
 class Target:
-    """A real server whose note says `before` in the snapshot, and what restores it."""
+    """A real server, and a snapshot of it in which the note is `before`."""
 
     server: BaoServer
     folder: Path
@@ -72,14 +69,14 @@ class Target:
         return token
 
     async def note(self) -> Any:
-        """What is written there now."""
+        """Read the note."""
         await self.server.active()
         token = await self.log_in(READER, _subject("backup"))
         _, answer = await self.server.call("GET", NOTE, token=token)
         return answer["data"]["value"]
 
     async def write(self, value: str) -> None:
-        """Change what is written there."""
+        """Write the note."""
         await self.server.active()
         token = await self.log_in(READER, _subject("backup"))
         await self.server.call("POST", NOTE, {"value": value}, token)
@@ -87,7 +84,7 @@ class Target:
 
 @dataclass
 class Run:
-    """One restore: its object, its store, and where its job runs."""
+    """One restore: its object, and the environment of its Job."""
 
     api: FakeApiServer
     receipts: Object
@@ -95,7 +92,7 @@ class Run:
     here: JobContext
 
     async def restore(self, **changes: Any) -> RestoreReport:
-        """Run the job, with the receipts written down."""
+        """Write the status of the operator, and run the Job."""
         client = client_of(FakeWire(self.api, random.Random(0), latency=(0.0, 0.0)))
         if "status" not in self.live:
             body = {**self.live, "metadata": {"name": RESTORE.name, "namespace": NS}}
@@ -193,7 +190,7 @@ Make = Callable[..., Run]
 
 @pytest.fixture
 def make(target: Target, tmp_path: Path) -> Make:
-    """Prepare a restore: `status` replaces parts of its receipts, `content` the snapshot."""
+    """Prepare a restore: `status` replaces fields of its execution, `content` the snapshot."""
 
     def run(content: bytes | None = None, manifest: Manifest | None = None, **status: Any) -> Run:
         clock = SystemClock()
@@ -231,9 +228,7 @@ def make(target: Target, tmp_path: Path) -> Make:
     return run
 
 
-async def test_the_data_are_those_of_the_snapshot_and_the_claim_stands(
-    target: Target, make: Make
-) -> None:
+async def test_a_restore_replaces_the_data_and_keeps_the_claim(target: Target, make: Make) -> None:
     await target.write("after")
     run = make()
     report = await run.restore()
@@ -265,7 +260,7 @@ async def test_a_second_job_of_the_same_restore_sends_nothing(target: Target, ma
         ({"stage": "TerminalObserved"}, "is in stage TerminalObserved"),
     ],
 )
-async def test_without_its_receipts_nothing_is_sent(
+async def test_without_its_status_nothing_is_sent(
     target: Target, make: Make, status: Object, told: str
 ) -> None:
     await target.write("kept")
@@ -293,7 +288,7 @@ async def test_after_the_deadline_nothing_is_sent(target: Target, make: Make) ->
         ({"expected_seal": "static:other"}, "the seal of the cluster"),
     ],
 )
-async def test_another_snapshot_than_asked_for_is_not_sent(
+async def test_an_unexpected_snapshot_is_not_sent(
     target: Target, make: Make, changes: dict[str, Any], told: str
 ) -> None:
     run = make()
@@ -303,20 +298,20 @@ async def test_another_snapshot_than_asked_for_is_not_sent(
 
 
 @pytest.mark.parametrize("written_down", ["", "of-somebody-else"])
-async def test_the_snapshot_of_another_cluster_has_to_be_asked_for_by_name(
+async def test_the_snapshot_of_another_cluster_needs_its_cluster_id(
     target: Target, make: Make, written_down: str
 ) -> None:
-    """By a person: what an OpenBaoBackup says of its own snapshot names no cluster."""
+    """A user must specify it: the id in the manifest of an OpenBaoBackup is not sufficient."""
     run = make(manifest=replace(target.manifest, cluster_id="of-somebody-else"))
     with pytest.raises(JobFailure, match="expectedClusterID to of-somebody-else"):
         await run.restore(expected_cluster_id=written_down)
     assert "submissionClaim" not in run.status
 
 
-async def test_servers_that_were_made_anew_get_their_data_without_a_name(
+async def test_recreated_servers_get_their_data_without_a_cluster_id(
     target: Target, make: Make
 ) -> None:
-    """Another id than that of the snapshot: the operator saw that the cluster has its name."""
+    """The id differs from that of the snapshot: the operator verified the name of the cluster."""
     await target.write("after")
     run = make(manifest=replace(target.manifest, cluster_id="before-it-was-made-anew"))
     report = await run.restore(any_cluster_id=True)
@@ -330,7 +325,7 @@ async def test_a_snapshot_of_a_newer_server_is_refused(target: Target, make: Mak
         await run.restore()
 
 
-async def test_a_cut_snapshot_never_leaves_the_disk(target: Target, make: Make) -> None:
+async def test_a_truncated_snapshot_is_not_sent(target: Target, make: Make) -> None:
     run = make(content=target.content[: len(target.content) // 2])
     with pytest.raises(JobFailure, match="not a valid snapshot"):
         await run.restore()
@@ -340,7 +335,7 @@ async def test_a_cut_snapshot_never_leaves_the_disk(target: Target, make: Make) 
 async def test_a_foreign_seal_is_refused_by_the_server_and_nothing_changes(
     bao: Path, target: Target, make: Make, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Two keys that operators drew have the same id: only the server can tell them apart."""
+    """Keys that two operators generated have the same id: only the server can distinguish them."""
     folder = tmp_path_factory.mktemp("other")
     with _started(bao, folder, target.signer) as server:
         content, manifest = await _snapshot(server, folder, target.signer)
@@ -353,10 +348,10 @@ async def test_a_foreign_seal_is_refused_by_the_server_and_nothing_changes(
     assert await target.note() == "kept"
 
 
-async def test_a_foreign_seal_with_force_leaves_the_server_sealed_and_says_so(
+async def test_a_foreign_seal_with_force_leaves_the_server_sealed_and_reports_it(
     bao: Path, target: Target, make: Make, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """The last test of the module: the server is not to be used after it."""
+    """The last test of the module: the server is not usable after it."""
     folder = tmp_path_factory.mktemp("other")
     with _started(bao, folder, target.signer) as server:
         content, manifest = await _snapshot(server, folder, target.signer)

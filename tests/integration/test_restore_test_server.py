@@ -1,7 +1,7 @@
-"""The restore test Job with real servers: the one of the snapshot, and ephemeral ones.
+"""The restore test Job with real servers: the source of the snapshot, and ephemeral ones.
 
-The throw-away runs with the very file that its pod gets; only folders and ports are replaced. The
-store is a folder, as it is with provider pvc.
+The ephemeral server has the configuration of its pod; only folders and ports are replaced. The
+store is a folder, as with provider pvc.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")
 
 @dataclass(frozen=True)
 class Taken:
-    """A snapshot of a real server, what its manifest says, and what opens it."""
+    """A snapshot of a real server, its manifest, and the configuration and keys to unseal it."""
 
     content: bytes
     manifest: Manifest
@@ -63,7 +63,7 @@ class Taken:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def taken(bao: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Taken]:
-    """Let a server boot by itself, write into it, and take a snapshot by the role of backups."""
+    """Run a server that initializes itself, write to it, and take a snapshot as a backup does."""
     folder = tmp_path_factory.mktemp("source")
     signer = Signer()
     config = _config(signer)
@@ -118,7 +118,7 @@ def _members(content: bytes) -> dict[str, bytes]:
 def _thrown_away(
     bao: Path, folder: Path, taken: Taken, *, keys: Path | None = None
 ) -> Iterator[str]:
-    """Start the server of a test; yields its address."""
+    """Run the ephemeral server of a test; yields its address."""
     (folder / "data").mkdir()
     port = free_port()
     config = restore_test_config(taken.config)
@@ -146,7 +146,7 @@ def _thrown_away(
 async def _test(
     address: str, folder: Path, taken: Taken, *, content: bytes | None = None, **other: Any
 ) -> ProofReport:
-    """Run the job; `other` are fields of the manifest, None leaves the manifest away."""
+    """Run the Job; `other` has fields of the manifest; with key `manifest` there is none."""
     store = folder / "store" / "bucket"
     snapshot, beside = store / KEY, store / manifest_key(KEY)
     snapshot.parent.mkdir(parents=True)
@@ -168,9 +168,7 @@ async def _test(
         return await restore_test(env, opened, SystemClock())
 
 
-async def test_a_good_snapshot_is_proven_by_what_was_in_it(
-    bao: Path, tmp_path: Path, taken: Taken
-) -> None:
+async def test_a_valid_snapshot_passes_all_checks(bao: Path, tmp_path: Path, taken: Taken) -> None:
     with _thrown_away(bao, tmp_path, taken) as address:
         report = await _test(address, tmp_path, taken)
     assert (report.outcome, report.reason, report.job_uid) == ("Succeeded", "Restored", "job")
@@ -185,9 +183,7 @@ async def test_a_good_snapshot_is_proven_by_what_was_in_it(
     assert report.checks[-2] == "mounts: sys/mounts is unchanged"
 
 
-async def test_other_content_than_there_was_is_found(
-    bao: Path, tmp_path: Path, taken: Taken
-) -> None:
+async def test_different_content_is_detected(bao: Path, tmp_path: Path, taken: Taken) -> None:
     async def reason(name: str, other: str) -> tuple[str, str]:
         folder = tmp_path / name
         folder.mkdir()
@@ -196,7 +192,7 @@ async def test_other_content_than_there_was_is_found(
             report = await _test(address, folder, taken, **different)
         return report.outcome, report.reason
 
-    # Each server takes its six seconds to come back.
+    # Each server takes six seconds to restart.
     assert [
         *await asyncio.gather(
             reason("canary", _digest(b"another bird")),
@@ -237,7 +233,7 @@ def _flipped(content: bytes) -> bytes:
 
 
 def _sums_broken(content: bytes) -> bytes:
-    """The archive is whole and its digest right, but a byte of the state was changed before."""
+    """Return a valid archive with a correct digest, in which a byte of the state was changed."""
     members = _members(content)
     members["state.bin"] = _flipped(members["state.bin"])
     plain = io.BytesIO()
@@ -249,7 +245,7 @@ def _sums_broken(content: bytes) -> bytes:
     return gzip.compress(plain.getvalue())
 
 
-async def test_a_changed_byte_and_a_cut_are_flagged_before_any_server_sees_them(
+async def test_a_changed_byte_and_truncation_are_detected_before_the_restore(
     tmp_path: Path, taken: Taken
 ) -> None:
     cut = taken.content[: len(taken.content) // 2]
@@ -257,7 +253,7 @@ async def test_a_changed_byte_and_a_cut_are_flagged_before_any_server_sees_them(
     cases: tuple[tuple[str, bytes | None, dict[str, Any], str], ...] = (
         ("byte", changed, {}, "SnapshotCorrupt"),
         ("cut", cut, {}, "SnapshotIncomplete"),
-        # The manifest was made from what was broken already.
+        # The manifest has the digest of the corrupt content.
         ("byte-noted", changed, {"digest": _digest(changed)}, "SnapshotCorrupt"),
         ("cut-noted", cut, {"digest": _digest(cut), "size": len(cut)}, "SnapshotIncomplete"),
         ("empty", b"", {"digest": _digest(b""), "size": 0}, "SnapshotIncomplete"),
@@ -267,12 +263,12 @@ async def test_a_changed_byte_and_a_cut_are_flagged_before_any_server_sees_them(
     for name, content, other, reason in cases:
         folder = tmp_path / name
         folder.mkdir()
-        # Nothing listens there: whoever asks it finds out.
+        # Nothing listens there: a request to the server would fail with another reason.
         report = await _test(f"{LOOPBACK}:1", folder, taken, content=content, **other)
         assert (name, report.outcome, report.reason) == (name, "Failed", reason), report.message
 
 
-async def test_a_broken_state_in_a_whole_archive_is_found_by_the_server(
+async def test_a_corrupt_state_in_a_valid_archive_is_detected_by_the_server(
     bao: Path, tmp_path: Path, taken: Taken
 ) -> None:
     content = _sums_broken(taken.content)
@@ -283,7 +279,7 @@ async def test_a_broken_state_in_a_whole_archive_is_found_by_the_server(
     assert (report.outcome, report.reason) == ("Failed", "SnapshotCorrupt")
 
 
-async def test_a_login_that_the_restored_data_refuse_is_told(
+async def test_a_login_that_the_restored_server_refuses_is_reported(
     bao: Path, tmp_path: Path, taken: Taken
 ) -> None:
     stranger = replace(taken, signer=Signer())

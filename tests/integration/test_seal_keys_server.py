@@ -1,7 +1,7 @@
-"""Which keys of a static seal unseal a real server, before and after a rotation.
+"""The keys of a static seal that unseal a real server, before and after a rotation.
 
-The design of managers.bootstrap.seal.keys rests on this: a server that knows two keys opens what
-either of them sealed, and one that knows the wrong ones stays sealed and changes nothing.
+managers.bootstrap.seal.keys depends on this: a server with two keys unseals data of either key, and
+one with wrong keys stays sealed and changes nothing.
 """
 
 import os
@@ -35,13 +35,13 @@ SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Home:
-    """The folders of one server, which outlive its processes."""
+    """The folders of one server, which its processes share."""
 
     binary: Path
     folder: Path
 
     def prepare(self) -> None:
-        """Make the folders, the certificate, the keys and the root token."""
+        """Create the folders, the certificate, the keys and the root token."""
         for name in ("data", "tls", "unseal", "audit", "logs"):
             (self.folder / name).mkdir()
         make_certificate(self.folder / "tls")
@@ -51,7 +51,7 @@ class Home:
 
     @contextmanager
     def start(self, keys: str, *, first: bool = False) -> Iterator[BaoServer]:
-        """Start it with these keys, the current one first, and end it."""
+        """Run it with these keys, the current one first, until the end of the context."""
         port = free_port()
         config = render_config(replace(ConfigInput("c", "ns"), seal=static_stanza(ring(keys))))
         for old, new in {
@@ -97,19 +97,19 @@ class Home:
         return path
 
     async def opens(self, keys: str, *, sealed_by: str) -> bool:
-        """Tell whether a server with these keys opens the data. Fails when it says neither."""
+        """Whether a server with these keys unseals the data. Fails if its log shows neither."""
         with self.start(keys) as server:
             return await first_word(server, OPENED, UNKNOWN.format(IDS[sealed_by])) == OPENED
 
 
 def ring(keys: str) -> KeyRing:
-    """The keys of these letters, the current one first."""
+    """The key ring of these letters, the current key first."""
     made = [UnsealKey(IDS[key], FILES[key]) for key in keys]
     return KeyRing(made[0], made[1] if len(made) == 2 else None)
 
 
 async def first_word(server: BaoServer, *words: str) -> str:
-    """Wait for the first of these words in the log of a server. Fails when none comes in time."""
+    """Wait for the first of these texts in the log of a server. Fails after a timeout."""
     clock = SystemClock()
     ends = clock.monotonic() + SECONDS
     while clock.monotonic() < ends:
@@ -122,7 +122,7 @@ async def first_word(server: BaoServer, *words: str) -> str:
 
 
 async def wrap(home: Home, keys: str) -> None:
-    """Wrap the root key with the first of these keys."""
+    """Rewrap the root key with the first of these keys."""
     with home.start(keys) as server:
         await server.active()
         status, _ = await server.call("POST", "sys/rotate/root", token=ROOT_TOKEN)
@@ -130,29 +130,29 @@ async def wrap(home: Home, keys: str) -> None:
 
 
 @pytest.mark.parametrize("version", [OPENBAO, OPENBAO_OLDEST])
-async def test_two_keys_open_what_either_of_them_sealed(version: str, tmp_path: Path) -> None:
+async def test_a_server_with_two_keys_unseals_data_of_either(version: str, tmp_path: Path) -> None:
     home = Home(images.openbao_binary(Cache(cache_root()), version, to_stderr()), tmp_path)
     home.prepare()
     with home.start("A", first=True) as server:
         await server.active()
 
-    # Drawn, and not yet used.
+    # A new key exists, and is not yet used.
     assert await home.opens("A", sealed_by="A")
     assert not await home.opens("B", sealed_by="A")
-    assert await home.opens("BA", sealed_by="A"), "what a recovered cluster starts with"
-    assert not await home.opens("B", sealed_by="A"), "to know both keys wraps nothing anew"
+    assert await home.opens("BA", sealed_by="A"), "the keys of a recovered cluster"
+    assert not await home.opens("B", sealed_by="A"), "a start with both keys must rewrap nothing"
 
     await wrap(home, "BA")
     assert await home.opens("B", sealed_by="B")
     assert not await home.opens("A", sealed_by="B")
-    assert await home.opens("AB", sealed_by="B"), "what a sealed cluster learns"
+    assert await home.opens("AB", sealed_by="B"), "the keys that a sealed cluster gets"
     assert await home.opens("BA", sealed_by="B")
     assert await home.opens("CB", sealed_by="B")
     assert not await home.opens("CA", sealed_by="B")
-    # What failed has changed nothing.
+    # The failed attempts have changed nothing.
     assert await home.opens("B", sealed_by="B")
 
-    # A server does not start at all without a file that its configuration names.
+    # A server does not start without a key file of its configuration.
     (home.folder / "unseal" / FILES["A"]).unlink()
     with home.start("BA") as server:
         assert await first_word(server, NO_FILE, OPENED) == NO_FILE

@@ -1,6 +1,6 @@
-"""All seal types on a real server, which knows all keys of the rendered stanza.
+"""All seal types on a real server, which accepts all keys of the rendered stanza.
 
-A stand-in for the key services of clouds refuses everything and notes what it was asked.
+A simulated key service refuses all requests and records them.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ WRAPPERS = "github.com/openbao/go-kms-wrapping/wrappers"
 pytestmark = pytest.mark.timeout(900)  # one server is built by the first test that needs it
 LIBRARY = "/usr/lib/softhsm/libsofthsm2.so"
 PIN, TOKEN, LABEL = "1234", "openbao", "unseal"
-# Some of the clients try again for a while before they give up.
+# Some clients retry for a while before they fail.
 GIVES_UP = 120.0
 
 
@@ -47,11 +47,11 @@ def bao() -> Path:
     return binary
 
 
-# --- the keys that the server reads, out of its source ------------------------------------------
+# --- the keys that the server reads, from its source --------------------------------------------
 
 
 def _source(seal: str) -> Path:
-    """The folder of a wrapper, of the version that the server is built from."""
+    """The source folder of a wrapper, in the version of the server."""
     tools = builds.toolchain(Cache(cache_root()), to_stderr())
     module = f"{WRAPPERS}/{seal}/v2"
     said = subprocess.run(
@@ -66,23 +66,23 @@ def _source(seal: str) -> Path:
 
 
 @pytest.mark.parametrize("seal", ACCEPTED)
-def test_b31_the_pinned_keys_are_those_of_the_servers_source(seal: str) -> None:
+def test_b31_the_pinned_keys_match_the_source_of_the_server(seal: str) -> None:
     folder = _source(seal)
     text = (folder / "options.go").read_text()
     found = re.findall(r'^\s+case ((?:"[a-z0-9_]+"(?:, )?)+):', text, re.MULTILINE)
     keys = {key for line in found for key in re.findall(r'"([a-z0-9_]+)"', line)}
     if not keys:
-        # Named constants instead of texts.
+        # The source uses constants instead of literals.
         keys = set(re.findall(r'^\s+KmsConfig\w+\s+= "([a-z0-9_]+)"', text, re.MULTILINE))
     assert keys == ACCEPTED[seal]
 
 
-# --- a start that ends at the far side ----------------------------------------------------------
+# --- a start that fails at the key service ------------------------------------------------------
 
 
 @dataclass
 class StandIn:
-    """Answers everything with a refusal, and remembers what was asked."""
+    """Refuses and records all requests."""
 
     url: str
     asked: "list[str]" = field(default_factory=list)
@@ -127,14 +127,14 @@ def stand_in() -> Iterator[StandIn]:
 
 @dataclass(frozen=True)
 class Far:
-    """A seal whose far side is not there: what the spec and the pod give, and what shows for it."""
+    """A seal whose key service fails: the spec, the environment, and the expected evidence."""
 
     unseal: Mapping[str, Any]
     environment: Mapping[str, str]
     told: str
-    """A pattern in the server's last words."""
+    """A pattern in the output of the server."""
     asked: str = ""
-    """A part of a request that reached the stand-in."""
+    """A part of a request to the simulated service."""
 
 
 def _far(folder: Path, url: str) -> dict[str, Far]:
@@ -166,7 +166,7 @@ def _clouds(folder: Path, url: str) -> dict[str, Far]:
                 }
             },
             {},
-            # Beyond this it would ask a name of Google's own for a minute.
+            # With valid credentials it would retry requests to Google for a minute.
             "failed to create KMS client: credential",
         ),
         "ocikms": Far(
@@ -219,7 +219,7 @@ def _others() -> dict[str, Far]:
 
 
 def _credentials(folder: Path) -> None:
-    """What a Secret would bring: files for Google, Oracle and KMIP."""
+    """The files of a Secret: for Google, Oracle and KMIP."""
     creds = folder / "creds"
     creds.mkdir()
     make_certificate(creds)
@@ -235,7 +235,7 @@ def _credentials(folder: Path) -> None:
 
 
 def _configured(folder: Path, spec: Mapping[str, Any]) -> Path:
-    """config.hcl of that seal, with the folders of a pod in `folder`."""
+    """Write config.hcl for that seal, with the folders of a pod in `folder`."""
     seal = seal_stanza(Unseal.model_validate(spec))
     text = render_config(replace(ConfigInput("c", "ns"), seal=seal))
     for name in ("data", "tls"):
@@ -267,7 +267,7 @@ def _environment(more: Mapping[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("seal", sorted(_far(Path(), "")))
-def test_the_server_gets_as_far_as_the_key_service(
+def test_the_server_contacts_the_key_service(
     bao: Path, tmp_path: Path, stand_in: StandIn, seal: str
 ) -> None:
     _credentials(tmp_path)
@@ -295,14 +295,14 @@ def test_the_server_gets_as_far_as_the_key_service(
 
 @pytest.fixture(scope="session")
 def bao_hsm() -> Path:
-    """The server as it is built for hardware modules."""
+    """The server with support for hardware modules."""
     packages.ensure(packages.HSM, to_stderr())
     (binary,) = builds.build(Cache(cache_root()), [OPENBAO_HSM], to_stderr())
     return binary
 
 
 def _token(folder: Path) -> dict[str, str]:
-    """A token with one RSA key; the variables by which the library finds it."""
+    """Create a token with one RSA key; return the environment variables of the library."""
     (folder / "tokens").mkdir()
     configuration = folder / "softhsm2.conf"
     configuration.write_text(f"directories.tokendir = {folder}/tokens\n")
@@ -349,7 +349,7 @@ FIRST_BOOT = """initialize "first" {
 """
 
 
-async def test_a_hardware_module_opens_the_server_and_does_so_again(
+async def test_a_hardware_module_unseals_the_server_repeatedly(
     bao_hsm: Path, tmp_path: Path
 ) -> None:
     variables = _environment({**_token(tmp_path), "BAO_HSM_PIN": PIN})
@@ -381,7 +381,7 @@ def _text(log: Path) -> str:
     return log.read_text(errors="replace")
 
 
-def test_a_wrong_pin_is_the_modules_own_refusal(bao_hsm: Path, tmp_path: Path) -> None:
+def test_a_wrong_pin_is_refused_by_the_module(bao_hsm: Path, tmp_path: Path) -> None:
     variables = _environment({**_token(tmp_path), "BAO_HSM_PIN": "0000"})
     ended = subprocess.run(
         [bao_hsm, "server", "-config", _configured(tmp_path, HSM)],

@@ -26,14 +26,14 @@ from tests.integration.candidates import (
 from tests.integration.leader_process import ALONE, GROUP_OPTIONS, LEASE_NAME, TARGET_NAME
 
 FOR_LONG = 2 * int(GROUP_OPTIONS.lease_duration / GROUP_OPTIONS.retry_period)
-"""Renewals by two processes that take longer than a Lease is left alone."""
+"""A number of renewals by two processes that takes longer than the duration of a Lease."""
 
 
 @contextlib.asynccontextmanager
 async def shards(
     client: Client, namespace: str, count: int, name: str = ""
 ) -> AsyncIterator[list[Candidate]]:
-    """One process for each of so many shards; they stop in good order."""
+    """Run one candidate for each of `count` shards."""
     async with contextlib.AsyncExitStack() as stack:
         yield [
             await stack.enter_async_context(
@@ -69,10 +69,10 @@ async def test_each_shard_has_a_leader_and_a_standby_takes_over(
             ]
     assert [one["holderIdentity"] for one in holders] == ["standby-0", "2-1"]
     left = await lease_spec(client, namespace)
-    assert left["holderIdentity"] == group_identity(2), "nobody releases the Lease of all"
+    assert left["holderIdentity"] == group_identity(2), "the group Lease must not be released"
 
 
-async def test_another_number_of_shards_begins_when_all_of_the_former_are_silent(
+async def test_another_number_of_shards_starts_after_all_former_shards_stop(
     client: Client, namespace: str
 ) -> None:
     async with shards(client, namespace, 2) as two:
@@ -87,7 +87,7 @@ async def test_another_number_of_shards_begins_when_all_of_the_former_are_silent
     assert waited > GROUP_OPTIONS.renew_deadline
 
 
-async def test_a_process_that_knows_no_shards_excludes_them_and_is_excluded(
+async def test_a_process_without_shards_excludes_shards_and_vice_versa(
     client: Client, namespace: str
 ) -> None:
     async with keeping(Candidate(client, namespace, "alone", shard=ALONE)) as alone:
@@ -111,7 +111,7 @@ async def zombie(control_plane: Rig, namespace: str) -> AsyncIterator[asyncio.su
         yield process
 
 
-async def test_t20_a_stopped_shard_wakes_up_and_writes_nothing_while_the_group_lives_on(
+async def test_t20_a_resumed_shard_writes_nothing_while_the_group_is_active(
     client: Client, namespace: str, zombie: asyncio.subprocess.Process
 ) -> None:
     assert zombie.stdin is not None
@@ -119,7 +119,7 @@ async def test_t20_a_stopped_shard_wakes_up_and_writes_nothing_while_the_group_l
     assert await heard(zombie) == "leading"
     zombie.stdin.write(b"write\n")
     assert await heard(zombie) == "written"
-    # The other shard goes on renewing the Lease of all: that alone would let the zombie write.
+    # The other shard keeps renewing the group Lease, which must not permit writes of the zombie.
     async with keeping(Candidate(client, namespace, "other", shard=Shard(1, 2))) as other:
         await until(other.may_write)
         os.kill(zombie.pid, signal.SIGSTOP)

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")
 
 @dataclass(frozen=True)
 class Opened:
-    """A store under test, and whether it keeps track of uploads that were begun."""
+    """A store under test, and its server; None for a folder."""
 
     store: JobStore
     server: real.Store | None
@@ -85,7 +85,7 @@ async def test_a_stream_is_stored_and_read_back(
     assert await opened.store.size(key) is None
 
 
-async def test_a_stream_that_breaks_leaves_nothing(opened: Opened) -> None:
+async def test_a_failed_stream_leaves_no_object(opened: Opened) -> None:
     async def breaking() -> AsyncIterator[bytes]:
         async for piece in pieces(*(MIB,) * 12):
             yield piece
@@ -96,7 +96,7 @@ async def test_a_stream_that_breaks_leaves_nothing(opened: Opened) -> None:
     await _nothing_of(opened, "a/b/broken.snap")
 
 
-async def test_a_job_that_is_told_to_stop_leaves_nothing(opened: Opened) -> None:
+async def test_a_cancelled_job_leaves_no_object(opened: Opened) -> None:
     halfway = asyncio.Event()
 
     async def endless() -> AsyncIterator[bytes]:
@@ -144,5 +144,5 @@ async def test_a_file_is_bounded_too(opened: Opened, tmp_path: Path) -> None:
     assert await opened.store.fetch("s/absent.snap", tmp_path / "none", MIB) is None
 
 
-async def test_what_is_gone_need_not_be_deleted(opened: Opened) -> None:
+async def test_deleting_a_missing_object_succeeds(opened: Opened) -> None:
     await opened.store.delete("s/never-there.snap")

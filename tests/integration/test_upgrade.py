@@ -1,4 +1,4 @@
-"""Fields of former field managers on a real API server: taken over, and removed if not desired."""
+"""Fields of former field managers on a real API server: adopted, and removed if not desired."""
 
 from collections.abc import AsyncIterator
 
@@ -30,7 +30,7 @@ def entries(live: Object) -> list[tuple[str, str]]:
 
 
 async def handed_over(bench: Bench, manager: str) -> Object:
-    """An object that somebody made by an update of old, and gave to us."""
+    """Create an object with an update by another manager, and with the adopt annotation."""
     metadata = {
         "name": "c",
         "namespace": bench.namespace,
@@ -44,15 +44,15 @@ async def handed_over(bench: Bench, manager: str) -> Object:
 
 
 @pytest.mark.parametrize("manager", LEGACY)
-async def test_t27_what_a_former_manager_made_goes_when_it_is_not_wanted(
+async def test_t27_unwanted_fields_of_a_former_manager_are_removed(
     bench: Bench, manager: str
 ) -> None:
     await handed_over(bench, manager)
     bench.restart(legacy=LEGACY)
     before = bench.requests
     assert (await bench.ensure()).verdict is Verdict.UPDATED
-    # A refused creation, a look, the apply that tells of it, the upgrade, and the apply that takes
-    # away.
+    # A refused creation, a read, the apply that adopts, the upgrade of managed fields, and the
+    # apply that removes fields.
     assert bench.requests == before + 5
     live = await bench.live()
     assert entries(live) == [(MANAGER, "Apply")]
@@ -65,7 +65,7 @@ async def test_t27_what_a_former_manager_made_goes_when_it_is_not_wanted(
     assert bench.requests == before + 1
 
 
-async def test_t27_what_somebody_else_made_stays_theirs(bench: Bench) -> None:
+async def test_t27_fields_of_other_managers_are_kept(bench: Bench) -> None:
     await handed_over(bench, "somebody")
     bench.restart(legacy=LEGACY)
     assert (await bench.ensure()).verdict is Verdict.UPDATED
@@ -74,8 +74,8 @@ async def test_t27_what_somebody_else_made_stays_theirs(bench: Bench) -> None:
     assert live["data"] == {"k": "v", "gone": "x"}
 
 
-async def test_t27_without_it_an_earlier_update_keeps_its_fields(bench: Bench) -> None:
-    """What the upgrade is for: the server alone would keep the field for ever."""
+async def test_t27_without_the_upgrade_an_earlier_update_keeps_its_fields(bench: Bench) -> None:
+    """The purpose of the upgrade: without it the server keeps the field."""
     await handed_over(bench, "old-operator")
     await bench.ensure()
     assert (await bench.live())["data"] == {"k": "v", "gone": "x"}
@@ -95,8 +95,8 @@ async def test_t27_a_change_in_between_refuses_the_patch(bench: Bench) -> None:
         await bench.client.json_patch(CONFIG_MAP, bench.intent().key, ops)
 
 
-async def test_t27_managers_that_were_lost_are_made_up_for(bench: Bench) -> None:
-    """The server takes all that is there for one manager's, which then keeps our fields alive."""
+async def test_t27_lost_managed_fields_are_restored(bench: Bench) -> None:
+    """The server assigns all existing fields to one manager, which then keeps our fields."""
     await bench.ensure(bench.intent(k="v", old="x"))
     lost = await bench.client.json_patch(
         CONFIG_MAP,
@@ -109,7 +109,7 @@ async def test_t27_managers_that_were_lost_are_made_up_for(bench: Bench) -> None
     )
     assert (BEFORE_FIRST_APPLY, "Update") in entries(made_up.object)
     await bench.seen(made_up.object)
-    # Another wish, so that there is something to send; `old` is still wanted.
+    # A changed intent, so that an apply is sent; `old` is still desired.
     await bench.ensure(bench.intent(k="new", old="x"))
     live = await bench.live()
     assert entries(live) == [(MANAGER, "Apply"), ("probe", "Apply")]

@@ -30,7 +30,7 @@ async def _step_down(servers: Fleet, target: str, *pods: str) -> tuple[str, int]
     return await do(env.to_environment(), SystemClock(), servers.reach)
 
 
-async def test_the_leader_hands_over_once(servers: Fleet) -> None:
+async def test_the_leader_steps_down_once(servers: Fleet) -> None:
     before, count = await servers.leader(), servers.leads()
     said, code = await _step_down(servers, before)
     after = await servers.leader()
@@ -39,7 +39,7 @@ async def test_the_leader_hands_over_once(servers: Fleet) -> None:
     assert servers.leads() == count + 1
 
 
-async def test_a_second_run_leaves_the_successor_alone(servers: Fleet) -> None:
+async def test_a_second_run_does_not_affect_the_successor(servers: Fleet) -> None:
     before = await servers.leader()
     await servers.wait_for(PODS)
     await _step_down(servers, before)
@@ -56,14 +56,14 @@ async def test_a_pod_that_is_gone_does_not_lead(servers: Fleet) -> None:
     )
 
 
-async def test_the_rights_of_a_rolling_upgrade_move_no_votes(servers: Fleet) -> None:
+async def test_the_role_of_a_rolling_upgrade_may_not_change_votes(servers: Fleet) -> None:
     env = UpgradeEnv(servers.env(*PODS), PROMOTE, "run-1", blue=PODS[:2], green=PODS[2:])
     said, code = await do(env.to_environment(), SystemClock(), servers.reach)
     assert code == EXIT_CODES["Authentication"]
     assert "the role of the job may not do this" in said
 
 
-async def test_an_account_that_the_role_does_not_know_moves_nobody(servers: Fleet) -> None:
+async def test_an_account_without_the_role_changes_nothing(servers: Fleet) -> None:
     leader, count = await servers.leader(), servers.leads()
     env = UpgradeEnv(
         replace(servers.env(*PODS), role="another"), STEP_DOWN, "run-1", leader, timeout=5
@@ -73,8 +73,8 @@ async def test_an_account_that_the_role_does_not_know_moves_nobody(servers: Flee
     assert "role another" in said
 
 
-async def test_a_lead_that_nobody_takes_over_is_a_failure_that_says_so(servers: Fleet) -> None:
-    """The servers that could take it over are not among those that the job knows."""
+async def test_a_step_down_without_a_new_leader_fails_with_a_message(servers: Fleet) -> None:
+    """The Job has no address of a server that could become the leader."""
     leader = await servers.leader()
     env = UpgradeEnv(servers.env(leader, "c-7"), STEP_DOWN, "run-2", leader, timeout=3)
     said, code = await do(env.to_environment(), SystemClock(), servers.reach)

@@ -1,7 +1,8 @@
 """The Jobs of a blue/green upgrade: three real servers, and three more.
 
-The tests go on where the last one ended, as an upgrade does: there and back again, and there for
-good. Every action is done twice, and in every wrong order that could cost votes it is refused.
+Each test continues with the state of the last one, as an upgrade does: an upgrade, a rollback, and
+an upgrade that completes. Every action runs twice, and is refused in every wrong order that could
+lose votes.
 """
 
 from collections.abc import AsyncIterator
@@ -26,10 +27,10 @@ from runtime.clock import SystemClock
 from tests.integration.bao_fleet import Fleet, fleet
 
 BLUE = ("c-0", "c-1", "c-2")
-# One of them begins as a server of blue does: whoever looks for a part of a name finds both.
+# One name has the name of a blue server as its prefix, to detect comparisons of parts of names.
 GREEN = ("c-1-0", "c-g-0", "c-g-1")
-# The leader loses a request for a vote when its autopilot reads the record meanwhile. With 40 times
-# as many reads as by default it loses one of seven, so that every action here meets that.
+# The leader loses a vote request if its autopilot reads the configuration meanwhile. With 40 times
+# the default number of reads it loses one of seven, so that every action is tested with it.
 EAGER_AUTOPILOT = '  autopilot_update_interval = "50ms"'
 pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
@@ -52,7 +53,7 @@ async def _do(servers: Fleet, action: str, seconds: int = 60) -> tuple[str, int]
 
 
 async def _twice(servers: Fleet, action: str) -> str:
-    """Do an action twice; the second time it finds all done, and nobody begins to lead anew."""
+    """Run an action twice; the second run changes nothing, and the leader stays."""
     said, code = await _do(servers, action)
     assert code == 0, said
     count, members = servers.leads(), await servers.members()
@@ -63,7 +64,7 @@ async def _twice(servers: Fleet, action: str) -> str:
 
 
 async def _refused(servers: Fleet, action: str) -> str:
-    """Find that an action changes nothing, and return why."""
+    """Check that an action is refused and changes nothing, and return the message."""
     before = await servers.members()
     said, code = await _do(servers, action, 3)
     assert code in STEP_EXIT_CODES.values(), said
@@ -80,7 +81,7 @@ def _all(pods: tuple[str, ...], vote: bool) -> dict[str, bool]:
 
 
 @pytest.mark.parametrize("action", [WAIT, PROMOTE, DEMOTE, REMOVE_BLUE])
-async def test_nothing_comes_before_green_has_joined(servers: Fleet, action: str) -> None:
+async def test_no_action_succeeds_before_green_has_joined(servers: Fleet, action: str) -> None:
     assert await _refused(servers, action)
     assert await _votes(servers) == _all(BLUE, True)
 
@@ -91,7 +92,7 @@ async def test_green_joins_without_votes(servers: Fleet) -> None:
 
 
 @pytest.mark.parametrize("action", [DEMOTE, REMOVE_BLUE])
-async def test_blue_keeps_all_while_green_has_no_votes(servers: Fleet, action: str) -> None:
+async def test_blue_keeps_its_votes_while_green_has_none(servers: Fleet, action: str) -> None:
     assert await _refused(servers, action)
 
 
@@ -102,12 +103,12 @@ async def test_green_gets_in_sync_and_then_its_votes(servers: Fleet) -> None:
     assert await servers.leader() in BLUE
 
 
-async def test_servers_that_vote_are_not_removed(servers: Fleet) -> None:
+async def test_voters_are_not_removed(servers: Fleet) -> None:
     assert "votes and was not removed" in await _refused(servers, REMOVE_GREEN)
     assert "leads, and is not in the remaining pool" in await _refused(servers, REMOVE_BLUE)
 
 
-async def test_the_way_back_leaves_blue_as_it_was(servers: Fleet) -> None:
+async def test_a_rollback_restores_blue(servers: Fleet) -> None:
     await _twice(servers, REPAIR)
     assert await _votes(servers) == {**_all(BLUE, True), **_all(GREEN, False)}
     assert await servers.leader() in BLUE
@@ -120,11 +121,11 @@ async def test_green_takes_over(servers: Fleet) -> None:
     assert await servers.leader() in GREEN
 
 
-async def test_what_leads_is_not_removed(servers: Fleet) -> None:
+async def test_the_leader_is_not_removed(servers: Fleet) -> None:
     assert "leads, and is not in the remaining pool" in await _refused(servers, REMOVE_GREEN)
 
 
-async def test_the_way_back_works_after_green_has_led(servers: Fleet) -> None:
+async def test_a_rollback_works_after_green_has_led(servers: Fleet) -> None:
     await _twice(servers, REPAIR)
     assert await _votes(servers) == {**_all(BLUE, True), **_all(GREEN, False)}
     assert await servers.leader() in BLUE
@@ -134,12 +135,12 @@ async def test_blue_is_removed_in_the_end(servers: Fleet) -> None:
     for action in (PROMOTE, DEMOTE):
         said, code = await _do(servers, action)
         assert code == 0, said
-    # One is gone already: it has no vote, so it is removed all the same.
+    # A server that is down is removed as well, because it has no vote.
     servers.kill(BLUE[1])
     await _twice(servers, REMOVE_BLUE)
     assert await _votes(servers) == _all(GREEN, True)
     assert await servers.leader() in GREEN
 
 
-async def test_there_is_no_way_back_after_that(servers: Fleet) -> None:
+async def test_no_rollback_is_possible_after_that(servers: Fleet) -> None:
     assert "did not become members" in await _refused(servers, REPAIR)

@@ -71,7 +71,7 @@ def test_what_no_field_is_for_is_refused_with_its_path(body: Object, field: str)
         (service(replicas=-1), "replicas"),
     ],
 )
-def test_what_has_not_the_shape_of_its_field_is_refused(body: Object, field: str) -> None:
+def test_a_value_that_violates_the_schema_of_its_field_is_refused(body: Object, field: str) -> None:
     (found,) = refused(lambda: read_service(body, "hook/a[3]"))
     assert (found.rule, found.field) == ("schema", f"hook/a[3].{field}")
     if body.get("name"):
