@@ -19,7 +19,7 @@ NODE = (
     "kubelet",
 )
 RUNTIME = "containerd"
-# Enforces NetworkPolicies; runs only while a scenario asks for it.
+# Enforces NetworkPolicies; runs only while a scenario requests it.
 ENFORCER = "kube-router"
 
 

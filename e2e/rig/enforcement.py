@@ -1,4 +1,4 @@
-"""Enforces NetworkPolicies in the network namespace of a rig, for scenarios that ask for it.
+"""Enforces NetworkPolicies in the network namespace of a rig, for scenarios that request it.
 
 The policy controller of kube-router writes them as iptables rules and ipsets.
 Bridged packets pass these rules (br_netfilter), so they apply between pods of one node too. Rules

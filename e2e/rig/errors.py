@@ -1,4 +1,4 @@
-"""The error of the rig; its message says what to do."""
+"""The error of the rig; its message has the next step."""
 
 
 class RigError(Exception):

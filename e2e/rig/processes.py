@@ -181,7 +181,7 @@ class ProcessTable:
         return identity is not None and send(identity, number)
 
     def stop(self, names: Sequence[str], grace: float) -> None:
-        """Stop ``names``: SIGTERM to all at once, SIGKILL to the rest after ``grace`` seconds.
+        """Stop ``names``: SIGTERM to all, SIGKILL to those that run after ``grace`` seconds.
 
         A paused process is continued first, so that it can handle SIGTERM.
         """

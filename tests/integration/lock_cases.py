@@ -109,37 +109,37 @@ REFUSED: dict[str, Attempt] = {
     "cert-manager writes a certificate": Attempt(
         CERT_MANAGER, patch(kinds.SECRET, SERVING, {"data": {"tls.crt": "MDA="}})
     ),
-    "an administrator edits without the mark": Attempt(ADMIN, EDIT),
-    "a master edits without the mark": Attempt(MASTER, EDIT),
-    "a tenant marks an object": Attempt(TENANT, patch(kinds.CONFIG_MAP, CONFIG, MARK)),
-    "an administrator marks and edits in one": Attempt(
+    "an administrator edits without the annotation": Attempt(ADMIN, EDIT),
+    "a master edits without the annotation": Attempt(MASTER, EDIT),
+    "a tenant adds the maintenance annotation": Attempt(
+        TENANT, patch(kinds.CONFIG_MAP, CONFIG, MARK)
+    ),
+    "an administrator annotates and edits in one request": Attempt(
         ADMIN, patch(kinds.CONFIG_MAP, CONFIG, {**MARK, "data": {"config.hcl": "ui = true"}})
     ),
-    "a tenant puts our label on": Attempt(TENANT, create(kinds.CONFIG_MAP, _theirs_with_our_label)),
-    "a tenant takes our label off": Attempt(
+    "a tenant adds our label": Attempt(TENANT, create(kinds.CONFIG_MAP, _theirs_with_our_label)),
+    "a tenant removes our label": Attempt(
         TENANT, patch(kinds.CONFIG_MAP, CONFIG, _labelled(labels.MANAGED_BY, None))
     ),
     "a tenant moves an object to another cluster": Attempt(
         TENANT, patch(kinds.CONFIG_MAP, CONFIG, _labelled(labels.CLUSTER, "other"))
     ),
-    "a tenant takes the proof of ownership off": Attempt(
+    "a tenant changes the owner annotation": Attempt(
         TENANT, patch(kinds.PVC, CLAIM, noted(labels.OWNER_UID, "1"))
     ),
-    "a tenant hands an object over": Attempt(
+    "a tenant adds the adopt annotation": Attempt(
         TENANT, patch(kinds.SECRET, UNSEAL, noted(labels.ADOPT, "other"))
     ),
-    "a tenant takes an owner off": Attempt(TENANT, WITHOUT_OWNER),
+    "a tenant removes an owner reference": Attempt(TENANT, WITHOUT_OWNER),
     "a tenant deletes the key": Attempt(TENANT, delete(kinds.SECRET, UNSEAL)),
-    "a tenant deletes the authority": Attempt(
-        TENANT, delete(kinds.SECRET, names.tls_ca_secret(CLUSTER))
-    ),
+    "a tenant deletes the CA": Attempt(TENANT, delete(kinds.SECRET, names.tls_ca_secret(CLUSTER))),
     "a tenant deletes the StatefulSet": Attempt(TENANT, delete(kinds.STATEFUL_SET, SET)),
     "a tenant deletes a volume": Attempt(TENANT, delete(kinds.PVC, CLAIM)),
-    "a tenant forces a pod away": Attempt(TENANT, delete(kinds.POD, POD, gracePeriodSeconds=0)),
-    "an administrator forces a pod away": Attempt(
+    "a tenant force-deletes a pod": Attempt(TENANT, delete(kinds.POD, POD, gracePeriodSeconds=0)),
+    "an administrator force-deletes a pod": Attempt(
         ADMIN, delete(kinds.POD, POD, gracePeriodSeconds=0)
     ),
-    "a tenant lets a volume go under a pod": Attempt(
+    "a tenant removes the finalizer of a volume in use": Attempt(
         TENANT, patch(kinds.PVC, CLAIM, {"metadata": {"finalizers": None}})
     ),
     "a tenant changes the template": Attempt(
@@ -154,56 +154,58 @@ REFUSED: dict[str, Attempt] = {
         part("horizontal-pod-autoscaler"),
         patch(kinds.STATEFUL_SET, SET, {"spec": {"replicas": 1}}, "scale"),
     ),
-    "a tenant says of a pod that it leads": Attempt(TENANT, patch(kinds.POD, POD, FENCE)),
-    "a tenant runs a program beside the server": Attempt(
+    "a tenant labels a pod as the leader": Attempt(TENANT, patch(kinds.POD, POD, FENCE)),
+    "a tenant adds an ephemeral container to a server": Attempt(
         TENANT, patch(kinds.POD, POD, _debug("debug"), "ephemeralcontainers")
     ),
-    "a tenant makes a server pod": Attempt(
+    "a tenant creates a server pod": Attempt(
         TENANT, create(kinds.POD, lambda at: locked.pod(at, "c-7"))
     ),
-    "a ReplicaSet makes a server pod": Attempt(
+    "a ReplicaSet creates a server pod": Attempt(
         part("replicaset-controller"), create(kinds.POD, _pod_of_a_replica_set)
     ),
-    "a strange StatefulSet makes a server pod": Attempt(
+    "a foreign StatefulSet creates a server pod": Attempt(
         SETS, create(kinds.POD, _pod_of_a_strange_set)
     ),
-    "a StatefulSet with too few digits of a revision makes a server pod": Attempt(
+    "a StatefulSet with a too short revision creates a server pod": Attempt(
         SETS, create(kinds.POD, _pod_of_a_revision("0123456789abcde"))
     ),
-    "a StatefulSet with another word than a revision makes a server pod": Attempt(
+    "a StatefulSet with an invalid revision creates a server pod": Attempt(
         SETS, create(kinds.POD, _pod_of_a_revision("0123456789abcdeg"))
     ),
-    "a Job makes a server pod": Attempt(JOBS, create(kinds.POD, _server_pod_of_a_job)),
+    "a Job creates a server pod": Attempt(JOBS, create(kinds.POD, _server_pod_of_a_job)),
     "a ReplicaSet adopts a server pod": Attempt(
         part("replicaset-controller"),
         patch(kinds.POD, POD, {"metadata": {"ownerReferences": [owned_by("ReplicaSet", "x")]}}),
     ),
     "a controller edits the configuration": Attempt(ALL_IN_ONE, EDIT),
     "a controller changes the template": Attempt(SETS, SCALE_UP),
-    "a controller makes a Secret": Attempt(
+    "a controller creates a Secret": Attempt(
         part("some-controller"), create(kinds.SECRET, lambda at: locked.secret(at, "c-other"))
     ),
-    "a server says of another one that it leads": Attempt(User(""), patch(kinds.POD, POD, FENCE)),
+    "a server labels another server as the leader": Attempt(User(""), patch(kinds.POD, POD, FENCE)),
     "the provisioner edits the configuration": Attempt(GRANTING, EDIT),
 }
 
 
 ALLOWED: dict[str, Attempt] = {
     "the operator edits": Attempt(OPERATOR, EDIT),
-    "the operator lets go of a key": Attempt(OPERATOR, WITHOUT_OWNER),
+    "the operator releases a key": Attempt(OPERATOR, WITHOUT_OWNER),
     "the operator deletes": Attempt(OPERATOR, delete(kinds.CONFIG_MAP, CONFIG)),
     "a tenant deletes a pod": Attempt(TENANT, delete(kinds.POD, POD)),
-    "a tenant has a certificate issued anew": Attempt(TENANT, delete(kinds.SECRET, SERVING)),
+    "a tenant deletes a certificate to get a new one": Attempt(
+        TENANT, delete(kinds.SECRET, SERVING)
+    ),
     "a tenant deletes the root token": Attempt(
         TENANT, delete(kinds.SECRET, names.root_token_secret(CLUSTER))
     ),
-    "a tenant writes notes of their own": Attempt(
+    "a tenant writes other annotations": Attempt(
         TENANT, patch(kinds.SERVICE, CLUSTER, noted("example.org/team", "a"))
     ),
-    "a tenant writes labels of their own": Attempt(
+    "a tenant writes other labels": Attempt(
         TENANT, patch(kinds.POD, POD, _labelled("example.org/team", "a"))
     ),
-    "a load balancer holds a Service until it is done": Attempt(
+    "a load balancer adds a finalizer to a Service": Attempt(
         account("lb", "lb"),
         patch(kinds.SERVICE, CLUSTER, {"metadata": {"finalizers": ["example.org/lb"]}}),
     ),
@@ -211,30 +213,32 @@ ALLOWED: dict[str, Attempt] = {
         TENANT,
         create(kinds.SECRET, lambda at: {"metadata": {"name": "c-unseal-key2", "namespace": at}}),
     ),
-    "an administrator repairs by hand": Attempt(
+    "an administrator edits with the annotation": Attempt(
         ADMIN, _first_marked(EDIT, kinds.CONFIG_MAP, CONFIG)
     ),
-    "a master repairs by hand": Attempt(MASTER, _first_marked(EDIT, kinds.CONFIG_MAP, CONFIG)),
-    "an administrator forces a marked pod away": Attempt(
+    "a master edits with the annotation": Attempt(
+        MASTER, _first_marked(EDIT, kinds.CONFIG_MAP, CONFIG)
+    ),
+    "an administrator force-deletes an annotated pod": Attempt(
         ADMIN, _first_marked(delete(kinds.POD, POD, gracePeriodSeconds=0), kinds.POD, POD)
     ),
-    "an administrator deletes a marked volume": Attempt(
+    "an administrator deletes an annotated volume": Attempt(
         ADMIN, _first_marked(delete(kinds.PVC, CLAIM), kinds.PVC, CLAIM)
     ),
-    "an administrator hands an object over": Attempt(
+    "an administrator adds the adopt annotation": Attempt(
         ADMIN, patch(kinds.PVC, CLAIM, noted(labels.ADOPT, CLUSTER))
     ),
-    "an administrator brings a Secret back": Attempt(
+    "an administrator restores a Secret": Attempt(
         ADMIN, create(kinds.SECRET, lambda at: locked.secret(at, "c-recovery-shares"))
     ),
-    "an administrator says that the key was wrapped by hand": Attempt(
+    "an administrator confirms that the key was rewrapped": Attempt(
         ADMIN, patch(kinds.POD, POD, noted(labels.UNSEAL_REWRAPPED, "2@done"))
     ),
     "the garbage collector deletes": Attempt(GC, delete(kinds.CONFIG_MAP, CONFIG)),
-    "the garbage collector takes an owner off": Attempt(
+    "the garbage collector removes an owner reference": Attempt(
         GC, patch(kinds.POD, POD, {"metadata": {"ownerReferences": None}})
     ),
-    "the garbage collector lets go": Attempt(
+    "the garbage collector removes a finalizer": Attempt(
         GC, patch(kinds.STATEFUL_SET, SET, {"metadata": {"finalizers": None}})
     ),
     "the namespace controller deletes a key": Attempt(NAMESPACES, delete(kinds.SECRET, UNSEAL)),
@@ -243,29 +247,29 @@ ALLOWED: dict[str, Attempt] = {
         SETS,
         patch(kinds.POD, POD, {"metadata": {"ownerReferences": [owned_by("StatefulSet", "c")]}}),
     ),
-    "the StatefulSet controller makes a pod": Attempt(
+    "the StatefulSet controller creates a pod": Attempt(
         SETS, create(kinds.POD, lambda at: locked.pod(at, "c-1"))
     ),
-    "the StatefulSet controller makes a pod of a green pool": Attempt(
+    "the StatefulSet controller creates a pod of a green pool": Attempt(
         SETS, create(kinds.POD, _pod_of_a_revision("0123456789abcdef"))
     ),
-    "the StatefulSet controller makes a volume of a green pool": Attempt(
+    "the StatefulSet controller creates a volume of a green pool": Attempt(
         SETS, create(kinds.PVC, lambda at: locked.claim(at, f"data-{SET}-0123456789abcdef-0"))
     ),
-    "the StatefulSet controller makes a volume of the read replicas": Attempt(
+    "the StatefulSet controller creates a volume of the read replicas": Attempt(
         SETS, create(kinds.PVC, lambda at: locked.claim(at, "data-c-read-0"))
     ),
-    "the StatefulSet controller keeps a revision": Attempt(
+    "the StatefulSet controller creates a revision": Attempt(
         SETS,
         create(
             CONTROLLER_REVISION,
             lambda at: {"metadata": meta(at, "c-1a"), "revision": 1, "data": {}},
         ),
     ),
-    "one controller for all makes a pod": Attempt(
+    "a controller manager with one account creates a pod": Attempt(
         ALL_IN_ONE, create(kinds.POD, lambda at: locked.pod(at, "c-1"))
     ),
-    "the Job controller makes the pod of a backup": Attempt(
+    "the Job controller creates the pod of a backup": Attempt(
         JOBS,
         create(
             kinds.POD,
@@ -277,10 +281,10 @@ ALLOWED: dict[str, Attempt] = {
             ),
         ),
     ),
-    "the endpoint controller makes endpoints": Attempt(
+    "the endpoint controller creates endpoints": Attempt(
         part("endpoint-controller"), create(ENDPOINTS, lambda at: {"metadata": meta(at, "c")})
     ),
-    "the endpoint slice controller makes a slice": Attempt(
+    "the endpoint slice controller creates a slice": Attempt(
         part("endpointslice-controller"),
         create(
             kinds.ENDPOINT_SLICE,
@@ -298,18 +302,18 @@ ALLOWED: dict[str, Attempt] = {
             },
         ),
     ),
-    "the guard of volumes lets go": Attempt(
+    "the volume protection controller removes a finalizer": Attempt(
         part("pvc-protection-controller"),
         patch(kinds.PVC, CLAIM, {"metadata": {"finalizers": None}}),
     ),
     "the scheduler chooses a node for a volume": Attempt(
         SCHEDULER, patch(kinds.PVC, CLAIM, noted("volume.kubernetes.io/selected-node", "n1"))
     ),
-    "a provisioner of volumes forgets the node": Attempt(
+    "a volume provisioner removes the selected node": Attempt(
         account("csi", "provisioner"),
         patch(kinds.PVC, CLAIM, noted("volume.kubernetes.io/selected-node", None)),
     ),
-    "the service controller holds a Service": Attempt(
+    "the service controller adds a finalizer to a Service": Attempt(
         part("service-controller"),
         patch(
             kinds.SERVICE,
@@ -317,11 +321,11 @@ ALLOWED: dict[str, Attempt] = {
             {"metadata": {"finalizers": ["service.kubernetes.io/load-balancer-cleanup"]}},
         ),
     ),
-    "status is of whoever RBAC lets": Attempt(
+    "a status write depends only on RBAC": Attempt(
         account("gateway", "controller"),
         patch(kinds.POD, POD, {"status": {"phase": "Running"}}, "status"),
     ),
-    "a server says that it leads": Attempt(User(""), patch(kinds.POD, POD, FENCE)),
+    "a server labels itself as the leader": Attempt(User(""), patch(kinds.POD, POD, FENCE)),
     "an eviction": Attempt(
         TENANT,
         lambda ask, where: ask.create(

@@ -31,7 +31,7 @@ EXPECTED: tuple[tuple[Resource, str, tuple[str, ...], tuple[str, ...]], ...] = (
 
 
 def may(api: Api, role: str, verb: str, kind: Resource, subresource: str = "") -> bool:
-    """Ask the API server about somebody who holds that role in the whole cluster."""
+    """Whether a user with a cluster-wide binding of that role may do this (SubjectAccessReview)."""
     asked = {"group": GROUP, "resource": kind.plural, "subresource": subresource, "verb": verb}
     spec = {"user": f"holder-of-{role}", "resourceAttributes": asked}
     return bool(api.create(REVIEW, {"metadata": {}, "spec": spec})["status"]["allowed"])
@@ -39,14 +39,14 @@ def may(api: Api, role: str, verb: str, kind: Resource, subresource: str = "") -
 
 @pytest.fixture(scope="module")
 def api(control_plane: Rig) -> Iterator[Api]:
-    """The roles, and somebody for each of them."""
+    """An administrator client; each role is bound to one user."""
     control_plane.kubectl("apply", "-k", str(PEOPLE))
     names = [f"holder-of-{role}" for role in ROLES]
     for role, name in zip(ROLES, names, strict=True):
         arguments = (f"--clusterrole=openbao-operator-{role}", f"--user={name}")
         control_plane.kubectl("create", "clusterrolebinding", name, *arguments)
     made = Api(control_plane)
-    until("the last one may", lambda: may(made, ROLES[-1], "get", DATACENTERS), 30.0)
+    until("the bindings are effective", lambda: may(made, ROLES[-1], "get", DATACENTERS), 30.0)
     yield made
     control_plane.kubectl("delete", "clusterrolebinding", *names)
 

@@ -151,9 +151,9 @@ def workload(place: Place) -> Iterator[str]:
 
 STATUS = {"status": {"state": "Running"}}
 WRITES: dict[str, Callable[[Asking, str], Any]] = {
-    "makes one": lambda ask, _: ask.create(WORKLOADS, workload_object(PLAIN, "mine")),
+    "creates one": lambda ask, _: ask.create(WORKLOADS, workload_object(PLAIN, "mine")),
     "changes one": lambda ask, name: ask.patch(WORKLOADS, None, name, {"spec": {"digest": "e"}}),
-    "says how it is": lambda ask, name: ask.patch(
+    "writes its status": lambda ask, name: ask.patch(
         WORKLOADS, None, name, STATUS, subresource="status"
     ),
     "labels one": lambda ask, name: ask.patch(
@@ -174,7 +174,7 @@ def test_only_the_operator_writes_a_workload(
 
 def test_the_operator_and_the_garbage_collector_may_write_it(place: Place, workload: str) -> None:
     ask = place.ask(OPERATOR)
-    for what in ("changes one", "says how it is", "labels one"):
+    for what in ("changes one", "writes its status", "labels one"):
         WRITES[what](ask, workload)
     ask.patch(WORKLOADS, None, workload, {"metadata": {"finalizers": [names.WORKLOAD_FINALIZER]}})
     place.ask(GC).delete(WORKLOADS, None, workload)
@@ -258,7 +258,7 @@ TOO_FAR: dict[str, tuple[Callable[[str], Object], str]] = {
         _with_pod(volumes=[{"name": "a", "hostPath": {"path": "/"}}]),
         "only volumes of these kinds",
     ),
-    "with the token of nobody in particular": (
+    "with a mounted token": (
         _with_pod(automountServiceAccountToken=True),
         "must be false",
     ),
@@ -341,7 +341,7 @@ REFUSED: dict[str, tuple[User, Act, str]] = {
 ALLOWED: dict[str, tuple[User, Act]] = {
     "the operator edits it": (OPERATOR, _patch(PAUSED)),
     "its controller counts revisions": (DEPLOYING, _patch(REVISION)),
-    "its controller says how it is": (DEPLOYING, _patch(OBSERVED, "status")),
+    "its controller writes its status": (DEPLOYING, _patch(OBSERVED, "status")),
     "a tenant writes a note": (TENANT, _patch({"metadata": {"annotations": {"a": "b"}}})),
     "the garbage collector deletes it": (GC, _delete),
 }

@@ -181,11 +181,13 @@ REFUSED: dict[str, Refused] = {
     "of no cluster": Refused(
         "backup", lambda job: job["metadata"]["labels"].pop(labels.CLUSTER), "of a cluster only"
     ),
-    "twice": Refused("restore", lambda job: job["spec"].update(backoffLimit=1), "one pod, once"),
-    "side by side": Refused(
+    "with retries": Refused(
+        "restore", lambda job: job["spec"].update(backoffLimit=1), "one pod, once"
+    ),
+    "in parallel": Refused(
         "restore", lambda job: job["spec"].update(parallelism=2, completions=2), "one pod, once"
     ),
-    "again in its pod": Refused(
+    "with restarts in its pod": Refused(
         "restore", _pod(lambda pod: pod.update(restartPolicy="OnFailure")), "one pod, once"
     ),
     "as the operator": Refused(
@@ -204,7 +206,7 @@ REFUSED: dict[str, Refused] = {
     "with recovery shares": Refused(
         "restore", _projects(names.recovery_shares_secret(CLUSTER)), "must not read a root token"
     ),
-    "with the key of the authority": Refused(
+    "with the key of the CA": Refused(
         "backup", _mounts(names.tls_ca_secret(CLUSTER)), "must not read a root token"
     ),
     "with the key of a server": Refused(
@@ -220,7 +222,7 @@ REFUSED: dict[str, Refused] = {
         _pod(lambda pod: pod["volumes"].append({"name": "h", "hostPath": {"path": "/"}})),
         "volumes",
     ),
-    "with a token everywhere": Refused(
+    "with a token in all containers": Refused(
         "backup", _pod(lambda pod: pod.update(automountServiceAccountToken=True)), "automount"
     ),
     "as root": Refused(
@@ -228,7 +230,7 @@ REFUSED: dict[str, Refused] = {
         _pod(lambda pod: pod["securityContext"].update(runAsUser=0)),
         "must not run as root",
     ),
-    "with a loose server beside it": Refused(
+    "with a server without security context": Refused(
         "test",
         _pod(lambda pod: pod["initContainers"][0].pop("securityContext")),
         "must drop all capabilities",
@@ -325,7 +327,7 @@ BINDINGS_REFUSED: dict[str, Change] = {
         name=names.job_service_account(CLUSTER, "restore")
     ),
     "to an account elsewhere": lambda one: one["subjects"][0].update(namespace="default"),
-    "to a person": lambda one: one.update(
+    "to a user": lambda one: one.update(
         subjects=[{"kind": "User", "name": "tina", "apiGroup": kinds.ROLE.group}]
     ),
     "to two": lambda one: one["subjects"].append(

@@ -110,7 +110,7 @@ BEYOND_GRANTS: dict[str, Act] = {
         kinds.ROLE_BINDING,
         lambda at: _bound(at, roleRef=_role_ref("ClusterRole", tenancy.TENANT_ROLE)),
     ),
-    "a binding for somebody": _creates(
+    "a binding for a user": _creates(
         kinds.ROLE_BINDING, lambda at: _bound(at, subjects=_to("User", "eve"))
     ),
     "a binding for another account": _creates(
@@ -126,11 +126,11 @@ BEYOND_GRANTS: dict[str, Act] = {
     "another limit range": _creates(
         LIMITS, lambda at: {"metadata": {"name": "mine", "namespace": at}, "spec": {"limits": []}}
     ),
-    "a namespace goes": lambda ask, at: ask.delete(kinds.NAMESPACE, None, at),
-    "a namespace gets another team": lambda ask, at: ask.patch(
+    "deleting a namespace": lambda ask, at: ask.delete(kinds.NAMESPACE, None, at),
+    "another label on a namespace": lambda ask, at: ask.patch(
         kinds.NAMESPACE, None, at, {"metadata": {"labels": {"team": "b"}}}
     ),
-    "a namespace gets laxer": lambda ask, at: ask.patch(
+    "a lower security level of a namespace": lambda ask, at: ask.patch(
         kinds.NAMESPACE, None, at, {"metadata": {"labels": {LEVEL: "privileged"}}}
     ),
 }

@@ -53,7 +53,7 @@ func syncCache(ctx context.Context, given order) results {
 	found := begin.until(now())
 	close(stop)
 	found["stall_p99"] = percentile(<-stalls, 0.99)
-	// What the process settles at: the collector has had its turn, as in a process that goes on.
+	// The memory of a long-running process, after a garbage collection.
 	time.Sleep(3 * time.Second)
 	found["rss"], found["peak"], found["base"] = memory("VmRSS"), memory("VmHWM"), before
 	return found
@@ -125,11 +125,11 @@ func events(ctx context.Context, given order) results {
 	return found
 }
 
-// latency measures from the moment a write was sent to the reconciler being called.
+// latency measures the time from sending a write to the call of the reconciler.
 func latency(ctx context.Context, given order) results {
 	var samples []float64
 	updates := 0
-	// Probes that an earlier run left behind say when they were sent, too.
+	// Probes of an earlier run have a time, too.
 	var since atomic.Int64
 	record := make(chan float64, 1024)
 	mgr, ended := watching(ctx, given, &updates, func(obj *corev1.ConfigMap) reconcile.Result {
@@ -142,7 +142,7 @@ func latency(ctx context.Context, given order) results {
 		if !given.busy {
 			return reconcile.Result{}
 		}
-		// A pass that waits for something; then its object stands in line again.
+		// A reconcile that waits, and then requeues its object.
 		time.Sleep(time.Millisecond)
 		return reconcile.Result{RequeueAfter: time.Millisecond}
 	})

@@ -48,7 +48,7 @@ func main() {
 	flag.StringVar(&given.shape, "shape", "full", "metadata, full or dynamic")
 	flag.IntVar(&given.count, "count", 1000, "objects, requests or writes")
 	flag.IntVar(&given.rounds, "rounds", 1, "how often over all of them")
-	flag.IntVar(&given.workers, "workers", 1, "reconciliations side by side")
+	flag.IntVar(&given.workers, "workers", 1, "concurrent reconciles")
 	flag.BoolVar(&given.busy, "busy", false, "keep the queue full of other requests")
 	flag.Parse()
 
@@ -85,7 +85,7 @@ func newManager(given order) manager.Manager {
 	return made
 }
 
-// ready tells the measuring process that it may begin to write.
+// ready signals the measuring process to start its writes.
 func ready() { fmt.Println(`{"ready":1}`) }
 
 func isEnd(name string) bool { return name == "zz-end" }

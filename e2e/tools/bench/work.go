@@ -45,7 +45,7 @@ func requests(given order, prefix string) []reconcile.Request {
 	return made
 }
 
-// settled waits until the controller was called that often.
+// settled waits until the controller was called `wanted` times.
 func settled(calls *atomic.Int64, wanted int64) {
 	for calls.Load() < wanted {
 		time.Sleep(100 * time.Microsecond)
@@ -95,7 +95,7 @@ func passes(ctx context.Context, given order) results {
 		line.Add(one)
 	}
 	settled(&calls, int64(given.count))
-	// The answers to these writes come by the watch.
+	// The watch delivers the results of these writes.
 	time.Sleep(3 * time.Second)
 	made, done := writes.Load(), calls.Load()
 	begin := now()

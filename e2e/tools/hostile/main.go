@@ -1,6 +1,5 @@
-// Hostile stands in the place of an OpenBao server, as the image of a tenant who means harm. It says
-// of itself, with the labels of a server, that it serves; what it answers depends on the name of its
-// pod: see behaviours.
+// Hostile replaces the OpenBao server in the image of a malicious tenant. It sets the labels of a
+// serving server on its pod; its responses depend on the name of the pod: see behaviours.
 package main
 
 import (
@@ -27,7 +26,7 @@ const (
 	health      = `{"initialized":true,"sealed":false,"standby":false,"version":"2.7.2","cluster_id":"c"}`
 )
 
-// Each by the beginning of the names of its pods.
+// By the prefix of the names of the pods.
 var behaviours = map[string]http.HandlerFunc{
 	"silent": silent,
 	"bomb":   bomb,
@@ -35,18 +34,18 @@ var behaviours = map[string]http.HandlerFunc{
 	"nested": nested,
 }
 
-// silent takes a question and never answers.
+// silent accepts a request and never responds.
 func silent(_ http.ResponseWriter, request *http.Request) {
 	<-request.Context().Done()
 }
 
-// bomb answers with 300 MiB of zeros, packed into 300 KiB.
+// bomb responds with 300 MiB of zeros, compressed to 300 KiB.
 func bomb(response http.ResponseWriter, _ *http.Request) {
 	response.Header().Set("Content-Encoding", "gzip")
 	response.Write(packed())
 }
 
-// flood answers without an end.
+// flood responds with an endless body.
 func flood(response http.ResponseWriter, _ *http.Request) {
 	piece := bytes.Repeat([]byte(" "), 1<<20)
 	for {
@@ -56,12 +55,12 @@ func flood(response http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// nested answers with 100,000 lists, one in the other.
+// nested responds with 100,000 nested lists.
 func nested(response http.ResponseWriter, _ *http.Request) {
 	io.WriteString(response, strings.Repeat("[", 100_000)+strings.Repeat("]", 100_000))
 }
 
-// Once, and only where it is asked for: it takes seconds.
+// Computed once, on demand: it takes seconds.
 var packed = sync.OnceValue(func() []byte { return pack(300 << 20) })
 
 func pack(size int) []byte {
@@ -89,8 +88,8 @@ func main() {
 	<-signals
 }
 
-// serve answers the probes of the kubelet as a server would, so that the pod is ready, and the
-// operator with what was chosen. The kubelet is known by its user agent.
+// serve responds to probes of the kubelet (by their user agent) as a server does, so that the pod is
+// ready, and to the operator with the behaviour.
 func serve(behaviour http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
 		if strings.HasPrefix(request.UserAgent(), "kube-probe") {
@@ -101,7 +100,7 @@ func serve(behaviour http.HandlerFunc) http.Handler {
 	})
 }
 
-// register writes the labels by which a server says that it is initialized, unsealed and leads.
+// register sets the labels of an initialized, unsealed and active server.
 func register(pod string) {
 	const labels = `{"metadata":{"labels":{"openbao-initialized":"true","openbao-sealed":"false",` +
 		`"openbao-active":"true","openbao-version":"2.7.2"}}}`
