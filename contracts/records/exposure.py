@@ -166,8 +166,8 @@ class ExposureFacts:
     @property
     def usable(self) -> tuple[Resource, ...]:
         """Every optional kind that the operator can use, in the version to use."""
-        resources = (offer.resource for offer in self.offers.values())
-        return tuple(resource for resource in resources if resource is not None)
+        offers = self.offers.values()
+        return tuple(offer.resource for offer in offers if offer.resource is not None)
 
 
 NO_EXPOSURE = ExposureSpec()

@@ -226,13 +226,14 @@ class Logins:
         """Return the operator's own login at a cluster, even if OpenBao has no role for it."""
         uid, login = self._cache.get(owner.key, ("", None))
         if login is None or uid != owner.uid:
-            account, audience = self.installation.account, self.installation.audience
-            tokens = AccountTokens(
-                self.client, self.clock, account, self.installation.audience_of(owner.key)
-            )
+            installation = self.installation
+            audience = installation.audience_of(owner.key)
+            tokens = AccountTokens(self.client, self.clock, installation.account, audience)
             shared = None
-            if self.installation.shared_audience:
-                shared = AccountTokens(self.client, self.clock, account, audience)
+            if installation.shared_audience:
+                shared = AccountTokens(
+                    self.client, self.clock, installation.account, installation.audience
+                )
             login = ServiceAccountLogin(tokens, self.clock, shared)
             self._cache[owner.key] = (owner.uid, login)
         return login

@@ -84,12 +84,13 @@ def _first_volume(resolved: Resolved, observed: Observed) -> Blocked | None:
     """
     first_claim = resolved.voter_pool.data_claim(0)
     # The volume of a read replica contains a full copy.
-    claims = [claim.name for claim in (*observed.claims, *observed.read.claims)]
-    if resolved.initialized or not claims or first_claim in claims:
+    claims = (*observed.claims, *observed.read.claims)
+    if resolved.initialized or not claims or any(claim.name == first_claim for claim in claims):
         return None
+    others = ", ".join(claim.name for claim in claims)
     return Blocked(
         "PrerequisitesMissing",
-        f"PersistentVolumeClaim {first_claim} does not exist, and {', '.join(claims)} may contain "
+        f"PersistentVolumeClaim {first_claim} does not exist, and {others} may contain "
         "the data of an earlier cluster of this name: restore it, or delete the others to start "
         "without data",
     )

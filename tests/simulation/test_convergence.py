@@ -28,7 +28,7 @@ from tests.simulation.chaos import Chaos
 from tests.simulation.seeds import chunks, name_of
 from tests.simulation.store_checker import StoreChecker
 
-SCHEDULES = 600
+SCHEDULES = 2000
 CHUNK = 50
 
 RECOVERY_SECONDS = 180.0

@@ -238,8 +238,8 @@ def named_pvc_facts(pvc: Object) -> NamedPvcFacts:
 def account_facts(account: Object) -> AccountFacts:
     """Read a ServiceAccount, or its metadata alone."""
     annotations = annotations_of(account)
-    marks = {labels.OWNER_UID, labels.ADOPT} & annotations.keys()
-    free = controller_of(account) is None and not marks
+    marks = {labels.OWNER_UID, labels.ADOPT}
+    free = controller_of(account) is None and marks.isdisjoint(annotations)
     return AccountFacts(key_of(account).name, free, annotations)
 
 
