@@ -9,7 +9,6 @@ The code is loaded once; each process is a fork, so that it starts immediately.
 import argparse
 import asyncio
 import dataclasses
-import importlib
 import os
 import signal
 import sys
@@ -19,6 +18,7 @@ from baoctl.settings import provisioner_from_environment
 from e2e.harness.crashing_operator import CRASHED
 from e2e.harness.installation import Identity
 from e2e.harness.operator import Launcher, Operator
+from runtime.client.kubeconfig_library import import_kubeconfig_loader
 from runtime.client.transport import HttpRequest, HttpResponse, Transport
 from runtime.clock import SystemClock
 
@@ -92,8 +92,8 @@ def main() -> int:
     parser.add_argument("--kubeconfig", required=True)
     parser.add_argument("--port", type=int, required=True)
     arguments = parser.parse_args()
-    # Half a second, once instead of in each child.
-    importlib.import_module("kubernetes_asyncio.config")
+    # Once, instead of in each child.
+    import_kubeconfig_loader()
     for _ in range(MOST):
         pid = os.fork()
         if pid == 0:

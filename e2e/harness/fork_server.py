@@ -30,6 +30,8 @@ from dataclasses import dataclass, field
 
 import orjson
 
+from runtime.client.kubeconfig_library import import_kubeconfig_loader
+
 MESSAGE_MAX = 1 << 20
 """Bytes; an environment fits."""
 _PR_SET_PDEATHSIG = 1
@@ -111,12 +113,13 @@ class ForkServer:
 
 
 def load(packages: Sequence[str]) -> None:
-    """Import all modules of the packages, and freeze their objects."""
+    """Import all modules of the packages and the kubeconfig loader, and freeze their objects."""
     for name in packages:
         package = importlib.import_module(name)
         for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{name}."):
             if not module.name.endswith(".__main__"):
                 importlib.import_module(module.name)
+    import_kubeconfig_loader()
     # Otherwise the collector of each fork would write to, and so copy, each page.
     gc.collect()
     gc.freeze()

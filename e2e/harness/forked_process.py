@@ -26,7 +26,6 @@ LOADED = (
     "baoctl.controllers",
     "baoctl.process",
     "baoctl.verbs.process",
-    "kubernetes_asyncio.config",
 )
 """The packages that an operator imports."""
 _STATUS_MAX = 32

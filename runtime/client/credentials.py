@@ -2,8 +2,7 @@
 
 Called by runtime.client.transport for every request and once at the start. Two sources: the
 ServiceAccount of a pod, read directly, and a kubeconfig, read by kubernetes_asyncio with all its
-authentication plugins. That library is only imported to read a kubeconfig: its import takes half a
-second and 70 MiB.
+authentication plugins. That library is only imported to read a kubeconfig.
 """
 
 import asyncio
@@ -18,11 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
+from runtime.client.kubeconfig_library import import_kubeconfig_loader
 from runtime.clock import Clock, Deadline
 from runtime.errors import TransportError
 
 if TYPE_CHECKING:
-    from kubernetes_asyncio.client import Configuration
+    from kubernetes_asyncio.client.configuration import Configuration
     from kubernetes_asyncio.config.kube_config import KubeConfigLoader
 
 # The standard logger, for a fast start of the command line; runtime.process.logs forwards it.
@@ -243,7 +243,8 @@ class KubeconfigCredentials:
         Raises TransportError if neither the file nor a login plugin returns a credential.
         """
         try:
-            from kubernetes_asyncio.client import Configuration
+            import_kubeconfig_loader()
+            from kubernetes_asyncio.client.configuration import Configuration
             from kubernetes_asyncio.config import ConfigException, load_kube_config
             from yaml import YAMLError
         except ModuleNotFoundError as error:

@@ -17,10 +17,15 @@ from e2e.rig.paths import REPOSITORY
 from e2e.start_up.__main__ import arguments, nowhere, verbs
 
 SHOWN = [(words, verb) for words, verb in verbs(main) if not verb.hidden]
-OPERATOR_ONLY: Final = ("prometheus_client", "structlog", "contracts.rbac")
-"""Logs and metrics of a process, and the tables of its rights."""
-CLIENT_ONLY: Final = ("aiohttp", "asyncio", "kubernetes_asyncio")
-"""What asks the API server."""
+OPERATOR_ONLY: Final = (
+    "contracts.rbac",
+    "kubernetes_asyncio.client.models",
+    "prometheus_client",
+    "structlog",
+)
+"""Logs and metrics of a process, the tables of its rights, and models that nothing uses."""
+CLIENT_ONLY: Final = ("aiohttp", "asyncio", "kubernetes_asyncio.config")
+"""The client of the API server and its credentials."""
 OFFLINE: Final = (
     "completion",
     "explain reasons",
@@ -29,7 +34,7 @@ OFFLINE: Final = (
     "migrate",
     "render",
 )
-"""Verbs that ask nobody."""
+"""Verbs that send no request."""
 PROGRAM: Final = """
 import contextlib, io, sys
 from baoctl.cli import main
@@ -70,18 +75,19 @@ def imported(chosen: Sequence[tuple[str, click.Command]], refused: Sequence[str]
     return [line for line in lines if not line.endswith(" []")]
 
 
-def test_no_verb_imports_what_the_operator_alone_uses(
+def test_no_verb_imports_what_only_the_operator_uses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", str(nowhere(tmp_path)))
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     assert imported(SHOWN, OPERATOR_ONLY) == []
-    # What asks comes this far: the request itself is made, and its libraries are there.
-    asking = [one for one in SHOWN if one[0] == "status"]
-    assert imported(asking, CLIENT_ONLY) != []
+    # Otherwise the verbs failed before their first request, and the assertion above is empty.
+    status = [shown for shown in SHOWN if shown[0] == "status"]
+    [line] = imported(status, CLIENT_ONLY)
+    assert line.endswith(str([*CLIENT_ONLY]))
 
 
-def test_a_verb_that_asks_nobody_imports_no_client() -> None:
-    chosen = [one for one in SHOWN if one[0] in OFFLINE]
+def test_a_verb_without_requests_imports_no_client() -> None:
+    chosen = [shown for shown in SHOWN if shown[0] in OFFLINE]
     assert len(chosen) == len(OFFLINE)
     assert imported(chosen, (*OPERATOR_ONLY, *CLIENT_ONLY)) == []

@@ -281,6 +281,6 @@ async def test_without_the_library_the_error_has_instructions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # None makes Python raise ModuleNotFoundError.
-    monkeypatch.setitem(sys.modules, "kubernetes_asyncio.client", None)
+    monkeypatch.setitem(sys.modules, "kubernetes_asyncio.config", None)
     with pytest.raises(TransportError, match="run this in a pod, or install kubernetes-asyncio"):
         await from_kubeconfig(str(tmp_path / "config"), None, ManualClock())

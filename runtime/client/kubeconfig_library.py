@@ -1,0 +1,47 @@
+"""Imports the kubeconfig loader of kubernetes_asyncio without the models of the Kubernetes API.
+
+Called by runtime.client.credentials before it uses the loader. The `__init__.py` of
+`kubernetes_asyncio` and of `kubernetes_asyncio.client` import every API class and model: 890
+modules, more than half of the start of a verb, and 40 MB. The loader uses only Configuration.
+"""
+
+import sys
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec
+from typing import Final
+
+_PACKAGES: Final = ("kubernetes_asyncio", "kubernetes_asyncio.client")
+_CLIENT_NAMES: Final = ("ApiClient", "Configuration")
+"""What kubernetes_asyncio.config imports from kubernetes_asyncio.client."""
+
+
+def import_kubeconfig_loader() -> None:
+    """Import kubernetes_asyncio.config and kubernetes_asyncio.client.configuration.
+
+    Raises ModuleNotFoundError if the library is not installed. A later import of
+    kubernetes_asyncio itself works as usual.
+    """
+    if "kubernetes_asyncio.config" in sys.modules:
+        return
+    added = [name for name in _PACKAGES if name not in sys.modules]
+    try:
+        for name in added:
+            _add_without_running(name)
+        if "kubernetes_asyncio.client" in added:
+            configuration = import_module("kubernetes_asyncio.client.configuration")
+            client = sys.modules["kubernetes_asyncio.client"]
+            for attribute in _CLIENT_NAMES:
+                # ApiClient is only an annotation and the result of functions that nobody calls.
+                setattr(client, attribute, getattr(configuration, attribute, None))
+        import_module("kubernetes_asyncio.config")
+    finally:
+        for name in added:
+            sys.modules.pop(name, None)
+
+
+def _add_without_running(name: str) -> None:
+    """Add a package whose submodules can be imported, without running its `__init__.py`."""
+    spec = find_spec(name)
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    sys.modules[name] = module_from_spec(spec)
