@@ -96,7 +96,8 @@ def key(server: Server, module: Path, tools: Toolchain) -> str:
     digest = hashlib.sha256()
     environment = str(_ENVIRONMENT)
     parts = (server.package, _flags(server), _COMPILER, tools.version, tools.platform, environment)
-    for part in (*parts, *((server.tags,) if server.tags else ())):
+    options = (server.tags, "cgo" if server.cgo else "")
+    for part in (*parts, *filter(None, options)):
         digest.update(part.encode() + b"\0")
     for file in sorted(path for path in module.iterdir() if path.suffix in {".mod", ".sum", ".go"}):
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
@@ -113,10 +114,10 @@ def groups(servers: Sequence[Server]) -> list[list[Server]]:
     They share module and flags. With several packages, go writes into a folder and names each
     binary after the last part of its package, so a server with another name is built alone.
     """
-    found: dict[tuple[str, ...], list[Server]] = {}
+    found: dict[tuple[object, ...], list[Server]] = {}
     for server in servers:
         alone = "" if server.package.rpartition("/")[2] == server.name else server.name
-        same = (server.module, server.stamps, server.tags, server.nosumdb, alone)
+        same = (server.module, server.stamps, server.tags, server.cgo, server.nosumdb, alone)
         found.setdefault(same, []).append(server)
     return list(found.values())
 
@@ -191,8 +192,9 @@ def _compile(servers: Sequence[Server], tools: Toolchain, folder: Path, progress
     if first.nosumdb:
         environment["GONOSUMDB"] = first.nosumdb
     flags = ["-trimpath", "-gcflags", _COMPILER, "-ldflags", _flags(first)]
-    if first.tags:
+    if first.cgo:
         environment["CGO_ENABLED"] = "1"
+    if first.tags:
         flags += ["-tags", first.tags]
     output = f"{folder}/" if len(servers) > 1 else str(folder / first.name)
     packages = [server.package for server in servers]

@@ -86,8 +86,10 @@ class Server:
     stamps: str = ""
     # A module of OpenBao is missing from the public checksum database; go.sum still pins it.
     nosumdb: str = ""
-    # Build tags; they enable cgo, which needs a C compiler.
+    # Build tags, separated by commas.
     tags: str = ""
+    # With cgo, which needs a C compiler.
+    cgo: bool = False
     # Seconds of a clean build on two cores, after the servers above it in the table.
     cost: int = 10
 
@@ -121,11 +123,20 @@ OPENBAO_OLDEST_SERVER = Server(
     "github.com/openbao/openbao",
     f"-X github.com/openbao/openbao/version.fullVersion={OPENBAO_OLDEST}",
     "github.com/openbao/*",
+    # Without cgo they change nothing, but with them the server for hardware modules needs the same
+    # compiled packages: otherwise cgo changes net and os/user, and so every package above them.
+    tags="netgo,osusergo",
     cost=200,
 )
 # The same server with support for hardware security modules. It stays on the oldest version, the
 # only one with sources: the official binaries are built without cgo.
-OPENBAO_HSM = replace(OPENBAO_OLDEST_SERVER, name="bao-hsm", tags="hsm")
+OPENBAO_HSM = replace(
+    OPENBAO_OLDEST_SERVER,
+    name="bao-hsm",
+    tags=f"hsm,{OPENBAO_OLDEST_SERVER.tags}",
+    cgo=True,
+    cost=40,
+)
 
 # Our own main package: CoreDNS with the plugins of the Corefile of the rig.
 COREDNS_SERVER = Server("coredns", "coredns", "tools/coredns", cost=14)

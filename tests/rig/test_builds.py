@@ -22,6 +22,8 @@ def module(tmp_path: Path) -> Path:
 CHANGES = {
     "another package": (replace(SERVER, package="example.com/y"), TOOLS),
     "another stamp": (replace(SERVER, stamps="-X a=2"), TOOLS),
+    "tags": (replace(SERVER, tags="hsm"), TOOLS),
+    "cgo": (replace(SERVER, cgo=True), TOOLS),
     "another go": (SERVER, replace(TOOLS, version="go1.27.0")),
     "another platform": (SERVER, replace(TOOLS, platform="linux/arm64")),
 }

@@ -55,6 +55,7 @@ def test_servers_of_one_module_and_the_same_flags_are_built_together() -> None:
         replace(TWO, module="n"),
         replace(TWO, stamps="-X a=2"),
         replace(TWO, tags="hsm"),
+        replace(TWO, cgo=True),
         replace(TWO, nosumdb="example.com/*"),
         replace(TWO, name="not-what-go-names-it"),
     ],
