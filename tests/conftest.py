@@ -1,5 +1,6 @@
 """Watches over every store in every test, and prints the table of proven semantics."""
 
+import logging
 from collections.abc import Iterator
 
 import pytest
@@ -30,6 +31,18 @@ def nobody_changes_a_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Fail a test during which somebody changed an object in a store."""
     with watched_stores(monkeypatch):
         yield
+
+
+@pytest.fixture
+def logs_as_before() -> Iterator[None]:
+    """Restore the configuration of logging after a test that changes it."""
+    root = logging.getLogger()
+    handlers, level, events = root.handlers[:], root.level, structlog.get_config()
+    yield
+    # Not structlog.reset_defaults: all later tests would draw their tracebacks.
+    structlog.configure(**events)
+    root.handlers, root.level = handlers, level
+    logging.captureWarnings(False)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -172,11 +172,13 @@ ANYTHING = st.one_of(
     st.sampled_from(PARTS).map(copy.deepcopy), st.integers(), st.floats(), st.text(max_size=9)
 )
 
+ITEMS: list[Any] = yaml.safe_load(dump(CLUSTER))["items"]
+
 
 @st.composite
 def spoilt(draw: st.DrawFn) -> str:
     """A dump of a cluster in which something is something else."""
-    objects = list(yaml.safe_load(dump(CLUSTER))["items"])
+    objects = copy.deepcopy(ITEMS)
     for _ in range(draw(st.integers(1, 3))):
         part: Any = draw(st.sampled_from(objects))
         while True:
@@ -189,7 +191,7 @@ def spoilt(draw: st.DrawFn) -> str:
                 continue
             part[key] = draw(ANYTHING)
             break
-    return yaml.safe_dump_all(objects)
+    return yaml.dump_all(objects, Dumper=yaml.CSafeDumper)
 
 
 @BOTH

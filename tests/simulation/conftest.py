@@ -1,7 +1,6 @@
 """Fixtures of the simulations."""
 
 import logging
-from collections.abc import Iterator
 
 import pytest
 import structlog
@@ -16,9 +15,6 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def quiet() -> Iterator[None]:
+def quiet(logs_as_before: None) -> None:
     """No log lines: thousands of schedules full of faults would write millions of them."""
-    before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    yield
-    structlog.configure(**before)

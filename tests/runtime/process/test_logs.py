@@ -3,7 +3,7 @@
 import io
 import logging
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -18,16 +18,11 @@ Lines = Callable[[], list[dict[str, Any]]]
 
 
 @pytest.fixture
-def stream() -> Iterator[io.BytesIO]:
-    """Logging at level info into memory; the former configuration is restored."""
-    root = logging.getLogger()
-    handlers, level = root.handlers, root.level
+def stream(logs_as_before: None) -> io.BytesIO:
+    """Logging at level info into memory."""
     stream = io.BytesIO()
     configure(ManualClock(), stream=stream, sensitive=("signing_key",))
-    yield stream
-    structlog.reset_defaults()
-    root.handlers, root.level = handlers, level
-    logging.captureWarnings(False)
+    return stream
 
 
 @pytest.fixture
