@@ -35,7 +35,7 @@ class Transition(Generic[Facts]):
 
     at: str
     when: Guard[Facts]
-    says: str = ""
+    guard_label: str = ""
     """The label of the guard in the diagram; "" in a table without one."""
     to: str | None = None
     action: str = ""
@@ -52,14 +52,14 @@ class Transition(Generic[Facts]):
 class TransitionDecision(Generic[Facts]):
     """The transition that applies, with the reason and message for the status."""
 
-    row: Transition[Facts]
+    transition: Transition[Facts]
     reason: str
     message: str
 
     @property
     def next(self) -> str:
         """The state after this."""
-        return self.row.to or self.row.at
+        return self.transition.to or self.transition.at
 
 
 def decide(
@@ -93,7 +93,9 @@ def diagram(transitions: Sequence[Transition[Facts]]) -> str:
     for transition in transitions:
         if transition.to is not None and transition.to != transition.at:
             label = (
-                f"{transition.says} / {transition.action}" if transition.action else transition.says
+                f"{transition.guard_label} / {transition.action}"
+                if transition.action
+                else transition.guard_label
             )
             arrows.setdefault((transition.at, transition.to), []).append(label)
     lines = ["stateDiagram-v2", f"    [*] --> {transitions[0].at}"]

@@ -18,7 +18,7 @@ from managers.restore.actions import RestoreActions
 from managers.restore.events import RestoreReporter
 from managers.restore.observe import RestoreObserver
 from managers.restore.reconcile import RestoreReconciler
-from managers.restore.server_recovery import ServerSight
+from managers.restore.server_recovery import RestoredServersReader
 from managers.tenancy.gate import Gate
 from runtime.cache.cache import Cache
 from runtime.controller.controller import Controller, Reconciler
@@ -35,7 +35,7 @@ def build_restore_controller(
     parts: Parts,
     caches: Caches,
     template_source: JobTemplateSource,
-    servers: ServerSight,
+    servers: RestoredServersReader,
     make: MakeController,
 ) -> Controller:
     """Build the controller of restores."""

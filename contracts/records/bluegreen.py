@@ -20,7 +20,7 @@ from contracts.jobs import upgrade_actions
 from contracts.naming import names
 from contracts.naming.revisions import server_pod
 from contracts.pause import counted_from, resumed_at
-from contracts.records.upgrade import HookSeen, JobStatus, Release, SnapshotSeen
+from contracts.records.upgrade import HookObservation, JobStatus, Release, SnapshotObservation
 from contracts.upgrade_requests import UpgradeRequest
 from runtime.outcome import Blocked, Wait
 
@@ -74,7 +74,7 @@ def next_revision(cluster: OpenBaoCluster) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimSeen:
+class PvcObservation:
     """One data volume of a pool."""
 
     name: str
@@ -95,7 +95,7 @@ class PoolObservation:
     """Number of pods that are Ready, unsealed, of the version of the pool, and not terminating."""
     trouble: str = ""
     """Why a pod cannot run (CrashLoopBackOff, ErrImagePull, ...), for a message; "" if all can."""
-    claims: tuple[ClaimSeen, ...] = ()
+    claims: tuple[PvcObservation, ...] = ()
     """PVCs of this cluster."""
     foreign: tuple[str, ...] = ()
     """PVCs with a name of this pool that an earlier cluster left."""
@@ -138,11 +138,11 @@ class BlueGreenFacts:
     """Why the API server refused that Job; "" if it accepted it, or before the first attempt."""
     hook_refused: str = ""
     """Why the hook Job cannot be created; "" if it can, or before the first attempt."""
-    offers_again: bool = False
+    retry_allowed: bool = False
     """The refused creation may be retried."""
-    hook: HookSeen | None = None
+    hook: HookObservation | None = None
     """The Job of managers.upgrade.bluegreen.validation_hook.job_name; None: it does not exist."""
-    snapshot: SnapshotSeen | None = None
+    snapshot: SnapshotObservation | None = None
     """The OpenBaoBackup of `status.blueGreen.preUpgradeSnapshotJobName`."""
     traffic: str | None = None
     """Revision that the public Service last selected; None: not known."""
@@ -167,7 +167,7 @@ class BlueGreenFacts:
         return (upgrade.blue_green if upgrade else None) or BlueGreen()
 
     @property
-    def by_itself(self) -> AutoRollback:
+    def auto_rollback(self) -> AutoRollback:
         """The settings for automatic rollbacks."""
         return self.settings.auto_rollback or AutoRollback()
 

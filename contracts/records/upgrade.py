@@ -125,7 +125,7 @@ class StepDownJob:
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotSeen:
+class SnapshotObservation:
     """The observed state of the OpenBaoBackup before an upgrade."""
 
     name: str
@@ -142,7 +142,7 @@ class SnapshotSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class HookSeen:
+class HookObservation:
     """The observed state of the validation hook Job."""
 
     uid: str
@@ -163,9 +163,9 @@ class BlueGreenObservation:
     """The Job of the phase and attempt; None: it does not exist, or the status records its end."""
     former_job: str = ""
     """The Job of the phase before the rollback, while it runs; "" if none runs."""
-    hook: HookSeen | None = None
+    hook: HookObservation | None = None
     """The validation hook Job; None: it does not exist."""
-    snapshot: SnapshotSeen | None = None
+    snapshot: SnapshotObservation | None = None
     traffic: str | None = None
     """Revision that the public Service selects; None: not read, or no Service exists."""
     nonce: str = ""
@@ -176,13 +176,13 @@ class BlueGreenObservation:
 class UpgradeFacts:
     """Facts that are read only while the spec and the accepted release differ, or pods change."""
 
-    asks_quorum: bool = False
+    needs_quorum: bool = False
     """The quorum must be read from the leader, although no pod is about to be replaced."""
     job: JobStatus | None = None
     """The Job that `status.upgrade.stepDownJob` names; None: no name, or no such Job."""
-    handed_over_at: datetime | None = None
+    step_down_requested_at: datetime | None = None
     """When the last step-down Job was created."""
-    snapshot: SnapshotSeen | None = None
+    snapshot: SnapshotObservation | None = None
     """The backup that `status.upgrade.snapshot` names; None: no name, or no such backup."""
     blue_green: BlueGreenObservation | None = None
     """None: the upgrade is not blue/green."""

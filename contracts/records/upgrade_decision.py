@@ -28,9 +28,9 @@ class UpgradeDecision:
 
     release: Release
     """The release with which this reconcile renders the servers."""
-    halt: str = ""
+    hold_reason: str = ""
     """Why no pod may be changed; "" if pods may be changed."""
-    hand_over: StepDownJob | None = None
+    step_down_job: StepDownJob | None = None
     """None: no Job asks a leader to step down; it steps down when its pod is stopped."""
     outcome: Outcome = CONTENT
     effects: tuple[Effect, ...] = ()
@@ -44,7 +44,7 @@ class UpgradeDecision:
     """`status.release` after this reconcile."""
     finding: ConditionUpdate | None = None
     """The condition Upgrading; None before the first upgrade."""
-    hold_reads: bool = False
+    hold_read_replicas: bool = False
     """Read replicas are not replaced yet."""
     blue: PoolSpec | None = None
     """The pool that serves at first; None: the blue/green table did not decide."""
@@ -56,7 +56,7 @@ class UpgradeDecision:
     """`status.blueGreen` after this reconcile, if the blue/green table decided."""
     break_glass: BreakGlass | None = None
     """`status.breakGlass` after this reconcile, if the blue/green table decided."""
-    announcements: tuple[EventRecord, ...] = ()
+    events: tuple[EventRecord, ...] = ()
     """Events to record once, after the status of this reconcile was written."""
 
     @property

@@ -20,13 +20,13 @@ from managers.backup.state_machine import (
     FOREIGN,
     LOCK_RECHECK,
     BackupDecision,
-    held_up,
     job_of,
     refused,
+    wait_decision,
 )
 from managers.backup.status import JobReservation
 from managers.jobs.client import RefusedError
-from managers.jobs.status import JobSeen, Rights
+from managers.jobs.status import JobObservation, Rights
 from managers.operation_lock.client import OtherClusterError
 from managers.operation_lock.decide import RENEWAL, Acquired, HeldBy, LockRequest
 from runtime.apply.ownership import Owner
@@ -75,19 +75,19 @@ class BackupActions:
     async def perform(self, decision: BackupDecision, facts: BackupFacts) -> ActionResult:
         """Carry out the decision. Raises the errors of the API server."""
         result = ActionResult(decision, facts)
-        action = decision.row.action
+        action = decision.transition.action
         return await self._actions[action](result) if action else result
 
-    async def observe_job(self, facts: BackupFacts) -> JobSeen | None:
+    async def observe_job(self, facts: BackupFacts) -> JobObservation | None:
         """Read the Job of the reservation."""
         status, meta = facts.status, facts.backup.metadata
         job_key = ObjectKey(meta.namespace, status.job_name)
-        return await self._jobs.look(job_key, status.job_uid, meta.uid)
+        return await self._jobs.get(job_key, status.job_uid, meta.uid)
 
     async def renew_lock(self, facts: BackupFacts) -> None:
         """Renew the lock if the renewal is due. A lock that was overridden stays lost."""
         lock, cluster = facts.lock, facts.cluster
-        if cluster is None or lock is None or not facts.seems_to_hold:
+        if cluster is None or lock is None or not facts.probably_holds_lock:
             return
         if lock.renewed_at is not None and facts.now - lock.renewed_at < RENEWAL:
             return
@@ -123,7 +123,7 @@ class BackupActions:
             return replace(result, reservation=JobReservation(key, job, uid, _lock_epoch(facts)))
         acquired = await self._locks.acquire(_cluster_key(facts), _lock_request(facts), uid=uid)
         if isinstance(acquired, HeldBy):
-            decision = held_up(
+            decision = wait_decision(
                 result.decision, "OperationLockBlocked", acquired.message, LOCK_RECHECK
             )
             return replace(result, decision=decision)
@@ -133,7 +133,7 @@ class BackupActions:
         facts, cluster = result.facts, _cluster(result.facts)
         lost = await self._lock_loss(facts)
         if lost:
-            decision = held_up(result.decision, "OperationLockBlocked", lost, LOCK_RECHECK)
+            decision = wait_decision(result.decision, "OperationLockBlocked", lost, LOCK_RECHECK)
             return replace(result, decision=decision)
         template = await self._job_template(result, cluster)
         if not isinstance(template, JobTemplate):
@@ -201,7 +201,9 @@ class BackupActions:
             return template
         after = template.after if isinstance(template, Wait) else template.recheck_after
         message = f"{template.reason}: {template.message}"
-        return held_up(result.decision, "ExecutorNotReady", message, after or TEMPLATE_RECHECK)
+        return wait_decision(
+            result.decision, "ExecutorNotReady", message, after or TEMPLATE_RECHECK
+        )
 
     async def _lock_loss(self, facts: BackupFacts) -> str:
         """Return why the Job may not be created, "" if a fresh read shows that we hold the lock."""
@@ -219,7 +221,9 @@ class BackupActions:
         restored = self._caches.restored_keys(cluster.namespace)
         return protected_keys(self._caches.backups_of(cluster), restored)
 
-    async def _create_job(self, facts: BackupFacts, job: Object, template: JobTemplate) -> JobSeen:
+    async def _create_job(
+        self, facts: BackupFacts, job: Object, template: JobTemplate
+    ) -> JobObservation:
         run, name = _job_owner(facts), facts.status.job_name
         spec = _cluster(facts).spec.backup
         addresses = metadata_addresses(spec.target) if spec else ()

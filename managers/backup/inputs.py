@@ -11,7 +11,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.cluster.status_backup import Operation, OperationLock
 from contracts.api.job_result import BackupReport
 from contracts.pause import resumed_at
-from managers.jobs.status import JobSeen
+from managers.jobs.status import JobObservation
 from managers.operation_lock.decide import UPGRADE_HOLDER, backup_holder
 
 POD_PATIENCE: Final = timedelta(minutes=1)
@@ -28,7 +28,7 @@ class BackupFacts:
     """None: no cluster has that name, or it is being deleted."""
     waiting: frozenset[Operation] = frozenset()
     """Operations that are requested and have not ended."""
-    job: JobSeen | None = None
+    job: JobObservation | None = None
     job_queried: bool = False
     """The Job was read from the API server: None means that it does not exist."""
 
@@ -67,7 +67,7 @@ class BackupFacts:
         return resumed_at(self.cluster, self.now)
 
     @property
-    def seems_to_hold(self) -> bool:
+    def probably_holds_lock(self) -> bool:
         """Whether this backup held the lock when it was last observed."""
         if self.spec.origin == "PreUpgrade" or self.lock is None:
             return False

@@ -98,7 +98,7 @@ class LostLocks:
         if lock is None or await self._has_live_holder(lock, live):
             return None
         job_key = ObjectKey(lock.key.namespace, names.run_job(lock.kind.run, lock.key.name))
-        job = await self._jobs.look(job_key, "", "")
+        job = await self._jobs.get(job_key, "", "")
         if job is not None and job.state == "Active":
             return JOB_RECHECK
         result = await self._locks.release(

@@ -21,8 +21,8 @@ from managers.backup.caches import BackupCaches, read_backup
 from managers.backup.dependencies import BackupDependencies
 from managers.backup.inputs import BackupFacts
 from managers.backup.state_machine import BackupDecision, decide, state_of
-from managers.backup.status import STATUS_MANAGER, next_status, own_fields, own_part
-from managers.jobs.run import Acted, advance
+from managers.backup.status import STATUS_MANAGER, next_status, own_fields, without_foreign_fields
+from managers.jobs.run import ActionOutcome, advance
 from runtime.apply.status_client import StatusClient
 from runtime.errors import Conflict, NotFound
 from runtime.outcome import Blocked, Done, Outcome, Wait
@@ -43,7 +43,7 @@ class BackupObservation:
     result: ActionResult | None = None
 
 
-ActedBackup = Acted[BackupObservation, BackupFacts]
+BackupActionOutcome = ActionOutcome[BackupObservation, BackupFacts]
 
 
 class BackupReconciler:
@@ -61,7 +61,7 @@ class BackupReconciler:
         self._events = dependencies.events
         self._clock = dependencies.clock
         self._statuses = StatusClient(
-            dependencies.client, BACKUPS, STATUS_MANAGER, caches.backups, own_part
+            dependencies.client, BACKUPS, STATUS_MANAGER, caches.backups, without_foreign_fields
         )
 
     async def __call__(self, request: Request) -> Outcome:
@@ -87,15 +87,19 @@ class BackupReconciler:
         """Choose the transition."""
         return decide(observation.facts)
 
-    async def act(self, observation: BackupObservation, decision: BackupDecision) -> ActedBackup:
+    async def act(
+        self, observation: BackupObservation, decision: BackupDecision
+    ) -> BackupActionOutcome:
         """Carry out the action of a transition."""
         facts = observation.facts
         result = await self._actions.perform(decision, facts)
         waits = state_of(facts.status) == "Waiting" and result.reservation is None
-        if waits and facts.seems_to_hold and not facts.paused:
+        if waits and facts.probably_holds_lock and not facts.paused:
             # Left by an interrupted pass: operations with precedence must not wait for this backup.
             await self._actions.release_lock(facts)
-        return Acted(BackupObservation(observation.live, result.facts, result), result.decision)
+        return ActionOutcome(
+            BackupObservation(observation.live, result.facts, result), result.decision
+        )
 
     async def write(
         self, observation: BackupObservation, decision: BackupDecision
@@ -181,7 +185,7 @@ def _outcome(decision: BackupDecision, after: BackupObjectStatus) -> Outcome | N
     """Return the outcome for the controller; None if another transition follows."""
     if after.phase in TERMINAL:
         return Done()
-    transition = decision.row
+    transition = decision.transition
     if transition.to in ("Prepared", "Running"):
         return None
     if transition.blocked:

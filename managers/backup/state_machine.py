@@ -66,18 +66,20 @@ def decide(facts: BackupFacts) -> BackupDecision:
     return state_machine.decide(TRANSITIONS, state_of(facts.status), facts)
 
 
-def held_up(
+def wait_decision(
     decision: BackupDecision, reason: str, message: str, after: float | None
 ) -> BackupDecision:
     """Return the decision for an action that has to wait."""
-    row = replace(decision.row, to="Waiting", action="", after=after, blocked=after is None)
-    return TransitionDecision(row, reason, message)
+    transition = replace(
+        decision.transition, to="Waiting", action="", after=after, blocked=after is None
+    )
+    return TransitionDecision(transition, reason, message)
 
 
 def refused(decision: BackupDecision, reason: str, message: str) -> BackupDecision:
     """Return the decision for an action that was permanently rejected."""
     return TransitionDecision(
-        replace(decision.row, to="Failed", action="settle", after=None), reason, message
+        replace(decision.transition, to="Failed", action="settle", after=None), reason, message
     )
 
 

@@ -45,8 +45,8 @@ def next_status(
     if decision.reason not in RUN_REASONS:
         raise ValueError(f"{decision.reason!r} is not a reason of a backup")
     fields: dict[str, Any] = {"phase": facts.status.phase or "Pending"}
-    if decision.row.to is not None:
-        fields |= FIELDS_OF[decision.row.to](facts, reservation)
+    if decision.transition.to is not None:
+        fields |= FIELDS_OF[decision.transition.to](facts, reservation)
     message = clean_message(decision.message or RUN_REASONS[decision.reason].meaning)
     fields |= {
         "observed_generation": facts.backup.metadata.generation,
@@ -138,11 +138,15 @@ def _completed(facts: BackupFacts, after: BackupObjectStatus) -> Condition:
     )
 
 
-def own_part(status: Object) -> Object:
+def without_foreign_fields(status: Object) -> Object:
     """Return a stored status without the fields of other controllers."""
     return {field: value for field, value in status.items() if field not in OF_OTHERS}
 
 
 def own_fields(status: BackupObjectStatus) -> Object:
     """Return the fields to apply, without empty ones, so that the API server removes those."""
-    return {name: value for name, value in own_part(status.to_object()).items() if value != ""}
+    return {
+        name: value
+        for name, value in without_foreign_fields(status.to_object()).items()
+        if value != ""
+    }

@@ -109,7 +109,7 @@ class ClusterReconciler:
             await self._report_failure(live, cluster, error)
             raise
         self._failures.pop(key_of(live), None)
-        events = (*result.events, *(result.decision.announcements if result.decision else ()))
+        events = (*result.events, *(result.decision.events if result.decision else ()))
         details_due = await self._statuses.write(live, compute(result), events)
         recheck = Done(self._observer.cache_refresher.next_refresh(result))
         return combine(result.outcome, recheck, Done(details_due))

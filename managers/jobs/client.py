@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from managers.context.context import FIELD_MANAGER
-from managers.jobs.status import JobSeen, Rights, job_seen, rights_objects
+from managers.jobs.status import JobObservation, Rights, job_seen, rights_objects
 from runtime.apply.apply_result import Refusal, refusal_of
 from runtime.apply.intent import Intent, contains
 from runtime.apply.ownership import Owner
@@ -37,7 +37,7 @@ class Jobs:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def ensure(self, job: Object, run: Owner) -> JobSeen:
+    async def ensure(self, job: Object, run: Owner) -> JobObservation:
         """Create the Job of a run, or return the one of an earlier attempt.
 
         `job` has no owner references. A Job of that name with another owner is returned as
@@ -50,7 +50,7 @@ class Jobs:
                 JOB, {**job, "metadata": metadata}, field_manager=FIELD_MANAGER
             )
         except AlreadyExists:
-            observed = await self.look(key_of(job), "", run.uid)
+            observed = await self.get(key_of(job), "", run.uid)
             if observed is None:
                 raise Transient(f"Job {key_of(job)} was deleted while it was created") from None
             return observed
@@ -59,7 +59,7 @@ class Jobs:
             raise
         return job_seen(live, run.uid)
 
-    async def look(self, key: ObjectKey, uid: str, owner_uid: str) -> JobSeen | None:
+    async def get(self, key: ObjectKey, uid: str, owner_uid: str) -> JobObservation | None:
         """Read a Job; None when it is deleted.
 
         `uid` is the recorded UID of the Job, "" before that: a Job of the same name with another

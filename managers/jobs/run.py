@@ -16,37 +16,39 @@ from runtime.outcome import Blocked, Done, Outcome, Wait
 
 Subject = TypeVar("Subject")
 """What identifies the run: its object as stored, or its key."""
-Seen = TypeVar("Seen")
+Observation = TypeVar("Seen")
 """The observation: the facts, and further inputs of the actions."""
 Facts = TypeVar("Facts")
 
 
 @dataclass(frozen=True, slots=True)
-class Acted(Generic[Seen, Facts]):
+class ActionOutcome(Generic[Observation, Facts]):
     """The observation and the decision after the action.
 
     `outcome` ends the reconcile after the status is written.
     """
 
-    seen: Seen
+    observation: Observation
     decision: TransitionDecision[Facts]
     outcome: Outcome | None = None
 
 
-class Run(Protocol[Subject, Seen, Facts]):
+class Run(Protocol[Subject, Observation, Facts]):
     """The parts of one kind of run."""
 
-    async def observe(self, subject: Subject) -> Seen | Outcome:
+    async def observe(self, subject: Subject) -> Observation | Outcome:
         """Read the facts, or return the outcome when there is nothing to decide."""
 
-    def decide(self, seen: Seen) -> TransitionDecision[Facts]:
+    def decide(self, observation: Observation) -> TransitionDecision[Facts]:
         """Choose the transition. Pure."""
 
-    async def act(self, seen: Seen, decision: TransitionDecision[Facts]) -> Acted[Seen, Facts]:
+    async def act(
+        self, observation: Observation, decision: TransitionDecision[Facts]
+    ) -> ActionOutcome[Observation, Facts]:
         """Carry out the action of a transition. It may be repeated after a crash."""
 
     async def write(
-        self, seen: Seen, decision: TransitionDecision[Facts]
+        self, observation: Observation, decision: TransitionDecision[Facts]
     ) -> tuple[Subject, Outcome | None]:
         """Write the next status and report the change.
 
@@ -58,7 +60,7 @@ class Run(Protocol[Subject, Seen, Facts]):
 
 
 async def advance(
-    run: Run[Subject, Seen, Facts], subject: Subject, steps: int, unfinished: Outcome
+    run: Run[Subject, Observation, Facts], subject: Subject, steps: int, unfinished: Outcome
 ) -> Outcome:
     """Advance a run as far as possible now. Raises the errors of the parts of the run.
 
@@ -66,10 +68,10 @@ async def advance(
     """
     for _ in range(steps):
         try:
-            seen = await run.observe(subject)
-            if isinstance(seen, Done | Wait | Blocked):
-                return seen
-            subject, outcome = await _step(run, seen)
+            observation = await run.observe(subject)
+            if isinstance(observation, Done | Wait | Blocked):
+                return observation
+            subject, outcome = await _step(run, observation)
         except Conflict as conflict:
             current = await run.after_conflict(subject, conflict)
             if isinstance(current, Done | Wait | Blocked):
@@ -80,11 +82,13 @@ async def advance(
     return unfinished
 
 
-async def _step(run: Run[Subject, Seen, Facts], seen: Seen) -> tuple[Subject, Outcome | None]:
-    decision = run.decide(seen)
-    written = await run.write(seen, decision) if decision.row.status_first else None
-    acted = await run.act(seen, decision)
+async def _step(
+    run: Run[Subject, Observation, Facts], observation: Observation
+) -> tuple[Subject, Outcome | None]:
+    decision = run.decide(observation)
+    written = await run.write(observation, decision) if decision.transition.status_first else None
+    acted = await run.act(observation, decision)
     if written is None or acted.decision is not decision:
-        written = await run.write(acted.seen, acted.decision)
+        written = await run.write(acted.observation, acted.decision)
     subject, outcome = written
     return subject, acted.outcome or outcome

@@ -34,7 +34,7 @@ _ENDS: Mapping[str, JobState] = {"Complete": "Succeeded", "Failed": "Failed"}
 
 
 @dataclass(frozen=True, slots=True)
-class JobSeen:
+class JobObservation:
     """Observed state of a Job.
 
     `foreign`: its controller is not the run, so the other fields have no meaning. `ready`: its pod
@@ -68,12 +68,12 @@ class JobSeen:
         )
 
 
-def job_seen(job: Object, owner_uid: str) -> JobSeen:
+def job_seen(job: Object, owner_uid: str) -> JobObservation:
     """Read a Job on behalf of the run with this UID."""
     status: Mapping[str, Any] = job.get("status") or {}
     end = _end(status.get("conditions") or ())
     controller = controller_of(job)
-    observed = JobSeen(
+    observed = JobObservation(
         uid=uid_of(job),
         state="Active" if end is None else _ENDS[end["type"]],
         foreign=controller is None or controller.uid != owner_uid,
@@ -84,7 +84,7 @@ def job_seen(job: Object, owner_uid: str) -> JobSeen:
     if end is None:
         return observed
     finished = status.get("completionTime") or end.get("lastTransitionTime")
-    return JobSeen(
+    return JobObservation(
         uid=observed.uid,
         state=observed.state,
         foreign=observed.foreign,

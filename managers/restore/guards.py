@@ -222,11 +222,11 @@ def reported_success(facts: RestoreFacts) -> str | None:
     return _reported(facts, "Succeeded", "the servers accepted the snapshot")
 
 
-def reported_doubt(facts: RestoreFacts) -> str | None:
+def reported_uncertainty(facts: RestoreFacts) -> str | None:
     message = _reported(
         facts, "Uncertain", "the Job cannot tell whether the servers accepted the snapshot"
     )
-    return None if message is None else f"{message}; {how_to_answer(facts)}"
+    return None if message is None else f"{message}; {required_annotation(facts)}"
 
 
 def reported_failure(facts: RestoreFacts) -> str | None:
@@ -239,7 +239,7 @@ def claimed_without_report(facts: RestoreFacts) -> str | None:
     ended = "was deleted" if facts.job is None else "ended"
     return (
         f"{_job(facts)} {ended} after it started to send the snapshot, and reported no result; "
-        f"{how_to_answer(facts)}"
+        f"{required_annotation(facts)}"
     )
 
 
@@ -320,7 +320,7 @@ def recovery_blocked(facts: RestoreFacts) -> str | None:
         return None
     if not facts.has_passed(execution.terminal_observed_at, CONVERGENCE):
         return None
-    return f"{verdict.message}; {how_to_answer(facts)}"
+    return f"{verdict.message}; {required_annotation(facts)}"
 
 
 def recovering(facts: RestoreFacts) -> str:
@@ -336,7 +336,7 @@ def unanswered(facts: RestoreFacts) -> str:
     if facts.foreign_answer:
         return (
             f"{ACKNOWLEDGE}: {facts.foreign_answer} is not valid for this restore; "
-            f"{how_to_answer(facts)}"
+            f"{required_annotation(facts)}"
         )
     return facts.status.message
 
@@ -385,7 +385,7 @@ def _reported(facts: RestoreFacts, outcome: str, message: str) -> str | None:
     return f"{message}: {report.message}" if report.message else message
 
 
-def how_to_answer(facts: RestoreFacts) -> str:
+def required_annotation(facts: RestoreFacts) -> str:
     """Return the annotation that the user has to set."""
     operation_id = facts.execution.operation_id if facts.execution else facts.uid
     return (

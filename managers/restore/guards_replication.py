@@ -1,13 +1,13 @@
 """Guards between the restore of the data and the restart: replication to all servers. Pure.
 
-managers.restore.server_recovery (judge_copies) evaluates the servers. Guards return messages as in
-managers.restore.guards.
+managers.restore.server_recovery (evaluate_replication) evaluates the servers. Guards return
+messages as in managers.restore.guards.
 """
 
 from __future__ import annotations
 
 from contracts.naming.labels import RESTORE_ACKNOWLEDGE
-from managers.restore.guards import how_to_answer, recovering
+from managers.restore.guards import recovering, required_annotation
 from managers.restore.inputs import CONVERGENCE, RestoreFacts
 
 
@@ -37,7 +37,7 @@ def replication_blocked(facts: RestoreFacts) -> str | None:
         return None
     return (
         f"{message}; a server that restarts without the data may never receive it: check its log "
-        f"and its disk. Or {how_to_answer(facts)}"
+        f"and its disk. Or {required_annotation(facts)}"
     )
 
 

@@ -14,7 +14,7 @@ from contracts.api.cluster.status_backup import OperationLock, RestoreStatus
 from contracts.api.restore import Execution, RestoreObjectStatus, RestoreSpec
 from contracts.pause import counted_from
 from contracts.state_machine import GuardReason
-from managers.jobs.status import JobSeen
+from managers.jobs.status import JobObservation
 from managers.operation_lock.decide import restore_holder
 
 PREPARATION: Final = timedelta(minutes=30)
@@ -110,7 +110,7 @@ class RestoreFacts:
     now: datetime
     source: SnapshotSource | RestoreFailure
     target: RestoreTarget | None
-    job: JobSeen | None = None
+    job: JobObservation | None = None
     job_queried: bool = False
     """The Job was read from the API server: None means that it does not exist."""
     recovery: RecoveryVerdict | None = None

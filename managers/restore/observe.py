@@ -28,7 +28,11 @@ from managers.restore.inputs import (
     RestoreTarget,
     SnapshotSource,
 )
-from managers.restore.server_recovery import ServerSight, judge, judge_copies
+from managers.restore.server_recovery import (
+    RestoredServersReader,
+    evaluate_replication,
+    evaluate_servers,
+)
 from managers.restore.source import backup_of, backup_source, inline_source, spec_failure
 from managers.restore.state_machine import REPLACED
 from runtime.apply.ownership import Owner
@@ -61,7 +65,7 @@ class RestoreObserver:
     backups: Cache
     jobs: Jobs
     template_source: JobTemplateSource
-    servers: ServerSight
+    servers: RestoredServersReader
     clock: Clock
 
     async def observe(self, live: Object, restore: OpenBaoRestore) -> RestoreObservation:
@@ -120,7 +124,7 @@ class RestoreObserver:
         if execution is None or execution.stage not in ("Committed", "Created"):
             return facts
         job_key = ObjectKey(key.namespace, execution.job_name)
-        job = await self.jobs.look(job_key, execution.job_uid, facts.uid)
+        job = await self.jobs.get(job_key, execution.job_uid, facts.uid)
         return replace(facts, job=job, job_queried=True)
 
     async def _with_job_template(
@@ -150,10 +154,10 @@ class RestoreObserver:
             return facts
         if not facts.marked:
             copies = await self.servers.copies(cluster, owner_of(cluster))
-            return replace(facts, recovery=judge_copies(copies))
-        servers = await self.servers.look(cluster, owner_of(cluster), facts.uid)
+            return replace(facts, recovery=evaluate_replication(copies))
+        servers = await self.servers.servers(cluster, owner_of(cluster), facts.uid)
         fresh = facts.spec.cluster_template is not None
-        return replace(facts, recovery=judge(servers, fresh=fresh))
+        return replace(facts, recovery=evaluate_servers(servers, fresh=fresh))
 
 
 def owner_of(cluster: OpenBaoCluster) -> Owner:

@@ -12,13 +12,13 @@ from typing import Final
 from contracts.api.group import RESTORES
 from contracts.api.restore import ENDED, InvalidRestoreError, OpenBaoRestore
 from managers.context.context import FIELD_MANAGER
-from managers.jobs.run import Acted, advance
+from managers.jobs.run import ActionOutcome, advance
 from managers.restore.actions import RestoreActions
 from managers.restore.events import RestoreReporter
 from managers.restore.inputs import RestoreFacts, RestoreFailure
 from managers.restore.observe import RestoreObservation, RestoreObserver
 from managers.restore.state_machine import RestoreDecision, decide, refused
-from managers.restore.status import STATUS_MANAGER, next_status, own_part
+from managers.restore.status import STATUS_MANAGER, next_status, without_foreign_fields
 from runtime.apply.status_client import StatusClient
 from runtime.cache.cache import Cache
 from runtime.client.client import Client
@@ -59,16 +59,16 @@ class RestoreRun:
 
     async def act(
         self, observation: RestoreObservation, decision: RestoreDecision
-    ) -> Acted[RestoreObservation, RestoreFacts]:
+    ) -> ActionOutcome[RestoreObservation, RestoreFacts]:
         """Carry out the action of a transition."""
-        transition = decision.row
+        transition = decision.transition
         if transition.to in ("End", "Completed"):
             await self.actions.release_job(observation)
         action = transition.action
         ending = await self.actions.carry_out(action, observation) if action else None
         if isinstance(ending, RestoreFailure):
-            return Acted(observation, refused(observation.facts, ending))
-        return Acted(observation, decision, ending)
+            return ActionOutcome(observation, refused(observation.facts, ending))
+        return ActionOutcome(observation, decision, ending)
 
     async def write(
         self, observation: RestoreObservation, decision: RestoreDecision
@@ -79,12 +79,12 @@ class RestoreRun:
         after = next_status(observation.facts, decision, generation)
         # The optimistic lock fails if the job took its permit meanwhile.
         written = await self.statuses.apply_if_changed(
-            observation.live, own_part(after.to_object()), optimistic_lock=True
+            observation.live, without_foreign_fields(after.to_object()), optimistic_lock=True
         )
         if written is not observation.live:
             key = ObjectKey(key_of(observation.live).namespace, observation.facts.spec.cluster)
             self.reporter.changed(written, key, before, after)
-        continues = decision.row.to is not None or decision.row.action
+        continues = decision.transition.to is not None or decision.transition.action
         return written, None if continues else _outcome(observation, decision)
 
     async def after_conflict(self, live: Object, conflict: Conflict) -> Outcome:
@@ -104,7 +104,7 @@ class RestoreReconciler:
         reporter: RestoreReporter,
     ) -> None:
         self._restores = restores
-        statuses = StatusClient(client, RESTORES, STATUS_MANAGER, restores, own_part)
+        statuses = StatusClient(client, RESTORES, STATUS_MANAGER, restores, without_foreign_fields)
         self._run = RestoreRun(observer, actions, reporter, statuses)
         self._finalizer = Finalizer(client, RESTORES, FINALIZER, FIELD_MANAGER)
 
@@ -124,7 +124,7 @@ class RestoreReconciler:
 
 def _outcome(observation: RestoreObservation, decision: RestoreDecision) -> Outcome:
     """Return when to reconcile again if no event triggers it earlier."""
-    transition = decision.row
+    transition = decision.transition
     if transition.blocked:
         return Blocked(decision.reason, decision.message, transition.after)
     if transition.after is not None:

@@ -1,7 +1,7 @@
 """The state of the servers after their data was replaced: observations and verdicts.
 
-`judge` and `judge_copies` are pure. managers.cluster provides the observations: it has the pods and
-logins.
+`evaluate_servers` and `evaluate_replication` are pure. managers.cluster provides the observations:
+it has the pods and logins.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from runtime.apply.ownership import Owner
 
 
 @dataclass(frozen=True, slots=True)
-class ServerSeen:
+class ServerObservation:
     """The observed state of one server of the cluster spec."""
 
     name: str
@@ -28,15 +28,15 @@ class ServerSeen:
     ready: bool = False
     health: ServerHealth | None = None
     """None: it did not answer, or was not queried."""
-    led: bool = True
+    knows_leader: bool = True
     """It knows the leader. A standby that does not know the leader serves no requests."""
 
 
 @dataclass(frozen=True, slots=True)
-class ServersSeen:
+class ServersObservation:
     """All servers, and the raft members that their leader reports."""
 
-    servers: Sequence[ServerSeen]
+    servers: Sequence[ServerObservation]
     voters: frozenset[str]
     """Names of the servers that must be voters."""
     members: Sequence[Member] | None = None
@@ -45,7 +45,7 @@ class ServersSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class CopySeen:
+class ReplicationProgress:
     """The raft progress of one server's copy of the data."""
 
     name: str
@@ -55,27 +55,29 @@ class CopySeen:
 
 
 @dataclass(frozen=True, slots=True)
-class CopiesSeen:
+class ReplicationObservation:
     """The copies of all desired or existing servers, and the raft index of their leader."""
 
-    copies: Sequence[CopySeen]
+    copies: Sequence[ReplicationProgress]
     leader: str = ""
     """Name of the leader; "" if there is not exactly one."""
     reached: int | None = None
     """Raft index of the leader, read before the indexes of the others; None: unknown."""
 
 
-class ServerSight(Protocol):
+class RestoredServersReader(Protocol):
     """Reads the state of servers; implemented by managers.cluster."""
 
-    async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> CopiesSeen:
+    async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> ReplicationObservation:
         """Read the raft progress of all servers, desired or existing. This needs no login.
 
         Raises errors of the API server; a server that does not answer is not an error.
         """
         ...
 
-    async def look(self, cluster: OpenBaoCluster, owner: Owner, restore: str) -> ServersSeen:
+    async def servers(
+        self, cluster: OpenBaoCluster, owner: Owner, restore: str
+    ) -> ServersObservation:
         """Read the servers of the cluster spec. `restore`: UID of the restore.
 
         Raises errors of the API server; a server that does not answer is not an error.
@@ -83,7 +85,7 @@ class ServerSight(Protocol):
         ...
 
 
-def judge_copies(observed: CopiesSeen) -> RecoveryVerdict:
+def evaluate_replication(observed: ReplicationObservation) -> RecoveryVerdict:
     """Return whether every server has the data of the leader, so that all can be restarted.
 
     The restored data contains other keys for the connections between servers than those in memory,
@@ -109,7 +111,7 @@ def judge_copies(observed: CopiesSeen) -> RecoveryVerdict:
     return RecoveryVerdict("Replicated", f"all {len(observed.copies)} servers have the new data")
 
 
-def judge(observed: ServersSeen, *, fresh: bool) -> RecoveryVerdict:
+def evaluate_servers(observed: ServersObservation, *, fresh: bool) -> RecoveryVerdict:
     """Return the verdict on the servers. `fresh`: the cluster was created for this restore.
 
     A fresh cluster has the logins of the cluster from which the snapshot was taken, so the operator
@@ -140,7 +142,7 @@ def _all_sealed(names: Sequence[str]) -> RecoveryVerdict:
     )
 
 
-def _agreement(observed: ServersSeen) -> RecoveryVerdict | None:
+def _agreement(observed: ServersObservation) -> RecoveryVerdict | None:
     """Return why the servers do not serve as one cluster with one leader; None if they do."""
     silent = [server.name for server in observed.servers if server.health is None]
     if silent:
@@ -151,7 +153,7 @@ def _agreement(observed: ServersSeen) -> RecoveryVerdict | None:
     leaders = sum(not health.standby for health in healths)
     if leaders != 1:
         return RecoveryVerdict("Leaderless", f"{leaders} servers report that they are the leader")
-    leaderless = [server.name for server in observed.servers if not server.led]
+    leaderless = [server.name for server in observed.servers if not server.knows_leader]
     if leaderless:
         return RecoveryVerdict(
             "Leaderless", f"{', '.join(leaderless)}: does not know the leader yet"
@@ -161,7 +163,7 @@ def _agreement(observed: ServersSeen) -> RecoveryVerdict | None:
     return None
 
 
-def _membership(observed: ServersSeen, *, fresh: bool) -> RecoveryVerdict:
+def _membership(observed: ServersObservation, *, fresh: bool) -> RecoveryVerdict:
     ready = f"{len(observed.servers)} servers are unsealed and agree on their leader"
     if fresh:
         return RecoveryVerdict("Verified", ready)

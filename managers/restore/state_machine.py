@@ -157,7 +157,7 @@ RUNNING: tuple[RestoreTransition, ...] = (
         "Created", guards.reported_success, to="Succeeded", reason="RestoreRecovering"
     ),
     RestoreTransition(
-        "Created", guards.reported_doubt, to="Unknown", reason="RestoreExecutionUnknown"
+        "Created", guards.reported_uncertainty, to="Unknown", reason="RestoreExecutionUnknown"
     ),
     RestoreTransition("Created", guards.reported_failure, to="Failed", reason="RestoreFailed"),
     RestoreTransition(

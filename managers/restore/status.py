@@ -49,8 +49,8 @@ def next_status(
     fields: dict[str, Any] = {"observed_generation": generation, "target": _fresh(facts)}
     if isinstance(facts.source, SnapshotSource):
         fields["snapshot_key"] = facts.source.key
-    if decision.row.to is not None:
-        fields |= FIELDS_OF[decision.row.to](facts, facts.now.replace(microsecond=0))
+    if decision.transition.to is not None:
+        fields |= FIELDS_OF[decision.transition.to](facts, facts.now.replace(microsecond=0))
     if not decision.reason:
         return status.model_copy(update=fields)
     if decision.reason not in RESTORE_REASONS:
@@ -177,7 +177,10 @@ def _conditions(
     conditions = {
         RESTORE_COMPLETE: _condition(RESTORE_COMPLETE, _complete(after), decision, generation)
     }
-    if decision.row.action == "take-lock" and (message := lock_to_override(facts)) is not None:
+    if (
+        decision.transition.action == "take-lock"
+        and (message := lock_to_override(facts)) is not None
+    ):
         conditions[OPERATION_LOCK_OVERRIDE] = Condition(
             type=OPERATION_LOCK_OVERRIDE,
             status="True",
@@ -244,6 +247,6 @@ def changed_conditions(
     )
 
 
-def own_part(status: Object) -> Object:
+def without_foreign_fields(status: Object) -> Object:
     """Return a stored status without the fields of the job."""
     return {field: value for field, value in status.items() if field not in OF_THE_JOB}

@@ -20,11 +20,11 @@ from contracts.pause import counted_from
 from contracts.pools.voter_pool import serving_pool
 from contracts.state_machine import TransitionDecision
 from managers.jobs.client import Jobs, RefusedError
-from managers.jobs.run import Acted
-from managers.jobs.status import JobSeen, Rights
+from managers.jobs.run import ActionOutcome
+from managers.jobs.status import JobObservation, Rights
 from managers.restore_test.facts import Candidate, RestoreTestFacts
 from managers.restore_test.job import job_of
-from managers.restore_test.state_machine import held_up, refused
+from managers.restore_test.state_machine import refused, wait_decision
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
 from runtime.cache.cache import Cache
@@ -87,8 +87,8 @@ class ObservedCluster:
 
 
 RestoreTestDecision = TransitionDecision[RestoreTestFacts]
-ActedTest = Acted[ObservedCluster, RestoreTestFacts]
-Action = Callable[[ObservedCluster, RestoreTestDecision], Awaitable[ActedTest]]
+RestoreTestActionOutcome = ActionOutcome[ObservedCluster, RestoreTestFacts]
+Action = Callable[[ObservedCluster, RestoreTestDecision], Awaitable[RestoreTestActionOutcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,45 +111,53 @@ class RestoreTestActions:
             "cancel": self._cancel,
         }
 
-    async def perform(self, observed: ObservedCluster, decision: RestoreTestDecision) -> ActedTest:
+    async def perform(
+        self, observed: ObservedCluster, decision: RestoreTestDecision
+    ) -> RestoreTestActionOutcome:
         """Carry out the decision. Raises the errors of the API server."""
-        action = decision.row.action
+        action = decision.transition.action
         return (
-            await self._actions[action](observed, decision) if action else Acted(observed, decision)
+            await self._actions[action](observed, decision)
+            if action
+            else ActionOutcome(observed, decision)
         )
 
     async def _make_job(
         self, observed: ObservedCluster, decision: RestoreTestDecision
-    ) -> ActedTest:
+    ) -> RestoreTestActionOutcome:
         subject, run = observed.running
         result = await self._create_job(observed, subject, run)
-        if isinstance(result, JobSeen):
+        if isinstance(result, JobObservation):
             facts = replace(observed.facts, job=result)
-            return Acted(replace(observed, facts=facts), decision)
+            return ActionOutcome(replace(observed, facts=facts), decision)
         started = counted_from(run.started_at, observed.facts.resumed)
         late = observed.facts.now - started > PATIENCE
         if result.after is None or late:
             return await self._settle(observed, refused(decision, result.message))
-        return Acted(observed, held_up(decision, result.message, result.after))
+        return ActionOutcome(observed, wait_decision(decision, result.message, result.after))
 
-    async def _settle(self, observed: ObservedCluster, decision: RestoreTestDecision) -> ActedTest:
+    async def _settle(
+        self, observed: ObservedCluster, decision: RestoreTestDecision
+    ) -> RestoreTestActionOutcome:
         """Release the Job. Before the result is written: then the name of the Job is lost."""
         subject, run = observed.running
         if run.job_uid:
             await self._dependencies.jobs.expire(observed.job_key, run.job_uid)
         await self._dependencies.jobs.withdraw_rights(_owner(observed, subject), run.job_name)
-        return Acted(observed, decision)
+        return ActionOutcome(observed, decision)
 
-    async def _cancel(self, observed: ObservedCluster, decision: RestoreTestDecision) -> ActedTest:
+    async def _cancel(
+        self, observed: ObservedCluster, decision: RestoreTestDecision
+    ) -> RestoreTestActionOutcome:
         """Delete a Job whose pod never ran."""
         subject, run = observed.running
         await self._dependencies.jobs.cancel(observed.job_key, run.job_uid)
         await self._dependencies.jobs.withdraw_rights(_owner(observed, subject), run.job_name)
-        return Acted(observed, decision)
+        return ActionOutcome(observed, decision)
 
     async def _create_job(
         self, observed: ObservedCluster, subject: Candidate, run: ProofRun
-    ) -> JobSeen | _Obstacle:
+    ) -> JobObservation | _Obstacle:
         """Create the Job, or return the obstacle."""
         backup = observed.cluster.spec.backup
         if backup is None or subject.snapshot is None:

@@ -10,7 +10,7 @@ from contracts.api.backup import OpenBaoBackup, Proof, ProofRun
 from contracts.api.cluster.backup import RestoreTest
 from contracts.api.cluster.status_backup import RestoreTestStatus, Snapshot
 from contracts.api.job_result import ProofReport
-from managers.jobs.status import JobSeen
+from managers.jobs.status import JobObservation
 
 TEST_RESTORE = "openbao.org/test-restore"
 """Annotation of an OpenBaoBackup; each new value requests one test of its snapshot."""
@@ -76,7 +76,7 @@ class RestoreTestFacts:
     namespace: str = ""
     candidates: tuple[Candidate, ...] = ()
     """Oldest first."""
-    job: JobSeen | None = None
+    job: JobObservation | None = None
     """The Job of the running test; None: it does not exist, or was not read."""
     resumed: datetime | None = None
     """When the last pause of the cluster ended; None without one."""

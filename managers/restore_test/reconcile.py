@@ -21,10 +21,10 @@ from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.api.violation import InvalidClusterError
 from contracts.pause import resumed_at
 from managers.jobs.run import advance
-from managers.jobs.status import JobSeen
+from managers.jobs.status import JobObservation
 from managers.restore_test.actions import (
-    ActedTest,
     ObservedCluster,
+    RestoreTestActionOutcome,
     RestoreTestActions,
     RestoreTestDecision,
     RestoreTestDependencies,
@@ -88,7 +88,9 @@ class RestoreTestReconciler:
         """Choose the transition."""
         return decide(observed.facts)
 
-    async def act(self, observed: ObservedCluster, decision: RestoreTestDecision) -> ActedTest:
+    async def act(
+        self, observed: ObservedCluster, decision: RestoreTestDecision
+    ) -> RestoreTestActionOutcome:
         """Carry out the action of a transition."""
         return await self._actions.perform(observed, decision)
 
@@ -156,12 +158,12 @@ class RestoreTestReconciler:
                 candidates.append(candidate(backup, terminating=is_terminating(live)))
         return in_order(candidates)
 
-    async def _job(self, namespace: str, running: Candidate) -> JobSeen | None:
+    async def _job(self, namespace: str, running: Candidate) -> JobObservation | None:
         run = running.test
         if run is None:
             return None
         key = ObjectKey(namespace, run.job_name)
-        return await self._dependencies.jobs.look(key, run.job_uid, running.uid)
+        return await self._dependencies.jobs.get(key, run.job_uid, running.uid)
 
     async def _refresh(self, key: ObjectKey) -> None:
         with contextlib.suppress(NotFound):

@@ -59,19 +59,21 @@ def decide(facts: RestoreTestFacts) -> TransitionDecision[RestoreTestFacts]:
     return state_machine.decide(TRANSITIONS, state_of(facts), facts)
 
 
-def held_up(
+def wait_decision(
     decision: TransitionDecision[RestoreTestFacts], message: str, after: float
 ) -> TransitionDecision[RestoreTestFacts]:
     """Return the decision for an action that has to wait."""
-    return TransitionDecision(replace(decision.row, to=None, action="", after=after), "", message)
+    return TransitionDecision(
+        replace(decision.transition, to=None, action="", after=after), "", message
+    )
 
 
 def refused(
     decision: TransitionDecision[RestoreTestFacts], message: str
 ) -> TransitionDecision[RestoreTestFacts]:
     """Return the decision for a Job that was permanently rejected."""
-    row = replace(decision.row, to="Idle", action="settle")
-    return TransitionDecision(row, "PreparationFailed", message)
+    transition = replace(decision.transition, to="Idle", action="settle")
+    return TransitionDecision(transition, "PreparationFailed", message)
 
 
 def recheck_after(
@@ -79,9 +81,9 @@ def recheck_after(
 ) -> float | None:
     """Return the seconds until an unchanged state is checked again; None: only after an event."""
     scheduled = facts.status.next_scheduled_test
-    if decision.row.at != "Idle" or scheduled is None or scheduled <= now:
+    if decision.transition.at != "Idle" or scheduled is None or scheduled <= now:
         # An overdue test waits for a snapshot, whose completion triggers a pass.
-        return decision.row.after
+        return decision.transition.after
     return (scheduled - now).total_seconds()
 
 

@@ -44,7 +44,7 @@ def next_record(
 ) -> RestoreTestRecord | None:
     """Return the record to write after a decision; None if nothing changed."""
     candidate = facts.running
-    if decision.row.to is None:
+    if decision.transition.to is None:
         return None
     if candidate is None:
         by_request = decision.reason in ("Requested", "NothingToTest")
@@ -52,9 +52,9 @@ def next_record(
     if candidate is None:
         return None
     run = candidate.test or _run(facts, candidate, decision)
-    if decision.row.to == "Prepared":
+    if decision.transition.to == "Prepared":
         return RestoreTestRecord(candidate, candidate.proof, run)
-    if decision.row.to == "Running":
+    if decision.transition.to == "Running":
         uid = facts.job.uid if facts.job else ""
         return RestoreTestRecord(
             candidate, candidate.proof, run.model_copy(update={"job_uid": uid})

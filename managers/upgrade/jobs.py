@@ -12,9 +12,9 @@ from contracts.builders.upgrade_job import upgrade_job
 from contracts.jobs.template import JobTemplate
 from contracts.jobs.upgrade_actions import Order
 from contracts.naming import labels
-from contracts.records.upgrade import JobStatus, SnapshotSeen
+from contracts.records.upgrade import JobStatus, SnapshotObservation
 from managers.jobs.client import Jobs
-from managers.jobs.status import JobSeen
+from managers.jobs.status import JobObservation
 from runtime.apply.ownership import Owner
 from runtime.client.client import Client
 from runtime.errors import NotFound
@@ -38,13 +38,13 @@ async def read_job(client: Client, cluster: OpenBaoCluster, name: str) -> JobSta
     Raises errors of the API server, except NotFound.
     """
     metadata = cluster.metadata
-    job = await Jobs(client).look(ObjectKey(metadata.namespace, name), "", metadata.uid)
+    job = await Jobs(client).get(ObjectKey(metadata.namespace, name), "", metadata.uid)
     return None if job is None else _job_status(name, job)
 
 
 async def read_snapshot(
     client: Client, cluster: OpenBaoCluster, name: str | None
-) -> SnapshotSeen | None:
+) -> SnapshotObservation | None:
     """Read the OpenBaoBackup before an upgrade; None when it does not exist, or has no name."""
     if not name:
         return None
@@ -55,11 +55,11 @@ async def read_snapshot(
     status, spec = live.get("status") or {}, live.get("spec") or {}
     ours = (spec.get("cluster"), spec.get("origin")) == (cluster.metadata.name, "PreUpgrade")
     managed = labels_of(live).get(labels.MANAGED_BY) == labels.OPERATOR
-    return SnapshotSeen(
+    return SnapshotObservation(
         name, status.get("phase") or "", status.get("message") or "", not (ours and managed)
     )
 
 
-def _job_status(name: str, job: JobSeen) -> JobStatus:
+def _job_status(name: str, job: JobObservation) -> JobStatus:
     message = ": ".join(filter(None, (job.reason, job.message)))
     return JobStatus(name, job.state, job.foreign, job.created_at, message)

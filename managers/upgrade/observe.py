@@ -27,16 +27,16 @@ class UpgradeObserver:
             return NO_FACTS
         if decides(cluster):
             return UpgradeFacts(
-                asks_quorum=True, blue_green=await self._blue_green.observe(cluster)
+                needs_quorum=True, blue_green=await self._blue_green.observe(cluster)
             )
         upgrade = cluster.status.upgrade
         if upgrade is None or upgrade.failure is not None:
-            return UpgradeFacts(asks_quorum=True)
+            return UpgradeFacts(needs_quorum=True)
         snapshot = upgrade.snapshot if upgrade.phase == "Snapshot" else None
         return UpgradeFacts(
-            asks_quorum=True,
+            needs_quorum=True,
             job=await self._job(cluster, upgrade.step_down_job),
-            handed_over_at=upgrade.last_step_down_time,
+            step_down_requested_at=upgrade.last_step_down_time,
             snapshot=await read_snapshot(self._client, cluster, snapshot),
         )
 

@@ -76,13 +76,13 @@ class Inputs:
     """Image of the operator, which signals a reload; "" when it is not known."""
     hold: str = ""
     """Why no ready server may be replaced now; "" when one may."""
-    halt: str = ""
+    hold_reason: str = ""
     """Why no server may be replaced now, ready or not; "" when one may."""
-    hand_over: StepDownJob | None = None
+    step_down_job: StepDownJob | None = None
     """Jobs ask leaders to step down; None: the operator asks."""
     hold_reload: bool = False
     """No server may reload its files now."""
-    hold_reads: bool = False
+    hold_read_replicas: bool = False
     """No read replica may be replaced now."""
 
 
@@ -140,7 +140,7 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
     if move is None:
         move = REST if size.alone else _next_action(observed, pods, inputs, shape.replicas)
     volumes = growth(resolved, observed)
-    busy = bool(pods.outdated or inputs.halt)
+    busy = bool(pods.outdated or inputs.hold_reason)
     recreation = renewal(resolved, observed, servers.body["spec"], rolling=busy)
     if recreation.barred:
         intents = intents[1:]
@@ -148,7 +148,7 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         *base_effects,
         *volumes.effects,
         *recreation.effects,
-        *_of_move(move, observed, inputs.hand_over),
+        *_of_move(move, observed, inputs.step_down_job),
         *of_reload(resolved, pods.lagging, inputs, observed.now),
     )
     progress = _postponed(pods, held) or _progress(
@@ -182,9 +182,9 @@ def _rolled(observed: Observed, pods: Pods, move: RolloutAction, shape: Shape) -
 
 def _next_action(observed: Observed, pods: Pods, inputs: Inputs, size: int) -> RolloutAction:
     """Pick the pod that the rollout replaces next, unless it is on hold."""
-    if inputs.halt:
-        return RolloutAction("hold", why=inputs.halt) if pods.outdated else REST
-    move = next_move(observed, pods.outdated, size, inputs.hand_over)
+    if inputs.hold_reason:
+        return RolloutAction("hold", why=inputs.hold_reason) if pods.outdated else REST
+    move = next_move(observed, pods.outdated, size, inputs.step_down_job)
     if inputs.hold and move.pod is not None and move.pod.ready:
         return RolloutAction("hold", move.pod, inputs.hold)
     return move
@@ -232,7 +232,7 @@ def wants_quorum(
         return False
     if any(asks(spec, observed) for asks in ASKS):
         return True
-    if observed.upgrade.asks_quorum and (live.replicas > 1 or observed.upgrade.blue_green):
+    if observed.upgrade.needs_quorum and (live.replicas > 1 or observed.upgrade.blue_green):
         return True
     if live.replicas < 2 or spec.fenced_pods or spec.in_maintenance:
         return False
@@ -268,15 +268,15 @@ def sort_pods(observed: Observed, shape: Shape, inputs: Inputs) -> Pods:
 
 
 def _of_move(
-    move: RolloutAction, observed: Observed, hand_over: StepDownJob | None = None
+    move: RolloutAction, observed: Observed, step_down_job: StepDownJob | None = None
 ) -> tuple[Effect, ...]:
     pod = move.pod
     if move.kind == "restart":
         return restart(move)
     if pod is not None and move.kind == "replace":
         return (ReplacePod(pod.name, pod.uid, evict=pod.ready),)
-    if pod is not None and move.kind == "step-down" and hand_over is not None:
-        run, job = hand_over.run(pod.uid), hand_over.job(pod.uid)
+    if pod is not None and move.kind == "step-down" and step_down_job is not None:
+        run, job = step_down_job.run(pod.uid), step_down_job.job(pod.uid)
         return (MakeStepDownJob(pod.name, pod.uid, run, job),)
     if pod is not None and move.kind == "step-down":
         return ask_leader(pod, observed.client_config)

@@ -94,7 +94,7 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
         claim_class=live.claim_class if live else read.storage_class,
     )
     pods = _staying(sort_pods(pool, shape, inputs), read.replicas)
-    held = voters.hold_reads
+    held = voters.hold_read_replicas
     rests = held or hold(resolved) is not None or not is_newest(live, shape)
     together = None if rests else restart_all(resolved, pool)
     alone = not rests and together is None

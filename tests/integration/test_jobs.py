@@ -129,7 +129,7 @@ async def test_a_job_is_created_once_and_expires(client: Client, run: Owner) -> 
     (owner,) = live["metadata"]["ownerReferences"]
     assert owner == run.reference()
     await jobs.cancel(key, first.uid)
-    seen = await jobs.look(key, first.uid, run.uid)
+    seen = await jobs.get(key, first.uid, run.uid)
     assert seen is None or seen.terminating
 
 

@@ -17,7 +17,12 @@ from managers.bao.login import Logins, TokenSource, as_known
 from managers.bao.models import Member, ServerHealth
 from managers.cluster.observe.from_objects import server_facts
 from managers.cluster.observe.observer import CLUSTER_INDEX, ClusterObserver
-from managers.restore.server_recovery import CopiesSeen, CopySeen, ServerSeen, ServersSeen
+from managers.restore.server_recovery import (
+    ReplicationObservation,
+    ReplicationProgress,
+    ServerObservation,
+    ServersObservation,
+)
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import POD
 from runtime.cache.cache import Cache
@@ -34,13 +39,13 @@ class RestoredServers:
         self._observer = observer
         self._logins = logins
 
-    async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> CopiesSeen:
+    async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> ReplicationObservation:
         """Read the applied index of every server; see `managers.restore.server_recovery`."""
         client_config = await self._observer.client_config(cluster, owner)
         pods = self._pods_of(cluster, owner)
         servers = servers_to_restart(cluster, owner.name, pods)
         if client_config is None:
-            return CopiesSeen([CopySeen(name) for name in servers])
+            return ReplicationObservation([ReplicationProgress(name) for name in servers])
         async with self._logins.session(client_config.authority, client_config.server_name) as bao:
             return await copies_of(bao, servers, pods)
 
@@ -48,13 +53,15 @@ class RestoredServers:
         pods = self._pods.by_index(CLUSTER_INDEX, str(owner.key))
         return {pod.name: pod for pod in server_facts(voter_pools(cluster), pods)}
 
-    async def look(self, cluster: OpenBaoCluster, owner: Owner, restore: str) -> ServersSeen:
-        """Read every server; see managers.restore.server_recovery.ServerSight."""
+    async def servers(
+        self, cluster: OpenBaoCluster, owner: Owner, restore: str
+    ) -> ServersObservation:
+        """Read every server; see managers.restore.server_recovery.RestoredServersReader."""
         expected, voters = expected_servers(cluster, owner.name)
         client_config = await self._observer.client_config(cluster, owner)
         pods = self._pods_of(cluster, owner)
         if client_config is None:
-            return ServersSeen(
+            return ServersObservation(
                 [observed_server(name, pods.get(name), restore) for name in expected], voters
             )
         present = [pods[name] for name in expected if name in pods]
@@ -65,10 +72,12 @@ class RestoredServers:
             leader = leader_of(present, healths)
             members, refused = await _members(bao, leader, login)
         servers = [
-            observed_server(name, pods.get(name), restore, healths.get(name), led=name in led)
+            observed_server(
+                name, pods.get(name), restore, healths.get(name), knows_leader=name in led
+            )
             for name in expected
         ]
-        return ServersSeen(servers, voters, members, refused)
+        return ServersObservation(servers, voters, members, refused)
 
 
 def expected_servers(cluster: OpenBaoCluster, name: str) -> tuple[Sequence[str], frozenset[str]]:
@@ -103,17 +112,17 @@ def observed_server(
     health: ServerHealth | None = None,
     *,
     led: bool = False,
-) -> ServerSeen:
+) -> ServerObservation:
     """Return the facts of one server."""
     if pod is None or pod.terminating:
-        return ServerSeen(name)
-    return ServerSeen(
+        return ServerObservation(name)
+    return ServerObservation(
         name,
         present=True,
         restarted=pod.restored == restore,
         ready=pod.ready,
         health=health,
-        led=led,
+        knows_leader=led,
     )
 
 
@@ -130,7 +139,9 @@ def leader_of(pods: Sequence[PodFacts], healths: Mapping[str, ServerHealth]) -> 
     return leaders[0] if len(leaders) == 1 else None
 
 
-async def copies_of(bao: Bao, expected: Sequence[str], pods: Mapping[str, PodFacts]) -> CopiesSeen:
+async def copies_of(
+    bao: Bao, expected: Sequence[str], pods: Mapping[str, PodFacts]
+) -> ReplicationObservation:
     """Read the applied index of the leader, then of every server. Never raises.
 
     In this order, a server at the leader's index has all data that the leader had at that time.
@@ -142,10 +153,10 @@ async def copies_of(bao: Bao, expected: Sequence[str], pods: Mapping[str, PodFac
     answers = await asyncio.gather(*(_applied(bao, pod) for pod in present))
     indexes = {pod.name: index for pod, index in zip(present, answers, strict=True)}
     copies = [
-        CopySeen(name, name in healths and healths[name].sealed, indexes.get(name))
+        ReplicationProgress(name, name in healths and healths[name].sealed, indexes.get(name))
         for name in expected
     ]
-    return CopiesSeen(copies, leader.name if leader else "", leader_index)
+    return ReplicationObservation(copies, leader.name if leader else "", leader_index)
 
 
 async def _healths(bao: Bao, pods: Sequence[PodFacts]) -> Mapping[str, ServerHealth]:

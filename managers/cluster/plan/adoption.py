@@ -63,7 +63,7 @@ class Adoption:
         return self.stage in ("kept", "labelling")
 
     @property
-    def halt(self) -> str:
+    def hold_reason(self) -> str:
         """The reason why no pod may be replaced; "" if pods may be replaced."""
         return "the StatefulSet is recreated first" if self.stage == "moving" else ""
 

@@ -67,9 +67,9 @@ def _workload(
             authority=server.authority if server else "",
         ),
         operator_image=resolved.pod.operator_image,
-        halt=decision.halt or adoption.halt,
-        hand_over=decision.hand_over,
-        hold_reads=decision.hold_reads,
+        hold_reason=decision.hold_reason or adoption.hold_reason,
+        step_down_job=decision.step_down_job,
+        hold_read_replicas=decision.hold_read_replicas,
     )
     pool = read_pool.plan(resolved, observed, inputs)
     inputs = replace(inputs, hold=pool.hold, hold_reload=pool.hold_reload)

@@ -240,9 +240,9 @@ def decide_service(facts: ServiceFacts) -> ServiceVerdict:
     state: str = initial_state(facts)
     while True:
         decision = state_machine.decide(TABLE, state, facts)
-        if decision.row.action or decision.next == state:
+        if decision.transition.action or decision.next == state:
             return ServiceVerdict(
-                _STATE[decision.next], decision.message, _ACTIONS[decision.row.action]
+                _STATE[decision.next], decision.message, _ACTIONS[decision.transition.action]
             )
         state = decision.next
 

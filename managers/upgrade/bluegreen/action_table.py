@@ -58,7 +58,7 @@ ACTION_RULES: Final[Mapping[str, ActionRule]] = {
 
 def rule_of(choice: Choice) -> ActionRule:
     """Return the rule of the action of a transition."""
-    return ACTION_RULES[choice.row.action]
+    return ACTION_RULES[choice.transition.action]
 
 
 def status_after(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus | None:
@@ -66,7 +66,7 @@ def status_after(facts: BlueGreenFacts, choice: Choice) -> BlueGreenStatus | Non
     rule = rule_of(choice)
     if rule.replace is not None:
         return rule.replace(facts, choice)
-    if choice.next != choice.row.at:
+    if choice.next != choice.transition.at:
         changes = status.after_transition(facts, choice)
     else:
         changes = {**status.clocks(facts), **rule.change(facts, choice)}

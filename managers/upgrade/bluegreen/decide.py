@@ -44,23 +44,23 @@ _RETRY_ACTIONS = (UpgradeAction.BEGIN, UpgradeAction.COUNT, UpgradeAction.FORGET
 def direct(facts: BlueGreenFacts) -> UpgradeDecision:
     """Decide the step of this reconcile; `facts.cluster` is the CR as the user wrote it."""
     choice = decide(TABLE, facts.status.phase, facts)
-    paused = choice.row.reason == PAUSED
+    paused = choice.transition.reason == PAUSED
     status = facts.cluster.status.blue_green
     return UpgradeDecision(
         release=facts.accepted,
         state=choice.next,
-        hold_reads=blue_green_under_way(status) and facts.status.phase != RESTORING,
+        hold_read_replicas=blue_green_under_way(status) and facts.status.phase != RESTORING,
         traffic=facts.traffic if paused and facts.traffic is not None else _traffic(facts),
         blue=_blue(facts, paused=paused),
         green=_green(facts, paused=paused),
-        halt=_halt(facts, choice),
+        hold_reason=_halt(facts, choice),
         blue_green=status if paused else status_after(facts, choice),
         break_glass=_break_glass(facts, choice),
         requests=_requests(facts, choice),
         accepted=_accepted(facts, choice),
         outcome=_outcome(facts, choice),
         effects=rule_of(choice).effects(facts),
-        announcements=_announcements(facts, choice),
+        events=_upgrade_events(facts, choice),
     )
 
 
@@ -111,18 +111,18 @@ def _accepted(facts: BlueGreenFacts, choice: Choice) -> Release:
 
 
 def _break_glass(facts: BlueGreenFacts, choice: Choice) -> BreakGlass | None:
-    if choice.row.action == UpgradeAction.ENTER_SAFE_MODE:
+    if choice.transition.action == UpgradeAction.ENTER_SAFE_MODE:
         return enter(facts, choice.message)
-    if choice.row.action == UpgradeAction.LEAVE_SAFE_MODE:
+    if choice.transition.action == UpgradeAction.LEAVE_SAFE_MODE:
         return leave(facts)
     return facts.cluster.status.break_glass
 
 
 def _requests(facts: BlueGreenFacts, choice: Choice) -> UpgradeRequestsStatus | None:
     """Acknowledge the requests that this reconcile handles, refuses or ignores."""
-    if choice.row.reason in FROZEN:
+    if choice.transition.reason in FROZEN:
         return facts.cluster.status.upgrade_requests
-    deferred = retry_is_due(facts) and choice.row.action not in _RETRY_ACTIONS
+    deferred = retry_is_due(facts) and choice.transition.action not in _RETRY_ACTIONS
     return acknowledged_requests(facts.cluster, except_retry=deferred)
 
 
@@ -130,7 +130,7 @@ def _requests(facts: BlueGreenFacts, choice: Choice) -> UpgradeRequestsStatus | 
 
 
 def _outcome(facts: BlueGreenFacts, choice: Choice) -> Outcome:
-    transition, message = choice.row, choice.message
+    transition, message = choice.transition, choice.message
     after = _after(facts, choice)
     if not transition.reason:
         return Done(after)
@@ -145,18 +145,22 @@ def _outcome(facts: BlueGreenFacts, choice: Choice) -> Outcome:
 
 def _after(facts: BlueGreenFacts, choice: Choice) -> float | None:
     """Return the seconds to the next reconcile; a wait for a known time is at most a minute."""
-    when = choice.row.when
+    when = choice.transition.when
     if when is syncs:
         return min(sync_left(facts), SAFE_MODE_RECHECK)
     if when is verifies:
         return min(verified_left(facts), SAFE_MODE_RECHECK)
-    return choice.row.after
+    return choice.transition.after
 
 
-def _announcements(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, ...]:
+def _upgrade_events(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, ...]:
     phase, message = facts.status.phase, choice.message
     events: list[EventRecord] = []
-    if facts.pending("rollback") and phase in _IRREVERSIBLE and choice.row.reason not in FROZEN:
+    if (
+        facts.pending("rollback")
+        and phase in _IRREVERSIBLE
+        and choice.transition.reason not in FROZEN
+    ):
         refusal = f"the upgrade can no longer be rolled back: it is in phase {phase}"
         events.append(EventRecord("Warning", "RollbackRefused", refusal))
     if (event := rule_of(choice).event) is not None:

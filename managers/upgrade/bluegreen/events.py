@@ -1,7 +1,7 @@
 """Events of a blue/green upgrade, derived from the changes of a status. Pure.
 
 Each is recorded once, because it is derived from two consecutive statuses. Events that a status
-does not show (a refused request, an acknowledgement) are the announcements of
+does not show (a refused request, an acknowledgement) are the `events` of
 managers.upgrade.bluegreen.decide. No event comes from both.
 """
 

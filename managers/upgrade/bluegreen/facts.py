@@ -17,10 +17,10 @@ from contracts.records.bluegreen import (
     IDLE,
     RESTORING,
     BlueGreenFacts,
-    ClaimSeen,
     Colour,
     Membership,
     PoolObservation,
+    PvcObservation,
     job_name,
     next_revision,
     offered,
@@ -114,7 +114,7 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
         hook_refused=next(
             (one.refused for one in refusals if one.effect.startswith(MakeHook.name)), ""
         ),
-        offers_again=all(observed.now - one.at >= OFFER_AGAIN for one in refusals),
+        retry_allowed=all(observed.now - one.at >= OFFER_AGAIN for one in refusals),
         hook=observation.hook,
         snapshot=observation.snapshot,
         traffic=observation.traffic,
@@ -140,7 +140,7 @@ def _observe_pool(
         ready=sum(_serves(pod, version) for pod in pool.pods),
         trouble=next(failures, ""),
         claims=tuple(
-            ClaimSeen(pvc.name, pvc.uid)
+            PvcObservation(pvc.name, pvc.uid)
             for pvc in pool.claims
             if not pvc.terminating and pvc.owner_uid == cluster.metadata.uid
         ),

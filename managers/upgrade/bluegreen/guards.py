@@ -238,7 +238,7 @@ def _exhausted(facts: Facts) -> bool:
 
 
 def _rolls_back_automatically(facts: Facts) -> bool:
-    return facts.by_itself.enabled and facts.by_itself.on_job_failure
+    return facts.auto_rollback.enabled and facts.auto_rollback.on_job_failure
 
 
 def job_exhausted(facts: Facts) -> str | None:
@@ -289,7 +289,7 @@ def job_refused(facts: Facts) -> str | None:
 
 def job_refused_before(facts: Facts) -> str | None:
     """The message stays the same, so that a lasting refusal causes no status writes."""
-    return job_refused(facts) if facts.offers_again else None
+    return job_refused(facts) if facts.retry_allowed else None
 
 
 def job_missing(facts: Facts) -> str | None:

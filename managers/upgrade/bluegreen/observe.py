@@ -20,7 +20,12 @@ from contracts.records.bluegreen import (
     SYNCING,
     job_name,
 )
-from contracts.records.upgrade import BlueGreenObservation, HookSeen, JobStatus, SnapshotSeen
+from contracts.records.upgrade import (
+    BlueGreenObservation,
+    HookObservation,
+    JobStatus,
+    SnapshotObservation,
+)
 from managers.jobs.status import job_seen
 from managers.upgrade.jobs import read_job, read_snapshot
 from runtime.builtin_kinds import JOB, SERVICE
@@ -65,7 +70,9 @@ class BlueGreenObserver:
         job = await read_job(self._client, cluster, name)
         return name if job is not None and job.state == "Active" else ""
 
-    async def _hook(self, cluster: OpenBaoCluster, status: BlueGreenStatus) -> HookSeen | None:
+    async def _hook(
+        self, cluster: OpenBaoCluster, status: BlueGreenStatus
+    ) -> HookObservation | None:
         receipt = status.validation_hook
         if status.phase != SYNCING or receipt is None or receipt.stage in _ENDED:
             return None
@@ -79,7 +86,7 @@ class BlueGreenObserver:
 
     async def _snapshot(
         self, cluster: OpenBaoCluster, status: BlueGreenStatus
-    ) -> SnapshotSeen | None:
+    ) -> SnapshotObservation | None:
         name = status.pre_upgrade_snapshot_job_name if status.phase == IDLE else None
         return await read_snapshot(self._client, cluster, name)
 
@@ -97,10 +104,12 @@ class BlueGreenObserver:
         return str(selector.get(labels.REVISION, ""))
 
 
-def hook_observation(live: Object, receipt: ValidationHookStatus, owner_uid: str) -> HookSeen:
+def hook_observation(
+    live: Object, receipt: ValidationHookStatus, owner_uid: str
+) -> HookObservation:
     """Compare the Job of a hook with its record in the status and the UID of the cluster."""
     job = job_seen(live, owner_uid)
-    return HookSeen(
+    return HookObservation(
         uid=job.uid,
         state=job.state,
         suspended=bool((live.get("spec") or {}).get("suspend")),

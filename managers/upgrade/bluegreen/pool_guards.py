@@ -31,7 +31,7 @@ def _overdue(facts: Facts, limit: timedelta) -> bool:
 
 
 def _late(facts: Facts, limit: timedelta) -> bool:
-    return facts.by_itself.enabled and _overdue(facts, limit)
+    return facts.auto_rollback.enabled and _overdue(facts, limit)
 
 
 def spec_reverted(facts: Facts) -> str | None:
@@ -41,7 +41,7 @@ def spec_reverted(facts: Facts) -> str | None:
 
 
 def green_broken(facts: Facts) -> str | None:
-    return facts.green.trouble or None if facts.by_itself.enabled else None
+    return facts.green.trouble or None if facts.auto_rollback.enabled else None
 
 
 def green_alone(facts: Facts) -> str | None:
@@ -148,7 +148,7 @@ def not_handed_over_late(facts: Facts) -> str | None:
 
 def verified_left(facts: Facts) -> float:
     """Return the seconds for which blue is still kept, from the write that green leads."""
-    period = float(facts.by_itself.stabilization_seconds)
+    period = float(facts.auto_rollback.stabilization_seconds)
     if facts.status.completed_job != facts.job_name:
         return period
     return max(0.0, period - facts.waited.total_seconds())
@@ -157,7 +157,7 @@ def verified_left(facts: Facts) -> float:
 def verifies(facts: Facts) -> str | None:
     if verified_left(facts) <= 0:
         return None
-    return f"green leads; blue is kept for {facts.by_itself.stabilization_seconds} s"
+    return f"green leads; blue is kept for {facts.auto_rollback.stabilization_seconds} s"
 
 
 def kept(facts: Facts) -> str | None:

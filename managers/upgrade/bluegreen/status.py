@@ -97,8 +97,8 @@ def _idle(facts: BlueGreenFacts) -> BlueGreenStatus:
 def after_transition(facts: BlueGreenFacts, choice: Choice) -> dict[str, Any]:
     """Return the fields that change with the phase."""
     to, timestamp = choice.next, _timestamp(facts)
-    if to == IDLE or choice.row.at == CLEANUP:
-        ended = _after_cleanup(facts, to) if choice.row.at == CLEANUP else _idle(facts)
+    if to == IDLE or choice.transition.at == CLEANUP:
+        ended = _after_cleanup(facts, to) if choice.transition.at == CLEANUP else _idle(facts)
         return {name: getattr(ended, name) for name in BlueGreenStatus.model_fields}
     changes: dict[str, Any] = {
         "phase": to,
@@ -109,7 +109,7 @@ def after_transition(facts: BlueGreenFacts, choice: Choice) -> dict[str, Any]:
     }
     if to == DEMOTING:
         changes["traffic_switched_time"] = timestamp
-    if to in _ROLLBACK_PHASES and choice.row.at not in _ROLLBACK_PHASES:
+    if to in _ROLLBACK_PHASES and choice.transition.at not in _ROLLBACK_PHASES:
         # A release that a user reverted may be requested again; a failed one needs a retry.
         failed = None if facts.requested == facts.accepted else facts.status.green_revision
         changes |= {

@@ -176,9 +176,9 @@ def _hook(*steps: validation_hook.Step) -> PhaseGuard:
 
 
 def _hook_rejected(facts: Facts) -> str | None:
-    if validation_hook.step(facts) != "failed" or not facts.by_itself.enabled:
+    if validation_hook.step(facts) != "failed" or not facts.auto_rollback.enabled:
         return None
-    return "the validation hook failed" if facts.by_itself.on_validation_failure else None
+    return "the validation hook failed" if facts.auto_rollback.on_validation_failure else None
 
 
 def _hook_retried(facts: Facts) -> str | None:
@@ -192,7 +192,7 @@ def _hook_refused(facts: Facts) -> str | None:
 
 
 def _hook_refused_before(facts: Facts) -> str | None:
-    return _hook_refused(facts) if facts.offers_again else None
+    return _hook_refused(facts) if facts.retry_allowed else None
 
 
 def _hook_undecided(facts: Facts) -> str | None:

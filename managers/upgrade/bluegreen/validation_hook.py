@@ -25,7 +25,7 @@ from contracts.api.cluster.status_upgrade import ValidationHookStatus
 from contracts.api.cluster.upgrade import PrePromotionHook
 from contracts.naming import revisions
 from contracts.records.bluegreen import BlueGreenFacts
-from contracts.records.upgrade import HookSeen
+from contracts.records.upgrade import HookObservation
 
 Step = Literal[
     "none",
@@ -113,7 +113,7 @@ def step(facts: BlueGreenFacts) -> Step:
     return _started(receipt, job)
 
 
-def _prepared(job: HookSeen | None) -> Step:
+def _prepared(job: HookObservation | None) -> Step:
     if job is None:
         return "make"
     if job.terminating:
@@ -121,7 +121,7 @@ def _prepared(job: HookSeen | None) -> Step:
     return "commit" if job.suspended and not job.foreign else "lost"
 
 
-def _started(receipt: ValidationHookStatus, job: HookSeen | None) -> Step:
+def _started(receipt: ValidationHookStatus, job: HookObservation | None) -> Step:
     if job is None or job.foreign or job.uid != receipt.job_uid:
         return "lost"
     if receipt.stage == "Committed":

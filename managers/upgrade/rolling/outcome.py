@@ -41,8 +41,8 @@ def upgrade_decision_of(
     upgrade_decision = UpgradeDecision(
         # A release is rendered only after the status records that it was accepted.
         release=facts.accepted,
-        halt=_halt(facts, decision, accepted),
-        hand_over=_step_down(facts, upgrade),
+        hold_reason=_halt(facts, decision, accepted),
+        step_down_job=_step_down(facts, upgrade),
         outcome=_outcome(facts, decision),
         effects=_effects(facts, decision, upgrade),
         state=state,
@@ -60,7 +60,11 @@ def _target(upgrade: UpgradeStatus) -> Release:
 def _halt(
     facts: RollingFacts, decision: TransitionDecision[RollingFacts], accepted: Release
 ) -> str:
-    if decision.next == ROLLING and decision.row.at == ROLLING and accepted == facts.accepted:
+    if (
+        decision.next == ROLLING
+        and decision.transition.at == ROLLING
+        and accepted == facts.accepted
+    ):
         return "" if facts.holds_lock else "the operation lock is not held"
     if decision.next == IDLE:
         return ""
@@ -76,7 +80,7 @@ def _step_down(facts: RollingFacts, upgrade: UpgradeStatus | None) -> StepDownJo
 
 
 def _outcome(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> Outcome:
-    transition = decision.row
+    transition = decision.transition
     reason = transition.reason or _reason(facts, decision)
     if transition.blocked:
         return Blocked(reason or _WAITING, decision.message, transition.after)
@@ -88,7 +92,7 @@ def _outcome(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) ->
 def _reason(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> str:
     """Derive the reason of a transition without one; "" when there is no message."""
     failure = facts.upgrade.failure
-    if failure is not None and decision.row.blocked:
+    if failure is not None and decision.transition.blocked:
         return failure.reason
     if not decision.message:
         return ""
@@ -98,7 +102,7 @@ def _reason(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> 
 
 
 def _status(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> UpgradeStatus:
-    transition, before, timestamp = decision.row, facts.upgrade, _timestamp(facts)
+    transition, before, timestamp = decision.transition, facts.upgrade, _timestamp(facts)
     changes: dict[str, Any] = {}
     if transition.at == IDLE:
         return _initial_status(facts, timestamp)
@@ -130,7 +134,7 @@ def _clock(facts: RollingFacts, decision: TransitionDecision[RollingFacts]) -> d
 
     A pause clears the start time, too.
     """
-    transition = decision.row
+    transition = decision.transition
     if transition.reason in SUSPENDING_REASONS:
         return {"step_started_at": None}
     if facts.upgrade.step_started_at is None and transition.at == ROLLING:
@@ -184,13 +188,13 @@ def snapshot_attempt(upgrade: str, number: int) -> str:
 
 def _failure(decision: TransitionDecision[RollingFacts], timestamp: datetime) -> LastError:
     message = clean_message(decision.message)
-    return LastError(reason=decision.row.reason, message=message, at=timestamp)
+    return LastError(reason=decision.transition.reason, message=message, at=timestamp)
 
 
 def _effects(
     facts: RollingFacts, decision: TransitionDecision[RollingFacts], upgrade: UpgradeStatus | None
 ) -> tuple[Effect, ...]:
-    action, owner = decision.row.action, facts.cluster.metadata
+    action, owner = decision.transition.action, facts.cluster.metadata
     if not action:
         return ()
     if action == UpgradeAction.TAKE_LOCK:

@@ -66,13 +66,13 @@ def _is_complete(observed: Observed, upgrade: UpgradeStatus, size: int) -> bool:
 
 def _has_stepped_down(observed: Observed, decision: UpgradeDecision) -> bool:
     """Report whether the leader that a Job stepped down no longer leads."""
-    job, hand_over, upgrade = observed.upgrade.job, decision.hand_over, decision.upgrade
-    if job is None or hand_over is None or job.state == "Active" or len(observed.leaders) != 1:
+    job, step_down_job, upgrade = observed.upgrade.job, decision.step_down_job, decision.upgrade
+    if job is None or step_down_job is None or job.state == "Active" or len(observed.leaders) != 1:
         return False
     if upgrade is None or upgrade.step_down_job != job.name:
         # That Job has ended, and the next one may just have been requested.
         return False
-    return all(hand_over.job(leader.uid) != job.name for leader in observed.leaders)
+    return all(step_down_job.job(leader.uid) != job.name for leader in observed.leaders)
 
 
 def _changes(

@@ -72,11 +72,11 @@ def next_move(
     observed: Observed,
     outdated: Collection[PodFacts],
     size: int,
-    hand_over: StepDownJob | None = None,
+    step_down_job: StepDownJob | None = None,
 ) -> RolloutAction:
     """Pick the outdated pod to replace now.
 
-    `hand_over`: Jobs ask leaders to step down, as in an upgrade.
+    `step_down_job`: Jobs ask leaders to step down, as in an upgrade.
 
     A replacement is safe when every other pod of the StatefulSet exists and is ready, and the
     leader reports them healthy. An outdated pod that is not ready is replaced first: it serves no
@@ -111,8 +111,10 @@ def next_move(
         return REST
     leaders = {pod.uid for pod in observed.leaders}
     target = min(outdated, key=lambda pod: (pod.uid in leaders, -pod.ordinal))
-    if target.uid in leaders and size > 1 and (hand_over or observed.quorum is not None):
-        return _hand_over(observed, target, size, _step_down_attempt(observed, target, hand_over))
+    if target.uid in leaders and size > 1 and (step_down_job or observed.quorum is not None):
+        return _hand_over(
+            observed, target, size, _step_down_attempt(observed, target, step_down_job)
+        )
     return _unless_objected(observed, target, size)
 
 
@@ -124,13 +126,13 @@ def ask_leader(leader: PodFacts, client_config: ServerClientConfig | None) -> tu
 
 
 def _step_down_attempt(
-    observed: Observed, leader: PodFacts, hand_over: StepDownJob | None
+    observed: Observed, leader: PodFacts, step_down_job: StepDownJob | None
 ) -> EffectAttempt | None:
     """Return the last step-down request to a leader, by the operator or by a Job."""
-    if hand_over is None:
+    if step_down_job is None:
         return observed.attempted(StepDown.name, leader.uid)
     job = observed.upgrade.job
-    if job is None or job.name != hand_over.job(leader.uid):
+    if job is None or job.name != step_down_job.job(leader.uid):
         return None
     return EffectAttempt(StepDown.name, leader.uid, job.created_at or observed.now)
 
@@ -192,7 +194,10 @@ def _sleeps(observed: Observed, pod: PodFacts) -> bool:
     """Return whether a server stepped down a moment ago."""
     if not pod.ready:
         return False
-    attempt, by_job = observed.attempted(StepDown.name, pod.uid), observed.upgrade.handed_over_at
+    attempt, by_job = (
+        observed.attempted(StepDown.name, pod.uid),
+        observed.upgrade.step_down_requested_at,
+    )
     if attempt is not None and not attempt.refused and observed.now - attempt.at < STEP_DOWN_SLEEP:
         return True
     return by_job is not None and observed.now - by_job < STEP_DOWN_SLEEP + JOB_STARTS

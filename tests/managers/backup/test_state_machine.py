@@ -14,7 +14,7 @@ from contracts.state_machine import Transition
 from managers.backup.inputs import BackupFacts
 from managers.backup.state_machine import STATES, TRANSITIONS, Action, decide, state_of
 from managers.backup.status import FIELDS_OF, next_status
-from managers.jobs.status import JobSeen
+from managers.jobs.status import JobObservation
 from runtime.testing.clock import EPOCH as NOW
 from tests import gen
 from tests.managers.backup.bench import by_hand, cluster
@@ -29,13 +29,13 @@ STATUSES: tuple[dict[str, Any], ...] = (
     {**PREPARED, "key": STORED_AT.removeprefix("prod/")},
     {**PREPARED, "jobUID": "u", "phase": "Running"},
 )
-JOBS: tuple[JobSeen | None, ...] = (
+JOBS: tuple[JobObservation | None, ...] = (
     None,
-    JobSeen("u", "Active"),
-    JobSeen("u", "Active", created_at=NOW - timedelta(hours=1)),
-    JobSeen("u", "Failed"),
-    JobSeen("u", "Succeeded"),
-    JobSeen("v", "Active", foreign=True),
+    JobObservation("u", "Active"),
+    JobObservation("u", "Active", created_at=NOW - timedelta(hours=1)),
+    JobObservation("u", "Failed"),
+    JobObservation("u", "Succeeded"),
+    JobObservation("v", "Active", foreign=True),
 )
 REPORTS: tuple[dict[str, Any] | None, ...] = (
     None,
@@ -80,7 +80,7 @@ def situations() -> Iterator[BackupFacts]:
 @pytest.fixture(scope="module")
 def decided() -> list[tuple[BackupFacts, Transition[BackupFacts], str]]:
     found = [(facts, decide(facts)) for facts in situations()]
-    return [(facts, decision.row, decision.reason) for facts, decision in found]
+    return [(facts, decision.transition, decision.reason) for facts, decision in found]
 
 
 def test_every_situation_has_a_transition_and_every_transition_a_situation(
@@ -142,6 +142,6 @@ def test_the_state_follows_from_the_status(phase: BackupPhase) -> None:
 def test_an_unknown_reason_is_an_error() -> None:
     facts = next(situations())
     decision = decide(facts)
-    wrong = type(decision)(decision.row, "Whim", "")
+    wrong = type(decision)(decision.transition, "Whim", "")
     with pytest.raises(ValueError, match="not a reason of a backup"):
         next_status(facts, wrong, None)

@@ -69,7 +69,7 @@ def pod_of_a_test_does_not_start(resumed: datetime | None) -> bool:
     begun = proving.run(uid="job-1")
     job = replace(proving.job(), ready=False, created_at=NOW - WEEK)
     seen = proving.situation(proving.taken(test=begun), now=NOW, job=job, resumed=resumed)
-    return decide(seen).row.action == "cancel"
+    return decide(seen).transition.action == "cancel"
 
 
 def proof_is_outdated(resumed: datetime | None) -> bool:

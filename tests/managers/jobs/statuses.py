@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from managers.jobs.status import JobSeen
+from managers.jobs.status import JobObservation
 
 MADE = "2026-01-01T03:00:00Z"
-ACTIVE = JobSeen("u", "Active", created_at=datetime.fromisoformat(MADE))
+ACTIVE = JobObservation("u", "Active", created_at=datetime.fromisoformat(MADE))

@@ -91,12 +91,12 @@ async def test_a_temporary_rejection_is_raised_unchanged(error: ApiError) -> Non
 
 async def test_a_job_is_identified_by_its_uid() -> None:
     jobs = Jobs(FakeApi().holding(there()))
-    found = await jobs.look(KEY, "u", RUN.uid)
+    found = await jobs.get(KEY, "u", RUN.uid)
     assert found is not None
     assert found.uid == "u"
-    assert await jobs.look(KEY, "of-one-before-it", RUN.uid) is None
-    assert await jobs.look(KEY, "", RUN.uid) == found
-    assert await Jobs(FakeApi()).look(KEY, "u", RUN.uid) is None
+    assert await jobs.get(KEY, "of-one-before-it", RUN.uid) is None
+    assert await jobs.get(KEY, "", RUN.uid) == found
+    assert await Jobs(FakeApi()).get(KEY, "u", RUN.uid) is None
 
 
 async def test_a_recorded_job_expires_after_an_hour() -> None:

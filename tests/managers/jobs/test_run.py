@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from contracts.state_machine import Transition, TransitionDecision, always, decide
-from managers.jobs.run import Acted, advance
+from managers.jobs.run import ActionOutcome, advance
 from runtime.errors import Conflict, StatusInfo
 from runtime.outcome import Blocked, Done, Outcome, Wait
 
@@ -32,19 +32,19 @@ class Counter:
     def decide(self, seen: int) -> Decision:
         return decide(self.table, "Waiting", seen)
 
-    async def act(self, seen: int, decision: Decision) -> Acted[int, int]:
-        self.log.append(f"act {decision.row.action}")
+    async def act(self, seen: int, decision: Decision) -> ActionOutcome[int, int]:
+        self.log.append(f"act {decision.transition.action}")
         if self.refuses:
-            row = replace(decision.row, action="refused")
-            return Acted(seen, TransitionDecision(row, "Refused", ""))
-        return Acted(seen, decision, self.ends)
+            row = replace(decision.transition, action="refused")
+            return ActionOutcome(seen, TransitionDecision(row, "Refused", ""))
+        return ActionOutcome(seen, decision, self.ends)
 
     async def write(self, seen: int, decision: Decision) -> tuple[int, Outcome | None]:
-        self.log.append(f"write {decision.row.action}")
+        self.log.append(f"write {decision.transition.action}")
         if self.conflicts:
             self.conflicts -= 1
             raise Conflict(StatusInfo(409, "Conflict", "it changed"))
-        after = decision.row.after
+        after = decision.transition.after
         return seen + 1, None if after is None else Wait("Waits", "", after)
 
     async def after_conflict(self, subject: int, conflict: Conflict) -> int | Outcome:

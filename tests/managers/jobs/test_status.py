@@ -9,7 +9,7 @@ import pytest
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORE_KIND, RESTORES
 from contracts.jobs.cloud_identity import ADDRESSES
 from contracts.naming import labels
-from managers.jobs.status import START_PATIENCE, JobSeen, Rights, job_seen, rights_objects
+from managers.jobs.status import START_PATIENCE, JobObservation, Rights, job_seen, rights_objects
 from runtime.builtin_kinds import NETWORK_POLICY
 from tests.gen.executors import RUN
 from tests.managers.jobs.statuses import ACTIVE, MADE
@@ -95,7 +95,7 @@ LATE = START_PATIENCE + timedelta(seconds=1)
 
 
 # sentence: (observed Job, age of the Job, is its pod overdue)
-STARTS: dict[str, tuple[JobSeen, timedelta, bool]] = {
+STARTS: dict[str, tuple[JobObservation, timedelta, bool]] = {
     "just made": (ACTIVE, timedelta(), False),
     "for as long as a node may take": (ACTIVE, START_PATIENCE, False),
     "for longer": (ACTIVE, LATE, True),
@@ -107,7 +107,7 @@ STARTS: dict[str, tuple[JobSeen, timedelta, bool]] = {
 
 @pytest.mark.parametrize(("seen", "after", "overdue"), STARTS.values(), ids=STARTS.keys())
 def test_a_pod_that_does_not_start_is_reported(
-    seen: JobSeen, after: timedelta, overdue: bool
+    seen: JobObservation, after: timedelta, overdue: bool
 ) -> None:
     assert seen.unstarted(datetime.fromisoformat(MADE) + after) is overdue
 

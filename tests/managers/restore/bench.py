@@ -21,7 +21,12 @@ from managers.restore.actions import RestoreActions
 from managers.restore.events import RestoreReporter
 from managers.restore.observe import RestoreObserver
 from managers.restore.reconcile import RestoreReconciler
-from managers.restore.server_recovery import CopiesSeen, CopySeen, ServerSeen, ServersSeen
+from managers.restore.server_recovery import (
+    ReplicationObservation,
+    ReplicationProgress,
+    ServerObservation,
+    ServersObservation,
+)
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import JOB
 from runtime.events import EventRecorder, Reporter
@@ -115,12 +120,14 @@ class Servers:
         self.index: int | None = 7
         """Its applied raft index; that of the leader is 7."""
 
-    async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> CopiesSeen:
-        return CopiesSeen([CopySeen("x-0", index=self.index)], "x-0", 7)
+    async def copies(self, cluster: OpenBaoCluster, owner: Owner) -> ReplicationObservation:
+        return ReplicationObservation([ReplicationProgress("x-0", index=self.index)], "x-0", 7)
 
-    async def look(self, cluster: OpenBaoCluster, owner: Owner, restore: str) -> ServersSeen:
-        server = ServerSeen("x-0", True, self.restarted, True, self.health)
-        return ServersSeen([server], frozenset({"x-0"}), self.members, self.refused)
+    async def servers(
+        self, cluster: OpenBaoCluster, owner: Owner, restore: str
+    ) -> ServersObservation:
+        server = ServerObservation("x-0", True, self.restarted, True, self.health)
+        return ServersObservation([server], frozenset({"x-0"}), self.members, self.refused)
 
 
 class Bench:

@@ -6,7 +6,7 @@ from typing import Any
 
 from contracts.api.cluster.status_backup import OperationLock, RestoreStatus
 from contracts.api.restore import OpenBaoRestore
-from managers.jobs.status import JobSeen
+from managers.jobs.status import JobObservation
 from managers.restore.inputs import RestoreFacts, RestoreTarget, SnapshotSource
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
@@ -22,9 +22,9 @@ LOCKED = replace(READY, lock=OURS)
 MARKED = replace(LOCKED, restored=RestoreStatus(name="monday", uid=UID))
 TEMPLATE = {"version": "2.4.0", "unseal": {"credentialsSecretRef": {"name": "seal"}}}
 
-RUNS = JobSeen(JOB_UID, "Active")
-SUCCEEDED = JobSeen(JOB_UID, "Succeeded")
-FAILED = JobSeen(JOB_UID, "Failed", reason="BackoffLimitExceeded", message="it ended")
+RUNS = JobObservation(JOB_UID, "Active")
+SUCCEEDED = JobObservation(JOB_UID, "Succeeded")
+FAILED = JobObservation(JOB_UID, "Failed", reason="BackoffLimitExceeded", message="it ended")
 
 
 def restore_object(status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:

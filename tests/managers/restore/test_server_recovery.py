@@ -6,12 +6,12 @@ import pytest
 
 from managers.bao.models import Member, ServerHealth
 from managers.restore.server_recovery import (
-    CopiesSeen,
-    CopySeen,
-    ServerSeen,
-    ServersSeen,
-    judge,
-    judge_copies,
+    ReplicationObservation,
+    ReplicationProgress,
+    ServerObservation,
+    ServersObservation,
+    evaluate_replication,
+    evaluate_servers,
 )
 
 LEADS = ServerHealth(initialized=True, sealed=False, standby=False, cluster_id="id")
@@ -20,12 +20,12 @@ SEALED = ServerHealth(initialized=True, sealed=True, standby=True)
 NAMES = ("c-0", "c-1", "c-2")
 MEMBERS = tuple(Member(node_id=name, leader=name == "c-0", voter=True) for name in NAMES)
 SERVERS = tuple(
-    ServerSeen(name, True, True, True, LEADS if name == "c-0" else FOLLOWS) for name in NAMES
+    ServerObservation(name, True, True, True, LEADS if name == "c-0" else FOLLOWS) for name in NAMES
 )
-FINE = ServersSeen(SERVERS, frozenset(NAMES), MEMBERS)
+FINE = ServersObservation(SERVERS, frozenset(NAMES), MEMBERS)
 
 
-def with_server(position: int, **changes: object) -> ServersSeen:
+def with_server(position: int, **changes: object) -> ServersObservation:
     servers = list(SERVERS)
     servers[position] = replace(servers[position], **changes)  # type: ignore[arg-type]
     return replace(FINE, servers=servers)
@@ -43,7 +43,7 @@ CASES = {
     "one does not answer": (with_server(2, health=None), "Leaderless"),
     "two leaders": (with_server(2, health=LEADS), "Leaderless"),
     "no leader": (with_server(0, health=FOLLOWS), "Leaderless"),
-    "one does not know the leader": (with_server(2, led=False), "Leaderless"),
+    "one does not know the leader": (with_server(2, knows_leader=False), "Leaderless"),
     "one is of another cluster": (
         with_server(2, health=FOLLOWS.model_copy(update={"cluster_id": "other"})),
         "Leaderless",
@@ -65,25 +65,29 @@ CASES = {
 @pytest.mark.parametrize("what", CASES)
 def test_judge(what: str) -> None:
     observed, state = CASES[what]
-    verdict = judge(observed, fresh=False)
+    verdict = evaluate_servers(observed, fresh=False)
     assert verdict.state == state, verdict.message
     assert verdict.message
 
 
 def test_the_members_of_a_fresh_cluster_are_not_checked() -> None:
     observed = replace(FINE, members=None, refused="403: the role is of another cluster")
-    assert judge(observed, fresh=True).state == "Verified"
+    assert evaluate_servers(observed, fresh=True).state == "Verified"
 
 
 def test_the_message_names_the_missing_member() -> None:
-    message = judge(replace(FINE, members=MEMBERS[:2]), fresh=False).message
+    message = evaluate_servers(replace(FINE, members=MEMBERS[:2]), fresh=False).message
     assert "c-0, c-1 as members" in message
     assert "requires c-0, c-1, c-2" in message
 
 
-def copies(*indexes: int | None, leader: str = "c-0", reached: int | None = 9) -> CopiesSeen:
-    servers = [CopySeen(name, index=index) for name, index in zip(NAMES, indexes, strict=True)]
-    return CopiesSeen(servers, leader, reached)
+def copies(
+    *indexes: int | None, leader: str = "c-0", reached: int | None = 9
+) -> ReplicationObservation:
+    servers = [
+        ReplicationProgress(name, index=index) for name, index in zip(NAMES, indexes, strict=True)
+    ]
+    return ReplicationObservation(servers, leader, reached)
 
 
 COPIES = {
@@ -94,19 +98,24 @@ COPIES = {
     "no leader": (copies(9, 9, 9, leader="", reached=None), "Replicating"),
     "the index of the leader is unknown": (copies(9, 9, 9, reached=None), "Replicating"),
     "one is sealed, and may have the old data": (
-        CopiesSeen([CopySeen("c-0", index=9), CopySeen("c-1", sealed=True)], "c-0", 9),
+        ReplicationObservation(
+            [ReplicationProgress("c-0", index=9), ReplicationProgress("c-1", sealed=True)], "c-0", 9
+        ),
         "Replicating",
     ),
-    "all are sealed": (CopiesSeen([CopySeen(name, sealed=True) for name in NAMES]), "Sealed"),
+    "all are sealed": (
+        ReplicationObservation([ReplicationProgress(name, sealed=True) for name in NAMES]),
+        "Sealed",
+    ),
 }
 
 
 @pytest.mark.parametrize("what", COPIES)
 def test_judge_copies(what: str) -> None:
     observed, state = COPIES[what]
-    assert judge_copies(observed).state == state
+    assert evaluate_replication(observed).state == state
 
 
 def test_the_message_names_the_servers_without_the_data() -> None:
-    message = judge_copies(copies(9, 8, None)).message
+    message = evaluate_replication(copies(9, 8, None)).message
     assert message == "waits until these servers have the data of the leader c-0: c-1, c-2"

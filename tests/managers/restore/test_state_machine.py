@@ -44,8 +44,8 @@ CASES = {**BEFORE, **RUNNING}
 
 
 def shown(decision: RestoreDecision) -> str:
-    to = f"-> {decision.row.to}" if decision.row.to else ""
-    return " ".join(filter(None, (decision.row.action, to, decision.reason)))
+    to = f"-> {decision.transition.to}" if decision.transition.to else ""
+    return " ".join(filter(None, (decision.transition.action, to, decision.reason)))
 
 
 @pytest.mark.parametrize(("situation", "expected"), CASES.values(), ids=CASES.keys())
@@ -55,7 +55,7 @@ def test_transition(situation: RestoreFacts, expected: str) -> None:
 
 def test_every_transition_has_an_example() -> None:
     """A transition without an example is not needed, or not tested."""
-    used = [decide(case.facts).row for case in CASES.values()]
+    used = [decide(case.facts).transition for case in CASES.values()]
     # Transitions that repeat a guard in another state, and those of states that do not last.
     ended = at("TerminalObserved")
     more = [
@@ -74,7 +74,7 @@ def test_every_transition_has_an_example() -> None:
         facts(at("Unknown"), None),
         facts(at("Unknown"), READY),
     ]
-    used += [decide(one).row for one in more]
+    used += [decide(one).transition for one in more]
     missing = [(row.at, row.when.__name__) for row in TABLE if row not in used]
     assert missing == []
 
@@ -111,7 +111,7 @@ def crossed() -> "list[RestoreFacts]":
 @pytest.mark.parametrize("deleting", [False, True])
 def test_every_situation_has_a_transition(deleting: bool) -> None:
     for situation in (*ALL, *crossed()):
-        assert decide(situation, deleting=deleting).row.at == state_of(situation)
+        assert decide(situation, deleting=deleting).transition.at == state_of(situation)
 
 
 def test_after_a_claim_no_job_is_created_and_no_missing_report_means_failed() -> None:
@@ -119,9 +119,9 @@ def test_after_a_claim_no_job_is_created_and_no_missing_report_means_failed() ->
         if not situation.claimed or state_of(situation) not in ("Created", "Unknown"):
             continue
         decision = decide(situation)
-        assert decision.row.action != "make-job"
+        assert decision.transition.action != "make-job"
         if situation.report is None and situation.answer is None:
-            assert decision.row.to in (None, "Unknown"), decision
+            assert decision.transition.to in (None, "Unknown"), decision
 
 
 def test_only_one_state_creates_a_job() -> None:
@@ -166,13 +166,13 @@ DELETED = {
 
 @pytest.mark.parametrize(("situation", "expected"), DELETED.values(), ids=DELETED.keys())
 def test_what_a_deleted_restore_releases(situation: RestoreFacts, expected: str) -> None:
-    row = decide(situation, deleting=True).row
+    row = decide(situation, deleting=True).transition
     assert " ".join(filter(None, (row.action, row.to and f"-> {row.to}"))) == expected
 
 
 def test_a_rejected_action_ends_the_restore() -> None:
     decision = refused(facts(at("Committed")), RestoreFailure("JobRefused", "no Jobs here"))
-    assert (decision.row.to, decision.reason, decision.message) == (
+    assert (decision.transition.to, decision.reason, decision.message) == (
         "End",
         "JobRefused",
         "no Jobs here",

@@ -8,7 +8,7 @@ from contracts.api.backup import Proof, ProofRun
 from contracts.api.cluster.backup import RestoreTest
 from contracts.api.cluster.status_backup import RestoreTestStatus, Snapshot
 from contracts.api.job_result import ProofReport
-from managers.jobs.status import JobSeen
+from managers.jobs.status import JobObservation
 from managers.restore_test.facts import Candidate, RestoreTestFacts
 
 NOW = datetime(2030, 1, 6, 12, 0, tzinfo=UTC)
@@ -56,8 +56,8 @@ def report(reason: str = "Restored", uid: str = "job-1", **changes: Any) -> Proo
     )
 
 
-def job(state: Any = "Active", **changes: Any) -> JobSeen:
-    return JobSeen("job-1", state, **{"ready": True, "created_at": NOW, **changes})
+def job(state: Any = "Active", **changes: Any) -> JobObservation:
+    return JobObservation("job-1", state, **{"ready": True, "created_at": NOW, **changes})
 
 
 def situation(*candidates: Candidate, **changes: Any) -> RestoreTestFacts:

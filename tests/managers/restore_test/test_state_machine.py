@@ -18,10 +18,10 @@ from managers.restore_test.state_machine import (
     Action,
     State,
     decide,
-    held_up,
     recheck_after,
     refused,
     state_of,
+    wait_decision,
 )
 from managers.restore_test.status import RestoreTestRecord, next_record
 from tests import gen
@@ -190,7 +190,7 @@ RUNS: Mapping[str, tuple[RestoreTestFacts, str, str]] = {
 def test_transition_of_a_recorded_run(name: str) -> None:
     given, act, reason = RUNS[name]
     decision = decide(given)
-    assert decision.row.action == act
+    assert decision.transition.action == act
     if reason:
         found = recorded(given)
         assert found.run is None
@@ -201,8 +201,8 @@ def test_transition_of_a_recorded_run(name: str) -> None:
 
 
 def test_every_transition_has_an_example() -> None:
-    used = [decide(given).row for given, *_ in (*STARTS.values(), *RUNS.values())]
-    used.append(decide(situation(taken(request="now", snapshot=None))).row)
+    used = [decide(given).transition for given, *_ in (*STARTS.values(), *RUNS.values())]
+    used.append(decide(situation(taken(request="now", snapshot=None))).transition)
     assert [row for row in TRANSITIONS if row not in used] == []
 
 
@@ -224,8 +224,8 @@ def test_a_created_job_is_recorded_with_its_uid() -> None:
 
 def test_a_job_that_cannot_be_created_yet_changes_nothing_recorded() -> None:
     given = situation(taken(test=run()))
-    waiting = held_up(decide(given), "no image yet", 7.0)
-    assert waiting.row.after == 7.0
+    waiting = wait_decision(decide(given), "no image yet", 7.0)
+    assert waiting.transition.after == 7.0
     assert next_record(given, waiting) is None
 
 

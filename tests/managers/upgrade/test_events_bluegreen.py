@@ -31,7 +31,7 @@ class Told(TwoPools):
         before, after = (ClusterStatus.lenient(one) for one in (self.status, fresh))
         super()._store(fresh)
         self.events += upgrade_events(before, after)
-        self.events += self.course.announcements if self.course is not None else ()
+        self.events += self.course.events if self.course is not None else ()
 
     def names(self) -> list[str]:
         """The reasons of all events, in order."""

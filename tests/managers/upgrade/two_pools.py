@@ -18,10 +18,10 @@ from contracts.naming import revisions
 from contracts.records import bluegreen
 from contracts.records.bluegreen import (
     BlueGreenFacts,
-    ClaimSeen,
     Colour,
     Membership,
     PoolObservation,
+    PvcObservation,
 )
 from contracts.records.effects import (
     DeleteServerClaim,
@@ -36,7 +36,7 @@ from contracts.records.effects import (
     TakeLock,
 )
 from contracts.records.resolved import PoolSpec
-from contracts.records.upgrade import HookSeen, JobStatus, Release, SnapshotSeen
+from contracts.records.upgrade import HookObservation, JobStatus, Release, SnapshotObservation
 from contracts.records.upgrade_decision import UpgradeDecision
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.bluegreen import validation_hook
@@ -178,7 +178,7 @@ class TwoPools(Mesh):
         found = self.sets.get(revision)
         prefix = f"data-{revisions.server_stateful_set(NAME, revision)}-"
         claims = tuple(
-            ClaimSeen(name, uid)
+            PvcObservation(name, uid)
             for name, uid in sorted(self.claims.items())
             if name.startswith(prefix) and "-" not in name.removeprefix(prefix)
         )
@@ -215,13 +215,13 @@ class TwoPools(Mesh):
         names = {revisions.server_pod(NAME, revision, number) for number in range(16)}
         return sorted(names & self.raft.keys())
 
-    def _judge(self, name: str) -> HookSeen | None:
+    def _judge(self, name: str) -> HookObservation | None:
         found = self.hooks.get(name)
-        return None if found is None else HookSeen(found.uid, found.state, found.suspended)
+        return None if found is None else HookObservation(found.uid, found.state, found.suspended)
 
-    def _snapshot(self) -> SnapshotSeen | None:
+    def _snapshot(self) -> SnapshotObservation | None:
         name = self.known.pre_upgrade_snapshot_job_name or ""
-        return SnapshotSeen(name, self.backups[name]) if name in self.backups else None
+        return SnapshotObservation(name, self.backups[name]) if name in self.backups else None
 
     # --- the operator ---------------------------------------------------------------------------
 
@@ -249,7 +249,7 @@ class TwoPools(Mesh):
         fresh = self._status(course)
         if fresh != self.status:
             self.write(lambda: self._store(fresh))
-        self.told += [one.reason for one in course.announcements]
+        self.told += [one.reason for one in course.events]
         return course
 
     def _apply(self, wanted: PoolSpec) -> None:

@@ -75,7 +75,7 @@ def knowing(*readers: str, voting: tuple[str, ...] = (), ill: tuple[str, ...] = 
 
 def planned(cluster: gen.Cluster, world: gen.World, *, held: bool = False) -> ReadPlan:
     """Plan the pool."""
-    inputs = replace(INPUTS, hold_reads=held)
+    inputs = replace(INPUTS, hold_read_replicas=held)
     return plan(gen.resolved(cluster, world), world.facts(), inputs)
 
 

@@ -276,7 +276,7 @@ class TestAsleep:
         facts = world(*self.NOW).facts()
         late = STEP_DOWN_SLEEP + JOB_STARTS
         for ago, kind in ((late - timedelta(seconds=1), "hold"), (late, "replace")):
-            seen = replace(facts, upgrade=UpgradeFacts(handed_over_at=facts.now - ago))
+            seen = replace(facts, upgrade=UpgradeFacts(step_down_requested_at=facts.now - ago))
             old = [pod for pod in seen.pods if pod.template == "old"]
             assert next_move(seen, old, 3).kind == kind
 

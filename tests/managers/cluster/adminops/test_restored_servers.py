@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contracts.records.observed import PodFacts
 from managers.bao.client import BaoError
 from managers.cluster.adminops.restored_servers import copies_of, servers_to_restart
-from managers.restore.server_recovery import CopiesSeen, CopySeen
+from managers.restore.server_recovery import ReplicationObservation, ReplicationProgress
 from tests import gen
 from tests.managers.membership.servers import Servers
 
@@ -32,15 +32,21 @@ class Copies(Servers):
         return self.applied[address]
 
 
-async def seen(servers: Servers, pods: Mapping[str, PodFacts] = PODS) -> CopiesSeen:
+async def seen(servers: Servers, pods: Mapping[str, PodFacts] = PODS) -> ReplicationObservation:
     return await copies_of(servers, NAMES, pods)
 
 
 async def test_the_index_of_the_leader_is_read_first() -> None:
     servers = Copies(x_0=9, x_1=8, x_2=9)
     found = await seen(servers)
-    assert found == CopiesSeen(
-        [CopySeen("x-0", index=9), CopySeen("x-1", index=8), CopySeen("x-2", index=9)], "x-0", 9
+    assert found == ReplicationObservation(
+        [
+            ReplicationProgress("x-0", index=9),
+            ReplicationProgress("x-1", index=8),
+            ReplicationProgress("x-2", index=9),
+        ],
+        "x-0",
+        9,
     )
     asked = [one for one in servers.asked if one.startswith("applied")]
     assert asked[0] == f"applied {ADDRESS['x-0']}", "before anybody is held against it"
@@ -70,7 +76,9 @@ async def test_sealed_servers_are_reported() -> None:
     servers = Copies(x_0=0, x_1=0, x_2=0)
     servers.sealed = True
     found = await seen(servers)
-    assert found == CopiesSeen([CopySeen(name, sealed=True) for name in NAMES])
+    assert found == ReplicationObservation(
+        [ReplicationProgress(name, sealed=True) for name in NAMES]
+    )
 
 
 def test_surplus_servers_count_while_they_run() -> None:

@@ -60,7 +60,7 @@ class TestSuccess:
         kept = {f"data-{pod}" for pod in BLUE}
         course = gen.present(world.drive(until=lambda: "UpgradeComplete" in world.told).course)
         assert kept == {one for one in world.claims if world.revision not in one}
-        (told,) = course.announcements
+        (told,) = course.events
         assert all(volume in told.text for volume in kept)
 
     def test_a_revision_whose_volumes_were_kept_waits_for_a_person(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from contracts.records.bluegreen import BlueGreenFacts
-from contracts.records.upgrade import HookSeen
+from contracts.records.upgrade import HookObservation
 from managers.upgrade.bluegreen import validation_hook
 from runtime.outcome import Blocked
 from tests import gen
@@ -34,7 +34,7 @@ def _stage(world: TwoPools) -> str:
     return receipt.stage if receipt else ""
 
 
-def _facts(world: TwoPools, seen: HookSeen | None) -> BlueGreenFacts:
+def _facts(world: TwoPools, seen: HookObservation | None) -> BlueGreenFacts:
     return dataclasses.replace(world.facts(), hook=seen)
 
 
@@ -122,8 +122,8 @@ class TestLost:
         world = staged(stage)
         receipt = gen.present(world.known.validation_hook)
         for seen in (
-            HookSeen("another", "Succeeded"),
-            HookSeen(receipt.job_uid or "", "Succeeded", foreign=True),
+            HookObservation("another", "Succeeded"),
+            HookObservation(receipt.job_uid or "", "Succeeded", foreign=True),
             None,
         ):
             assert validation_hook.step(_facts(world, seen)) == "lost"
@@ -132,14 +132,14 @@ class TestLost:
         ("seen", "taken"),
         [
             (None, "make"),
-            (HookSeen("a", "Active", suspended=True), "commit"),
-            (HookSeen("a", "Active", suspended=True, terminating=True), "wait"),
-            (HookSeen("a", "Succeeded"), "lost"),
-            (HookSeen("a", "Active", suspended=True, foreign=True), "lost"),
+            (HookObservation("a", "Active", suspended=True), "commit"),
+            (HookObservation("a", "Active", suspended=True, terminating=True), "wait"),
+            (HookObservation("a", "Succeeded"), "lost"),
+            (HookObservation("a", "Active", suspended=True, foreign=True), "lost"),
         ],
     )
     def test_before_it_is_let_go_it_may_be_made_again(
-        self, seen: HookSeen | None, taken: str
+        self, seen: HookObservation | None, taken: str
     ) -> None:
         assert validation_hook.step(_facts(staged("Prepared"), seen)) == taken
 

@@ -10,15 +10,21 @@ import pytest
 
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.pools.voter_pool import ServerPool
-from contracts.records.bluegreen import BlueGreenFacts, ClaimSeen, job_name, offered, revision_of
+from contracts.records.bluegreen import (
+    BlueGreenFacts,
+    PvcObservation,
+    job_name,
+    offered,
+    revision_of,
+)
 from contracts.records.effects import MakeHook, MakeJob
 from contracts.records.observed import Observed, PoolFacts, PvcFacts, Quorum, RaftServer
 from contracts.records.upgrade import (
     BlueGreenObservation,
-    HookSeen,
+    HookObservation,
     JobStatus,
     Release,
-    SnapshotSeen,
+    SnapshotObservation,
     UpgradeFacts,
     blue_green_under_way,
 )
@@ -218,7 +224,7 @@ class TestSets:
     def test_volumes_that_go_are_none(self) -> None:
         claims = (PvcFacts("a", "1", "uid-x", False), PvcFacts("b", "2", "uid-x", True))
         seen = replace(gen.world().facts(), green=pool(green_pod(), claims=claims))
-        assert facts(at("Syncing"), seen).green.claims == (ClaimSeen("a", "1"),)
+        assert facts(at("Syncing"), seen).green.claims == (PvcObservation("a", "1"),)
 
 
 class TestTrouble:
@@ -305,8 +311,8 @@ class TestLookedUp:
         second = BlueGreenObservation(
             job=JobStatus("job", "Active"),
             former_job="former",
-            hook=HookSeen("uid", "Active"),
-            snapshot=SnapshotSeen("snap", "Completed"),
+            hook=HookObservation("uid", "Active"),
+            snapshot=SnapshotObservation("snap", "Completed"),
             traffic=GREEN,
             nonce="n" * 32,
         )
@@ -326,7 +332,7 @@ class TestLookedUp:
             tried = world.tried(offered(effect, name), "uid-x", ago, "no")
             told = facts(cluster, tried.facts())
             refused = told.job_refused if effect == MakeJob.name else told.hook_refused
-            assert (refused, told.offers_again) == ("no", again)
+            assert (refused, told.retry_allowed) == ("no", again)
 
     def test_what_was_refused_of_another_job_or_cluster_is_no_refusal(self) -> None:
         mine = offered(MakeJob.name, job_name(at("Syncing").read()))

@@ -168,15 +168,15 @@ class TestRelease:
     def test_servers_are_rendered_with_what_was_accepted_and_untouched(self, phase: str) -> None:
         told = course(at(phase))
         assert (told.release, told.accepted) == (OLD, OLD)
-        assert told.halt
+        assert told.hold_reason
 
     def test_the_target_is_accepted_when_there_is_no_way_back(self) -> None:
-        assert course(ASKED).halt == ""
+        assert course(ASKED).hold_reason == ""
         cluster = at(CLEANUP).having(release={"version": "2.5.0"})
         assert accepted(cluster.read()) == NEW
         told = course(cluster)
         assert (told.release, told.accepted) == (NEW, NEW)
-        assert told.halt
+        assert told.hold_reason
 
     def test_the_condition_tells_of_it(self) -> None:
         for cluster in (ASKED, at("Syncing")):

@@ -105,7 +105,7 @@ def test_nothing_goes_back_by_itself_if_a_person_decides(
     facts = told(phase, done=done, late=True, **more)
     upgrade = gen.present(facts.cluster.spec.upgrade)
     wish = facts.settings.model_copy(
-        update={"auto_rollback": facts.by_itself.model_copy(update={"enabled": False})}
+        update={"auto_rollback": facts.auto_rollback.model_copy(update={"enabled": False})}
     )
     spec = facts.cluster.spec.model_copy(
         update={"upgrade": upgrade.model_copy(update={"blue_green": wish})}
@@ -197,7 +197,7 @@ def test_a_job_that_the_api_server_refuses_is_told() -> None:
 
 def test_and_offered_again_after_a_while_with_the_same_words() -> None:
     before = direct(told("JoiningMesh", job_refused="exceeded quota"))
-    again = direct(told("JoiningMesh", job_refused="exceeded quota", offers_again=True))
+    again = direct(told("JoiningMesh", job_refused="exceeded quota", retry_allowed=True))
     assert [one.name for one in again.effects] == ["make-upgrade-job"]
     assert isinstance(before.outcome, Blocked)
     assert isinstance(again.outcome, Blocked)

@@ -53,7 +53,7 @@ class TestShape:
 
     def test_a_row_that_waits_for_nobody_says_when_it_looks_again(self) -> None:
         """Only what a person ends, or what is content, needs no timer."""
-        silent = {row.says for row in TABLE if row.after is None and not row.blocked}
+        silent = {row.guard_label for row in TABLE if row.after is None and not row.blocked}
         assert silent == {"paused", "leftover lock", "up to date"}
 
     def test_every_action_is_used_and_has_a_rule(self) -> None:
@@ -84,7 +84,7 @@ class TestIdle:
         world = TwoPools(version=OLD)
         course = world.run()
         assert world.writes == 0
-        assert (course.halt, course.traffic, course.green) == ("", "", None)
+        assert (course.hold_reason, course.traffic, course.green) == ("", "", None)
         assert course.blue is not None
         assert (course.blue.revision, course.blue.replicas, course.blue.applied) == ("", 3, True)
 
@@ -118,7 +118,7 @@ class TestDecisions:
         if phase in ("RollingBack", "RollbackCleanup"):
             world.fails[upgrade_actions.DEMOTE] = 5
         course = world.to(phase).run()
-        assert course.halt
+        assert course.hold_reason
         assert course.blue is not None
         kept = course.blue.applied and phase != "RestoringReadReplicas"
         assert not kept or course.blue.release.version == OLD

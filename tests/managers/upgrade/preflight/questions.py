@@ -19,7 +19,7 @@ ALONE = {"strategy": "BlueGreen", "preUpgradeSnapshot": True}
 
 def seen(world: gen.World = FINE, *, answers: bool = True) -> Observed:
     """What the operator sees, which looked for Jobs of such an upgrade and asked the leader."""
-    facts = UpgradeFacts(asks_quorum=True, blue_green=BlueGreenObservation())
+    facts = UpgradeFacts(needs_quorum=True, blue_green=BlueGreenObservation())
     quorum = world.facts().quorum if answers else None
     return replace(world.facts(), upgrade=facts, quorum=quorum)
 
