@@ -120,7 +120,7 @@ def _secret(name: str, resolved: Resolved) -> SecretFacts:
     return SecretFacts(
         name=name,
         uid=NO_UID,
-        mine=True,
+        owned=True,
         owner="",
         terminating=False,
         certificate=certificate,

@@ -12,4 +12,4 @@ class Reason:
     next_step: str
 
 
-NOTHING = "Nothing to do."
+NO_ACTION = "Nothing to do."

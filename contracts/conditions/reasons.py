@@ -4,7 +4,7 @@ Uses contracts.conditions.reason and the tables of the features. Read by
 contracts.conditions.catalogue, which lists the reasons of each condition type.
 """
 
-from contracts.conditions.reason import NOTHING, Reason
+from contracts.conditions.reason import NO_ACTION, Reason
 from contracts.conditions.reasons_backup import BACKUP_REASONS
 from contracts.conditions.reasons_networking import NETWORKING_REASONS
 from contracts.conditions.reasons_upgrade import UPGRADE_REASONS
@@ -12,16 +12,18 @@ from contracts.conditions.reasons_workload import WORKLOAD_REASONS
 
 _REASONS = (
     # --- healthy
-    Reason("Ready", "The aspect that this condition covers matches the spec.", NOTHING),
-    Reason("AllReplicasReady", "Every replica of the spec is ready.", NOTHING),
-    Reason("AllVoters", "Every replica is a voter of the raft cluster.", NOTHING),
-    Reason("AutopilotApplied", "The raft autopilot has the settings of the spec.", NOTHING),
-    Reason("Initialized", "The cluster has been initialized.", NOTHING),
-    Reason("LeaderFound", "Exactly one server reports that it is the active node.", NOTHING),
-    Reason("NoConflict", "No object of another owner has a name that the cluster needs.", NOTHING),
-    Reason("ProductionReady", "The operator knows of no blocker for production use.", NOTHING),
-    Reason("Unsealed", "The servers are unsealed.", NOTHING),
-    Reason("ImageVerified", "The image has a signature that satisfies the spec.", NOTHING),
+    Reason("Ready", "The aspect that this condition covers matches the spec.", NO_ACTION),
+    Reason("AllReplicasReady", "Every replica of the spec is ready.", NO_ACTION),
+    Reason("AllVoters", "Every replica is a voter of the raft cluster.", NO_ACTION),
+    Reason("AutopilotApplied", "The raft autopilot has the settings of the spec.", NO_ACTION),
+    Reason("Initialized", "The cluster has been initialized.", NO_ACTION),
+    Reason("LeaderFound", "Exactly one server reports that it is the active node.", NO_ACTION),
+    Reason(
+        "NoConflict", "No object of another owner has a name that the cluster needs.", NO_ACTION
+    ),
+    Reason("ProductionReady", "The operator knows of no blocker for production use.", NO_ACTION),
+    Reason("Unsealed", "The servers are unsealed.", NO_ACTION),
+    Reason("ImageVerified", "The image has a signature that satisfies the spec.", NO_ACTION),
     # --- in progress
     Reason(
         "Reconciling",
@@ -123,12 +125,12 @@ _REASONS = (
     Reason(
         "WorkloadIdentityConfigured",
         "The servers authenticate to the key service with the identity of their ServiceAccount.",
-        NOTHING,
+        NO_ACTION,
     ),
     Reason(
         "CredentialsSecretConfigured",
         "The Secret contains the credentials for the key service.",
-        NOTHING,
+        NO_ACTION,
     ),
     Reason(
         "CredentialsSecretMissing",
@@ -315,7 +317,7 @@ _REASONS = (
         "Apply the overlay of this release again; deploy/admission contains the policies.",
     ),
     # --- access of users
-    Reason("OperatorLoginTrusted", "OpenBao trusts the operator's tokens.", NOTHING),
+    Reason("OperatorLoginTrusted", "OpenBao trusts the operator's tokens.", NO_ACTION),
     Reason(
         "RecoveryKeysStored",
         "The encrypted recovery shares are in their Secret.",
@@ -327,7 +329,7 @@ _REASONS = (
         "Generate recovery keys as an administrator: the operator creates them only at "
         "initialization.",
     ),
-    Reason("UserLoginFound", "The self-init requests set up a login for users.", NOTHING),
+    Reason("UserLoginFound", "The self-init requests set up a login for users.", NO_ACTION),
     Reason(
         "RecoveryKeysOnly",
         "Users have no login other than the recovery keys.",

@@ -8,7 +8,7 @@ managers.backup uses no others, and docs/backup.md lists them.
 from collections.abc import Mapping
 from typing import Final
 
-from contracts.conditions.reason import NOTHING, Reason
+from contracts.conditions.reason import NO_ACTION, Reason
 from contracts.exit_codes import FailureClass
 
 COMPLETED: Final = "Completed"
@@ -23,16 +23,16 @@ _TEST = (
 )
 
 BACKUP_REASONS: tuple[Reason, ...] = (
-    Reason("InProgress", "The operation of this condition is in progress.", NOTHING),
-    Reason("Idle", "No such operation is in progress.", NOTHING),
-    Reason("NoRestore", "No restore is in progress.", NOTHING),
+    Reason("InProgress", "The operation of this condition is in progress.", NO_ACTION),
+    Reason("Idle", "No such operation is in progress.", NO_ACTION),
+    Reason("NoRestore", "No restore is in progress.", NO_ACTION),
     Reason(
         "RestoreInProgress",
         "A snapshot is being restored.",
         "Wait; the OpenBaoRestore that the message names shows the progress.",
     ),
-    Reason("LastBackupSucceeded", "The last snapshot was stored.", NOTHING),
-    Reason("NoBackupYet", "No snapshot has been attempted yet.", NOTHING),
+    Reason("LastBackupSucceeded", "The last snapshot was stored.", NO_ACTION),
+    Reason("NoBackupYet", "No snapshot has been attempted yet.", NO_ACTION),
     Reason("BackupFailed", "The last snapshot was not stored.", _SEE_BACKUPS),
     Reason(
         "BackupOverdue",
@@ -41,7 +41,7 @@ BACKUP_REASONS: tuple[Reason, ...] = (
     ),
     # --- restore tests (BackupProven)
     Reason(
-        "RestoreTestPassed", "A snapshot was restored into a test server and verified.", NOTHING
+        "RestoreTestPassed", "A snapshot was restored into a test server and verified.", NO_ACTION
     ),
     Reason("NeverTested", "No snapshot of the cluster has been tested.", _TEST),
     Reason(
@@ -120,7 +120,7 @@ _RUN_REASONS = (
         "BackupRunning", "A Job takes the snapshot.", "Wait; the log of the Job shows the progress."
     ),
     # --- the end
-    Reason("BackupCompleted", "The snapshot is stored.", NOTHING),
+    Reason("BackupCompleted", "The snapshot is stored.", NO_ACTION),
     Reason("ConfigFailed", "The Job was started with an invalid configuration.", _ANOTHER),
     Reason("AuthenticationFailed", "OpenBao did not accept the login of the Job.", _ANOTHER),
     Reason("LeaderDiscoveryFailed", "The Job found no active node.", _ANOTHER),

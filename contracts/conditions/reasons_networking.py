@@ -1,13 +1,13 @@
 """Reasons about connections to and from the servers. Uses contracts.conditions.reason."""
 
-from contracts.conditions.reason import NOTHING, Reason
+from contracts.conditions.reason import NO_ACTION, Reason
 
 NETWORKING_REASONS: tuple[Reason, ...] = (
     Reason(
         "ServiceAccountReused",
         "The ServiceAccount of the spec has another owner: the operator uses it and never changes"
         " it.",
-        NOTHING,
+        NO_ACTION,
     ),
     Reason(
         "ServiceAccountAnnotationsMissing",
@@ -17,7 +17,7 @@ NETWORKING_REASONS: tuple[Reason, ...] = (
     Reason(
         "APIServerNetworkReady",
         "The NetworkPolicies allow the servers to reach the API server.",
-        NOTHING,
+        NO_ACTION,
     ),
     Reason(
         "APIServerNetworkConfigurationInvalid",
@@ -29,13 +29,13 @@ NETWORKING_REASONS: tuple[Reason, ...] = (
         "The NetworkPolicies do not name each address behind the Service of the API server.",
         "Set spec.network.apiServerEndpointIPs to the addresses of the API server.",
     ),
-    Reason("IngressIntegrationReady", "The Ingress meets spec.ingress.readinessMode.", NOTHING),
+    Reason("IngressIntegrationReady", "The Ingress meets spec.ingress.readinessMode.", NO_ACTION),
     Reason(
         "IngressAddressMissing",
         "No ingress controller has published an address for the Ingress.",
         "Check the ingress controller of the class in spec.ingress.className.",
     ),
-    Reason("GatewayIntegrationReady", "The Gateway accepts the route.", NOTHING),
+    Reason("GatewayIntegrationReady", "The Gateway accepts the route.", NO_ACTION),
     Reason(
         "GatewayAPIMissing",
         "The API server does not serve the Gateway API, or lacks a required kind of it.",
@@ -90,7 +90,7 @@ NETWORKING_REASONS: tuple[Reason, ...] = (
         "the servers.",
         "Read the message: it contains the reason of the gateway controller.",
     ),
-    Reason("ServiceMonitorReady", "The ServiceMonitor exists.", NOTHING),
+    Reason("ServiceMonitorReady", "The ServiceMonitor exists.", NO_ACTION),
     Reason(
         "MonitoringAPIMissing",
         "The API server does not serve ServiceMonitors.",

@@ -7,7 +7,7 @@ docs/restore.md.
 from collections.abc import Mapping
 from typing import Final
 
-from contracts.conditions.reason import NOTHING, Reason
+from contracts.conditions.reason import NO_ACTION, Reason
 
 RESTORE_COMPLETE: Final = "RestoreComplete"
 """True once all servers have the data; False reports the progress or the failure."""
@@ -76,12 +76,12 @@ _REASONS = (
         "describes.",
     ),
     # --- the end
-    Reason("RestoreSucceeded", "The data is restored, and all servers have it.", NOTHING),
+    Reason("RestoreSucceeded", "The data is restored, and all servers have it.", NO_ACTION),
     Reason("RestoreFailed", "The snapshot was not restored; the data is unchanged.", _ANOTHER),
     Reason(
         "RestoreAbandoned",
         "A user abandoned the restore; the state of the data is not verified.",
-        NOTHING,
+        NO_ACTION,
     ),
     Reason("InvalidSpec", "The spec is invalid.", _ANOTHER),
     Reason("SnapshotUnavailable", "The snapshot does not exist.", _ANOTHER),
@@ -139,13 +139,15 @@ _REASONS = (
     Reason("JobRefused", "The API server rejects the Job.", _ANOTHER),
     Reason("JobLost", "The Job was deleted before it sent the snapshot.", _ANOTHER),
     Reason("JobFailed", "The Job ended before it sent the snapshot.", _ANOTHER),
-    Reason("RestoreDeleted", "The restore was deleted before the snapshot was sent.", NOTHING),
+    Reason("RestoreDeleted", "The restore was deleted before the snapshot was sent.", NO_ACTION),
     # --- other conditions
     Reason(
         "OperationLockOverridden",
         "The restore took the operation lock from another operation.",
-        NOTHING,
+        NO_ACTION,
     ),
-    Reason("RecoveryReleased", "The operator manages the cluster as before the restore.", NOTHING),
+    Reason(
+        "RecoveryReleased", "The operator manages the cluster as before the restore.", NO_ACTION
+    ),
 )
 RESTORE_REASONS: Final[Mapping[str, Reason]] = {reason.name: reason for reason in _REASONS}

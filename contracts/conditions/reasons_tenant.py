@@ -6,13 +6,13 @@ docs/tenants.md.
 
 from typing import Final
 
-from contracts.conditions.reason import NOTHING, Reason
+from contracts.conditions.reason import NO_ACTION, Reason
 
 PROVISIONED: Final = "Provisioned"
 """The one condition type of a tenant."""
 
 _REASONS = (
-    Reason("Provisioned", "The operator manages the clusters of the namespace.", NOTHING),
+    Reason("Provisioned", "The operator manages the clusters of the namespace.", NO_ACTION),
     Reason(
         "Provisioning",
         "The provisioner is writing Roles and limits into the namespace, or Kubernetes is "

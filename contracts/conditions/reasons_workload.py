@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from contracts.conditions.reason import NOTHING, Reason
+from contracts.conditions.reason import NO_ACTION, Reason
 
 QUESTION_REFUSED: Final = "QuorumQuestionRefused"
 """Blocks the removal of a server (managers.workload, managers.upgrade)."""
@@ -51,12 +51,12 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     ),
     # --- the data volumes (StorageConfigured)
     Reason(
-        "StorageClassConfigured", "The data volumes have the size and class of the spec.", NOTHING
+        "StorageClassConfigured", "The data volumes have the size and class of the spec.", NO_ACTION
     ),
     Reason(
         "StorageClassDefaulted",
         "The data volumes have the size of the spec, and the default StorageClass.",
-        NOTHING,
+        NO_ACTION,
     ),
     Reason(
         "StorageClassPending",
@@ -169,7 +169,7 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
         "Set spec.replicas to an odd number.",
     ),
     # --- the read replicas
-    Reason("AllReadReplicasReady", "Every read replica of the spec is ready.", NOTHING),
+    Reason("AllReadReplicasReady", "Every read replica of the spec is ready.", NO_ACTION),
     Reason(
         "ReadReplicasNotReady",
         "Some read replicas are not ready.",
@@ -211,7 +211,7 @@ WORKLOAD_REASONS: tuple[Reason, ...] = (
     Reason(
         "ReadServingAvailable",
         "Read replicas serve reads, instead of forwarding them to the leader.",
-        NOTHING,
+        NO_ACTION,
     ),
     Reason(
         "StandbyReadsNotServed",

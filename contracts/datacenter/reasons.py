@@ -6,7 +6,7 @@ docs/datacenters.md lists them.
 
 from typing import Final
 
-from contracts.conditions.reason import NOTHING, Reason
+from contracts.conditions.reason import NO_ACTION, Reason
 
 READY: Final = "Ready"
 """Whether every service runs in its desired state."""
@@ -16,7 +16,7 @@ NO_CONFLICTS: Final = "NoConflicts"
 """Whether no two sources declare a service of the same name."""
 
 _REASONS = (
-    Reason("AllRunning", "Every service runs in its desired state.", NOTHING),
+    Reason("AllRunning", "Every service runs in its desired state.", NO_ACTION),
     Reason(
         "ServicesNotRunning",
         "Services are being created, updated or deleted, or wait for their dependencies.",
@@ -51,14 +51,14 @@ _REASONS = (
         "Wait. If it persists, the message names the remaining services. In state Maintenance or "
         "Offline, set spec.state to Draining.",
     ),
-    Reason("AllAnswer", "Every source of services returned a valid list.", NOTHING),
+    Reason("AllAnswer", "Every source of services returned a valid list.", NO_ACTION),
     Reason(
         "SourceDegraded",
         "A source failed or returned services that violate a rule; its last valid services are "
         "kept.",
         "Read status.sources: it names each source and its error.",
     ),
-    Reason("NoConflict", "No two sources declare a service of the same name.", NOTHING),
+    Reason("NoConflict", "No two sources declare a service of the same name.", NO_ACTION),
     Reason(
         "Conflict",
         "Two sources declare a service of the same name; the one of higher precedence is used.",

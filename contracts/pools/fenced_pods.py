@@ -9,7 +9,7 @@ from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.pools.voter_pool import serving_pool, takes_over
 
 
-def of_servers(cluster: OpenBaoCluster) -> tuple[str, ...]:
+def fenced_servers(cluster: OpenBaoCluster) -> tuple[str, ...]:
     """Return the names of servers of the serving pool, in their order."""
     fenced = cluster.spec.fenced_pods
     if not fenced:
@@ -18,14 +18,14 @@ def of_servers(cluster: OpenBaoCluster) -> tuple[str, ...]:
     return tuple(name for name in fenced if serving.ordinal_of(name) is not None)
 
 
-def heeded(cluster: OpenBaoCluster) -> tuple[str, ...]:
+def effective_fences(cluster: OpenBaoCluster) -> tuple[str, ...]:
     """Return the names of the pods to fence now."""
-    return () if takes_over(cluster) else of_servers(cluster)
+    return () if takes_over(cluster) else fenced_servers(cluster)
 
 
 def with_effective_fences(cluster: OpenBaoCluster) -> OpenBaoCluster:
     """Return the cluster with only these names in its spec; the same object if nothing changes."""
-    kept = heeded(cluster)
+    kept = effective_fences(cluster)
     if kept == cluster.spec.fenced_pods:
         return cluster
     spec = cluster.spec.model_copy(update={"fenced_pods": kept})

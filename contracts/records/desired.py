@@ -63,7 +63,7 @@ class Plan:
     """The operation on the pods, if it takes several reconciles."""
     rolled: RolloutProgress | None = None
     """None: this step does not handle pods."""
-    spared: tuple[Named, ...] = ()
+    retained: tuple[Named, ...] = ()
     """Objects that are no longer desired but must not be changed or pruned yet."""
     optional: tuple[Intent, ...] = ()
     """Objects that no pod needs: applied last, and a problem with them blocks nothing."""
@@ -84,7 +84,7 @@ class Desired:
     operation: Operation | None = None
     rolled: RolloutProgress | None = None
     """None: the pods were not read."""
-    spared: tuple[Named, ...] = ()
+    retained: tuple[Named, ...] = ()
     """Objects that are not in `intents` but must not be pruned."""
 
     optional: tuple[Intent, ...] = ()

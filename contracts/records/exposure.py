@@ -129,7 +129,7 @@ class ClassFacts:
 class RouteFacts:
     """The status of our route or its policy, from a gateway."""
 
-    mine: bool
+    owned: bool
     accepted: ListenerCondition = ListenerCondition()
     resolved: ListenerCondition = ListenerCondition()
 
@@ -138,7 +138,7 @@ class RouteFacts:
 class IngressFacts:
     """The status of our Ingress."""
 
-    mine: bool
+    owned: bool
     addresses: tuple[str, ...] = ()
 
 

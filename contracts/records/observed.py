@@ -55,11 +55,11 @@ class PodFacts:
     """The scheduler must not place it yet: its spec has a scheduling gate."""
     node: str = ""
     """Its node; "" before it is scheduled."""
-    leaves_at: datetime | None = None
+    deletion_timestamp: datetime | None = None
     """End of its grace period, if it is terminating (metadata.deletionTimestamp)."""
     maintenance: bool = False
     """It has the annotation of spec.maintenance."""
-    made: datetime | None = None
+    creation_timestamp: datetime | None = None
     """metadata.creationTimestamp."""
     service_account: str = ""
     """Its ServiceAccount."""
@@ -322,7 +322,7 @@ class Observed:
         """Return the pod of an ordinal, if it exists."""
         return next((pod for pod in self.pods if pod.ordinal == ordinal), None)
 
-    def of_pool(self, pool: PoolFacts) -> Observed:
+    def with_pool(self, pool: PoolFacts) -> Observed:
         """Return a copy with another pool instead of the serving voters.
 
         The copy has no quorum, because the quorum is about the voters.

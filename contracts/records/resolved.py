@@ -94,7 +94,7 @@ class ImageChoice:
 
     server: str
     """The reference for the pod: with the verified digest if a policy requires verification."""
-    helper: str = ""
+    operator_image: str = ""
     """The operator's own image for server pods; "" if it may not be used."""
     outcome: Outcome = _PROVEN
     """Not Done: no pod may be created, changed or replaced."""

@@ -60,12 +60,12 @@ class CredentialFacts:
 class SecretFacts:
     """A Secret with a name that the operator uses; `None` in its place: it does not exist.
 
-    `mine` is by owner UID. Only the content that a decision needs is here, and never a key.
+    `owned` is by owner UID. Only the content that a decision needs is here, and never a key.
     """
 
     name: str
     uid: str
-    mine: bool
+    owned: bool
     owner: str
     """The owner for a message; "" if it is this cluster."""
     terminating: bool

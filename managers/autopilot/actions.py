@@ -13,7 +13,7 @@ from typing import Any
 from contracts.records.observed import PodFacts
 from managers.autopilot.decide import AutopilotDecision, differing
 from managers.bao.client import AUTOPILOT_SETTINGS, Bao, BaoError, Denied
-from managers.bao.login import TokenSource, as_known
+from managers.bao.login import TokenSource, request_with_token
 
 FORBIDDEN = 403
 NO_LOGIN = (
@@ -50,9 +50,9 @@ async def apply_settings(
         return None
     address = leaders[0].ip
     try:
-        live = await as_known(bao, address, login, bao.autopilot_settings)
+        live = await request_with_token(bao, address, login, bao.autopilot_settings)
         if differing(settings, live):
-            await as_known(bao, address, login, partial(_write, bao, settings))
+            await request_with_token(bao, address, login, partial(_write, bao, settings))
     except Denied as denied:
         hint = f": {POLICY}" if denied.code == FORBIDDEN else ""
         return AutopilotDecision(applied=False, refused=True, message=f"{denied}{hint}")

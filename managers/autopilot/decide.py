@@ -74,7 +74,9 @@ def refusal(uid: str, settings: Mapping[str, Any], now: datetime) -> EffectAttem
     return EffectAttempt(SET_AUTOPILOT, uid, now, _settings_text(settings))
 
 
-def is_pointless(attempt: EffectAttempt | None, settings: Mapping[str, Any], now: datetime) -> bool:
+def is_refused_recently(
+    attempt: EffectAttempt | None, settings: Mapping[str, Any], now: datetime
+) -> bool:
     """Return whether the same settings were refused recently."""
     if attempt is None or attempt.refused != _settings_text(settings):
         return False

@@ -184,7 +184,7 @@ def stored_token(key: ObjectKey, encoded: str) -> TokenSource:
     return StoredToken(text)
 
 
-async def as_known(
+async def request_with_token(
     bao: Bao,
     address: str,
     login: TokenSource,
@@ -238,7 +238,7 @@ class Logins:
             self._cache[owner.key] = (owner.uid, login)
         return login
 
-    def of_cluster(self, cluster: OpenBaoCluster, owner: Owner) -> ServiceAccountLogin | None:
+    def for_cluster(self, cluster: OpenBaoCluster, owner: Owner) -> ServiceAccountLogin | None:
         """Return the login for a cluster; None when the operator has none there."""
         return self.of(owner) if cluster.has_operator_login else None
 

@@ -129,7 +129,7 @@ def _root_token(resolved: Resolved, observed: Observed) -> Effect | Blocked | No
     name = names.root_token_secret(resolved.name)
     secret = observed.secrets.get(name)
     if secret is not None:
-        return foreign_secret(name, secret.owner) if not secret.mine else None
+        return foreign_secret(name, secret.owner) if not secret.owned else None
     if observed.holds_data:
         return Blocked(
             "RootTokenMissing",

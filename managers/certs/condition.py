@@ -26,7 +26,7 @@ def tls_ready(
     if secret is None:
         message = f"Secret {server_secret} does not exist yet"
         return ConditionUpdate(kind, "False", "TLSSecretMissing", message)
-    if not secret.mine and mode == "OperatorManaged":
+    if not secret.owned and mode == "OperatorManaged":
         message = f"Secret {server_secret} is owned by {secret.owner}"
         return ConditionUpdate(kind, "False", "ForeignObject", message)
     if secret.certificate is None:

@@ -58,7 +58,7 @@ def _operator_managed(resolved: Resolved, observed: Observed) -> Plan:
     server_name = names.tls_server_secret(resolved.name)
     ca, server = observed.secrets.get(ca_name), observed.secrets.get(server_name)
     for secret in (ca, server):
-        if secret is not None and not secret.mine:
+        if secret is not None and not secret.owned:
             return Plan(outcome=foreign_secret(secret.name, secret.owner), gate=True)
     if ca is None:
         return _without_authority(ca_name, server)

@@ -33,13 +33,13 @@ class CertificateContent:
     former: CertificateFacts | None = None
 
 
-NOTHING = CertificateContent()
+NO_CONTENT = CertificateContent()
 
 
 def content_of(data: Mapping[str, str] | None) -> CertificateContent:
     """Read the `data` of a Secret (base64). `data` is None if only metadata was requested."""
     if data is None:
-        return NOTHING
+        return NO_CONTENT
     try:
         return _content({name: base64.b64decode(text) for name, text in data.items()})
     except UNREADABLE as error:

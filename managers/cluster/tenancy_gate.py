@@ -9,7 +9,7 @@ from contracts.api.cluster.reading import read_cluster
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.violation import InvalidClusterError
 from managers.cluster.apply.status_writer import StatusWriter
-from managers.cluster.status.cluster_status import held_back
+from managers.cluster.status.cluster_status import waiting_status
 from managers.tenancy.gate import ACCESS_PENDING, Gate
 from runtime.cache.cache import Cache
 from runtime.clock import Clock
@@ -74,4 +74,4 @@ class GateReporter:
         except InvalidClusterError:
             return
         if not is_terminating(live) and not cluster.spec.paused:
-            await self._statuses.write(live, held_back(cluster, wait, self._clock.now()))
+            await self._statuses.write(live, waiting_status(cluster, wait, self._clock.now()))

@@ -39,7 +39,7 @@ def plan(resolved: Resolved, observed: Observed) -> Plan:
             _binding(resolved),
             *_job_accounts(resolved),
         ),
-        spared=tuple(_other_accounts(resolved, observed)),
+        retained=tuple(_other_accounts(resolved, observed)),
     )
 
 

@@ -33,13 +33,13 @@ def images_of(spec: ClusterSpec, installation: Installation, observed: Observed)
     if enabled and verdict is not None and verdict.record:
         records[labels.IMAGE_VERIFICATION] = verdict.record
     own = "" if offers(spec.version, "crash-on-reload") else installation.operator_image
-    helper = _helper(spec.operator_image_verification, own, observed)
-    if helper != installation.operator_image and helper:
+    operator_image = _helper(spec.operator_image_verification, own, observed)
+    if operator_image != installation.operator_image and operator_image:
         text = observed.images[installation.operator_image].record
         records[labels.OPERATOR_IMAGE_VERIFICATION] = text
     return ImageChoice(
         server=verdict.pinned if enabled and verdict and verdict.pinned else reference,
-        helper=helper,
+        operator_image=operator_image,
         outcome=_image_outcome(policy, reference, verdict) if policy and enabled else Done(),
         records=tuple(sorted(records.items())),
     )

@@ -52,14 +52,14 @@ def image_named(version: str, image: str, repository: str) -> str:
     return f"{image}:{tag}" if (reference.tag or reference.digest) is None else image
 
 
-def server_question(
+def server_image_request(
     spec: ClusterSpec, namespace: str, repository: str
 ) -> VerificationRequest | None:
     """Return the request for the server image; None when it needs no verification."""
     return _request(spec, spec.image_verification, namespace, server_image(spec, repository))
 
 
-def helper_question(
+def operator_image_request(
     spec: ClusterSpec, namespace: str, operator_image: str
 ) -> VerificationRequest | None:
     """Return the request for the operator's own image, which runs in server pods to reload them."""

@@ -35,7 +35,7 @@ class TrustRoot:
     """The file, from which managers.images.keyless builds its verifier."""
 
 
-NOTHING = TrustRoot({})
+EMPTY_TRUST_ROOT = TrustRoot({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +44,4 @@ class Trust:
 
     insecure_registries: frozenset[str] = frozenset()
     """host:port of registries that may be used without TLS."""
-    root: TrustRoot = NOTHING
+    root: TrustRoot = EMPTY_TRUST_ROOT

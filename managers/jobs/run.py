@@ -16,7 +16,7 @@ from runtime.outcome import Blocked, Done, Outcome, Wait
 
 Subject = TypeVar("Subject")
 """What identifies the run: its object as stored, or its key."""
-Observation = TypeVar("Seen")
+Observation = TypeVar("Observation")
 """The observation: the facts, and further inputs of the actions."""
 Facts = TypeVar("Facts")
 

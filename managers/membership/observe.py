@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from contracts.records.observed import PodFacts
 from managers.bao.client import Bao, BaoError, Denied
-from managers.bao.login import TokenSource, as_known
+from managers.bao.login import TokenSource, request_with_token
 from managers.membership.decide import Answers
 
 
@@ -29,7 +29,7 @@ async def ask(
     if login is None:
         return Answers(ids, None, "the operator has no login (spec.selfInit.oidc.enabled)")
     try:
-        members = await as_known(bao, leaders[0].ip, login, bao.members)
+        members = await request_with_token(bao, leaders[0].ip, login, bao.members)
         healthy = await _healthy(bao, leaders[0].ip, login) if health else frozenset()
     except (BaoError, Denied) as error:
         return Answers(ids, None, f"{leaders[0].name} did not report the members: {error}")
@@ -37,7 +37,7 @@ async def ask(
 
 
 async def _healthy(bao: Bao, address: str, login: TokenSource) -> frozenset[str]:
-    state = await as_known(bao, address, login, bao.autopilot_state)
+    state = await request_with_token(bao, address, login, bao.autopilot_state)
     return frozenset(name for name, server in (state.servers or {}).items() if server.healthy)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from contracts.records.observed import PodFacts, Quorum, RaftServer
 from contracts.server_features import reports_health
 from managers.bao.client import Bao, BaoError, Denied
-from managers.bao.login import NoToken, TokenSource, as_known
+from managers.bao.login import NoToken, TokenSource, request_with_token
 from managers.bao.models import AutopilotState, Member
 from managers.membership.quorum_refusal import INDEX, LOGIN, MEMBERS, STATE, TOKEN
 
@@ -42,7 +42,7 @@ async def read_quorum(bao: Bao, pods: Sequence[PodFacts], login: TokenSource) ->
     try:
         await login.token(bao, address)
         path = MEMBERS
-        members = await as_known(bao, address, login, bao.members)
+        members = await request_with_token(bao, address, login, bao.members)
         path = STATE
         state = await _autopilot_state(bao, address, login)
         path = INDEX

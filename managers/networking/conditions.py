@@ -17,7 +17,7 @@ def ingress_ready(
     kind, live = "IngressIntegrationReady", facts.ingress
     if live is None:
         return ConditionUpdate(kind, "Unknown", "Reconciling", "The Ingress does not exist yet")
-    if not live.mine:
+    if not live.owned:
         message = "An Ingress of this name has another owner; see the condition Conflict"
         return ConditionUpdate(kind, "False", "ForeignObject", message)
     if spec.ingress.readiness_mode == "Created":

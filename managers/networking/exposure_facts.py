@@ -21,12 +21,12 @@ from contracts.records.exposure import (
 from runtime.memo import memoize
 from runtime.types import Object
 
-NOTHING: Mapping[str, Any] = {}
+EMPTY_OBJECT: Mapping[str, Any] = {}
 Part = Mapping[str, Any]
 
 
 def _dict(value: Any) -> Part:
-    return value if isinstance(value, Mapping) else NOTHING
+    return value if isinstance(value, Mapping) else EMPTY_OBJECT
 
 
 def _dicts(value: Any) -> list[Part]:

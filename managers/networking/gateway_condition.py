@@ -171,7 +171,7 @@ def _written(inputs: GatewayInput) -> ConditionUpdate | None:
     missing = [kind for kind, live in objects if live is None]
     if missing:
         return _update("Unknown", "Reconciling", f"These do not exist yet: {', '.join(missing)}")
-    if any(facts is not None and not facts.mine for facts in (route, policy)):
+    if any(facts is not None and not facts.owned for facts in (route, policy)):
         message = "The route or its policy has another owner; see the condition Conflict"
         return _update("False", "ForeignObject", message)
     return None

@@ -42,7 +42,7 @@ _UNTIMELY = (
 )
 
 
-def untimely(cluster: OpenBaoCluster, now: datetime) -> Blocked | None:
+def check_recovery_keys(cluster: OpenBaoCluster, now: datetime) -> Blocked | None:
     """Block the first boot if the server cannot encrypt to one of the recovery keys at this time.
 
     The rules of the API cannot check times; they check the rest (contracts.api.values.openpgp).
@@ -96,7 +96,7 @@ def _moment(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def shares_due(spec: ClusterSpec, previous: RecoveryKeysStatus | None) -> bool:
+def needs_shares(spec: ClusterSpec, previous: RecoveryKeysStatus | None) -> bool:
     """Return whether shares are requested that are not stored yet."""
     requested = spec.recovery_keys is not None and spec.recovery_keys.initial is not None
     return requested and not (previous is not None and previous.stored)

@@ -76,7 +76,7 @@ def violation(tenant: Object, installation: TenantInstallation) -> Blocked | Non
     return Blocked(SECURITY_VIOLATION, f"spec.targetNamespace: {message} (got {target})")
 
 
-def elder(
+def owning_tenant(
     tenant: Object, others: Iterable[Object], installation: TenantInstallation
 ) -> Object | None:
     """Return the tenant that owns the namespace instead of this one; None if this one owns it.

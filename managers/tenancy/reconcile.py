@@ -106,7 +106,7 @@ class TenantReconciler:
         refusal = plan.violation(live, self._installation)
         if refusal is not None:
             return refusal
-        first = plan.elder(live, self._rivals(live), self._installation)
+        first = plan.owning_tenant(live, self._rivals(live), self._installation)
         return None if first is None else plan.conflict(first)
 
     def _rivals(self, live: Object) -> list[Object]:

@@ -15,7 +15,7 @@ from datetime import timedelta
 import semver
 
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.pools.fenced_pods import heeded
+from contracts.pools.fenced_pods import effective_fences
 from contracts.records.observed import Observed
 from contracts.records.upgrade import Release, blue_green_under_way
 from contracts.records.upgrade_decision import UpgradeDecision
@@ -63,7 +63,7 @@ def with_accepted_release(cluster: OpenBaoCluster) -> OpenBaoCluster:
     During a blue/green upgrade replicas stay frozen and hibernate is ignored.
     """
     release, frozen = accepted(cluster), frozen_replicas(cluster)
-    changes: dict[str, object] = {"fenced_pods": heeded(cluster)}
+    changes: dict[str, object] = {"fenced_pods": effective_fences(cluster)}
     if release != Release.requested(cluster):
         changes |= {"version": release.version, "image": release.image or None}
     if frozen is not None:

@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.conditions.condition import ConditionUpdate
-from contracts.pools.fenced_pods import of_servers
+from contracts.pools.fenced_pods import fenced_servers
 from contracts.pools.voter_pool import serving_pool, takes_over
 from contracts.records.observed import Observed
 from managers.workload.rollout.fencing import FENCING, REFUSED, fenced_pods
@@ -50,7 +50,7 @@ def fenced(
     requested = cluster.spec.fenced_pods if cluster else spec.fenced_pods
     if not requested:
         return None
-    effective = of_servers(cluster) if cluster else requested
+    effective = fenced_servers(cluster) if cluster else requested
     others = _others(cluster, effective) if cluster else ""
     if not effective:
         return ConditionUpdate("PodsFenced", "False", REFUSED, f"No server is fenced{others}")
@@ -89,7 +89,7 @@ def maintenance(spec: ClusterSpec) -> ConditionUpdate | None:
     return ConditionUpdate("Maintenance", "True", MAINTENANCE, message)
 
 
-def stopped_on_purpose(spec: ClusterSpec, observed: Observed, *, initialized: bool) -> Hold | None:
+def requested_stop(spec: ClusterSpec, observed: Observed, *, initialized: bool) -> Hold | None:
     """Return why servers are stopped on purpose; None when the spec requests all of them."""
     if spec.hibernate and initialized:
         left = len(observed.pods)

@@ -43,7 +43,7 @@ def green_view(resolved: Resolved, green: PoolSpec) -> Resolved:
         restart_text=restart_text(serving),
         pod=replace(resolved.pod, image=green.images.server),
         images=ImageChoice(
-            green.images.server, resolved.images.helper, records=green.images.records
+            green.images.server, resolved.images.operator_image, records=green.images.records
         ),
         # Fences apply to the serving pool only.
         fenced=(),

@@ -28,7 +28,13 @@ from managers.workload.objects.statefulset import (
 from managers.workload.rollout import fencing
 from managers.workload.rollout.holds import Hold, hold
 from managers.workload.rollout.never_started import replace_unstarted
-from managers.workload.rollout.next_pod import REST, RolloutAction, ask_leader, mark_log, next_move
+from managers.workload.rollout.next_pod import (
+    REST,
+    RolloutAction,
+    ask_leader,
+    mark_log,
+    next_action,
+)
 from managers.workload.rollout.quorum import QUESTION_RECHECK
 from managers.workload.rollout.reload import (
     RELOADING,
@@ -42,7 +48,7 @@ from managers.workload.rollout.restart_all import restart_all
 from managers.workload.rollout.stuck_pods import absent, stuck
 from managers.workload.scale import voters as scaling
 from managers.workload.scale.hibernate import hibernate
-from managers.workload.scale.read_replicas import asks_for_members, asks_for_votes
+from managers.workload.scale.read_replicas import needs_members, needs_votes
 from managers.workload.scale.replicas import Size, SizeRule, first_boot, guarded
 from managers.workload.storage.recreate_statefulset import renewal
 from managers.workload.storage.resize import growth, needs_restart_for_resize
@@ -102,7 +108,7 @@ class Pods:
     @property
     def outdated(self) -> tuple[PodFacts, ...]:
         """Pods that must be replaced."""
-        return self.older + self.lagging.hopeless
+        return self.older + self.lagging.to_replace
 
 
 def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
@@ -149,7 +155,7 @@ def plan(resolved: Resolved, observed: Observed, inputs: Inputs) -> Plan:
         *volumes.effects,
         *recreation.effects,
         *_of_move(move, observed, inputs.step_down_job),
-        *of_reload(resolved, pods.lagging, inputs, observed.now),
+        *reload_effects(resolved, pods.lagging, inputs, observed.now),
     )
     progress = _postponed(pods, held) or _progress(
         observed, pods, move, shape.replicas - len(resolved.fenced)
@@ -184,7 +190,7 @@ def _next_action(observed: Observed, pods: Pods, inputs: Inputs, size: int) -> R
     """Pick the pod that the rollout replaces next, unless it is on hold."""
     if inputs.hold_reason:
         return RolloutAction("hold", why=inputs.hold_reason) if pods.outdated else REST
-    move = next_move(observed, pods.outdated, size, inputs.step_down_job)
+    move = next_action(observed, pods.outdated, size, inputs.step_down_job)
     if inputs.hold and move.pod is not None and move.pod.ready:
         return RolloutAction("hold", move.pod, inputs.hold)
     return move
@@ -215,9 +221,14 @@ def size_of(resolved: Resolved, observed: Observed) -> Size:
     return next(size for size in sizes if size is not None)
 
 
-Asks = Callable[[ClusterSpec, Observed], bool]
+QuorumNeed = Callable[[ClusterSpec, Observed], bool]
 # Actions other than a rollout that need the leader's view of the quorum.
-ASKS: tuple[Asks, ...] = (fencing.asks, scaling.asks, asks_for_members, asks_for_votes)
+QUORUM_NEEDS: tuple[QuorumNeed, ...] = (
+    fencing.needs_quorum,
+    scaling.needs_quorum,
+    needs_members,
+    needs_votes,
+)
 
 
 def wants_quorum(
@@ -230,7 +241,7 @@ def wants_quorum(
     live = observed.stateful_set
     if live is None or live.first_boot or spec.paused:
         return False
-    if any(asks(spec, observed) for asks in ASKS):
+    if any(needs_quorum(spec, observed) for needs_quorum in QUORUM_NEEDS):
         return True
     if observed.upgrade.needs_quorum and (live.replicas > 1 or observed.upgrade.blue_green):
         return True
@@ -240,8 +251,8 @@ def wants_quorum(
     older = tuple(pod for pod in observed.pods if pod.template != live.template or pod in small)
     present = [pod for pod in observed.pods if pod not in older]
     target = ReloadTarget(live.reload_hash, certificate)
-    hopeless = split(observed, present, target, operator_image).hopeless
-    return next_move(observed, older + hopeless, live.replicas).pod is not None
+    to_replace = split(observed, present, target, operator_image).to_replace
+    return next_action(observed, older + to_replace, live.replicas).pod is not None
 
 
 def is_newest(live: StatefulSetFacts | None, shape: Shape) -> bool:
@@ -262,9 +273,9 @@ def sort_pods(observed: Observed, shape: Shape, inputs: Inputs) -> Pods:
         if not pod.fence_gate and (pod not in older or is_late(observed))
     ]
     lagging = split(observed, present, inputs.files.target, inputs.operator_image)
-    hopeless = tuple(pod for pod in lagging.hopeless if pod not in older)
-    renewed = sum(pod.ready and pod not in (*older, *hopeless) for pod in observed.pods)
-    return Pods(older, Split(lagging.due, lagging.waiting, hopeless), renewed, len(small))
+    to_replace = tuple(pod for pod in lagging.to_replace if pod not in older)
+    renewed = sum(pod.ready and pod not in (*older, *to_replace) for pod in observed.pods)
+    return Pods(older, Split(lagging.due, lagging.waiting, to_replace), renewed, len(small))
 
 
 def _of_move(
@@ -290,7 +301,7 @@ def restart(move: RolloutAction) -> tuple[Effect, ...]:
     return tuple(ReplacePod(pod.name, pod.uid) for pod in move.pods)
 
 
-def of_reload(
+def reload_effects(
     resolved: Resolved, lagging: Split, inputs: Inputs, now: datetime
 ) -> tuple[Effect, ...]:
     """Reload the servers that are due, unless reloads are on hold."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from contracts.records.observed import Observed, PodFacts, PoolFacts
 from managers.workload.read_pool import next_read_replica
-from managers.workload.rollout.next_pod import next_move
+from managers.workload.rollout.next_pod import next_action
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def _voters(observed: Observed, done: Collection[int]) -> tuple[PlannedReplaceme
     remaining = [pod for pod in pods if pod.ordinal not in done]
     planned = []
     while remaining:
-        target = next_move(healthy, remaining, len(pods)).pod
+        target = next_action(healthy, remaining, len(pods)).pod
         assert target is not None, "healthy servers never block a replacement"
         remaining.remove(target)
         planned.append(
@@ -78,7 +78,12 @@ def _readers(observed: Observed) -> tuple[PlannedReplacement, ...]:
 def _healthy(pod: PodFacts, *, leads: bool) -> PodFacts:
     registration = replace(pod.registration, active=leads)
     return replace(
-        pod, ready=True, terminating=False, waiting="", made=None, registration=registration
+        pod,
+        ready=True,
+        terminating=False,
+        waiting="",
+        creation_timestamp=None,
+        registration=registration,
     )
 
 

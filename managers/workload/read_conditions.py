@@ -14,7 +14,7 @@ from contracts.records.observed import Observed
 from contracts.server_features import offers, since
 from managers.workload.read_pool import stuck
 from managers.workload.scale.hibernate import HIBERNATED
-from managers.workload.scale.read_replicas import desired_replicas, standing
+from managers.workload.scale.read_replicas import current_replicas, desired_replicas
 
 READY = "ReadReplicasReady"
 SERVING = "ReadServingAvailable"
@@ -73,7 +73,7 @@ def read_status(
     Raft counts are omitted until a leader has answered.
     """
     desired, pool = desired_replicas(spec), observed.read
-    if not desired and not standing(pool) and not pool.pods:
+    if not desired and not current_replicas(pool) and not pool.pods:
         return None
     within = [claim for claim in pool.claims if not claim.terminating]
     storage = spec.read_replicas.storage if spec.read_replicas else None

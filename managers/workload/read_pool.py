@@ -23,7 +23,7 @@ from managers.workload.plan import (
     Pods,
     is_late,
     is_newest,
-    of_reload,
+    reload_effects,
     restart,
     sort_pods,
 )
@@ -52,7 +52,7 @@ class ReadPlan:
     """The voters do not reload yet."""
 
 
-NOTHING = ReadPlan()
+EMPTY_PLAN = ReadPlan()
 
 
 def inputs_of(read: ReadPoolSpec, voters: Inputs) -> Inputs:
@@ -68,7 +68,7 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
     """
     read = resolved.read
     if read is None or not resolved.initialized:
-        return NOTHING
+        return EMPTY_PLAN
     live = observed.read.stateful_set
     size = read_size(resolved, observed, read.replicas)
     if size.replicas == 0 and live is None:
@@ -82,7 +82,7 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
         )
     view, pool, inputs = (
         _view(resolved, read),
-        observed.of_pool(observed.read),
+        observed.with_pool(observed.read),
         inputs_of(read, voters),
     )
     shape = Shape(
@@ -111,7 +111,7 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
             *size.effects,
             *volumes.effects,
             *replaced,
-            *of_reload(view, pods.lagging, inputs, observed.now),
+            *reload_effects(view, pods.lagging, inputs, observed.now),
         ),
         outcome=combine(
             size.outcome, volumes.state.outcome(), *((vote,) if vote else ()), progress
@@ -123,7 +123,7 @@ def plan(resolved: Resolved, observed: Observed, voters: Inputs) -> ReadPlan:
 
 def with_read_pool(voters: Plan, pool: ReadPlan) -> Plan:
     """Return the plan of the voters and that of the read replicas as one."""
-    if pool is NOTHING:
+    if pool is EMPTY_PLAN:
         return voters
     added = pool.plan
     return replace(
@@ -173,7 +173,7 @@ def _staying(pods: Pods, desired: int) -> Pods:
             lagging,
             due=stay(lagging.due),
             waiting=stay(lagging.waiting),
-            hopeless=stay(lagging.hopeless),
+            to_replace=stay(lagging.to_replace),
         ),
         pods.renewed,
     )

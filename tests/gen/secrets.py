@@ -48,7 +48,7 @@ def secret(
     return SecretFacts(
         name=name,
         uid=f"uid-{name}",
-        mine=not of,
+        owned=not of,
         owner=of,
         terminating=False,
         certificate=certificate,

@@ -63,12 +63,12 @@ def _table(head: str, results: Sequence[Result], group: Callable[[Result], str])
 
 def _row(name: str, results: Sequence[Result]) -> tuple[str, ...]:
     outcomes: list[str] = [one.outcome for one in results]
-    killed, timeout, survived, undecided = map(
+    killed, timeout, survived, has_no_key_ring = map(
         outcomes.count, ("killed", "timeout", "survived", "undecided")
     )
     decided = killed + timeout + survived
     percent = f"{100 * (killed + timeout) / decided:.0f}" if decided else "-"
-    counts = (len(outcomes), killed, timeout, survived, undecided)
+    counts = (len(outcomes), killed, timeout, survived, has_no_key_ring)
     return (name, *map(str, counts), percent)
 
 

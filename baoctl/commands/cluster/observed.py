@@ -17,7 +17,7 @@ from contracts.naming import labels
 from runtime.types import Object, key_of, labels_of
 
 Part = Mapping[str, Any]
-NOTHING: Final[Part] = MappingProxyType({})
+EMPTY_OBJECT: Final[Part] = MappingProxyType({})
 LOG_MAX: Final = 4096
 """Maximum characters of the log of one container."""
 
@@ -76,7 +76,7 @@ class ClusterObservation:
 
     def condition(self, kind: str) -> Part:
         """Return the condition of a type; empty if there is none."""
-        return next((one for one in self.conditions if one.get("type") == kind), NOTHING)
+        return next((one for one in self.conditions if one.get("type") == kind), EMPTY_OBJECT)
 
     @property
     def conditions(self) -> tuple[Part, ...]:
@@ -98,7 +98,7 @@ def part(obj: Any, *path: str) -> Part:
     """Return the mapping at a path; an empty one for anything else."""
     for name in path:
         obj = obj.get(name) if isinstance(obj, Mapping) else None
-    return obj if isinstance(obj, Mapping) else NOTHING
+    return obj if isinstance(obj, Mapping) else EMPTY_OBJECT
 
 
 def parts(obj: Any, *path: str) -> tuple[Part, ...]:

@@ -25,7 +25,7 @@ from baoctl.commands.cluster.observed import (
 )
 from baoctl.exit_codes import ExitCode
 from contracts.conditions.catalogue import REASONS, TYPES
-from contracts.conditions.reason import NOTHING as NOTHING_TO_DO
+from contracts.conditions.reason import NO_ACTION
 from contracts.naming import labels
 from runtime.types import Object, key_of, labels_of
 
@@ -264,7 +264,7 @@ def _concerns(observed: ClusterObservation, *, advice: bool) -> Iterator[Concern
             continue
         reason = text(stated, "reason")
         known = REASONS.get(reason)
-        step = known.next_step if known and known.next_step != NOTHING_TO_DO else ""
+        step = known.next_step if known and known.next_step != NO_ACTION else ""
         yield Concern(kind.name, reason, text(stated, "message"), step)
 
 

@@ -75,7 +75,7 @@ def _not_owned(resolved: Resolved, observed: Observed) -> list[str]:
         return conflicts
     for name in unseal.secrets:
         secret = observed.secrets.get(name)
-        if secret is not None and not secret.mine:
+        if secret is not None and not secret.owned:
             conflicts.append(f"Secret {name} exists and is owned by {secret.owner}")
     return conflicts
 

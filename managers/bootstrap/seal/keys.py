@@ -62,11 +62,12 @@ class ServerEvidence:
     def all_stay_sealed(self) -> bool:
         """All are sealed, and none has just started: a first boot needs no search for keys."""
         return self.all_sealed and not any(
-            pod.made and self.now and self.now - pod.made < STARTS for pod in self.pods
+            pod.creation_timestamp and self.now and self.now - pod.creation_timestamp < STARTS
+            for pod in self.pods
         )
 
     @property
-    def undecided(self) -> bool:
+    def has_no_key_ring(self) -> bool:
         """No server runs with a key ring that must be kept."""
         return self.stateful_set is None and (not self.pods or self.all_sealed)
 
@@ -117,11 +118,11 @@ def secret_of(cluster: str, key: UnsealKey, supplied: str | None) -> str:
     return supplied or names.unseal_key_secret(cluster, key.generation)
 
 
-def seeks(unseal: Unseal, servers: ServerEvidence, status: str) -> bool:
+def needs_key_secrets(unseal: Unseal, servers: ServerEvidence, status: str) -> bool:
     """Return whether all key Secrets must be read: data exists and its key is unknown."""
     if unseal.type != "static" or unseal.secret_name is not None or not servers.holds_data:
         return False
-    return servers.undecided or servers.all_stay_sealed or live_ring(servers, status) is None
+    return servers.has_no_key_ring or servers.all_stay_sealed or live_ring(servers, status) is None
 
 
 def unseal_secrets(
@@ -181,7 +182,7 @@ def ring_for_data(
     in the spec. A status that is older than the newest key was restored, or is one write behind:
     the newest two keys unseal the same data.
     """
-    if not keys or (live is not None and not servers.undecided):
+    if not keys or (live is not None and not servers.has_no_key_ring):
         return live
     if live is not None and live.newest >= keys[0].generation:
         return live

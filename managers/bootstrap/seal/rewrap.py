@@ -17,7 +17,7 @@ from contracts.naming import labels
 from contracts.records.observed import EffectAttempt, PodFacts
 from contracts.unseal_keys import KeyRing
 from managers.bao.client import Bao, BaoError, Denied
-from managers.bao.login import TokenSource, as_known
+from managers.bao.login import TokenSource, request_with_token
 from managers.context.context import FIELD_MANAGER, Context
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import POD
@@ -90,7 +90,9 @@ async def rewrap(
         elif servers.login is None:
             return False
         else:
-            await as_known(servers.bao, leader.ip, servers.login, servers.bao.rotate_root_key)
+            await request_with_token(
+                servers.bao, leader.ip, servers.login, servers.bao.rotate_root_key
+            )
             annotation = f"{ring.current.id}@{await servers.bao.applied_index(leader.ip)}"
     except Denied as denied:
         context.attempts.note(EffectAttempt(REWRAP, leader.uid, context.clock.now(), str(denied)))

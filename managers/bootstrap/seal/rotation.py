@@ -75,7 +75,7 @@ def rotation(
     servers = ServerEvidence.of(observed, initialized=initialized)
     supplied = unseal.secret_name
     live = live_ring(servers, status_keys)
-    searching = servers.undecided or servers.all_sealed
+    searching = servers.has_no_key_ring or servers.all_sealed
     keys = stored(cluster, unseal, observed, live) if searching else ()
     live = ring_for_data(live, keys, servers, unseal.static_key().current_key_id)
     if live is None:
@@ -191,7 +191,7 @@ def _refuse_generated(
             )
     name = names.unseal_key_secret(cluster, requested.generation)
     next_secret = observed.secrets.get(name)
-    if next_secret is not None and not next_secret.mine:
+    if next_secret is not None and not next_secret.owned:
         return foreign_secret(name, next_secret.owner)
     if next_secret is not None and next_secret.key_id != requested.id:
         next_id = next_secret.key_id or "?"

@@ -19,7 +19,7 @@ from managers.cluster.observe.observer import ClusterObserver
 from managers.context.context import Context
 from managers.jwt_auth.actions import read_operator_login
 from managers.recovery_keys.actions import hand_over
-from managers.recovery_keys.decide import shares_due
+from managers.recovery_keys.decide import needs_shares
 from runtime.apply.ownership import Owner
 from runtime.errors import Transient
 
@@ -69,7 +69,7 @@ class KeyTasks:
         owner: Owner,
     ) -> RecoveryKeysStatus | None:
         before = cluster.status.admin_ops.recovery_keys if cluster.status.admin_ops else None
-        if not shares_due(cluster.spec, before):
+        if not needs_shares(cluster.spec, before):
             return before
         return await hand_over(self._context, bao, address, login, cluster.spec, owner)
 

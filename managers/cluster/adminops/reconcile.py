@@ -21,7 +21,7 @@ from managers.autopilot.decide import (
     SET_AUTOPILOT,
     autopilot_status,
     desired_settings,
-    is_pointless,
+    is_refused_recently,
     refusal,
 )
 from managers.bao.login import Logins
@@ -98,7 +98,7 @@ class AdminOpsReconciler:
         readers = cluster.spec.servers - cluster.spec.replicas
         async with self._logins.session(client_config.authority, client_config.server_name) as bao:
             servers = await known_leader(bao, labelled)
-            login = self._logins.of_cluster(cluster, owner)
+            login = self._logins.for_cluster(cluster, owner)
             # First, because it may set up the login that all others use.
             keys = await self._keys.run(bao, servers, login, cluster, owner)
             answers = await ask(bao, servers, login, health=bool(readers))
@@ -131,7 +131,7 @@ class AdminOpsReconciler:
         previous = cluster.status.admin_ops.autopilot if cluster.status.admin_ops else None
         settings, now = desired_settings(cluster.spec), self._context.clock.now()
         attempt = self._context.attempts.last(SET_AUTOPILOT, owner.uid)
-        if is_pointless(attempt, settings, now):
+        if is_refused_recently(attempt, settings, now):
             return previous
         decision = await apply_settings(session, settings)
         if decision is None:

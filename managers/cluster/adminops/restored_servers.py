@@ -13,7 +13,7 @@ from contracts.naming import names
 from contracts.pools.voter_pool import serving_pool, voter_pools
 from contracts.records.observed import PodFacts
 from managers.bao.client import Bao, BaoError, Denied
-from managers.bao.login import Logins, TokenSource, as_known
+from managers.bao.login import Logins, TokenSource, request_with_token
 from managers.bao.models import Member, ServerHealth
 from managers.cluster.observe.from_objects import server_facts
 from managers.cluster.observe.observer import CLUSTER_INDEX, ClusterObserver
@@ -68,7 +68,7 @@ class RestoredServers:
         async with self._logins.session(client_config.authority, client_config.server_name) as bao:
             healths = await _healths(bao, present)
             led = await _led(bao, [pod for pod in present if pod.name in healths])
-            login = self._logins.of_cluster(cluster, owner)
+            login = self._logins.for_cluster(cluster, owner)
             leader = leader_of(present, healths)
             members, refused = await _members(bao, leader, login)
         servers = [
@@ -203,6 +203,6 @@ async def _members(
     if login is None or leader is None:
         return None, ""
     try:
-        return await as_known(bao, leader.ip, login, bao.members), ""
+        return await request_with_token(bao, leader.ip, login, bao.members), ""
     except (Denied, BaoError) as error:
         return None, str(error)

@@ -48,7 +48,7 @@ class Applier:
         if desired.complete and result.in_place:
             # After the workload: the new pod template no longer mounts the deleted objects.
             keep = {(intent.resource, intent.key) for intent in desired.intents}
-            keep |= {*desired.spared}
+            keep |= {*desired.retained}
             # Optional kinds last: their API may be unavailable.
             await self._owned.prune(owner, (*PRUNED, *desired.optional_kinds), keep)
         return result

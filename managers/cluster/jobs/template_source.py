@@ -25,7 +25,7 @@ from managers.cluster.jobs.template import (
 from managers.context.context import MARKS
 from managers.context.installation import Installation
 from managers.context.reads.api_server import ApiServer
-from managers.images.policy import helper_question
+from managers.images.policy import operator_image_request
 from managers.images.verifier import ImageVerifier
 from runtime.apply.ownership import Owner, Ownership, describe_owner, ownership_of
 from runtime.builtin_kinds import PVC, SERVICE_ACCOUNT
@@ -76,7 +76,7 @@ class TemplateLookup:
         reference = job_image(cluster, job, overrides, self._installation)
         if not reference:
             return image_unknown(job)
-        question = helper_question(cluster.spec, cluster.metadata.namespace, reference)
+        question = operator_image_request(cluster.spec, cluster.metadata.namespace, reference)
         verdict = await self._images.verdict(question) if question else None
         return verified_image(cluster, job, reference, verdict)
 

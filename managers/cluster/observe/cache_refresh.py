@@ -89,7 +89,7 @@ class WatchCacheRefresher:
             self._schedule.forget(key)
             return None
         facts = (metadata.generation, observed.secrets)
-        well = is_well(result)
+        well = is_ready(result)
         due = self._schedule.next(key, facts, len(observed.secrets), well=well)
         return due if well or not observed.leader_in_doubt else min(due, LEADER_RECHECK)
 
@@ -110,7 +110,7 @@ def watch_refresher(
     return WatchCacheRefresher(SecretSchedule(clock, jitter, recheck, when_well))
 
 
-def is_well(result: ReconcileResult) -> bool:
+def is_ready(result: ReconcileResult) -> bool:
     """Report whether a reconcile has nothing left to do, and every server is ready."""
     observed = result.observed
     pods = observed.servers

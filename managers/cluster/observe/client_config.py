@@ -67,4 +67,4 @@ def _client_config(authority: str, name: str) -> ServerClientConfig:
 
 def _is_trusted(cluster: OpenBaoCluster, secret: SecretFacts) -> bool:
     """Report whether the Secret is ours, or an external one that the user named."""
-    return secret.mine or cluster.spec.tls.mode == "External"
+    return secret.owned or cluster.spec.tls.mode == "External"

@@ -43,7 +43,7 @@ from runtime.types import (
     uid_of,
 )
 
-NOTHING: Mapping[str, Any] = {}
+EMPTY_OBJECT: Mapping[str, Any] = {}
 # Kubernetes API reference, PersistentVolumeClaimStatus.conditions.
 RESIZE_CONDITIONS = frozenset(
     {"Resizing", "FileSystemResizePending", "ControllerResizeError", "NodeResizeError"}
@@ -76,13 +76,13 @@ def secret_reading(live: Object) -> SecretReading:
 
 def secret_facts(reading: SecretReading, owner: Owner) -> SecretFacts:
     """Read the facts of a Secret for one cluster."""
-    mine = ownership_of(reading.live, owner, MARKS) is not Ownership.FOREIGN
+    owned = ownership_of(reading.live, owner, MARKS) is not Ownership.FOREIGN
     content = reading.content
     return SecretFacts(
         name=key_of(reading.live).name,
         uid=uid_of(reading.live),
-        mine=mine,
-        owner="" if mine else describe_owner(reading.live, MARKS),
+        owned=owned,
+        owner="" if owned else describe_owner(reading.live, MARKS),
         terminating=is_terminating(reading.live),
         certificate=content.certificate,
         authority=content.authority,
@@ -138,8 +138,8 @@ def own_stateful_set_facts(owner: Owner, live: Object | None) -> StatefulSetFact
 
     Any editor of the namespace can create one, and it says nothing about our servers.
     """
-    mine = live is not None and ownership_of(live, owner, MARKS) is not Ownership.FOREIGN
-    return stateful_set_facts(live) if mine else None
+    owned = live is not None and ownership_of(live, owner, MARKS) is not Ownership.FOREIGN
+    return stateful_set_facts(live) if owned else None
 
 
 class CutObjectError(Transient):
@@ -161,7 +161,7 @@ def _pod(pod: Object, ordinal: int) -> PodFacts:
     status: Mapping[str, Any] = pod.get("status") or {}
     # The list is empty right after creation: not started.
     containers = status.get("containerStatuses") or ()
-    server = next((c for c in containers if c.get("name") == CONTAINER), NOTHING)
+    server = next((c for c in containers if c.get("name") == CONTAINER), EMPTY_OBJECT)
     waiting = (server.get("state") or {}).get("waiting") or {}
     return PodFacts(
         name=key_of(pod).name,
@@ -182,14 +182,14 @@ def _pod(pod: Object, ordinal: int) -> PodFacts:
         rewrapped=annotations_of(pod).get(labels.UNSEAL_REWRAPPED, ""),
         gated=bool((pod.get("spec") or {}).get("schedulingGates")),
         node=(pod.get("spec") or {}).get("nodeName") or "",
-        leaves_at=_leaves_at(pod),
+        deletion_timestamp=_leaves_at(pod),
         maintenance=labels.MAINTENANCE in annotations_of(pod),
         restored=annotations_of(pod).get(labels.RESTORE_REVISION, ""),
-        made=time_of(pod["metadata"].get("creationTimestamp")),
+        creation_timestamp=time_of(pod["metadata"].get("creationTimestamp")),
         service_account=(pod.get("spec") or {}).get("serviceAccountName") or "",
         fence_gate=_is_gated(pod),
         first_set=labels.FIRST_SET in labels_of(pod),
-        image=_image(pod.get("spec") or NOTHING),
+        image=_image(pod.get("spec") or EMPTY_OBJECT),
         labels=pool_labels(pod),
         controller=_controller(pod),
     )
@@ -262,7 +262,7 @@ def _waiting(status: Mapping[str, Any], waiting: Mapping[str, Any]) -> str:
     if waiting.get("reason"):
         return ": ".join(filter(None, (waiting["reason"], waiting.get("message"))))
     scheduled = next(
-        (c for c in status.get("conditions") or () if c.get("type") == "PodScheduled"), NOTHING
+        (c for c in status.get("conditions") or () if c.get("type") == "PodScheduled"), EMPTY_OBJECT
     )
     if scheduled.get("status") == "False":
         return ": ".join(filter(None, (scheduled.get("reason"), scheduled.get("message"))))
@@ -277,7 +277,7 @@ def stateful_set_facts(live: Object | None) -> StatefulSetFacts | None:
     _require_whole(live)
     spec, status = live["spec"], live.get("status") or {}
     template = spec["template"]
-    pvc = next(iter(spec.get("volumeClaimTemplates") or ()), NOTHING).get("spec") or {}
+    pvc = next(iter(spec.get("volumeClaimTemplates") or ()), EMPTY_OBJECT).get("spec") or {}
     volumes = template["spec"].get("volumes") or ()
     annotations, template_annotations = annotations_of(live), annotations_of(template)
     return StatefulSetFacts(
@@ -314,14 +314,14 @@ def pvc_facts(pool: ServerPool, claims: Iterable[Object]) -> tuple[PvcFacts, ...
 @memoize
 def _pvc_facts(pvc: Object) -> PvcFacts:
     _require_whole(pvc)
-    spec, status = pvc.get("spec") or NOTHING, pvc.get("status") or NOTHING
+    spec, status = pvc.get("spec") or EMPTY_OBJECT, pvc.get("status") or EMPTY_OBJECT
     condition = next(
         (
             c
             for c in status.get("conditions") or ()
             if c.get("status") == "True" and c.get("type") in RESIZE_CONDITIONS
         ),
-        NOTHING,
+        EMPTY_OBJECT,
     )
     return PvcFacts(
         name=key_of(pvc).name,

@@ -32,7 +32,13 @@ from contracts.records.secrets import SecretFacts
 from contracts.records.upgrade import NO_FACTS as NO_UPGRADE
 from contracts.unseal_keys import KEYS_SOUGHT
 from managers.bao.login import Logins
-from managers.bootstrap.seal.keys import ServerEvidence, live_ring, misnamed, seeks, unseal_secrets
+from managers.bootstrap.seal.keys import (
+    ServerEvidence,
+    live_ring,
+    misnamed,
+    needs_key_secrets,
+    unseal_secrets,
+)
 from managers.bootstrap.server_pod_part import audit_volume
 from managers.certs.pod_part import tls_settings
 from managers.certs.probe import ServedCertificates
@@ -58,7 +64,7 @@ from managers.context.reads.secrets import SecretStore
 from managers.context.reads.served_schemas import ServedSchemas
 from managers.identity.account import account_name
 from managers.images.plan import images_of
-from managers.images.policy import helper_question, server_question
+from managers.images.policy import operator_image_request, server_image_request
 from managers.images.verifier import ImageVerifier
 from managers.membership.find_leader import resolve_leader
 from managers.membership.quorum import read_quorum
@@ -192,8 +198,8 @@ class ClusterObserver:
             return observed
         if observed.leader_in_doubt:
             observed = await self._with_leader(observed, owner)
-        helper = images_of(clusters.spec, self.installation, observed).helper
-        if wants_quorum(clusters.spec, observed, helper, _server_fingerprint(cluster, readings)):
+        image = images_of(clusters.spec, self.installation, observed).operator_image
+        if wants_quorum(clusters.spec, observed, image, _server_fingerprint(cluster, readings)):
             observed = await self._with_quorum(observed, cluster, owner)
         return observed
 
@@ -208,11 +214,14 @@ class ClusterObserver:
         if self._images is None or spec.paused:
             return {}
         servers = (
-            server_question(version.spec, owner.namespace, installation.image_repository)
+            server_image_request(version.spec, owner.namespace, installation.image_repository)
             for version in clusters
             if version is not None
         )
-        candidates = (helper_question(spec, owner.namespace, installation.operator_image), *servers)
+        candidates = (
+            operator_image_request(spec, owner.namespace, installation.operator_image),
+            *servers,
+        )
         # Each image is verified once.
         questions = {image.reference: image for image in candidates if image is not None}
         stateful_sets = (observed.stateful_set, observed.green.stateful_set)
@@ -232,7 +241,7 @@ class ClusterObserver:
     async def _with_quorum(
         self, observed: Observed, cluster: OpenBaoCluster, owner: Owner
     ) -> Observed:
-        login = self.logins.of_cluster(cluster, owner)
+        login = self.logins.for_cluster(cluster, owner)
         client_config = observed.client_config
         if login is None or client_config is None:
             return observed
@@ -314,7 +323,7 @@ class ClusterObserver:
         ring = "" if live is None else str(live)
         contents = dict(secret_names(cluster, ring))
         contents |= dict.fromkeys(tls_secrets(cluster, pods), True)
-        searching = seeks(unseal, servers, ring_in_status)
+        searching = needs_key_secrets(unseal, servers, ring_in_status)
         facts = {} if searching else await self._facts_of(contents, owner)
         if not searching and not misnamed(owner.name, unseal, ring, facts):
             return facts

@@ -27,7 +27,7 @@ from contracts.pools.owned_names import (
 )
 from contracts.pools.voter_pool import ServerPool, voter_pools
 from contracts.records.observed import PodFacts, ServerClientConfig
-from managers.cluster.observe.cache_refresh import is_well
+from managers.cluster.observe.cache_refresh import is_ready
 from managers.cluster.observe.health_poller import HealthPoller
 from managers.cluster.observe.polled_objects import PolledKind, is_settled, replicas_of
 from managers.cluster.status.cluster_status import ReconcileResult
@@ -169,7 +169,7 @@ class PollingCacheRefresher:
             state.facts, state.changed = facts, now
         state.servers, state.client_config = observed.servers, observed.client_config
         idle = now - state.changed
-        state.calm = idle >= CALM_AFTER and is_well(result)
+        state.calm = idle >= CALM_AFTER and is_ready(result)
         if state.calm:
             return HEALTH_INTERVAL * self._rng.uniform(1.0 - JITTER, 1.0 + JITTER)
         return self._pace(state)

@@ -21,7 +21,7 @@ from managers.upgrade.bluegreen.facts import pools_to_observe
 from runtime.apply.ownership import Owner
 from runtime.types import Object, ObjectKey, key_of
 
-NOTHING = PoolFacts()
+EMPTY_POOL = PoolFacts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def pools_of(
             name for name in unknown_pools if own_stateful_set_facts(owner, live(name)) is not None
         ),
         voters=voters,
-        green=facts(others[0]) if others else NOTHING,
+        green=facts(others[0]) if others else EMPTY_POOL,
         read=facts(ServerPool(owner.name, reads=True)),
     )
 

@@ -44,7 +44,7 @@ class Builds:
     template: Build | None
     """None: there is no StatefulSet, or it has no image."""
     pods: tuple[Build, ...]
-    led: tuple[str, ...]
+    leader_versions: tuple[str, ...]
     """Versions of the pods that report to be the leader."""
 
     @property
@@ -74,12 +74,12 @@ class Builds:
             return True
         return template.version in self.versions
 
-    def outruns(self, version: str) -> bool:
+    def may_be_newer_than(self, version: str) -> bool:
         """Report whether a newer version may have written the data.
 
         Only a leader writes. If all of several servers are newer, one of them has been the leader.
         """
-        if any(is_newer(leader, version) for leader in self.led):
+        if any(is_newer(leader, version) for leader in self.leader_versions):
             return True
         return len(self.pods) > 1 and all(is_newer(pod.version, version) for pod in self.pods)
 

@@ -164,7 +164,7 @@ def _release(cluster: OpenBaoCluster, builds: Builds, repository: str) -> Releas
     if accepted is not None and _is_credible(cluster, accepted, builds):
         return _as_requested(cluster, accepted, builds, repository)
     build = builds.runs
-    if accepted is not None and builds.outruns(accepted.version):
+    if accepted is not None and builds.may_be_newer_than(accepted.version):
         build = max(
             (candidate for candidate in (build, builds.newest) if candidate),
             key=lambda candidate: order(candidate.version),
@@ -174,7 +174,7 @@ def _release(cluster: OpenBaoCluster, builds: Builds, repository: str) -> Releas
 
 
 def _is_credible(cluster: OpenBaoCluster, accepted: Release, builds: Builds) -> bool:
-    if builds.outruns(accepted.version):
+    if builds.may_be_newer_than(accepted.version):
         return False
     if _is_rolled(cluster.status.upgrade, accepted):
         # The release was just accepted: no pod, and perhaps no template, has it yet.

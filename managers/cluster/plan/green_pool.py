@@ -22,7 +22,7 @@ from managers.images.plan import images_of
 from managers.upgrade.decide import with_target_release
 from managers.workload.green_pool import green_inputs, green_shape, green_stateful_set, green_view
 from managers.workload.objects.annotations import first_marks
-from managers.workload.plan import Inputs, of_reload, sort_pods
+from managers.workload.plan import Inputs, reload_effects, sort_pods
 from managers.workload.rollout.reload import RELOADING
 from runtime.apply.intent import Intent
 from runtime.builtin_kinds import CONFIG_MAP, STATEFUL_SET
@@ -99,7 +99,7 @@ def files(resolved: Resolved, observed: Observed) -> Plan:
     """Plan the configuration of green; that of a pool under deletion is not pruned."""
     if resolved.green is not None:
         return Plan((config_map(green_view(resolved, resolved.green)),))
-    return Plan(spared=_spared(resolved, observed))
+    return Plan(retained=_spared(resolved, observed))
 
 
 def _spared(resolved: Resolved, observed: Observed) -> tuple[Named, ...]:
@@ -124,10 +124,10 @@ def servers(resolved: Resolved, observed: Observed, serving: Inputs) -> Plan:
     pool, view = observed.green, green_view(resolved, green)
     inputs = green_inputs(view, serving)
     shape = green_shape(view, inputs, pool.stateful_set)
-    lagging = sort_pods(observed.of_pool(pool), shape, inputs).lagging
+    lagging = sort_pods(observed.with_pool(pool), shape, inputs).lagging
     reloading = Wait(RELOADING, "servers of the green pool reload their files")
     return Plan(
         (green_stateful_set(view, shape),),
-        (*label_effects, *of_reload(view, lagging, inputs, observed.now)),
+        (*label_effects, *reload_effects(view, lagging, inputs, observed.now)),
         reloading if lagging.due or lagging.waiting else Done(),
     )

@@ -113,6 +113,6 @@ def merge_plans(
         complete=not gated,
         operation=next((plan.operation for plan in all_plans if plan.operation), None),
         rolled=pods.rolled,
-        spared=tuple(named for plan in all_plans for named in plan.spared),
+        retained=tuple(named for plan in all_plans for named in plan.retained),
     )
     return with_adoption(desired, adoption, observed)

@@ -43,7 +43,7 @@ from managers.images.plan import images_of, version_mismatch
 from managers.networking.egress import egress_rules
 from managers.networking.exposure_spec import exposure_spec, store_ports
 from managers.operation_lock.decide import restore_holder
-from managers.recovery_keys.decide import untimely
+from managers.recovery_keys.decide import check_recovery_keys
 from managers.workload.read_pool_spec import read_pool_settings, wants_pool
 from runtime.apply.ownership import Owner
 from runtime.memo import memoize
@@ -62,7 +62,7 @@ def resolve_now(
     resolved = resolve(cluster, owner, observed, installation)
     if isinstance(resolved, Blocked) or resolved.initialized:
         return resolved
-    return untimely(cluster, observed.now) or resolved
+    return check_recovery_keys(cluster, observed.now) or resolved
 
 
 def resolve(
@@ -294,7 +294,7 @@ def _pod(spec: ClusterSpec, overrides: Overrides, parts: tuple[PodPart, ...]) ->
         parts=parts,
         scheduling=spec.scheduling,
         fixed_ids=overrides.fixed_ids,
-        operator_image=overrides.images.helper,
+        operator_image=overrides.images.operator_image,
     )
 
 

@@ -168,10 +168,10 @@ def _tls_secrets(cluster: OpenBaoCluster, observed: Observed) -> tuple[str, ...]
 
 def failing(cluster: OpenBaoCluster, error: str, now: datetime) -> ClusterStatus:
     """Report that reconciles fail, and leave everything else as it was last observed."""
-    return held_back(cluster, Wait("TransientError", error), now)
+    return waiting_status(cluster, Wait("TransientError", error), now)
 
 
-def held_back(cluster: OpenBaoCluster, wait: Wait, now: datetime) -> ClusterStatus:
+def waiting_status(cluster: OpenBaoCluster, wait: Wait, now: datetime) -> ClusterStatus:
     """Report why no reconcile runs, and leave everything else as it was last observed."""
     generation = cluster.metadata.generation
     conditions = [

@@ -13,7 +13,7 @@ from contracts.api.cluster.status_login import OperatorLoginStatus, RecoveryKeys
 from contracts.records.exposure import NO_EXPOSURE, ExposureSpec
 from contracts.records.observed import Observed
 from contracts.records.upgrade_decision import UpgradeDecision
-from managers.workload.conditions import stopped_on_purpose
+from managers.workload.conditions import requested_stop
 from managers.workload.rollout.holds import Hold
 from runtime.outcome import Outcome
 
@@ -66,7 +66,7 @@ class ConditionFacts:
     @property
     def stopped(self) -> Hold | None:
         """Why servers are stopped on purpose."""
-        return stopped_on_purpose(self.spec, self.observed, initialized=self.initialized)
+        return requested_stop(self.spec, self.observed, initialized=self.initialized)
 
     @property
     def all_ready(self) -> bool:

@@ -30,8 +30,8 @@ from managers.datacenter.provider.objects import (
     ObjectRef,
     immutable_difference,
     object_name,
+    object_refs,
     orphaning_patch,
-    possible_refs,
     render,
 )
 from managers.datacenter.provider.readiness import applied_digest, observed, reference
@@ -164,7 +164,7 @@ class KubernetesProvider:
         """Return the same from the API server, for all possible objects of the record."""
         objects: list[OwnedObject] = []
         owner = owner_of(record)
-        for resource, key in reversed(possible_refs(record)):
+        for resource, key in reversed(object_refs(record)):
             with contextlib.suppress(NotFound):
                 live = await self._client.get(resource, key)
                 if ownership_of(live, owner, MARKS) is Ownership.MINE:

@@ -68,7 +68,7 @@ def object_name(record: ServiceRecord) -> str:
     return names.object_name(record.datacenter.name, record.name)
 
 
-def possible_refs(record: ServiceRecord) -> tuple[ObjectRef, ...]:
+def object_refs(record: ServiceRecord) -> tuple[ObjectRef, ...]:
     """Return every object that a record can have, in the order of creation."""
     name, namespace = object_name(record), record.datacenter.namespace
     return (
@@ -82,7 +82,7 @@ def possible_refs(record: ServiceRecord) -> tuple[ObjectRef, ...]:
 def required_refs(record: ServiceRecord) -> tuple[frozenset[ObjectRef], frozenset[ObjectRef]]:
     """Return the required and the optional objects of a record."""
     service, name = record.desired.service, object_name(record)
-    files, openbao, network, *_ = possible_refs(record)
+    files, openbao, network, *_ = object_refs(record)
     must: set[ObjectRef] = {(KINDS[service.kind], ObjectKey(record.datacenter.namespace, name))}
     if service.kind == "OpenBaoCluster":
         return frozenset(must), frozenset()

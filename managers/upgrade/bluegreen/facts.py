@@ -163,9 +163,9 @@ def _failure(pod: PodFacts, now: datetime) -> str:
         code = f", last with exit code {pod.last_exit.code}" if pod.last_exit else ""
         return f"{pod.name} crashes repeatedly{code} ({_CRASHES})"
     has_run = pod.restarts or pod.last_exit is not None
-    if has_run or not pod.waiting.startswith(_NOT_PULLED) or pod.made is None:
+    if has_run or not pod.waiting.startswith(_NOT_PULLED) or pod.creation_timestamp is None:
         return ""
-    if now - pod.made < PULL_GRACE_PERIOD:
+    if now - pod.creation_timestamp < PULL_GRACE_PERIOD:
         return ""
     # Kubernetes alternates between two reasons for one failure.
     return f"the image of {pod.name} cannot be pulled"

@@ -119,7 +119,7 @@ def is_awake(inputs: PreflightInput) -> Answer:
 
 
 def none_fenced(inputs: PreflightInput) -> Answer:
-    fenced = fenced_pods.heeded(inputs.cluster)
+    fenced = fenced_pods.effective_fences(inputs.cluster)
     if not fenced:
         return None
     message = f"spec.fencedPods keeps {', '.join(fenced)} from running; empty it to continue"

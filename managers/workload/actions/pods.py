@@ -17,7 +17,7 @@ from contracts.records.effects import (
 from contracts.records.observed import EVICT, EffectAttempt
 from contracts.records.resolved import Resolved
 from managers.bao.client import Bao, BaoError, Denied
-from managers.bao.login import Logins, as_known
+from managers.bao.login import Logins, request_with_token
 from managers.context.context import Context
 from runtime.builtin_kinds import POD
 from runtime.errors import Conflict, EvictionRefused, Forbidden, Invalid, NotFound, PatchFailed
@@ -145,7 +145,7 @@ async def step_down(context: Context, logins: Logins, resolved: Resolved, effect
     _note(context, effect)
     async with logins.session(endpoint.authority, endpoint.server_name) as bao:
         try:
-            await as_known(bao, endpoint.address, login, bao.step_down)
+            await request_with_token(bao, endpoint.address, login, bao.step_down)
         except Denied as denied:
             _note(context, effect, refused=str(denied))
             return
@@ -171,7 +171,7 @@ async def mark_log(context: Context, logins: Logins, resolved: Resolved, effect:
         return
     async with logins.session(endpoint.authority, endpoint.server_name) as bao:
         try:
-            await as_known(bao, endpoint.address, login, partial(_rewrite_setting, bao))
+            await request_with_token(bao, endpoint.address, login, partial(_rewrite_setting, bao))
         except Denied as denied:
             _note(context, effect, refused=str(denied))
             return

@@ -10,7 +10,7 @@ from contracts.records.effects import DeleteClaim, RemovePeer
 from contracts.records.observed import EffectAttempt
 from contracts.records.resolved import Resolved
 from managers.bao.client import Bao, BaoError, Denied
-from managers.bao.login import Logins, as_known
+from managers.bao.login import Logins, request_with_token
 from managers.context.context import FIELD_MANAGER, Context
 from runtime.builtin_kinds import PVC
 from runtime.errors import Conflict, NotFound, PatchFailed
@@ -40,7 +40,7 @@ async def remove_peer(
     async with logins.session(endpoint.authority, endpoint.server_name) as bao:
         try:
             ask = partial(_remove, bao, effect.target)
-            await as_known(bao, endpoint.address, login, ask)
+            await request_with_token(bao, endpoint.address, login, ask)
         except Denied as denied:
             _refused(context, resolved, str(denied))
             return

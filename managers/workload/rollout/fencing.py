@@ -58,7 +58,7 @@ def fence(resolved: Resolved, observed: Observed) -> Fence:
     return Fence((*opened, *effects), outcome, Operation("Fencing", len(stopped), total))
 
 
-def asks(spec: ClusterSpec, observed: Observed) -> bool:
+def needs_quorum(spec: ClusterSpec, observed: Observed) -> bool:
     """Return whether a pod is about to be stopped, so that the quorum must be read."""
     live = observed.stateful_set
     if live is None or not live.fence_gate or spec.hibernate or live.replicas < 2:

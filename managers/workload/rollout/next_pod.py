@@ -68,7 +68,7 @@ class RolloutAction:
 REST = RolloutAction("rest")
 
 
-def next_move(
+def next_action(
     observed: Observed,
     outdated: Collection[PodFacts],
     size: int,
@@ -242,11 +242,11 @@ def _is_judged_by_log(observed: Observed, pod: PodFacts) -> bool:
 
 
 def _starts(observed: Observed, pod: PodFacts) -> bool:
-    return pod.made is not None and observed.now - pod.made < STARTS
+    return pod.creation_timestamp is not None and observed.now - pod.creation_timestamp < STARTS
 
 
 def _is_young(observed: Observed, pod: PodFacts) -> bool:
-    return pod.made is not None and observed.now - pod.made < YOUNG
+    return pod.creation_timestamp is not None and observed.now - pod.creation_timestamp < YOUNG
 
 
 def _unmarked(observed: Observed, target: PodFacts) -> PodFacts | None:

@@ -152,23 +152,23 @@ class Split:
     """To be reloaded now."""
     waiting: tuple[PodFacts, ...] = ()
     """Already signalled, or not ready yet."""
-    hopeless: tuple[PodFacts, ...] = ()
+    to_replace: tuple[PodFacts, ...] = ()
     """They must be replaced."""
 
 
 def split(observed: Observed, pods: Iterable[PodFacts], target: ReloadTarget, image: str) -> Split:
     """Sort the pods without the newest files; `image` is the operator's, "" when it is unknown."""
-    due, waiting, hopeless = [], [], []
+    due, waiting, to_replace = [], [], []
     for pod in pods:
         if is_current(pod, target):
             continue
         if not image or _needs_replacement(observed, pod, target.digest):
-            hopeless.append(pod)
+            to_replace.append(pod)
         elif pod.ready and not _is_signalled(pod, target.digest):
             due.append(pod)
         else:
             waiting.append(pod)
-    return Split(tuple(due), tuple(waiting), tuple(hopeless))
+    return Split(tuple(due), tuple(waiting), tuple(to_replace))
 
 
 def _of(pod: PodFacts, digest: str) -> list[int | None]:

@@ -20,7 +20,11 @@ def stuck(observed: Observed) -> Outcome:
     servers must never use one volume. Only a user can know that the node will not return, so the
     operator never deletes such a pod by force.
     """
-    leaving = [(pod, pod.leaves_at + PATIENCE) for pod in observed.servers if pod.leaves_at]
+    leaving = [
+        (pod, pod.deletion_timestamp + PATIENCE)
+        for pod in observed.servers
+        if pod.deletion_timestamp
+    ]
     late = [pod for pod, end in leaving if end <= observed.now]
     if not late:
         return Done(min((_until(end, observed.now) for _, end in leaving), default=None))
@@ -28,9 +32,9 @@ def stuck(observed: Observed) -> Outcome:
     first = late[0]
     return Blocked(
         STUCK,
-        f"{where} should have stopped at {first.leaves_at:%Y-%m-%dT%H:%M:%SZ} and still exists: "
-        "its kubelet does not answer. Restore the node; or make sure that it is dead, and delete "
-        f"its Node object, or `kubectl delete pod {first.name} --force --grace-period=0`",
+        f"{where} should have stopped at {first.deletion_timestamp:%Y-%m-%dT%H:%M:%SZ} and still "
+        "exists: its kubelet does not answer. Restore the node; or make sure that it is dead, and "
+        f"delete its Node object, or `kubectl delete pod {first.name} --force --grace-period=0`",
     )
 
 

@@ -15,7 +15,7 @@ from contracts.pause import counted_from, resumed_at
 from contracts.records.desired import Operation
 from contracts.records.observed import Observed
 from contracts.records.resolved import Resolved
-from managers.workload.scale.replicas import Size, standing
+from managers.workload.scale.replicas import Size, current_replicas
 from runtime.outcome import Wait
 
 HIBERNATED = "Hibernated"
@@ -34,9 +34,9 @@ def hibernate(resolved: Resolved, observed: Observed) -> Size | None:
         return None
     if resolved.hibernate:
         return _asleep(resolved, observed)
-    current = standing(resolved, observed)
+    current = current_replicas(resolved, observed)
     if current == 0:
-        return _waking(resolved, observed, slept(resolved, observed))
+        return _waking(resolved, observed, replicas_to_resume(resolved, observed))
     return _waking(resolved, observed, current) if is_waking(observed) else None
 
 
@@ -44,7 +44,7 @@ def _asleep(resolved: Resolved, observed: Observed) -> Size:
     left = [pod.name for pod in (*observed.pods, *observed.read.pods)]
     if not left:
         return Size(0)
-    total = max(slept(resolved, observed) + len(observed.read.claims), len(left))
+    total = max(replicas_to_resume(resolved, observed) + len(observed.read.claims), len(left))
     return Size(
         0,
         Wait(HIBERNATING, f"spec.hibernate is true; still stopping: {', '.join(sorted(left))}"),
@@ -75,7 +75,7 @@ def is_waking(observed: Observed) -> bool:
     return count == 0 or sum(pod.ready or pod.fence_gate for pod in observed.pods) < count
 
 
-def slept(resolved: Resolved, observed: Observed) -> int:
+def replicas_to_resume(resolved: Resolved, observed: Observed) -> int:
     """Return how many servers must resume: all former members, and never fewer.
 
     It is the greater of the counts of the last status and of the volumes. A volume counts when this

@@ -49,7 +49,7 @@ def is_marked(resolved: Resolved, claim: PvcFacts | None, node_id: str) -> bool:
     )
 
 
-def is_spent(resolved: Resolved, observed: Observed, claim: PvcFacts, node_id: str) -> bool:
+def is_disposable(resolved: Resolved, observed: Observed, claim: PvcFacts, node_id: str) -> bool:
     """Return whether the data on a volume without a pod is certainly not needed."""
     quorum = answered(observed)
     return (
@@ -65,7 +65,7 @@ def discard(claims: Iterable[PvcFacts]) -> tuple[Effect, ...]:
     return tuple(DeleteClaim(claim.name, claim.uid) for claim in claims)
 
 
-def left_behind(
+def unused_pvcs(
     resolved: Resolved, observed: Observed, first: int
 ) -> tuple[tuple[int, PvcFacts], ...]:
     """Return the volumes of ordinals from `first` on that no pod uses."""
@@ -78,7 +78,7 @@ def left_behind(
     )
 
 
-def tidy(resolved: Resolved, observed: Observed, count: int) -> tuple[Effect, ...]:
+def cleanup_effects(resolved: Resolved, observed: Observed, count: int) -> tuple[Effect, ...]:
     """Clean up after removed servers: at most one member, and volumes by the deletion policy.
 
     `count`: the current number of replicas of the StatefulSet; the spec requests no fewer.
@@ -86,7 +86,7 @@ def tidy(resolved: Resolved, observed: Observed, count: int) -> tuple[Effect, ..
     quorum = answered(observed)
     if quorum is None or leader_of(observed) is None:
         return ()
-    volumes = dict(left_behind(resolved, observed, count))
+    volumes = dict(unused_pvcs(resolved, observed, count))
     for server in quorum.servers:
         ordinal = resolved.voter_pool.ordinal_of(server.node_id)
         # The operator did not create a server with any other name.
@@ -99,11 +99,11 @@ def tidy(resolved: Resolved, observed: Observed, count: int) -> tuple[Effect, ..
     return discard(
         claim
         for ordinal, claim in volumes.items()
-        if is_spent(resolved, observed, claim, resolved.voter_pool.pod(ordinal))
+        if is_disposable(resolved, observed, claim, resolved.voter_pool.pod(ordinal))
     )
 
 
-def room(resolved: Resolved, observed: Observed, count: int) -> Size:
+def startable_replicas(resolved: Resolved, observed: Observed, count: int) -> Size:
     """Decide how many of the desired servers may start; `count` exist."""
     for ordinal in range(count, resolved.replicas):
         claim = claim_at(observed, resolved.voter_pool, ordinal)

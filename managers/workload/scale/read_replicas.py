@@ -19,8 +19,8 @@ from managers.workload.scale.leftover_pvcs import (
     STALE,
     answered,
     discard,
+    is_disposable,
     is_marked,
-    is_spent,
     member,
 )
 from managers.workload.scale.raft_peers import LeavingPeer, leader_of, refusal, removal
@@ -40,14 +40,14 @@ def desired_replicas(spec: ClusterSpec) -> int:
     return spec.read_replicas.replicas if spec.read_replicas else 0
 
 
-def standing(pool: PoolFacts) -> int:
+def current_replicas(pool: PoolFacts) -> int:
     """Return the current number of replicas, whether or not the StatefulSet exists."""
     if pool.stateful_set is not None:
         return pool.stateful_set.replicas
     return max((pod.ordinal for pod in pool.pods), default=-1) + 1
 
 
-def asks_for_members(spec: ClusterSpec, observed: Observed) -> bool:
+def needs_members(spec: ClusterSpec, observed: Observed) -> bool:
     """Return whether the members must be read: a replica must be removed, or was removed.
 
     Not in a cluster that matches its spec: volumes that are retained on purpose do not count.
@@ -55,7 +55,7 @@ def asks_for_members(spec: ClusterSpec, observed: Observed) -> bool:
     if spec.hibernate:
         return False
     desired, pool = desired_replicas(spec), observed.read
-    current = standing(pool)
+    current = current_replicas(pool)
     if not desired and pool.stateful_set is None and not pool.pods:
         # There is no plan for read replicas: the remaining volumes are retained on purpose.
         return False
@@ -77,7 +77,7 @@ def _beyond(pool: PoolFacts, count: int) -> tuple[tuple[int, PvcFacts], ...]:
     return tuple(sorted(beyond, key=lambda entry: -entry[0]))
 
 
-def asks_for_votes(spec: ClusterSpec, observed: Observed) -> bool:
+def needs_votes(spec: ClusterSpec, observed: Observed) -> bool:
     """Return whether the voters must be read: a read replica must be replaced."""
     del spec
     live = observed.read.stateful_set
@@ -89,7 +89,7 @@ def read_size(resolved: Resolved, observed: Observed, desired: int) -> Size:
     if resolved.hibernate:
         # Hibernated replicas stay members, and their volumes are retained.
         return Size(0)
-    current = standing(observed.read)
+    current = current_replicas(observed.read)
     if desired > current:
         return _joining(resolved, observed, desired, current)
     if desired < current:
@@ -199,7 +199,7 @@ def _tidied(resolved: Resolved, observed: Observed, desired: int) -> Size:
             return Size(
                 desired, Wait(LEAVING, f"removing {name} from the raft cluster", RECHECK), step
             )
-        if not resolved.keeps_volumes and is_spent(resolved, observed, claim, name):
+        if not resolved.keeps_volumes and is_disposable(resolved, observed, claim, name):
             message = f"deleting volume {claim.name}: its server left the raft cluster"
             return Size(desired, Wait(LEAVING, message, RECHECK), discard((claim,)))
     return Size(desired)

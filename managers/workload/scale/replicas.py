@@ -35,7 +35,7 @@ class Size:
 SizeRule = Callable[[Resolved, Observed], Size | None]
 
 
-def standing(resolved: Resolved, observed: Observed) -> int:
+def current_replicas(resolved: Resolved, observed: Observed) -> int:
     """Return the current number of servers, whether or not the StatefulSet exists."""
     live = observed.stateful_set
     if live is not None:

@@ -20,9 +20,16 @@ from contracts.records.resolved import Resolved
 from managers.workload.rollout.holds import hold
 from managers.workload.rollout.next_pod import STEP_DOWN_AGAIN, ask_leader
 from managers.workload.rollout.quorum import majority, unreached
-from managers.workload.scale.leftover_pvcs import answered, claim_at, is_marked, member, room, tidy
+from managers.workload.scale.leftover_pvcs import (
+    answered,
+    claim_at,
+    cleanup_effects,
+    is_marked,
+    member,
+    startable_replicas,
+)
 from managers.workload.scale.raft_peers import LeavingPeer, refusal, removal
-from managers.workload.scale.replicas import SCALE_RECHECK, SCALING, Size, standing
+from managers.workload.scale.replicas import SCALE_RECHECK, SCALING, Size, current_replicas
 from runtime.outcome import Blocked, Wait
 
 BLOCKED = "ScaleDownBlocked"
@@ -33,7 +40,7 @@ Held = Wait | Blocked
 
 def scale(resolved: Resolved, observed: Observed) -> Size:
     """Decide the number of pods, and the effects that must precede the next change."""
-    count, desired = standing(resolved, observed), resolved.replicas
+    count, desired = current_replicas(resolved, observed), resolved.replicas
     back = _stranded(resolved, observed, count)
     if observed.stateful_set is None or back > count:
         # Remove no server while the StatefulSet is re-created, or while there is no leader.
@@ -41,15 +48,17 @@ def scale(resolved: Resolved, observed: Observed) -> Size:
     if count > 1 and (count > desired or _is_leaving(resolved, observed, count - 1)):
         return _leave(resolved, observed, count)
     if count < desired:
-        return replace(room(resolved, observed, count), operation=_joining(resolved, observed))
-    effects, stopping = tidy(resolved, observed, count), _stopping(observed, count)
+        return replace(
+            startable_replicas(resolved, observed, count), operation=_joining(resolved, observed)
+        )
+    effects, stopping = cleanup_effects(resolved, observed, count), _stopping(observed, count)
     if stopping:
         waits = Wait(SCALING, f"spec.replicas is {desired}; waiting for {stopping} to stop")
         return Size(desired, waits, effects, Operation("Scaling", 0, 0))
     return Size(desired, effects=effects, operation=_joining(resolved, observed))
 
 
-def asks(spec: ClusterSpec, observed: Observed) -> bool:
+def needs_quorum(spec: ClusterSpec, observed: Observed) -> bool:
     """Return whether the members must be read: a server may be removed, or was removed.
 
     Not in a cluster that matches its spec: volumes that are retained on purpose do not count.

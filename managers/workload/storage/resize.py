@@ -151,10 +151,10 @@ def needs_restart_for_resize(observed: Observed) -> tuple[PodFacts, ...]:
 
 
 def _helps(pod: PodFacts, since: datetime | None, observed: Observed) -> bool:
-    if since is None or pod.made is None:
+    if since is None or pod.creation_timestamp is None:
         return False
     counted = counted_from(since, observed.resumed_at)
-    return pod.made <= since and observed.now - counted >= IN_PLACE
+    return pod.creation_timestamp <= since and observed.now - counted >= IN_PLACE
 
 
 def _claim_of(pod: PodFacts) -> str:
@@ -345,9 +345,9 @@ def _growing(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stora
 
 def _was_replaced(pod: PodFacts, pending: Sequence[PvcFacts]) -> bool:
     claim = next((one for one in pending if one.name == _claim_of(pod)), None)
-    if claim is None or claim.resizing_since is None or pod.made is None:
+    if claim is None or claim.resizing_since is None or pod.creation_timestamp is None:
         return False
-    return pod.ready and pod.made > claim.resizing_since
+    return pod.ready and pod.creation_timestamp > claim.resizing_since
 
 
 def _configured(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:

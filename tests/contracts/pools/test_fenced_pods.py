@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from contracts.pools.fenced_pods import heeded, of_servers, with_effective_fences
+from contracts.pools.fenced_pods import effective_fences, fenced_servers, with_effective_fences
 from tests import gen
 
 BLUE, GREEN = "0123456789abcdef", "fedcba9876543210"
@@ -29,9 +29,9 @@ def test_a_name_of_the_other_set_fences_nobody(
     told: dict[str, Any] | None, name: str, now: bool
 ) -> None:
     cluster = OLD.having(blueGreen=told).read() if told else OLD.read()
-    assert of_servers(cluster) == (name,)
-    assert heeded(cluster) == ((name,) if now else ())
-    assert with_effective_fences(cluster).spec.fenced_pods == heeded(cluster)
+    assert fenced_servers(cluster) == (name,)
+    assert effective_fences(cluster) == ((name,) if now else ())
+    assert with_effective_fences(cluster).spec.fenced_pods == effective_fences(cluster)
     assert with_effective_fences(cluster).spec.replicas == cluster.spec.replicas
 
 

@@ -9,7 +9,7 @@ from managers.autopilot.decide import (
     REFUSED_RECHECK,
     desired_settings,
     differing,
-    is_pointless,
+    is_refused_recently,
     refusal,
 )
 from tests import gen
@@ -97,15 +97,15 @@ def test_what_differs(live: dict[str, Any], names: tuple[str, ...]) -> None:
 class TestRefusals:
     def test_refused_settings_are_not_retried_immediately(self) -> None:
         noted = refusal("uid-x", settings(), NOW)
-        assert is_pointless(noted, settings(), NOW + REFUSED_RECHECK - timedelta(seconds=1))
+        assert is_refused_recently(noted, settings(), NOW + REFUSED_RECHECK - timedelta(seconds=1))
 
     def test_refused_settings_are_retried_later(self) -> None:
         noted = refusal("uid-x", settings(), NOW)
-        assert not is_pointless(noted, settings(), NOW + REFUSED_RECHECK)
+        assert not is_refused_recently(noted, settings(), NOW + REFUSED_RECHECK)
 
     def test_other_settings_are_tried_immediately(self) -> None:
         noted = refusal("uid-x", settings(), NOW)
-        assert not is_pointless(noted, settings(minQuorum=5), NOW)
+        assert not is_refused_recently(noted, settings(minQuorum=5), NOW)
 
     def test_nothing_was_tried(self) -> None:
-        assert not is_pointless(None, settings(), NOW)
+        assert not is_refused_recently(None, settings(), NOW)

@@ -12,7 +12,7 @@ from managers.bao.login import (
     Logins,
     NoToken,
     ServiceAccountLogin,
-    as_known,
+    request_with_token,
 )
 from managers.bao.models import LoginToken
 from managers.context.secret_builder import secret_object
@@ -56,7 +56,7 @@ class Bench:
         self.cluster = cluster
 
     def login(self) -> ServiceAccountLogin:
-        return gen.present(self.logins.of_cluster(self.cluster.read(), self.cluster.owner()))
+        return gen.present(self.logins.for_cluster(self.cluster.read(), self.cluster.owner()))
 
     async def token(self) -> str:
         return await self.login().token(self.servers, AT)
@@ -221,7 +221,7 @@ async def test_a_secret_without_a_root_token_is_a_refusal_that_names_it(content:
         await source.token(bench.servers, AT)
     assert not source.forget()
     with pytest.raises(Denied):
-        await as_known(bench.servers, AT, source, bench.servers.members)
+        await request_with_token(bench.servers, AT, source, bench.servers.members)
 
 
 async def test_a_secret_that_is_not_there_has_no_version() -> None:
@@ -253,6 +253,6 @@ HAS_LOGIN: dict[str, tuple[gen.Cluster, bool]] = {
 @pytest.mark.parametrize(("cluster", "has"), HAS_LOGIN.values(), ids=HAS_LOGIN.keys())
 def test_a_login_is_there_or_not(cluster: gen.Cluster, has: bool) -> None:
     bench = Bench(cluster)
-    source = bench.logins.of_cluster(cluster.read(), cluster.owner())
+    source = bench.logins.for_cluster(cluster.read(), cluster.owner())
     assert (source is not None) is has
     assert bench.api.asked == []

@@ -24,7 +24,7 @@ def test_b06_no_server_starts_before_its_root_token_is_stored() -> None:
 
 
 def test_b06_the_token_of_an_earlier_cluster_of_this_name_is_neither_kept_nor_replaced() -> None:
-    world = gen.world().with_secrets(KEY, replace(TOKEN, mine=False, owner="a former owner"))
+    world = gen.world().with_secrets(KEY, replace(TOKEN, owned=False, owner="a former owner"))
     planned = plan(gen.resolved(PLAIN, world), world.facts())
     assert planned.gate
     assert gen.expect(Blocked, planned.outcome).reason == "ForeignObject"

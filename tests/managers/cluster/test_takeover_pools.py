@@ -128,28 +128,28 @@ class TestGreen:
     def test_nothing_is_created_before_the_upgrade_starts(self) -> None:
         told = planned(at("Idle"), world(green=False))
         assert named(told, STATEFUL_SET) == {"x"}
-        assert told.spared == ()
+        assert told.retained == ()
 
     def test_only_green_is_planned_when_blue_is_deleted(self) -> None:
         told = planned(at("Cleanup"), as_green(world()))
         assert named(told, STATEFUL_SET) == {SET.stateful_set}
-        assert told.spared == ((CONFIG_MAP, told.spared[0][1]),)
-        assert told.spared[0][1].name == "x-config"
+        assert told.retained == ((CONFIG_MAP, told.retained[0][1]),)
+        assert told.retained[0][1].name == "x-config"
 
     def test_a_deleted_green_pool_is_not_planned(self) -> None:
         told = planned(at("RollbackCleanup"), world())
         assert named(told, STATEFUL_SET) == {"x"}
-        assert [key.name for _, key in told.spared] == [SET.config_map]
+        assert [key.name for _, key in told.retained] == [SET.config_map]
 
     def test_a_deleted_pool_keeps_no_configuration(self) -> None:
-        assert planned(at("RollbackCleanup"), world(green=False)).spared == ()
+        assert planned(at("RollbackCleanup"), world(green=False)).retained == ()
         alone = replace(as_green(world()), green=PoolFacts())
-        assert planned(at("Cleanup"), alone).spared == ()
+        assert planned(at("Cleanup"), alone).retained == ()
 
     def test_a_remaining_pod_keeps_the_configuration(self) -> None:
         seen = world()
         left = replace(seen, green=PoolFacts(None, seen.green.pods[:1]))
-        assert [key.name for _, key in planned(at("RollbackCleanup"), left).spared] == [
+        assert [key.name for _, key in planned(at("RollbackCleanup"), left).retained] == [
             SET.config_map
         ]
 

@@ -26,7 +26,7 @@ def kinds(cluster: gen.Cluster, world: gen.World) -> set[Any]:
 
 
 def spared(cluster: gen.Cluster, world: gen.World) -> list[tuple[str, str]]:
-    made = plan(gen.resolved(cluster, world), world.facts()).spared
+    made = plan(gen.resolved(cluster, world), world.facts()).retained
     return [(resource.kind, key.name) for resource, key in made]
 
 
@@ -152,7 +152,7 @@ def test_read_replicas_count_as_well() -> None:
     facts = gen.world().facts()
     read = replace(facts.read, pods=(gen.pod(0).under(OLD).facts(),))
     made = plan(gen.resolved(NAMED), replace(facts, read=read))
-    assert [key.name for _, key in made.spared] == [name for _, name in OLD_THREE]
+    assert [key.name for _, key in made.retained] == [name for _, name in OLD_THREE]
 
 
 def test_attack_t06_a_pod_of_a_user_gives_its_account_no_rights() -> None:

@@ -21,7 +21,7 @@ from contracts.api.values.public_key import read_public_key
 from managers.images.cosign import NotProvenError, check_bundle
 from managers.images.keyless import SignerIdentity, check_keyless_bundle, verifier_of
 from managers.images.tlog import read_trust_root
-from managers.images.trust import NOTHING, TrustRoot
+from managers.images.trust import EMPTY_TRUST_ROOT, TrustRoot
 from tests.managers.images.recorded import base64_of
 from tests.managers.images.signing import Signer
 from tests.managers.images.sigstore_services import (
@@ -273,7 +273,7 @@ def test_a_trust_root_for_keys_alone_verifies_no_identity(content: bytes) -> Non
 
 def test_without_a_trust_root_the_next_step_is_told() -> None:
     with pytest.raises(NotProvenError, match="SIGSTORE_TRUSTED_ROOT"):
-        check(SIGNER.bundle(DIGEST), NOTHING)
+        check(SIGNER.bundle(DIGEST), EMPTY_TRUST_ROOT)
 
 
 def test_each_trust_root_has_one_verifier() -> None:

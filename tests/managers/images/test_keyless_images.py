@@ -12,7 +12,7 @@ import pytest
 from contracts.records.observed import ImageVerdict
 from managers.images.policy import VerificationRequest
 from managers.images.tlog import read_trust_root
-from managers.images.trust import NOTHING, Trust, TrustRoot
+from managers.images.trust import EMPTY_TRUST_ROOT, Trust, TrustRoot
 from managers.images.verifier import ImageVerifier
 from tests.managers.images.bench import Bench, bench
 from tests.managers.images.sigstore_services import ISSUER, SUBJECT, KeylessSigner
@@ -86,7 +86,7 @@ async def test_an_older_signature_proves_no_identity_and_is_not_fetched() -> Non
 async def test_an_identity_needs_a_trust_root_before_the_registry_is_asked() -> None:
     async with keyless() as here:
         here.attach(here.bench.server.image("2.4.0"))
-        here.root = NOTHING
+        here.root = EMPTY_TRUST_ROOT
         refused = await here.ask()
         assert refused.problem == "unproven"
         assert "SIGSTORE_TRUSTED_ROOT" in refused.message

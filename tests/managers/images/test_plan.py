@@ -14,11 +14,11 @@ from contracts.records.resolved import ImageChoice
 from managers.images.plan import images_of, version_mismatch
 from managers.images.policy import (
     cache_key,
-    helper_question,
+    operator_image_request,
     record,
     recorded,
     server_image,
-    server_question,
+    server_image_request,
 )
 from runtime.outcome import Blocked, Done, Wait
 from runtime.testing.clock import EPOCH
@@ -60,7 +60,7 @@ def test_b34_exactly_what_was_proven_is_written() -> None:
     ("version", "helper"), [("2.4.0", "r/op:1"), ("2.5.0", ""), ("2.5.4", ""), ("2.5.5", "r/op:1")]
 )
 def test_servers_that_a_signal_may_end_get_none(version: str, helper: str) -> None:
-    assert choose(None, version=version).helper == helper
+    assert choose(None, version=version).operator_image == helper
 
 
 DEFAULTS: dict[str, tuple[dict[str, Any], str]] = {
@@ -83,7 +83,9 @@ def test_b34_the_default_image_is_asked_about_as_it_is_written(
 ) -> None:
     wanted = spec(imageVerification=POLICY, **fields)
     assert server_image(wanted, HERE.image_repository) == image
-    assert gen.present(server_question(wanted, "shop", HERE.image_repository)).reference == image
+    assert (
+        gen.present(server_image_request(wanted, "shop", HERE.image_repository)).reference == image
+    )
     without = images_of(spec(**fields), HERE, Observed(now=EPOCH))
     assert without.server == image
 
@@ -124,7 +126,7 @@ def test_warn_pins_what_is_proven_all_the_same() -> None:
 @pytest.mark.parametrize("policy", [None, {**POLICY, "enabled": False}])
 def test_without_a_policy_nothing_is_asked_and_the_tag_is_used(policy: Any) -> None:
     wanted = spec(imageVerification=policy)
-    assert server_question(wanted, "shop", HERE.image_repository) is None
+    assert server_image_request(wanted, "shop", HERE.image_repository) is None
     found = choose(PROVEN, imageVerification=policy)
     assert (found.server, found.outcome, found.records) == (IMAGE, Done(), ())
 
@@ -133,13 +135,13 @@ def test_an_identity_is_asked_for_as_a_key_is() -> None:
     keyless = {"enabled": True, **IDENTITY}
     wanted = spec(imageVerification=keyless, operatorImageVerification=keyless)
     questions = (
-        server_question(wanted, "shop", HERE.image_repository),
-        helper_question(wanted, "shop", HERE.operator_image),
+        server_image_request(wanted, "shop", HERE.image_repository),
+        operator_image_request(wanted, "shop", HERE.operator_image),
     )
     assert [one and one.policy.subject for one in questions] == [IDENTITY["subject"]] * 2
     found = images_of(wanted, HERE, Observed(now=EPOCH))
     assert not isinstance(found.outcome, Done)
-    assert found.helper == ""
+    assert found.operator_image == ""
 
 
 def helper(verdict: ImageVerdict | None, **policy: Any) -> ImageChoice:
@@ -151,25 +153,28 @@ def helper(verdict: ImageVerdict | None, **policy: Any) -> ImageChoice:
 def test_the_helper_has_a_policy_of_its_own() -> None:
     proven = ImageVerdict("r/op:1", pinned=HELPER_PINNED, record=f"key {HELPER_PINNED}")
     found = helper(proven)
-    assert found.helper == HELPER_PINNED
+    assert found.operator_image == HELPER_PINNED
     assert dict(found.records) == {labels.OPERATOR_IMAGE_VERIFICATION: f"key {HELPER_PINNED}"}
     assert found.server == IMAGE
     # Nothing falls through from the server's policy to the helper's, nor back.
-    assert choose(PROVEN).helper == "r/op:1"
+    assert choose(PROVEN).operator_image == "r/op:1"
     assert helper(None).outcome == Done()
 
 
 def test_a_helper_that_is_not_proven_is_not_used_and_stops_no_pod() -> None:
     refused = ImageVerdict("r/op:1", problem="unproven", message="x", retry_after=60.0)
-    assert (helper(refused).helper, helper(refused).outcome) == ("", Done())
-    assert (helper(None).helper, helper(refused, failurePolicy="Warn").helper) == ("", "r/op:1")
+    assert (helper(refused).operator_image, helper(refused).outcome) == ("", Done())
+    assert (helper(None).operator_image, helper(refused, failurePolicy="Warn").operator_image) == (
+        "",
+        "r/op:1",
+    )
 
 
 def test_without_an_operator_image_there_is_nothing_to_ask() -> None:
     wanted = spec(operatorImageVerification=POLICY)
-    assert helper_question(wanted, "shop", "") is None
+    assert operator_image_request(wanted, "shop", "") is None
     bare = replace(HERE, operator_image="")
-    assert images_of(wanted, bare, Observed(now=EPOCH)).helper == ""
+    assert images_of(wanted, bare, Observed(now=EPOCH)).operator_image == ""
 
 
 def test_pull_secrets_of_the_policy_come_first_and_once() -> None:
@@ -177,13 +182,13 @@ def test_pull_secrets_of_the_policy_come_first_and_once() -> None:
         imagePullSecrets=[{"name": "b"}, {"name": "c"}],
         imageVerification={**POLICY, "imagePullSecrets": [{"name": "a"}, {"name": "b"}]},
     )
-    question = gen.present(server_question(wanted, "shop", HERE.image_repository))
+    question = gen.present(server_image_request(wanted, "shop", HERE.image_repository))
     assert question.pull_secrets == ("a", "b", "c")
 
 
 def test_a_record_is_read_back_and_nothing_else_is() -> None:
     question = gen.present(
-        server_question(spec(imageVerification=POLICY), "shop", HERE.image_repository)
+        server_image_request(spec(imageVerification=POLICY), "shop", HERE.image_repository)
     )
     key = cache_key(question, "")
     text = record(key, PINNED)

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from contracts.api.values.public_key import read_public_key
 from managers.images.cosign import NotProvenError, Signed, check_bundle, check_simple_signing
 from managers.images.tlog import check_logged, read_trust_root
-from managers.images.trust import NOTHING, TrustRoot
+from managers.images.trust import EMPTY_TRUST_ROOT, TrustRoot
 from tests.managers.images.recorded import base64_of
 from tests.managers.images.signing import Signer
 
@@ -162,7 +162,7 @@ def test_without_an_entry_the_way_out_is_named() -> None:
 
 def test_without_a_trust_root_no_entry_counts() -> None:
     with pytest.raises(NotProvenError, match=r"trusted_root\.json"):
-        check_logged(with_entry(LOG.promise(hashed(SIGNED))), NOTHING)
+        check_logged(with_entry(LOG.promise(hashed(SIGNED))), EMPTY_TRUST_ROOT)
 
 
 @pytest.mark.parametrize(

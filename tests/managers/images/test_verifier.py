@@ -15,7 +15,7 @@ from managers.images.credentials import LOGINS_MAX
 from managers.images.policy import VerificationRequest, cache_key
 from managers.images.registry import RegistrySession
 from managers.images.signatures import prove
-from managers.images.trust import NOTHING
+from managers.images.trust import EMPTY_TRUST_ROOT
 from managers.images.verifier import BUDGET, PROVEN_FOR, REFUSED_FOR, UNREACHABLE_FOR, ImageVerifier
 from runtime.builtin_kinds import SECRET
 from tests.managers.images.bench import bench
@@ -60,7 +60,9 @@ async def test_what_real_cosign_left_in_a_registry_is_found(kind: str, scheme: s
         registry_server(manifests=kept, blobs=blobs, lists_referrers=False) as server,
         RegistrySession(server.address, made.repository, None, insecure=True) as registry,
     ):
-        found = await prove(registry, image_reference.parse(made.reference), question, NOTHING)
+        found = await prove(
+            registry, image_reference.parse(made.reference), question, EMPTY_TRUST_ROOT
+        )
     assert found == made.digest
 
 

@@ -12,7 +12,7 @@ from managers.bao.login import StoredToken
 from managers.bao.models import RecoveryShares
 from managers.context.secret_builder import secret_object
 from managers.recovery_keys.actions import hand_over
-from managers.recovery_keys.decide import shares_due
+from managers.recovery_keys.decide import needs_shares
 from runtime.apply.ownership import Owner
 from runtime.builtin_kinds import SECRET
 from tests import gen
@@ -176,7 +176,7 @@ def test_a_stored_secret_is_managed_by_the_user(
     cluster: gen.Cluster, status: RecoveryKeysStatus | None, wanted: bool
 ) -> None:
     """Also when the Secret is deleted, as its condition requests."""
-    assert shares_due(cluster.read().spec, status) is wanted
+    assert needs_shares(cluster.read().spec, status) is wanted
 
 
 def test_no_share_is_printed() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from managers.cluster.resolve.resolve import resolve, resolve_now
-from managers.recovery_keys.decide import FIRST_BOOT, untimely
+from managers.recovery_keys.decide import FIRST_BOOT, check_recovery_keys
 from runtime.outcome import Blocked
 from tests import gen
 from tests.contracts.api.cases_recovery import recovery
@@ -55,7 +55,7 @@ UNTIMELY: dict[str, tuple[str, datetime, str, float | None]] = {
 def test_a_key_that_is_not_valid_at_the_first_boot_is_refused(
     key: str, now: datetime, value: str, again: float | None
 ) -> None:
-    refusal = gen.present(untimely(cluster(key).read(), now))
+    refusal = gen.present(check_recovery_keys(cluster(key).read(), now))
     assert refusal.reason == "InvalidSpec"
     assert refusal.message.startswith(f"{FIRST}: must be valid now and for the next hour")
     assert "gpg --quick-set-expire" in refusal.message
@@ -65,16 +65,16 @@ def test_a_key_that_is_not_valid_at_the_first_boot_is_refused(
 
 @pytest.mark.parametrize("now", [START, START + timedelta(days=1), END - FIRST_BOOT])
 def test_a_valid_key_is_accepted(now: datetime) -> None:
-    assert untimely(cluster(EXPIRING_SUBKEY, EXPIRING_KEY).read(), now) is None
+    assert check_recovery_keys(cluster(EXPIRING_SUBKEY, EXPIRING_KEY).read(), now) is None
 
 
 def test_a_cluster_without_recovery_keys_is_accepted() -> None:
-    assert untimely(gen.cluster().read(), START) is None
+    assert check_recovery_keys(gen.cluster().read(), START) is None
 
 
 def test_every_invalid_recipient_is_named() -> None:
     refusal = gen.present(
-        untimely(cluster(EXPIRING_KEY, EXPIRING_SUBKEY).read(), END + timedelta(days=1))
+        check_recovery_keys(cluster(EXPIRING_KEY, EXPIRING_SUBKEY).read(), END + timedelta(days=1))
     )
     assert FIRST in refusal.message
     assert SECOND in refusal.message

@@ -17,7 +17,7 @@ from managers.workload.rollout.next_pod import (
     STEP_DOWN_SLEEP,
     YOUNG,
     RolloutAction,
-    next_move,
+    next_action,
 )
 from tests import gen
 
@@ -31,7 +31,7 @@ WELL = Quorum(tuple(RaftServer(f"x-{n}", True, True) for n in range(3)), failure
 def move(world: gen.World, size: int = 3) -> RolloutAction:
     observed = world.facts()
     outdated = [pod for pod in observed.pods if pod.template != "new"]
-    return next_move(observed, outdated, size)
+    return next_action(observed, outdated, size)
 
 
 def world(*pods: gen.Pod, quorum: Quorum | None = WELL) -> gen.World:
@@ -278,7 +278,7 @@ class TestAsleep:
         for ago, kind in ((late - timedelta(seconds=1), "hold"), (late, "replace")):
             seen = replace(facts, upgrade=UpgradeFacts(step_down_requested_at=facts.now - ago))
             old = [pod for pod in seen.pods if pod.template == "old"]
-            assert next_move(seen, old, 3).kind == kind
+            assert next_action(seen, old, 3).kind == kind
 
     def test_one_that_was_not_asked_goes_at_once(self) -> None:
         assert move(world(*self.NOW)).kind == "replace"

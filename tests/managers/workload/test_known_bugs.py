@@ -13,7 +13,7 @@ from managers.workload.objects.statefulset import (
     stateful_set,
     template_digest,
 )
-from managers.workload.rollout.next_pod import next_move
+from managers.workload.rollout.next_pod import next_action
 from runtime.apply.intent import Intent
 from tests import gen
 
@@ -35,14 +35,14 @@ def template(cluster: gen.Cluster = CLUSTER) -> dict[str, Any]:
 def test_b02_while_it_is_not_known_who_leads_nobody_goes(leading: tuple[int, ...]) -> None:
     pods = [gen.pod(n).made_from("old").ready(leading=n in leading) for n in range(3)]
     world = gen.world().with_set(gen.stateful_set()).with_pods(*pods).facts()
-    assert next_move(world, world.pods, 3).kind == "rest"
+    assert next_action(world, world.pods, 3).kind == "rest"
 
 
 def test_b02_a_leader_that_does_not_answer_is_no_consent() -> None:
     pods = [gen.pod(n).made_from("old").ready(leading=n == 0) for n in range(3)]
     silent = Quorum(trouble="no answer")
     world = gen.world().with_set(gen.stateful_set()).with_pods(*pods).with_quorum(silent).facts()
-    assert next_move(world, world.pods, 3).kind == "hold"
+    assert next_action(world, world.pods, 3).kind == "hold"
 
 
 def test_b07_the_pod_of_a_job_is_no_server() -> None:

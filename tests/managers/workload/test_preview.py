@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from contracts.records.observed import Observed
 from managers.workload.preview import PlannedReplacement, replacements
-from managers.workload.rollout.next_pod import next_move
+from managers.workload.rollout.next_pod import next_action
 from tests import gen
 
 NEW = gen.stateful_set().made_from("new")
@@ -68,7 +68,7 @@ def test_it_is_the_order_of_a_roll(size: int, data: st.DataObject) -> None:
     gone: list[str] = []
     while len(gone) < size:
         outdated = [pod for pod in seen.pods if pod.template == "old"]
-        victim = gen.present(next_move(seen, outdated, size).pod)
+        victim = gen.present(next_action(seen, outdated, size).pod)
         gone.append(victim.name)
         renewed = (
             replace(pod, template="new") if pod.name == victim.name else pod for pod in seen.pods

@@ -7,7 +7,7 @@ import pytest
 from contracts.records.effects import DeleteClaim, DeleteReadStatefulSet, RemovePeer
 from contracts.records.observed import Quorum
 from managers.workload.read_pool import ReadPlan
-from managers.workload.scale.read_replicas import asks_for_members
+from managers.workload.scale.read_replicas import needs_members
 from runtime.builtin_kinds import STATEFUL_SET
 from tests import gen
 from tests.managers.workload.read_worlds import (
@@ -229,4 +229,4 @@ ASKED: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
 @pytest.mark.parametrize("row", ASKED.values(), ids=ASKED.keys())
 def test_the_leader_is_asked_only_when_it_matters(row: tuple[gen.Cluster, gen.World, bool]) -> None:
     cluster, world, asked = row
-    assert asks_for_members(cluster.read().spec, world.facts()) is asked
+    assert needs_members(cluster.read().spec, world.facts()) is asked

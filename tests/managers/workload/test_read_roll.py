@@ -6,7 +6,7 @@ from typing import Any
 from contracts.naming import labels, names
 from contracts.records.effects import ReloadPod, RemovePeer, ReplacePod
 from managers.workload.plan import ROLL_PATIENCE
-from managers.workload.scale.read_replicas import asks_for_votes
+from managers.workload.scale.read_replicas import needs_votes
 from runtime.outcome import Blocked, Done, Wait
 from tests import gen
 from tests.managers.workload.read_worlds import (
@@ -130,8 +130,8 @@ class TestRoll:
 
     def test_the_leader_is_asked_who_votes(self) -> None:
         spec = TWO.read().spec
-        assert asks_for_votes(spec, serving(template="old").facts())
-        assert not asks_for_votes(spec, serving().facts())
+        assert needs_votes(spec, serving(template="old").facts())
+        assert not needs_votes(spec, serving().facts())
 
     def test_those_that_leave_are_not_replaced_first(self) -> None:
         world = serving(template="old").with_quorum(knowing("x-read-0", "x-read-1"))

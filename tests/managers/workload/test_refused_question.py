@@ -8,7 +8,7 @@ from contracts.records.desired import Plan
 from contracts.records.effects import MarkLog
 from contracts.records.observed import Quorum
 from managers.workload.rollout.fencing import FENCING, fence
-from managers.workload.rollout.next_pod import YOUNG, next_move
+from managers.workload.rollout.next_pod import YOUNG, next_action
 from managers.workload.rollout.quorum import QUESTION_RECHECK
 from managers.workload.scale.voters import BLOCKED, scale
 from runtime.outcome import Blocked, Wait
@@ -55,7 +55,7 @@ class TestRoll:
     def test_the_leader_is_not_asked_to_step_down(self) -> None:
         pods = (OLD[0], *(gen.pod(n).made_from(digest()).ready() for n in (1, 2)))
         facts = world(*pods).facts()
-        made = next_move(facts, facts.pods[:1], 3)
+        made = next_action(facts, facts.pods[:1], 3)
         assert (made.kind, made.reason) == ("hold", QUESTION_REFUSED)
 
     def test_a_server_that_does_not_run_is_missed_by_nobody(self) -> None:
@@ -85,7 +85,7 @@ class TestProofOfReplication:
             MarkLog.name, "uid-x-2", refused="no"
         )
         facts = there.facts()
-        made = next_move(facts, facts.pods[:2], 3)
+        made = next_action(facts, facts.pods[:2], 3)
         assert (made.kind, made.pod and made.pod.name) == ("hold", "x-1")
         assert "x-2" in made.why
 
@@ -95,7 +95,7 @@ class TestProofOfReplication:
         for uid in ("uid-x-1", "uid-x-2"):
             there = there.tried(MarkLog.name, uid, refused="no")
         facts = there.facts()
-        assert next_move(facts, facts.pods[:1], 3).kind == "hold"
+        assert next_action(facts, facts.pods[:1], 3).kind == "hold"
 
     def test_it_goes_on_when_the_leader_must_have_reached_it(self) -> None:
         grown = self.NEW.born(YOUNG)
@@ -103,7 +103,7 @@ class TestProofOfReplication:
             MarkLog.name, "uid-x-2", refused="no"
         )
         facts = there.facts()
-        assert next_move(facts, facts.pods[:2], 3).kind == "replace"
+        assert next_action(facts, facts.pods[:2], 3).kind == "replace"
 
 
 def test_no_server_is_taken_away_and_the_path_is_named() -> None:

@@ -48,4 +48,4 @@ def waiting(ordinal: int, since: datetime) -> PvcFacts:
 
 def made(world: gen.World, at: datetime) -> tuple[PodFacts, ...]:
     """The pods of a world, all made at that time."""
-    return tuple(replace(pod, made=at) for pod in world.facts().pods)
+    return tuple(replace(pod, creation_timestamp=at) for pod in world.facts().pods)

@@ -14,7 +14,7 @@ from contracts.api.rules.unsupported_fields import (
 from contracts.api.schema.crd import Schema, open_api_schema, walk
 from tests.contracts.api.clusters import MANIFESTS, cluster
 
-ASKS: dict[str, tuple[dict[str, Any], list[str]]] = {
+QUORUM_NEEDS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "nothing special": ({}, []),
     "backups and their tests": (
         {
@@ -99,7 +99,7 @@ ASKS: dict[str, tuple[dict[str, Any], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("spec", "paths"), ASKS.values(), ids=ASKS.keys())
+@pytest.mark.parametrize(("spec", "paths"), QUORUM_NEEDS.values(), ids=QUORUM_NEEDS.keys())
 def test_what_is_asked_for_in_vain_is_named(spec: dict[str, Any], paths: list[str]) -> None:
     named = unserved_fields(cluster(**spec).spec)
     assert [line.split()[0].rstrip(":") for line in named] == paths

@@ -14,7 +14,12 @@ from contracts.records.secrets import SecretFacts
 from contracts.unseal_keys import KEYS_SOUGHT, KeyRing, Rotation
 from managers.bootstrap.plan import plan
 from managers.bootstrap.seal.condition import why_sealed
-from managers.bootstrap.seal.keys import ServerEvidence, live_ring, seeks, unseal_secrets
+from managers.bootstrap.seal.keys import (
+    ServerEvidence,
+    live_ring,
+    needs_key_secrets,
+    unseal_secrets,
+)
 from managers.bootstrap.seal.rotation import rotation
 from runtime.outcome import Blocked, Outcome
 from tests import gen
@@ -279,15 +284,17 @@ def test_one_piece_of_evidence_is_enough_for_the_key_ring(
 def test_all_secrets_are_read_only_for_data_without_evidence() -> None:
     unseal = Unseal.model_validate({"static": {"currentKeyID": TWO}})
     lost = ServerEvidence.of(left().facts())
-    assert seeks(unseal, lost, "")
-    assert seeks(unseal, ServerEvidence.of(shut(OLD).facts()), "")
+    assert needs_key_secrets(unseal, lost, "")
+    assert needs_key_secrets(unseal, ServerEvidence.of(shut(OLD).facts()), "")
     young = shut(OLD)
     young = young.with_pods(*(pod.born(timedelta(seconds=5)) for pod in young.pods))
-    assert not seeks(unseal, ServerEvidence.of(young.facts()), ""), "it may be a first boot"
-    assert not seeks(unseal, ServerEvidence.of(gen.world().facts()), "")
+    assert not needs_key_secrets(unseal, ServerEvidence.of(young.facts()), ""), (
+        "it may be a first boot"
+    )
+    assert not needs_key_secrets(unseal, ServerEvidence.of(gen.world().facts()), "")
     running = gen.running(gen.cluster().initialized())
     known = running.with_set(gen.stateful_set().sized(3).knowing(NEW))
-    assert not seeks(unseal, ServerEvidence.of(known.facts()), "")
+    assert not needs_key_secrets(unseal, ServerEvidence.of(known.facts()), "")
     assert len(unseal_secrets("x", unseal, "", seeking=True)) == KEYS_SOUGHT
 
 

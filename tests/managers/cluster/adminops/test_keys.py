@@ -46,7 +46,7 @@ class Knowing(ClusterObserver):
 
 
 def _login(outside: Outside, cluster: gen.Cluster) -> StoredToken | None:
-    has = outside.logins.of_cluster(cluster.read(), cluster.owner()) is not None
+    has = outside.logins.for_cluster(cluster.read(), cluster.owner()) is not None
     return StoredToken("t") if has else None
 
 

@@ -186,7 +186,7 @@ async def test_refused_autopilot_settings_are_not_retried_soon(make: Make) -> No
 async def test_the_login_of_a_deleted_cluster_is_dropped(make: Make) -> None:
     bench = make(LOGIN, TLS)
     gone = gen.cluster("gone").self_init(login=True)
-    bench.logins.of_cluster(gone.read(), gone.owner())
+    bench.logins.for_cluster(gone.read(), gone.owner())
     assert len(bench.logins) == 1
     await bench.reconcile(gone.owner().key)
     assert len(bench.logins) == 0

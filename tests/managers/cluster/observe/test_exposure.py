@@ -200,7 +200,7 @@ async def test_the_gateway_and_its_class_are_read_by_name() -> None:
     assert looking.api.asked == ["get Gateway public", "get GatewayClass edge"]
     assert found.gateway is not None
     assert found.gateway_class is not None
-    assert gen.present(found.route).mine
+    assert gen.present(found.route).owned
     assert found.policy is not None
     # Many reconciles share the response.
     await looking.facts(gateway())
@@ -220,7 +220,7 @@ async def test_our_ingress_and_monitor_are_observed() -> None:
     looking.mine(MONITOR, "x")
     both = ingress().wanting(version="2.5.0", observability=monitor().spec["observability"])
     found = await looking.facts(both)
-    assert gen.present(found.ingress).mine
+    assert gen.present(found.ingress).owned
     assert found.monitor
     assert looking.api.asked == []
 
@@ -231,4 +231,4 @@ async def test_objects_of_another_cluster_are_not_ours() -> None:
         {"metadata": {"name": "x", "namespace": gen.NAMESPACE, "resourceVersion": "1"}}
     )
     found = await looking.facts(ingress())
-    assert not gen.present(found.ingress).mine
+    assert not gen.present(found.ingress).owned

@@ -318,8 +318,8 @@ class TestSecrets:
         reading = secret_reading(secret(a=b"b"))
         ours = secret_facts(reading, OWNER)
         theirs = secret_facts(reading, gen.cluster().marked(uid="uid-2").owner())
-        assert (ours.mine, ours.owner) == (True, "")
-        assert (theirs.mine, theirs.owner) == (False, "OpenBaoCluster x (uid uid-x)")
+        assert (ours.owned, ours.owner) == (True, "")
+        assert (theirs.owned, theirs.owner) == (False, "OpenBaoCluster x (uid uid-x)")
 
 
 def test_the_builder_of_pods_makes_what_the_reader_reads() -> None:

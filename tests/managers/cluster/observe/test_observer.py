@@ -137,7 +137,7 @@ async def test_the_facts_of_a_successor_are_its_own() -> None:
     await bench.look()
     bench.api.holding((SECRET, secret_object(NEW.owner(), "x-unseal-key", {"key": b"k"})))
     observed = await bench.look(NEW.marked(uid="uid-2"))
-    assert observed.secrets["x-unseal-key"].mine is False
+    assert observed.secrets["x-unseal-key"].owned is False
 
 
 async def test_only_objects_of_the_cluster_are_observed() -> None:

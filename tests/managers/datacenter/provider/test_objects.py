@@ -15,8 +15,8 @@ from contracts.naming import labels
 from managers.context.context import MARKS as KEYS
 from managers.datacenter.provider.objects import (
     immutable_difference,
+    object_refs,
     orphaning_patch,
-    possible_refs,
     render,
     required_refs,
 )
@@ -90,7 +90,7 @@ def test_what_runs_it_comes_last(desired: ServiceRecord, expected: list[str]) ->
     built = {(one.resource, one.key) for one in intents}
     # What is looked for is what is made.
     assert must <= built <= must | may
-    assert built <= set(possible_refs(desired))
+    assert built <= set(object_refs(desired))
 
 
 def test_labels_are_the_users_and_over_them_ours() -> None:
@@ -315,7 +315,7 @@ def test_what_the_server_adds_is_no_difference() -> None:
 
 
 def test_every_name_that_a_record_can_have_had() -> None:
-    assert [f"{resource.kind} {key}" for resource, key in possible_refs(record())] == [
+    assert [f"{resource.kind} {key}" for resource, key in object_refs(record())] == [
         f"ConfigMap dc-fra1/{NAME}-files",
         f"ConfigMap dc-fra1/{NAME}-openbao",
         f"Service dc-fra1/{NAME}",
@@ -324,7 +324,7 @@ def test_every_name_that_a_record_can_have_had() -> None:
         f"DaemonSet dc-fra1/{NAME}",
         f"OpenBaoCluster dc-fra1/{NAME}",
     ]
-    assert ObjectKey("dc-fra1", NAME) == possible_refs(record())[-1][1]
+    assert ObjectKey("dc-fra1", NAME) == object_refs(record())[-1][1]
 
 
 def test_marks_come_off_as_they_were_looked_at() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.records.observed import Observed, PodFacts
-from managers.workload.rollout.next_pod import next_move
+from managers.workload.rollout.next_pod import next_action
 from tests import gen
 
 NEW = gen.stateful_set().made_from("new")
@@ -23,7 +23,7 @@ DONE = gen.pod(2).made_from("new").ready()
 def next_to_replace(observed: Observed, digest: str, replicas: int) -> PodFacts | None:
     """The pod that is replaced now, when nobody asked the leader."""
     outdated = [pod for pod in observed.pods if pod.template != digest]
-    move = next_move(observed, outdated, replicas)
+    move = next_action(observed, outdated, replicas)
     assert move.kind in ("replace", "rest")
     return move.pod
 

@@ -70,16 +70,16 @@ SORTED: dict[str, tuple[PodFacts, str, str]] = {
     "to be told": (POD.facts(), IMAGE, "due"),
     "not ready to hear": (POD.unready().facts(), IMAGE, "waiting"),
     "told and not done": (POD.reloading(NEW, asked=JUST_NOW).facts(), IMAGE, "waiting"),
-    "told and never done": (POD.reloading(NEW, asked=LONG_AGO).facts(), IMAGE, "hopeless"),
+    "told and never done": (POD.reloading(NEW, asked=LONG_AGO).facts(), IMAGE, "to_replace"),
     "failed once": (POD.reloading(NEW, 1).facts(), IMAGE, "due"),
-    "failed twice": (POD.reloading(NEW, 1).reloading(NEW, 137).facts(), IMAGE, "hopeless"),
+    "failed twice": (POD.reloading(NEW, 1).reloading(NEW, 137).facts(), IMAGE, "to_replace"),
     "failed once for this, once for another": (
         POD.reloading(BACK, 1).reloading(NEW, 1).facts(),
         IMAGE,
         "due",
     ),
     "an older attempt never ended": (POD.reloading(BACK, asked=LONG_AGO).facts(), IMAGE, "due"),
-    "nobody knows the operator's image": (POD.facts(), "", "hopeless"),
+    "nobody knows the operator's image": (POD.facts(), "", "to_replace"),
     "it shows the certificate": (serving(POD.reading(NEW), "c1"), IMAGE, ""),
     "it started with it, and shows another": (serving(POD.reading(NEW), "c0"), IMAGE, "due"),
     "it was told of it, and may show it soon": (
@@ -90,7 +90,7 @@ SORTED: dict[str, tuple[PodFacts, str, str]] = {
     "it was told of it, and never showed it": (
         serving(POD.reloading(NEW, 0, asked=LONG_AGO), "c0"),
         IMAGE,
-        "hopeless",
+        "to_replace",
     ),
 }
 
@@ -99,7 +99,7 @@ SORTED: dict[str, tuple[PodFacts, str, str]] = {
 def test_sorting(pod: PodFacts, image: str, where: str) -> None:
     world = replace(gen.world().facts(), pods=(pod,))
     found = split(world, world.pods, ReloadTarget(NEW, "c1"), image)
-    sorts = ("due", "waiting", "hopeless")
+    sorts = ("due", "waiting", "to_replace")
     assert [kind for kind in sorts if getattr(found, kind)] == ([where] if where else [])
 
 
@@ -110,7 +110,7 @@ def test_what_the_api_server_refuses_is_not_asked_again() -> None:
         .tried(ReloadPod.name, "uid-x-1", refused="forbidden")
         .facts()
     )
-    assert split(world, world.pods, ReloadTarget(NEW), IMAGE).hopeless == world.pods
+    assert split(world, world.pods, ReloadTarget(NEW), IMAGE).to_replace == world.pods
 
 
 def test_a_pod_is_told_only_so_often() -> None:
@@ -118,7 +118,7 @@ def test_a_pod_is_told_only_so_often() -> None:
     for n in range(CONTAINERS_MAX):
         pod = pod.reloading(NEW if n % 2 else BACK, 0)
     world = gen.world().with_pods(pod).facts()
-    assert split(world, world.pods, Files("third").target, IMAGE).hopeless == world.pods
+    assert split(world, world.pods, Files("third").target, IMAGE).to_replace == world.pods
 
 
 def test_other_ephemeral_containers_are_nobodys_business() -> None:

@@ -8,7 +8,12 @@ import pytest
 
 from contracts.api.cluster.spec import VOTERS_MAX
 from contracts.records.desired import Operation
-from managers.workload.scale.hibernate import WAKE_PATIENCE_SECONDS, hibernate, slept, waking_since
+from managers.workload.scale.hibernate import (
+    WAKE_PATIENCE_SECONDS,
+    hibernate,
+    replicas_to_resume,
+    waking_since,
+)
 from runtime.outcome import Done, Wait
 from tests import gen
 from tests.gen.secrets import NOW
@@ -120,14 +125,14 @@ SLEPT: dict[str, tuple[gen.Cluster, gen.World, int]] = {
 @pytest.mark.parametrize("row", SLEPT.values(), ids=SLEPT.keys())
 def test_who_slept(row: tuple[gen.Cluster, gen.World, int]) -> None:
     cluster, world, expected = row
-    assert slept(gen.resolved(cluster, world), world.facts()) == expected
+    assert replicas_to_resume(gen.resolved(cluster, world), world.facts()) == expected
 
 
 def test_a_volume_whose_server_was_removed_does_not_come_back() -> None:
     observed = EMPTIED.facts()
     claims = (*observed.claims[:2], replace(observed.claims[2], removed_peer="x-2"))
     meant = gen.resolved(AWAKE.wanting(replicas=1), EMPTIED)
-    assert slept(meant, replace(observed, claims=claims)) == 2
+    assert replicas_to_resume(meant, replace(observed, claims=claims)) == 2
 
 
 def test_the_operation_counts_those_that_stopped() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from contracts.records.observed import Observed, Quorum, RaftServer, ServerClientConfig
-from managers.workload.scale.leftover_pvcs import is_spent
+from managers.workload.scale.leftover_pvcs import is_disposable
 from managers.workload.scale.voters import scale
 from tests import gen
 from tests.gen.pods import Pod
@@ -58,5 +58,5 @@ def test_b04_a_server_that_is_no_member_never_starts_with_its_old_data(mark: boo
 def test_b04_the_volume_of_a_member_is_never_spent() -> None:
     facts = seen(1, "x-0", "x-1")
     claim = replace(facts.claims[1], removed_peer="x-1")
-    assert not is_spent(ONE, facts, claim, "x-1")
-    assert is_spent(ONE, seen(1, "x-0"), claim, "x-1")
+    assert not is_disposable(ONE, facts, claim, "x-1")
+    assert is_disposable(ONE, seen(1, "x-0"), claim, "x-1")

@@ -265,7 +265,7 @@ class TestNewPods:
         seen = self.seen(replace(waiting(0, self.SINCE), resizing_since=None))
         assert self.names(seen) == []
         assert self.names(replace(seen, claims=(waiting(0, self.SINCE),))) == ["x-0"]
-        ageless = tuple(replace(pod, made=None) for pod in seen.pods)
+        ageless = tuple(replace(pod, creation_timestamp=None) for pod in seen.pods)
         assert self.names(replace(seen, claims=(waiting(0, self.SINCE),), pods=ageless)) == []
 
 
