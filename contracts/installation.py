@@ -40,18 +40,18 @@ CONTROLLER = "openbao-operator-controller"
 PROVISIONER = "openbao-operator-provisioner"
 DELEGATE = "openbao-operator-provisioner-delegate"
 
-Reach = Literal["everywhere", "own namespace", "bound elsewhere"]
+RoleScope = Literal["everywhere", "own namespace", "bound elsewhere"]
 """Scope of a role: the whole Kubernetes cluster, the operator's namespace, or each namespace with a
 binding."""
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Role:
     """A Role or ClusterRole: its name, its ServiceAccount, its scope and its purpose."""
 
     name: str
     account: str
-    reach: Reach
+    scope: RoleScope
     purpose: str
     rights: tuple[Right, ...]
 
@@ -62,21 +62,21 @@ class RbacManifest:
 
     name: str
     purpose: str
-    roles: tuple[Held, ...]
+    roles: tuple[Role, ...]
 
 
 OWN_NAMESPACE = RbacManifest(
     "own-namespace",
     "What the operator needs in its own namespace, in every mode.",
     (
-        Held(
+        Role(
             "openbao-operator-leader-election",
             CONTROLLER,
             "own namespace",
             "Leader election between the replicas.",
             LEASES,
         ),
-        Held(
+        Role(
             "openbao-operator-tokens",
             CONTROLLER,
             "own namespace",
@@ -89,7 +89,7 @@ CLUSTER_WIDE = RbacManifest(
     "cluster-wide",
     "Manages clusters in all namespaces.",
     (
-        Held(
+        Role(
             "openbao-operator",
             CONTROLLER,
             "everywhere",
@@ -108,7 +108,7 @@ CLUSTER_WIDE = RbacManifest(
     ),
 )
 # Rights in the operator's namespace, besides the lease, for the modes without cluster-wide rights.
-_OWN_POD = Held(
+_OWN_POD = Role(
     "openbao-operator-own-pod",
     CONTROLLER,
     "own namespace",
@@ -119,7 +119,7 @@ NAMESPACES = RbacManifest(
     "namespaces",
     "Manages clusters in selected namespaces.",
     (
-        Held(
+        Role(
             "openbao-operator-namespace",
             CONTROLLER,
             "bound elsewhere",
@@ -127,7 +127,7 @@ NAMESPACES = RbacManifest(
             "WATCH_NAMESPACE.",
             (*OWN_KINDS, *OWN_WRITES, *OBJECTS, *SECRETS),
         ),
-        Held(
+        Role(
             "openbao-operator",
             CONTROLLER,
             "everywhere",
@@ -142,7 +142,7 @@ MULTI_TENANT = RbacManifest(
     "Manages clusters in the namespaces of tenants. The Roles of the provisioner grant all other "
     "rights.",
     (
-        Held(
+        Role(
             "openbao-operator",
             CONTROLLER,
             "everywhere",
@@ -163,21 +163,21 @@ PROVISIONING = RbacManifest(
     "provisioner",
     "Prepares the namespaces of tenants. The provisioner can grant rights but cannot use them.",
     (
-        Held(
+        Role(
             "openbao-operator-provisioner",
             PROVISIONER,
             "everywhere",
             "Tenants, clusters and namespaces, but no objects in the namespaces.",
             TENANTS,
         ),
-        Held(
+        Role(
             "openbao-operator-provisioner",
             PROVISIONER,
             "own namespace",
             "Impersonation of the delegate, and leader election between the replicas.",
             AS_DELEGATE,
         ),
-        Held(
+        Role(
             "openbao-operator-provisioner-delegate",
             DELEGATE,
             "everywhere",
@@ -191,7 +191,7 @@ TENANT_WATCH = RbacManifest(
     "tenant-watch",
     "Additional rights of the delegate if TENANT_READS is watch.",
     (
-        Held(
+        Role(
             "openbao-operator-provisioner-delegate-watch",
             DELEGATE,
             "everywhere",
@@ -205,7 +205,7 @@ OWNER_REFERENCES = RbacManifest(
     "Required in addition if the API server runs OwnerReferencesPermissionEnforcement, as "
     "OpenShift does.",
     (
-        Held(
+        Role(
             "openbao-operator-owner-references",
             CONTROLLER,
             "everywhere",
@@ -218,7 +218,7 @@ SHARDS = RbacManifest(
     "shards",
     "Required in addition if the clusters are divided into shards.",
     (
-        Held(
+        Role(
             "openbao-operator-shards",
             CONTROLLER,
             "own namespace",
@@ -231,7 +231,7 @@ DATACENTERS = RbacManifest(
     "datacenters",
     "Required in addition to cluster-wide if the operator manages datacenters.",
     (
-        Held(
+        Role(
             "openbao-operator-datacenters",
             CONTROLLER,
             "everywhere",

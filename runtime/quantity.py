@@ -26,10 +26,10 @@ _COARSEST = 18
 _LARGEST = 2**63 - 1
 _NANOS = 10**9
 
-Written = str | int | float
+QuantityInput = str | int | float
 
 
-def parse(written: Written) -> Fraction:
+def parse(written: QuantityInput) -> Fraction:
     """Parse a quantity to an exact number (bytes, cores, items); raises ValueError for other text.
 
     YAML and JSON also allow plain numbers: they are parsed from their shortest decimal text.
@@ -43,7 +43,7 @@ def parse(written: Written) -> Fraction:
     return number * scale if power >= 0 else number / scale
 
 
-def canonical(written: Written) -> str:
+def canonical(written: QuantityInput) -> str:
     """Format a quantity in the form that the API server stores unchanged.
 
     The form has no fraction, and the largest suffix of its family (binary, decimal, exponent) that
@@ -60,7 +60,7 @@ def canonical(written: Written) -> str:
     return _decimal(nanos.numerator, exponents=match["exponent"] is not None)
 
 
-def _match(written: Written) -> re.Match[str]:
+def _match(written: QuantityInput) -> re.Match[str]:
     match = None if isinstance(written, bool) else _TEXT.fullmatch(str(written))
     if match is None:
         raise ValueError(f"not a quantity: {str(written)[:40]!r}")

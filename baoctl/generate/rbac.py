@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from contracts.installation import NAMESPACE, PARTS, Held, RbacManifest, Reach
+from contracts.installation import NAMESPACE, PARTS, RbacManifest, Role, RoleScope
 from contracts.rbac.rules import RBAC, Right
 
 FOLDER = Path("deploy") / "rbac"
@@ -27,7 +27,7 @@ labels:
       app.kubernetes.io/name: openbao-operator
       app.kubernetes.io/part-of: openbao-operator
 """
-_WHERE: Mapping[Reach, str] = {
+_WHERE: Mapping[RoleScope, str] = {
     "everywhere": "everywhere",
     "own namespace": "the operator's namespace",
     "bound elsewhere": "each namespace where it is bound",
@@ -45,27 +45,27 @@ def manifests() -> dict[Path, str]:
 
 def manifest(part: RbacManifest) -> str:
     """Return one file: roles, each with its binding."""
-    objects = [text for held in part.roles for text in _objects(held)]
+    objects = [text for role in part.roles for text in _objects(role)]
     return f"{_HEADER}# {part.purpose}\n" + "---\n".join(objects)
 
 
-def _objects(held: Held) -> Iterator[str]:
-    namespaced = held.reach == "own namespace"
+def _objects(role: Role) -> Iterator[str]:
+    namespaced = role.scope == "own namespace"
     kind = "Role" if namespaced else "ClusterRole"
     namespace_line = f"  namespace: {NAMESPACE}\n" if namespaced else ""
-    rules = "".join(line + "\n" for right in held.rights for line in _rule(right))
-    top = "".join(f"{line}\n" for line in _comment(held.purpose, ""))
+    rules = "".join(line + "\n" for right in role.rights for line in _rule(right))
+    top = "".join(f"{line}\n" for line in _comment(role.purpose, ""))
     yield (
         f"{top}apiVersion: {RBAC}/v1\nkind: {kind}\n"
-        f"metadata:\n  name: {held.name}\n{namespace_line}rules:\n{rules}"
+        f"metadata:\n  name: {role.name}\n{namespace_line}rules:\n{rules}"
     )
-    if held.reach == "bound elsewhere":
+    if role.scope == "bound elsewhere":
         return
     yield (
         f"apiVersion: {RBAC}/v1\nkind: {kind}Binding\n"
-        f"metadata:\n  name: {held.name}\n{namespace_line}"
-        f"roleRef:\n  apiGroup: {RBAC}\n  kind: {kind}\n  name: {held.name}\n"
-        f"subjects:\n  - kind: ServiceAccount\n    name: {held.account}\n"
+        f"metadata:\n  name: {role.name}\n{namespace_line}"
+        f"roleRef:\n  apiGroup: {RBAC}\n  kind: {kind}\n  name: {role.name}\n"
+        f"subjects:\n  - kind: ServiceAccount\n    name: {role.account}\n"
         f"    namespace: {NAMESPACE}\n"
     )
 
@@ -99,10 +99,10 @@ def _roles() -> Iterator[str]:
     yield "| role | folder of deploy/rbac | bound to | where | purpose |"
     yield "|---|---|---|---|---|"
     for part in PARTS:
-        for held in part.roles:
-            where = _WHERE[held.reach]
-            names = f"`{held.name}` | {part.name} | `{held.account}`"
-            yield f"| {names} | {where} | {held.purpose} |"
+        for role in part.roles:
+            where = _WHERE[role.scope]
+            names = f"`{role.name}` | {part.name} | `{role.account}`"
+            yield f"| {names} | {where} | {role.purpose} |"
 
 
 def _rights() -> Iterator[str]:
@@ -110,8 +110,8 @@ def _rights() -> Iterator[str]:
     yield "|---|---|---|---|"
     where: dict[Right, list[str]] = {}
     for part in PARTS:
-        for held in part.roles:
-            for right in held.rights:
+        for role in part.roles:
+            for right in role.rights:
                 where.setdefault(right, []).append(part.name)
     for right, parts in where.items():
         yield f"{_row(right)} {', '.join(parts)} |"

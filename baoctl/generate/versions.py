@@ -11,14 +11,14 @@ from typing import Final
 import semver
 
 from contracts.server_features import Feature
-from managers.upgrade.version_matrix import Pair, PairProof, Span, judge
+from managers.upgrade.version_matrix import Pair, PairTest, Span, judge
 
 _HEADER = "<!-- Written by `python -m baoctl.generate pages`. Do not edit. -->\n"
 _ANY: Final = "any"
 
 
 def version_page(
-    features: Mapping[str, Feature], pairs: Iterable[Pair], proofs: Iterable[PairProof]
+    features: Mapping[str, Feature], pairs: Iterable[Pair], proofs: Iterable[PairTest]
 ) -> str:
     """Return Markdown with the known pairs, the tested pairs, and the features of each version."""
     oldest = features["self-init"].since
@@ -64,7 +64,7 @@ def _span(span: Span) -> str:
     return ", ".join(filter(None, bounds if span.until else bounds[:1])) or _ANY
 
 
-def _proof(proof: PairProof) -> tuple[str, ...]:
+def _proof(proof: PairTest) -> tuple[str, ...]:
     before, after = semver.Version.parse(proof.before), semver.Version.parse(proof.after)
     grade = judge(before, after, proof.strategy, "static").grade
     servers = ", ".join(map(str, proof.servers))

@@ -35,8 +35,8 @@ from contracts.api.job_result import (
     TEST_MANAGER,
     BackupReport,
     JobReport,
-    ProofReport,
     RestoreReport,
+    RestoreTestReport,
 )
 from contracts.exit_codes import EXIT_CODES, FailureClass
 from contracts.jobs.env import BackupEnv, Env, JobEnvError, RestoreEnv, RunEnv, StoreEnv, TestEnv
@@ -93,7 +93,7 @@ async def _restore_test(env: TestEnv, job: Job) -> JobReport:
 MODES: Final[Mapping[str, Mode]] = {
     "backup": Mode(BackupEnv, _backup, BackupReport),
     "restore": Mode(RestoreEnv, _restore, RestoreReport),
-    "restore-test": Mode(TestEnv, _restore_test, ProofReport, "testReport", TEST_MANAGER),
+    "restore-test": Mode(TestEnv, _restore_test, RestoreTestReport, "testReport", TEST_MANAGER),
 }
 
 

@@ -24,7 +24,7 @@ from baoctl.jobs.snapshot.inspect import Archive, Meta, NotASnapshot
 from baoctl.jobs.store.store import Fetched, JobStore
 from contracts.api.cluster.status_backup import Snapshot
 from contracts.api.cluster.status_errors import SNAPSHOT_MAX
-from contracts.api.job_result import ProofReport
+from contracts.api.job_result import RestoreTestReport
 from contracts.exit_codes import FailureClass
 from contracts.jobs.env import TestEnv
 from contracts.jobs.snapshot_manifest import MANIFEST_MAX, Manifest, ManifestError, read_manifest
@@ -93,7 +93,7 @@ class Trial:
         return self.manifest
 
 
-async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> ProofReport:
+async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> RestoreTestReport:
     """Run a test and return its report. Never raises for a test that fails."""
     began = clock.monotonic()
     port = int(env.address.rpartition(":")[2])
@@ -112,7 +112,7 @@ async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> ProofRepo
         except (BaoError, Denied, OSError) as error:
             reason, message = "ServerUnavailable", shortened(str(error) or type(error).__name__)
     passed = reason == "Restored"
-    return ProofReport(
+    return RestoreTestReport(
         job_uid=env.run.job_uid,
         outcome="Succeeded" if passed else "Failed",
         failure=None if passed else _FAILURES.get(reason, "Verification"),

@@ -25,7 +25,7 @@ from baoctl.controllers.sharding import ClustersOfShard, MakeController, Owns
 from contracts.datacenter.definitions import definitions
 from managers.bao.breakers import Breakers
 from managers.bao.login import Logins
-from managers.bao.timeouts import Patient, lives_of
+from managers.bao.timeouts import BudgetedReconciler, pod_states
 from managers.certs.probe import ServedCertificates
 from managers.cluster.adminops.reconcile import AdminOpsReconciler
 from managers.cluster.adminops.restored_servers import RestoredServers
@@ -138,10 +138,10 @@ def _with_server_timeouts(parts: Parts, pods: Cache) -> MakeController:
     breakers = Breakers(parts.clock, parts.metrics)
 
     def lives(namespace: str) -> Mapping[str, Hashable]:
-        return lives_of(pods.list(namespace))
+        return pod_states(pods.list(namespace))
 
     def make(name: str, reconcile: Reconciler, /, *, owns: Owns | None = None) -> Controller:
-        asking = Patient(reconcile, parts.clock, breakers, lives)
+        asking = BudgetedReconciler(reconcile, parts.clock, breakers, lives)
         return _controller(parts, name, asking, owns=owns)
 
     return make

@@ -13,7 +13,7 @@ from contracts.api.api_object import ApiObject
 from contracts.api.cluster.status_backup import Snapshot
 from contracts.api.cluster.status_errors import Digest, Name, Text, Word
 from contracts.api.group import API_VERSION, BACKUP_KIND
-from contracts.api.job_result import BackupReport, ProofReport
+from contracts.api.job_result import BackupReport, RestoreTestReport
 from contracts.api.meta import ApiModel, Condition, ObjectMeta, StoredStatus, Timestamp, as_map
 from contracts.api.violation import InvalidClusterError
 from contracts.naming.names import CLUSTER_NAME_MAX, CLUSTER_NAME_PATTERN
@@ -44,7 +44,7 @@ class BackupSpec(ApiModel):
     )
 
 
-class Proof(ApiModel):
+class RestoreTestResult(ApiModel):
     """Result of a restore of the snapshot into a temporary server."""
 
     outcome: Literal["Passed", "Failed", "Unknown"] = Field(description="Result.")
@@ -65,7 +65,7 @@ class Proof(ApiModel):
 Cause = Literal["Requested", "Scheduled", "Counted"]
 
 
-class ProofRun(ApiModel):
+class RestoreTestRun(ApiModel):
     """Running restore test."""
 
     run: Word = Field(description="Id of the run.")
@@ -103,11 +103,13 @@ class BackupObjectStatus(StoredStatus):
         default=None, description="Time at which the backup ended."
     )
     snapshot: Snapshot | None = Field(default=None, description="The stored snapshot.")
-    proof: Proof | None = Field(
+    proof: RestoreTestResult | None = Field(
         default=None, description="Last restore test of the snapshot; absent if none."
     )
-    test: ProofRun | None = Field(default=None, description="Running restore test; absent if none.")
-    test_report: ProofReport | None = Field(
+    test: RestoreTestRun | None = Field(
+        default=None, description="Running restore test; absent if none."
+    )
+    test_report: RestoreTestReport | None = Field(
         default=None, description="Report of the Job of a restore test, which only that Job writes."
     )
     report: BackupReport | None = Field(

@@ -68,7 +68,7 @@ class SubmissionClaim(ApiModel):
     claimed_at: Timestamp | None = Field(default=None, description="Time of the claim.")
 
 
-class ProofReport(JobReport):
+class RestoreTestReport(JobReport):
     """Result of a restore test Job."""
 
     reason: Word = Field(

@@ -14,7 +14,7 @@ Outcome = Literal["Passed", "Failed", "Unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class ProofReason:
+class RestoreTestReason:
     """One result of a test."""
 
     name: str
@@ -27,39 +27,39 @@ _ANEW = "Take a new snapshot and test it. Find out what changed the old one."
 _AGAIN = "Correct the cause that the message names, and request the test again."
 
 _REASONS = (
-    ProofReason(
+    RestoreTestReason(
         "Restored",
         "Passed",
         "A test server restored the snapshot, unsealed itself, and returned the expected data.",
         "Nothing to do.",
     ),
-    ProofReason(
+    RestoreTestReason(
         "SnapshotMissing",
         "Failed",
         "The store does not contain the snapshot or its manifest.",
         "Find out who deleted it (retention keeps the newest snapshot), and take a new snapshot.",
     ),
-    ProofReason(
+    RestoreTestReason(
         "SnapshotIncomplete",
         "Failed",
         "The snapshot in the store is smaller than the one that was written, or its archive is "
         "truncated.",
         _ANEW,
     ),
-    ProofReason(
+    RestoreTestReason(
         "SnapshotCorrupt",
         "Failed",
         "The snapshot in the store, or its manifest, differs from the one that was written.",
         _ANEW,
     ),
-    ProofReason(
+    RestoreTestReason(
         "SealDiffers",
         "Failed",
         "The current seal of the servers cannot decrypt the snapshot.",
         "Keep the former key as long as you keep its snapshots, or take a snapshot with the new "
         "key.",
     ),
-    ProofReason(
+    RestoreTestReason(
         "VersionDiffers",
         "Failed",
         "The snapshot was taken with an OpenBao version other than the current version of the "
@@ -67,7 +67,7 @@ _REASONS = (
         "Take a new snapshot after each upgrade. Restore an old snapshot with servers of its "
         "version.",
     ),
-    ProofReason(
+    RestoreTestReason(
         "StaysSealed",
         "Failed",
         "The test server accepted the snapshot, but did not unseal itself with the restored data "
@@ -75,72 +75,72 @@ _REASONS = (
         "Read the log of the server in the pod of the test. A server also stays sealed if it "
         "cannot write to the directory of an audit device.",
     ),
-    ProofReason(
+    RestoreTestReason(
         "ClusterIDDiffers", "Failed", "The restored data belongs to another cluster.", _ANEW
     ),
-    ProofReason(
+    RestoreTestReason(
         "IndexTooLow",
         "Failed",
         "The raft log of the restored data ends before the index of the snapshot.",
         _ANEW,
     ),
-    ProofReason(
+    RestoreTestReason(
         "LoginRefused",
         "Failed",
         "The backup role cannot log in with the restored data.",
         "Compare the backup role and its policy with docs/first-boot.md, and take a new snapshot.",
     ),
-    ProofReason(
+    RestoreTestReason(
         "MountsDiffer",
         "Failed",
         "The restored server does not have the same secret engines as the cluster had at the time "
         "of the snapshot.",
         _ANEW,
     ),
-    ProofReason(
+    RestoreTestReason(
         "CanaryDiffers",
         "Failed",
         "The restored server returns other content for the canary path.",
         _ANEW,
     ),
-    ProofReason(
+    RestoreTestReason(
         "StoreUnavailable",
         "Unknown",
         "The Job could not download the snapshot from its store.",
         _AGAIN,
     ),
-    ProofReason(
+    RestoreTestReason(
         "ServerUnavailable",
         "Unknown",
         "The test server did not start or did not respond.",
         "Read the log of the server in the pod of the test, and request the test again.",
     ),
-    ProofReason(
+    RestoreTestReason(
         "PreparationFailed",
         "Unknown",
         "The operator or the Job could not prepare the test.",
         _AGAIN,
     ),
-    ProofReason(
+    RestoreTestReason(
         "NothingToTest",
         "Unknown",
         "A test was requested on an OpenBaoBackup that has no snapshot to test.",
         "Request the test on an OpenBaoBackup of this cluster whose phase is Completed.",
     ),
-    ProofReason(
+    RestoreTestReason(
         "JobFailed",
         "Unknown",
         "The Job of the test ended without a report: it was evicted, or ran out of time or memory.",
         "Read the events of the Job, and request the test again.",
     ),
-    ProofReason(
+    RestoreTestReason(
         "JobNotStarted",
         "Unknown",
         "The pod of the test did not start.",
         "Read the events of the pod for a problem with an image, a volume or a quota, and request "
         "the test again.",
     ),
-    ProofReason(
+    RestoreTestReason(
         "JobGone",
         "Unknown",
         "The Job of the test was deleted before it reported a result.",
@@ -148,6 +148,6 @@ _REASONS = (
     ),
 )
 
-PROOF_REASONS: Final[Mapping[str, ProofReason]] = MappingProxyType(
+PROOF_REASONS: Final[Mapping[str, RestoreTestReason]] = MappingProxyType(
     {reason.name: reason for reason in _REASONS}
 )

@@ -125,7 +125,7 @@ class GrowClaim(EffectByUid):
 
 
 @dataclass(frozen=True, slots=True)
-class TakeClaim(EffectByUid):
+class AdoptPvc(EffectByUid):
     """Adopt a PVC that a user annotated with the name of the cluster."""
 
     name = "take-claim"
@@ -254,7 +254,7 @@ class RemovePeer(EffectByUid):
 
 
 @dataclass(frozen=True, slots=True)
-class TakeLock(EffectByUid):
+class AcquireLock(EffectByUid):
     """Take the operation lock; `target` is the holder."""
 
     name = "take-upgrade-lock"

@@ -7,7 +7,7 @@ separate accounts: permissions of one mode cannot hide missing ones of another.
 from collections.abc import Sequence
 from pathlib import Path
 
-from contracts.installation import MULTI_TENANT, NAMESPACES, Held, RbacManifest
+from contracts.installation import MULTI_TENANT, NAMESPACES, RbacManifest, Role
 from contracts.rbac.rules import Right, rules
 from e2e.harness.installation import LEASE_ROLE, NAMESPACE, TOKEN_ROLE, Identity, identity
 from e2e.harness.kubernetes import Api, ApiError, Object
@@ -50,8 +50,8 @@ def as_in_a_pod(api: Api) -> dict[str, str]:
     return {"KUBERNETES_SERVICE_HOST": str(service["spec"]["clusterIP"])}
 
 
-def _in_each(part: RbacManifest) -> Held:
-    return next(held for held in part.roles if held.reach == IN_EACH)
+def _in_each(part: RbacManifest) -> Role:
+    return next(held for held in part.roles if held.scope == IN_EACH)
 
 
 def _account(rig: Rig, api: Api, folder: Path, account: str, part: RbacManifest) -> Identity:
@@ -59,13 +59,13 @@ def _account(rig: Rig, api: Api, folder: Path, account: str, part: RbacManifest)
     for role in (LEASE_ROLE, TOKEN_ROLE):
         _put(api, ROLE_BINDING, _binding(account, ("Role", role), NAMESPACE, role))
     for held in part.roles:
-        name = f"{account}-{held.name}" if held.reach != IN_EACH else f"e2e-{held.name}"
-        if held.reach == "own namespace":
+        name = f"{account}-{held.name}" if held.scope != IN_EACH else f"e2e-{held.name}"
+        if held.scope == "own namespace":
             _put(api, ROLE, _role(name, held.rights, NAMESPACE))
             _put(api, ROLE_BINDING, _binding(account, ("Role", name), NAMESPACE, name))
             continue
         _put(api, CLUSTER_ROLE, _role(name, held.rights))
-        if held.reach == "everywhere":
+        if held.scope == "everywhere":
             _put(api, CLUSTER_BINDING, _binding(account, ("ClusterRole", name), None, name))
     return identity(rig, api, folder, account)
 

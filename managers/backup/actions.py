@@ -28,7 +28,7 @@ from managers.backup.status import JobReservation
 from managers.jobs.client import RefusedError
 from managers.jobs.status import JobObservation, Rights
 from managers.operation_lock.client import OtherClusterError
-from managers.operation_lock.decide import RENEWAL, Acquired, HeldBy, LockRequest
+from managers.operation_lock.decide import RENEWAL, Acquired, LockConflict, LockRequest
 from runtime.apply.ownership import Owner
 from runtime.errors import ApiError, NotFound
 from runtime.outcome import Wait
@@ -104,7 +104,7 @@ class BackupActions:
         if facts.spec.origin == "PreUpgrade" or not uid:
             return
         result = await self._locks.release(_cluster_key(facts), facts.holder, uid=uid)
-        if isinstance(result, HeldBy):
+        if isinstance(result, LockConflict):
             log.info("operation lock is held by another operation", lock_holder=result.lock.holder)
 
     # --- actions ------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class BackupActions:
         if facts.spec.origin == "PreUpgrade":
             return replace(result, reservation=JobReservation(key, job, uid, _lock_epoch(facts)))
         acquired = await self._locks.acquire(_cluster_key(facts), _lock_request(facts), uid=uid)
-        if isinstance(acquired, HeldBy):
+        if isinstance(acquired, LockConflict):
             decision = wait_decision(
                 result.decision, "OperationLockBlocked", acquired.message, LOCK_RECHECK
             )
@@ -214,7 +214,9 @@ class BackupActions:
         )
         if isinstance(renewed, Acquired):
             return ""
-        return renewed.message if isinstance(renewed, HeldBy) else "the operation lock was lost"
+        return (
+            renewed.message if isinstance(renewed, LockConflict) else "the operation lock was lost"
+        )
 
     def _protected(self, facts: BackupFacts) -> tuple[str, ...]:
         cluster = _cluster_key(facts)

@@ -25,7 +25,7 @@ from pydantic import BaseModel
 
 from managers.bao.answers import OWN, BaoError, Bound, NotSentError, as_model, as_object, granted
 from managers.bao.breakers import UnansweredError
-from managers.bao.timeouts import question
+from managers.bao.timeouts import request_timeout
 from runtime.client.write_guard import (
     Guard,
     GuardCheck,
@@ -37,7 +37,7 @@ from runtime.errors import ConnectionDropped
 from runtime.limits.http_client import (
     CIPHERS,
     bounded_session,
-    broken_bound,
+    exceeded_limit,
     read_body,
     refuse_compressed,
 )
@@ -100,7 +100,7 @@ class Exchange:
         bound: Bound,
     ) -> Reply:
         """Send a request once. Raises BaoError and the errors of the guard."""
-        with question(address, path, _QUESTION) as seconds:
+        with request_timeout(address, path, _QUESTION) as seconds:
             return await self.send(
                 ServerRequest(method, address, path, token, payload, bound), seconds
             )
@@ -198,7 +198,7 @@ class Exchange:
         return f"{self._scheme}://{host}:{self._port}/v1/{path}"
 
     def _failed(self, path: str, address: str, error: Exception) -> BaoError:
-        broken = broken_bound(error) if isinstance(error, aiohttp.ClientError) else error
+        broken = exceeded_limit(error) if isinstance(error, aiohttp.ClientError) else error
         if isinstance(broken, UnreadableError):
             message = f"{path} of {address}: the answer is {broken}"
             # The first in alphabetical order, so that a status does not change.

@@ -121,7 +121,7 @@ async def _login_with(tokens: AccountTokens, bao: Bao, address: str) -> LoginTok
     try:
         return await bao.login(address, OPERATOR_MOUNT, OPERATOR_ROLE, own.reveal())
     except Denied:
-        tokens.doubt()
+        tokens.invalidate()
         raise
 
 

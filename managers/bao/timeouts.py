@@ -1,8 +1,8 @@
 """Time budget of a reconcile for requests to servers, and the use of the breakers.
 
-`Patient` gives each reconcile of a reconciler one budget for all of its requests to servers. Every
-request of managers.bao.exchange and every handshake of managers.certs.probe runs in a `question`
-block. Outside of such a reconcile, as in jobs, a request has only its own timeout.
+`BudgetedReconciler` gives each reconcile of a reconciler one budget for all of its requests to
+servers. Every request of managers.bao.exchange and every handshake of managers.certs.probe runs in
+a `request_timeout` block. Outside of such a reconcile, as in jobs, a request has only its own timeout.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BUDGET = 10.0
 API = "api"
 TLS = "tls"
 
-Lives = Callable[[str], Mapping[str, Hashable]]
+PodStates = Callable[[str], Mapping[str, Hashable]]
 """Namespace -> state of the pods there, by address."""
 
 
@@ -34,10 +34,10 @@ class OutOfTimeError(BaoError):
     """No request was sent, because the reconcile has used up its time budget."""
 
 
-class Patience:
+class RequestBudget:
     """Time budget of one reconcile. It runs down while at least one request is open."""
 
-    def __init__(self, clock: Clock, breakers: Breakers, namespace: str, lives: Lives) -> None:
+    def __init__(self, clock: Clock, breakers: Breakers, namespace: str, lives: PodStates) -> None:
         self._clock = clock
         self._breakers = breakers
         self._namespace = namespace
@@ -47,7 +47,7 @@ class Patience:
         self._since = 0.0
 
     @contextmanager
-    def question(self, address: str, what: str, most: float, line: str) -> Iterator[float]:
+    def request_timeout(self, address: str, what: str, most: float, line: str) -> Iterator[float]:
         """Yield the seconds that the request in the block may take. Raises BaoError."""
         server = Server(self._namespace, address, line)
 
@@ -88,28 +88,30 @@ class Patience:
             self._left -= self._clock.monotonic() - self._since
 
 
-_PATIENCE: Final[ContextVar[Patience | None]] = ContextVar("patience", default=None)
+_PATIENCE: Final[ContextVar[RequestBudget | None]] = ContextVar("patience", default=None)
 
 
 @contextmanager
-def question(address: str, what: str, most: float, line: str = API) -> Iterator[float]:
+def request_timeout(address: str, what: str, most: float, line: str = API) -> Iterator[float]:
     """Yield the seconds that the request in the block may take, at most `most`.
 
     An UnansweredError that leaves the block counts as a timeout, everything else as an answer.
     Raises BaoError when no request may be sent now.
     """
-    patience = _PATIENCE.get()
-    if patience is None:
+    budget = _PATIENCE.get()
+    if budget is None:
         yield most
         return
-    with patience.question(address, what, most, line) as seconds:
+    with budget.request_timeout(address, what, most, line) as seconds:
         yield seconds
 
 
-class Patient:
+class BudgetedReconciler:
     """Runs the reconciles of a reconciler, each with its own budget."""
 
-    def __init__(self, inner: Reconciler, clock: Clock, breakers: Breakers, lives: Lives) -> None:
+    def __init__(
+        self, inner: Reconciler, clock: Clock, breakers: Breakers, lives: PodStates
+    ) -> None:
         self._inner = inner
         self._clock = clock
         self._breakers = breakers
@@ -117,15 +119,15 @@ class Patient:
 
     async def __call__(self, request: Request, /) -> Outcome:
         """Run a reconcile. Raises the errors of the reconciler."""
-        patience = Patience(self._clock, self._breakers, request.namespace, self._lives)
-        before = _PATIENCE.set(patience)
+        budget = RequestBudget(self._clock, self._breakers, request.namespace, self._lives)
+        before = _PATIENCE.set(budget)
         try:
             return await self._inner(request)
         finally:
             _PATIENCE.reset(before)
 
 
-def lives_of(pods: Iterable[Mapping[str, Any]]) -> Mapping[str, Hashable]:
+def pod_states(pods: Iterable[Mapping[str, Any]]) -> Mapping[str, Hashable]:
     """Return the state of each pod as a comparable value, by address. Pure."""
     return {ip: _life(pod) for pod in pods if (ip := (pod.get("status") or {}).get("podIP"))}
 

@@ -18,7 +18,7 @@ from contracts.naming.ports import API
 from contracts.records.observed import PodFacts
 from managers.bao.answers import BaoError
 from managers.bao.breakers import UnansweredError
-from managers.bao.timeouts import TLS, question
+from managers.bao.timeouts import TLS, request_timeout
 from runtime.limits.http_client import CIPHERS
 
 TIMEOUT = 2.0
@@ -50,7 +50,7 @@ async def handshake(address: str, server_name: str) -> str:
 
 
 async def _connect(address: str, server_name: str, context: ssl.SSLContext) -> asyncio.StreamWriter:
-    with question(address, "the handshake", TIMEOUT, TLS) as seconds:
+    with request_timeout(address, "the handshake", TIMEOUT, TLS) as seconds:
         try:
             async with asyncio.timeout(seconds):
                 _, writer = await asyncio.open_connection(

@@ -62,7 +62,7 @@ class AccountTokens:
         self._issued_at = now
         return self._kept
 
-    def doubt(self) -> None:
+    def invalidate(self) -> None:
         """Record that a server refused the token; drop it unless it is new."""
         if self.clock.monotonic() - self._issued_at >= DOUBTFUL_AFTER:
             self._kept = None

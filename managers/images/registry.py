@@ -27,7 +27,7 @@ from yarl import URL
 
 from contracts.cloud_metadata import is_metadata
 from managers.images.credentials import RegistryLogin
-from runtime.limits.http_client import CIPHERS, bounded_session, broken_bound, read_body
+from runtime.limits.http_client import CIPHERS, bounded_session, exceeded_limit, read_body
 from runtime.limits.nesting import UnreadableError, read_json
 
 MANIFEST_MAX = 4 * 1024 * 1024
@@ -243,7 +243,7 @@ class RegistrySession:
                 f"the registry's answer is longer than the limit of {most} bytes", lasting=True
             ) from None
         except aiohttp.ClientError as error:
-            bound = broken_bound(error)
+            bound = exceeded_limit(error)
             if bound is None:
                 raise _unreachable(error) from error
             raise RegistryError(f"the registry's answer is {bound}") from None

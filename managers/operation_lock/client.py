@@ -19,7 +19,7 @@ from contracts.api.group import CLUSTERS
 from managers.operation_lock.decide import (
     Acquired,
     Free,
-    HeldBy,
+    LockConflict,
     LockRequest,
     acquire,
     release,
@@ -42,7 +42,7 @@ class OtherClusterError(Transient):
     """The cluster of that name has another uid than requested."""
 
 
-Answer = TypeVar("Answer", bound=Acquired | HeldBy | Free)
+Answer = TypeVar("Answer", bound=Acquired | LockConflict | Free)
 
 Force = Callable[[OperationLock], bool]
 """Reports whether a lock may be overridden; called again for each lock that is read."""
@@ -73,10 +73,10 @@ class OperationLocks:
 
     async def acquire(
         self, key: ObjectKey, request: LockRequest, *, uid: str, force: Force | None = None
-    ) -> Acquired | HeldBy:
+    ) -> Acquired | LockConflict:
         """Acquire the lock of a cluster, or renew it if the requester holds it already."""
 
-        def decide(current: _LockSnapshot) -> Acquired | HeldBy:
+        def decide(current: _LockSnapshot) -> Acquired | LockConflict:
             forced = current.lock is not None and force is not None and force(current.lock)
             now = self._clock.now()
             return acquire(current.lock, current.epoch, request, now, force=forced)
@@ -85,7 +85,7 @@ class OperationLocks:
 
     async def renew(
         self, key: ObjectKey, request: LockRequest, *, uid: str
-    ) -> Acquired | HeldBy | Free:
+    ) -> Acquired | LockConflict | Free:
         """Renew the lock that the requester holds; a lost one is not acquired again."""
         return await self._compare_and_swap(
             key,
@@ -96,7 +96,7 @@ class OperationLocks:
 
     async def release(
         self, key: ObjectKey, holder: str, *, uid: str, epoch: int | None = None
-    ) -> Free | HeldBy:
+    ) -> Free | LockConflict:
         """Release the lock. The lock of another holder is kept; a deleted cluster is no error.
 
         `epoch`: release only the lock of this epoch; for callers that are not the holder.
@@ -114,7 +114,7 @@ class OperationLocks:
         for _ in range(TRIES):
             current = await self._read(key, uid)
             answer = decide(current)
-            if isinstance(answer, HeldBy):
+            if isinstance(answer, LockConflict):
                 _log(key, "operation lock is held by another", holder, answer.lock)
                 return answer
             lock = answer.lock if isinstance(answer, Acquired) else None

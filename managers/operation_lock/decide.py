@@ -68,7 +68,7 @@ class Acquired:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldBy:
+class LockConflict:
     """Another holder has the lock."""
 
     lock: OperationLock
@@ -94,13 +94,13 @@ def acquire(
     now: datetime,
     *,
     force: bool = False,
-) -> Acquired | HeldBy:
+) -> Acquired | LockConflict:
     """Decide who holds the lock after `request`. `epoch` is the highest so far, `now` is UTC."""
     timestamp = now.replace(microsecond=0)
     if lock is not None and is_held_by(lock, request):
         return Acquired(_renewed(lock, request, timestamp))
     if lock is not None and not (force and lock.operation != "Restore"):
-        return HeldBy(lock)
+        return LockConflict(lock)
     new = OperationLock(
         operation=request.operation,
         holder=request.holder,
@@ -114,16 +114,18 @@ def acquire(
 
 def renew(
     lock: OperationLock | None, request: LockRequest, now: datetime
-) -> Acquired | HeldBy | Free:
+) -> Acquired | LockConflict | Free:
     """Decide about a lock that the requester held: a lost one is never acquired again."""
     if lock is None:
         return Free()
     if not is_held_by(lock, request):
-        return HeldBy(lock)
+        return LockConflict(lock)
     return Acquired(_renewed(lock, request, now.replace(microsecond=0)))
 
 
-def release(lock: OperationLock | None, holder: str, epoch: int | None = None) -> Free | HeldBy:
+def release(
+    lock: OperationLock | None, holder: str, epoch: int | None = None
+) -> Free | LockConflict:
     """Decide about the release by a holder; the lock of another holder is kept.
 
     With `epoch`, the lock of a successor with the same name is kept, too.
@@ -131,7 +133,7 @@ def release(lock: OperationLock | None, holder: str, epoch: int | None = None) -
     if lock is None:
         return Free()
     is_holder = lock.holder == holder and epoch in (None, lock.epoch)
-    return Free(lock) if is_holder else HeldBy(lock)
+    return Free(lock) if is_holder else LockConflict(lock)
 
 
 def first_in_line(operation: Operation, waiting: Collection[Operation]) -> Operation | None:

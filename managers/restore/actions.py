@@ -20,7 +20,7 @@ from managers.context.context import FIELD_MANAGER
 from managers.jobs.client import Jobs, RefusedError
 from managers.jobs.status import Rights
 from managers.operation_lock.client import OperationLocks
-from managers.operation_lock.decide import Acquired, HeldBy, LockRequest
+from managers.operation_lock.decide import Acquired, LockConflict, LockRequest
 from managers.restore.fresh_target import fresh_cluster
 from managers.restore.inputs import PREPARATION, RestoreFacts, RestoreFailure, SnapshotSource
 from managers.restore.observe import RestoreObservation
@@ -104,7 +104,7 @@ class RestoreActions:
         )
         if isinstance(result, Acquired):
             return None
-        return Wait("OperationLockBlocked", HeldBy(result.lock).message, LOCK_RECHECK)
+        return Wait("OperationLockBlocked", LockConflict(result.lock).message, LOCK_RECHECK)
 
     async def _make_job(self, observation: RestoreObservation) -> Ending:
         facts, template, execution = (

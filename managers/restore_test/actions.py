@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from contracts.api.backup import ProofRun
+from contracts.api.backup import RestoreTestRun
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.api.group import API_VERSION, BACKUP_KIND, BACKUPS
 from contracts.builders.restore_test_server import Sidecar, restore_test_sidecar
@@ -73,7 +73,7 @@ class ObservedCluster:
         return self.cluster.metadata.namespace
 
     @property
-    def running(self) -> tuple[Candidate, ProofRun]:
+    def running(self) -> tuple[Candidate, RestoreTestRun]:
         """The snapshot under test and its run. Raises ValueError if no test is recorded."""
         running = self.facts.running
         if running is None or running.test is None:
@@ -156,7 +156,7 @@ class RestoreTestActions:
         return ActionOutcome(observed, decision)
 
     async def _create_job(
-        self, observed: ObservedCluster, subject: Candidate, run: ProofRun
+        self, observed: ObservedCluster, subject: Candidate, run: RestoreTestRun
     ) -> JobObservation | _Obstacle:
         """Create the Job, or return the obstacle."""
         backup = observed.cluster.spec.backup

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from contracts.api.backup import OpenBaoBackup, Proof, ProofRun
+from contracts.api.backup import OpenBaoBackup, RestoreTestResult, RestoreTestRun
 from contracts.api.cluster.backup import RestoreTest
 from contracts.api.cluster.status_backup import RestoreTestStatus, Snapshot
-from contracts.api.job_result import ProofReport
+from contracts.api.job_result import RestoreTestReport
 from managers.jobs.status import JobObservation
 
 TEST_RESTORE = "openbao.org/test-restore"
@@ -32,9 +32,9 @@ class Candidate:
     snapshot: Snapshot | None
     """None: it has no testable snapshot."""
     completed_at: datetime | None = None
-    proof: Proof | None = None
-    test: ProofRun | None = None
-    report: ProofReport | None = None
+    proof: RestoreTestResult | None = None
+    test: RestoreTestRun | None = None
+    report: RestoreTestReport | None = None
     request: str = ""
     """Value of the annotation; "" for none."""
     terminating: bool = False
@@ -49,7 +49,7 @@ class Candidate:
         return self.snapshot is not None and self.cluster_uid == cluster_uid
 
     @property
-    def answer(self) -> ProofReport | None:
+    def answer(self) -> RestoreTestReport | None:
         """The report of the Job of the running test; reports of other Jobs are ignored."""
         if self.test is None or self.report is None or not self.test.job_uid:
             return None
@@ -106,7 +106,7 @@ class RestoreTestFacts:
         return max(testable, key=lambda backup: backup.order, default=None)
 
     @property
-    def last_proof(self) -> tuple[Candidate, Proof] | None:
+    def last_proof(self) -> tuple[Candidate, RestoreTestResult] | None:
         """The last finished test, with its snapshot."""
         proven = [
             (backup.proof.at, backup, backup.proof)

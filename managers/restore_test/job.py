@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contracts.api.backup import ProofRun
+from contracts.api.backup import RestoreTestRun
 from contracts.api.cluster.spec import OpenBaoCluster
 from contracts.builders.job import restore_test_job
 from contracts.builders.job_store import store_env
@@ -18,7 +18,7 @@ def job_of(
     template: JobTemplate,
     sidecar: Sidecar,
     subject: Candidate,
-    run: ProofRun,
+    run: RestoreTestRun,
 ) -> Object:
     """Build the Job. Raises ValueError without spec.backup or without a snapshot to test."""
     backup, snapshot = cluster.spec.backup, subject.snapshot

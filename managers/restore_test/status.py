@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import get_args
 
-from contracts.api.backup import Cause, Proof, ProofRun
+from contracts.api.backup import Cause, RestoreTestResult, RestoreTestRun
 from contracts.api.cluster.status_backup import (
     ActiveRestoreTest,
     FinishedRestoreTest,
     RestoreTestStatus,
 )
-from contracts.api.job_result import ProofReport
+from contracts.api.job_result import RestoreTestReport
 from contracts.api.values import cron
 from contracts.conditions.reasons_restore_test import PROOF_REASONS
 from contracts.naming import names
@@ -35,8 +35,8 @@ class RestoreTestRecord:
     """The record on one OpenBaoBackup: the last result, and the running test."""
 
     candidate: Candidate
-    proof: Proof | None
-    run: ProofRun | None
+    proof: RestoreTestResult | None
+    run: RestoreTestRun | None
 
 
 def next_record(
@@ -67,14 +67,14 @@ def next_record(
 
 def _run(
     facts: RestoreTestFacts, candidate: Candidate, decision: TransitionDecision[RestoreTestFacts]
-) -> ProofRun:
+) -> RestoreTestRun:
     """Return a new run. `decision` has its cause, and the text that identifies the request."""
     cause = _CAUSES.get(decision.reason, "Requested")
     request = candidate.request if cause == "Requested" else ""
     # With the time, so that a repeated request is another run.
     text = "\0".join((candidate.uid, cause, request or decision.message, rfc3339(facts.now)))
     run = hashlib.sha256(text.encode()).hexdigest()[:_RUN_DIGITS]
-    return ProofRun(
+    return RestoreTestRun(
         run=run,
         cause=cause,
         request=request,
@@ -86,13 +86,13 @@ def _run(
 # --- the result of a test -----------------------------------------------------------------------
 
 
-def of_report(report: ProofReport, run: ProofRun, now: datetime) -> Proof:
+def of_report(report: RestoreTestReport, run: RestoreTestRun, now: datetime) -> RestoreTestResult:
     """Evaluate the report of the job."""
     reason = PROOF_REASONS.get(report.reason)
     if reason is None or (reason.outcome == "Passed") != (report.outcome == "Succeeded"):
         detail = f"the Job reported {report.outcome} with {report.reason or 'no reason'}"
         return unproven(run, "JobFailed", f"{detail}: {report.message}", now)
-    return Proof(
+    return RestoreTestResult(
         outcome=reason.outcome,
         reason=reason.name,
         message=report.message,
@@ -104,9 +104,9 @@ def of_report(report: ProofReport, run: ProofRun, now: datetime) -> Proof:
     )
 
 
-def unproven(run: ProofRun, reason: str, message: str, now: datetime) -> Proof:
+def unproven(run: RestoreTestRun, reason: str, message: str, now: datetime) -> RestoreTestResult:
     """Return the result of a test that says nothing about its snapshot, with `reason`."""
-    return Proof(
+    return RestoreTestResult(
         outcome=PROOF_REASONS[reason].outcome,
         reason=reason,
         message=message[:_TEXT_MAX],

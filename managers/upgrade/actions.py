@@ -10,7 +10,7 @@ from contracts.api.group import BACKUPS, CLUSTERS
 from contracts.jobs.backup_request import before_upgrade
 from contracts.jobs.template import JobTemplate, JobTemplateSource
 from contracts.jobs.upgrade_actions import STEP_DOWN, Order
-from contracts.records.effects import Effect, FreeLock, MakeSnapshot, MakeStepDownJob, TakeLock
+from contracts.records.effects import AcquireLock, Effect, FreeLock, MakeSnapshot, MakeStepDownJob
 from contracts.records.observed import EffectAttempt
 from contracts.records.resolved import Resolved
 from managers.context.context import FIELD_MANAGER, Context
@@ -36,7 +36,7 @@ class UpgradeActions:
         self._template_source = template_source
         self.decided: Mapping[type[Effect], EffectHandler[Owner, Effect]] = dict(
             (
-                handler(TakeLock, self._take_lock),
+                handler(AcquireLock, self._take_lock),
                 handler(FreeLock, self._free_lock),
                 handler(MakeSnapshot, self._create_snapshot),
                 *BlueGreenActions(jobs, template_source).table.items(),
@@ -56,7 +56,7 @@ class UpgradeActions:
         for effect in effects:
             await self.decided[type(effect)](context, owner, effect)
 
-    async def _take_lock(self, context: Context, owner: Owner, effect: TakeLock) -> None:
+    async def _take_lock(self, context: Context, owner: Owner, effect: AcquireLock) -> None:
         """Take the lock unless another operation holds it: the next reconcile reads the holder."""
         request = LockRequest("Upgrade", UPGRADE_HOLDER, effect.message)
         with suppress(NotFound, OtherClusterError):

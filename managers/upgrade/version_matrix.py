@@ -113,7 +113,7 @@ PAIRS: Final[tuple[Pair, ...]] = (
 
 
 @dataclass(frozen=True, slots=True)
-class PairProof:
+class PairTest:
     """A test that upgrades real servers from one version to another."""
 
     before: str
@@ -132,34 +132,34 @@ _ACROSS_2_6: Final = (("2.4.0", "2.6.2"), ("2.4.0", "2.7.2"))
 _SINCE_2_6: Final = (("2.6.1", "2.6.2"), ("2.6.2", "2.7.2"), ("2.7.1", "2.7.2"))
 _TAKEOVER: Final = "e2e/upgrade_bluegreen/test_takeover.py"
 
-PROOFS: Final[tuple[PairProof, ...]] = (
-    *(PairProof(*pair, "RollingUpdate", (1, 3), _KILLED) for pair in (*_ACROSS_2_6, *_SINCE_2_6)),
-    *(PairProof(*pair, "BlueGreen", (1, 3), _KILLED) for pair in _SINCE_2_6),
-    PairProof(
+PROOFS: Final[tuple[PairTest, ...]] = (
+    *(PairTest(*pair, "RollingUpdate", (1, 3), _KILLED) for pair in (*_ACROSS_2_6, *_SINCE_2_6)),
+    *(PairTest(*pair, "BlueGreen", (1, 3), _KILLED) for pair in _SINCE_2_6),
+    PairTest(
         "2.4.0",
         "2.7.2",
         "RollingUpdate",
         (3,),
         "e2e/versions/test_before_2_6.py::test_an_upgrade_can_be_reverted_midway_and_repeated",
     ),
-    PairProof("2.6.2", "2.7.0", "RollingUpdate", (3,), _THREE_SERVERS),
-    PairProof("2.7.0", "2.7.1", "RollingUpdate", (3,), _THREE_SERVERS),
-    PairProof("2.7.1", "2.7.2", "RollingUpdate", (3,), _THREE_SERVERS),
-    PairProof(
+    PairTest("2.6.2", "2.7.0", "RollingUpdate", (3,), _THREE_SERVERS),
+    PairTest("2.7.0", "2.7.1", "RollingUpdate", (3,), _THREE_SERVERS),
+    PairTest("2.7.1", "2.7.2", "RollingUpdate", (3,), _THREE_SERVERS),
+    PairTest(
         "2.6.2",
         "2.7.2",
         "RollingUpdate",
         (3,),
         "e2e/life/test_life.py::test_an_upgrade_loses_no_write",
     ),
-    PairProof(
+    PairTest(
         "2.6.2",
         "2.7.0",
         "BlueGreen",
         (3,),
         f"{_TAKEOVER}::test_a_green_pool_takes_over_and_no_write_is_lost",
     ),
-    PairProof(
+    PairTest(
         "2.7.0",
         "2.7.1",
         "BlueGreen",

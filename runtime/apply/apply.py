@@ -164,9 +164,9 @@ class OwnedApply:
                 except (NotFound, Conflict):
                     # Another client changed or deleted it first. The next read shows the current
                     # state.
-                    self._informers[resource].doubt(key)
+                    self._informers[resource].invalidate(key)
                     continue
-                self._informers[resource].doubt(key)
+                self._informers[resource].invalidate(key)
                 self._settled.drop((resource, key))
                 gone.append(key)
         return tuple(gone)
@@ -266,7 +266,7 @@ class OwnedApply:
             result = await self._take_over(intent, body, result)
         except ApiError as error:
             # The cached state may be outdated.
-            self._informers[intent.resource].doubt(intent.key)
+            self._informers[intent.resource].invalidate(intent.key)
             return _refused(intent, error)
         if live is None and not result.created:
             raise TerminalError(f"{intent}: the server merged an apply that may only create")

@@ -52,11 +52,12 @@ class Cache(Lister, Protocol):
         """Whether an object that is not in the cache may exist.
 
         True for a selection by labels: the object may lack them. False if the server responded
-        NotFound, and if the object was not read: a create-only write detects it and calls `doubt`.
+        NotFound, and if the object was not read: a create-only write detects it and calls
+        `invalidate`.
         """
         ...
 
-    def doubt(self, key: ObjectKey) -> None:
+    def invalidate(self, key: ObjectKey) -> None:
         """The cached state of this name may be wrong: the next read asks the server."""
         ...
 

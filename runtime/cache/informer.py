@@ -28,7 +28,7 @@ from runtime.clock import Clock, Deadline, yield_to_loop
 from runtime.metrics.metrics import Metrics
 from runtime.types import Object, ObjectKey, key_of
 
-__all__ = ["EventHandler", "Informer", "InformerOptions", "Selection", "pass_on"]
+__all__ = ["EventHandler", "Informer", "InformerOptions", "Selection", "dispatch"]
 
 Objects = list[Object]
 
@@ -230,7 +230,7 @@ class Informer:
         """Always true: an object that is not in the cache may exist without being selected."""
         return True
 
-    def doubt(self, key: ObjectKey) -> None:
+    def invalidate(self, key: ObjectKey) -> None:
         """Nothing to do: the watch corrects the state."""
 
     def last_event_age(self) -> float:
@@ -318,10 +318,10 @@ class Informer:
         for _ in range(min(count, len(self._untold))):
             handlers, change, initial = self._untold.popleft()
             for handler in handlers:
-                pass_on(handler, change, initial)
+                dispatch(handler, change, initial)
 
 
-def pass_on(handler: EventHandler, change: StoreChange, initial: bool) -> None:
+def dispatch(handler: EventHandler, change: StoreChange, initial: bool) -> None:
     """Call the method of a handler for a change of a store."""
     if change.new is None:
         if change.old is not None:

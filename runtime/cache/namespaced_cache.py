@@ -92,7 +92,7 @@ class NamespaceUnion:
         """Always true: an object that is not in the cache may exist without being selected."""
         return True
 
-    def doubt(self, key: ObjectKey) -> None:
+    def invalidate(self, key: ObjectKey) -> None:
         """Nothing to do: the watches correct the state."""
 
     async def wait_synced(self, timeout: float, /) -> None:  # noqa: ASYNC109 - of the protocol

@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from runtime.cache.informer import EventHandler, pass_on
+from runtime.cache.informer import EventHandler, dispatch
 from runtime.cache.selection import Selection
 from runtime.cache.store import IndexFunction, Store, StoreChange
 from runtime.client.client import Client
@@ -133,7 +133,7 @@ class PolledMirror:
         entry.excluded = False
         self._tell(self._store.upsert(self.selection.shape(obj, self._reduce)))
 
-    def doubt(self, key: ObjectKey) -> None:
+    def invalidate(self, key: ObjectKey) -> None:
         """Read this name at the next refresh, whatever its age."""
         entry = self._entries.get(key)
         if entry is None:
@@ -228,4 +228,4 @@ class PolledMirror:
         self._counted = len(self._store)
         for change in changes:
             for handler in self._handlers:
-                pass_on(handler, change, initial=False)
+                dispatch(handler, change, initial=False)

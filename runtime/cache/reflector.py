@@ -25,21 +25,21 @@ from runtime.cache.watch import (
     Complete,
     Discard,
     Effect,
-    Ended,
     Failed,
     Forget,
     Frame,
     Gather,
-    Listed,
+    ListResult,
     Mirror,
-    Opened,
     Pause,
     Phase,
     Replace,
     Rest,
     SilentStreamError,
     Skip,
+    WatchEnded,
     WatchEvent,
+    WatchStarted,
     start,
     step,
 )
@@ -160,7 +160,7 @@ class Reflector:
             # A watch without a version starts with all objects, in no order.
             raise TransportError("the list has no resourceVersion")
         self._touch()
-        self._feed(Listed(answer.items, answer.resource_version))
+        self._feed(ListResult(answer.items, answer.resource_version))
 
     async def _settled(self, settle: Callable[[], Awaitable[None]]) -> None:
         self._replaced = False
@@ -175,7 +175,7 @@ class Reflector:
                 Deadline(self._clock, self._idle_timeout) as idle,
                 self._client.watch(selection.resource, selection.namespace, options) as lines,
             ):
-                self._feed(Opened(self._touch()))
+                self._feed(WatchStarted(self._touch()))
                 handled = 0
                 async for line in lines:
                     contact = self._touch()
@@ -191,7 +191,7 @@ class Reflector:
                         await yield_to_loop()
         except TimeoutError as error:
             raise SilentStreamError("the watch timed out: no data") from error
-        self._feed(Ended(self._clock.monotonic()))
+        self._feed(WatchEnded(self._clock.monotonic()))
 
     def _watch_options(self, seconds: int) -> WatchOptions:
         selection, snapshot = self._selection, self._state.phase is Phase.SNAPSHOT
@@ -279,4 +279,6 @@ class Reflector:
 
 
 def _is_good(frame: Frame) -> bool:
-    return isinstance(frame, Listed) or (isinstance(frame, WatchEvent) and frame.kind != "ERROR")
+    return isinstance(frame, ListResult) or (
+        isinstance(frame, WatchEvent) and frame.kind != "ERROR"
+    )

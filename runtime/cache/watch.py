@@ -96,7 +96,7 @@ class SilentStreamError(TransportError):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListResult:
     """A complete snapshot of the collection, already transformed."""
 
     items: list[Object]
@@ -104,7 +104,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class WatchStarted:
     """The server accepted the watch."""
 
     at: float
@@ -119,7 +119,7 @@ class WatchEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class WatchEnded:
     """The server ended the watch cleanly, as it does after timeoutSeconds."""
 
     at: float
@@ -133,7 +133,7 @@ class Failed:
     error: ApiError | TransportError
 
 
-Frame = Listed | Opened | WatchEvent | Ended | Failed
+Frame = ListResult | WatchStarted | WatchEvent | WatchEnded | Failed
 
 
 # Effects --------------------------------------------------------------------------------------
@@ -225,11 +225,11 @@ Effect = Mirror | Gather | Forget | Complete | Discard | Skip | Pause | Rest
 Step = tuple[State, tuple[Effect, ...]]
 
 _EXPECTED: dict[Phase, tuple[type[Frame], ...]] = {
-    Phase.SNAPSHOT: (Opened, Failed),
-    Phase.COLLECT: (WatchEvent, Ended, Failed),
-    Phase.LIST: (Listed, Failed),
-    Phase.OPEN: (Opened, Failed),
-    Phase.STREAM: (WatchEvent, Ended, Failed),
+    Phase.SNAPSHOT: (WatchStarted, Failed),
+    Phase.COLLECT: (WatchEvent, WatchEnded, Failed),
+    Phase.LIST: (ListResult, Failed),
+    Phase.OPEN: (WatchStarted, Failed),
+    Phase.STREAM: (WatchEvent, WatchEnded, Failed),
 }
 
 
@@ -243,15 +243,15 @@ def step(state: State, frame: Frame) -> Step:
     match frame:
         case WatchEvent():
             return _on_event(state, frame)
-        case Listed(items, version):
+        case ListResult(items, version):
             listed = _listed_at(state, version, Phase.OPEN)
             return listed, (Replace(items, version, state.reason),)
-        case Opened(at):
+        case WatchStarted(at):
             phase = Phase.COLLECT if state.phase is Phase.SNAPSHOT else Phase.STREAM
             return _in_phase(state, phase)._replace(opened_at=at), ()
-        case Ended(at) if state.phase is Phase.COLLECT:
+        case WatchEnded(at) if state.phase is Phase.COLLECT:
             return _on_broken_list(state, None)
-        case Ended(at):
+        case WatchEnded(at):
             return _in_phase(state, Phase.OPEN), _spacing(state, at, None)
         case Failed(at, error) if state.phase in (Phase.SNAPSHOT, Phase.COLLECT):
             return _on_failed_snapshot(state, error)

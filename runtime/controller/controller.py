@@ -111,7 +111,7 @@ class Feed:
     def _deliver(self, event: Event) -> None:
         try:
             if all(predicate(event) for predicate in self._predicates):
-                priority = NORMAL if event.is_news else LOW
+                priority = NORMAL if event.is_change else LOW
                 for request in self._handler(event):
                     self._add(request, priority)
         except Exception:

@@ -29,7 +29,7 @@ class Event:
     resync: bool = False
 
     @property
-    def is_news(self) -> bool:
+    def is_change(self) -> bool:
         """False for replays: initial adds, resyncs, updates to the same version."""
         return not (self.initial or self.resync) and resource_version_changed(self)
 

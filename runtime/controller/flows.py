@@ -120,7 +120,7 @@ class Flows:
         self._prune(flow, before)
         self._note_age(flow)
 
-    def may_take(self) -> bool:
+    def has_next(self) -> bool:
         """Whether a free worker may take a key."""
         limit = self._limit()
         return any(turns.first(limit) is not None for turns in self._turns.values())
@@ -137,7 +137,7 @@ class Flows:
         self._note_age(flow)
         return request
 
-    def give_back(self, request: Request) -> None:
+    def release_worker(self, request: Request) -> None:
         """Release the worker of the flow of a key."""
         flow = self._flows[request.namespace]
         self._hold(flow, -1)

@@ -157,7 +157,7 @@ class Workqueue:
 
     async def get(self) -> Request:
         """Take the next ready key, waiting for one. Raises ShutDown once the queue is closed."""
-        while not self._closed and not self._line.may_take():
+        while not self._closed and not self._line.has_next():
             getter = asyncio.get_running_loop().create_future()
             self._getters.append(getter)
             try:
@@ -187,7 +187,7 @@ class Workqueue:
         """Release `request`. Raises KeyError if no worker holds it."""
         started, _ = self._held.pop(request)
         self._series.work_seconds.observe(self._clock.monotonic() - started)
-        self._line.give_back(request)
+        self._line.release_worker(request)
         entry = self._ready.get(request)
         if entry is not None:
             self._line.push(request, entry)
@@ -249,7 +249,7 @@ class Workqueue:
 
     def _wake(self) -> None:
         """Wake the next idle worker if there is a key for it."""
-        while self._getters and self._line.may_take():
+        while self._getters and self._line.has_next():
             getter = self._getters.popleft()
             if not getter.done():
                 getter.set_result(None)

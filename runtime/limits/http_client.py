@@ -161,7 +161,7 @@ def refuse_compressed(response: aiohttp.ClientResponse) -> None:
         raise UnreadableError(f"compressed (Content-Encoding {shown}), which was not requested")
 
 
-def broken_bound(error: aiohttp.ClientError) -> UnreadableError | None:
+def exceeded_limit(error: aiohttp.ClientError) -> UnreadableError | None:
     """Return the limit that a response exceeded, by the error of aiohttp; None for other errors."""
     if isinstance(error, _InterimResponsesError):
         return UnreadableError(f"preceded by more than {INTERIM_MAX} interim responses")

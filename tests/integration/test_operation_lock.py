@@ -11,7 +11,7 @@ from contracts.api.group import CLUSTERS
 from managers.backup.cluster_status import BackupRecord
 from managers.cluster.apply.status_writer import STATUS_MANAGER
 from managers.operation_lock.client import TRIES, OperationLocks
-from managers.operation_lock.decide import Acquired, Free, HeldBy, LockRequest
+from managers.operation_lock.decide import Acquired, Free, LockConflict, LockRequest
 from runtime.client.client import Client
 from runtime.clock import SystemClock
 from runtime.types import Object, ObjectKey, uid_of
@@ -57,7 +57,7 @@ async def test_one_of_many_concurrent_requests_gets_the_lock(client: Client, mad
     )
     winners = [one.lock.holder for one in answers if isinstance(one, Acquired)]
     assert len(winners) == 1
-    assert {one.lock.holder for one in answers if isinstance(one, HeldBy)} == set(winners)
+    assert {one.lock.holder for one in answers if isinstance(one, LockConflict)} == set(winners)
     status = await status_of(client, made)
     assert status["operationLock"]["holder"] == winners[0]
     assert status["operationLockEpoch"] == 1

@@ -27,7 +27,7 @@ from baoctl.jobs.store.egress_policy import EgressPolicy
 from baoctl.jobs.store.store import open_store
 from contracts.api.cluster.job_roles import DEFAULTS
 from contracts.api.cluster.self_init import SelfInitRequest
-from contracts.api.job_result import ProofReport
+from contracts.api.job_result import RestoreTestReport
 from contracts.hcl.render import ConfigInput, OidcBootstrap, render_config, render_self_init
 from contracts.hcl.restore_test_server import ADDRESS, LOOPBACK, restore_test_config
 from contracts.hcl.roles import backup_role
@@ -145,7 +145,7 @@ def _thrown_away(
 
 async def _test(
     address: str, folder: Path, taken: Taken, *, content: bytes | None = None, **other: Any
-) -> ProofReport:
+) -> RestoreTestReport:
     """Run the Job; `other` has fields of the manifest; with key `manifest` there is none."""
     store = folder / "store" / "bucket"
     snapshot, beside = store / KEY, store / manifest_key(KEY)

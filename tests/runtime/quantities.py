@@ -2,10 +2,10 @@
 
 from fractions import Fraction
 
-from runtime.quantity import Written
+from runtime.quantity import QuantityInput
 
 # text: (value, canonical form)
-FORMS: dict[Written, tuple[Fraction, str]] = {
+FORMS: dict[QuantityInput, tuple[Fraction, str]] = {
     "0": (Fraction(0), "0"),
     "0Ki": (Fraction(0), "0"),
     "-0": (Fraction(0), "0"),

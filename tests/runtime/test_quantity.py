@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from runtime.quantity import Written, canonical, parse
+from runtime.quantity import QuantityInput, canonical, parse
 from tests.runtime.quantities import FORMS
 
 DIGITS = st.text("0123456789", min_size=1, max_size=12)
@@ -65,7 +65,7 @@ def test_t25_a_quantity_is_parsed_as_by_kubernetes(text: str, number: str) -> No
 @pytest.mark.parametrize(
     ("written", "amount", "form"), [(written, *row) for written, row in FORMS.items()], ids=str
 )
-def test_t25_forms(written: Written, amount: Fraction, form: str) -> None:
+def test_t25_forms(written: QuantityInput, amount: Fraction, form: str) -> None:
     assert parse(written) == amount
     assert canonical(written) == form
 
@@ -73,7 +73,7 @@ def test_t25_forms(written: Written, amount: Fraction, form: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "-", ".", "1 Gi", "1gi", "1KiB", "Gi", "1e", "1e1.5", "0x10", "٣", "1e9999", True]
 )
-def test_t25_other_text_is_not_a_quantity(text: Written) -> None:
+def test_t25_other_text_is_not_a_quantity(text: QuantityInput) -> None:
     with pytest.raises(ValueError, match="not a quantity"):
         parse(text)
     with pytest.raises(ValueError, match="not a quantity"):

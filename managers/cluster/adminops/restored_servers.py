@@ -67,13 +67,13 @@ class RestoredServers:
         present = [pods[name] for name in expected if name in pods]
         async with self._logins.session(client_config.authority, client_config.server_name) as bao:
             healths = await _healths(bao, present)
-            led = await _led(bao, [pod for pod in present if pod.name in healths])
+            leading = await _led(bao, [pod for pod in present if pod.name in healths])
             login = self._logins.for_cluster(cluster, owner)
             leader = leader_of(present, healths)
             members, refused = await _members(bao, leader, login)
         servers = [
             observed_server(
-                name, pods.get(name), restore, healths.get(name), knows_leader=name in led
+                name, pods.get(name), restore, healths.get(name), knows_leader=name in leading
             )
             for name in expected
         ]
@@ -111,7 +111,7 @@ def observed_server(
     restore: str,
     health: ServerHealth | None = None,
     *,
-    led: bool = False,
+    knows_leader: bool = False,
 ) -> ServerObservation:
     """Return the facts of one server."""
     if pod is None or pod.terminating:
@@ -122,7 +122,7 @@ def observed_server(
         restarted=pod.restored == restore,
         ready=pod.ready,
         health=health,
-        knows_leader=led,
+        knows_leader=knows_leader,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 
 from contracts.records.effects import (
+    AdoptPvc,
     DeleteClaim,
     DeleteReadStatefulSet,
     DrawRootToken,
@@ -29,7 +30,6 @@ from contracts.records.effects import (
     ReplacePod,
     ReplaceUnstarted,
     StepDown,
-    TakeClaim,
     UngatePod,
 )
 from contracts.records.resolved import Resolved
@@ -82,7 +82,7 @@ EFFECTS: Handlers = dict(
         handler(MarkFirst, mark_first),
         handler(LabelPod, label_pod),
         handler(GrowClaim, grow_claim),
-        handler(TakeClaim, take_claim),
+        handler(AdoptPvc, take_claim),
         handler(DeleteClaim, delete_claim),
         handler(RecreateStatefulSet, recreate_stateful_set),
     )

@@ -70,7 +70,7 @@ class Schemas(Protocol):
     def status_of(self, kind: str, /) -> Schema | None:
         """Return the schema of a status if it lacks fields of ours; otherwise None."""
 
-    def doubt(self) -> None:
+    def invalidate(self) -> None:
         """Record that the API server rejected a status that fits its schema as last read."""
 
 
@@ -155,7 +155,7 @@ class StatusWriter:
             return await self._apply_now(statuses, live, status)
         except (Invalid, MalformedApply):
             if self._schemas is not None:
-                self._schemas.doubt()
+                self._schemas.invalidate()
             raise
 
     async def _apply_now(

@@ -76,8 +76,8 @@ class TemplateLookup:
         reference = job_image(cluster, job, overrides, self._installation)
         if not reference:
             return image_unknown(job)
-        question = operator_image_request(cluster.spec, cluster.metadata.namespace, reference)
-        verdict = await self._images.verdict(question) if question else None
+        request = operator_image_request(cluster.spec, cluster.metadata.namespace, reference)
+        verdict = await self._images.verdict(request) if request else None
         return verified_image(cluster, job, reference, verdict)
 
     async def _account(

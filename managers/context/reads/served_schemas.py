@@ -116,7 +116,7 @@ class ServedSchemas:
         """Return the schema of a status on the API server; None if it has all our fields."""
         return self._result.statuses.get(kind)
 
-    def doubt(self) -> None:
+    def invalidate(self) -> None:
         """Read again soon: the API server rejected a write that fits the last result."""
         self._in_doubt.set()
 

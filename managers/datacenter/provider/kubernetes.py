@@ -297,7 +297,7 @@ class KubernetesProvider:
                 resource_version=None if resource == CLUSTERS else resource_version_of(live),
                 propagation=propagation,
             )
-        self._caches[resource].doubt(key_of(live))
+        self._caches[resource].invalidate(key_of(live))
 
     async def _orphan(self, record: ServiceRecord, owned: Sequence[OwnedObject]) -> bool:
         """Orphan objects; return True once none has our ownership metadata."""
@@ -314,7 +314,7 @@ class KubernetesProvider:
                 resource, key, [same, *ops], field_manager=FIELD_MANAGER
             )
             self._caches[resource].observe(done)
-        self._caches[resource].doubt(key)
+        self._caches[resource].invalidate(key)
 
 
 def owner_of(record: ServiceRecord) -> Owner:

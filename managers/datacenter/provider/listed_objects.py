@@ -47,7 +47,7 @@ class ListedObjects:
         """Return True: the list selects by labels."""
         return True
 
-    def doubt(self, key: ObjectKey) -> None:
+    def invalidate(self, key: ObjectKey) -> None:
         """Remove an object."""
         self._objects.pop(key, None)
 

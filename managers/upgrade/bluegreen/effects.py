@@ -8,6 +8,7 @@ from __future__ import annotations
 from contracts.naming import revisions
 from contracts.records.bluegreen import CLEANUP, BlueGreenFacts, PoolObservation, order_of
 from contracts.records.effects import (
+    AcquireLock,
     DeleteServerClaim,
     DeleteStatefulSet,
     DropHook,
@@ -17,7 +18,6 @@ from contracts.records.effects import (
     MakeJob,
     MakeSnapshot,
     StartHook,
-    TakeLock,
 )
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade.bluegreen.validation_hook import receipt_of
@@ -27,7 +27,7 @@ from managers.upgrade.rolling.outcome import snapshot_attempt
 def take_lock(facts: BlueGreenFacts) -> tuple[Effect, ...]:
     """Take the operation lock."""
     message = f"{facts.accepted} to {facts.target}: {facts.status.phase}"
-    return (TakeLock(UPGRADE_HOLDER, facts.cluster.metadata.uid, message),)
+    return (AcquireLock(UPGRADE_HOLDER, facts.cluster.metadata.uid, message),)
 
 
 def free_lock(facts: BlueGreenFacts) -> tuple[Effect, ...]:

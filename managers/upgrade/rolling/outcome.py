@@ -12,7 +12,7 @@ from contracts.api.cluster.status_upgrade import UpgradeRequestsStatus, UpgradeS
 from contracts.conditions.message import clean_message
 from contracts.conditions.reasons_workload import BUDGET_CLOSED, QUESTION_REFUSED
 from contracts.naming import names
-from contracts.records.effects import Effect, FreeLock, MakeSnapshot, TakeLock
+from contracts.records.effects import AcquireLock, Effect, FreeLock, MakeSnapshot
 from contracts.records.upgrade import Release, StepDownJob, acknowledged_requests
 from contracts.records.upgrade_decision import UpgradeDecision
 from contracts.state_machine import TransitionDecision
@@ -199,7 +199,7 @@ def _effects(
         return ()
     if action == UpgradeAction.TAKE_LOCK:
         message = f"{facts.accepted} to {_target(upgrade)}" if upgrade else ""
-        return (TakeLock(UPGRADE_HOLDER, owner.uid, message),)
+        return (AcquireLock(UPGRADE_HOLDER, owner.uid, message),)
     if action == UpgradeAction.FREE_LOCK:
         # Only the lock of an upgrade is released.
         return (FreeLock(UPGRADE_HOLDER, owner.uid),) if facts.holds_lock else ()

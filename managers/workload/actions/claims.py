@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from contracts.naming import labels
-from contracts.records.effects import EffectByUid, GrowClaim, RecreateStatefulSet, TakeClaim
+from contracts.records.effects import AdoptPvc, EffectByUid, GrowClaim, RecreateStatefulSet
 from contracts.records.observed import EffectAttempt
 from contracts.records.resolved import Resolved
 from managers.context.context import FIELD_MANAGER, Context
@@ -44,7 +44,7 @@ async def grow_claim(context: Context, resolved: Resolved, effect: GrowClaim) ->
         )
 
 
-async def take_claim(context: Context, resolved: Resolved, effect: TakeClaim) -> None:
+async def take_claim(context: Context, resolved: Resolved, effect: AdoptPvc) -> None:
     """Adopt a PVC that a user annotated with the name of this cluster."""
     ops = [
         {"op": "test", "path": _ADOPT, "value": resolved.name},

@@ -16,7 +16,7 @@ from typing import Literal
 from contracts.naming import labels, names
 from contracts.pause import counted_from
 from contracts.records.desired import Operation
-from contracts.records.effects import Effect, GrowClaim, TakeClaim
+from contracts.records.effects import AdoptPvc, Effect, GrowClaim
 from contracts.records.observed import Observed, PodFacts, PvcFacts
 from contracts.records.resolved import Resolved
 from runtime import quantity
@@ -114,7 +114,7 @@ def growth(resolved: Resolved, observed: Observed, field: str = STORAGE) -> Grow
     if all(volume.plain for volume in volumes):
         return Growth(state)
     adoptions = tuple(
-        TakeClaim(volume.claim.name, volume.claim.uid)
+        AdoptPvc(volume.claim.name, volume.claim.uid)
         for volume in volumes
         if volume.adopted and not volume.claim.terminating
     )

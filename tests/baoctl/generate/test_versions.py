@@ -7,11 +7,11 @@ import pytest
 from baoctl.generate.versions import version_page
 from contracts.server_features import FEATURES, Feature
 from e2e.rig.versions import OPENBAO_OLDEST, OPENBAO_RELEASES
-from managers.upgrade.version_matrix import PROOFS, Pair, PairProof, Span
+from managers.upgrade.version_matrix import PROOFS, Pair, PairTest, Span
 from tests.house.checkout import ROOT
 
 PAIR = Pair(Span(until="2.6.0"), Span("2.6.0", "2.7.0"), "refuse", "no", "issue", "BlueGreen")
-PROOF = PairProof("2.6.2", "2.7.0", "RollingUpdate", (1, 3), "e2e/a/test_b.py::test_c")
+PROOF = PairTest("2.6.2", "2.7.0", "RollingUpdate", (1, 3), "e2e/a/test_b.py::test_c")
 
 
 def test_the_page_has_a_row_for_each_pair_proof_and_feature() -> None:
@@ -31,7 +31,7 @@ def test_every_feature_names_what_it_concerns() -> None:
 
 
 @pytest.mark.parametrize("proof", PROOFS, ids=str)
-def test_a_proof_exists_and_the_scenarios_have_its_versions(proof: PairProof) -> None:
+def test_a_proof_exists_and_the_scenarios_have_its_versions(proof: PairTest) -> None:
     file, _, name = proof.test.partition("::")
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
     assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from baoctl.generate.rbac import manifests
-from contracts.installation import PARTS, Held
+from contracts.installation import PARTS, Role
 from contracts.rbac import rules
 from contracts.rbac.rules import OBJECTS, OWN_WRITES, Right, as_read
 from tests.house.checkout import ROOT
@@ -39,7 +39,7 @@ def parts(right: Right) -> Iterable[str]:
     return (right.group, *right.resources, *right.verbs, *right.names)
 
 
-def of(held: Held, resource: str) -> list[Right]:
+def of(held: Role, resource: str) -> list[Right]:
     return [right for right in held.rights if resource in right.resources]
 
 
@@ -48,29 +48,29 @@ def verbs(found: Iterable[Right]) -> set[str]:
 
 
 @pytest.mark.parametrize("held", HELD)
-def test_no_right_is_for_everything(held: Held) -> None:
+def test_no_right_is_for_everything(held: Role) -> None:
     assert not [right for right in held.rights if any("*" in part for part in parts(right))]
 
 
 @pytest.mark.parametrize("held", HELD)
-def test_secrets_are_never_listed_and_never_watched(held: Held) -> None:
+def test_secrets_are_never_listed_and_never_watched(held: Role) -> None:
     assert not verbs(of(held, "secrets")) & {"list", "watch", "deletecollection"}
 
 
 @pytest.mark.parametrize("held", HELD)
-def test_nodes_shells_and_webhooks_are_out_of_reach(held: Held) -> None:
+def test_nodes_shells_and_webhooks_are_out_of_reach(held: Role) -> None:
     assert not {name for right in held.rights for name in right.resources} & NEVER
 
 
 @pytest.mark.parametrize("held", HELD)
-def test_definitions_are_read_by_name_and_never_written(held: Held) -> None:
+def test_definitions_are_read_by_name_and_never_written(held: Role) -> None:
     found = of(held, "customresourcedefinitions")
     assert verbs(found) <= READ_ONLY
     assert all(right.names for right in found)
 
 
 @pytest.mark.parametrize("held", HELD)
-def test_nothing_of_the_whole_cluster_is_written(held: Held) -> None:
+def test_nothing_of_the_whole_cluster_is_written(held: Role) -> None:
     for kind in ("clusterroles", "clusterrolebindings", "namespaces", "gatewayclasses"):
         allowed = READ_ONLY if held.account.endswith("controller") else READ_ONLY | {"patch"}
         assert verbs(of(held, kind)) <= allowed
@@ -93,7 +93,7 @@ def test_where_objects_are_polled_nothing_is_listed() -> None:
 
 
 @pytest.mark.parametrize("held", HELD)
-def test_each_right_says_why_and_stands_once(held: Held) -> None:
+def test_each_right_says_why_and_stands_once(held: Role) -> None:
     assert all(right.why.endswith(".") and right.why[0].isupper() for right in held.rights)
     single = [
         (right.group, resource, verb, name)

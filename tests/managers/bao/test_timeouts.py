@@ -13,7 +13,15 @@ from aiohttp import web
 from managers.bao import exchange
 from managers.bao.answers import BaoError, Denied
 from managers.bao.breakers import FIRST, MOST, SILENCE, Breakers, SilentError, UnansweredError
-from managers.bao.timeouts import BUDGET, TLS, OutOfTimeError, Patience, Patient, lives_of, question
+from managers.bao.timeouts import (
+    BUDGET,
+    TLS,
+    BudgetedReconciler,
+    OutOfTimeError,
+    RequestBudget,
+    pod_states,
+    request_timeout,
+)
 from runtime.metrics.metrics import Metrics
 from runtime.outcome import Done, Outcome
 from runtime.testing.clock import ManualClock
@@ -35,15 +43,15 @@ class World:
         self.pods: dict[str, Any] = {IP: "first", OTHER_IP: "first"}
         self.reached: list[str] = []
 
-    def begin(self, namespace: str = "ns") -> Patience:
+    def begin(self, namespace: str = "ns") -> RequestBudget:
         """A pass."""
-        return Patience(self.clock, self.breakers, namespace, lambda _: self.pods)
+        return RequestBudget(self.clock, self.breakers, namespace, lambda _: self.pods)
 
     async def ask(
-        self, patience: Patience, how: str, address: str = IP, line: str = "api"
+        self, patience: RequestBudget, how: str, address: str = IP, line: str = "api"
     ) -> float:
         """Ask once; `how`: "silent", "refuses" or the answer. Raises BaoError."""
-        with patience.question(address, HEALTH, 5.0, line) as seconds:
+        with patience.request_timeout(address, HEALTH, 5.0, line) as seconds:
             self.reached.append(address)
             if how == "silent":
                 await self.clock.sleep(seconds)
@@ -226,39 +234,41 @@ async def test_each_pass_has_a_patience_of_its_own_and_without_one_nothing_is_bo
     async def inner(request: Request) -> Outcome:
         for _ in range(3):
             try:
-                with question(IP, HEALTH, 5.0) as seconds:
+                with request_timeout(IP, HEALTH, 5.0) as seconds:
                     given.append(seconds)
                     await world.clock.sleep(seconds)
             except BaoError:
                 given.append(-1.0)
         return Done()
 
-    patient = Patient(inner, world.clock, world.breakers, lambda _: world.pods)
+    patient = BudgetedReconciler(inner, world.clock, world.breakers, lambda _: world.pods)
     for _ in range(2):
         running = asyncio.create_task(_run(patient))
         await world.clock.settle()
         await world.clock.advance(10.0)
         await running
     assert given == [5.0, 5.0, -1.0] * 2
-    with question(IP, HEALTH, 5.0) as seconds:
+    with request_timeout(IP, HEALTH, 5.0) as seconds:
         assert seconds == 5.0
 
 
-async def _run(patient: Patient) -> None:
+async def _run(patient: BudgetedReconciler) -> None:
     await patient(Request("ns", "x"))
 
 
 def test_a_life_ends_with_the_pod_its_container_its_readiness_and_its_labels() -> None:
     one = gen.pod(0).ready()
     lives: list[Mapping[str, Any]] = [
-        lives_of([each.object()])
+        pod_states([each.object()])
         for each in (one, one.restarted(), one.unready(), one.saying(sealed="true"))
     ]
-    lives.append(lives_of([{**one.object(), "metadata": {**one.object()["metadata"], "uid": "2"}}]))
+    lives.append(
+        pod_states([{**one.object(), "metadata": {**one.object()["metadata"], "uid": "2"}}])
+    )
     (ip,) = lives[0]
     assert len({life[ip] for life in lives}) == len(lives)
-    assert lives_of([one.object()]) == lives[0]
-    assert lives_of([{"metadata": {"name": "x"}, "status": {}}]) == {}
+    assert pod_states([one.object()]) == lives[0]
+    assert pod_states([{"metadata": {"name": "x"}, "status": {}}]) == {}
 
 
 async def test_over_tls_a_server_that_accepts_and_never_answers_opens_its_breaker(
@@ -287,7 +297,7 @@ async def test_over_tls_a_server_that_accepts_and_never_answers_opens_its_breake
                 errors.append(type(error).__name__)
         return Done()
 
-    patient = Patient(inner, world.clock, world.breakers, lambda _: world.pods)
+    patient = BudgetedReconciler(inner, world.clock, world.breakers, lambda _: world.pods)
     async with serving(tmp_path, {}) as served:
         for _ in range(2):
             await _run(patient)

@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from contracts.api.group import CLUSTERS
 from managers.operation_lock.client import TRIES, OperationLocks
-from managers.operation_lock.decide import Acquired, Free, HeldBy, LockRequest
+from managers.operation_lock.decide import Acquired, Free, LockConflict, LockRequest
 from runtime.clock import yield_to_loop
 from runtime.errors import NotFound, TerminalError, Transient, TransportError
 from runtime.types import Object, ObjectKey
@@ -79,7 +79,7 @@ async def test_of_two_requesters_of_a_free_lock_one_wins() -> None:
         bench.process().acquire(KEY, RESTORE, uid=UID),
     )
     winners = [one.lock.holder for one in answers if isinstance(one, Acquired)]
-    losers = [one.lock.holder for one in answers if isinstance(one, HeldBy)]
+    losers = [one.lock.holder for one in answers if isinstance(one, LockConflict)]
     assert winners == losers
     assert [gen.present(bench.lock)["holder"]] == winners
 
@@ -138,7 +138,7 @@ async def test_a_renewal_within_a_minute_writes_nothing() -> None:
 
 async def test_a_lost_lock_is_not_renewed() -> None:
     bench = await holding(RESTORE)
-    assert isinstance(await bench.process().renew(KEY, BACKUP, uid=UID), HeldBy)
+    assert isinstance(await bench.process().renew(KEY, BACKUP, uid=UID), LockConflict)
     await bench.process().release(KEY, RESTORE.holder, uid=UID)
     assert await bench.process().renew(KEY, BACKUP, uid=UID) == Free()
     assert bench.lock is None
@@ -155,7 +155,7 @@ async def test_the_next_holder_has_the_next_epoch_though_the_lock_was_free() -> 
 async def test_a_release_by_another_holder_changes_nothing() -> None:
     bench = await holding()
     before = bench.lock
-    assert isinstance(await bench.process().release(KEY, RESTORE.holder, uid=UID), HeldBy)
+    assert isinstance(await bench.process().release(KEY, RESTORE.holder, uid=UID), LockConflict)
     assert bench.lock == before
     assert bench.api.asked == [GET]
 
@@ -192,7 +192,7 @@ async def test_force_is_evaluated_for_the_current_lock() -> None:
 async def test_a_refused_force_keeps_the_lock() -> None:
     bench = await holding()
     assert isinstance(
-        await bench.process().acquire(KEY, RESTORE, uid=UID, force=lambda lock: False), HeldBy
+        await bench.process().acquire(KEY, RESTORE, uid=UID, force=lambda lock: False), LockConflict
     )
 
 

@@ -11,7 +11,7 @@ from managers.operation_lock.decide import (
     UPGRADE_HOLDER,
     Acquired,
     Free,
-    HeldBy,
+    LockConflict,
     LockRequest,
     acquire,
     backup_holder,
@@ -38,7 +38,7 @@ def held(claim: LockRequest, epoch: int = 4) -> OperationLock:
     )
 
 
-def taken(answer: Acquired | HeldBy | Free) -> Acquired:
+def taken(answer: Acquired | LockConflict | Free) -> Acquired:
     assert isinstance(answer, Acquired)
     return answer
 
@@ -61,11 +61,11 @@ class TestAcquiring:
 
     @pytest.mark.parametrize("other", [UPGRADE, RESTORE])
     def test_the_lock_of_another_holder_is_refused(self, other: LockRequest) -> None:
-        assert acquire(held(other), 4, BACKUP, NOW) == HeldBy(held(other))
+        assert acquire(held(other), 4, BACKUP, NOW) == LockConflict(held(other))
 
     def test_another_object_of_the_same_operation_is_another_holder(self) -> None:
         second = LockRequest("Backup", backup_holder("by-hand"))
-        assert acquire(held(BACKUP), 4, second, NOW) == HeldBy(held(BACKUP))
+        assert acquire(held(BACKUP), 4, second, NOW) == LockConflict(held(BACKUP))
 
     @pytest.mark.parametrize("other", [UPGRADE, BACKUP])
     def test_force_overrides_the_lock_and_names_it(self, other: LockRequest) -> None:
@@ -74,7 +74,7 @@ class TestAcquiring:
 
     def test_a_restore_is_never_overridden(self) -> None:
         second = LockRequest("Restore", restore_holder("tuesday"))
-        assert acquire(held(RESTORE), 4, second, NOW, force=True) == HeldBy(held(RESTORE))
+        assert acquire(held(RESTORE), 4, second, NOW, force=True) == LockConflict(held(RESTORE))
 
     def test_force_on_our_own_lock_is_a_renewal(self) -> None:
         assert taken(acquire(held(RESTORE), 4, RESTORE, NOW, force=True)).overridden is None
@@ -93,7 +93,7 @@ class TestAcquiring:
 class TestRenewing:
     def test_a_lost_lock_is_not_acquired_again(self) -> None:
         assert renew(None, BACKUP, NOW) == Free()
-        assert renew(held(RESTORE), BACKUP, NOW) == HeldBy(held(RESTORE))
+        assert renew(held(RESTORE), BACKUP, NOW) == LockConflict(held(RESTORE))
 
     def test_it_is_written_once_a_minute(self) -> None:
         soon, due = NOW + RENEWAL - timedelta(seconds=1), NOW + RENEWAL
@@ -114,7 +114,7 @@ class TestReleasing:
         assert release(held(BACKUP), BACKUP.holder) == Free()
 
     def test_another_holder_cannot_release_it(self) -> None:
-        assert release(held(BACKUP), RESTORE.holder) == HeldBy(held(BACKUP))
+        assert release(held(BACKUP), RESTORE.holder) == LockConflict(held(BACKUP))
 
     def test_a_free_lock_stays_free(self) -> None:
         assert release(None, BACKUP.holder) == Free()
@@ -143,6 +143,6 @@ def test_the_same_operation_has_no_precedence() -> None:
 
 
 def test_the_holder_is_named_for_users() -> None:
-    assert HeldBy(held(RESTORE)).message == (
+    assert LockConflict(held(RESTORE)).message == (
         "Restore of openbaorestore/monday holds the operation lock (ns/monday)"
     )

@@ -4,10 +4,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from contracts.api.backup import Proof, ProofRun
+from contracts.api.backup import RestoreTestResult, RestoreTestRun
 from contracts.api.cluster.backup import RestoreTest
 from contracts.api.cluster.status_backup import RestoreTestStatus, Snapshot
-from contracts.api.job_result import ProofReport
+from contracts.api.job_result import RestoreTestReport
 from managers.jobs.status import JobObservation
 from managers.restore_test.facts import Candidate, RestoreTestFacts
 
@@ -34,20 +34,20 @@ def taken(name: str = "monday", hours: float = 1.0, **changes: Any) -> Candidate
     return replace(default, **changes)
 
 
-def run(cause: Any = "Counted", uid: str = "", **changes: Any) -> ProofRun:
-    return ProofRun(
+def run(cause: Any = "Counted", uid: str = "", **changes: Any) -> RestoreTestRun:
+    return RestoreTestRun(
         run="0123456789", cause=cause, job_name=JOB, job_uid=uid, started_at=NOW, **changes
     )
 
 
-def proof(outcome: Any = "Passed", reason: str = "Restored", **changes: Any) -> Proof:
+def proof(outcome: Any = "Passed", reason: str = "Restored", **changes: Any) -> RestoreTestResult:
     default = {"run": "0123456789", "at": NOW, "digest": DIGEST}
-    return Proof(outcome=outcome, reason=reason, **{**default, **changes})
+    return RestoreTestResult(outcome=outcome, reason=reason, **{**default, **changes})
 
 
-def report(reason: str = "Restored", uid: str = "job-1", **changes: Any) -> ProofReport:
+def report(reason: str = "Restored", uid: str = "job-1", **changes: Any) -> RestoreTestReport:
     passed = reason == "Restored"
-    return ProofReport(
+    return RestoreTestReport(
         job_uid=uid,
         outcome="Succeeded" if passed else "Failed",
         failure=None if passed else "Verification",

@@ -24,6 +24,7 @@ from contracts.records.bluegreen import (
     PvcObservation,
 )
 from contracts.records.effects import (
+    AcquireLock,
     DeleteServerClaim,
     DeleteStatefulSet,
     DropHook,
@@ -33,7 +34,6 @@ from contracts.records.effects import (
     MakeJob,
     MakeSnapshot,
     StartHook,
-    TakeLock,
 )
 from contracts.records.resolved import PoolSpec
 from contracts.records.upgrade import HookObservation, JobStatus, Release, SnapshotObservation
@@ -292,7 +292,7 @@ class TwoPools(Mesh):
 
     def _act(self, effect: Effect) -> None:
         lock = self.status.get("operationLock")
-        if isinstance(effect, TakeLock):
+        if isinstance(effect, AcquireLock):
             mine = {"operation": "Upgrade", "holder": UPGRADE_HOLDER}
             self.status = {**self.status, "operationLock": lock or mine}
         elif isinstance(effect, FreeLock):

@@ -92,7 +92,7 @@ async def test_a_known_absence_costs_nothing_however_long_it_lasts() -> None:
     assert await bench.asks(A, max_age=float("inf")) == 1
     await bench.clock.advance(1e6)
     assert await bench.asks(A, max_age=float("inf")) == 0
-    bench.mirror.doubt(A)
+    bench.mirror.invalidate(A)
     assert bench.mirror.may_hide(A)
     assert await bench.asks(A, max_age=float("inf")) == 1
     assert not bench.mirror.may_hide(A)
@@ -100,7 +100,7 @@ async def test_a_known_absence_costs_nothing_however_long_it_lasts() -> None:
 
 async def test_a_doubt_about_a_name_that_was_never_read_makes_it_due() -> None:
     bench = Bench(config())
-    bench.mirror.doubt(A)
+    bench.mirror.invalidate(A)
     assert bench.mirror.is_known(A)
     assert await bench.asks(A, max_age=float("inf")) == 1
     assert bench.mirror.get(A) is not None

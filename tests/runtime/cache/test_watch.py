@@ -6,11 +6,9 @@ test_watch_snapshot has the table of the phases of a streamed list.
 import pytest
 
 from runtime.cache.watch import (
-    Ended,
     Failed,
     Frame,
-    Listed,
-    Opened,
+    ListResult,
     Pause,
     Phase,
     Remove,
@@ -19,8 +17,10 @@ from runtime.cache.watch import (
     Skip,
     State,
     Upsert,
+    WatchEnded,
     WatchEvent,
     WatchProgress,
+    WatchStarted,
     step,
 )
 from runtime.errors import ApiError
@@ -50,13 +50,13 @@ AGAIN = State(Phase.OPEN, "107", "100", "107")
 TABLE: dict[str, Row] = {
     "the first list fills the store": Row(
         START,
-        Listed([obj("90")], "100"),
+        ListResult([obj("90")], "100"),
         Phase.OPEN,
         "100",
         (Replace([obj("90")], "100", "initial"),),
     ),
     "an accepted watch starts where the list ended": Row(
-        LISTED, Opened(50.0), Phase.STREAM, "100", ()
+        LISTED, WatchStarted(50.0), Phase.STREAM, "100", ()
     ),
     "an added object": Row(
         FRESH, WatchEvent("ADDED", obj("101")), Phase.STREAM, "101", (Upsert(obj("101")),)
@@ -96,19 +96,19 @@ TABLE: dict[str, Row] = {
         MOVED, WatchEvent("DELETED", obj("108", name="")), Phase.STREAM, "107", (Skip("DELETED"),)
     ),
     "a watch that ran its time is opened again at once": Row(
-        MOVED, Ended(400.0), Phase.OPEN, "107", ()
+        MOVED, WatchEnded(400.0), Phase.OPEN, "107", ()
     ),
     "a watch that brought something and ended early is opened again when its second is over": Row(
-        MOVED, Ended(50.25), Phase.OPEN, "107", (Rest(0.75),)
+        MOVED, WatchEnded(50.25), Phase.OPEN, "107", (Rest(0.75),)
     ),
     "a watch that brought something and broke early, likewise": Row(
         MOVED, Failed(50.25, RESET), Phase.OPEN, "107", (Rest(0.75),)
     ),
     "a quiet watch that ran its time is opened again at once": Row(
-        FRESH, Ended(51.0), Phase.OPEN, "100", ()
+        FRESH, WatchEnded(51.0), Phase.OPEN, "100", ()
     ),
     "a watch that ended at once and brought nothing backs off": Row(
-        FRESH, Ended(50.9), Phase.OPEN, "100", (Pause(None),)
+        FRESH, WatchEnded(50.9), Phase.OPEN, "100", (Pause(None),)
     ),
     "a stream that broke after a while is opened again at once": Row(
         FRESH, Failed(90.0, RESET), Phase.OPEN, "100", ()
@@ -177,30 +177,30 @@ def test_the_reason_of_a_list_is_its_first_cause(
 ) -> None:
     after, _ = step(state, Failed(1.0, error))
     assert after.reason == reason
-    _, effects = step(after, Listed([], "300"))
+    _, effects = step(after, ListResult([], "300"))
     assert effects == (Replace([], "300", reason),)
 
 
 def test_a_watch_that_is_opened_again_starts_fresh() -> None:
     state = MOVED
-    for frame in (Ended(400.0), Opened(401.0)):
+    for frame in (WatchEnded(400.0), WatchStarted(401.0)):
         state, _ = step(state, frame)
     assert state == State(Phase.STREAM, "107", "100", "107", opened_at=401.0)
-    _, effects = step(state, Ended(401.5))
+    _, effects = step(state, WatchEnded(401.5))
     assert effects == (Pause(None),)
 
 
 @pytest.mark.parametrize(
     ("state", "frame"),
     [
-        (START, Opened(1.0)),
+        (START, WatchStarted(1.0)),
         (START, WatchEvent("ADDED", obj("1"))),
-        (START, Ended(1.0)),
-        (LISTED, Listed([], "1")),
+        (START, WatchEnded(1.0)),
+        (LISTED, ListResult([], "1")),
         (LISTED, WatchEvent("ADDED", obj("1"))),
-        (LISTED, Ended(1.0)),
-        (FRESH, Listed([], "1")),
-        (FRESH, Opened(1.0)),
+        (LISTED, WatchEnded(1.0)),
+        (FRESH, ListResult([], "1")),
+        (FRESH, WatchStarted(1.0)),
     ],
 )
 def test_frames_that_cannot_occur_are_refused(state: State, frame: Frame) -> None:

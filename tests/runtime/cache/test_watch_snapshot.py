@@ -6,20 +6,20 @@ from runtime.cache.watch import (
     SNAPSHOT_TRIES,
     Complete,
     Discard,
-    Ended,
     Failed,
     Forget,
     Frame,
     Gather,
-    Listed,
-    Opened,
+    ListResult,
     Pause,
     Phase,
     Rest,
     Skip,
     State,
+    WatchEnded,
     WatchEvent,
     WatchProgress,
+    WatchStarted,
     start,
     step,
 )
@@ -47,7 +47,7 @@ STREAMED = State(Phase.STREAM, "107", "100", "", opened_at=50.0, streams=True)
 LIST_REFUSED = State(Phase.LIST, "107", "100", streams=True)
 
 TABLE: dict[str, Row] = {
-    "an accepted snapshot": Row(ASK, Opened(50.0), Phase.COLLECT, "", ()),
+    "an accepted snapshot": Row(ASK, WatchStarted(50.0), Phase.COLLECT, "", ()),
     "an object of a snapshot moves no version": Row(
         COLLECTING, WatchEvent("ADDED", obj("101")), Phase.COLLECT, "", (Gather(WEB, obj("101")),)
     ),
@@ -85,13 +85,17 @@ TABLE: dict[str, Row] = {
         (WatchProgress("108"),),
     ),
     "a watch that ends right after its snapshot has brought something": Row(
-        STREAMED._replace(resource_version="100"), Ended(50.25), Phase.OPEN, "100", (Rest(0.75),)
+        STREAMED._replace(resource_version="100"),
+        WatchEnded(50.25),
+        Phase.OPEN,
+        "100",
+        (Rest(0.75),),
     ),
     "a snapshot that breaks off": Row(
         COLLECTING, Failed(90.0, RESET), Phase.SNAPSHOT, "", (Discard(), Pause(RESET))
     ),
     "a snapshot that ends before its end": Row(
-        COLLECTING, Ended(400.0), Phase.SNAPSHOT, "", (Discard(), Pause(None))
+        COLLECTING, WatchEnded(400.0), Phase.SNAPSHOT, "", (Discard(), Pause(None))
     ),
     "a snapshot that broke off too often": Row(
         COLLECTING._replace(broken=SNAPSHOT_TRIES - 1),
@@ -146,7 +150,7 @@ def test_an_error_event_in_a_snapshot_restarts_it(code: int) -> None:
 def test_t09_no_version_is_stored_before_the_end_of_a_snapshot() -> None:
     state = ASK
     for frame in (
-        Opened(1.0),
+        WatchStarted(1.0),
         WatchEvent("ADDED", obj("999")),
         WatchEvent("BOOKMARK", mark("100", "true")),
     ):
@@ -160,7 +164,7 @@ def test_t10_only_unsupported_streams_are_remembered() -> None:
     refused, _ = step(ASK, Failed(1.0, INVALID))
     denied, _ = step(ASK, Failed(1.0, DENIED))
     for state, phase in ((refused, Phase.LIST), (denied, Phase.SNAPSHOT)):
-        for frame in (Listed([], "100"), Opened(2.0), Failed(9.0, EXPIRED)):
+        for frame in (ListResult([], "100"), WatchStarted(2.0), Failed(9.0, EXPIRED)):
             state, _ = step(state, frame)
         assert state.phase is phase
 
@@ -174,11 +178,11 @@ def test_t10_only_snapshots_in_a_row_count_as_broken() -> None:
 @pytest.mark.parametrize(
     ("state", "frame"),
     [
-        (ASK, Listed([], "1")),
+        (ASK, ListResult([], "1")),
         (ASK, WatchEvent("ADDED", obj("1"))),
-        (ASK, Ended(1.0)),
-        (COLLECTING, Opened(1.0)),
-        (COLLECTING, Listed([], "1")),
+        (ASK, WatchEnded(1.0)),
+        (COLLECTING, WatchStarted(1.0)),
+        (COLLECTING, ListResult([], "1")),
     ],
 )
 def test_frames_that_cannot_occur_are_refused(state: State, frame: Frame) -> None:

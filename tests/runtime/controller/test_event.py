@@ -41,7 +41,7 @@ NEWS: dict[str, tuple[Event, bool]] = {
 
 @pytest.mark.parametrize(("event", "news"), NEWS.values(), ids=NEWS.keys())
 def test_t19_what_is_news(event: Event, news: bool) -> None:
-    assert event.is_news is news
+    assert event.is_change is news
 
 
 def test_t19_predicates_drop_resyncs_except_resynced() -> None:

@@ -15,7 +15,7 @@ from runtime.limits.http_client import (
     PIECE,
     PiecemealSocket,
     bounded_session,
-    broken_bound,
+    exceeded_limit,
     read_body,
     refuse_compressed,
 )
@@ -87,8 +87,8 @@ async def test_the_error_names_the_limits_of_headers() -> None:
     with pytest.raises(aiohttp.ClientError) as raised:
         async with asked(WRONG["many headers"]):
             pass
-    assert f"more than {HEADERS_MAX} headers" in str(broken_bound(raised.value))
-    assert broken_bound(aiohttp.ClientConnectionError()) is None
+    assert f"more than {HEADERS_MAX} headers" in str(exceeded_limit(raised.value))
+    assert exceeded_limit(aiohttp.ClientConnectionError()) is None
 
 
 async def test_no_cookie_is_kept() -> None:

@@ -245,7 +245,7 @@ class OlderSchemas:
     def status_of(self, kind: str, /) -> dict[str, Any] | None:
         return self.schema
 
-    def doubt(self) -> None:
+    def invalidate(self) -> None:
         self.doubts += 1
 
 

@@ -134,7 +134,7 @@ async def test_a_rejected_write_triggers_a_read_of_the_document() -> None:
         for without in (("tlsSecrets",), (), ("tlsSecrets",)):
             await comparing.clock.advance(PAUSE)
             comparing.publish(*without)
-            comparing.schemas.doubt()
+            comparing.schemas.invalidate()
             await comparing.until(tuple(f"{KIND}.status.{name}" for name in without))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contracts.naming import labels
-from contracts.records.effects import GrowClaim, RecreateStatefulSet, TakeClaim
+from contracts.records.effects import AdoptPvc, GrowClaim, RecreateStatefulSet
 from managers.workload.actions.claims import grow_claim, recreate_stateful_set, take_claim
 from runtime.builtin_kinds import PVC, STATEFUL_SET
 from runtime.errors import ServerError
@@ -20,7 +20,7 @@ from tests.gen.api import FakeApi, Outside, api_error
 MEANT = gen.resolved(gen.cluster())
 KEY = ObjectKey(gen.NAMESPACE, "data-x-0")
 GROW = GrowClaim("data-x-0", "uid-data-x-0", "1Gi", "2Gi")
-TAKE = TakeClaim("data-x-0", "uid-data-x-0")
+TAKE = AdoptPvc("data-x-0", "uid-data-x-0")
 RECREATE = RecreateStatefulSet("x", "uid-sts-x", "1")
 PATCH = "patch PersistentVolumeClaim data-x-0"
 

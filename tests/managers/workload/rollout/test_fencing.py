@@ -8,7 +8,7 @@ import pytest
 from contracts.records.desired import Operation
 from contracts.records.effects import EffectByUid, FencePod, StepDown, UngatePod
 from contracts.records.observed import Quorum, RaftServer
-from managers.workload.rollout.fencing import asks, fence
+from managers.workload.rollout.fencing import fence, needs_quorum
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from tests import gen
 
@@ -225,4 +225,4 @@ ASKED = {
 @pytest.mark.parametrize("what", ASKED)
 def test_the_leader_is_asked_only_before_a_server_stops(what: str) -> None:
     cluster, world, expected = ASKED[what]
-    assert asks(cluster.read().spec, world.facts()) is expected
+    assert needs_quorum(cluster.read().spec, world.facts()) is expected

@@ -11,7 +11,7 @@ import pytest
 from contracts.records.effects import DeleteClaim, RemovePeer, ServerEndpoint
 from contracts.records.observed import PvcFacts
 from managers.workload.scale.replicas import Size
-from managers.workload.scale.voters import asks, scale
+from managers.workload.scale.voters import needs_quorum, scale
 from runtime.outcome import Blocked, Done, Wait
 from tests import gen
 from tests.managers.workload.scale_rows import ALL, DELETES, KEEPS
@@ -175,7 +175,7 @@ ASKED: dict[str, tuple[gen.Cluster, Servers, bool]] = {
 def test_the_leader_is_asked_when_something_hangs_on_it(
     cluster: gen.Cluster, there: Servers, asked: bool
 ) -> None:
-    assert asks(cluster.read().spec, there.facts()) is asked
+    assert needs_quorum(cluster.read().spec, there.facts()) is asked
 
 
 def test_every_step_of_the_way_down_is_seen_from_the_outside_alone() -> None:

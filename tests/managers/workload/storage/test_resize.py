@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from contracts.records.desired import Operation
-from contracts.records.effects import Effect, GrowClaim, TakeClaim
+from contracts.records.effects import AdoptPvc, Effect, GrowClaim
 from contracts.records.observed import Observed, PvcFacts
 from managers.workload.storage.resize import (
     ASK_AGAIN,
@@ -206,14 +206,14 @@ class TestHandedOver:
     def test_it_becomes_ours_first_and_grows_later(self) -> None:
         theirs = claim(1, owner_uid="uid-of-before", adopt="x")
         there = world(grown(0), theirs, grown(2))
-        assert effects(LARGER, there) == [TakeClaim("data-x-1", "uid-claim-1")]
+        assert effects(LARGER, there) == [AdoptPvc("data-x-1", "uid-claim-1")]
         assert of(LARGER, there).state.reason == "StorageResizing"
 
     def test_one_that_is_large_enough_becomes_ours_too(self) -> None:
         """It goes with this cluster from now on."""
         theirs = claim(1, owner_uid="uid-of-before", adopt="x")
         there = world(claim(0), theirs, claim(2))
-        assert [one.name for one in effects(OLD, there)] == [TakeClaim.name]
+        assert [one.name for one in effects(OLD, there)] == [AdoptPvc.name]
         assert of(OLD, there).state.kind == "well"
 
     @pytest.mark.parametrize("word", ["", "y", "X"])
