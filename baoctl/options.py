@@ -157,7 +157,7 @@ def reaches_api_server(verb: F) -> F:
     return _with_access(verb, _ACCESS)
 
 
-def reaches_cluster(verb: F) -> F:
+def cluster_options(verb: F) -> F:
     """Add --kubeconfig, --context and -n to a verb, which gets them as `access`."""
     return _with_access(verb, (*_ACCESS, _NAMESPACE))
 

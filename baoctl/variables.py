@@ -113,7 +113,7 @@ def is_word(text: str) -> bool:
     return len(text) <= 253 and bool(_WORD.fullmatch(text))
 
 
-Fits = Callable[[str], bool]
+Validator = Callable[[str], bool]
 NAMESPACE: Final = "must be the name of a namespace: 1 to 63 of a-z, 0-9 and -"
 OBJECT_NAME: Final = "must be the name of an object: 1 to 253 of a-z, 0-9, - and ."
 ADDRESS: Final = "must be an IP address"
@@ -122,7 +122,7 @@ REGISTRY: Final = "must be HOST or HOST:PORT of a registry"
 WORD: Final = "must be 1 to 253 printable ASCII characters without a space"
 
 
-def text(env: Env, name: str, default: str, fits: Fits, rule: str) -> str:
+def text(env: Env, name: str, default: str, fits: Validator, rule: str) -> str:
     """Read a text, or the default if it is not set or empty. Raises SettingError."""
     value = env.get(name)
     if not value:
@@ -132,13 +132,13 @@ def text(env: Env, name: str, default: str, fits: Fits, rule: str) -> str:
     return value
 
 
-def listed(env: Env, name: str, fits: Fits, rule: str) -> tuple[str, ...]:
+def listed(env: Env, name: str, fits: Validator, rule: str) -> tuple[str, ...]:
     """Read comma-separated values without duplicates. Raises SettingError for an invalid one."""
     values = tuple(dict.fromkeys(filter(None, map(str.strip, env.get(name, "").split(",")))))
     return each(name, values, fits, rule)
 
 
-def each(name: str, values: Iterable[str], fits: Fits, rule: str) -> tuple[str, ...]:
+def each(name: str, values: Iterable[str], fits: Validator, rule: str) -> tuple[str, ...]:
     """Check several values of one setting. Raises SettingError for the first invalid one."""
     values = tuple(values)
     for value in values:

@@ -11,7 +11,7 @@ from typing import Final
 import semver
 
 from contracts.server_features import Feature
-from managers.upgrade.version_matrix import Pair, PairTest, Span, judge
+from managers.upgrade.version_matrix import Pair, PairTest, Span, evaluate_pair
 
 _HEADER = "<!-- Written by `python -m baoctl.generate pages`. Do not edit. -->\n"
 _ANY: Final = "any"
@@ -66,7 +66,7 @@ def _span(span: Span) -> str:
 
 def _proof(proof: PairTest) -> tuple[str, ...]:
     before, after = semver.Version.parse(proof.before), semver.Version.parse(proof.after)
-    grade = judge(before, after, proof.strategy, "static").grade
+    grade = evaluate_pair(before, after, proof.strategy, "static").grade
     servers = ", ".join(map(str, proof.servers))
     return proof.before, proof.after, proof.strategy, servers, grade, f"`{proof.test}`"
 

@@ -16,7 +16,7 @@ from baoctl.jobs.context import JobContext
 from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.leader_client import Leader, LeaderSession, find_leader, session
 from baoctl.jobs.retention import Removed, retain
-from baoctl.jobs.snapshot.upload import Taken, take
+from baoctl.jobs.snapshot.upload import StoredSnapshot, take
 from baoctl.jobs.store.store import JobStore, open_store
 from contracts.api.cluster.status_backup import Snapshot
 from contracts.api.job_result import BackupReport
@@ -90,7 +90,7 @@ async def _store_one(env: BackupEnv, context: JobContext, store: JobStore) -> Ma
     return manifest
 
 
-async def _check_size(store: JobStore, key: str, taken: Taken) -> None:
+async def _check_size(store: JobStore, key: str, taken: StoredSnapshot) -> None:
     size = await store.size(key)
     if size != taken.size:
         stored = "no object" if size is None else f"{size} bytes"
@@ -134,7 +134,7 @@ async def _content(env: BackupEnv, at: LeaderSession) -> _Content:
 
 
 def _manifest(
-    env: BackupEnv, leader: Leader, taken: Taken, content: _Content, taken_at: datetime
+    env: BackupEnv, leader: Leader, taken: StoredSnapshot, content: _Content, taken_at: datetime
 ) -> Manifest:
     return Manifest(
         key=env.key,

@@ -25,7 +25,7 @@ import structlog
 from baoctl.jobs.context import JobContext
 from baoctl.jobs.failures import JobFailure, shortened
 from baoctl.jobs.leader_client import LeaderSession, session
-from baoctl.jobs.snapshot.download import Staged, manifest_of, stage
+from baoctl.jobs.snapshot.download import DownloadedSnapshot, manifest_of, stage
 from baoctl.jobs.store.store import open_store
 from baoctl.jobs.submission_permit import SubmissionPermit, take_claim
 from baoctl.jobs.verify_restore import Confirmation, RestoreEvidence, confirm, find_evidence
@@ -47,7 +47,7 @@ FILE = "snapshot"
 class StagedSnapshot:
     """A complete snapshot on the disk, and its manifest."""
 
-    staged: Staged
+    staged: DownloadedSnapshot
     manifest: Manifest | None
 
     def as_status(self, key: str) -> Snapshot:
@@ -186,7 +186,7 @@ async def _send(
     env: RestoreEnv,
     context: JobContext,
     at: LeaderSession,
-    staged: Staged,
+    staged: DownloadedSnapshot,
     evidence: RestoreEvidence,
 ) -> RestoreReport:
     """Send the snapshot and return the result. Never raises."""
@@ -203,7 +203,7 @@ async def _send_and_confirm(
     env: RestoreEnv,
     context: JobContext,
     at: LeaderSession,
-    staged: Staged,
+    staged: DownloadedSnapshot,
     evidence: RestoreEvidence,
 ) -> RestoreReport:
     address, trouble = at.leader.address, ""

@@ -62,7 +62,7 @@ class CheckFailed(Exception):  # noqa: N818  named after what happened
 
 
 @dataclass(slots=True)
-class Trial:
+class TestRun:
     """One test in progress. Each check adds a line to `lines`."""
 
     env: TestEnv
@@ -98,7 +98,7 @@ async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> RestoreTe
     began = clock.monotonic()
     port = int(env.address.rpartition(":")[2])
     async with Bao("", "", port, guard=unguarded, plain=True) as bao:
-        trial = Trial(env, store, clock, bao)
+        trial = TestRun(env, store, clock, bao)
         reason, message = "Restored", ""
         try:
             for check in CHECKS:
@@ -125,7 +125,7 @@ async def restore_test(env: TestEnv, store: JobStore, clock: Clock) -> RestoreTe
     )
 
 
-def _snapshot(trial: Trial) -> Snapshot | None:
+def _snapshot(trial: TestRun) -> Snapshot | None:
     manifest = trial.manifest
     if manifest is None:
         return None
@@ -144,7 +144,7 @@ def _snapshot(trial: Trial) -> Snapshot | None:
 # --- the files in the store ----------------------------------------------------------------------
 
 
-async def _check_manifest(trial: Trial) -> str:
+async def _check_manifest(trial: TestRun) -> str:
     """The manifest exists and equals the status of the OpenBaoBackup."""
     env = trial.env
     content = await trial.store.read(manifest_key(env.key), MANIFEST_MAX)
@@ -173,7 +173,7 @@ async def _check_manifest(trial: Trial) -> str:
     )
 
 
-async def _check_archive(trial: Trial) -> str:
+async def _check_archive(trial: TestRun) -> str:
     """The digest equals the manifest, and the archive is complete."""
     manifest = trial.expected_manifest()
     fetched = await trial.store.fetch(trial.env.key, trial.file, SNAPSHOT_MAX)
@@ -209,7 +209,7 @@ def _read(file: Path) -> Meta:
 # --- the restore ---------------------------------------------------------------------------------
 
 
-async def _start_server(trial: Trial) -> str:
+async def _start_server(trial: TestRun) -> str:
     """The server of the pod answers, has the snapshot's version, and is empty."""
     health = await _until(trial, START_SECONDS, lambda _: True)
     if health is None:
@@ -229,7 +229,7 @@ async def _start_server(trial: Trial) -> str:
     return f"server: OpenBao {health.version}"
 
 
-async def _restore(trial: Trial) -> str:
+async def _restore(trial: TestRun) -> str:
     """The server checks the snapshot against its seal, and accepts it."""
     try:
         await trial.bao.restore(trial.address, trial.root, _pieces(trial.file), force=False)
@@ -248,7 +248,7 @@ async def _restore(trial: Trial) -> str:
     return "seal: the server can decrypt the snapshot, and accepted it"
 
 
-async def _wait_for_data(trial: Trial) -> str:
+async def _wait_for_data(trial: TestRun) -> str:
     """The server answers again, unsealed, with the cluster id of the snapshot."""
     health = await _until(trial, RETURN_SECONDS, lambda now: _leads(now) and _other(trial, now))
     manifest = trial.expected_manifest()
@@ -265,12 +265,12 @@ def _leads(health: ServerHealth) -> bool:
     return health.initialized and not health.sealed and not health.standby
 
 
-def _other(trial: Trial, health: ServerHealth) -> bool:
+def _other(trial: TestRun, health: ServerHealth) -> bool:
     return bool(health.cluster_id) and health.cluster_id != trial.own_id
 
 
 async def _until(
-    trial: Trial, seconds: float, enough: Callable[[ServerHealth], bool]
+    trial: TestRun, seconds: float, enough: Callable[[ServerHealth], bool]
 ) -> ServerHealth | None:
     """Query the health of the server until it is `enough`; None after the time limit."""
     deadline = trial.clock.monotonic() + seconds
@@ -296,7 +296,7 @@ async def _pieces(file: Path) -> AsyncIterator[bytes]:
 # --- the restored data ---------------------------------------------------------------------------
 
 
-async def _check_index(trial: Trial) -> str:
+async def _check_index(trial: TestRun) -> str:
     """The applied index is at least that of the snapshot."""
     assert trial.meta is not None
     applied = await trial.bao.applied_index(trial.address)
@@ -306,7 +306,7 @@ async def _check_index(trial: Trial) -> str:
     return f"raft index: {trial.meta.index} in the snapshot, {applied} is applied"
 
 
-async def _log_in(trial: Trial) -> str:
+async def _log_in(trial: TestRun) -> str:
     """The login of backups works with the restored roles, policies and keys."""
     server = trial.env.server
     if server.auth == "token":
@@ -330,20 +330,20 @@ def _mounted(path: str) -> str:
         raise JobFailure("Config", message) from None
 
 
-async def _check_mounts(trial: Trial) -> str:
+async def _check_mounts(trial: TestRun) -> str:
     """The secret engines are the same as when the snapshot was taken."""
     expected = trial.expected_manifest().mounts
     return await _compare(trial, "mounts", MOUNTS_PATH, expected, mounts_digest)
 
 
-async def _check_canary(trial: Trial) -> str:
+async def _check_canary(trial: TestRun) -> str:
     """The canary path has the same content as when the snapshot was taken."""
     manifest = trial.expected_manifest()
     return await _compare(trial, "canary", manifest.canary_path, manifest.canary, content_digest)
 
 
 async def _compare(
-    trial: Trial,
+    trial: TestRun,
     what: str,
     path: str,
     expected: str,
@@ -364,7 +364,7 @@ async def _compare(
     return f"{what}: {path} is unchanged"
 
 
-CHECKS: tuple[Callable[[Trial], Awaitable[str]], ...] = (
+CHECKS: tuple[Callable[[TestRun], Awaitable[str]], ...] = (
     _check_manifest,
     _check_archive,
     _start_server,

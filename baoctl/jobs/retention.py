@@ -58,13 +58,13 @@ def listed(keys: Collection[str], of: BackupKey) -> tuple[list[BackupKey], list[
     left_over: list[BackupKey] = []
     for manifest in present:
         key = snapshot_keys.parse(snapshot_keys.snapshot_key(manifest) or "")
-        if key is None or not key.may_go_with(of):
+        if key is None or not key.may_delete_with(of):
             continue
         (complete if key.text in present else left_over).append(key)
     return complete, left_over
 
 
-def left_alone(count: int) -> str:
+def retained_message(count: int) -> str:
     """Return the message about snapshots of this prefix that retention keeps; "" for none."""
     if not count:
         return ""
@@ -116,7 +116,9 @@ class _Work:
         if self.rules.dry_run:
             names = ", ".join(key.text for key in to_remove)
             plan = f"dry run: would remove {len(to_remove)}{': ' if to_remove else ''}{names}"
-            self.message = "; ".join(filter(None, (plan, left_alone(len(complete) - len(own)))))
+            self.message = "; ".join(
+                filter(None, (plan, retained_message(len(complete) - len(own))))
+            )
             return
         for key in to_remove:
             # The manifest last: if this run is interrupted, the next one can continue.
@@ -125,7 +127,7 @@ class _Work:
             self.deleted += 1
         for key in await self._own(left_over):
             await self.store.delete(key.manifest)
-        self.message = left_alone(len(complete) - len(own))
+        self.message = retained_message(len(complete) - len(own))
 
     async def _own(self, keys: Sequence[BackupKey]) -> list[BackupKey]:
         gate = asyncio.Semaphore(READS_AT_A_TIME)

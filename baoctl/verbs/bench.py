@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import click
 
-from baoctl.options import YES, Access, confirm_name, fits, reaches_cluster
+from baoctl.options import YES, Access, cluster_options, confirm_name, fits
 from baoctl.verbs.login import is_path, logs_in
 
 SECONDS_MAX: Final = 300.0
@@ -59,7 +59,7 @@ _ADDRESS: Final = re.compile(
 )
 @YES
 @logs_in
-@reaches_cluster
+@cluster_options
 def bench_command(
     cluster: str, duration: str, size: str, *, access: Access, **options: Any
 ) -> None:

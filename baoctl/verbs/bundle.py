@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from baoctl.options import Access, reaches_cluster
+from baoctl.options import Access, cluster_options
 from baoctl.verbs.clusters import OPERATOR_NAMESPACE
 
 
@@ -33,7 +33,7 @@ from baoctl.verbs.clusters import OPERATOR_NAMESPACE
     help="Lines from the end of each log, at most 256 KiB.",
 )
 @OPERATOR_NAMESPACE
-@reaches_cluster
+@cluster_options
 def bundle_command(cluster: str, *, access: Access, **options: Any) -> None:
     """Write a support archive of CLUSTER: objects, events, logs, versions, doctor.
 

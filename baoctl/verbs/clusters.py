@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from baoctl.options import Access, reaches_cluster, reaches_clusters
+from baoctl.options import Access, cluster_options, reaches_clusters
 
 OUTPUT = click.option(
     "-o",
@@ -69,7 +69,7 @@ def doctor_command(
 @click.command("events")
 @click.argument("cluster")
 @OUTPUT
-@reaches_cluster
+@cluster_options
 def events_command(cluster: str, output: str, *, access: Access) -> None:
     """List the events of CLUSTER and its objects."""
     from baoctl.commands.cluster.events import events
@@ -80,7 +80,7 @@ def events_command(cluster: str, output: str, *, access: Access) -> None:
 @click.command("tree")
 @click.argument("cluster")
 @OUTPUT
-@reaches_cluster
+@cluster_options
 def tree_command(cluster: str, output: str, *, access: Access) -> None:
     """Show the objects of CLUSTER, each below its owner."""
     from baoctl.commands.cluster.tree import tree

@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 
 from baoctl import variables
-from baoctl.options import Access, F, fits, reaches_cluster
+from baoctl.options import Access, F, cluster_options, fits
 
 _PATH: Final = re.compile(
     r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}){0,8}"
@@ -69,7 +69,7 @@ def logs_in(verb: F) -> F:
 @click.argument("cluster")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @logs_in
-@reaches_cluster
+@cluster_options
 def login_command(
     cluster: str, command: tuple[str, ...], *, access: Access, **options: Any
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from baoctl.options import DRY_RUN, YES, Access, Verbs, confirm_name, reaches_cluster
+from baoctl.options import DRY_RUN, YES, Access, Verbs, cluster_options, confirm_name
 
 
 def _order(access: Access, **order: Any) -> None:
@@ -23,7 +23,7 @@ def _simple(verb: str, help_text: str, target: str = "cluster") -> click.Command
     @click.command(verb, help=help_text)
     @click.argument(target)
     @DRY_RUN
-    @reaches_cluster
+    @cluster_options
     def command(dry_run: bool, *, access: Access, **named: str) -> None:
         _order(access, verb=verb, dry_run=dry_run, **named)
 
@@ -61,7 +61,7 @@ def _commands(texts: Mapping[str, str], target: str = "cluster") -> tuple[click.
 @click.argument("cluster")
 @click.option("--for", "period", help="Resume it after this time, for example 30m.")
 @DRY_RUN
-@reaches_cluster
+@cluster_options
 def pause_command(cluster: str, period: str | None, dry_run: bool, *, access: Access) -> None:
     """Pause CLUSTER: the operator changes and repairs nothing.
 
@@ -85,7 +85,7 @@ def pause_command(cluster: str, period: str | None, dry_run: bool, *, access: Ac
 @click.argument("cluster")
 @DRY_RUN
 @YES
-@reaches_cluster
+@cluster_options
 def hibernate_command(cluster: str, dry_run: bool, yes: bool, *, access: Access) -> None:
     """Stop every server of CLUSTER, and keep its volumes."""
     if not yes and not dry_run:

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import click
 
-from baoctl.options import MANIFEST, Access, content_of, reaches_cluster
+from baoctl.options import MANIFEST, Access, cluster_options, content_of
 
 
 @click.command("plan")
@@ -27,7 +27,7 @@ from baoctl.options import MANIFEST, Access, content_of, reaches_cluster
     help="Field manager of the apply; matters for server-side apply.",
 )
 @click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text")
-@reaches_cluster
+@cluster_options
 def plan_command(
     filename: BinaryIO,
     against: BinaryIO | None,

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 import click
 
-from baoctl.options import DRY_RUN, YES, Access, confirm_name, reaches_cluster
+from baoctl.options import DRY_RUN, YES, Access, cluster_options, confirm_name
 
 
 @click.command("backup")
 @click.argument("cluster")
 @click.option("--wait/--no-wait", default=True, show_default=True, help="Wait for the result.")
 @click.option("--timeout", default="10m", show_default=True, help="Maximum time to wait.")
-@reaches_cluster
+@cluster_options
 def backup_command(cluster: str, wait: bool, timeout: str, *, access: Access) -> None:
     """Take a snapshot of CLUSTER now. Exits with 3 if it does not finish in time."""
     from baoctl.commands.cluster.backup import backup
@@ -31,7 +31,7 @@ def backup_command(cluster: str, wait: bool, timeout: str, *, access: Access) ->
 @click.option("--timeout", default="30m", show_default=True, help="Maximum time to wait.")
 @DRY_RUN
 @YES
-@reaches_cluster
+@cluster_options
 def restore_command(
     cluster: str, source: str | None, timeout: str, *, access: Access, **flags: bool
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Literal
 
 import click
 
-from baoctl.options import Access, Verbs, content_of, reaches_cluster
+from baoctl.options import Access, Verbs, cluster_options, content_of
 
 
 @click.group("upgrade", cls=Verbs)
@@ -33,7 +33,7 @@ def upgrade_group() -> None:
     help="Strategy, as in spec.upgrade.strategy.  [default: the current one]",
 )
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
-@reaches_cluster
+@cluster_options
 def upgrade_plan_command(
     filename: BinaryIO | None,
     cluster: str | None,

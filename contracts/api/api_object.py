@@ -25,7 +25,7 @@ class ApiObject(ApiModel):
     @classmethod
     def from_object(cls, obj: Mapping[str, Any], context: Any = None) -> Self:
         """Read an object of the API server; raises `invalid` with a Violation per field."""
-        violation = oversize(obj) or cls.unwieldy(obj.get("spec"))
+        violation = oversize(obj) or cls.size_violation(obj.get("spec"))
         if violation is not None:
             raise cls.invalid([violation])
         try:
@@ -34,7 +34,7 @@ class ApiObject(ApiModel):
             raise cls.invalid(schema_violations(error)) from None
 
     @classmethod
-    def unwieldy(cls, spec: Any) -> Violation | None:
+    def size_violation(cls, spec: Any) -> Violation | None:
         """Return the violation of a spec with too many values; None if it can be read."""
         if cls.values_max is None or not too_many(spec, cls.values_max):
             return None

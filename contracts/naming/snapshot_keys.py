@@ -57,7 +57,7 @@ class BackupKey:
         """Prefix, namespace and cluster: the same for all snapshots of a cluster in a target."""
         return self.prefix, self.namespace, self.cluster
 
-    def may_go_with(self, stored: "BackupKey") -> bool:
+    def may_delete_with(self, stored: "BackupKey") -> bool:
         """Return whether the retention of the job that stored a key may delete this one.
 
         It only deletes keys of its own place, and none with a tag.

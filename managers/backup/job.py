@@ -103,7 +103,7 @@ def snapshots_to_keep(
 
 
 def _is_removable(key: BackupKey | None, stored: BackupKey | None) -> bool:
-    return key is not None and stored is not None and key.may_go_with(stored)
+    return key is not None and stored is not None and key.may_delete_with(stored)
 
 
 def backup_time(backup: OpenBaoBackup) -> float:

@@ -2,7 +2,8 @@
 
 `BudgetedReconciler` gives each reconcile of a reconciler one budget for all of its requests to
 servers. Every request of managers.bao.exchange and every handshake of managers.certs.probe runs in
-a `request_timeout` block. Outside of such a reconcile, as in jobs, a request has only its own timeout.
+a `request_timeout` block. Outside of such a reconcile, as in jobs, a request has only its own
+timeout.
 """
 
 from __future__ import annotations

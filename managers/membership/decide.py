@@ -59,7 +59,7 @@ class ExpectedMembers:
         return ServerPool(self.cluster, self.revision)
 
 
-def judge(
+def evaluate_members(
     answers: Answers, expected: ExpectedMembers, previous: AdminOpsStatus | None, now: datetime
 ) -> tuple[AdminOpsStatus, Outcome]:
     """Turn answers into `status.adminOps`, and return when to ask again."""

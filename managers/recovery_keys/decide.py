@@ -15,9 +15,9 @@ from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.cluster.status_login import RecoveryKeysStatus
 from contracts.api.rules.recovery import initial_keys
 from contracts.api.values.openpgp import (
+    EncryptionKey,
     NotAKeyError,
     PublicKey,
-    Usable,
     read_fingerprint,
     read_public_key,
 )
@@ -79,7 +79,7 @@ def _recipients(cluster: OpenBaoCluster) -> tuple[tuple[str, PublicKey], ...]:
     return tuple(read)
 
 
-def _covers(part: Usable, begin: int, end: int) -> bool:
+def _covers(part: EncryptionKey, begin: int, end: int) -> bool:
     return part.since <= begin and (part.until is None or end <= part.until)
 
 

@@ -180,7 +180,7 @@ class PairVerdict:
     sources: tuple[str, ...] = ()
 
 
-def judge(
+def evaluate_pair(
     before: semver.Version, after: semver.Version, strategy: Strategy, seal: SealType
 ) -> PairVerdict:
     """Judge an upgrade from one version to another; the most severe pair decides."""

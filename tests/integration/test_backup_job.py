@@ -13,7 +13,7 @@ import pytest_asyncio
 from baoctl.jobs.backup import back_up
 from baoctl.jobs.failures import JobFailure
 from baoctl.jobs.leader_client import session
-from baoctl.jobs.retention import left_alone
+from baoctl.jobs.retention import retained_message
 from baoctl.jobs.snapshot.download import manifest_of, stage
 from baoctl.jobs.snapshot.upload import take
 from baoctl.jobs.store.store import open_store
@@ -199,7 +199,7 @@ async def test_retention_deletes_only_outdated_snapshots_of_the_cluster(
     report = await back_up(replace(job.env, retention=rules), job.here)
     left = {key for key in store.keys("") if key.endswith(".snap")}
     assert left == {KEY, ours[1], ours[3], foreign, upgrade, neighbour, bare}
-    assert (report.deleted, report.retention_message) == (2, left_alone(1))
+    assert (report.deleted, report.retention_message) == (2, retained_message(1))
     assert not [key for key in store.keys("") if key.removesuffix(".json") in (ours[0], ours[2])]
 
 

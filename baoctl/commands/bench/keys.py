@@ -20,7 +20,7 @@ from baoctl.commands.bench.engine import (
     own_engine,
 )
 from baoctl.commands.bench.workload import Worker
-from baoctl.commands.login.connection import stay_cancelled, to_its_end, unanswered
+from baoctl.commands.login.connection import raise_if_cancelled, run_to_completion, unanswered
 from baoctl.exit_codes import ExitCode
 from managers.bao.client import BaoError, Denied
 from runtime.clock import Clock, Deadline
@@ -103,7 +103,7 @@ class Keys:
         )
         try:
             # Complete it even if the task is cancelled: the caller then removes the engine.
-            await to_its_end(request)
+            await run_to_completion(request)
         except Denied as error:
             raise AskError(
                 f"{error}; use --mount with an existing engine", ExitCode.REFUSED
@@ -144,8 +144,8 @@ class Keys:
         path = self.engine.content_path(key)
         payload = self.engine.payload(value)
         # Complete it even if the task is cancelled: no write may follow the removal of the key.
-        await to_its_end(worker.bao.write(worker.address, worker.token, path, payload))
-        stay_cancelled()
+        await run_to_completion(worker.bao.write(worker.address, worker.token, path, payload))
+        raise_if_cancelled()
 
     async def remove(self, workers: Sequence[Worker]) -> str:
         """Remove what the run has created, in bounded time; return what is left, "" for nothing."""

@@ -20,7 +20,7 @@ from baoctl.commands.bench.keys import Keys, engine_of, other_runs
 from baoctl.commands.bench.order import LOGINS, READS, WRITES, BenchOrder
 from baoctl.commands.bench.workload import Attempt, Login, Worker, measure
 from baoctl.commands.login import processes
-from baoctl.commands.login.connection import logged_in, stay_cancelled
+from baoctl.commands.login.connection import logged_in, raise_if_cancelled
 from baoctl.commands.login.reads import account_token
 
 TEXT: Final = "0123456789abcdef"
@@ -59,7 +59,7 @@ async def _measure_keys(
     result.notes += [report.left_note(one) for one in await other_runs(workers[0])]
     await keys.mount(workers[0])
     try:
-        stay_cancelled()
+        raise_if_cancelled()
         await keys.fill(workers, value)
         if WRITES in order.operations:
             writes = [worker.write(engine, value, count) for worker in workers]

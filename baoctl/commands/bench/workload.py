@@ -13,7 +13,7 @@ from typing import Final
 
 from baoctl.commands.bench.engine import Engine
 from baoctl.commands.bench.figures import Samples
-from baoctl.commands.login.connection import REVOKE, stay_cancelled, to_its_end
+from baoctl.commands.login.connection import REVOKE, raise_if_cancelled, run_to_completion
 from baoctl.commands.login.reads import LoginOrder
 from managers.bao.client import Bao, BaoError, Denied
 from managers.context.sensitive import SensitiveString
@@ -66,7 +66,7 @@ class Worker:
             path = engine.content_path(self.key(number, count))
             request = self.bao.write(self.address, self.token, path, payload)
             # Complete it even if the task is cancelled: no write may follow the removal.
-            return await self._timed(path, to_its_end(request))
+            return await self._timed(path, run_to_completion(request))
 
         return attempt
 
@@ -90,9 +90,9 @@ class Worker:
             request = self.bao.login(self.address, order.auth_path, role, login.jwt.reveal())
             try:
                 # Complete it even if the task is cancelled: an issued token must be revoked.
-                issued = await to_its_end(request)
+                issued = await run_to_completion(request)
                 took = self.clock.monotonic() - begun
-                await to_its_end(self._revoke(issued.client_token))
+                await run_to_completion(self._revoke(issued.client_token))
             except (BaoError, Denied) as error:
                 raise _failed(error, path) from None
             return took
@@ -131,9 +131,9 @@ async def measure(clock: Clock, seconds: float, attempts: Sequence[Attempt]) -> 
                 samples.seconds.append(await attempt(number))
             except FailedRequestError as error:
                 samples.fail(str(error))
-                stay_cancelled()
+                raise_if_cancelled()
                 await clock.sleep(PAUSE_SECONDS)
-            stay_cancelled()
+            raise_if_cancelled()
             number += 1
 
     async with asyncio.TaskGroup() as group:

@@ -13,9 +13,9 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from baoctl.commands.api_client import Session
-from baoctl.commands.bundle.contents import Collected, Unread
+from baoctl.commands.bundle.contents import Collected, MissingPart
 from baoctl.commands.cluster import tree
-from baoctl.commands.cluster.fetch import is_about, read_cluster
+from baoctl.commands.cluster.fetch import concerns_cluster, read_cluster
 from baoctl.commands.cluster.observed import ClusterObservation, number, parts, text
 from contracts.api.group import BACKUPS, CLUSTER_KIND, RESTORES
 from contracts.naming import labels
@@ -38,7 +38,7 @@ LOG_BYTES: Final = 256 << 10
 """Maximum bytes of the log of one container."""
 _RESTARTED: Final = {True: "&previous=true", False: ""}
 
-EXAMINED: Final = (POD, PVC, STATEFUL_SET, SECRET, EVENT)
+DIAGNOSED_KINDS: Final = (POD, PVC, STATEFUL_SET, SECRET, EVENT)
 """Kinds that a diagnosis needs."""
 
 T = TypeVar("T")
@@ -59,13 +59,13 @@ class LogRequest:
 @dataclass(slots=True)
 class _Reads:
     api: Session
-    unread: list[Unread] = field(default_factory=list)
+    unread: list[MissingPart] = field(default_factory=list)
 
     async def attempt(self, what: str, read: Awaitable[T]) -> T | None:
         try:
             return await read
         except (ApiError, TransportError) as error:
-            self.unread.append(Unread(what, str(error)))
+            self.unread.append(MissingPart(what, str(error)))
             return None
 
     async def listed(
@@ -78,7 +78,7 @@ class _Reads:
             # The API server does not serve that kind.
             return ()
         except (ApiError, TransportError) as error:
-            self.unread.append(Unread(str(kind), str(error)))
+            self.unread.append(MissingPart(str(kind), str(error)))
             return None
         return tuple({**one, "kind": kind.kind} for one in sorted(items, key=key_of))
 
@@ -89,7 +89,7 @@ class _Reads:
         if objects is None or len(objects) <= most:
             return objects or ()
         why = f"only the first {most} of {len(objects)} are in the archive"
-        self.unread.append(Unread(str(kind), why))
+        self.unread.append(MissingPart(str(kind), why))
         return objects[:most]
 
 
@@ -146,7 +146,9 @@ async def collect(
         cluster={**live, "kind": CLUSTER_KIND},
         objects=(*objects, *of_cluster, *maps),
         secrets=tuple(reads.kept(SECRET, own_secrets)),
-        events=tuple(one for one in reads.kept(EVENT, events, EVENTS_MAX) if is_about(name, one)),
+        events=tuple(
+            one for one in reads.kept(EVENT, events, EVENTS_MAX) if concerns_cluster(name, one)
+        ),
         logs={one.file: log for one, log in zip(requests, logs, strict=True) if log is not None},
         unread=tuple(reads.unread),
     )
@@ -165,8 +167,8 @@ def observation_of(live: Object, lists: Lists, now: datetime) -> ClusterObservat
         claims=tuple(lists[PVC] or ()),
         stateful_sets=tuple(lists[STATEFUL_SET] or ()),
         secrets=None if secrets is None else tuple(key_of(one).name for one in secrets),
-        events=tuple(one for one in lists[EVENT] or () if is_about(name, one)),
-        denied=tuple(kind.plural for kind in EXAMINED if lists[kind] is None),
+        events=tuple(one for one in lists[EVENT] or () if concerns_cluster(name, one)),
+        denied=tuple(kind.plural for kind in DIAGNOSED_KINDS if lists[kind] is None),
     )
 
 

@@ -27,7 +27,7 @@ _OF_SECRETS: Final = ("name", "namespace", "uid", "creationTimestamp", "labels",
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class MissingPart:
     """A part that is not in the archive, and the reason."""
 
     what: str
@@ -58,7 +58,7 @@ class Collected:
     """By file name, without its extension."""
     reports: Mapping[str, str] = field(default_factory=dict)
     """Output of other verbs, by file name."""
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[MissingPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Bundle:
     """The files of an archive by name, without the manifest, and the missing parts."""
 
     files: Mapping[str, str]
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[MissingPart, ...] = ()
     redacted: tuple[SecretLocation, ...] = ()
 
 
@@ -79,7 +79,7 @@ def bundle_of(collected: Collected) -> Bundle:
         size = len(text.encode())
         if size > room:
             unread.append(
-                Unread(name, f"it has {size} bytes, and the archive has space for {room}")
+                MissingPart(name, f"it has {size} bytes, and the archive has space for {room}")
             )
             continue
         room -= size

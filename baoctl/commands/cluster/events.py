@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from baoctl.commands.api_client import Session, ask
-from baoctl.commands.cluster.fetch import EVENTS_MAX, is_about, read_cluster
+from baoctl.commands.cluster.fetch import EVENTS_MAX, concerns_cluster, read_cluster
 from baoctl.commands.cluster.findings_of_operator import last_seen
 from baoctl.commands.cluster.observed import age, number, part, text
 from baoctl.commands.cluster.terminal import WARN, present, safe, table
@@ -51,7 +51,7 @@ def events(name: str, access: Access, *, output: str) -> ExitCode:
 
 def rows_of(cluster: str, found: Iterable[Object], now: datetime) -> tuple[EventRow, ...]:
     """Return the events about a cluster, the newest last."""
-    own = [(last_seen(one) or now, one) for one in found if is_about(cluster, one)]
+    own = [(last_seen(one) or now, one) for one in found if concerns_cluster(cluster, one)]
     return tuple(_row(one, now - last) for last, one in sorted(own, key=lambda pair: pair[0]))
 
 

@@ -140,7 +140,7 @@ async def examine(api: Session, name: str, operator_namespace: str) -> ClusterOb
     return replace(
         surroundings,
         secrets=None if secrets is None else tuple(key_of(one).name for one in secrets),
-        events=tuple(one for one in events or () if is_about(name, one)),
+        events=tuple(one for one in events or () if concerns_cluster(name, one)),
         denied=tuple(dict.fromkeys((*surroundings.denied, *reads.denied))),
     )
 
@@ -164,7 +164,7 @@ async def with_surroundings(
     )
 
 
-def is_about(cluster: str, event: Object) -> bool:
+def concerns_cluster(cluster: str, event: Object) -> bool:
     """Whether an event is about a cluster, or about an object that is named after it."""
     regarding = text(event, "regarding", "name")
     return (

@@ -17,30 +17,34 @@ from baoctl.commands.cluster.observed import ClusterObservation
 
 
 @dataclass(frozen=True, slots=True)
-class Examination:
+class DiagnosisCheck:
     """One check; `find` yields its findings."""
 
     name: str
-    asks: str
+    question: str
     find: Callable[[ClusterObservation], Iterator[Finding]]
 
 
-CHECKS: Final[tuple[Examination, ...]] = (
-    Examination("operator", "Does the operator run?", findings_of_operator.operator_down),
-    Examination("pause", "Is the cluster paused?", findings_of_operator.paused),
-    Examination("admission", "Does an admission rule refuse writes?", findings_of_operator.refused),
-    Examination("image", "Can the images be pulled?", findings_of_pods.image),
-    Examination("scheduling", "Can the pods be scheduled?", findings_of_pods.unschedulable),
-    Examination("volumes", "Are the volumes bound, and not full?", findings_of_pods.volumes),
-    Examination("seal", "Does the key of the seal exist?", findings_of_status.seal),
-    Examination("certificates", "Are the certificates valid?", findings_of_status.certificates),
-    Examination("crashes", "Do servers crash?", findings_of_pods.crashes),
-    Examination("quorum", "Is there a leader with a majority?", findings_of_pods.quorum),
-    Examination("lock", "Is the operation lock stale?", findings_of_status.lock),
-    Examination(
+CHECKS: Final[tuple[DiagnosisCheck, ...]] = (
+    DiagnosisCheck("operator", "Does the operator run?", findings_of_operator.operator_down),
+    DiagnosisCheck("pause", "Is the cluster paused?", findings_of_operator.paused),
+    DiagnosisCheck(
+        "admission", "Does an admission rule refuse writes?", findings_of_operator.refused
+    ),
+    DiagnosisCheck("image", "Can the images be pulled?", findings_of_pods.image),
+    DiagnosisCheck("scheduling", "Can the pods be scheduled?", findings_of_pods.unschedulable),
+    DiagnosisCheck("volumes", "Are the volumes bound, and not full?", findings_of_pods.volumes),
+    DiagnosisCheck("seal", "Does the key of the seal exist?", findings_of_status.seal),
+    DiagnosisCheck("certificates", "Are the certificates valid?", findings_of_status.certificates),
+    DiagnosisCheck("crashes", "Do servers crash?", findings_of_pods.crashes),
+    DiagnosisCheck("quorum", "Is there a leader with a majority?", findings_of_pods.quorum),
+    DiagnosisCheck("lock", "Is the operation lock stale?", findings_of_status.lock),
+    DiagnosisCheck(
         "policies", "Are the admission policies installed?", findings_of_operator.policies_missing
     ),
-    Examination("conditions", "Does the operator report a problem?", findings_of_status.conditions),
+    DiagnosisCheck(
+        "conditions", "Does the operator report a problem?", findings_of_status.conditions
+    ),
 )
 
 

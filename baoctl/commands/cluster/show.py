@@ -29,7 +29,7 @@ PERIOD: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class CommandResult:
     """The result of one read: the value, its text and the exit status."""
 
     value: Any
@@ -41,7 +41,7 @@ def show(name: str | None, access: Access, *, output: str, watch: bool) -> ExitC
     """Print a cluster, or all of them without a name. Raises AskError."""
 
     async def question(api: Session) -> ExitCode:
-        async def read() -> Shown:
+        async def read() -> CommandResult:
             if name is None or access.every_namespace:
                 return await _list(api, access, wide=output == "wide")
             return _one(view_of(await observe(api, name)), wide=output == "wide")
@@ -56,23 +56,25 @@ def show(name: str | None, access: Access, *, output: str, watch: bool) -> ExitC
     return ask("status", question, access)
 
 
-def _one(view: StatusView, *, wide: bool) -> Shown:
-    return Shown(view, screen(view, wide=wide), view.exit_code)
+def _one(view: StatusView, *, wide: bool) -> CommandResult:
+    return CommandResult(view, screen(view, wide=wide), view.exit_code)
 
 
-async def _list(api: Session, access: Access, *, wide: bool) -> Shown:
+async def _list(api: Session, access: Access, *, wide: bool) -> CommandResult:
     clusters = await read_clusters(api, every_namespace=access.every_namespace)
     rows = [list_row(one, api.clock.now()) for one in clusters]
     if not rows:
         place = "any namespace" if access.every_namespace else f"namespace {api.namespace}"
         text = f"There is no cluster in {place}. Apply a manifest, or choose a namespace with -n."
-        return Shown(rows, Text(text), ExitCode.GOOD)
+        return CommandResult(rows, Text(text), ExitCode.GOOD)
     good = all(row.ready for row in rows)
     table = listing(rows, wide=wide, namespaces=access.every_namespace)
-    return Shown(rows, table, ExitCode.GOOD if good else ExitCode.NOT_READY)
+    return CommandResult(rows, table, ExitCode.GOOD if good else ExitCode.NOT_READY)
 
 
-async def _follow(api: Session, read: Callable[[], Awaitable[Shown]], out: Console) -> ExitCode:
+async def _follow(
+    api: Session, read: Callable[[], Awaitable[CommandResult]], out: Console
+) -> ExitCode:
     """Print again on every change, until the user interrupts."""
     last: object = None
     with Live(console=out, auto_refresh=False, screen=out.is_terminal) as live:

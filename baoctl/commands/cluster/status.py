@@ -56,7 +56,7 @@ class ServerRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Concern:
+class UnmetCondition:
     """A condition that does not have its desired status."""
 
     condition: str
@@ -89,8 +89,8 @@ class StatusView:
     operation: str
     lock: str
     pods: tuple[ServerRow, ...]
-    waits: tuple[Concern, ...]
-    advice: tuple[Concern, ...]
+    waits: tuple[UnmetCondition, ...]
+    advice: tuple[UnmetCondition, ...]
     stale: bool
     denied: tuple[str, ...] = ()
 
@@ -253,7 +253,7 @@ def _lock(observed: ClusterObservation) -> str:
     return f"{text(lock, 'operation')} by {text(lock, 'holder')}{since}"
 
 
-def _concerns(observed: ClusterObservation, *, advice: bool) -> Iterator[Concern]:
+def _concerns(observed: ClusterObservation, *, advice: bool) -> Iterator[UnmetCondition]:
     by_type = {one.get("type"): one for one in observed.conditions}
     for kind in TYPES:
         stated, desired = by_type.get(kind.name), _DESIRED.get(kind.polarity)
@@ -265,7 +265,7 @@ def _concerns(observed: ClusterObservation, *, advice: bool) -> Iterator[Concern
         reason = text(stated, "reason")
         known = REASONS.get(reason)
         step = known.next_step if known and known.next_step != NO_ACTION else ""
-        yield Concern(kind.name, reason, text(stated, "message"), step)
+        yield UnmetCondition(kind.name, reason, text(stated, "message"), step)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from baoctl.commands.cluster.status import SOON, Concern, ListRow, StatusView
+from baoctl.commands.cluster.status import SOON, ListRow, StatusView, UnmetCondition
 from baoctl.commands.cluster.terminal import BAD, BOLD, DIM, GOOD, WARN, safe, table
 
 
@@ -94,12 +94,12 @@ def _servers(view: StatusView, *, wide: bool) -> Table | Text:
     return servers
 
 
-def _by_reason(concerns: Sequence[Concern]) -> list[Concern]:
+def _by_reason(concerns: Sequence[UnmetCondition]) -> list[UnmetCondition]:
     """Return one concern per reason, with the names of all conditions that have it.
 
     The message is from the condition with the name of the reason, else from the first one.
     """
-    found: dict[str, Concern] = {}
+    found: dict[str, UnmetCondition] = {}
     for one in concerns:
         above = found.get(one.reason, one)
         names = one.condition if above is one else f"{above.condition}, {one.condition}"
@@ -108,7 +108,7 @@ def _by_reason(concerns: Sequence[Concern]) -> list[Concern]:
     return list(found.values())
 
 
-def _concern(one: Concern) -> RenderableType:
+def _concern(one: UnmetCondition) -> RenderableType:
     lines = Text.assemble((one.condition, WARN), f"  {one.reason}")
     detail = [safe(one.message)]
     if one.next_step:

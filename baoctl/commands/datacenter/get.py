@@ -27,7 +27,7 @@ _ID_MAX: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LookupResult:
     """The object with an ID: a datacenter, or one of its services."""
 
     view: View
@@ -47,7 +47,7 @@ def get(identity: str, access: Access, *, output: Literal["text", "json"]) -> in
     """Print the object with an ID; return the exit status. Raises AskError."""
     stdout = sys.stdout
 
-    async def question(api: Session) -> Found:
+    async def question(api: Session) -> LookupResult:
         result = await look_up(api.client, identity)
         text = rendered(
             result.view, api.clock.now(), output=output, verbose=True, terminal=stdout.isatty()
@@ -58,14 +58,14 @@ def get(identity: str, access: Access, *, output: Literal["text", "json"]) -> in
     return ask("datacenter-get", question, access).exit_code
 
 
-async def look_up(client: Client, identity: str) -> Found:
+async def look_up(client: Client, identity: str) -> LookupResult:
     """Read the Datacenter or BootstrapWorkload with this UID or name.
 
     Raises AskError if there is none, and the errors of the client.
     """
     datacenter = await _with_id(client, DATACENTERS, identity)
     if datacenter is not None:
-        return Found(await fetch(client, key_of(datacenter).name))
+        return LookupResult(await fetch(client, key_of(datacenter).name))
     workload = await _with_id(client, WORKLOADS, identity)
     if workload is None:
         raise AskError(
@@ -75,7 +75,7 @@ async def look_up(client: Client, identity: str) -> Found:
     name = labels_of(workload).get(names.DATACENTER, "")
     service = service_of(name, workload)
     view = await fetch(client, name)
-    return Found(
+    return LookupResult(
         replace(view, workloads=tuple(row for row in view.workloads if row.name == service)),
         service,
     )

@@ -37,7 +37,7 @@ _HELD: Final = ("Maintenance", "Offline")
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
+class RedeployResult:
     """A request in spec.redeploy."""
 
     datacenter: str
@@ -57,13 +57,13 @@ def redeploy(target: str, token: str | None, access: Access) -> str:
     `target` is datacenter/service; the default token is the current time.
     """
 
-    async def question(api: Session) -> Ordered:
+    async def question(api: Session) -> RedeployResult:
         return await order(api.client, api.clock, target, token)
 
     return summary(ask("datacenter-redeploy", question, access))
 
 
-async def order(client: Client, clock: Clock, target: str, token: str | None) -> Ordered:
+async def order(client: Client, clock: Clock, target: str, token: str | None) -> RedeployResult:
     """Write a request. Raises AskError, and the errors of the client."""
     datacenter, slash, service = target.partition("/")
     if not slash or not re.fullmatch(NAME_PATTERN, service):
@@ -86,7 +86,9 @@ async def order(client: Client, clock: Clock, target: str, token: str | None) ->
                 live = await find(client, datacenter)
                 continue
         state = str((live.get("spec") or {}).get("state") or "Active")
-        return Ordered(datacenter, service, request.token, before, state, before != request.token)
+        return RedeployResult(
+            datacenter, service, request.token, before, state, before != request.token
+        )
     raise AskError(
         f"Datacenter {datacenter}: other clients changed it during {TRIES} attempts; try again"
     )
@@ -126,12 +128,12 @@ def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
     )
 
 
-def summary(done: Ordered) -> str:
+def summary(done: RedeployResult) -> str:
     """Return the result and the next step, on one line."""
     return clean_message(_summary(done))
 
 
-def _summary(done: Ordered) -> str:
+def _summary(done: RedeployResult) -> str:
     target = f"{done.datacenter}/{done.service}"
     if not done.written:
         return (

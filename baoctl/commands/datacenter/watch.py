@@ -43,7 +43,7 @@ class ReadSchedule:
     """It ends after this time in any case; None for no limit."""
 
 
-class Shows(Protocol):
+class ResultObserver(Protocol):
     """Receives the result of each read."""
 
     def view(self, view: View) -> None:
@@ -123,7 +123,7 @@ def rendered(
 
 
 async def follow(
-    client: Client, clock: Clock, name: str, options: ReadSchedule, shows: Shows
+    client: Client, clock: Clock, name: str, options: ReadSchedule, shows: ResultObserver
 ) -> View:
     """Read a datacenter repeatedly and report each view; return the last one.
 

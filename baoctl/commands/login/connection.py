@@ -122,7 +122,7 @@ async def logged_in(
                 f"{order.cluster} is sealed; kubectl bao doctor names the cause", ExitCode.NOT_READY
             )
         # Complete it even if the task is cancelled: an issued token must be revoked.
-        issued = await to_its_end(bao.login(address, order.auth_path, role, jwt.reveal()))
+        issued = await run_to_completion(bao.login(address, order.auth_path, role, jwt.reveal()))
     except Denied as error:
         raise AskError(
             f"role {role} of ServiceAccount {order.service_account}: {error}; check --role, "
@@ -132,7 +132,7 @@ async def logged_in(
     except BaoError as error:
         raise unanswered(error) from None
     try:
-        stay_cancelled()
+        raise_if_cancelled()
         yield issued
     finally:
         await _revoke(bao, address, issued)
@@ -143,10 +143,10 @@ def unanswered(error: BaoError) -> AskError:
     return AskError(f"{error}; try again, then see kubectl bao doctor")
 
 
-async def to_its_end(request: Awaitable[T]) -> T:
+async def run_to_completion(request: Awaitable[T]) -> T:
     """Complete a request and return its response, even if this task is cancelled meanwhile.
 
-    Call stay_cancelled once the response is handled.
+    Call raise_if_cancelled once the response is handled.
     """
     task = asyncio.ensure_future(request)
     try:
@@ -156,8 +156,8 @@ async def to_its_end(request: Awaitable[T]) -> T:
         return await task
 
 
-def stay_cancelled() -> None:
-    """Raise CancelledError if to_its_end has deferred a cancellation."""
+def raise_if_cancelled() -> None:
+    """Raise CancelledError if run_to_completion has deferred a cancellation."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError

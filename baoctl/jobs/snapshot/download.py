@@ -17,7 +17,7 @@ from contracts.naming.snapshot_keys import manifest_key
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
+class DownloadedSnapshot:
     """A complete snapshot on the disk."""
 
     path: Path
@@ -27,7 +27,9 @@ class Staged:
     meta: Meta
 
 
-async def stage(store: JobStore, key: str, path: Path, limit: int = SNAPSHOT_MAX) -> Staged:
+async def stage(
+    store: JobStore, key: str, path: Path, limit: int = SNAPSHOT_MAX
+) -> DownloadedSnapshot:
     """Read a snapshot into a new file. Raises JobFailure: Storage, or Verification if damaged."""
     archive = Archive()
 
@@ -44,7 +46,7 @@ async def stage(store: JobStore, key: str, path: Path, limit: int = SNAPSHOT_MAX
         meta = archive.finish()
     except NotASnapshot as error:
         raise JobFailure("Verification", f"{key} is not a valid snapshot: {error}") from None
-    return Staged(path, fetched.size, fetched.digest, meta)
+    return DownloadedSnapshot(path, fetched.size, fetched.digest, meta)
 
 
 async def manifest_of(store: JobStore, key: str) -> Manifest | None:

@@ -25,7 +25,7 @@ PIECE: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class StoredSnapshot:
     """A snapshot that is in the store."""
 
     size: int
@@ -33,7 +33,9 @@ class Taken:
     meta: Meta
 
 
-async def take(store: JobStore, at: LeaderSession, key: str, limit: int = SNAPSHOT_MAX) -> Taken:
+async def take(
+    store: JobStore, at: LeaderSession, key: str, limit: int = SNAPSHOT_MAX
+) -> StoredSnapshot:
     """Stream a snapshot into the store. Raises JobFailure, and stores nothing then."""
     measure = _Measure(limit)
     try:
@@ -77,10 +79,10 @@ class _Measure:
         await asyncio.gather(*pending)
         self._meta = self._archive.finish()
 
-    def taken(self) -> Taken:
+    def taken(self) -> StoredSnapshot:
         """Return the size, digest and metadata of the stream."""
         assert self._meta is not None
-        return Taken(self._size, f"sha256:{self._digest.hexdigest()}", self._meta)
+        return StoredSnapshot(self._size, f"sha256:{self._digest.hexdigest()}", self._meta)
 
 
 async def _gathered(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -322,7 +322,7 @@ class OpenBaoCluster(ApiObject):
         }
 
     @classmethod
-    def unwieldy(cls, spec: Any) -> Violation | None:
+    def size_violation(cls, spec: Any) -> Violation | None:
         """Return the violation of a spec that is too large or too deep; None if it can be read."""
         # In this order: the check of the depth needs memory in proportion to the number of values.
         if too_many(spec, VALUES_MAX):

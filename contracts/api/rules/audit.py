@@ -10,7 +10,7 @@ from contracts.api.cluster.audit import ACCEPTED_OPTIONS, Audit
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.rules.checks import Predicate, all_of, group, has, is_set, it
 from contracts.api.rules.combinators import offences, rule
-from contracts.api.rules.rule import FORBIDDEN, REQUIRED, Broken, Offence, Old, Rule, RuleOf
+from contracts.api.rules.rule import FORBIDDEN, REQUIRED, FindOffences, Offence, Old, Rule, RuleOf
 from contracts.api.rules.server import needs
 from contracts.api.values.field_path import values_at
 from contracts.api.values.pod_paths import (
@@ -65,7 +65,7 @@ def _request_files(spec: ClusterSpec) -> Iterable[Offence]:
     return values_at(spec, "selfInit.requests[].auditDevice.fileOptions.filePath")
 
 
-def _misplaced(find: Callable[[ClusterSpec], Iterable[Offence]]) -> Broken:
+def _misplaced(find: Callable[[ClusterSpec], Iterable[Offence]]) -> FindOffences:
     """Reject audit files outside of their volume. The data volume is not allowed: a full data
     volume stops the server, and the server has no permission for a directory below its root."""
 

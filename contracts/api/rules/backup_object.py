@@ -19,7 +19,7 @@ SNAPSHOT_RULES: tuple[RuleOf[OpenBaoBackup], ...] = (
         "scheduledTime",
         "must be set for origin Scheduled and only for it; remove both, because only the operator "
         "sets them",
-        group(has("origin") & it("origin").equals("Scheduled")).is_as(has("scheduledTime")),
+        group(has("origin") & it("origin").equals("Scheduled")).iff(has("scheduledTime")),
         shows="origin",
     ),
 )

@@ -22,7 +22,7 @@ from runtime import quantity
 _EITHER, _OR, _AND, _COMPARED, _ATOM = range(5)
 """Operator precedence in CEL, lowest first."""
 
-Judge = Callable[[Any, Any], bool]
+Evaluate = Callable[[Any, Any], bool]
 
 
 def _literal(value: Any) -> str:
@@ -39,7 +39,7 @@ class Predicate:
     """A condition about a node; `holds` gets the node, and the node before the update or None."""
 
     cel: str
-    holds: Judge
+    holds: Evaluate
     binds: int = _ATOM
 
     def __str__(self) -> str:
@@ -56,11 +56,11 @@ class Predicate:
     def __invert__(self) -> "Predicate":
         return Predicate(f"!{self.inside(_ATOM)}", lambda now, was: not self.holds(now, was))
 
-    def is_as(self, other: "Predicate") -> "Predicate":
+    def iff(self, other: "Predicate") -> "Predicate":
         """Both are true, or both are false."""
         return self._paired(other, "==", operator.eq)
 
-    def is_not_as(self, other: "Predicate") -> "Predicate":
+    def xor(self, other: "Predicate") -> "Predicate":
         """Exactly one of the two is true."""
         return self._paired(other, "!=", operator.ne)
 
@@ -296,7 +296,7 @@ def both(path: str, default: Any) -> tuple[Value, Value]:
 
 def exactly_one(first: str, second: str) -> Predicate:
     """Exactly one of two fields is set."""
-    return has(first).is_not_as(has(second))
+    return has(first).xor(has(second))
 
 
 def if_set(path: str, check: Predicate) -> Predicate:

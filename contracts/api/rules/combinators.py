@@ -12,7 +12,7 @@ from typing import Any, TypedDict, Unpack
 
 from contracts.api.meta import ApiModel
 from contracts.api.rules.checks import Predicate, Value, either, group, has, is_set, it
-from contracts.api.rules.rule import FORBIDDEN, BrokenOf, CelReason, Offence, RuleOf
+from contracts.api.rules.rule import FORBIDDEN, CelReason, FindOffencesOf, Offence, RuleOf
 from contracts.api.values.field_path import joined, nodes_at, value_at, values_at
 
 Find = Callable[[Any], Any]
@@ -59,7 +59,7 @@ def rule(
     )
 
 
-def _offences_of_check(at: str, field: str, check: Predicate, more: More) -> BrokenOf[Any]:
+def _offences_of_check(at: str, field: str, check: Predicate, more: More) -> FindOffencesOf[Any]:
     got = more.get("got")
     shown = got if isinstance(got, Value) else it(field)
     if "shows" in more:
@@ -92,7 +92,7 @@ def _shown(shows: str | Find | None) -> Value:
     return Value("", lambda now, was: None if shows is None else shows(now))
 
 
-def _offences_of_find(at: str, field: str, find: Find) -> BrokenOf[Any]:
+def _offences_of_find(at: str, field: str, find: Find) -> FindOffencesOf[Any]:
     def broken(new: Any, old: Any) -> Iterator[Offence]:
         for path, node in nodes_at(new, at):
             value = None if node is None else find(node)
@@ -102,7 +102,7 @@ def _offences_of_find(at: str, field: str, find: Find) -> BrokenOf[Any]:
     return broken
 
 
-def offences(at: str, find: Callable[[Any], Iterable[Offence]]) -> BrokenOf[Any]:
+def offences(at: str, find: Callable[[Any], Iterable[Offence]]) -> FindOffencesOf[Any]:
     """The Python form of a rule from a function that yields offences relative to each node."""
 
     def broken(new: Any, old: Any) -> Iterator[Offence]:

@@ -14,7 +14,7 @@ from contracts.api.rules.combinators import OFF, false, hardened
 from contracts.api.rules.rule import (
     FORBIDDEN,
     REQUIRED,
-    Broken,
+    FindOffences,
     Offence,
     Old,
     Rule,
@@ -28,7 +28,7 @@ _SAFE_SCHEME = Pattern("^(https|s3)://")
 _IDENTITIES = ("credentialsSecretRef", "workloadIdentity", "roleArn", "pvc")
 
 
-def _in_profile(find: Callable[[ClusterSpec], Iterator[Offence]]) -> Broken:
+def _in_profile(find: Callable[[ClusterSpec], Iterator[Offence]]) -> FindOffences:
     def broken(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
         if new.spec.profile == "Hardened":
             for field, value in find(new.spec):

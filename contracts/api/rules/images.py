@@ -83,7 +83,7 @@ def _rules(name: str) -> tuple[Rule, ...]:
             "",
             "must have either publicKey or an identity (issuer and subject, or issuerRegExp "
             "and subjectRegExp), and not both; correct it or set enabled to false",
-            ~it("enabled").is_true() | group(_KEY).is_not_as(group(_KEYLESS)),
+            ~it("enabled").is_true() | group(_KEY).xor(group(_KEYLESS)),
             shows=None,
         ),
         rule(

@@ -23,7 +23,7 @@ def _peer_rule(where: str) -> Rule:
         "",
         "must have either an ipBlock or selectors, as Kubernetes requires; set one of them and "
         "not both",
-        has("ipBlock").is_not_as(group(has("podSelector") | has("namespaceSelector"))),
+        has("ipBlock").xor(group(has("podSelector") | has("namespaceSelector"))),
         shows=None,
     )
 

@@ -17,11 +17,11 @@ Offence = tuple[str, Any]
 
 Kind = TypeVar("Kind")
 
-BrokenOf: TypeAlias = Callable[[Kind, Kind | None], Iterable[Offence]]
+FindOffencesOf: TypeAlias = Callable[[Kind, Kind | None], Iterable[Offence]]
 """Returns the offences of an object. The second argument is the object before an update; None on
 creation, or if it is unknown."""
 
-Broken: TypeAlias = BrokenOf[OpenBaoCluster]
+FindOffences: TypeAlias = FindOffencesOf[OpenBaoCluster]
 Old: TypeAlias = OpenBaoCluster | None
 """A cluster before an update."""
 
@@ -44,7 +44,7 @@ class RuleOf(Generic[Kind]):
     at: str
     field: str
     message: str
-    broken: BrokenOf[Kind]
+    broken: FindOffencesOf[Kind]
     cel: str = ""
     got: str = ""
     reason: CelReason = "FieldValueInvalid"

@@ -79,7 +79,7 @@ SEAL_BLOCK_RULES: tuple[Rule, ...] = (
         _TRANSIT,
         "",
         "must set tlsClientCert and tlsClientKey together; add the other one",
-        has("tlsClientCert").is_as(has("tlsClientKey")),
+        has("tlsClientCert").iff(has("tlsClientKey")),
         shows=lambda transit: transit.tls_client_cert or transit.tls_client_key,
     ),
     RuleOf(

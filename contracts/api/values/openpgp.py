@@ -35,14 +35,14 @@ from contracts.api.values.openpgp_parts import (
 )
 from contracts.api.values.openpgp_signature import Signature
 
-__all__ = ["NotAKeyError", "PublicKey", "Usable", "read_fingerprint", "read_public_key"]
+__all__ = ["EncryptionKey", "NotAKeyError", "PublicKey", "read_fingerprint", "read_public_key"]
 
 _MESSAGES = 0x04
 _FOR_EVER = 2**63
 
 
 @dataclass(frozen=True, slots=True)
-class Usable:
+class EncryptionKey:
     """A part that the server may encrypt to, with its validity period in seconds since 1970,
     inclusive."""
 
@@ -58,7 +58,7 @@ class PublicKey:
 
     fingerprint: str
     """Lower-case hex."""
-    parts: tuple[Usable, ...]
+    parts: tuple[EncryptionKey, ...]
     """At least one."""
 
 
@@ -71,7 +71,7 @@ def read_public_key(text: str) -> PublicKey:
     certificate = read_certificate(packets_of(text))
     key = certificate.key
     main = _main_signature(certificate)
-    parts: list[Usable] = []
+    parts: list[EncryptionKey] = []
     problems: list[str] = []
     for subkey in certificate.subkeys:
         binding = _newest(subkey.bindings)
@@ -172,11 +172,11 @@ def _check_size(name: str, key: KeyPart) -> None:
         raise NotAKeyError(f"{name} is RSA of {key.bits} bits, less than {RSA_MINIMUM}")
 
 
-def _usable(name: str, *steps: tuple[KeyPart, Signature]) -> Usable:
+def _usable(name: str, *steps: tuple[KeyPart, Signature]) -> EncryptionKey:
     """Return the period in which all of these keys and signatures are valid."""
     since = max(max(key.created, signature.created) for key, signature in steps)
     until = min((end for step in steps for end in _ends(*step)), default=None)
-    return Usable(name, since, until)
+    return EncryptionKey(name, since, until)
 
 
 def _ends(key: KeyPart, signature: Signature) -> Iterator[int]:

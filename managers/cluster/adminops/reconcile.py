@@ -32,7 +32,7 @@ from managers.cluster.observe.from_objects import server_facts
 from managers.cluster.observe.observer import CLUSTER_INDEX, ClusterObserver
 from managers.cluster.owner import owner_of
 from managers.context.context import Context
-from managers.membership.decide import ExpectedMembers, as_object, judge
+from managers.membership.decide import ExpectedMembers, as_object, evaluate_members
 from managers.membership.find_leader import known_leader
 from managers.membership.green_members import green_member_count
 from managers.membership.observe import ask
@@ -119,7 +119,7 @@ class AdminOpsReconciler:
             serving_pool(cluster).revision,
             green_member_count(cluster),
         )
-        status, outcome = judge(answers, expected, cluster.status.admin_ops, now)
+        status, outcome = evaluate_members(answers, expected, cluster.status.admin_ops, now)
         if unfinished:
             outcome = combine(outcome, Done(RECHECK))
         return as_object(status.model_copy(update={"autopilot": autopilot, **keys})), outcome

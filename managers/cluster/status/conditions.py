@@ -65,13 +65,13 @@ ON_PURPOSE = frozenset(
 )
 
 
-Judge = Callable[[ConditionFacts], ConditionUpdate | None]
+ConditionEvaluator = Callable[[ConditionFacts], ConditionUpdate | None]
 """None: the spec does not request the feature of the condition, so it is not reported."""
 
 
 def findings(facts: ConditionFacts) -> tuple[ConditionUpdate, ...]:
     """Compute every condition, in the order of the table."""
-    updates = (judge(facts) for judge in JUDGES)
+    updates = (evaluate(facts) for evaluate in CONDITION_EVALUATORS)
     return tuple(update for update in updates if update is not None)
 
 
@@ -336,7 +336,7 @@ def _storage(facts: ConditionFacts) -> ConditionUpdate:
     return storage_configured(facts.name, facts.spec, facts.owner_uid, facts.observed)
 
 
-JUDGES: tuple[Judge, ...] = (
+CONDITION_EVALUATORS: tuple[ConditionEvaluator, ...] = (
     _ready,
     _reconciling,
     _stalled,

@@ -41,7 +41,7 @@ from runtime.outcome import Outcome, Wait, combine
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
-Declared = Sequence[Body] | SourceResult | None
+DeclaredServices = Sequence[Body] | SourceResult | None
 """The services that a datacenter declares: not validated, validated, or none declared."""
 
 WRITE_FAILED: Final = "WriteFailed"
@@ -123,7 +123,7 @@ class DatacenterService:
     async def reconcile(
         self,
         datacenter: DatacenterInfo,
-        declared: Declared,
+        declared: DeclaredServices,
         options: ReconcileOptions = NO_OPTIONS,
     ) -> DatacenterReport:
         """Converge a datacenter, then drive each of its records, in dependency order.
@@ -152,7 +152,7 @@ class DatacenterService:
     async def converge(
         self,
         datacenter: DatacenterInfo,
-        declared: Declared,
+        declared: DeclaredServices,
         options: ReconcileOptions = NO_OPTIONS,
     ) -> DatacenterReport:
         """Call the sources of a datacenter, and insert, update and retire its records.
@@ -193,7 +193,7 @@ class DatacenterService:
     # --- from sources to records ------------------------------------------------------------------
 
     async def _call_sources(
-        self, datacenter: DatacenterInfo, declared: Declared
+        self, datacenter: DatacenterInfo, declared: DeclaredServices
     ) -> tuple[SourceResult, ...]:
         results = await call_hooks(self._registry.snapshot(), datacenter, self._clock)
         return (_declared_result(datacenter, declared), *results)
@@ -253,7 +253,7 @@ class DatacenterService:
             self._emit(datacenter, "Warning", reason, message)
 
 
-def _declared_result(datacenter: DatacenterInfo, declared: Declared) -> SourceResult:
+def _declared_result(datacenter: DatacenterInfo, declared: DeclaredServices) -> SourceResult:
     if isinstance(declared, SourceResult):
         return declared
     source = ServiceSource(DECLARED)

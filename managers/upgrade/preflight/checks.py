@@ -30,7 +30,7 @@ class Check:
 
     name: str
     requirement: str
-    judge: Callable[[PreflightInput], Answer]
+    evaluate: Callable[[PreflightInput], Answer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def check(
     `resuming`: pods are being replaced already, so one of them may be absent.
     """
     inputs = PreflightInput(cluster, observed, target, base_version(cluster, observed), resuming)
-    answers = [(entry, entry.judge(inputs)) for entry in CHECKS]
+    answers = [(entry, entry.evaluate(inputs)) for entry in CHECKS]
     return PreflightResult(
         refusal=next((answer for _, answer in answers if isinstance(answer, Blocked)), None),
         obstacle=next((answer for _, answer in answers if isinstance(answer, Wait)), None),

@@ -51,7 +51,9 @@ def pair_is_allowed(inputs: PreflightInput) -> Answer:
     versions = inputs.versions()
     if versions is None or versions[1] <= versions[0]:
         return None
-    verdict = version_matrix.judge(*versions, inputs.strategy, inputs.cluster.spec.unseal.type)
+    verdict = version_matrix.evaluate_pair(
+        *versions, inputs.strategy, inputs.cluster.spec.unseal.type
+    )
     if verdict.refusals:
         return Blocked(
             "VersionPairRefused",

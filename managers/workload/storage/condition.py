@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from contracts.api.cluster.spec import ClusterSpec
 from contracts.conditions.condition import ConditionUpdate, Status
 from contracts.records.observed import Observed
-from managers.workload.storage.resize import VolumeSpec, judge
+from managers.workload.storage.resize import VolumeSpec, storage_state
 
 _STATUS: Mapping[str, Status] = {
-    "well": "True",
-    "open": "Unknown",
-    "moving": "False",
-    "wrong": "False",
+    "ready": "True",
+    "unknown": "Unknown",
+    "progressing": "False",
+    "failed": "False",
 }
 
 
@@ -22,5 +22,5 @@ def storage_configured(
 ) -> ConditionUpdate:
     """Report the data volumes, by the rules that the plan uses."""
     desired = VolumeSpec(cluster, owner_uid, spec.storage.size, spec.storage.storage_class_name)
-    state = judge(desired, observed)
+    state = storage_state(desired, observed)
     return ConditionUpdate("StorageConfigured", _STATUS[state.kind], state.reason, state.message)

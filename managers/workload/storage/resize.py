@@ -76,17 +76,17 @@ ODD_PHASES = ("Pending", "Lost")
 
 @dataclass(frozen=True, slots=True)
 class StorageState:
-    """State of the volumes: well, open (not known yet), moving (in progress), or wrong."""
+    """State of the volumes; `progressing` ends without a user, `failed` needs one."""
 
-    kind: Literal["well", "open", "moving", "wrong"]
+    kind: Literal["ready", "unknown", "progressing", "failed"]
     reason: str
     message: str
 
     def outcome(self) -> Outcome:
         """Return the outcome for the reconcile."""
-        if self.kind == "wrong":
+        if self.kind == "failed":
             return Blocked(self.reason, self.message)
-        if self.kind == "moving":
+        if self.kind == "progressing":
             # The time limit for a file system expires without an event.
             return Wait(self.reason, self.message, 15.0)
         return Done()
@@ -129,7 +129,7 @@ def growth(resolved: Resolved, observed: Observed, field: str = STORAGE) -> Grow
     return Growth(state, adoptions + expansions, operation)
 
 
-def judge(desired: VolumeSpec, observed: Observed) -> StorageState:
+def storage_state(desired: VolumeSpec, observed: Observed) -> StorageState:
     """Return the state of the volumes, for the condition StorageConfigured."""
     return _state(desired, [compare(claim, desired) for claim in observed.claims], observed)
 
@@ -201,14 +201,14 @@ def _state(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Storage
     return next((state for state in states if state is not None), NO_CLAIMS)
 
 
-NO_CLAIMS = StorageState("open", "StorageClassPending", "No data volume was requested yet")
+NO_CLAIMS = StorageState("unknown", "StorageClassPending", "No data volume was requested yet")
 
 
 def _lost(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
     for volume in volumes:
         if volume.claim.phase == "Lost":
             return StorageState(
-                "wrong",
+                "failed",
                 "VolumeLost",
                 f"PersistentVolumeClaim {volume.claim.name} has lost its volume: its data is gone. "
                 "Delete the claim and then its pod; the server starts empty and replicates the "
@@ -222,14 +222,14 @@ def _lost(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageS
         mounted = by_name.get(claim)
         if mounted is None:
             return StorageState(
-                "wrong",
+                "failed",
                 "VolumeLost",
                 f"{pod.name} runs, but PersistentVolumeClaim {claim} does not exist, or has lost "
                 "its labels: restore them, or delete the pod while all others are ready",
             )
         if mounted.claim.terminating:
             return StorageState(
-                "wrong",
+                "failed",
                 "VolumeLost",
                 f"PersistentVolumeClaim {claim} is being deleted: its data is lost when pod "
                 f"{pod.name} stops. If that is intended, delete the pod while all others are "
@@ -242,7 +242,7 @@ def _other_class(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> S
     for one in volumes:
         if one.other_class:
             return StorageState(
-                "wrong",
+                "failed",
                 "StorageClassChangeNotSupported",
                 f"{desired.field}.storageClassName is {desired.storage_class} and "
                 f"PersistentVolumeClaim {one.claim.name} has {one.claim.storage_class}: the class "
@@ -258,7 +258,7 @@ def _shrunk(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Storag
         return None
     widest = max((claim.requested for claim in large), key=quantity.parse)
     return StorageState(
-        "wrong",
+        "failed",
         "StorageShrinkNotSupported",
         f"{desired.field}.size is {desired.size} and PersistentVolumeClaim {large[0].name} "
         f"requests {large[0].requested}: a volume cannot shrink. Set {desired.field}.size to "
@@ -271,7 +271,7 @@ def _not_ours(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stor
     if not foreign:
         return None
     return StorageState(
-        "wrong",
+        "failed",
         "ForeignObject",
         f"PersistentVolumeClaim {', '.join(foreign)}: smaller than {desired.field}.size "
         f"({desired.size}), and not owned by this cluster, so it is not expanded. To hand it over, "
@@ -284,7 +284,7 @@ def _refused(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stora
         why = _refusal(one.claim, observed) if one.small else ""
         if why:
             return StorageState(
-                "wrong",
+                "failed",
                 "StorageResizeNotSupported",
                 f"PersistentVolumeClaim {one.claim.name} cannot be expanded to {desired.size}: "
                 f"{why}. The servers keep their current size. Set allowVolumeExpansion: true in "
@@ -299,7 +299,7 @@ def _failed(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Storag
     for one in volumes:
         if one.claim.resizing in FAILED:
             return StorageState(
-                "wrong",
+                "failed",
                 "StorageResizeFailed",
                 f"The storage driver could not expand PersistentVolumeClaim {one.claim.name} "
                 f"({one.claim.resizing}): {one.claim.resize_message or 'no reason given'}. It "
@@ -314,7 +314,7 @@ def _pending(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stora
         return None
     kind = pending[0].storage_class
     return StorageState(
-        "open",
+        "unknown",
         "StorageClassPending",
         f"{', '.join(claim.name for claim in pending)}: no volume yet. "
         + (
@@ -340,7 +340,7 @@ def _growing(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stora
             f"; replacing {', '.join(useless)} has not helped: read the events of the claim and of "
             "the pod"
         )
-    return StorageState("moving", RESIZING, message)
+    return StorageState("progressing", RESIZING, message)
 
 
 def _was_replaced(pod: PodFacts, pending: Sequence[PvcFacts]) -> bool:
@@ -355,13 +355,13 @@ def _configured(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> St
         return None
     if desired.storage_class:
         return StorageState(
-            "well",
+            "ready",
             "StorageClassConfigured",
             f"{len(volumes)} volumes of {desired.size} in StorageClass {desired.storage_class}",
         )
     classes = sorted({one.claim.storage_class for one in volumes} - {""})
     return StorageState(
-        "well",
+        "ready",
         "StorageClassDefaulted",
         f"{len(volumes)} volumes of {desired.size} in the default StorageClass"
         + (f" ({', '.join(classes)})" if classes else ""),

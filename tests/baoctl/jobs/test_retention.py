@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from baoctl.jobs.retention import left_alone, listed, outdated
+from baoctl.jobs.retention import listed, outdated, retained_message
 from contracts.jobs.env import RetentionEnv
 from contracts.naming.snapshot_keys import BackupKey, manifest_key
 
@@ -75,6 +75,6 @@ def test_only_whole_snapshots_of_this_place_are_listed() -> None:
 
 
 def test_what_no_retention_ever_removes_is_counted_for_a_person() -> None:
-    assert left_alone(0) == ""
-    assert left_alone(3).startswith("3 more snapshots of this name are kept")
-    assert "by hand" in left_alone(3)
+    assert retained_message(0) == ""
+    assert retained_message(3).startswith("3 more snapshots of this name are kept")
+    assert "by hand" in retained_message(3)

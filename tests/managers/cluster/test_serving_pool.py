@@ -17,7 +17,7 @@ from managers.cluster.adminops.restored_servers import expected_servers
 from managers.cluster.jobs.template import servers_of
 from managers.cluster.plan.steps import merge_plans
 from managers.identity.plan import plan as identity
-from managers.membership.decide import ExpectedMembers, judge
+from managers.membership.decide import ExpectedMembers, evaluate_members
 from managers.networking.services import public_service
 from managers.workload.scale.leftover_pvcs import claim_at
 from runtime.builtin_kinds import ROLE
@@ -124,13 +124,13 @@ def test_after_a_restore_the_servers_of_the_pool_are_restarted() -> None:
 def test_a_voter_without_membership_is_reported_with_its_volume() -> None:
     lost = NEWER.pod(2)
     here = {NEWER.pod(n): "id" for n in range(3)}
-    status, _ = judge(
+    status, _ = evaluate_members(
         answers(members(2), here), ExpectedMembers("x", 3, 0, REVISION), None, gen.NOW
     )
     assert lost in gen.present(status.last_error).message
     # These include no pod of the first pool.
     strangers = {f"x-{n}": "id" for n in range(3)}
-    quiet, _ = judge(
+    quiet, _ = evaluate_members(
         answers(members(2), strangers), ExpectedMembers("x", 3, 0, REVISION), None, gen.NOW
     )
     assert quiet.last_error is None

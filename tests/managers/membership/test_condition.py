@@ -10,7 +10,7 @@ import pytest
 from contracts.api.cluster.status import RaftStatus
 from managers.bao.models import Member
 from managers.membership.condition import even_replicas, membership_ready
-from managers.membership.decide import Answers, ExpectedMembers, judge
+from managers.membership.decide import Answers, ExpectedMembers, evaluate_members
 from tests import gen
 
 IDS = {"x-0": "c1", "x-1": "c1", "x-2": "c1"}
@@ -18,7 +18,7 @@ TWO = tuple(Member(node_id=f"x-{n}", leader=n == 0, voter=True) for n in range(2
 
 
 def test_a_server_that_runs_outside_of_raft_is_named_with_the_way_back() -> None:
-    status, _ = judge(Answers(IDS, TWO, ""), ExpectedMembers("x", 3), None, gen.NOW)
+    status, _ = evaluate_members(Answers(IDS, TWO, ""), ExpectedMembers("x", 3), None, gen.NOW)
     found = membership_ready(gen.cluster().read().spec, status.raft, status.last_error)
     assert (found.status, found.reason) == ("False", "ServerOutsideRaft")
     for word in ("x-2", "kubectl delete pvc data-x-2", "kubectl delete pod x-2"):
@@ -27,7 +27,7 @@ def test_a_server_that_runs_outside_of_raft_is_named_with_the_way_back() -> None
 
 def test_a_read_replica_outside_of_raft_is_named_too() -> None:
     ids = {"x-0": "c1", "x-1": "c1", "x-read-0": "c1", "x-read-1": "c1"}
-    status, _ = judge(Answers(ids, TWO, ""), ExpectedMembers("x", 2, 1), None, gen.NOW)
+    status, _ = evaluate_members(Answers(ids, TWO, ""), ExpectedMembers("x", 2, 1), None, gen.NOW)
     assert status.last_error is not None
     assert "data-x-read-0" in status.last_error.message
     assert "x-read-1" not in status.last_error.message
@@ -47,7 +47,7 @@ def test_an_answer_that_was_not_read_is_told_of_with_its_bound(
     """Whatever was known before: a server that answers like this is no witness."""
     told = "sys/health of 10.0.0.1: the answer is longer than 262144 bytes"
     answers = Answers(IDS, TWO, "", unusable=told)
-    status, _ = judge(answers, ExpectedMembers("x", 3), None, gen.NOW)
+    status, _ = evaluate_members(answers, ExpectedMembers("x", 3), None, gen.NOW)
     spec = gen.cluster().read().spec
     found = membership_ready(spec, known, status.last_error, green_servers=second)
     assert (found.status, found.reason) == ("Unknown", "AnswerUnusable")
@@ -95,7 +95,7 @@ def test_while_a_set_takes_over_the_numbers_are_told() -> None:
 
 
 def test_a_server_outside_of_raft_is_told_of_whatever_goes_on() -> None:
-    status, _ = judge(
+    status, _ = evaluate_members(
         Answers(IDS, TWO, ""), ExpectedMembers("x", 3, green_servers=3), None, gen.NOW
     )
     spec = gen.cluster().read().spec

@@ -15,7 +15,7 @@ from managers.membership.decide import (
     Answers,
     ExpectedMembers,
     as_object,
-    judge,
+    evaluate_members,
 )
 from runtime.outcome import Done, Outcome, Wait
 from tests import gen
@@ -27,7 +27,7 @@ TWO_CLUSTERS = {"x-0": "c1", "x-1": "c2", "x-2": "c1"}
 def judged(
     answers: Answers, previous: AdminOpsStatus | None = None, replicas: int = 3
 ) -> tuple[AdminOpsStatus, Outcome]:
-    return judge(answers, ExpectedMembers("x", replicas), previous, gen.NOW)
+    return evaluate_members(answers, ExpectedMembers("x", replicas), previous, gen.NOW)
 
 
 ALL = answers(members(3))
@@ -150,8 +150,10 @@ def test_a_split_names_every_server_and_its_cluster() -> None:
 def test_a_split_of_many_servers_with_long_names_is_cut_and_stays_the_same() -> None:
     """The API server takes 1024 characters, and this is the worst moment to be refused."""
     ids = {f"{'x' * 40}-{n}": f"{n:036}" for n in range(15)}
-    first, _ = judge(answers(members(3), ids), ExpectedMembers("x", 15), None, gen.NOW)
-    again, _ = judge(answers(members(3), ids), ExpectedMembers("x", 15), first, gen.LATER)
+    first, _ = evaluate_members(answers(members(3), ids), ExpectedMembers("x", 15), None, gen.NOW)
+    again, _ = evaluate_members(
+        answers(members(3), ids), ExpectedMembers("x", 15), first, gen.LATER
+    )
     assert first.last_error is not None
     assert first.last_error.reason == "SplitBrain"
     assert len(first.last_error.message) <= MESSAGE_MAX
@@ -167,10 +169,12 @@ def test_what_was_true_is_kept_while_nobody_can_be_asked() -> None:
 
 
 def test_an_error_says_since_when_and_goes() -> None:
-    first, _ = judge(SILENCE, ExpectedMembers("x", 3), None, gen.NOW)
-    again, _ = judge(SILENCE, ExpectedMembers("x", 3), first, gen.LATER)
-    other, _ = judge(answers(None, trouble="another"), ExpectedMembers("x", 3), first, gen.LATER)
-    gone, _ = judge(ALL, ExpectedMembers("x", 3), first, gen.LATER)
+    first, _ = evaluate_members(SILENCE, ExpectedMembers("x", 3), None, gen.NOW)
+    again, _ = evaluate_members(SILENCE, ExpectedMembers("x", 3), first, gen.LATER)
+    other, _ = evaluate_members(
+        answers(None, trouble="another"), ExpectedMembers("x", 3), first, gen.LATER
+    )
+    gone, _ = evaluate_members(ALL, ExpectedMembers("x", 3), first, gen.LATER)
     assert first.last_error is not None
     assert other.last_error is not None
     assert first.last_error.at == gen.NOW
@@ -195,8 +199,8 @@ def test_equal_answers_give_an_equal_status_whatever_the_time(
 ) -> None:
     """Else a quiet cluster would write its status in every look."""
     given_answers = Answers(ids, found, trouble)
-    first, outcome = judge(given_answers, ExpectedMembers("x", replicas), None, gen.NOW)
-    second, same = judge(given_answers, ExpectedMembers("x", replicas), first, gen.LATER)
+    first, outcome = evaluate_members(given_answers, ExpectedMembers("x", replicas), None, gen.NOW)
+    second, same = evaluate_members(given_answers, ExpectedMembers("x", replicas), first, gen.LATER)
     assert as_object(second) == as_object(first)
     assert outcome == same
     assert AdminOpsStatus.model_validate(as_object(first)) == first
@@ -214,7 +218,7 @@ class TestReadReplicas:
         self, found: tuple[Member, ...], healthy: tuple[str, ...] = (), read_replicas: int = 2
     ) -> tuple[AdminOpsStatus, Outcome]:
         told = Answers(ONE_CLUSTER, found, "", frozenset(healthy))
-        return judge(told, ExpectedMembers("x", 3, read_replicas), None, gen.NOW)
+        return evaluate_members(told, ExpectedMembers("x", 3, read_replicas), None, gen.NOW)
 
     def test_all_are_there_and_well(self) -> None:
         status, outcome = self.judged((*members(3), *READERS), ("x-0", "x-read-0", "x-read-1"))
@@ -267,7 +271,9 @@ class TestTwoSets:
             if word != "-"
         )
         told = Answers(dict.fromkeys((*ONE_CLUSTER, *GREEN, *ids), "c1"), found, "")
-        return judge(told, ExpectedMembers("x", 3, 0, revision, green_servers=3), None, gen.NOW)
+        return evaluate_members(
+            told, ExpectedMembers("x", 3, 0, revision, green_servers=3), None, gen.NOW
+        )
 
     @pytest.mark.parametrize(
         ("blue", "green", "revision"),

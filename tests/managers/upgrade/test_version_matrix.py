@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from contracts.api.cluster.seal import SealType
 from contracts.api.cluster.upgrade import Strategy
-from managers.upgrade.version_matrix import PAIRS, Grade, PairVerdict, judge, parse
+from managers.upgrade.version_matrix import PAIRS, Grade, PairVerdict, evaluate_pair, parse
 
 ROLLING: Strategy = "RollingUpdate"
 GREEN: Strategy = "BlueGreen"
@@ -16,7 +16,7 @@ GREEN: Strategy = "BlueGreen"
 def judged(
     before: str, after: str, strategy: Strategy = ROLLING, seal: SealType = "static"
 ) -> PairVerdict:
-    return judge(semver.Version.parse(before), semver.Version.parse(after), strategy, seal)
+    return evaluate_pair(semver.Version.parse(before), semver.Version.parse(after), strategy, seal)
 
 
 # sentence: (from, to, strategy, seal, grade, what is told of it; "" for nothing)
@@ -86,7 +86,7 @@ numbers = st.builds(semver.Version, st.integers(0, 4), st.integers(0, 9), st.int
 
 @given(numbers, numbers)
 def test_what_no_row_knows_is_never_refused(before: semver.Version, after: semver.Version) -> None:
-    found = judge(before, after, "BlueGreen", "awskms")
+    found = evaluate_pair(before, after, "BlueGreen", "awskms")
     assert found.grade != "refuse" or found.sources
 
 

@@ -16,7 +16,7 @@ from baoctl.commands.bench.workload import (
     Worker,
     measure,
 )
-from baoctl.commands.login.connection import REVOKE, to_its_end
+from baoctl.commands.login.connection import REVOKE, run_to_completion
 from baoctl.commands.login.reads import LoginOrder
 from managers.context.sensitive import SensitiveString
 from runtime.testing.clock import ManualClock
@@ -63,7 +63,7 @@ async def test_a_cancelled_run_waits_for_requests_that_must_not_be_cut_off(fails
     clock, ended = ManualClock(), list[int]()
 
     async def attempt(number: int) -> float:
-        await to_its_end(clock.sleep(0.5))
+        await run_to_completion(clock.sleep(0.5))
         ended.append(number)
         if fails:
             raise FailedRequestError("answered 503")

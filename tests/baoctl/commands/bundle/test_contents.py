@@ -14,7 +14,7 @@ import pytest
 from baoctl.commands.bundle import contents
 from baoctl.commands.bundle.archive import archive_bytes, write_archive
 from baoctl.commands.bundle.bundle import without_secrets
-from baoctl.commands.bundle.contents import Bundle, Collected, Unread, bundle_of, manifest
+from baoctl.commands.bundle.contents import Bundle, Collected, MissingPart, bundle_of, manifest
 from baoctl.exit_codes import ExitCode, VerbError
 from runtime.types import Object
 
@@ -69,7 +69,7 @@ def test_what_has_no_room_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_manifest_names_each_file_and_what_is_not_there() -> None:
-    made = Bundle({"b": "x\n", "a": "é"}, (Unread("events", f"denied\nfor {TOKEN}"),))
+    made = Bundle({"b": "x\n", "a": "é"}, (MissingPart("events", f"denied\nfor {TOKEN}"),))
     found = json.loads(manifest(made, "2026-11-26T12:00:00Z", "1.2.3"))
     assert [one["name"] for one in found["files"]] == ["a", "b"]
     assert found["files"][0] == {

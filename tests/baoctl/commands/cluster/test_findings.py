@@ -268,5 +268,5 @@ def test_objects_that_are_anything_are_no_traceback() -> None:
 
 
 def test_every_check_has_a_question() -> None:
-    assert all(one.asks.endswith("?") for one in CHECKS)
+    assert all(one.question.endswith("?") for one in CHECKS)
     assert len({one.name for one in CHECKS}) == len(CHECKS)

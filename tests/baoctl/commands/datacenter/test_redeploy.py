@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from baoctl.commands.api_client import AskError
-from baoctl.commands.datacenter.redeploy import TRIES, Ordered, order, summary
+from baoctl.commands.datacenter.redeploy import TRIES, RedeployResult, order, summary
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.objects import SERVICES_MAX
 from contracts.datacenter.workload_records import ServiceProgress
@@ -63,7 +63,7 @@ async def ordered(
     target: str = "fra1/vault",
     token: str | None = None,
     faults: Faults | None = None,
-) -> Ordered:
+) -> RedeployResult:
     return await order(client_at(server, faults), ManualClock(NOW), target, token)
 
 
@@ -95,7 +95,7 @@ async def test_an_order_is_set_or_replaced(
     server = holding(live)
     done = await ordered(server, token=token)
     assert (orders_of(server), writes(server)) == (expected, ["PATCH"])
-    assert done == Ordered("fra1", "vault", token or TOKEN, before, "Active", written=True)
+    assert done == RedeployResult("fra1", "vault", token or TOKEN, before, "Active", written=True)
 
 
 async def test_nothing_else_of_the_spec_changes() -> None:
@@ -113,7 +113,7 @@ async def test_nothing_else_of_the_spec_changes() -> None:
 async def test_the_same_order_again_is_none() -> None:
     server = holding(fra1(("vault", "again")))
     done = await ordered(server, token="again")
-    assert done == Ordered("fra1", "vault", "again", "again", "Active", written=False)
+    assert done == RedeployResult("fra1", "vault", "again", "again", "Active", written=False)
     assert writes(server) == []
 
 
@@ -225,7 +225,7 @@ async def test_an_answer_that_is_lost_is_looked_for() -> None:
     server = holding(fra1(("vault", "b")))
     faults = ScriptedFaults(Fault(FaultKind.LOST_REPLY), where="PATCH ")
     done = await ordered(server, faults=faults)
-    assert done == Ordered("fra1", "vault", TOKEN, "b", "Active", written=True)
+    assert done == RedeployResult("fra1", "vault", TOKEN, "b", "Active", written=True)
     assert (orders_of(server), writes(server)) == ({"vault": TOKEN}, ["PATCH"])
 
 
@@ -264,11 +264,13 @@ SAID: dict[str, tuple[str, str, bool, str]] = {
 
 @pytest.mark.parametrize(("before", "state", "written", "text"), SAID.values(), ids=SAID.keys())
 def test_what_was_done_is_said(before: str, state: str, written: bool, text: str) -> None:
-    assert summary(Ordered("fra1", "vault", "t", before, state, written)) == text
+    assert summary(RedeployResult("fra1", "vault", "t", before, state, written)) == text
 
 
 def test_a_text_of_others_is_escaped() -> None:
-    assert "\033" not in summary(Ordered("fra1", "vault", "t", "\033[2J", "Active", written=True))
+    assert "\033" not in summary(
+        RedeployResult("fra1", "vault", "t", "\033[2J", "Active", written=True)
+    )
 
 
 async def test_the_command(tmp_path: Path) -> None:

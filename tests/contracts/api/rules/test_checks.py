@@ -45,9 +45,9 @@ def spec(**fields: Any) -> ClusterSpec:
         (any_of((NO, NO, YES)), "no || no || yes", True),
         (choose(YES, NO, YES) & YES, "(yes ? no : yes) && yes", False),
         (~choose(NO, NO, YES), "!(no ? no : yes)", False),
-        (YES.is_as(NO | YES), "yes == (no || yes)", True),
-        (YES.is_not_as(~YES), "yes != !yes", True),
-        (~YES.is_as(NO), "!(yes == no)", True),
+        (YES.iff(NO | YES), "yes == (no || yes)", True),
+        (YES.xor(~YES), "yes != !yes", True),
+        (~YES.iff(NO), "!(yes == no)", True),
     ],
 )
 def test_checks_are_put_together_as_cel_reads_them(

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from contracts.conditions.condition import TYPES
 from managers.certs.condition import REASONS as TLS_REASONS
 from managers.cluster.status.cluster_status import ReconcileResult, compute
-from managers.cluster.status.conditions import JUDGES, ON_PURPOSE
+from managers.cluster.status.conditions import CONDITION_EVALUATORS, ON_PURPOSE
 from runtime.outcome import Blocked, Done, Outcome, Wait
 from tests import gen
 from tests.managers.cluster.access_rows import ACCESS_ROWS
@@ -189,7 +189,7 @@ def test_every_condition_has_rows() -> None:
 
 
 def test_there_is_one_judge_per_condition() -> None:
-    assert len(JUDGES) == len(TYPES)
+    assert len(CONDITION_EVALUATORS) == len(TYPES)
 
 
 # The conditions of every cluster. The others are reported while the spec requests their feature.

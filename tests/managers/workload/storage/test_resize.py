@@ -53,83 +53,83 @@ class Row(NamedTuple):
 # expected: how it reads, and the reason
 ROWS = {
     "as the spec asks, in the default class": Row(
-        OLD, world(*THREE), "well StorageClassDefaulted", ("3 volumes of 1Gi", "fast")
+        OLD, world(*THREE), "ready StorageClassDefaulted", ("3 volumes of 1Gi", "fast")
     ),
     "as the spec asks, in its class": Row(
-        FAST, world(*THREE), "well StorageClassConfigured", ("3 volumes of 1Gi", "fast")
+        FAST, world(*THREE), "ready StorageClassConfigured", ("3 volumes of 1Gi", "fast")
     ),
     "another way to write the same size": Row(
-        OLD.wanting(storage={"size": "1024Mi"}), world(*THREE), "well StorageClassDefaulted", ()
+        OLD.wanting(storage={"size": "1024Mi"}), world(*THREE), "ready StorageClassDefaulted", ()
     ),
-    "none was asked for yet": Row(OLD, world(), "open StorageClassPending", ()),
+    "none was asked for yet": Row(OLD, world(), "unknown StorageClassPending", ()),
     "one has no volume yet": Row(
         FAST,
         others(claim(1, phase="Pending", capacity="")),
-        "open StorageClassPending",
+        "unknown StorageClassPending",
         ("data-x-1", "StorageClass fast"),
     ),
     "there is no default class": Row(
         OLD,
         others(claim(1, phase="Pending", capacity="", storage_class="")),
-        "open StorageClassPending",
+        "unknown StorageClassPending",
         ("no default StorageClass", "spec.storage.storageClassName"),
     ),
     "smaller than the spec": Row(
-        LARGER, world(*THREE), "moving StorageResizing", ("0 of 3 volumes have 2Gi",)
+        LARGER, world(*THREE), "progressing StorageResizing", ("0 of 3 volumes have 2Gi",)
     ),
     "asked for and not granted": Row(
         LARGER,
         world(grown(0), grown(1, capacity="1Gi"), grown(2)),
-        "moving StorageResizing",
+        "progressing StorageResizing",
         ("2 of 3",),
     ),
     "the file system has to grow": Row(
         LARGER,
         world(grown(0), waiting(1, gen.NOW), grown(2)),
-        "moving StorageResizing",
+        "progressing StorageResizing",
         ("file systems to be expanded: data-x-1",),
     ),
     "the driver fails": Row(
         LARGER,
         world(grown(0), grown(1, resizing="NodeResizeError", resize_message="no room"), grown(2)),
-        "wrong StorageResizeFailed",
+        "failed StorageResizeFailed",
         ("data-x-1", "NodeResizeError", "no room"),
     ),
     "the API server refused": Row(
         LARGER,
         world(*THREE).tried(GrowClaim.name, "uid-claim-0", refused="class cannot"),
-        "wrong StorageResizeNotSupported",
+        "failed StorageResizeNotSupported",
         ("data-x-0", "class cannot", "StorageClass fast", "allowVolumeExpansion"),
     ),
     "larger than the spec": Row(
         OLD,
         others(grown(1), claim(2, requested="3Gi", capacity="3Gi")),
-        "wrong StorageShrinkNotSupported",
+        "failed StorageShrinkNotSupported",
         ("spec.storage.size is 1Gi", "data-x-1", "Set spec.storage.size to 3Gi"),
     ),
     "of another class": Row(
         FAST,
         others(claim(1, storage_class="slow")),
-        "wrong StorageClassChangeNotSupported",
+        "failed StorageClassChangeNotSupported",
         ("data-x-1", "slow", "fast"),
     ),
     "of an earlier cluster, and too small": Row(
         LARGER,
         others(claim(1, owner_uid="uid-of-before")),
-        "wrong ForeignObject",
+        "failed ForeignObject",
         ("data-x-1", "openbao.org/adopt=x"),
     ),
     "of an earlier cluster, and large enough": Row(
-        OLD, others(claim(1, owner_uid="uid-of-before")), "well StorageClassDefaulted", ()
+        OLD, others(claim(1, owner_uid="uid-of-before")), "ready StorageClassDefaulted", ()
     ),
     "its volume is gone": Row(
-        OLD, others(claim(1, phase="Lost")), "wrong VolumeLost", ("data-x-1",)
+        OLD, others(claim(1, phase="Lost")), "failed VolumeLost", ("data-x-1",)
     ),
     "somebody deleted it under its server": Row(
-        OLD, others(claim(1, terminating=True)), "wrong VolumeLost", ("data-x-1", "x-1 stops")
+        OLD, others(claim(1, terminating=True)), "failed VolumeLost", ("data-x-1", "x-1 stops")
     ),
     "it is not there, and its server runs": Row(
-        OLD, world(claim(0), claim(2)), "wrong VolumeLost", ("data-x-1", "labels")
+        OLD, world(claim(0), claim(2)), "failed VolumeLost", ("data-x-1", "labels")
     ),
 }
 
@@ -139,7 +139,7 @@ def test_what_is_said(row: Row) -> None:
     told = of(row.cluster, row.there).state
     assert f"{told.kind} {told.reason}" == row.expected
     assert all(word in told.message for word in row.words), told.message
-    outcome = {"well": Done, "open": Done, "moving": Wait, "wrong": Blocked}[told.kind]
+    outcome = {"ready": Done, "unknown": Done, "progressing": Wait, "failed": Blocked}[told.kind]
     assert isinstance(told.outcome(), outcome)
 
 
@@ -195,7 +195,7 @@ class TestGrow:
         there = world(grown(0), grown(1), grown(2)).tried(
             GrowClaim.name, "uid-claim-0", refused="no"
         )
-        assert of(LARGER, there).state.kind == "well"
+        assert of(LARGER, there).state.kind == "ready"
 
     def test_how_far_it_is(self) -> None:
         there = world(grown(0), waiting(1, gen.NOW), claim(2))
@@ -214,7 +214,7 @@ class TestHandedOver:
         theirs = claim(1, owner_uid="uid-of-before", adopt="x")
         there = world(claim(0), theirs, claim(2))
         assert [one.name for one in effects(OLD, there)] == [AdoptPvc.name]
-        assert of(OLD, there).state.kind == "well"
+        assert of(OLD, there).state.kind == "ready"
 
     @pytest.mark.parametrize("word", ["", "y", "X"])
     def test_another_name_hands_nothing_over(self, word: str) -> None:
