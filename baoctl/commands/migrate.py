@@ -122,9 +122,9 @@ def _ingress_rules(spec: Spec) -> str:
     if spec.get("profile") != "Hardened" or not isinstance(rules, list) or not rules:
         return ""
     # Only rules that are equivalent to trusted peers: the API port, and named sources.
-    if not all(_is_of_the_api(one) for one in rules):
+    if not all(_is_of_the_api(rule) for rule in rules):
         return ""
-    peers = [peer for one in rules for peer in one["from"]]
+    peers = [peer for rule in rules for peer in rule["from"]]
     network["trustedIngressPeers"] = [*(network.get("trustedIngressPeers") or ()), *peers]
     del network["ingressRules"]
     return f"{len(peers)} peers moved to spec.network.trustedIngressPeers"
@@ -236,7 +236,7 @@ def migrated(text: str | bytes) -> tuple[Migrated, ...]:
         documents = [one for one in read_documents(text) if isinstance(one, dict)]
     except TextError as error:
         raise MigrateError(f"the manifest cannot be read: {error}") from None
-    items = [item for one in documents for item in _items(one)]
+    items = [item for document in documents for item in _items(document)]
     if not any(one.get("apiVersion") == API_VERSION for one in items):
         raise MigrateError(f"there is no object of {API_VERSION} in the manifest")
     return tuple(migrate(one) for one in items)
@@ -245,20 +245,20 @@ def migrated(text: str | bytes) -> tuple[Migrated, ...]:
 def _items(document: Object) -> list[Object]:
     if document.get("kind") != "List":
         return [document]
-    return [one for one in document.get("items") or () if isinstance(one, dict)]
+    return [item for item in document.get("items") or () if isinstance(item, dict)]
 
 
 def manifest_of(documents: tuple[Migrated, ...]) -> str:
     """Return the documents as YAML, in their order."""
-    return yaml.safe_dump_all([one.document for one in documents], sort_keys=False)
+    return yaml.safe_dump_all([document.document for document in documents], sort_keys=False)
 
 
 def explanation_of(documents: tuple[Migrated, ...]) -> str:
     """Return one line for each change and each open decision."""
     lines = []
-    for one in documents:
-        lines += [f"{one.name}: changed: {text}" for text in one.changes]
-        lines += [f"{one.name}: decide: {text}" for text in one.left]
-        if not one.changes and not one.left:
-            lines.append(f"{one.name}: needs no change")
+    for document in documents:
+        lines += [f"{document.name}: changed: {text}" for text in document.changes]
+        lines += [f"{document.name}: decide: {text}" for text in document.left]
+        if not document.changes and not document.left:
+            lines.append(f"{document.name}: needs no change")
     return "".join(f"{line}\n" for line in lines)

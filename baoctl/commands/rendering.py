@@ -57,7 +57,7 @@ def clusters_of(text: str | bytes) -> tuple[Object, ...]:
         documents = tuple(objects_of(read_documents(text)))
     except TextError as error:
         raise RenderError(f"the manifest cannot be read: {error}") from None
-    clusters = tuple(one for one in documents if one.get("kind") == CLUSTER_KIND)
+    clusters = tuple(document for document in documents if document.get("kind") == CLUSTER_KIND)
     if not clusters:
         raise RenderError(
             f"there is no {CLUSTER_KIND} of {API_VERSION} in the manifest", ExitCode.NOT_FOUND

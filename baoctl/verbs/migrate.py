@@ -32,5 +32,5 @@ def migrate_command(filename: BinaryIO) -> None:
     documents = migrated(content_of(filename))
     click.echo(manifest_of(documents), nl=False)
     click.echo(explanation_of(documents), nl=False, err=True)
-    if any(one.left for one in documents):
+    if any(document.left for document in documents):
         raise click.exceptions.Exit(ExitCode.REFUSED)

@@ -37,7 +37,7 @@ class Use:
         """CEL that is true if the field names no new object, or one that the user may use."""
         name = self._name()
         fields = filter(None, (self.field, self.namespace_field))
-        same = " && ".join(f"{optional(one)} == {optional(one, BEFORE)}" for one in fields)
+        same = " && ".join(f"{optional(field)} == {optional(field, BEFORE)}" for field in fields)
         parts = [f"!{name}.hasValue()", f"({same})"]
         if self.default:
             parts.append(f"{name}.orValue('') == {self.default}")

@@ -58,7 +58,7 @@ def creation_order(services: Iterable[BootstrapService]) -> tuple[BootstrapServi
 
     Names must be unique. Services in a cycle, and those that depend on one, come last.
     """
-    listed = {one.name: one for one in services}
+    listed = {service.name: service for service in services}
     return tuple(listed[name] for name in _ordered(dependencies(listed.values())))
 
 

@@ -44,7 +44,7 @@ class DatacenterMetrics:
         for name, status in self._statuses():
             value = status.get("conditions")
             conditions = value if isinstance(value, list) else []
-            ready = any(_is_ready(one) for one in conditions)
+            ready = any(_is_ready(condition) for condition in conditions)
             yield (name,), float(ready)
 
     def _failed(self) -> Iterator[Reading]:

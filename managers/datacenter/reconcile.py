@@ -254,7 +254,9 @@ def _just_created(live: Object, report: DatacenterReport) -> bool:
 def _raise_failures(report: DatacenterReport) -> None:
     """Raise if a record could not be written, so that the pass is retried with backoff."""
     if report.failures:
-        raise NotRecordedError("; ".join(f"{one.name}: {one.message}" for one in report.failures))
+        raise NotRecordedError(
+            "; ".join(f"{failure.name}: {failure.message}" for failure in report.failures)
+        )
 
 
 def _next_hook_call(report: DatacenterReport) -> float:

@@ -65,7 +65,7 @@ def _ready(report: DatacenterReport, state: State) -> DatacenterCondition:
     if report.planned.blocked and state == "Maintenance":
         return DatacenterCondition("False", "Maintenance", report.planned.blocked)
     unmet = [
-        *(f"{one.name}: {one.message}" for one in report.failures),
+        *(f"{failure.name}: {failure.message}" for failure in report.failures),
         *(_describe(record) for record in report.records if not _runs(record)),
         *(f"{name}: not created yet" for name in _absent(report)),
     ]
@@ -78,7 +78,9 @@ _ALL_RUNNING: Final = DatacenterCondition("True", "AllRunning")
 
 
 def _absent(report: DatacenterReport) -> list[str]:
-    existing = {record.name for record in report.records} | {one.name for one in report.failures}
+    existing = {record.name for record in report.records} | {
+        failure.name for failure in report.failures
+    }
     return [
         service.name for service in report.merge_result.services if service.name not in existing
     ]
@@ -108,7 +110,7 @@ def compute(live: Object, summary: DatacenterSummary, now: datetime) -> Datacent
         for record in summary.records
     )
     findings = {READY: summary.ready, **_of_sources(summary.merge_result)}
-    old = {one.type: one for one in before.conditions}
+    old = {condition.type: condition for condition in before.conditions}
     conditions = [
         _condition(kind, finding, old.get(kind), generation, now)
         for kind, finding in findings.items()
@@ -136,12 +138,12 @@ def _desired_digests(summary: DatacenterSummary) -> dict[str, str]:
 def _of_sources(merge_result: MergeResult | None) -> dict[str, DatacenterCondition]:
     if merge_result is None:
         return {}
-    failing = [one for one in merge_result.sources if one.error]
+    failing = [source for source in merge_result.sources if source.error]
     degraded = DatacenterCondition(
         "False", "SourceDegraded", _list(f"{o.source.name}: {o.error}" for o in failing)
     )
     conflicting = DatacenterCondition(
-        "False", "Conflict", _list(one.message for one in merge_result.conflicts)
+        "False", "Conflict", _list(conflict.message for conflict in merge_result.conflicts)
     )
     return {
         SOURCES_READY: degraded if failing else DatacenterCondition("True", "AllAnswer"),
@@ -161,9 +163,9 @@ def _sources(
     if merge_result is None:
         return before
     old = {one.name: one for one in before}
-    return tuple(_source(one, old.get(one.source.name), now) for one in merge_result.sources)[
-        :SOURCES_MAX
-    ]
+    return tuple(
+        _source(source, old.get(source.source.name), now) for source in merge_result.sources
+    )[:SOURCES_MAX]
 
 
 def _source(one: SourceReport, old: SourceStatus | None, now: datetime) -> SourceStatus:

@@ -47,7 +47,7 @@ def _state(status: ClusterStatus, _: int) -> float:
         return FAILURE
     if blue_green_under_way(status.blue_green):
         return RUNNING
-    upgrading = next((one for one in status.conditions if one.type == KIND), None)
+    upgrading = next((condition for condition in status.conditions if condition.type == KIND), None)
     return NONE if upgrading is None else _ENDED.get(upgrading.reason, NONE)
 
 

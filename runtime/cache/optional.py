@@ -60,8 +60,8 @@ def outline(definition: Object) -> Object:
     """Keep only the versions of a definition: most of its size are the schemas."""
     spec = definition.get("spec") or {}
     versions = [
-        {"name": one.get("name"), "served": bool(one.get("served"))}
-        for one in spec.get("versions") or ()
+        {"name": version.get("name"), "served": bool(version.get("served"))}
+        for version in spec.get("versions") or ()
     ]
     definition["spec"] = {"versions": versions}
     metadata = definition.get("metadata") or {}

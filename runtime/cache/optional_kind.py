@@ -62,9 +62,10 @@ def offered(definition: Mapping[str, Any] | None) -> tuple[str, ...]:
         return ()
     conditions = (definition.get("status") or {}).get("conditions") or ()
     established = any(
-        one.get("type") == "Established" and one.get("status") == "True" for one in conditions
+        condition.get("type") == "Established" and condition.get("status") == "True"
+        for condition in conditions
     )
     if not established:
         return ()
     versions = (definition.get("spec") or {}).get("versions") or ()
-    return tuple(str(one["name"]) for one in versions if one.get("served"))
+    return tuple(str(version["name"]) for version in versions if version.get("served"))

@@ -67,7 +67,7 @@ async def connected(
             own = await stack.enter_async_context(target.session())
             workers.append(Worker(index, own, target.address, token, api.clock))
             healths.append(await _health(own, target.address))
-        standbys = sum(one.standby for one in healths)
+        standbys = sum(health.standby for health in healths)
         yield WorkerConnections(target, tuple(workers), healths[0].version, standbys)
 
 

@@ -17,7 +17,9 @@ def obstacles(live: Object) -> Iterator[str]:
     if text(live, "metadata", "deletionTimestamp"):
         yield "it is being deleted"
     conditions = parts(live, "status", "conditions")
-    available = next((one for one in conditions if one.get("type") == "Available"), {})
+    available = next(
+        (condition for condition in conditions if condition.get("type") == "Available"), {}
+    )
     if available.get("status") != "True":
         yield f"it is not Available ({text(available, 'reason') or 'without a condition'})"
     lock = part(live, "status", "operationLock")

@@ -61,14 +61,14 @@ def screen(report: BenchReport) -> RenderableType:
     figures = table("OPERATION", "PER SECOND", "P50", "P99", "MAX", "ERRORS")
     for column in figures.columns[1:]:
         column.justify = "right"
-    for one in report.operations:
+    for operation in report.operations:
         figures.add_row(
-            safe(one.operation),
-            f"{one.per_second:,.1f}",
-            _duration(one.p50_ms),
-            _duration(one.p99_ms),
-            _duration(one.max_ms),
-            str(one.errors),
+            safe(operation.operation),
+            f"{operation.per_second:,.1f}",
+            _duration(operation.p50_ms),
+            _duration(operation.p99_ms),
+            _duration(operation.max_ms),
+            str(operation.errors),
         )
     facts = table("", "")
     facts.show_header = False
@@ -91,9 +91,9 @@ def _facts(report: BenchReport) -> Iterator[tuple[str, str]]:
 
 
 def _errors(report: BenchReport) -> Iterator[str]:
-    for one in report.operations:
-        for error, count in one.error_counts.items():
-            yield f"{one.operation}: {error} (x{count})"
+    for operation in report.operations:
+        for error, count in operation.error_counts.items():
+            yield f"{operation.operation}: {error} (x{count})"
 
 
 def _duration(milliseconds: float | None) -> str:

@@ -80,7 +80,7 @@ async def _run(
     result = _report(api, order, live, connections, measurement)
     if measurement.left:
         return ExitCode.ERROR, result
-    failed = any(one.errors for one in measurement.operations)
+    failed = any(operation.errors for operation in measurement.operations)
     return ExitCode.NOT_READY if failed else ExitCode.GOOD, result
 
 
@@ -129,7 +129,7 @@ def _notes(
 ) -> Iterator[str]:
     if WRITES in order.operations:
         yield report.QUORUM_NOTE
-    if any(one.operation == LOGINS for one in measurement.operations):
+    if any(operation.operation == LOGINS for operation in measurement.operations):
         yield report.LOGIN_NOTE
     if order.address is None:
         yield report.FORWARD_NOTE

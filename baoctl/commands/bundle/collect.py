@@ -117,7 +117,7 @@ async def collect(
                 for one in KINDS
             )
         ),
-        asyncio.gather(*(reads.listed(one, api.namespace) for one in RUNS)),
+        asyncio.gather(*(reads.listed(run, api.namespace) for run in RUNS)),
         _config_maps(reads, selector),
         reads.attempt("version of the API server", api.client.get_raw("/version", most=LOG_BYTES)),
     )
@@ -140,8 +140,10 @@ async def collect(
     pods = [one for one in objects if one["kind"] == POD.kind]
     running = reads.kept(POD, operators)
     requests = (*log_requests(pods), *log_requests(running, "operator-"))
-    logs = await asyncio.gather(*(_log(reads, one, log_lines) for one in requests))
-    own_secrets = [one for one in secrets or () if labels_of(one).get(labels.CLUSTER) == name]
+    logs = await asyncio.gather(*(_log(reads, request, log_lines) for request in requests))
+    own_secrets = [
+        secret for secret in secrets or () if labels_of(secret).get(labels.CLUSTER) == name
+    ]
     collected = Collected(
         cluster={**live, "kind": CLUSTER_KIND},
         objects=(*objects, *of_cluster, *maps),
@@ -166,7 +168,7 @@ def observation_of(live: Object, lists: Lists, now: datetime) -> ClusterObservat
         pods=tuple(one for one in lists[POD] or () if selector <= labels_of(one).items()),
         claims=tuple(lists[PVC] or ()),
         stateful_sets=tuple(lists[STATEFUL_SET] or ()),
-        secrets=None if secrets is None else tuple(key_of(one).name for one in secrets),
+        secrets=None if secrets is None else tuple(key_of(secret).name for secret in secrets),
         events=tuple(one for one in lists[EVENT] or () if concerns_cluster(name, one)),
         denied=tuple(kind.plural for kind in DIAGNOSED_KINDS if lists[kind] is None),
     )

@@ -101,7 +101,7 @@ def redacted(bundle: Bundle) -> Bundle:
     files, locations = {}, []
     for name, text in bundle.files.items():
         files[name], matches = redact(text)
-        locations += [SecretLocation(name, one.line, one.kind) for one in matches]
+        locations += [SecretLocation(name, match.line, match.kind) for match in matches]
     return Bundle(files, bundle.unread, tuple(locations))
 
 

@@ -154,8 +154,8 @@ def redact(text: str) -> tuple[str, tuple[SecretMatch, ...]]:
 
 
 def _without(text: str, matches: tuple[SecretMatch, ...]) -> str:
-    ends = [0, *(one.end for one in matches)]
-    starts = [*(one.start for one in matches), len(text)]
+    ends = [0, *(match.end for match in matches)]
+    starts = [*(match.start for match in matches), len(text)]
     return REDACTED.join(text[end:start] for end, start in zip(ends, starts, strict=True))
 
 

@@ -47,8 +47,8 @@ def doctor(name: str | None, access: Access, *, output: str, operator_namespace:
         return reports
 
     reports = ask("doctor", question, access)
-    present(reports, Group(*(part for one in reports for part in screen(one))), output)
-    return ExitCode.NOT_READY if any(one.findings for one in reports) else ExitCode.GOOD
+    present(reports, Group(*(part for report in reports for part in screen(report))), output)
+    return ExitCode.NOT_READY if any(report.findings for report in reports) else ExitCode.GOOD
 
 
 def report_of(observed: ClusterObservation) -> Report:

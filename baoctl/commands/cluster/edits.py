@@ -40,7 +40,7 @@ def _set_to(path: str, value: Any, effect: str) -> Callable[[Object, str], Edit]
 
 def _fenced(live: Object) -> list[str]:
     pods = part(live, "spec").get("fencedPods")
-    return [str(one) for one in pods] if isinstance(pods, list) else []
+    return [str(pod) for pod in pods] if isinstance(pods, list) else []
 
 
 def _fence(live: Object, pod: str) -> Edit:

@@ -139,8 +139,8 @@ async def examine(api: Session, name: str, operator_namespace: str) -> ClusterOb
     )
     return replace(
         surroundings,
-        secrets=None if secrets is None else tuple(key_of(one).name for one in secrets),
-        events=tuple(one for one in events or () if concerns_cluster(name, one)),
+        secrets=None if secrets is None else tuple(key_of(secret).name for secret in secrets),
+        events=tuple(event for event in events or () if concerns_cluster(name, event)),
         denied=tuple(dict.fromkeys((*surroundings.denied, *reads.denied))),
     )
 
@@ -180,8 +180,12 @@ async def _operator(reads: _Reads, namespace: str, cluster: ObjectKey) -> Operat
         reads.listed(ADMISSION_POLICY, None, ListOptions(metadata_only=True)),
         reads.listed(ADMISSION_BINDING, None, ListOptions()),
     )
-    names = None if policies is None else tuple(key_of(one).name for one in policies)
-    bound = None if bindings is None else tuple(text(one, "spec", "policyName") for one in bindings)
+    names = None if policies is None else tuple(key_of(policy).name for policy in policies)
+    bound = (
+        None
+        if bindings is None
+        else tuple(text(binding, "spec", "policyName") for binding in bindings)
+    )
     return Operator(namespace, lease, deployment, names, bound)
 
 

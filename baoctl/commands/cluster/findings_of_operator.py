@@ -90,9 +90,9 @@ def paused(observed: ClusterObservation) -> Iterator[Finding]:
 def policies_missing(observed: ClusterObservation) -> Iterator[Finding]:
     """Find an installation whose admission policies are missing."""
     reported = [
-        one
-        for one in observed.conditions
-        if text(one, "reason") in ("AdmissionPoliciesMissing", "AdmissionPolicyMissing")
+        condition
+        for condition in observed.conditions
+        if text(condition, "reason") in ("AdmissionPoliciesMissing", "AdmissionPolicyMissing")
     ]
     # Profile Development does not depend on the admission policies.
     development = text(observed.spec, "profile") == "Development"
@@ -140,9 +140,9 @@ def refused(observed: ClusterObservation) -> Iterator[Finding]:
 def _messages(observed: ClusterObservation) -> Iterator[tuple[str, str]]:
     error: Part = part(observed.status, "workload", "lastError")
     yield "the operator", text(error, "message")
-    for one in observed.conditions:
-        if one.get("type") in ("Ready", "Stalled", "Degraded"):
-            yield f"condition {text(one, 'type')}", text(one, "message")
+    for condition in observed.conditions:
+        if condition.get("type") in ("Ready", "Stalled", "Degraded"):
+            yield f"condition {text(condition, 'type')}", text(condition, "message")
     for name in observed.stateful_sets:
         for one in parts(name, "status", "conditions"):
             yield "the StatefulSet", text(one, "message")

@@ -27,9 +27,9 @@ _NO_FAULT: Final = frozenset({"Paused", "NoBackupYet", "NeverTested"})
 
 def seal(observed: ClusterObservation) -> Iterator[Finding]:
     """Find a missing or changed key of the seal, and servers that stay sealed."""
-    for one in observed.conditions:
-        if text(one, "reason") in _SEAL:
-            yield _reported(observed, "The key of the seal is missing or wrong", one)
+    for condition in observed.conditions:
+        if text(condition, "reason") in _SEAL:
+            yield _reported(observed, "The key of the seal is missing or wrong", condition)
             return
     prefix = _seal_secret(observed)
     existing = (
@@ -136,14 +136,14 @@ def conditions(observed: ClusterObservation) -> Iterator[Finding]:
             f"kubectl -n {observed.namespace} describe openbaocluster {observed.name}",
         )
         return
-    for one in view_of(observed).waits:
-        if one.reason not in _NO_FAULT:
+    for wait in view_of(observed).waits:
+        if wait.reason not in _NO_FAULT:
             yield Finding(
-                f"{one.condition}: {one.reason}",
-                one.message,
-                one.next_step or "Wait; the operator continues automatically.",
-                f"kubectl bao explain reasons {one.reason}",
-                one.reason,
+                f"{wait.condition}: {wait.reason}",
+                wait.message,
+                wait.next_step or "Wait; the operator continues automatically.",
+                f"kubectl bao explain reasons {wait.reason}",
+                wait.reason,
             )
 
 

@@ -76,7 +76,9 @@ def forecast(
         pods=tuple(_pods(old, new, _Edit(live or {}, later))),
         notes=() if live is None else tuple(_notes(live, later)),
         blocked=tuple(
-            f"{one.reason}: {one.message}" for one in after.outcomes if isinstance(one, Blocked)
+            f"{outcome.reason}: {outcome.message}"
+            for outcome in after.outcomes
+            if isinstance(outcome, Blocked)
         ),
     )
 
@@ -97,7 +99,7 @@ def _of_user(cluster: Object) -> Object:
 
 def _by_name(rendered: Rendering | None) -> dict[ObjectName, Object]:
     intents = rendered.intents if rendered else ()
-    return {(one.resource.kind, one.key.name): one.body for one in intents}
+    return {(intent.resource.kind, intent.key.name): intent.body for intent in intents}
 
 
 def _objects(
@@ -114,9 +116,10 @@ def _objects(
 def _visible(fields: Iterator[FieldChange]) -> Iterator[FieldChange]:
     """Omit hashes, which repeat other changes, and volumeClaimTemplates, which cannot change."""
     return (
-        one
-        for one in fields
-        if not one.path.endswith(_HASHES) and not one.path.startswith("spec.volumeClaimTemplates")
+        field
+        for field in fields
+        if not field.path.endswith(_HASHES)
+        and not field.path.startswith("spec.volumeClaimTemplates")
     )
 
 

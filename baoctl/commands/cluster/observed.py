@@ -91,7 +91,7 @@ class ClusterObservation:
     @property
     def voters(self) -> tuple[Object, ...]:
         """The pods of voters."""
-        return tuple(one for one in self.pods if is_voter(one))
+        return tuple(pod for pod in self.pods if is_voter(pod))
 
 
 def part(obj: Any, *path: str) -> Part:

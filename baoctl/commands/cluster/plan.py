@@ -97,7 +97,7 @@ def _applies(live: Object, manager: str) -> bool:
     """Whether this manager uses server-side apply for the cluster, and kubectl apply does not."""
     entries = live["metadata"].get("managedFields") or ()
     by_apply = any(
-        one.get("manager") == manager and one.get("operation") == "Apply" for one in entries
+        entry.get("manager") == manager and entry.get("operation") == "Apply" for entry in entries
     )
     return by_apply and not last_applied(live)
 

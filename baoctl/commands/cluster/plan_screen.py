@@ -47,7 +47,7 @@ def screen(plan: PlanForecast) -> Iterator[RenderableType]:
         yield Text("\nNo object of the cluster changes; only the operator uses the changed fields.")
     if plan.verb != "none":
         yield Text("\nServers", BOLD)
-        yield from (safe(f"  {one.stateful_set}: {one.text}") for one in plan.pods)
+        yield from (safe(f"  {pod.stateful_set}: {pod.text}") for pod in plan.pods)
         if not plan.pods:
             yield Text("  no server restarts")
     yield from _paragraphs(plan.notes)
@@ -57,16 +57,16 @@ def screen(plan: PlanForecast) -> Iterator[RenderableType]:
 def _paragraphs(lines: tuple[str, ...], style: str = "") -> Iterator[Text]:
     if lines:
         yield Text()
-        yield from (safe(one, style) for one in lines)
+        yield from (safe(line, style) for line in lines)
 
 
 def _fields(fields: tuple[FieldChange, ...], indent: str) -> Iterator[Text]:
-    for one in fields:
-        if _is_long(one.before) or _is_long(one.after):
-            yield safe(f"{indent}{one.path}:")
-            yield from _lines(str(one.before or ""), str(one.after or ""), f"{indent}  ")
+    for field in fields:
+        if _is_long(field.before) or _is_long(field.after):
+            yield safe(f"{indent}{field.path}:")
+            yield from _lines(str(field.before or ""), str(field.after or ""), f"{indent}  ")
         else:
-            yield safe(f"{indent}{one.path}: {_value(one.before)} -> {_value(one.after)}")
+            yield safe(f"{indent}{field.path}: {_value(field.before)} -> {_value(field.after)}")
 
 
 def _is_long(value: Any) -> bool:

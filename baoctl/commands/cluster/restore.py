@@ -110,24 +110,25 @@ def snapshots_of(cluster: str, backups: Iterable[Object]) -> tuple[SnapshotRow, 
     """Return the Completed backups of a cluster, the newest first."""
     rows = [
         SnapshotRow(
-            key_of(one).name,
+            key_of(backup).name,
             # The Job takes the snapshot after its start, so the data is at least this new.
-            moment(one, "status", "startedAt"),
-            number(part(one, "status", "snapshot").get("size")),
-            text(one, "status", "snapshot", "version"),
+            moment(backup, "status", "startedAt"),
+            number(part(backup, "status", "snapshot").get("size")),
+            text(backup, "status", "snapshot", "version"),
         )
-        for one in backups
-        if text(one, "spec", "cluster") == cluster and text(one, "status", "phase") == "Completed"
+        for backup in backups
+        if text(backup, "spec", "cluster") == cluster
+        and text(backup, "status", "phase") == "Completed"
     ]
     return tuple(sorted(rows, key=lambda one: one.taken_at or _NEVER, reverse=True))
 
 
 def chosen(rows: Sequence[SnapshotRow], name: str, cluster: str) -> SnapshotRow:
     """Return the backup of that name. Raises AskError."""
-    for one in rows:
-        if one.backup == name:
-            return one
-    names = ", ".join(one.backup for one in rows[:NAMED])
+    for row in rows:
+        if row.backup == name:
+            return row
+    names = ", ".join(row.backup for row in rows[:NAMED])
     raise AskError(
         f"{cluster} has no Completed OpenBaoBackup {name[:80]!r}; choose one of {names}",
         ExitCode.NOT_FOUND,
@@ -137,8 +138,8 @@ def chosen(rows: Sequence[SnapshotRow], name: str, cluster: str) -> SnapshotRow:
 def listing(rows: Sequence[SnapshotRow], now: datetime) -> Table:
     """Return the table of the backups."""
     backups = table("BACKUP", "AGE", "SIZE", "VERSION")
-    for one in rows:
-        backups.add_row(safe(one.backup), _column(one, now), str(one.size or ""), safe(one.version))
+    for row in rows:
+        backups.add_row(safe(row.backup), _column(row, now), str(row.size or ""), safe(row.version))
     return backups
 
 

@@ -62,7 +62,7 @@ def _one(view: StatusView, *, wide: bool) -> CommandResult:
 
 async def _list(api: Session, access: Access, *, wide: bool) -> CommandResult:
     clusters = await read_clusters(api, every_namespace=access.every_namespace)
-    rows = [list_row(one, api.clock.now()) for one in clusters]
+    rows = [list_row(cluster, api.clock.now()) for cluster in clusters]
     if not rows:
         place = "any namespace" if access.every_namespace else f"namespace {api.namespace}"
         text = f"There is no cluster in {place}. Apply a manifest, or choose a namespace with -n."

@@ -177,7 +177,7 @@ def _row(observed: ClusterObservation, pod: Object) -> ServerRow:
         voter=has_vote if voter else "no",
         sealed={True: "yes", False: "no", None: "unknown"}[registered.sealed],
         version=registered.version or "",
-        restarts=sum(number(one.get("restartCount")) for one in containers),
+        restarts=sum(number(container.get("restartCount")) for container in containers),
         node=text(pod, "spec", "nodeName"),
         age=_since(observed, moment(pod, "metadata", "creationTimestamp")),
         state="" if ready else state_of(pod),
@@ -254,7 +254,7 @@ def _lock(observed: ClusterObservation) -> str:
 
 
 def _concerns(observed: ClusterObservation, *, advice: bool) -> Iterator[UnmetCondition]:
-    by_type = {one.get("type"): one for one in observed.conditions}
+    by_type = {condition.get("type"): condition for condition in observed.conditions}
     for kind in TYPES:
         stated, desired = by_type.get(kind.name), _DESIRED.get(kind.polarity)
         if stated is None or kind.name in SUMMARIES or (kind.name in ADVICE) is not advice:

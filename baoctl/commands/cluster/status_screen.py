@@ -100,11 +100,11 @@ def _by_reason(concerns: Sequence[UnmetCondition]) -> list[UnmetCondition]:
     The message is from the condition with the name of the reason, else from the first one.
     """
     found: dict[str, UnmetCondition] = {}
-    for one in concerns:
-        above = found.get(one.reason, one)
-        names = one.condition if above is one else f"{above.condition}, {one.condition}"
-        best = one if one.condition == one.reason else above
-        found[one.reason] = replace(best, condition=names)
+    for concern in concerns:
+        above = found.get(concern.reason, concern)
+        names = concern.condition if above is concern else f"{above.condition}, {concern.condition}"
+        best = concern if concern.condition == concern.reason else above
+        found[concern.reason] = replace(best, condition=names)
     return list(found.values())
 
 

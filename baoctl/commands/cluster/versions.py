@@ -60,9 +60,9 @@ def versions_of(deployment: Object, clusters: Sequence[Object]) -> Versions:
     name = image.partition("@")[0]
     tag = name.rpartition(":")[2] if ":" in name.rpartition("/")[2] else ""
     servers = tuple(
-        f"{key_of(one).namespace}/{key_of(one).name} "
-        f"{text(one, 'status', 'currentVersion') or 'not running yet'}"
-        for one in clusters
+        f"{key_of(cluster).namespace}/{key_of(cluster).name} "
+        f"{text(cluster, 'status', 'currentVersion') or 'not running yet'}"
+        for cluster in clusters
     )
     same = not tag or _minor(tag) == _minor(__version__)
     skew = "" if same else f"client {__version__}, operator {tag}: use client {tag}"
@@ -77,7 +77,7 @@ def _text(result: Versions, *, client_only: bool) -> str:
     lines = [f"client    {result.client}"]
     if not client_only:
         lines.append(f"operator  {result.operator or 'unknown'}")
-        lines += [f"servers   {one}" for one in result.servers]
+        lines += [f"servers   {server}" for server in result.servers]
     if result.skew:
         lines.append(f"skew      {result.skew}")
     return "".join(f"{clean_message(line)}\n" for line in lines)

@@ -39,7 +39,10 @@ class LookupResult:
         """0 if the datacenter is Ready, or the service Running with its current spec; else 3."""
         if not self.service:
             return self.view.exit_code
-        runs = (one.state == "Running" and not one.outdated for one in self.view.workloads)
+        runs = (
+            workload.state == "Running" and not workload.outdated
+            for workload in self.view.workloads
+        )
         return 0 if any(runs) else ExitCode.NOT_READY
 
 

@@ -213,15 +213,17 @@ def view_of(live: Object, workloads: Iterable[Object]) -> View:
         running=status.running,
         failed=status.failed,
         conditions=tuple(
-            ConditionSummary(one.type, one.status, one.reason, one.message)
-            for one in status.conditions
+            ConditionSummary(condition.type, condition.status, condition.reason, condition.message)
+            for condition in status.conditions
         ),
         sources=tuple(
-            SourceView(one.name, one.priority, one.services, one.last_good_time, one.error)
-            for one in status.sources
+            SourceView(
+                source.name, source.priority, source.services, source.last_good_time, source.error
+            )
+            for source in status.sources
         ),
         workloads=tuple(
-            sorted((_service(name, one) for one in workloads), key=lambda one: one.name)
+            sorted((_service(name, workload) for workload in workloads), key=lambda one: one.name)
         ),
         problems=tuple(_problems(live)),
     )

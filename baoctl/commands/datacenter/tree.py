@@ -245,7 +245,7 @@ def _branches(before: str, indices: Sequence[int]) -> list[tuple[str, str, int]]
 def _parents(services: Sequence[ServiceView]) -> list[int | None]:
     """Return the index of the parent of each service; None for the first level."""
     index_of = {one.name: index for index, one in reversed(list(enumerate(services)))}
-    vaults = tuple(one.name for one in services if one.kind == "OpenBaoCluster")
+    vaults = tuple(service.name for service in services if service.kind == "OpenBaoCluster")
     parents = [_first(index, one, index_of, vaults) for index, one in enumerate(services)]
     done: set[int] = set()
     for start in range(len(services)):

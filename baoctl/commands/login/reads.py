@@ -83,7 +83,7 @@ async def _shared_authority(api: Session, cluster: str, live: Object) -> str:
     except (Forbidden, NotFound):
         return ""
     owners = (config_map.get("metadata") or {}).get("ownerReferences") or ()
-    if uid_of(live) not in {one.get("uid") for one in owners}:
+    if uid_of(live) not in {owner.get("uid") for owner in owners}:
         return ""
     return checked_authority(
         f"ConfigMap {key}", str((config_map.get("data") or {}).get("ca.crt", ""))

@@ -53,7 +53,7 @@ class Connection:
 
 def leader_of(cluster: str, pods: Sequence[Object]) -> str:
     """Return the pod of the active server. Raises AskError with the reason if there is none."""
-    alive = [one for one in pods if not text(one, "metadata", "deletionTimestamp")]
+    alive = [pod for pod in pods if not text(pod, "metadata", "deletionTimestamp")]
     states = [labels.registration(labels_of(one)) for one in alive]
     active = [
         key_of(one).name

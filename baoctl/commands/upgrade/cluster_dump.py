@@ -95,7 +95,7 @@ def expect_status(dump: ClusterDump) -> None:
 
 
 def _chosen(clusters: list[Object], key: str | None) -> Object:
-    by_key = {_key(one): one for one in clusters}
+    by_key = {_key(cluster): cluster for cluster in clusters}
     if not by_key:
         raise DumpError(f"there is no {CLUSTER_KIND} in the dump", ExitCode.NOT_FOUND)
     if key is None:

@@ -163,7 +163,7 @@ def blue_green(cluster: OpenBaoCluster) -> Steps:
     left = list(path)[list(path).index(phase) :]
     lines = tuple(text for one in left for text in path[one](upgrade))
     ranges = [_seconds(upgrade, one) for one in left]
-    least, most = (sum(one[edge] for one in ranges) for edge in (0, 1))
+    least, most = (sum(span[edge] for span in ranges) for edge in (0, 1))
     return Steps((*lines, "release the operation lock"), (least, most))
 
 

@@ -43,7 +43,8 @@ def _log_places(new: OpenBaoCluster, old: Old) -> Iterator[Offence]:
 def _in_log_places(name: str) -> str:
     file, shared = f"self.configuration.logging.{name}", "self.auditFileStorage.mountPath"
     return (
-        f"(!has({file}) || {' || '.join(is_below_cel(file, repr(one)) for one in _LOG_FOLDERS)} || "
+        f"(!has({file}) || "
+        f"{' || '.join(is_below_cel(file, repr(folder)) for folder in _LOG_FOLDERS)} || "
         f"({is_set('auditFileStorage.mountPath')} && {is_below_cel(file, shared)}))"
     )
 

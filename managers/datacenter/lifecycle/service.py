@@ -88,7 +88,7 @@ class DatacenterReport:
         """The combined outcome of the pass, with the time of the next one."""
         parts = list(self.outcomes.values())
         if self.failures:
-            text = "; ".join(f"{one.name}: {one.message}" for one in self.failures)
+            text = "; ".join(f"{failure.name}: {failure.message}" for failure in self.failures)
             parts.append(Wait(WRITE_FAILED, text, FAILURE_REQUEUE))
         names = {record.name for record in self.records}
         free = [desired.name for desired in self.merge_result.services if desired.name not in names]
@@ -238,9 +238,9 @@ class DatacenterService:
         Not in every pass: one broken hook would flood the log with a line per datacenter.
         """
         warnings: dict[tuple[str, ...], str] = {
-            ("SourceDegraded", one.source.name): f"source {one.source.name}: {one.error}"
-            for one in merge_result.sources
-            if one.error
+            ("SourceDegraded", source.source.name): f"source {source.source.name}: {source.error}"
+            for source in merge_result.sources
+            if source.error
         }
         for conflict in merge_result.conflicts:
             warnings["Conflict", conflict.name, conflict.winner, conflict.loser] = conflict.message

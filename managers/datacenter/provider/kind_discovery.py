@@ -73,7 +73,13 @@ class KindDiscovery:
         except NotFound:
             return []
         return [
-            Resource(group, version, one["kind"], one["name"], namespaced=one["namespaced"])
-            for one in listed.get("resources") or ()
-            if "/" not in one["name"]
+            Resource(
+                group,
+                version,
+                resource["kind"],
+                resource["name"],
+                namespaced=resource["namespaced"],
+            )
+            for resource in listed.get("resources") or ()
+            if "/" not in resource["name"]
         ]

@@ -125,7 +125,7 @@ class ObjectsProvider:
         for body in map(thaw, record.desired.service.objects or ()):
             resource = await self._discovery.resource(body["apiVersion"], body["kind"])
             intents.append(_intent(record, resource, body))
-        kinds = dict.fromkeys(one.resource for one in intents)
+        kinds = dict.fromkeys(intent.resource for intent in intents)
         return _State(tuple(intents), await self._listed(record, kinds))
 
     async def _present(self, record: ServiceRecord) -> Mapping[ObjectRef, Object]:
@@ -146,7 +146,7 @@ class ObjectsProvider:
         live: dict[ObjectRef, Object] = {}
         for resource in kinds:
             live |= await self._of_kind(record, resource)
-        seen = {(one.group, one.kind) for one in kinds}
+        seen = {(kind.group, kind.kind) for kind in kinds}
         for allowed in record.datacenter.object_kinds:
             if (allowed.group, allowed.kind) in seen:
                 continue
@@ -254,7 +254,11 @@ def _retains(record: ServiceRecord, resource: Resource) -> bool:
     """Return whether objects of a kind are retained; a kind that is no longer allowed has its
     default policy."""
     kind = resource.group, resource.kind
-    named = (one for one in record.datacenter.object_kinds if (one.group, one.kind) == kind)
+    named = (
+        object_kind
+        for object_kind in record.datacenter.object_kinds
+        if (object_kind.group, object_kind.kind) == kind
+    )
     return next(named, ObjectKind(group=kind[0], kind=kind[1])).retains
 
 
@@ -300,4 +304,7 @@ def _is_ready(resource: Resource, live: Object | None) -> bool:
     if resource.kind != _DEFINITION:
         return True
     conditions = (live.get("status") or {}).get("conditions") or ()
-    return any(one.get("type") == "Established" and one["status"] == "True" for one in conditions)
+    return any(
+        condition.get("type") == "Established" and condition["status"] == "True"
+        for condition in conditions
+    )

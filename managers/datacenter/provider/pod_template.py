@@ -92,9 +92,11 @@ def _spec(service: BootstrapService, name: str, vault_part: PodPart) -> Object:
         "automountServiceAccountToken": account is not None,
         "enableServiceLinks": False,
         "securityContext": _pod_security(service.run_as_user),
-        "imagePullSecrets": [one.to_object() for one in service.image_pull_secrets],
+        "imagePullSecrets": [
+            image_pull_secret.to_object() for image_pull_secret in service.image_pull_secrets
+        ],
         "nodeSelector": thaw(service.node_selector),
-        "tolerations": [one.to_object() for one in service.tolerations],
+        "tolerations": [toleration.to_object() for toleration in service.tolerations],
         "initContainers": [
             _container(container, vault_part) for container in container_order(service)
         ],
@@ -167,8 +169,8 @@ def _mounts(container: ServiceContainer, vault_part: PodPart) -> Items:
         for volume in container.volumes
     ]
     mounts += [
-        {"name": _secret_volume(one.name), "mountPath": one.mount_path, "readOnly": True}
-        for one in container.secrets
+        {"name": _secret_volume(secret.name), "mountPath": secret.mount_path, "readOnly": True}
+        for secret in container.secrets
     ]
     mounts += [
         {

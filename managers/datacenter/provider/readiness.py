@@ -189,7 +189,9 @@ def _count(status: Status, field: str) -> int:
 
 
 def _condition(status: Status, kind: str) -> Status:
-    matches = (one for one in status.get("conditions") or () if one.get("type") == kind)
+    matches = (
+        condition for condition in status.get("conditions") or () if condition.get("type") == kind
+    )
     return next(matches, {"type": kind})
 
 

@@ -158,7 +158,9 @@ def progress_from(status: BootstrapWorkloadStatus) -> ServiceProgress:
         running_since=status.running_since,
         ready=status.ready,
         provider_ref=status.provider_ref,
-        service_refs=tuple(sorted((one.name, one.ref) for one in status.service_refs)),
+        service_refs=tuple(
+            sorted((service_ref.name, service_ref.ref) for service_ref in status.service_refs)
+        ),
     )
 
 

@@ -101,7 +101,7 @@ def failed_jobs(old: BlueGreenStatus, new: BlueGreenStatus) -> int:
 def _of_hold(before: ClusterStatus, after: ClusterStatus) -> Iterator[EventRecord]:
     """Report that a user action is required, once per wait."""
     old, new = (
-        next((one for one in status.conditions if one.type == KIND), None)
+        next((condition for condition in status.conditions if condition.type == KIND), None)
         for status in (before, after)
     )
     if new is not None and new.reason == HELD and (old is None or old.reason != HELD):

@@ -90,7 +90,7 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
     status = cluster.status.blue_green or BlueGreenStatus()
     observation = observed.upgrade.blue_green or BlueGreenObservation()
     revisions = (status.blue_revision or "", status.green_revision or next_revision(cluster))
-    blue, green = (ServerPool(cluster.metadata.name, one) for one in revisions)
+    blue, green = (ServerPool(cluster.metadata.name, revision) for revision in revisions)
     # The phase determines which of the two serves.
     observed_pools = dict(
         zip(pools_to_observe(cluster), (observed.voters, observed.green), strict=False)
@@ -109,12 +109,13 @@ def facts_of(cluster: OpenBaoCluster, observed: Observed, accepted: Release) -> 
         job=observation.job,
         former_job=observation.former_job,
         job_refused=next(
-            (one.refused for one in refusals if one.effect.startswith(MakeJob.name)), ""
+            (refusal.refused for refusal in refusals if refusal.effect.startswith(MakeJob.name)), ""
         ),
         hook_refused=next(
-            (one.refused for one in refusals if one.effect.startswith(MakeHook.name)), ""
+            (refusal.refused for refusal in refusals if refusal.effect.startswith(MakeHook.name)),
+            "",
         ),
-        retry_allowed=all(observed.now - one.at >= OFFER_AGAIN for one in refusals),
+        retry_allowed=all(observed.now - refusal.at >= OFFER_AGAIN for refusal in refusals),
         hook=observation.hook,
         snapshot=observation.snapshot,
         traffic=observation.traffic,

@@ -239,21 +239,21 @@ def _lost(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageS
 
 
 def _other_class(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
-    for one in volumes:
-        if one.other_class:
+    for volume in volumes:
+        if volume.other_class:
             return StorageState(
                 "failed",
                 "StorageClassChangeNotSupported",
                 f"{desired.field}.storageClassName is {desired.storage_class} and "
-                f"PersistentVolumeClaim {one.claim.name} has {one.claim.storage_class}: the class "
-                "of a volume cannot change. Restore the former value, or move the data to a new "
-                "cluster",
+                f"PersistentVolumeClaim {volume.claim.name} has {volume.claim.storage_class}: the "
+                "class of a volume cannot change. Restore the former value, or move the data to a "
+                "new cluster",
             )
     return None
 
 
 def _shrunk(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
-    large = [one.claim for one in volumes if one.large]
+    large = [volume.claim for volume in volumes if volume.large]
     if not large:
         return None
     widest = max((claim.requested for claim in large), key=quantity.parse)
@@ -267,7 +267,11 @@ def _shrunk(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Storag
 
 
 def _not_ours(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
-    foreign = [one.claim.name for one in volumes if one.small and not (one.owned or one.adopted)]
+    foreign = [
+        volume.claim.name
+        for volume in volumes
+        if volume.small and not (volume.owned or volume.adopted)
+    ]
     if not foreign:
         return None
     return StorageState(
@@ -280,36 +284,36 @@ def _not_ours(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stor
 
 
 def _refused(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
-    for one in volumes:
-        why = _refusal(one.claim, observed) if one.small else ""
+    for volume in volumes:
+        why = _refusal(volume.claim, observed) if volume.small else ""
         if why:
             return StorageState(
                 "failed",
                 "StorageResizeNotSupported",
-                f"PersistentVolumeClaim {one.claim.name} cannot be expanded to {desired.size}: "
+                f"PersistentVolumeClaim {volume.claim.name} cannot be expanded to {desired.size}: "
                 f"{why}. The servers keep their current size. Set allowVolumeExpansion: true in "
-                f"StorageClass {one.claim.storage_class or 'of the claim'} if its driver can, or "
-                "move the data to a new cluster of that size; the operator retries every "
+                f"StorageClass {volume.claim.storage_class or 'of the claim'} if its driver can, "
+                "or move the data to a new cluster of that size; the operator retries every "
                 f"{ASK_AGAIN.seconds // 60} minutes",
             )
     return None
 
 
 def _failed(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
-    for one in volumes:
-        if one.claim.resizing in FAILED:
+    for volume in volumes:
+        if volume.claim.resizing in FAILED:
             return StorageState(
                 "failed",
                 "StorageResizeFailed",
-                f"The storage driver could not expand PersistentVolumeClaim {one.claim.name} "
-                f"({one.claim.resizing}): {one.claim.resize_message or 'no reason given'}. It "
-                "retries automatically: fix the cause that it reports",
+                f"The storage driver could not expand PersistentVolumeClaim {volume.claim.name} "
+                f"({volume.claim.resizing}): {volume.claim.resize_message or 'no reason given'}. "
+                "It retries automatically: fix the cause that it reports",
             )
     return None
 
 
 def _pending(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
-    pending = [one.claim for one in volumes if one.claim.phase == "Pending"]
+    pending = [volume.claim for volume in volumes if volume.claim.phase == "Pending"]
     if not pending:
         return None
     kind = pending[0].storage_class
@@ -327,7 +331,9 @@ def _pending(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stora
 
 
 def _growing(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> StorageState | None:
-    late = [one for one in volumes if one.small or one.claim.resizing or not one.grown]
+    late = [
+        volume for volume in volumes if volume.small or volume.claim.resizing or not volume.grown
+    ]
     if not late:
         return None
     message = f"{len(volumes) - len(late)} of {len(volumes)} volumes have {desired.size}"
@@ -359,7 +365,7 @@ def _configured(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> St
             "StorageClassConfigured",
             f"{len(volumes)} volumes of {desired.size} in StorageClass {desired.storage_class}",
         )
-    classes = sorted({one.claim.storage_class for one in volumes} - {""})
+    classes = sorted({volume.claim.storage_class for volume in volumes} - {""})
     return StorageState(
         "ready",
         "StorageClassDefaulted",

@@ -64,7 +64,10 @@ def _counted(storage: ObjectStorage, budget: Object) -> Object:
     namespace = budget["metadata"]["namespace"]
     sets = {ref["name"] for pod in pods for ref in pod["metadata"].get("ownerReferences") or ()}
     stateful_sets = (storage.get(STATEFUL_SET, ObjectKey(namespace, name)) for name in sets)
-    expected = sum((one["spec"].get("replicas", 1) for one in stateful_sets if one), 0) or len(pods)
+    expected = sum(
+        (stateful_set["spec"].get("replicas", 1) for stateful_set in stateful_sets if stateful_set),
+        0,
+    ) or len(pods)
     healthy = sum(_ready(pod) and "deletionTimestamp" not in pod["metadata"] for pod in pods)
     desired = max(0, expected - int(budget["spec"].get("maxUnavailable", 0)))
     return {
@@ -88,4 +91,6 @@ def _phase(pod: Object) -> str:
 
 def _ready(pod: Object) -> bool:
     conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any((one["type"], one["status"]) == ("Ready", "True") for one in conditions)
+    return any(
+        (condition["type"], condition["status"]) == ("Ready", "True") for condition in conditions
+    )
