@@ -15,7 +15,7 @@ _EMPTY = frozenset(
 _RETIRED = frozenset(
     {"pulse", "hands", "wish", "wishes", "course", "council", "telling", "heir", "linger"}
     | {"executor", "executors", "oplock", "concealed", "beside", "told", "said", "hopeless"}
-    | {"cramped", "newborn", "heeding"}
+    | {"cramped", "newborn", "heeding", "heeded", "standing", "slept", "untimely", "unwieldy"}
 )
 _RETIRED_OF_MODULES = _RETIRED | {
     "sight",
