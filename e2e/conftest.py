@@ -48,7 +48,6 @@ LONG = (
     "doctor",
     "cli",
     "backup_schedule",
-    "upgrade_crash_sweep",
     "fencing",
     "upgrade_rolling",
     "upgrade_faults",

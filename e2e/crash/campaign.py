@@ -13,14 +13,13 @@ import orjson
 
 from contracts.api.group import CLUSTERS
 from contracts.naming import names
-from e2e.harness.audit import AuditLog, Entry, writes
+from e2e.harness.audit import AuditLog, Entry
 from e2e.harness.clusters import Cluster
 from e2e.harness.crashing_operator import Plan, Result, read_results, write_plans
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import NO_ELECTION, Launcher
 from e2e.harness.waiting import Stopwatch
-from e2e.harness.write_key import WriteKey, of_entry
 from runtime.builtin_kinds import POD, SECRET
 from runtime.types import uid_of
 
@@ -65,18 +64,6 @@ class Campaign:
     launcher: Launcher
     identity: Identity
     folder: Path
-
-    def writes_of(self, namespace: str, body: Object) -> list[WriteKey]:
-        """Create a cluster without a crash, and return the writes in order."""
-        mark = self.audit.mark()
-        operator = self.launcher.start(self.identity, NO_ELECTION, "--watch-namespace", namespace)
-        self.api.create(CLUSTERS, body)
-        cluster = Cluster(self.api, namespace, body["metadata"]["name"])
-        cluster.await_available()
-        cluster.await_condition("RaftMembershipReady")
-        operator.stop()
-        entries = writes(self.audit.since(mark, self.identity.user))
-        return [of_entry(entry) for entry in entries]
 
     def run(self, cases: Sequence[Case], body_of: Callable[[str], Object], seconds: float) -> None:
         """Crash every operator of the batch, start the next operator, and check each cluster."""

@@ -1,11 +1,10 @@
-"""Keys of writes that are the same in the audit log, in the operator, and in each run."""
+"""Keys of writes that are the same in the operator and in each run."""
 
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
-from e2e.harness.audit import Entry
 from runtime.builtin_kinds import EVENT, JOB
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -29,12 +28,6 @@ class WriteKey:
         what = "/".join(filter(None, (self.resource, self.name, self.subresource)))
         by = self.manager.removeprefix("openbao-operator-")
         return f"{self.verb} {what}" + (f" ({by})" if self.subresource else "")
-
-
-def of_entry(entry: Entry) -> WriteKey:
-    """Return the key of an audit log entry."""
-    name = _lasting(entry.resource, entry.name)
-    return WriteKey(entry.verb, entry.resource, entry.subresource, name, _manager(entry.uri))
 
 
 def of_request(method: str, target: str, body: bytes | None) -> WriteKey:

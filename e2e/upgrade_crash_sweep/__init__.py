@@ -1,1 +1,0 @@
-"""Crashes of the operator before, at and after writes of an upgrade, which the next completes."""
