@@ -1,4 +1,4 @@
-"""Upgrades of three servers through all releases, with the leader at each ordinal, under load."""
+"""Upgrades of three servers, with the leader at the first and at the middle ordinal, under load."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ REQUESTS = 150
 GAP_SECONDS = 1.5
 FAILED_WRITES = 8
 QUIET_SECONDS = 20.0
-STEPS = tuple(zip((0, 1, 2), OPENBAO_UPGRADES[1:], strict=True))
+STEPS = tuple(zip((0, 1), OPENBAO_UPGRADES[1:3], strict=True))
 
 
 @pytest.fixture(scope="module")

@@ -144,7 +144,6 @@ PROOFS: Final[tuple[PairTest, ...]] = (
     ),
     PairTest("2.6.2", "2.7.0", "RollingUpdate", (3,), _THREE_SERVERS),
     PairTest("2.7.0", "2.7.1", "RollingUpdate", (3,), _THREE_SERVERS),
-    PairTest("2.7.1", "2.7.2", "RollingUpdate", (3,), _THREE_SERVERS),
     PairTest(
         "2.6.2",
         "2.7.2",
