@@ -1,6 +1,8 @@
-"""The life cycle of a cluster of profile Hardened with all admission policies installed.
+"""The life cycle of hardened-production.yaml with all admission policies installed.
 
-The policies reject writes of other users, and none of the operator or of Kubernetes.
+The sample has real services in its placeholders (e2e/samples/hardened.py). The policies reject
+writes of other users, and none of the operator or of Kubernetes. The operator has no image: no Job
+can run.
 """
 
 from collections.abc import Iterator
@@ -13,35 +15,33 @@ from contracts.admission.policy import PREFIX
 from contracts.api.group import CLUSTERS
 from contracts.naming import labels, names
 from e2e.conftest import MakeNamespace
-from e2e.harness import certificates, policies
+from e2e.harness import policies
 from e2e.harness.asking import Asking, User
 from e2e.harness.audit import AuditLog, refused
-from e2e.harness.certificates import secret
 from e2e.harness.clusters import Cluster, is_ready
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api, Object
-from e2e.harness.manifests import client_login, key_value_engine, self_init
-from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
-from e2e.harness.sealer import make_sealer
+from e2e.harness.registry import Registry, registry
+from e2e.harness.sealer import Sealer, make_sealer
+from e2e.harness.stores import Store
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
+from e2e.samples.batch import Sample, applied
+from e2e.samples.hardened import NAME, NAMESPACE, SAMPLE, filled, hardened_node
 from runtime.builtin_kinds import (
     CONFIG_MAP,
-    NAMESPACE,
     POD,
     PVC,
     ROLE_BINDING,
-    SECRET,
     SERVICE,
     STATEFUL_SET,
 )
+from runtime.builtin_kinds import NAMESPACE as NAMESPACES
 from runtime.types import Resource, uid_of
 
-NAME = "locked"
-# One more than the profile requires, so that the scenario can scale in by one.
-SERVERS = 4
+SERVERS = 3
 # The operator checks the policies every ten minutes by default.
 RECHECK = {"ADMISSION_RECHECK_SECONDS": "1"}
 REPORTED_WITHIN = 40.0
@@ -49,6 +49,7 @@ SETTLED_WITHIN = 60.0
 ROLL_SECONDS = 120.0
 TENANT, ADMIN = User("tina"), User("ada")
 # Prefixes of the users of Kubernetes components: none of their requests may be refused.
+MAINTAINER = f"{PREFIX}{MAINTAIN.role}"
 COMPONENTS = ("system:serviceaccount:kube-system:", "system:kube-", "system:node:")
 EVICTION = Resource("", "v1", "Eviction", "pods")
 
@@ -63,18 +64,32 @@ class Scene:
 
 
 @pytest.fixture(scope="module")
-def under_policies(rig: Rig) -> Iterator[None]:
-    with policies.in_force(rig):
+def under_policies(rig: Rig, api: Api) -> Iterator[None]:
+    with hardened_node(rig, api):
         yield
 
 
 @pytest.fixture(scope="module")
+def images(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    with registry(rig, tmp_path_factory.mktemp("registry")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
 def operator(
-    launcher: Launcher, audit: AuditLog, controller: Identity, under_policies: None
+    launcher: Launcher,
+    audit: AuditLog,
+    controller: Identity,
+    under_policies: None,
+    images: Registry,
 ) -> Iterator[Operator]:
-    """The operator; afterwards, no request of it or of Kubernetes was refused."""
+    """An operator that trusts the certificate of the registry.
+
+    Afterwards, no request of it or of Kubernetes was refused.
+    """
     mark = audit.mark()
-    started = launcher.start(controller, NO_ELECTION, environment=RECHECK)
+    environment = {"SSL_CERT_FILE": str(images.authority), **RECHECK}
+    started = launcher.start(controller, NO_ELECTION, environment=environment)
     yield started
     assert started.alive, started.tail()
     denied = [
@@ -86,31 +101,20 @@ def operator(
 
 
 @pytest.fixture(scope="module")
-def scene(rig: Rig, api: Api, operator: Operator, make_namespace: MakeNamespace) -> Scene:
-    """Four servers of profile Hardened that are Available, unsealed by another OpenBao."""
-    watch = Stopwatch()
-    namespace = make_namespace()
-    for user, role in ((TENANT, "edit"), (ADMIN, "admin"), (ADMIN, f"{PREFIX}{MAINTAIN.role}")):
-        _bind(api, namespace, user, role)
-    sealer = make_sealer(api, namespace)
-    api.create(SECRET, sealer.credentials())
-    root = certificates.authority("Example Root")
-    served = certificates.leaf(root, (names.raft_server_name(NAME),))
-    files = {"tls_crt": served.pem, "tls_key": served.key_pem, "ca_crt": root.pem}
-    authority = secret(namespace, names.tls_ca_secret(NAME), ca_crt=root.pem)
-    api.create(SECRET, authority)
-    api.create(SECRET, secret(namespace, names.tls_server_secret(NAME), **files))
-    spec = {
-        "profile": "Hardened",
-        "tls": {"mode": "External"},
-        "unseal": sealer.unseal_spec(),
-        "selfInit": self_init(key_value_engine(), *client_login(namespace)),
-    }
-    api.create(CLUSTERS, manifest(namespace, NAME, replicas=SERVERS, **spec))
-    cluster = Cluster(api, namespace, NAME)
-    cluster.await_available(180.0)
-    print(f"\n{watch.seconds:.1f} s: the cluster is Available")
-    return Scene(cluster, Asking(rig, TENANT), Asking(rig, ADMIN))
+def sealer(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Sealer:
+    return make_sealer(api, make_namespace())
+
+
+@pytest.fixture(scope="module")
+def scene(rig: Rig, api: Api, sealer: Sealer, store: Store, images: Registry) -> Iterator[Scene]:
+    """Three servers of the sample, which are ready for production."""
+    store.objects.make_bucket("bao-snapshots")
+    sample = Sample(api, SAMPLE, filled(sealer, store, images))
+    with applied([sample]):
+        print(f"\n{sample.seconds:.1f} s: the cluster is ready for production")
+        for user, role in ((TENANT, "edit"), (ADMIN, "admin"), (ADMIN, MAINTAINER)):
+            _bind(api, NAMESPACE, user, role)
+        yield Scene(Cluster(api, NAMESPACE, NAME), Asking(rig, TENANT), Asking(rig, ADMIN))
 
 
 def _bind(api: Api, namespace: str, user: User, role: str) -> None:
@@ -123,12 +127,22 @@ def _bind(api: Api, namespace: str, user: User, role: str) -> None:
     api.create(ROLE_BINDING, body)
 
 
-def test_scale_in_by_one_server(scene: Scene) -> None:
-    """ProductionReady requires an odd number of servers."""
-    cluster, namespace = scene.cluster, scene.cluster.namespace
-    scale = {"spec": {"replicas": SERVERS - 1}}
-    scene.tenant.patch(CLUSTERS, namespace, NAME, scale, subresource="scale")
-    until("one server is removed", lambda: len(cluster.pods()) == SERVERS - 1, SETTLED_WITHIN)
+@pytest.mark.timeout(900)
+def test_the_hardened_sample_is_ready_for_production(scene: Scene) -> None:
+    pods = scene.cluster.ready_pods()
+    assert len(pods) == SERVERS
+    assert all("@sha256:" in pod["spec"]["containers"][0]["image"] for pod in pods)
+
+
+def test_scale_out_and_in_by_one_server(scene: Scene) -> None:
+    _scale(scene, SERVERS + 1)
+    _scale(scene, SERVERS)
+
+
+def _scale(scene: Scene, servers: int) -> None:
+    cluster, wanted = scene.cluster, {"spec": {"replicas": servers}}
+    scene.tenant.patch(CLUSTERS, NAMESPACE, NAME, wanted, subresource="scale")
+    until(f"there are {servers} pods", lambda: len(cluster.pods()) == servers, SETTLED_WITHIN)
     cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=SETTLED_WITHIN)
     cluster.await_available()
 
@@ -234,7 +248,7 @@ def test_a_requested_restart_replaces_all_pods(scene: Scene) -> None:
 
     def all_replaced() -> bool:
         pods = [pod for pod in cluster.pods() if is_ready(pod)]
-        return len(pods) == SERVERS - 1 and not before & {uid_of(pod) for pod in pods}
+        return len(pods) == SERVERS and not before & {uid_of(pod) for pod in pods}
 
     until("all servers are replaced", all_replaced, ROLL_SECONDS)
     cluster.await_available()
@@ -243,6 +257,8 @@ def test_a_requested_restart_replaces_all_pods(scene: Scene) -> None:
 @pytest.mark.timeout(300)
 def test_b39_a_cluster_and_then_its_namespace_can_be_deleted(scene: Scene, api: Api) -> None:
     cluster, namespace = scene.cluster, scene.cluster.namespace
+    # The sample keeps its volumes.
+    scene.tenant.patch(CLUSTERS, namespace, NAME, {"spec": {"deletionPolicy": "DeleteAll"}})
     watch = Stopwatch()
     scene.tenant.delete(CLUSTERS, namespace, NAME, propagationPolicy="Foreground")
     until("the cluster is gone", lambda: cluster.find() is None, SETTLED_WITHIN)
@@ -250,7 +266,7 @@ def test_b39_a_cluster_and_then_its_namespace_can_be_deleted(scene: Scene, api: 
         "all objects of the cluster are deleted", lambda: not cluster.belongings(), SETTLED_WITHIN
     )
     print(f"\n{watch.seconds:.1f} s: the cluster and its objects are gone")
-    api.delete(NAMESPACE, None, namespace)
+    api.delete(NAMESPACES, None, namespace)
     gone = "the namespace is gone"
-    until(gone, lambda: api.find(NAMESPACE, None, namespace) is None, SETTLED_WITHIN)
+    until(gone, lambda: api.find(NAMESPACES, None, namespace) is None, SETTLED_WITHIN)
     print(f"{watch.seconds:.1f} s: the namespace is gone")

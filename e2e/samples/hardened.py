@@ -1,35 +1,29 @@
-"""hardened-production.yaml with real services in its placeholders becomes ready for production.
+"""hardened-production.yaml with services of the rig in its placeholders. Called by e2e.admission.
 
-It uses a registry with a login and signed images, another OpenBao as the seal, an S3 store,
+It needs a registry with a login and signed images, another OpenBao as the seal, an S3 store,
 certificates of an authority, the admission policies, and StorageClasses. The rig has one node, in
-one zone. The image of the operator is in no registry: no Job can run, and ImageVerified is Unknown.
+one zone, with two processors.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import orjson
-import pytest
 
 from contracts.naming import names
-from e2e.conftest import MakeNamespace
 from e2e.harness import certificates, policies
-from e2e.harness.audit import AuditLog
-from e2e.harness.clusters import Cluster
-from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import VERSION
-from e2e.harness.operator import Launcher, Operator, unrefused
-from e2e.harness.registry import CLOSED_PORT, PASSWORD, USER, Registry, registry
-from e2e.harness.sealer import Sealer, make_sealer
+from e2e.harness.registry import CLOSED_PORT, PASSWORD, USER, Registry
+from e2e.harness.sealer import Sealer
 from e2e.harness.stores import Store
 from e2e.rig import Rig
 from e2e.rig.storage import PROVISIONER
-from e2e.samples.batch import Filled, Sample, applied
+from e2e.samples.batch import Filled
 from runtime.types import Resource
 
 SAMPLE, NAME, NAMESPACE = "hardened-production.yaml", "production", "openbao-production"
 KEY = "release"
-SERVERS = 3
 # The two lines of the public key in the sample.
 KEY_LINES = (
     "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEX0puBLUt7wZsz4qFfr09kxKOZ6cc",
@@ -38,18 +32,11 @@ KEY_LINES = (
 CLASSES = ("fast-ssd", "shared-files")
 STORAGE_CLASS = Resource("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
 ZONE = "topology.kubernetes.io/zone"
-pytestmark = pytest.mark.timeout(900)
 
 
-@pytest.fixture(scope="module")
-def images(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
-    with registry(rig, tmp_path_factory.mktemp("registry")) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def node(rig: Rig, api: Api) -> Iterator[None]:
-    """The admission policies, a zone, and the StorageClasses."""
+@contextmanager
+def hardened_node(rig: Rig, api: Api) -> Iterator[None]:
+    """Install the admission policies, a zone of the node, and the StorageClasses."""
     rig.kubectl("label", "nodes", "--all", "--overwrite", f"{ZONE}=a")
     for name in CLASSES:
         api.create(STORAGE_CLASS, {"metadata": {"name": name}, "provisioner": PROVISIONER})
@@ -62,41 +49,6 @@ def node(rig: Rig, api: Api) -> Iterator[None]:
         rig.kubectl("label", "nodes", "--all", f"{ZONE}-")
 
 
-@pytest.fixture(scope="module")
-def operator(
-    rig: Rig,
-    node: None,
-    images: Registry,
-    launcher: Launcher,
-    audit: AuditLog,
-    controller: Identity,
-) -> Iterator[Operator]:
-    """An operator that trusts the certificate of the registry."""
-    environment = {
-        "OPERATOR_IMAGE": rig.load_operator_image(),
-        "SSL_CERT_FILE": str(images.authority),
-        "ADMISSION_RECHECK_SECONDS": "1",
-    }
-    yield from unrefused(launcher, audit, controller, environment)
-
-
-@pytest.fixture(scope="module")
-def sealer(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Sealer:
-    return make_sealer(api, make_namespace())
-
-
-def test_the_hardened_sample_is_ready_for_production(
-    api: Api, sealer: Sealer, store: Store, images: Registry
-) -> None:
-    store.objects.make_bucket("bao-snapshots")
-    sample = Sample(api, SAMPLE, filled(sealer, store, images))
-    with applied([sample]):
-        print(f"\n  {sample.seconds:.1f} s: {SAMPLE}")
-        pods = Cluster(api, NAMESPACE, NAME).ready_pods()
-        assert len(pods) == SERVERS
-        assert all("@sha256:" in pod["spec"]["containers"][0]["image"] for pod in pods)
-
-
 def filled(sealer: Sealer, store: Store, images: Registry) -> Filled:
     """Return the services of the rig as replacements for the placeholders."""
     public_key = images.new_key(KEY)
@@ -107,6 +59,8 @@ def filled(sealer: Sealer, store: Store, images: Registry) -> Filled:
         "registry.example.com/openbao/openbao:2.7.2": image,
         "https://sealing.example.com:8200": address,
         "https://s3.example.com": store.endpoint,
+        # Four servers and the sealing one must fit on the node.
+        "cpu: 500m": "cpu: 100m",
         **dict(zip(KEY_LINES, public_key.splitlines()[1:3], strict=True)),
     }
     login = {"auths": {image.partition("/")[0]: {"username": USER, "password": PASSWORD}}}
