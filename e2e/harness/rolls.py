@@ -1,7 +1,5 @@
 """Rollouts: all pods of a cluster are replaced, one at a time, the leader last."""
 
-from collections.abc import Callable
-
 from e2e.demo.objects import name_of
 from e2e.harness.clusters import Cluster, is_ready
 from e2e.harness.kubernetes import Object
@@ -12,9 +10,7 @@ from runtime.types import is_terminating, uid_of
 ROLL_SECONDS = 240.0
 
 
-def roll(
-    cluster: Cluster, spec: Object, *, after_first: Callable[[], None] | None = None
-) -> list[str]:
+def roll(cluster: Cluster, spec: Object) -> list[str]:
     """Change the spec, check that pods are replaced one at a time; return their names in order."""
     old = {uid_of(pod): name_of(pod) for pod in cluster.pods()}
     left, order, led = dict(old), [], {leader_of(cluster)}
@@ -22,17 +18,12 @@ def roll(
     change(cluster, spec)
 
     def all_new() -> bool:
-        nonlocal after_first
         pods = cluster.pods()
         led.add(leader_of(cluster))
         assert sum(is_ready(pod) for pod in pods) >= 2, [name_of(pod) for pod in pods]
         assert sum(is_terminating(pod) for pod in pods) <= 1
         there = {uid_of(pod) for pod in pods if not is_terminating(pod)}
-        for uid in [uid for uid in left if uid not in there]:
-            order.append(left.pop(uid))
-            if after_first is not None:
-                after_first()
-                after_first = None
+        order.extend(left.pop(uid) for uid in [uid for uid in left if uid not in there])
         return not left and len(serving(cluster)) == 3
 
     first_leader = leader_of(cluster)
