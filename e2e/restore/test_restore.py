@@ -1,8 +1,8 @@
 """A snapshot is restored into a running cluster, once, and the servers are restarted and verified.
 
-Two clusters have the same unseal key, from a Secret of the user; the snapshot is of one of
-them. The store is minio behind a proxy that slows it down, so that a job can be killed before it
-sends its snapshot.
+All clusters have the same unseal key, from a Secret of the user; the snapshot is of one of them.
+The store is minio behind a proxy that slows it down, so that a job can be killed before it sends
+its snapshot.
 """
 
 import base64
@@ -28,7 +28,7 @@ from e2e.harness.stores import Ground, s3_store
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rig import Rig
 from runtime.builtin_kinds import SECRET
-from runtime.types import annotations_of
+from runtime.types import annotations_of, uid_of
 
 pytestmark = pytest.mark.timeout(600)
 SEAL = "the-seal"
@@ -51,7 +51,7 @@ def proxy(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultP
 def other(
     api: Api, proxy: FaultProxy, reloading_operator: Operator, make_namespace: MakeNamespace
 ) -> Cluster:
-    """Three servers with the same seal, which start while those of `kept` are created."""
+    """Three servers with the same seal, which start while `kept` is created."""
     namespace = make_namespace()
     key = base64.b64encode(os.urandom(32)).decode()
     api.create(SECRET, {"metadata": {"name": SEAL, "namespace": namespace}, "data": {"key": key}})
@@ -68,19 +68,18 @@ def other(
 
 @pytest.fixture(scope="module")
 def kept(api: Api, proxy: FaultProxy, other: Cluster) -> Cluster:
-    """Three servers and a snapshot in which the greeting is `before`."""
+    """One server and a snapshot in which the greeting is `before`."""
     made = make_backup_cluster(
-        api, other.namespace, proxy.target(), proxy.store, replicas=3, unseal=UNSEAL
+        api, other.namespace, proxy.target(), proxy.store, replicas=1, unseal=UNSEAL
     )
-    made.await_condition("RaftMembershipReady", seconds=60.0)
     Reader.of(made).write("greeting", "before")
     backup_now(made, "first").await_phase("Completed")
     return made
 
 
-def test_a_restore_brings_back_the_data_and_restarts_every_server(kept: Cluster) -> None:
+def test_a_restore_brings_back_the_data_and_restarts_the_server(kept: Cluster) -> None:
     Reader.of(kept).write("greeting", "after")
-    before = {pod["metadata"]["uid"] for pod in kept.pods()}
+    (before,) = uids(kept)
     watch = Stopwatch()
     verb = ("restore", kept.name, "-n", kept.namespace, "--from", "first")
     done = CommandLine(kept.api.rig).run(*verb, input=f"{kept.name}\n", seconds=RESTORED)
@@ -91,10 +90,8 @@ def test_a_restore_brings_back_the_data_and_restarts_every_server(kept: Cluster)
     status = run.status
     assert status["phase"] == "Completed"
     print(f"\nrestored and recovered after {watch.seconds:.1f} s")
-    uid = run.live()["metadata"]["uid"]
-    pods = kept.pods()
-    assert not before & {pod["metadata"]["uid"] for pod in pods}
-    assert {annotations_of(pod).get(labels.RESTORE_REVISION) for pod in pods} == {uid}
+    assert before not in uids(kept)
+    assert_of_restore(kept, run)
     assert status["execution"]["terminalResult"] == "Succeeded"
     assert status["submissionClaim"]["digest"] == status["report"]["snapshot"]["digest"]
     assert _reasons(status) == {
@@ -113,7 +110,7 @@ def test_a_snapshot_of_another_cluster_is_restored_into_all_servers(
     """Its servers have other keys for raft connections: all restart with those of the data."""
     other.await_available(SOON)
     other.await_condition("RaftMembershipReady", seconds=SOON)
-    before = {pod["metadata"]["uid"] for pod in other.pods()}
+    before = uids(other)
     (named,) = kept.cluster_ids()
     refused = restore(other, "unnamed", {"backup": "first"}).await_phase("Failed")
     assert _reasons(refused)["RestoreComplete"] == "SnapshotOfAnotherCluster"
@@ -126,8 +123,8 @@ def test_a_snapshot_of_another_cluster_is_restored_into_all_servers(
         RESTORED,
         every=0.1,
     )
-    pods = other.pods()
-    assert not before & {pod["metadata"]["uid"] for pod in pods}
+    pods = uids(other)
+    assert not before & pods
     operation = run.status["execution"]["operationID"]
     change = {"metadata": {"annotations": {labels.RESTORE_ACKNOWLEDGE: f"{operation}/Resume"}}}
     run.api.patch(RESTORES, other.namespace, run.name, change)
@@ -137,9 +134,8 @@ def test_a_snapshot_of_another_cluster_is_restored_into_all_servers(
         assert Reader.of(other, ordinal).read("greeting") == "before"
     Reader.of(other).write("greeting", "across")
     assert Reader.of(kept).read("greeting") == "before", "the cluster of the snapshot is unchanged"
-    assert {pod["metadata"]["uid"] for pod in other.pods()} == {
-        pod["metadata"]["uid"] for pod in pods
-    }, "no pod was replaced a second time"
+    assert uids(other) == pods, "no pod was replaced a second time"
+    assert_of_restore(other, run)
 
 
 def test_a_job_killed_before_its_submission_permit_changes_nothing(
@@ -188,6 +184,52 @@ def test_a_job_killed_after_its_submission_permit_leaves_an_unknown_outcome(kept
     until("the restore is abandoned", lambda: run.status.get("phase") == "Failed", SOON)
     assert _reasons(run.status)["RestoreComplete"] == "RestoreAbandoned"
     until("the operation lock is free", lambda: _lock(kept) is None, SOON)
+
+
+def create_in_new_cluster(kept: Cluster, name: str, cluster: str, **spec: object) -> Run:
+    """Create an OpenBaoRestore that creates its cluster."""
+    template = {"storage": {"size": "1Gi"}, "unseal": UNSEAL}
+    wanted = {"cluster": cluster, "source": {"backup": "first"}, "clusterTemplate": template}
+    metadata = {"name": name, "namespace": kept.namespace}
+    kept.api.create(RESTORES, {"metadata": metadata, "spec": {**wanted, **spec}})
+    return Run(kept.api, RESTORES, kept.namespace, name)
+
+
+def test_a_disposable_cluster_has_the_data_and_is_deleted_after_its_time(kept: Cluster) -> None:
+    run = create_in_new_cluster(
+        kept, "look", "fresh", targetLifecycle="Disposable", cleanupAfterSeconds=20
+    )
+    status = run.await_phase("Completed", RESTORED)
+    fresh = Cluster(kept.api, kept.namespace, "fresh")
+    live = fresh.live()
+    assert annotations_of(live)[labels.RESTORE_ORIGIN] == uid_of(run.live())
+    assert status["target"]["uid"] == uid_of(live)
+    assert fresh.cluster_ids() == kept.cluster_ids(), "it has the data of the snapshot"
+    assert Reader.of(fresh).read("greeting") == "before"
+    until("the disposable cluster is deleted", lambda: fresh.find() is None, RESTORED)
+    until(
+        "the restore reports the cleanup",
+        lambda: (run.status.get("target") or {}).get("cleanup") == "Complete",
+        SOON,
+    )
+
+
+def test_an_existing_cluster_is_never_changed(kept: Cluster) -> None:
+    before = uid_of(kept.live())
+    status = create_in_new_cluster(kept, "collides", kept.name).await_phase("Failed")
+    assert {one["reason"] for one in status["conditions"]} == {"TargetCollision"}
+    assert uid_of(kept.live()) == before
+
+
+def uids(cluster: Cluster) -> set[str]:
+    """Return the UIDs of the pods of the servers."""
+    return {uid_of(pod) for pod in cluster.pods()}
+
+
+def assert_of_restore(cluster: Cluster, run: Run) -> None:
+    """Assert that each pod was created after a restore."""
+    revisions = {annotations_of(pod).get(labels.RESTORE_REVISION) for pod in cluster.pods()}
+    assert revisions == {uid_of(run.live())}
 
 
 def _kill(run: Run) -> None:
