@@ -22,7 +22,6 @@ from runtime.types import uid_of
 NAME = "drawn"
 NEWEST = OPENBAO_RELEASES[-1]
 SECRET_NAME = names.root_token_secret(NAME)
-ROLL_SECONDS = 150.0
 UPGRADE_SECONDS = 240.0
 SCALE_SECONDS = 180.0
 WAITS = "QuorumQuestionRefused"
@@ -77,18 +76,6 @@ def change(cluster: Cluster, **fields: object) -> None:
 def is_upgraded(cluster: Cluster) -> bool:
     status = cluster.live()["status"]
     return status.get("currentVersion") == NEWEST and "upgrade" not in status
-
-
-@pytest.mark.timeout(400)
-def test_a_roll_needs_no_root_token(cluster: Cluster, administrator: str) -> None:
-    before, leader = uids(cluster), leader_of(cluster)
-    change(cluster, runtime={"restartAt": "once"})
-    until("all pods are new", lambda: before.isdisjoint(uids(cluster)), ROLL_SECONDS)
-    cluster.await_available(ROLL_SECONDS)
-    # The operator sent the step-down with its own login, before the pod was deleted.
-    events = cluster.api.rig.kubectl("-n", cluster.namespace, "get", "events")
-    assert f"Asked {leader} to step down" in events
-    assert cluster.secret(SECRET_NAME) is None
 
 
 @pytest.mark.timeout(500)

@@ -1,8 +1,9 @@
-"""Without selfInit a first boot creates a root token, stored before the server creates it."""
+"""Without selfInit a first boot creates a root token, stored before the server creates it.
+
+e2e/delete_policies deletes such clusters with the other policies, and their tokens with them.
+"""
 
 import base64
-
-import pytest
 
 from contracts.api.group import CLUSTERS
 from contracts.naming import names
@@ -16,11 +17,11 @@ from e2e.harness.waiting import until
 from runtime.builtin_kinds import POD, PVC
 
 
-def test_the_root_token_is_stored_before_the_server_starts(
+def test_the_root_token_is_stored_before_the_server_starts_and_kept_with_its_volume(
     api: Api, operator: Operator, audit: AuditLog, controller: Identity, namespace: str
 ) -> None:
     start = audit.mark()
-    api.create(CLUSTERS, manifest(namespace, "plain"))
+    api.create(CLUSTERS, manifest(namespace, "plain", deletionPolicy="Retain"))
     cluster = Cluster(api, namespace, "plain")
     cluster.await_available()
 
@@ -48,24 +49,10 @@ def test_the_root_token_is_stored_before_the_server_starts(
     assert token not in rig.kubectl("-n", namespace, "get", "pods,configmaps", "-o", "yaml")
     cluster.await_condition("UserAccessBootstrap", reason="RootTokenStored")
 
-
-@pytest.mark.parametrize("policy", ["Retain", "DeleteAll"])
-def test_the_token_is_kept_or_deleted_with_the_volume(
-    api: Api, operator: Operator, namespace: str, policy: str
-) -> None:
-    name = names.root_token_secret("left")
-    api.create(CLUSTERS, manifest(namespace, "left", deletionPolicy=policy))
-    cluster = Cluster(api, namespace, "left")
-    cluster.await_available()
-    before = cluster.secret(name)
-    api.delete(CLUSTERS, namespace, "left")
+    api.delete(CLUSTERS, namespace, "plain")
     until("the cluster is gone", lambda: cluster.find() is None, 60.0)
-    if policy == "Retain":
-        after = cluster.secret(name)
-        assert before is not None
-        assert after is not None
-        assert after["data"] == before["data"]
-        assert not after["metadata"].get("ownerReferences")
-        assert api.find(PVC, namespace, names.data_claim("left", 0)) is not None
-    else:
-        until("the token is gone", lambda: cluster.secret(name) is None, 60.0)
+    kept = cluster.secret(secret["metadata"]["name"])
+    assert kept is not None
+    assert kept["data"] == secret["data"]
+    assert not kept["metadata"].get("ownerReferences")
+    assert api.find(PVC, namespace, names.data_claim("plain", 0)) is not None
