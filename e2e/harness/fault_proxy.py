@@ -49,11 +49,6 @@ def everything(request: Request) -> bool:
     return True
 
 
-def writes(request: Request) -> bool:
-    """Requests that store: objects, parts, and the start and end of an upload."""
-    return request.method in ("PUT", "POST") and not removes(request)
-
-
 def removes(request: Request) -> bool:
     """Requests that delete objects, one or many; aborting an upload is not one."""
     one = request.method == "DELETE" and "uploadId" not in request.parameters
@@ -67,8 +62,6 @@ class Answer:
     status: int
     code: str
     matches: Matches = everything
-    after: int = 0
-    """The number of matching requests that are forwarded first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +83,6 @@ class Slow:
 
 Fault = Answer | Cut | Slow
 
-FULL = Answer(507, "XMinioStorageFull", writes)
-"""The store is full; deletions still work."""
 BROKEN = Answer(503, "ServiceUnavailable")
 KEEPS_ALL = Answer(403, "AccessDenied", removes)
 """The credentials may not delete objects."""
@@ -139,8 +130,7 @@ class FaultProxy:
             fault = self.fault
             if not isinstance(fault, Answer) or not fault.matches(request):
                 return None
-            self._counted += 1
-            return fault if self._counted > fault.after else None
+            return fault
 
     def pass_on(self, size: int, way: Literal["up", "down"]) -> int:
         """Wait as the fault requires, and return how many of the bytes to forward."""
