@@ -13,7 +13,7 @@ ROLL_SECONDS = 240.0
 def roll(cluster: Cluster, spec: Object) -> list[str]:
     """Change the spec, check that pods are replaced one at a time; return their names in order."""
     old = {uid_of(pod): name_of(pod) for pod in cluster.pods()}
-    left, order, led = dict(old), [], {leader_of(cluster)}
+    left, order, led = dict(old), list[str](), {leader_of(cluster)}
     watch = Stopwatch()
     change(cluster, spec)
 
