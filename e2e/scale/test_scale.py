@@ -25,11 +25,9 @@ from e2e.scale.steps import (
     await_size,
     leading,
     operator_token,
-    replicas_of,
     scale,
 )
-from managers.workload.objects.pod import GRACE_SECONDS
-from runtime.builtin_kinds import PVC, STATEFUL_SET
+from runtime.builtin_kinds import PVC
 from runtime.types import uid_of
 
 NAME = "scale"
@@ -188,27 +186,3 @@ def set_deletion_policy(cluster: Cluster, policy: str) -> None:
     cluster.api.patch(
         CLUSTERS, cluster.namespace, cluster.name, {"spec": {"deletionPolicy": policy}}
     )
-
-
-@pytest.mark.timeout(400)
-def test_a_manual_change_of_replicas_is_reverted(cluster: Cluster) -> None:
-    """The fourth server may join as a non-voter while it stops: then it is removed afterwards.
-
-    A server that gets SIGTERM before it handles signals ends after the grace period of its pod.
-    """
-    cluster.api.patch(STATEFUL_SET, cluster.namespace, NAME, {"spec": {"replicas": 4}})
-    until("the replicas are reverted", lambda: replicas_of(cluster) == 3, 60.0)
-    until("the fourth server has ended", lambda: len(cluster.pods()) == 3, GRACE_SECONDS + 60.0)
-    await_size(cluster, 3)
-
-
-@pytest.mark.timeout(200)
-def test_the_policy_deletes_volumes_with_their_servers(
-    cluster: Cluster, writer: ServiceWriter, rules: Invariants
-) -> None:
-    set_deletion_policy(cluster, "DeletePVCs")
-    watch = scale(cluster, 1)
-    await_size(cluster, 1)
-    until("the volumes are deleted", lambda: set(volumes(cluster)) == {"data-scale-0"}, 30.0)
-    print(f"  {watch.seconds:.1f} s: the volumes are deleted")
-    set_deletion_policy(cluster, "DeleteAll")

@@ -12,7 +12,7 @@ from e2e.harness.budgets import budget
 from e2e.harness.clusters import Cluster
 from e2e.harness.crashing_operator import Plan, read_results, write_plans
 from e2e.harness.installation import Identity
-from e2e.harness.kubernetes import Api
+from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import STEADY, client_login, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import NO_ELECTION, Launcher
@@ -20,7 +20,7 @@ from e2e.harness.service_writer import ServiceWriter
 from e2e.harness.waiting import Stopwatch, until
 from e2e.harness.write_key import WriteKey
 from e2e.harness.writing import may_write
-from e2e.scale.steps import Invariants, await_size, replicas_of, scale
+from e2e.scale.steps import STEPS_SECONDS, Invariants, await_size, replicas_of, scale
 from runtime.builtin_kinds import PVC
 from runtime.types import annotations_of
 
@@ -30,7 +30,7 @@ OPERATOR = "openbao-operator"
 MARK = WriteKey("patch", "persistentvolumeclaims", "", "data-scale-2", OPERATOR)
 SHRINK = WriteKey("patch", "statefulsets", "", NAME, OPERATOR)
 DISCARD = WriteKey("delete", "persistentvolumeclaims", "", "data-scale-2", "")
-# The writes at which operators are killed, in order, during one scale-down from three to one.
+# The writes at which operators are killed, in order, during one scale-down from three to two.
 MOMENTS = (
     (MARK, "before"),
     (MARK, "after"),
@@ -98,14 +98,15 @@ def test_scale_down_completes_after_an_operator_is_killed_at_each_write(
     first.stop()
     watch = Stopwatch()
     with ServiceWriter(cluster) as writer, Invariants(cluster) as rules:
-        scale(cluster, 1)
+        scale(cluster, 2)
         for number, (write, position) in enumerate(MOMENTS):
             crash(cluster, launcher, controller, tmp_path / str(number), write, position)
             print(f"  {watch.seconds:4.1f} s: killed {position} {write}: {state(cluster)}")
         launcher.start(controller, NO_ELECTION)
-        await_size(cluster, 1)
+        await_size(cluster, 2)
         print(f"  {watch.seconds:4.1f} s: done: {state(cluster)}")
     print(f"  {writer.describe()}; {rules.checks} checks: {rules.seen}")
+    until("its volume is deleted", lambda: len(claims_of(cluster)) == 2, STEPS_SECONDS)
     assert rules.violations == []
     assert writer.lost() == []
     budget("longest gap of a client", writer.longest_gap, 5.0, "s")
@@ -130,9 +131,14 @@ def crash(
     assert result.crashed, f"the operator did not reach {when} {write}: {result}"
 
 
+def claims_of(cluster: Cluster) -> list[Object]:
+    """Return the claims of a cluster."""
+    return cluster.api.list(PVC, cluster.namespace, f"{labels.CLUSTER}={cluster.name}")
+
+
 def state(cluster: Cluster) -> str:
     """Describe replicas, pods and marked claims."""
-    claims = cluster.api.list(PVC, cluster.namespace, f"{labels.CLUSTER}={cluster.name}")
+    claims = claims_of(cluster)
     marked = [
         str(one["metadata"]["name"]) for one in claims if labels.REMOVED_PEER in annotations_of(one)
     ]
@@ -143,8 +149,6 @@ def state(cluster: Cluster) -> str:
 def test_two_concurrent_operators_remove_no_voter_twice(
     cluster: Cluster, launcher: Launcher, controller: Identity
 ) -> None:
-    scale(cluster, 3)
-    await_size(cluster, 3)
     second = launcher.start(controller, NO_ELECTION)
     until(
         "the caches of the second operator are ready", lambda: second.logged("optional kind"), 60.0
