@@ -1,1 +1,0 @@
-"""Snapshots in Azure Blob Storage (emulator)."""

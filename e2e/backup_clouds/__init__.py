@@ -1,0 +1,1 @@
+"""Snapshots in Google Cloud Storage and Azure Blob Storage (emulators)."""

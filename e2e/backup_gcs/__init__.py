@@ -1,1 +1,0 @@
-"""Snapshots in Google Cloud Storage (emulator)."""
