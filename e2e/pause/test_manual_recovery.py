@@ -14,7 +14,6 @@ from e2e.conftest import MakeNamespace
 from e2e.harness.bao import PORT
 from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api
-from e2e.harness.manifests import STEADY
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.operator import Operator
 from e2e.harness.pauses import pause, resume
@@ -30,9 +29,9 @@ KEPT, LATER = "value=kept", "value=later"
 
 @pytest.fixture(scope="module")
 def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Cluster:
-    """Three servers whose root token is in a Secret."""
+    """One server whose root token is in a Secret."""
     namespace = make_namespace()
-    api.create(CLUSTERS, manifest(namespace, NAME, replicas=3, configuration=STEADY))
+    api.create(CLUSTERS, manifest(namespace, NAME))
     made = Cluster(api, namespace, NAME)
     made.await_available(120.0)
     made.await_condition("RaftMembershipReady", reason="AllVoters")
