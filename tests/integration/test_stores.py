@@ -1,6 +1,7 @@
 """All store providers behave the same for a Job: minio, moto, azurite, and a folder."""
 
 import asyncio
+import dataclasses
 import hashlib
 import ipaddress
 from collections.abc import AsyncIterator, Iterator
@@ -94,6 +95,16 @@ async def test_a_failed_stream_leaves_no_object(opened: Opened) -> None:
     with pytest.raises(LookupError, match="the source broke"):
         await opened.store.upload("a/b/broken.snap", breaking())
     await _nothing_of(opened, "a/b/broken.snap")
+
+
+async def test_a_missing_bucket_is_reported(kind: tuple[StoreEnv, real.Store | None]) -> None:
+    env, server = kind
+    if server is None:
+        pytest.skip("a folder is created")
+    word = "container" if env.provider == "azure" else "bucket"
+    async with open_store(dataclasses.replace(env, bucket="nowhere"), {}, POLICY) as store:
+        with pytest.raises(JobFailure, match=f"the {word} does not exist"):
+            await store.upload("a/b/lost.snap", pieces(10))
 
 
 async def test_a_cancelled_job_leaves_no_object(opened: Opened) -> None:
