@@ -4,7 +4,6 @@ Uses the standard library. Called by the rules and the tests beside it.
 """
 
 import ast
-import gc
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,10 +49,7 @@ def parse(text: str) -> ast.Module:
 @cache
 def walk(text: str) -> tuple[ast.AST, ...]:
     """Walk a Python file once for all rules."""
-    nodes = tuple(ast.walk(parse(text)))
-    # Kept to the end; each full collection would go through the nodes of all files again.
-    gc.freeze()
-    return nodes
+    return tuple(ast.walk(parse(text)))
 
 
 @lru_cache(maxsize=1)
