@@ -16,7 +16,6 @@ from e2e.rig import Rig
 from managers.context.reads.served_schemas import DOCUMENT
 from runtime.types import uid_of
 
-SERVERS = 3
 SETTLED_SECONDS = 5.0
 ONCE_PER_PROCESS = frozenset(
     {
@@ -62,10 +61,12 @@ def counted_requests(entries: list[Entry]) -> list[Entry]:
     ]
 
 
-def bring_up(observer: Observer, namespace: str, name: str) -> tuple[Cluster, BringUp]:
-    """Create a cluster of three, and wait until it is Available."""
+def bring_up(
+    observer: Observer, namespace: str, name: str, servers: int
+) -> tuple[Cluster, BringUp]:
+    """Create a cluster, and wait until it is Available."""
     mark, watch, begin = observer.audit.mark(), Stopwatch(), datetime.now(UTC)
-    body = manifest(namespace, name, replicas=SERVERS, selfInit=self_init(key_value_engine()))
+    body = manifest(namespace, name, replicas=servers, selfInit=self_init(key_value_engine()))
     observer.api.create(CLUSTERS, body)
     made = Cluster(observer.api, namespace, name)
     made.await_available()
@@ -89,12 +90,12 @@ def _own_seconds(entries: list[Entry], begin: datetime, end: datetime) -> float:
         if one.user.startswith("system:node:")
         and (one.resource, one.subresource) == ("pods", "status")
     ]
-    first, others = sizes[:2]
+    first, *others = sizes[:2]
 
     def waited(until: datetime) -> float:
         return (until - max(at for at in kubelet if at < until)).total_seconds()
 
-    return (first - begin).total_seconds() + waited(others) + waited(end)
+    return (first - begin).total_seconds() + sum(map(waited, (*others, end)))
 
 
 def _time(entry: Entry) -> datetime:
@@ -128,16 +129,17 @@ def status_delay(observer: Observer, cluster: Cluster) -> tuple[float, float]:
     assert leader is not None
     victim = next(pod for pod in cluster.pods() if uid_of(pod) != uid_of(leader))
     name, node = victim["metadata"]["name"], victim["spec"]["nodeName"]
+    servers = len(cluster.pods())
     # Otherwise the pod would be ready again between two polls of the operator.
     observer.rig.kubectl("cordon", node)
     try:
         observer.rig.kubectl(
             "-n", cluster.namespace, "delete", "pod", name, "--grace-period=1", "--wait=false"
         )
-        lost = _seconds_until_counted(cluster, SERVERS - 1)
+        lost = _seconds_until_counted(cluster, servers - 1)
     finally:
         observer.rig.kubectl("uncordon", node)
-    return lost, _seconds_until_counted(cluster, SERVERS)
+    return lost, _seconds_until_counted(cluster, servers)
 
 
 def _seconds_until_counted(cluster: Cluster, ready: int) -> float:

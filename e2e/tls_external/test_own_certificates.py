@@ -80,7 +80,7 @@ def test_own_certificates(api: Api, reloading_operator: Operator, namespace: str
     api.create(SECRET, secret(namespace, ca_secret, ca_crt=first.root.pem))
     api.create(SECRET, secret(namespace, server_secret, **bad.files()))
     init = self_init(key_value_engine())
-    body = manifest(namespace, NAME, replicas=3, tls={"mode": "External"}, selfInit=init)
+    body = manifest(namespace, NAME, tls={"mode": "External"}, selfInit=init)
     api.create(CLUSTERS, body)
     cluster = Cluster(api, namespace, NAME)
     condition = cluster.await_condition("TLSReady", "False", "TLSSecretInvalid")
@@ -89,6 +89,7 @@ def test_own_certificates(api: Api, reloading_operator: Operator, namespace: str
 
     api.patch(SECRET, namespace, server_secret, {"data": data(**first.files())})
     cluster.await_available()
+    cluster.await_condition("TLSReady", "True")
     assert serials(cluster) == {first.served.serial}
     born = lives(cluster)
 
