@@ -56,7 +56,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, impatient: Operator, store:
 def test_it_stops_at_a_full_volume_and_continues_once_space_is_free(
     cluster: Cluster, requests: Requests
 ) -> None:
-    """In a new cluster: in one that was upgraded twice, no server failed."""
+    """The first upgrade of the cluster: in one that was upgraded before, no server failed."""
     requests.settle(cluster)
     before, (_, (victim, _)) = uids(cluster), who_leads(cluster)
     with full_volume(cluster, victim) as volume, ServiceWriter(cluster) as writer:
