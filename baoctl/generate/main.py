@@ -30,7 +30,7 @@ from contracts.state_machine import diagram
 from managers.datacenter.lifecycle.state_machine import TABLE as SERVICE_TRANSITIONS
 from managers.upgrade.bluegreen.table import TABLE as BLUE_GREEN_TRANSITIONS
 from managers.upgrade.rolling.table import TRANSITIONS as ROLLING_TRANSITIONS
-from managers.upgrade.version_matrix import PAIRS, PROOFS
+from managers.upgrade.version_matrix import PAIR_TESTS, PAIRS
 
 ROOT = Path(__file__).resolve().parents[2]
 CRD_FOLDER = Path("config") / "crd"
@@ -230,7 +230,7 @@ def pages(check: bool, root: Path) -> None:
     files = {
         COMMAND_PAGE: command_page(program),
         DECISION_PAGE: decision_page(records),
-        VERSION_PAGE: version_page(FEATURES, PAIRS, PROOFS),
+        VERSION_PAGE: version_page(FEATURES, PAIRS, PAIR_TESTS),
         **{field_page_path(kind): field_page(kind) for kind in definitions()},
     }
     _write(root, files, (), "pages", check=check)

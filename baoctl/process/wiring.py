@@ -137,11 +137,11 @@ def _with_server_timeouts(parts: Parts, pods: Cache) -> MakeController:
     """Return a function that builds controllers whose reconciles query servers."""
     breakers = Breakers(parts.clock, parts.metrics)
 
-    def lives(namespace: str) -> Mapping[str, Hashable]:
+    def states(namespace: str) -> Mapping[str, Hashable]:
         return pod_states(pods.list(namespace))
 
     def make(name: str, reconcile: Reconciler, /, *, owns: Owns | None = None) -> Controller:
-        asking = BudgetedReconciler(reconcile, parts.clock, breakers, lives)
+        asking = BudgetedReconciler(reconcile, parts.clock, breakers, states)
         return _controller(parts, name, asking, owns=owns)
 
     return make

@@ -148,6 +148,6 @@ _REASONS = (
     ),
 )
 
-PROOF_REASONS: Final[Mapping[str, RestoreTestReason]] = MappingProxyType(
+RESTORE_TEST_REASONS: Final[Mapping[str, RestoreTestReason]] = MappingProxyType(
     {reason.name: reason for reason in _REASONS}
 )

@@ -38,11 +38,11 @@ class OutOfTimeError(BaoError):
 class RequestBudget:
     """Time budget of one reconcile. It runs down while at least one request is open."""
 
-    def __init__(self, clock: Clock, breakers: Breakers, namespace: str, lives: PodStates) -> None:
+    def __init__(self, clock: Clock, breakers: Breakers, namespace: str, states: PodStates) -> None:
         self._clock = clock
         self._breakers = breakers
         self._namespace = namespace
-        self._lives = lives
+        self._states = states
         self._left = BUDGET
         self._open = 0
         self._since = 0.0
@@ -52,8 +52,8 @@ class RequestBudget:
         """Yield the seconds that the request in the block may take. Raises BaoError."""
         server = Server(self._namespace, address, line)
 
-        def life() -> Hashable:
-            return self._lives(self._namespace).get(address)
+        def state() -> Hashable:
+            return self._states(self._namespace).get(address)
 
         start = self._clock.monotonic()
         left = self._left - (start - self._since if self._open else 0.0)
@@ -62,12 +62,12 @@ class RequestBudget:
                 f"{what} of {address} was not sent: this reconcile has waited {BUDGET:g} s for "
                 "servers; the next reconcile retries"
             )
-        self._breakers.check(server, what, life)
+        self._breakers.check(server, what, state)
         self._begin(start)
         try:
             yield min(most, left)
         except UnansweredError:
-            self._breakers.unanswered(server, what, life, start)
+            self._breakers.unanswered(server, what, state, start)
             raise
         except Exception:
             # A refused connection counts as an answer, and so does an invalid answer.
@@ -89,7 +89,9 @@ class RequestBudget:
             self._left -= self._clock.monotonic() - self._since
 
 
-_PATIENCE: Final[ContextVar[RequestBudget | None]] = ContextVar("patience", default=None)
+_CURRENT_BUDGET: Final[ContextVar[RequestBudget | None]] = ContextVar(
+    "request_budget", default=None
+)
 
 
 @contextmanager
@@ -99,7 +101,7 @@ def request_timeout(address: str, what: str, most: float, line: str = API) -> It
     An UnansweredError that leaves the block counts as a timeout, everything else as an answer.
     Raises BaoError when no request may be sent now.
     """
-    budget = _PATIENCE.get()
+    budget = _CURRENT_BUDGET.get()
     if budget is None:
         yield most
         return
@@ -111,29 +113,29 @@ class BudgetedReconciler:
     """Runs the reconciles of a reconciler, each with its own budget."""
 
     def __init__(
-        self, inner: Reconciler, clock: Clock, breakers: Breakers, lives: PodStates
+        self, inner: Reconciler, clock: Clock, breakers: Breakers, states: PodStates
     ) -> None:
         self._inner = inner
         self._clock = clock
         self._breakers = breakers
-        self._lives = lives
+        self._states = states
 
     async def __call__(self, request: Request, /) -> Outcome:
         """Run a reconcile. Raises the errors of the reconciler."""
-        budget = RequestBudget(self._clock, self._breakers, request.namespace, self._lives)
-        before = _PATIENCE.set(budget)
+        budget = RequestBudget(self._clock, self._breakers, request.namespace, self._states)
+        before = _CURRENT_BUDGET.set(budget)
         try:
             return await self._inner(request)
         finally:
-            _PATIENCE.reset(before)
+            _CURRENT_BUDGET.reset(before)
 
 
 def pod_states(pods: Iterable[Mapping[str, Any]]) -> Mapping[str, Hashable]:
     """Return the state of each pod as a comparable value, by address. Pure."""
-    return {ip: _life(pod) for pod in pods if (ip := (pod.get("status") or {}).get("podIP"))}
+    return {ip: _state(pod) for pod in pods if (ip := (pod.get("status") or {}).get("podIP"))}
 
 
-def _life(pod: Mapping[str, Any]) -> Hashable:
+def _state(pod: Mapping[str, Any]) -> Hashable:
     metadata, status = pod["metadata"], pod["status"]
     ready = [
         condition.get("status")

@@ -33,7 +33,7 @@ def images_of(spec: ClusterSpec, installation: Installation, observed: Observed)
     if enabled and verdict is not None and verdict.record:
         records[labels.IMAGE_VERIFICATION] = verdict.record
     own = "" if offers(spec.version, "crash-on-reload") else installation.operator_image
-    operator_image = _helper(spec.operator_image_verification, own, observed)
+    operator_image = _operator_image(spec.operator_image_verification, own, observed)
     if operator_image != installation.operator_image and operator_image:
         text = observed.images[installation.operator_image].record
         records[labels.OPERATOR_IMAGE_VERIFICATION] = text
@@ -60,7 +60,7 @@ def _image_outcome(
     return Blocked(FAILED, verdict.message, verdict.retry_after)
 
 
-def _helper(policy: ImageVerification | None, reference: str, observed: Observed) -> str:
+def _operator_image(policy: ImageVerification | None, reference: str, observed: Observed) -> str:
     """Return the operator's image for server pods; "" when it may not be used."""
     if not reference or policy is None or not policy.enabled:
         return reference

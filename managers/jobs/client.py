@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from managers.context.context import FIELD_MANAGER
-from managers.jobs.status import JobObservation, Rights, job_seen, rights_objects
+from managers.jobs.status import JobObservation, Rights, job_observation, rights_objects
 from runtime.apply.apply_result import Refusal, refusal_of
 from runtime.apply.intent import Intent, contains
 from runtime.apply.ownership import Owner
@@ -57,7 +57,7 @@ class Jobs:
         except ApiError as error:
             _give_up(error, f"Job {key_of(job)}")
             raise
-        return job_seen(live, run.uid)
+        return job_observation(live, run.uid)
 
     async def get(self, key: ObjectKey, uid: str, owner_uid: str) -> JobObservation | None:
         """Read a Job; None when it is deleted.
@@ -71,7 +71,7 @@ class Jobs:
             return None
         if uid and uid_of(live) != uid:
             return None
-        return job_seen(live, owner_uid)
+        return job_observation(live, owner_uid)
 
     async def expire(self, key: ObjectKey, uid: str, seconds: int = KEPT_SECONDS) -> None:
         """Let Kubernetes delete a Job this long after its end; a deleted Job is ignored."""

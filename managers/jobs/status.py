@@ -68,7 +68,7 @@ class JobObservation:
         )
 
 
-def job_seen(job: Object, owner_uid: str) -> JobObservation:
+def job_observation(job: Object, owner_uid: str) -> JobObservation:
     """Read a Job on behalf of the run with this UID."""
     status: Mapping[str, Any] = job.get("status") or {}
     end = _end(status.get("conditions") or ())

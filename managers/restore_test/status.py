@@ -19,7 +19,7 @@ from contracts.api.cluster.status_backup import (
 )
 from contracts.api.job_result import RestoreTestReport
 from contracts.api.values import cron
-from contracts.conditions.reasons_restore_test import PROOF_REASONS
+from contracts.conditions.reasons_restore_test import RESTORE_TEST_REASONS
 from contracts.naming import names
 from contracts.rfc3339 import rfc3339
 from contracts.state_machine import TransitionDecision
@@ -88,7 +88,7 @@ def _run(
 
 def of_report(report: RestoreTestReport, run: RestoreTestRun, now: datetime) -> RestoreTestResult:
     """Evaluate the report of the job."""
-    reason = PROOF_REASONS.get(report.reason)
+    reason = RESTORE_TEST_REASONS.get(report.reason)
     if reason is None or (reason.outcome == "Passed") != (report.outcome == "Succeeded"):
         detail = f"the Job reported {report.outcome} with {report.reason or 'no reason'}"
         return unproven(run, "JobFailed", f"{detail}: {report.message}", now)
@@ -107,7 +107,7 @@ def of_report(report: RestoreTestReport, run: RestoreTestRun, now: datetime) -> 
 def unproven(run: RestoreTestRun, reason: str, message: str, now: datetime) -> RestoreTestResult:
     """Return the result of a test that says nothing about its snapshot, with `reason`."""
     return RestoreTestResult(
-        outcome=PROOF_REASONS[reason].outcome,
+        outcome=RESTORE_TEST_REASONS[reason].outcome,
         reason=reason,
         message=message[:_TEXT_MAX],
         at=now.replace(microsecond=0),

@@ -13,7 +13,7 @@ class UpgradeAction(StrEnum):
     Rolling upgrades use only the first three.
     """
 
-    TAKE_LOCK = effects.AcquireLock.name
+    ACQUIRE_LOCK = effects.AcquireLock.name
     FREE_LOCK = effects.FreeLock.name
     MAKE_SNAPSHOT = effects.MakeSnapshot.name
     MAKE_JOB = effects.MakeJob.name

@@ -132,7 +132,7 @@ _ACROSS_2_6: Final = (("2.4.0", "2.6.2"), ("2.4.0", "2.7.2"))
 _SINCE_2_6: Final = (("2.6.1", "2.6.2"), ("2.6.2", "2.7.2"), ("2.7.1", "2.7.2"))
 _TAKEOVER: Final = "e2e/upgrade_bluegreen/test_takeover.py"
 
-PROOFS: Final[tuple[PairTest, ...]] = (
+PAIR_TESTS: Final[tuple[PairTest, ...]] = (
     *(PairTest(*pair, "RollingUpdate", (1, 3), _KILLED) for pair in (*_ACROSS_2_6, *_SINCE_2_6)),
     *(PairTest(*pair, "BlueGreen", (1, 3), _KILLED) for pair in _SINCE_2_6),
     PairTest(

@@ -46,7 +46,7 @@ from managers.certs.actions import (
 from managers.context.context import Context
 from managers.context.effect_handler import EffectHandler, SomeEffect, handler
 from managers.upgrade.actions import UpgradeActions
-from managers.workload.actions.claims import grow_claim, recreate_stateful_set, take_claim
+from managers.workload.actions.claims import adopt_pvc, grow_claim, recreate_stateful_set
 from managers.workload.actions.fencing import fence_pod, label_pod, mark_first, mark_pod, ungate_pod
 from managers.workload.actions.pods import (
     mark_log,
@@ -82,7 +82,7 @@ EFFECTS: Handlers = dict(
         handler(MarkFirst, mark_first),
         handler(LabelPod, label_pod),
         handler(GrowClaim, grow_claim),
-        handler(AdoptPvc, take_claim),
+        handler(AdoptPvc, adopt_pvc),
         handler(DeleteClaim, delete_claim),
         handler(RecreateStatefulSet, recreate_stateful_set),
     )

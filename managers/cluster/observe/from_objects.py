@@ -182,7 +182,7 @@ def _pod(pod: Object, ordinal: int) -> PodFacts:
         rewrapped=annotations_of(pod).get(labels.UNSEAL_REWRAPPED, ""),
         gated=bool((pod.get("spec") or {}).get("schedulingGates")),
         node=(pod.get("spec") or {}).get("nodeName") or "",
-        deletion_timestamp=_leaves_at(pod),
+        deletion_timestamp=_deletion_timestamp(pod),
         maintenance=labels.MAINTENANCE in annotations_of(pod),
         restored=annotations_of(pod).get(labels.RESTORE_REVISION, ""),
         creation_timestamp=time_of(pod["metadata"].get("creationTimestamp")),
@@ -214,7 +214,7 @@ def _controller(pod: Object) -> str:
     return owner.uid if owner else ""
 
 
-def _leaves_at(pod: Object) -> datetime | None:
+def _deletion_timestamp(pod: Object) -> datetime | None:
     return time_of(pod["metadata"].get("deletionTimestamp"))
 
 

@@ -99,10 +99,10 @@ def files(resolved: Resolved, observed: Observed) -> Plan:
     """Plan the configuration of green; that of a pool under deletion is not pruned."""
     if resolved.green is not None:
         return Plan((config_map(green_view(resolved, resolved.green)),))
-    return Plan(retained=_spared(resolved, observed))
+    return Plan(retained=_retained(resolved, observed))
 
 
-def _spared(resolved: Resolved, observed: Observed) -> tuple[Named, ...]:
+def _retained(resolved: Resolved, observed: Observed) -> tuple[Named, ...]:
     """Keep the configuration: a server that restarts before its deletion still needs it."""
     pool, other = observed.green, resolved.other
     if other is None or not (pool.stateful_set or pool.pods):

@@ -31,7 +31,7 @@ class ActionRule:
 
 ACTION_RULES: Final[Mapping[str, ActionRule]] = {
     "": ActionRule(),
-    UpgradeAction.TAKE_LOCK: ActionRule(effects.take_lock),
+    UpgradeAction.ACQUIRE_LOCK: ActionRule(effects.take_lock),
     UpgradeAction.FREE_LOCK: ActionRule(effects.free_lock),
     UpgradeAction.MAKE_SNAPSHOT: ActionRule(effects.make_snapshot),
     UpgradeAction.MAKE_JOB: ActionRule(effects.make_job),

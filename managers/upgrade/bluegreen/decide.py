@@ -53,7 +53,7 @@ def direct(facts: BlueGreenFacts) -> UpgradeDecision:
         traffic=facts.traffic if paused and facts.traffic is not None else _traffic(facts),
         blue=_blue(facts, paused=paused),
         green=_green(facts, paused=paused),
-        hold_reason=_halt(facts, choice),
+        hold_reason=_hold_reason(facts, choice),
         blue_green=status if paused else status_after(facts, choice),
         break_glass=_break_glass(facts, choice),
         requests=_requests(facts, choice),
@@ -93,7 +93,7 @@ def _green(facts: BlueGreenFacts, *, paused: bool) -> PoolSpec | None:
     return PoolSpec(facts.green_revision, facts.target, facts.green_replicas, applied)
 
 
-def _halt(facts: BlueGreenFacts, choice: Choice) -> str:
+def _hold_reason(facts: BlueGreenFacts, choice: Choice) -> str:
     if facts.status.phase == IDLE and not facts.begun:
         return ""
     if facts.status.phase == RESTORING:

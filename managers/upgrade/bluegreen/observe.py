@@ -26,7 +26,7 @@ from contracts.records.upgrade import (
     JobStatus,
     SnapshotObservation,
 )
-from managers.jobs.status import job_seen
+from managers.jobs.status import job_observation
 from managers.upgrade.jobs import read_job, read_snapshot
 from runtime.builtin_kinds import JOB, SERVICE
 from runtime.client.client import Client
@@ -108,7 +108,7 @@ def hook_observation(
     live: Object, receipt: ValidationHookStatus, owner_uid: str
 ) -> HookObservation:
     """Compare the Job of a hook with its record in the status and the UID of the cluster."""
-    job = job_seen(live, owner_uid)
+    job = job_observation(live, owner_uid)
     return HookObservation(
         uid=job.uid,
         state=job.state,

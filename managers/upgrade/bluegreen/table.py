@@ -81,7 +81,7 @@ def _locked(at: str) -> Transitions:
     return (
         *_common(at),
         Transition(at, guards.lock_held_by_another, "lock lost", reason=LOCKED, after=SLOW),
-        _do(at, guards.lock_free, "no lock", UpgradeAction.TAKE_LOCK, LOCKED),
+        _do(at, guards.lock_free, "no lock", UpgradeAction.ACQUIRE_LOCK, LOCKED),
     )
 
 
@@ -226,7 +226,7 @@ _IDLE: Transitions = (
     _do(IDLE, guards.changed, "changed", UpgradeAction.DROP),
     _do(IDLE, guards.rolled_back, "rollback requested", UpgradeAction.GIVE_UP, BACK),
     Transition(IDLE, guards.lock_held_by_another, "lock held", reason=LOCKED, after=SLOW),
-    _do(IDLE, guards.lock_free, "no lock", UpgradeAction.TAKE_LOCK, LOCKED),
+    _do(IDLE, guards.lock_free, "no lock", UpgradeAction.ACQUIRE_LOCK, LOCKED),
     _do(
         IDLE,
         guards.snapshot_exhausted,

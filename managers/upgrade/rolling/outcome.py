@@ -41,7 +41,7 @@ def upgrade_decision_of(
     upgrade_decision = UpgradeDecision(
         # A release is rendered only after the status records that it was accepted.
         release=facts.accepted,
-        hold_reason=_halt(facts, decision, accepted),
+        hold_reason=_hold_reason(facts, decision, accepted),
         step_down_job=_step_down(facts, upgrade),
         outcome=_outcome(facts, decision),
         effects=_effects(facts, decision, upgrade),
@@ -57,7 +57,7 @@ def _target(upgrade: UpgradeStatus) -> Release:
     return Release(upgrade.target_version, upgrade.target_image or "")
 
 
-def _halt(
+def _hold_reason(
     facts: RollingFacts, decision: TransitionDecision[RollingFacts], accepted: Release
 ) -> str:
     if (
@@ -197,7 +197,7 @@ def _effects(
     action, owner = decision.transition.action, facts.cluster.metadata
     if not action:
         return ()
-    if action == UpgradeAction.TAKE_LOCK:
+    if action == UpgradeAction.ACQUIRE_LOCK:
         message = f"{facts.accepted} to {_target(upgrade)}" if upgrade else ""
         return (AcquireLock(UPGRADE_HOLDER, owner.uid, message),)
     if action == UpgradeAction.FREE_LOCK:

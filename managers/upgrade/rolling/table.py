@@ -37,7 +37,7 @@ RollingTransition = Transition[RollingFacts]
 
 
 def _prepare(at: str, when: RollingGuard, label: str) -> RollingTransition:
-    return Transition(at, when, label, PREPARING, UpgradeAction.TAKE_LOCK, after=SOON)
+    return Transition(at, when, label, PREPARING, UpgradeAction.ACQUIRE_LOCK, after=SOON)
 
 
 def _end(at: str, when: RollingGuard, label: str) -> RollingTransition:
@@ -58,7 +58,7 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
         always,
         "new release requested",
         PREPARING,
-        UpgradeAction.TAKE_LOCK,
+        UpgradeAction.ACQUIRE_LOCK,
         "UpgradeInProgress",
         SOON,
     ),
@@ -71,7 +71,7 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
         PREPARING,
         guards.no_lock,
         "no lock",
-        action=UpgradeAction.TAKE_LOCK,
+        action=UpgradeAction.ACQUIRE_LOCK,
         reason="OperationLockBlocked",
         after=1.0,
     ),
@@ -122,7 +122,7 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
         ROLLING,
         guards.no_lock,
         "no lock",
-        action=UpgradeAction.TAKE_LOCK,
+        action=UpgradeAction.ACQUIRE_LOCK,
         reason="OperationLockBlocked",
         after=1.0,
     ),
@@ -171,7 +171,7 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
         guards.both(lambda facts: facts.rolled, guards.retargeted),
         "another release requested",
         ROLLING,
-        UpgradeAction.TAKE_LOCK,
+        UpgradeAction.ACQUIRE_LOCK,
     ),
     _prepare(FAILED, guards.retargeted, "another release requested"),
     Transition(
@@ -179,7 +179,7 @@ TRANSITIONS: tuple[RollingTransition, ...] = (
         guards.both(lambda facts: facts.rolled, guards.retried),
         "retry",
         ROLLING,
-        UpgradeAction.TAKE_LOCK,
+        UpgradeAction.ACQUIRE_LOCK,
         after=SOON,
     ),
     _prepare(FAILED, guards.retried, "retry"),

@@ -44,7 +44,7 @@ async def grow_claim(context: Context, resolved: Resolved, effect: GrowClaim) ->
         )
 
 
-async def take_claim(context: Context, resolved: Resolved, effect: AdoptPvc) -> None:
+async def adopt_pvc(context: Context, resolved: Resolved, effect: AdoptPvc) -> None:
     """Adopt a PVC that a user annotated with the name of this cluster."""
     ops = [
         {"op": "test", "path": _ADOPT, "value": resolved.name},

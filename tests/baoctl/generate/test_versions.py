@@ -7,7 +7,7 @@ import pytest
 from baoctl.generate.versions import version_page
 from contracts.server_features import FEATURES, Feature
 from e2e.rig.versions import OPENBAO_OLDEST, OPENBAO_RELEASES
-from managers.upgrade.version_matrix import PROOFS, Pair, PairTest, Span
+from managers.upgrade.version_matrix import PAIR_TESTS, Pair, PairTest, Span
 from tests.house.checkout import ROOT
 
 PAIR = Pair(Span(until="2.6.0"), Span("2.6.0", "2.7.0"), "refuse", "no", "issue", "BlueGreen")
@@ -30,7 +30,7 @@ def test_every_feature_names_what_it_concerns() -> None:
     assert [name for name, feature in FEATURES.items() if not feature.setting] == []
 
 
-@pytest.mark.parametrize("proof", PROOFS, ids=str)
+@pytest.mark.parametrize("proof", PAIR_TESTS, ids=str)
 def test_a_proof_exists_and_the_scenarios_have_its_versions(proof: PairTest) -> None:
     file, _, name = proof.test.partition("::")
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))

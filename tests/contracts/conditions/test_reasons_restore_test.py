@@ -2,7 +2,7 @@
 
 import re
 
-from contracts.conditions.reasons_restore_test import PROOF_REASONS
+from contracts.conditions.reasons_restore_test import RESTORE_TEST_REASONS
 from managers.restore_test.metrics import FAMILIES
 from tests.house.checkout import ROOT
 
@@ -13,7 +13,7 @@ def test_the_document_has_each_reason_as_the_table_has_it() -> None:
     found = re.findall(r"^\| `([A-Za-z]+)` \| (\w+) \| (.+?) \| (.+?) \|$", TEXT, re.MULTILINE)
     assert found == [
         (reason.name, reason.outcome, reason.meaning, reason.next_step)
-        for reason in PROOF_REASONS.values()
+        for reason in RESTORE_TEST_REASONS.values()
     ]
 
 
@@ -23,10 +23,12 @@ def test_the_document_has_each_metric() -> None:
 
 
 def test_only_one_end_is_good() -> None:
-    assert [one.name for one in PROOF_REASONS.values() if one.outcome == "Passed"] == ["Restored"]
+    assert [one.name for one in RESTORE_TEST_REASONS.values() if one.outcome == "Passed"] == [
+        "Restored"
+    ]
 
 
 def test_each_end_is_told_in_sentences() -> None:
-    for reason in PROOF_REASONS.values():
+    for reason in RESTORE_TEST_REASONS.values():
         for text in (reason.meaning, reason.next_step):
             assert text.endswith("."), text

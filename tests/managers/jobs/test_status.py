@@ -9,7 +9,13 @@ import pytest
 from contracts.api.group import BACKUPS, CLUSTERS, RESTORE_KIND, RESTORES
 from contracts.jobs.cloud_identity import ADDRESSES
 from contracts.naming import labels
-from managers.jobs.status import START_PATIENCE, JobObservation, Rights, job_seen, rights_objects
+from managers.jobs.status import (
+    START_PATIENCE,
+    JobObservation,
+    Rights,
+    job_observation,
+    rights_objects,
+)
 from runtime.builtin_kinds import NETWORK_POLICY
 from tests.gen.executors import RUN
 from tests.managers.jobs.statuses import ACTIVE, MADE
@@ -79,7 +85,7 @@ STATES: dict[str, tuple[dict[str, Any], str, bool, datetime | None, str]] = {
 def test_the_state_of_a_job(
     status: dict[str, Any], state: str, ready: bool, finished: datetime | None, reason: str
 ) -> None:
-    seen = job_seen(job(**status), RUN.uid)
+    seen = job_observation(job(**status), RUN.uid)
     assert (seen.uid, seen.state, seen.ready) == ("u", state, ready)
     assert (seen.finished_at, seen.reason) == (finished, reason)
     assert bool(seen.message) is bool(reason)
@@ -88,7 +94,7 @@ def test_the_state_of_a_job(
 
 @pytest.mark.parametrize("owner", [None, "uid-of-another"])
 def test_a_job_that_the_run_does_not_control_is_foreign(owner: str | None) -> None:
-    assert job_seen(job(owner), RUN.uid).foreign
+    assert job_observation(job(owner), RUN.uid).foreign
 
 
 LATE = START_PATIENCE + timedelta(seconds=1)

@@ -10,7 +10,7 @@ import pytest
 from contracts.api.backup import Cause
 from contracts.api.cluster.backup import RestoreTest
 from contracts.api.cluster.status_backup import RestoreTestStatus
-from contracts.conditions.reasons_restore_test import PROOF_REASONS
+from contracts.conditions.reasons_restore_test import RESTORE_TEST_REASONS
 from managers.restore_test.facts import RestoreTestFacts
 from managers.restore_test.state_machine import (
     POLL_SECONDS,
@@ -196,7 +196,7 @@ def test_transition_of_a_recorded_run(name: str) -> None:
         assert found.run is None
         assert found.proof is not None
         assert found.proof.reason == reason
-        assert found.proof.outcome == PROOF_REASONS[reason].outcome
+        assert found.proof.outcome == RESTORE_TEST_REASONS[reason].outcome
         assert found.proof.run == "0123456789"
 
 
@@ -212,7 +212,7 @@ def test_every_state_action_and_reason_is_one_of_the_table() -> None:
     causes = {row.reason for row in TRANSITIONS if row.to == "Prepared"}
     assert causes == set(get_args(Cause))
     results = {row.reason for row in TRANSITIONS if row.to == "Idle" and row.reason}
-    assert results <= PROOF_REASONS.keys()
+    assert results <= RESTORE_TEST_REASONS.keys()
 
 
 def test_a_created_job_is_recorded_with_its_uid() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from contracts.api.cluster.backup import RestoreTest
 from contracts.api.cluster.status_backup import RestoreTestStatus
-from contracts.conditions.reasons_restore_test import PROOF_REASONS
+from contracts.conditions.reasons_restore_test import RESTORE_TEST_REASONS
 from managers.restore_test.facts import RestoreTestFacts
 from managers.restore_test.state_machine import decide
 from managers.restore_test.status import next_record, of_report, summary
@@ -26,10 +26,10 @@ from tests.managers.restore_test.situations import (
 HOUR = timedelta(hours=1)
 
 
-@pytest.mark.parametrize("reason", PROOF_REASONS)
+@pytest.mark.parametrize("reason", RESTORE_TEST_REASONS)
 def test_each_reason_of_a_report_has_its_outcome(reason: str) -> None:
     result = of_report(report(reason, message="so it is"), run(uid="job-1"), NOW)
-    assert (result.outcome, result.reason) == (PROOF_REASONS[reason].outcome, reason)
+    assert (result.outcome, result.reason) == (RESTORE_TEST_REASONS[reason].outcome, reason)
     assert result.message == "so it is"
 
 

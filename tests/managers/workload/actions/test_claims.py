@@ -10,7 +10,7 @@ import pytest
 
 from contracts.naming import labels
 from contracts.records.effects import AdoptPvc, GrowClaim, RecreateStatefulSet
-from managers.workload.actions.claims import grow_claim, recreate_stateful_set, take_claim
+from managers.workload.actions.claims import adopt_pvc, grow_claim, recreate_stateful_set
 from runtime.builtin_kinds import PVC, STATEFUL_SET
 from runtime.errors import ServerError
 from runtime.types import Object, ObjectKey, annotations_of
@@ -96,7 +96,7 @@ class TestGrow:
 class TestTake:
     async def test_it_carries_our_uid_and_no_longer_the_word(self) -> None:
         there = outside(claim(**{labels.ADOPT: "x", labels.OWNER_UID: "uid-of-before"}))
-        await take_claim(there.context, MEANT, TAKE)
+        await adopt_pvc(there.context, MEANT, TAKE)
         found = there.api.objects[(PVC, KEY)]
         assert annotations_of(found) == {labels.OWNER_UID: "uid-x"}
         assert [reason for _, reason, _ in await there.told()] == ["VolumeTaken"]
@@ -105,7 +105,7 @@ class TestTake:
     async def test_without_the_word_of_a_person_nothing_is_taken(self, word: str | None) -> None:
         notes = {labels.OWNER_UID: "uid-of-before", **({labels.ADOPT: word} if word else {})}
         there = outside(claim(**notes))
-        await take_claim(there.context, MEANT, TAKE)
+        await adopt_pvc(there.context, MEANT, TAKE)
         assert annotations_of(there.api.objects[(PVC, KEY)]) == notes
 
 
