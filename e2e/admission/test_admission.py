@@ -242,7 +242,7 @@ def _await_replaced(cluster: Cluster, victim: Object) -> None:
 @pytest.mark.timeout(300)
 def test_a_requested_restart_replaces_all_pods(scene: Scene) -> None:
     cluster, namespace = scene.cluster, scene.cluster.namespace
-    before = {uid_of(pod) for pod in cluster.pods()}
+    before = cluster.pod_uids()
     change = {"spec": {"runtime": {"restartAt": "now"}}}
     scene.tenant.patch(CLUSTERS, namespace, NAME, change)
 

@@ -16,7 +16,6 @@ from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api
 from e2e.harness.operator import NO_ELECTION, Launcher
 from e2e.harness.service_writer import ServiceWriter, steady_voters
-from e2e.harness.stopped_upgrade import uids
 from e2e.harness.waiting import throughout, until
 from e2e.rig import Rig
 from runtime.builtin_kinds import STATEFUL_SET
@@ -45,13 +44,13 @@ def test_servers_of_another_operator_are_adopted_without_an_interruption(
     cluster = FormerCluster(api, steady_voters(api, make_namespace(), NAME).namespace, NAME)
     assert maker.stop() == 0
     make_foreign(rig, cluster)
-    before, pods = versions(cluster), uids(cluster)
+    before, pods = versions(cluster), cluster.pod_uids()
     with ServiceWriter(cluster, reads_back=True) as writer:
         launcher.start(controller, NO_ELECTION)
         cluster.await_condition("Adopted", "False", "AdoptionPending")
         throughout(
             "the pods keep running, and the cluster is Ready",
-            lambda: uids(cluster) == pods and cluster.condition("Ready", "True") is not None,
+            lambda: cluster.pod_uids() == pods and cluster.condition("Ready", "True") is not None,
             STILL_SECONDS,
         )
         after = versions(cluster)
@@ -60,7 +59,9 @@ def test_servers_of_another_operator_are_adopted_without_an_interruption(
         api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": {"runtime": {"restartAt": "now"}}})
         until(
             "all pods are replaced, and the cluster is Ready",
-            lambda: not uids(cluster) & pods and cluster.condition("Ready", "True") is not None,
+            lambda: (
+                not cluster.pod_uids() & pods and cluster.condition("Ready", "True") is not None
+            ),
             ROLL_SECONDS,
         )
     print(f"  {writer.describe()}")

@@ -93,7 +93,7 @@ def writer(cluster: Cluster) -> Iterator[Writer]:
 
 @pytest.mark.timeout(400)
 def test_the_log_level_is_reloaded_without_a_restart(cluster: Cluster, writer: Writer) -> None:
-    before = {uid_of(pod) for pod in cluster.pods()}
+    before = cluster.pod_uids()
     for pod in cluster.pods():
         assert DEBUG not in log_of(cluster, name_of(pod)), name_of(pod)
     level = {"configuration": {"logLevel": "debug"}}
@@ -143,7 +143,7 @@ def test_a_rollout_stops_at_a_failing_pod_and_continues_after_the_repair(
     cluster: Cluster, writer: Writer
 ) -> None:
     """`baoctl plan` reports that the repaired one replaces all servers, and then that it did."""
-    old = {uid_of(pod) for pod in cluster.pods()}
+    old = cluster.pod_uids()
     change(cluster, {"configuration": {"defaultLeaseTTL": CRASHING}})
 
     def broken() -> bool:

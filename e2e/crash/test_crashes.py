@@ -87,15 +87,11 @@ def crashes(
         (THREE, {"version": FIRST, "replicas": 3}),
         (ONE, {"version": SECOND, "upgrade": upgrade}),
     ):
-        one = clusters[name]
-        init = self_init(key_value_engine(), *client_login(one.namespace))
-        wanted = {
-            "configuration": STEADFAST,
-            "selfInit": init,
-            **more,
-        }
-        api.create(CLUSTERS, manifest(one.namespace, name, **wanted))
-        may_write(one)
+        cluster = clusters[name]
+        init = self_init(key_value_engine(), *client_login(cluster.namespace))
+        spec = {"configuration": STEADFAST, "selfInit": init, **more}
+        api.create(CLUSTERS, manifest(cluster.namespace, name, **spec))
+        may_write(cluster)
     yield Crashes(clusters, audit, began, writes)
     assert mortal.alive, mortal.tail()
     denied = refused(audit.since(began, controller.user))

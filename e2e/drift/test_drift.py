@@ -67,7 +67,7 @@ def test_a_deleted_object_is_recreated(cluster: Cluster, what: str) -> None:
 def test_a_stateful_set_that_was_scaled_is_scaled_back(cluster: Cluster) -> None:
     # Before that the operator cannot know that a fourth server is one too many.
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
-    before = {uid_of(pod) for pod in cluster.pods()}
+    before = cluster.pod_uids()
     cluster.api.patch(STATEFUL_SET, cluster.namespace, NAME, {"spec": {"replicas": 4}})
 
     def three() -> bool:
@@ -76,7 +76,7 @@ def test_a_stateful_set_that_was_scaled_is_scaled_back(cluster: Cluster) -> None
 
     until("the StatefulSet has three replicas", three, WITHIN, every=0.05)
     until("the fourth pod is gone", lambda: len(cluster.pods()) == 3, 30.0)
-    assert {uid_of(pod) for pod in cluster.pods()} == before
+    assert cluster.pod_uids() == before
     cluster.await_available()
 
 
@@ -131,7 +131,7 @@ def test_a_deleted_certificate_is_reissued_and_servers_restart_one_at_a_time(
     cluster: Cluster,
 ) -> None:
     (before,) = cluster.cluster_ids()
-    old = {uid_of(pod) for pod in cluster.pods()}
+    old = cluster.pod_uids()
     lost = cluster.secret(names.tls_server_secret(NAME))
     assert lost is not None
     watch = Stopwatch()
@@ -156,7 +156,7 @@ def test_a_deleted_certificate_is_reissued_and_servers_restart_one_at_a_time(
 @pytest.mark.timeout(400)
 def test_deleted_keys_are_reported_and_never_recreated(cluster: Cluster) -> None:
     unseal, authority = names.unseal_key_secret(NAME), names.tls_ca_secret(NAME)
-    pods = {uid_of(pod) for pod in cluster.pods()}
+    pods = cluster.pod_uids()
     copies = {name: copy_of(cluster, name) for name in (unseal, authority)}
     for name in copies:
         cluster.api.delete(SECRET, cluster.namespace, name)
@@ -174,7 +174,7 @@ def test_deleted_keys_are_reported_and_never_recreated(cluster: Cluster) -> None
     cluster.api.create(SECRET, copies[authority])
     cluster.await_condition("Stalled", "False", seconds=SECRET_WITHIN)
     cluster.await_available()
-    assert {uid_of(pod) for pod in cluster.pods()} == pods
+    assert cluster.pod_uids() == pods
 
 
 def leads(pod: Object) -> bool:

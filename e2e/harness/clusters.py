@@ -24,7 +24,7 @@ from runtime.builtin_kinds import (
     SERVICE_ACCOUNT,
     STATEFUL_SET,
 )
-from runtime.types import Resource, is_terminating, labels_of
+from runtime.types import Resource, is_terminating, labels_of, uid_of
 
 CHILDREN: tuple[Resource, ...] = (
     CONFIG_MAP,
@@ -118,6 +118,10 @@ class Cluster:
         """Return the server pods by name."""
         found = self.api.list(POD, self.namespace, labels.selector_text(labels.voters(self.name)))
         return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
+
+    def pod_uids(self) -> set[str]:
+        """Return the UIDs of the server pods, to notice a replaced one."""
+        return {uid_of(pod) for pod in self.pods()}
 
     def ready_pods(self) -> list[Object]:
         """Return the pods that are ready and not terminating."""

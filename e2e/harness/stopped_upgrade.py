@@ -5,7 +5,6 @@ from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Object
 from e2e.harness.upgrades import Requests
 from e2e.harness.waiting import throughout, until
-from runtime.types import uid_of
 
 POD_DEADLINE = 30.0
 """Seconds that an operator of the fixture `impatient` gives one server to come back."""
@@ -33,17 +32,12 @@ def assert_no_pod_changes(
 
     The status is updated whenever the kubelet retries to pull an image.
     """
-    pods = uids(cluster)
+    pods = cluster.pod_uids()
     requests.await_silence()
     mark = requests.mark()
-    throughout("no pod changes", lambda: uids(cluster) == pods, seconds)
+    throughout("no pod changes", lambda: cluster.pod_uids() == pods, seconds)
     sent = [one for one in requests.writes_since(mark) if one.subresource != "status"]
     assert not sent, "\n".join(map(str, sent))
-
-
-def uids(cluster: Cluster) -> set[str]:
-    """Return the uids of the server pods."""
-    return {uid_of(pod) for pod in cluster.pods()}
 
 
 def upgrade_of(cluster: Cluster) -> Object:

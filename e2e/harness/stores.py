@@ -81,10 +81,6 @@ class Store:
     def target(self, bucket: str = BUCKET, prefix: str = "") -> dict[str, Any]:
         """Return spec.backup.target for a bucket of it; creates the bucket if it is missing."""
         self.objects.make_bucket(bucket)
-        return self.target_of_missing(bucket, prefix)
-
-    def target_of_missing(self, bucket: str, prefix: str = "") -> dict[str, Any]:
-        """Return the same without creating the bucket."""
         found: dict[str, Any] = {
             "provider": self.provider,
             "endpoint": self.endpoint,

@@ -34,7 +34,6 @@ from e2e.rig import Rig
 from e2e.rig.versions import OPENBAO, OPENBAO_PREVIOUS
 from e2e.scale.steps import await_size, scale
 from runtime.builtin_kinds import ROLE
-from runtime.types import uid_of
 
 NAME = "life"
 # The account of `modes.tenant_controller`.
@@ -72,11 +71,6 @@ def writer(cluster: Cluster) -> Iterator[ServiceWriter]:
     yield from undisturbed(cluster, GAP_SECONDS)
 
 
-def uids(cluster: Cluster) -> set[str]:
-    """Return the UIDs of the pods of the servers."""
-    return {uid_of(pod) for pod in cluster.pods()}
-
-
 def await_whole(cluster: Cluster) -> None:
     """Wait until every server is ready and a voter."""
     cluster.await_available(SECONDS)
@@ -94,18 +88,18 @@ def test_another_server_leads_after_the_leader_is_killed(
 ) -> None:
     victim = leader_of(cluster)
     assert victim is not None
-    before = uids(cluster)
+    before = cluster.pod_uids()
     kill = ("delete", "pod", victim, "-n", cluster.namespace, "--force", "--grace-period=0")
     cluster.api.rig.kubectl(*kill)
     until("another server leads", lambda: leader_of(cluster) not in (None, victim), SECONDS)
     until(f"another {victim} is ready", lambda: len(cluster.ready_pods()) == 3, SECONDS)
     await_whole(cluster)
-    assert len(uids(cluster) - before) == 1
+    assert len(cluster.pod_uids() - before) == 1
     assert len(cluster.cluster_ids()) == 1
 
 
 def test_a_log_level_is_reloaded_without_a_new_pod(cluster: Cluster, writer: ServiceWriter) -> None:
-    before = uids(cluster)
+    before = cluster.pod_uids()
     change(cluster, {"configuration": {"logLevel": "debug"}})
     await_whole(cluster)
 
@@ -113,7 +107,7 @@ def test_a_log_level_is_reloaded_without_a_new_pod(cluster: Cluster, writer: Ser
         return all("[DEBUG]" in log_of(cluster, name_of(pod)) for pod in cluster.pods())
 
     until("every server logs at the new level", reloaded, SECONDS)
-    assert uids(cluster) == before
+    assert cluster.pod_uids() == before
 
 
 def test_a_changed_pod_template_rolls_every_server_and_the_leader_last(

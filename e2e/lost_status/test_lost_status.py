@@ -18,7 +18,6 @@ from e2e.harness.clusters import Cluster
 from e2e.harness.kubernetes import Api
 from e2e.harness.operator import Operator
 from e2e.harness.service_writer import ServiceWriter, steady_voters
-from e2e.harness.stopped_upgrade import uids
 from e2e.harness.upgrade_history import CLUSTERS as CLUSTER_VIEW
 from e2e.harness.upgrades import Requests, change, recorded
 from e2e.harness.waiting import Stopwatch, throughout, until
@@ -101,12 +100,12 @@ def test_no_server_is_replaced_because_of_a_wrong_status(
     cluster: Cluster, requests: Requests
 ) -> None:
     requests.settle(cluster)
-    before, pods = belongings(cluster), uids(cluster)
+    before, pods = belongings(cluster), cluster.pod_uids()
     lines: list[tuple[str, str]] = []
     with ServiceWriter(cluster, reads_back=True) as writer:
         for row in (*ROWS, Row("no status", everything(cluster))):
             lines.append((row.title, f"{play(cluster, row):.1f} s"))
-            assert uids(cluster) == pods, row.title
+            assert cluster.pod_uids() == pods, row.title
             assert belongings(cluster) == before, row.title
     print("\n" + table.plain(HEADERS, lines) + f"\n  {writer.describe()}")
     assert writer.acknowledged
@@ -132,7 +131,7 @@ def test_a_cluster_without_a_status_is_upgraded_under_the_lock(
 
 @pytest.mark.timeout(200)
 def test_a_cluster_without_a_status_is_not_downgraded(cluster: Cluster) -> None:
-    pods = uids(cluster)
+    pods = cluster.pod_uids()
     write(cluster, everything(cluster))
     try:
         change(cluster, {"version": FIRST})
@@ -143,18 +142,18 @@ def test_a_cluster_without_a_status_is_not_downgraded(cluster: Cluster) -> None:
         return
     try:
         until("the downgrade is refused", lambda: refused(cluster), HEAL_SECONDS)
-        throughout("no pod changes", lambda: uids(cluster) == pods, STILL_SECONDS)
+        throughout("no pod changes", lambda: cluster.pod_uids() == pods, STILL_SECONDS)
     finally:
         change(cluster, {"version": SECOND})
 
 
 def play(cluster: Cluster, row: Row) -> float:
     """Write one status, wait for its effect, and check that no server is replaced meanwhile."""
-    pods, watch = uids(cluster), Stopwatch()
+    pods, watch = cluster.pod_uids(), Stopwatch()
     write(cluster, row.values)
     until(row.title, lambda: row.then(cluster), HEAL_SECONDS)
     seconds = watch.seconds
-    throughout("no pod changes", lambda: uids(cluster) == pods, STILL_SECONDS)
+    throughout("no pod changes", lambda: cluster.pod_uids() == pods, STILL_SECONDS)
     if row.put_back is not None:
         write(cluster, row.put_back)
     until(f"{row.title}: restored", lambda: healed(cluster), HEAL_SECONDS)

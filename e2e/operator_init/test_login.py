@@ -17,7 +17,6 @@ from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.versions import OPENBAO_PREVIOUS, OPENBAO_RELEASES
 from runtime.builtin_kinds import JOB, SECRET
-from runtime.types import uid_of
 
 NAME = "drawn"
 NEWEST = OPENBAO_RELEASES[-1]
@@ -65,10 +64,6 @@ def leader_of(cluster: Cluster) -> str:
     return str(leader["metadata"]["name"])
 
 
-def uids(cluster: Cluster) -> set[str]:
-    return {uid_of(pod) for pod in cluster.pods()}
-
-
 def change(cluster: Cluster, **fields: object) -> None:
     cluster.api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": fields})
 
@@ -83,12 +78,12 @@ def test_an_upgrade_waits_for_a_removed_operator_login(
     cluster: Cluster, administrator: str
 ) -> None:
     """A token in a new Secret restores the login, and the upgrade uses only that login."""
-    before = uids(cluster)
+    before = cluster.pod_uids()
     cluster.server(leader_of(cluster)).delete(f"sys/auth/{MOUNT}", administrator)
     change(cluster, version=NEWEST)
     cluster.await_condition("OperatorLoginReady", "False", "OperatorLoginRefused")
     cluster.await_condition("Upgrading", "False", reason=WAITS)
-    assert uids(cluster) == before
+    assert cluster.pod_uids() == before
 
     secret = {
         "apiVersion": "v1",
@@ -101,7 +96,7 @@ def test_an_upgrade_waits_for_a_removed_operator_login(
     cluster.await_condition("OperatorLoginReady", reason=trusted, seconds=RECHECK_SECONDS)
     cluster.api.delete(SECRET, cluster.namespace, SECRET_NAME)
     until("the upgrade is complete", lambda: is_upgraded(cluster), UPGRADE_SECONDS)
-    assert before.isdisjoint(uids(cluster))
+    assert before.isdisjoint(cluster.pod_uids())
     # A Job with a separate role sent the step-down. After an unplanned election a server of the
     # older version may lead again, and a second Job runs.
     jobs = cluster.api.list(JOB, cluster.namespace)

@@ -70,14 +70,14 @@ def test_a_snapshot_is_restored_manually_during_a_pause(
     bao("operator", "raft", "snapshot", "save", file)
     bao("kv", "put", "secret/one", LATER)
     requests.settle(cluster)
-    pods = {pod["metadata"]["uid"] for pod in cluster.pods()}
+    pods = cluster.pod_uids()
 
     held = pause(cluster, requests)
     cluster.await_condition("Paused", "True", seconds=10.0)
     bao("operator", "raft", "snapshot", "restore", file)
     throughout(
         "the operator replaces no pod",
-        lambda: {pod["metadata"]["uid"] for pod in cluster.pods()} == pods,
+        lambda: cluster.pod_uids() == pods,
         5.0,
     )
     assert not (sent := held.written()), "\n".join(map(str, sent))

@@ -13,7 +13,7 @@ from e2e.harness.manifests import STEADFAST
 from e2e.harness.operator import Operator
 from e2e.harness.pauses import pause, resume
 from e2e.harness.service_writer import ServiceWriter, steady_voters
-from e2e.harness.stopped_upgrade import POD_DEADLINE, uids
+from e2e.harness.stopped_upgrade import POD_DEADLINE
 from e2e.harness.stores import Store
 from e2e.harness.upgrade_history import CLUSTERS, History
 from e2e.harness.upgrades import Requests, change, recorded
@@ -51,13 +51,13 @@ def kept(cluster: Cluster) -> Run:
 def test_a_paused_cluster_gets_no_writes(cluster: Cluster, requests: Requests, kept: Run) -> None:
     """A repair and a backup wait for the end of the pause, and a rollout until it is withdrawn."""
     requests.settle(cluster)
-    pods, service = uids(cluster), names.public_service(NAME)
+    pods, service = cluster.pod_uids(), names.public_service(NAME)
     held = pause(cluster, requests)
     cluster.api.delete(SERVICE, cluster.namespace, service)
     change(cluster, {"runtime": {"restartAt": "while-paused"}})
     backup = backup_now(cluster, "while-paused")
     cluster.await_condition("Paused", "True", seconds=10.0)
-    throughout("no pod is replaced", lambda: uids(cluster) == pods, PAUSED_SECONDS)
+    throughout("no pod is replaced", lambda: cluster.pod_uids() == pods, PAUSED_SECONDS)
     assert not (sent := held.written()), "\n".join(map(str, sent))
     assert len(held.words()) <= STATUS_UPDATES, "\n".join(map(str, held.words()))
     assert cluster.api.find(SERVICE, cluster.namespace, service) is None
@@ -74,7 +74,7 @@ def test_a_paused_cluster_gets_no_writes(cluster: Cluster, requests: Requests, k
     )
     backup.await_phase("Completed", 180.0)
     cluster.await_available(120.0)
-    assert uids(cluster) == pods
+    assert cluster.pod_uids() == pods
 
 
 @pytest.mark.timeout(200)
@@ -102,13 +102,13 @@ def test_an_upgrade_waits_for_maintenance_and_a_paused_one_resumes_with_its_full
 ) -> None:
     """The pause is longer than the timeout of a server, and does not count towards it."""
     requests.settle(cluster)
-    pods = uids(cluster)
+    pods = cluster.pod_uids()
     change(cluster, {"maintenance": {"enabled": True}})
     cluster.await_available(60.0)
     with recorded(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
         change(cluster, {"version": SECOND})
         cluster.await_condition("Upgrading", "False", "Maintenance", seconds=20.0)
-        throughout("no pod is replaced", lambda: uids(cluster) == pods, PAUSED_SECONDS)
+        throughout("no pod is replaced", lambda: cluster.pod_uids() == pods, PAUSED_SECONDS)
         change(cluster, {"maintenance": None})
         record.await_first_touch()
         # The event of a status update may be written during the pause.
@@ -134,7 +134,7 @@ def test_an_upgrade_waits_for_maintenance_and_a_paused_one_resumes_with_its_full
     assert len(history.leaders()) == 2
     assert writer.lost() == []
     assert writer.missed == []
-    assert not uids(cluster) & pods
+    assert not cluster.pod_uids() & pods
 
 
 def reported(cluster: Cluster, reason: str) -> bool:

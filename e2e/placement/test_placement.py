@@ -64,7 +64,7 @@ def test_a_new_service_account_is_bound_before_the_old_one_is_deleted(cluster: C
         "metadata": {"name": REUSED, "namespace": namespace, "annotations": {"iam": "arn"}},
     }
     before = api.create(SERVICE_ACCOUNT, theirs)
-    old = {uid_of(pod) for pod in cluster.pods()}
+    old = cluster.pod_uids()
     watch = Stopwatch()
     account = {"name": REUSED, "annotations": {"iam": "arn"}}
     api.patch(CLUSTERS, namespace, NAME, {"spec": {"serviceAccount": account}})
@@ -107,7 +107,7 @@ def test_annotations_that_cannot_be_set_are_reported(cluster: Cluster) -> None:
 
 @pytest.mark.timeout(300)
 def test_an_unsatisfiable_affinity_stops_the_rollout_at_one_pod(cluster: Cluster) -> None:
-    before = {uid_of(pod) for pod in cluster.pods()}
+    before = cluster.pod_uids()
     with unplaceable(cluster) as pending:
         assert {uid_of(pod) for pod in cluster.ready_pods()} < before
 
@@ -121,14 +121,14 @@ def test_an_unsatisfiable_affinity_stops_the_rollout_at_one_pod(cluster: Cluster
     watch = Stopwatch()
     until(
         "the pending pod is replaced",
-        lambda: pending not in {uid_of(pod) for pod in cluster.pods()},
+        lambda: pending not in cluster.pod_uids(),
         HEAL_SECONDS,
         every=0.1,
     )
     print(f"\n  {watch.seconds:.1f} s: the pending pod was replaced")
     cluster.await_available(HEAL_SECONDS)
     print(f"  {watch.seconds:.1f} s: three servers are ready again")
-    assert len(before & {uid_of(pod) for pod in cluster.pods()}) == 2
+    assert len(before & cluster.pod_uids()) == 2
 
 
 def test_an_unschedulable_first_pod_is_replaced_after_a_correction(
@@ -155,7 +155,7 @@ def test_an_unschedulable_first_pod_is_replaced_after_a_correction(
     api.patch(CLUSTERS, namespace, "first", {"spec": {"scheduling": None}})
     first.await_available(HEAL_SECONDS)
     print(f"\n  {watch.seconds:.1f} s: from the correction to Available")
-    assert pending not in {uid_of(pod) for pod in first.pods()}
+    assert pending not in first.pod_uids()
 
 
 @contextmanager

@@ -79,7 +79,7 @@ def kept(api: Api, proxy: FaultProxy, other: Cluster) -> Cluster:
 
 def test_a_restore_brings_back_the_data_and_restarts_the_server(kept: Cluster) -> None:
     Reader.of(kept).write("greeting", "after")
-    (before,) = uids(kept)
+    (before,) = kept.pod_uids()
     watch = Stopwatch()
     verb = ("restore", kept.name, "-n", kept.namespace, "--from", "first")
     done = CommandLine(kept.api.rig).run(*verb, input=f"{kept.name}\n", seconds=RESTORED)
@@ -90,7 +90,7 @@ def test_a_restore_brings_back_the_data_and_restarts_the_server(kept: Cluster) -
     status = run.status
     assert status["phase"] == "Completed"
     print(f"\nrestored and recovered after {watch.seconds:.1f} s")
-    assert before not in uids(kept)
+    assert before not in kept.pod_uids()
     assert_of_restore(kept, run)
     assert status["execution"]["terminalResult"] == "Succeeded"
     assert status["submissionClaim"]["digest"] == status["report"]["snapshot"]["digest"]
@@ -110,7 +110,7 @@ def test_a_snapshot_of_another_cluster_is_restored_into_all_servers(
     """Its servers have other keys for raft connections: all restart with those of the data."""
     other.await_available(SOON)
     other.await_condition("RaftMembershipReady", seconds=SOON)
-    before = uids(other)
+    before = other.pod_uids()
     (named,) = kept.cluster_ids()
     refused = restore(other, "unnamed", {"backup": "first"}).await_phase("Failed")
     assert _reasons(refused)["RestoreComplete"] == "SnapshotOfAnotherCluster"
@@ -123,7 +123,7 @@ def test_a_snapshot_of_another_cluster_is_restored_into_all_servers(
         RESTORED,
         every=0.1,
     )
-    pods = uids(other)
+    pods = other.pod_uids()
     assert not before & pods
     operation = run.status["execution"]["operationID"]
     change = {"metadata": {"annotations": {labels.RESTORE_ACKNOWLEDGE: f"{operation}/Resume"}}}
@@ -134,7 +134,7 @@ def test_a_snapshot_of_another_cluster_is_restored_into_all_servers(
         assert Reader.of(other, ordinal).read("greeting") == "before"
     Reader.of(other).write("greeting", "across")
     assert Reader.of(kept).read("greeting") == "before", "the cluster of the snapshot is unchanged"
-    assert uids(other) == pods, "no pod was replaced a second time"
+    assert other.pod_uids() == pods, "no pod was replaced a second time"
     assert_of_restore(other, run)
 
 
@@ -219,11 +219,6 @@ def test_an_existing_cluster_is_never_changed(kept: Cluster) -> None:
     status = create_in_new_cluster(kept, "collides", kept.name).await_phase("Failed")
     assert {one["reason"] for one in status["conditions"]} == {"TargetCollision"}
     assert uid_of(kept.live()) == before
-
-
-def uids(cluster: Cluster) -> set[str]:
-    """Return the UIDs of the pods of the servers."""
-    return {uid_of(pod) for pod in cluster.pods()}
 
 
 def assert_of_restore(cluster: Cluster, run: Run) -> None:

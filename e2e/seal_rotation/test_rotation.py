@@ -100,13 +100,13 @@ def test_every_server_changes_to_the_new_key_despite_a_crash(turning: Rotation) 
 
 
 def test_the_id_of_an_older_key_is_refused_and_no_pod_is_replaced(turning: Rotation) -> None:
-    before = {pod["metadata"]["uid"] for pod in turning.cluster.pods()}
+    before = turning.cluster.pod_uids()
     turning.request_key(OLD)
     stalled = turning.cluster.await_condition("Stalled", reason="UnsealKeyRotationRefused")
     assert f"{OLD} is the id of an older key" in stalled["message"]
     turning.request_key(NEW)
     turning.cluster.await_condition("Ready")
-    assert {pod["metadata"]["uid"] for pod in turning.cluster.pods()} == before
+    assert turning.cluster.pod_uids() == before
 
 
 @pytest.mark.timeout(600)
@@ -115,7 +115,7 @@ def test_every_server_unseals_without_the_old_key_after_a_power_failure(turning:
     old = names.unseal_key_secret(NAME)
     assert cluster.secret(old) is not None, "the operator deleted the old key"
     cluster.api.delete(SECRET, cluster.namespace, old)
-    before = {pod["metadata"]["uid"] for pod in cluster.pods()}
+    before = cluster.pod_uids()
     for pod in cluster.pods():
         cluster.api.delete(POD, cluster.namespace, pod["metadata"]["name"])
 

@@ -21,7 +21,6 @@ from e2e.harness.stopped_upgrade import (
     POD_DEADLINE,
     assert_no_pod_changes,
     await_stopped,
-    uids,
     upgrade_of,
 )
 from e2e.harness.stores import Store
@@ -58,7 +57,7 @@ def test_it_stops_at_a_full_volume_and_continues_once_space_is_free(
 ) -> None:
     """The first upgrade of the cluster: in one that was upgraded before, no server failed."""
     requests.settle(cluster)
-    before, (_, (victim, _)) = uids(cluster), who_leads(cluster)
+    before, (_, (victim, _)) = cluster.pod_uids(), who_leads(cluster)
     with full_volume(cluster, victim) as volume, ServiceWriter(cluster) as writer:
         change(cluster, {"version": SECOND})
         failure = until(
@@ -82,7 +81,7 @@ def test_with_an_absent_image_it_stops_at_the_first_pod_and_the_others_serve(
     cluster: Cluster, requests: Requests
 ) -> None:
     requests.settle(cluster)
-    before, (_, (victim, _)), watch = uids(cluster), who_leads(cluster), Stopwatch()
+    before, (_, (victim, _)), watch = cluster.pod_uids(), who_leads(cluster), Stopwatch()
     with ServiceWriter(cluster) as writer:
         change(cluster, {"version": ABSENT, "image": ABSENT_IMAGE})
         upgrade = await_stopped(cluster, "PodNotReady", POD_DEADLINE + 40.0)

@@ -47,7 +47,6 @@ def test_a_target_has_an_existing_bucket_and_the_secret(store: Store) -> None:
     assert store.keys(bucket="another-bucket") == []
     assert (target["bucket"], target["pathPrefix"]) == ("another-bucket", "prod")
     assert target["credentialsSecretRef"] == {"name": CREDENTIALS}
-    assert store.target(BUCKET) == store.target_of_missing(BUCKET)
 
 
 def test_minio_accepts_only_its_user(tmp_path: Path) -> None:
