@@ -109,7 +109,7 @@ def helm(rig: Rig, launcher: Launcher, audit: AuditLog, controller: Identity) ->
 def cluster(rig: Rig, api: Api, make_namespace: MakeNamespace, helm: Helm) -> Cluster:
     """Three voters of the first version with retained volumes, and a login for clients."""
     rig.load_openbao(OPENBAO_UPGRADES)
-    upgrade = with_blue_green(**kept_for(KEPT_SECONDS))
+    upgrade = with_blue_green(autoCleanup=False, **kept_for(KEPT_SECONDS))
     wanted = {"version": FIRST, "upgrade": upgrade, "deletionPolicy": "Retain"}
     return steady_voters(api, make_namespace(), NAME, **wanted)
 
@@ -126,6 +126,7 @@ def rows() -> Iterator[list[tuple[str, ...]]]:
 def test_a_green_pool_takes_over_and_no_write_is_lost(
     cluster: Cluster, requests: Requests, rows: list[tuple[str, ...]]
 ) -> None:
+    """A server of 2.6 cannot lead after one of 2.7, so a rollback is refused once green leads."""
     requests.settle(cluster)
     mark = requests.mark()
     with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
@@ -133,6 +134,10 @@ def test_a_green_pool_takes_over_and_no_write_is_lost(
         takeover.await_phase(SYNCING)
         assert len(cluster.pods()) == 2 * SIZE
         ids = cluster.cluster_ids()
+        takeover.await_that("the removal of blue is held", lambda: held(cluster), 90.0)
+        change(cluster, {"upgrade": {"requests": {"rollback": "refused"}}})
+        takeover.await_that("the refusal", lambda: refusal(cluster), 20.0)
+        change(cluster, {"upgrade": {"requests": {"cleanup": "approved"}}})
         cost = await_cost(takeover, writer, requests, mark, f"{SECOND}, by itself")
     rows.append(row(cost.figures, cost.seen))
     assert len(ids) == 1, ids
@@ -328,6 +333,13 @@ def handled(cluster: Cluster, word: str) -> Object | None:
     """Return status.upgradeRequests once the promotion with this token is handled."""
     done: Object = status_of(cluster.live()).get("upgradeRequests") or {}
     return done if done.get("lastHandledPromote") == word else None
+
+
+def refusal(cluster: Cluster) -> Object | None:
+    """Return status.blueGreen once a rollback was refused; the phase must stay."""
+    notes = events(cluster, "RollbackRefused")
+    assert all("cannot become the leader" in note for note in notes), notes
+    return blue_green(cluster.live()) if notes else None
 
 
 def held(cluster: Cluster) -> Object | None:

@@ -62,6 +62,30 @@ class Pair:
     """The pair applies only to these seals; empty: to any."""
 
 
+@dataclass(frozen=True, slots=True)
+class LeadershipLimit:
+    """Releases whose servers cannot lead once a server of a later release has led."""
+
+    release: Span
+    later: Span
+    why: str
+    """The cause, as a message for users."""
+    source: str
+
+
+LEADERSHIP_LIMITS: Final[tuple[LeadershipLimit, ...]] = (
+    LeadershipLimit(
+        Span(until="2.7.0"),
+        Span(since="2.7.0"),
+        "a server before 2.7 cannot become the leader after a server of 2.7 or later has led: it "
+        "rejects the policy response-wrapping that 2.7 writes",
+        "servers 2.6.2 and 2.7.2: post-unseal setup failed: failed to load response wrapping "
+        "policy: check-and-set parameter did not match the current version",
+    ),
+)
+"""Releases that cannot take the leadership back; for rollbacks of blue/green upgrades."""
+
+
 PAIRS: Final[tuple[Pair, ...]] = (
     Pair(
         Span(until="2.6.0"),
@@ -100,6 +124,17 @@ PAIRS: Final[tuple[Pair, ...]] = (
         "2.7 has LDAP, Kerberos and RADIUS as plugins only: check `bao auth list` and "
         "`bao secrets list`, and declare the plugins in spec.plugins before the upgrade",
         "release notes 2.7.0",
+    ),
+    *(
+        Pair(
+            limit.release,
+            limit.later,
+            "warn",
+            f"once green leads, no rollback is possible: {limit.why}",
+            limit.source,
+            strategy="BlueGreen",
+        )
+        for limit in LEADERSHIP_LIMITS
     ),
     Pair(
         Span("2.4.4", "2.5.0"),
@@ -194,6 +229,38 @@ def evaluate_pair(
     refusals = tuple(pair.why for pair in pairs if pair.grade == "refuse")
     grade: Grade = "refuse" if refusals else "warn" if warnings else "good"
     return PairVerdict(grade, refusals, tuple(warnings), tuple(pair.source for pair in pairs))
+
+
+@dataclass(frozen=True, slots=True)
+class Succession:
+    """Whether a server of one release can lead after a server of another one."""
+
+    grade: Literal["possible", "untested", "impossible"]
+    why: str = ""
+    """Why not, as a message for users; "" if it is possible."""
+
+
+def succession(version: str, led_by: str) -> Succession:
+    """Judge whether a server of a release can become the leader after a server of `led_by`.
+
+    The leader migrates the stored data to its release. OpenBao does not support a failover to an
+    older release (openbao.org/docs/upgrading/ha-upgrade); releases of one minor version store the
+    same data.
+    """
+    successor, former = parse(version), parse(led_by)
+    if successor is not None and former is not None:
+        if successor >= former:
+            return Succession("possible")
+        for limit in LEADERSHIP_LIMITS:
+            if limit.release.holds(successor) and limit.later.holds(former):
+                return Succession("impossible", limit.why)
+        if (successor.major, successor.minor) == (former.major, former.minor):
+            return Succession("possible")
+    return Succession(
+        "untested",
+        f"OpenBao does not support a failover from {led_by or 'an unknown version'} to "
+        f"{version or 'an unknown version'}, and no test of this operator covers it",
+    )
 
 
 def _applies(

@@ -18,6 +18,7 @@ from contracts.records.bluegreen import next_revision
 from contracts.records.observed import Observed
 from contracts.records.upgrade import Release
 from managers.upgrade.login import jobs_can_log_in
+from managers.upgrade.version_matrix import succession
 from managers.workload.preview import replacements
 
 Range = tuple[int, int]
@@ -114,6 +115,13 @@ class _BlueGreenUpgrade:
     def settings(self) -> BlueGreen:
         upgrade = self.cluster.spec.upgrade
         return (upgrade.blue_green if upgrade else None) or BlueGreen()
+
+    @property
+    def can_return(self) -> bool:
+        """Return whether a rollback is possible once green leads."""
+        accepted = Release.accepted(self.cluster) or Release.running(self.cluster)
+        verdict = succession(accepted.version, self.target.version)
+        return verdict.grade != "impossible"
 
     @property
     def kept(self) -> int:
@@ -238,10 +246,11 @@ def _demote(upgrade: _BlueGreenUpgrade) -> Iterator[str]:
         f"a Job demotes the voters of {upgrade.blue.stateful_set} and makes their leader step "
         "down; one of the new servers becomes the leader"
     )
-    yield (
-        f"keep the former servers for {upgrade.kept} s (stabilizationSeconds): until here "
-        "spec.upgrade.requests.rollback rolls the upgrade back"
-    )
+    kept = f"keep the former servers for {upgrade.kept} s (stabilizationSeconds)"
+    if upgrade.can_return:
+        yield f"{kept}: until here spec.upgrade.requests.rollback rolls the upgrade back"
+    else:
+        yield f"{kept}; a rollback is possible only until one of the new servers leads"
     if upgrade.waits_for_cleanup:
         yield "keep them until a new spec.upgrade.requests.cleanup (autoCleanup is false)"
     yield f"accept {upgrade.target}: from here the upgrade cannot be rolled back"

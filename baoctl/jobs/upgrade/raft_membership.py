@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from baoctl.jobs.leader_client import authority_of
+from baoctl.jobs.leader_client import Leader, authority_of
 from baoctl.jobs.upgrade.context import StepFailure, Work
 from baoctl.jobs.upgrade.raft_client import RaftClient, States, lag, voters
 from baoctl.jobs.upgrade.step_down import hand_over
 from contracts.naming import names
 from managers.bao.client import BaoError, Denied, JoinOrder
+from managers.upgrade.version_matrix import succession
 
 JOINED_SECONDS: Final = 60.0
 """Time limit until a joining server is a member: it may answer the request before that."""
@@ -69,6 +70,8 @@ async def repair(work: Work) -> str:
     """Return votes and leadership to blue, and remove the votes of green. Raises StepFailure."""
     raft_client = RaftClient(work)
     await _must_be_members(raft_client, work.env.blue)
+    # Before any vote moves: a voter of blue could be elected if the leader of green failed.
+    await _check_successors(work, (await raft_client.at()).leader, work.env.blue)
     await work.until("Sync", lambda: _lagging(work, raft_client, work.env.blue))
     await _promote(work, raft_client, work.env.blue)
     await _move(work, away=work.env.green, to=work.env.blue)
@@ -138,8 +141,28 @@ async def _move(work: Work, *, away: Sequence[str], to: Sequence[str]) -> None:
             return
         if work.late:
             raise StepFailure("StepDown", f"{leader.pod} is elected again after each step-down")
+        await _check_successors(work, leader, to)
         await hand_over(work, leader)
         raft_client.forget()
+
+
+async def _check_successors(work: Work, leader: Leader, pods: Sequence[str]) -> None:
+    """Keep a leader whose successors would be of a release that cannot lead after it.
+
+    Without this leader nobody would lead. Raises StepFailure(StepDown).
+    """
+    for pod in pods:
+        try:
+            health = await work.bao.health(await work.address(pod))
+        except (BaoError, OSError):
+            continue
+        verdict = succession(health.version, leader.health.version)
+        if verdict.grade == "impossible":
+            raise StepFailure(
+                "StepDown",
+                f"{leader.pod} ({leader.health.version}) keeps the leadership, because {pod} "
+                f"({health.version}) could not take it: {verdict.why}",
+            )
 
 
 async def _change_votes(

@@ -29,7 +29,13 @@ from contracts.state_machine import TransitionDecision, decide
 from managers.upgrade.bluegreen.action_table import rule_of, status_after
 from managers.upgrade.bluegreen.break_glass import enter, leave
 from managers.upgrade.bluegreen.guards import retry_is_due
-from managers.upgrade.bluegreen.pool_guards import sync_left, syncs, verified_left, verifies
+from managers.upgrade.bluegreen.pool_guards import (
+    rollback_obstacle,
+    sync_left,
+    syncs,
+    verified_left,
+    verifies,
+)
 from managers.upgrade.bluegreen.table import SAFE_MODE_RECHECK, TABLE
 from managers.upgrade.messages import FROZEN, OBSTRUCTED, PAUSED, REFUSED
 from managers.upgrade.transition_action import UpgradeAction
@@ -156,18 +162,23 @@ def _after(facts: BlueGreenFacts, choice: Choice) -> float | None:
 def _upgrade_events(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, ...]:
     phase, message = facts.status.phase, choice.message
     events: list[EventRecord] = []
-    if (
-        facts.pending("rollback")
-        and phase in _IRREVERSIBLE
-        and choice.transition.reason not in FROZEN
-    ):
-        refusal = f"the upgrade can no longer be rolled back: it is in phase {phase}"
+    refusal = _rollback_refusal(facts)
+    if facts.pending("rollback") and refusal and choice.transition.reason not in FROZEN:
         events.append(EventRecord("Warning", "RollbackRefused", refusal))
     if (event := rule_of(choice).event) is not None:
         events.append(EventRecord(*event, message))
     if choice.next != phase:
         events += _phase_events(facts, choice)
     return tuple(events)
+
+
+def _rollback_refusal(facts: BlueGreenFacts) -> str:
+    """Return why a request to roll back is refused in this phase; "" if it is not."""
+    phase = facts.status.phase
+    if phase in _IRREVERSIBLE:
+        return f"the upgrade can no longer be rolled back: it is in phase {phase}"
+    obstacle = rollback_obstacle(facts) if phase in (PROMOTING, DEMOTING) else ""
+    return f"the upgrade cannot be rolled back: {obstacle}" if obstacle else ""
 
 
 def _phase_events(facts: BlueGreenFacts, choice: Choice) -> tuple[EventRecord, ...]:

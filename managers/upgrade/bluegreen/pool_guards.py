@@ -5,12 +5,15 @@ Each returns None when its transition does not apply, otherwise a message for us
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
 from contracts.api.values.duration import counted_duration
-from contracts.records.bluegreen import BlueGreenFacts
+from contracts.records.bluegreen import DEMOTING, BlueGreenFacts
+from contracts.state_machine import Guard
 from managers.upgrade.bluegreen.guards import job_done, needs_retry
+from managers.upgrade.version_matrix import succession
 
 DEPLOY_DEADLINE: Final = timedelta(minutes=30)
 """How long green may take to be ready: pull images, provision volumes, unseal servers."""
@@ -164,10 +167,13 @@ def kept(facts: Facts) -> str | None:
     """Cleanup is manual, and no user requested it yet."""
     if not facts.status.manual_cleanup_required or facts.pending("cleanup"):
         return None
-    return (
-        "green leads, and blue is kept until a new spec.upgrade.requests.cleanup; "
-        "spec.upgrade.requests.rollback rolls back"
+    verdict = succession(facts.accepted.version, facts.target.version)
+    back = (
+        f"no rollback is possible ({verdict.why})"
+        if verdict.grade == "impossible"
+        else "spec.upgrade.requests.rollback rolls back"
     )
+    return f"green leads, and blue is kept until a new spec.upgrade.requests.cleanup; {back}"
 
 
 # --- the removal of blue ------------------------------------------------------------------------
@@ -215,6 +221,53 @@ def read_replicas_unsettled(facts: Facts) -> str | None:
 
 
 # --- the rollback -------------------------------------------------------------------------------
+
+
+def rollback_obstacle(facts: Facts) -> str:
+    """Return why blue cannot take the leadership back; "" if it can.
+
+    Only a leader changes stored data in a way that an older release may not read, so every rollback
+    is possible until green has led. A release that is not known to fail is tried only at the
+    request of a user.
+    """
+    if not _green_has_led(facts):
+        return ""
+    verdict = succession(facts.accepted.version, facts.target.version)
+    if verdict.grade == "untested" and facts.pending("rollback"):
+        return ""
+    return verdict.why
+
+
+def _green_has_led(facts: Facts) -> bool:
+    """Without a known leader, green has led if the Job that demotes blue has succeeded."""
+    if facts.membership is not None:
+        return facts.membership.leader == "green"
+    return facts.status.phase == DEMOTING and job_done(facts)
+
+
+def if_blue_can_lead(when: Guard[Facts]) -> Guard[Facts]:
+    """Return a guard that applies while a rollback is possible."""
+    return lambda facts: None if rollback_obstacle(facts) else when(facts)
+
+
+def if_blue_cannot_lead(when: Callable[[Facts], str | None]) -> Guard[Facts]:
+    """Return a guard that applies when a rollback is due and not possible; a retry continues."""
+
+    def guard(facts: Facts) -> str | None:
+        cause, obstacle = when(facts), rollback_obstacle(facts)
+        if cause is None or not obstacle or facts.pending("retry"):
+            return None
+        return f"{cause}; the upgrade cannot be rolled back: {obstacle}"
+
+    return guard
+
+
+def rollback_impossible(facts: Facts) -> str | None:
+    """Green leads during a rollback, and blue can never lead again: only a user can end this."""
+    verdict = succession(facts.accepted.version, facts.target.version)
+    if verdict.grade != "impossible" or not _green_has_led(facts):
+        return None
+    return f"the rollback is not possible: {verdict.why}"
 
 
 def blue_unfit(facts: Facts) -> str | None:

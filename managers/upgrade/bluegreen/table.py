@@ -21,6 +21,7 @@ Promoting on the upgrade is rolled back. Neither is retried automatically.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from contracts.records.bluegreen import (
@@ -38,6 +39,7 @@ from contracts.records.bluegreen import (
 )
 from contracts.state_machine import Guard, Transition, always
 from managers.upgrade.bluegreen import guards, validation_hook
+from managers.upgrade.bluegreen import hook_guards as hook
 from managers.upgrade.bluegreen import pool_guards as pools
 from managers.upgrade.messages import (
     BACK,
@@ -121,12 +123,30 @@ def _early(at: str) -> Transitions:
 
 
 def _late(at: str) -> Transitions:
-    pairs = (
-        (guards.rolled_back, "rollback requested"),
-        (pools.spec_reverted, "spec reverted"),
-        (pools.green_broken, "green cannot run"),
+    return (
+        *_locked(at),
+        # A request that is refused has an event, and does not hold the upgrade.
+        *_back(
+            at, ROLLING_BACK, (pools.if_blue_can_lead(guards.rolled_back), "rollback requested")
+        ),
+        *_roll_back(at, pools.spec_reverted, "spec reverted"),
+        *_roll_back(at, pools.green_broken, "green cannot run"),
     )
-    return (*_locked(at), *_back(at, ROLLING_BACK, *pairs))
+
+
+def _roll_back(at: str, when: Callable[[Facts], str | None], label: str) -> Transitions:
+    """Roll back, or hold the upgrade if blue can never lead again: nobody would lead then."""
+    return (
+        *_back(at, ROLLING_BACK, (pools.if_blue_can_lead(when), label)),
+        Transition(
+            at,
+            pools.if_blue_cannot_lead(when),
+            f"{label}, blue cannot lead",
+            reason=HELD,
+            after=SLOW,
+            blocked=True,
+        ),
+    )
 
 
 def _job_steps(at: str) -> Transitions:
@@ -148,13 +168,22 @@ def _job_steps(at: str) -> Transitions:
     )
 
 
-def _job(at: str, back: str) -> Transitions:
+def _job(at: str, back: Transitions) -> Transitions:
     """The Job of a phase in which a failed upgrade is rolled back automatically."""
     return (
-        *_back(at, back, (guards.job_exhausted, "Job failed too often")),
+        *back,
         Transition(at, guards.job_held, "Job failed, held", reason=HELD, blocked=True),
         *_job_steps(at),
     )
+
+
+def _early_job(at: str) -> Transitions:
+    back = _back(at, ROLLBACK_CLEANUP, (guards.job_exhausted, "Job failed too often"))
+    return _job(at, back)
+
+
+def _late_job(at: str) -> Transitions:
+    return _job(at, _roll_back(at, guards.job_exhausted, "Job failed too often"))
 
 
 def _break_glass(at: str, when: PhaseGuard, label: str) -> Transition[Facts]:
@@ -168,38 +197,6 @@ def _break_glass(at: str, when: PhaseGuard, label: str) -> Transition[Facts]:
         SAFE_MODE_RECHECK,
         blocked=True,
     )
-
-
-def _hook(*steps: validation_hook.Step) -> PhaseGuard:
-    message = "the validation hook runs"
-    return lambda facts: message if validation_hook.step(facts) in steps else None
-
-
-def _hook_rejected(facts: Facts) -> str | None:
-    if validation_hook.step(facts) != "failed" or not facts.auto_rollback.enabled:
-        return None
-    return "the validation hook failed" if facts.auto_rollback.on_validation_failure else None
-
-
-def _hook_retried(facts: Facts) -> str | None:
-    retry = validation_hook.step(facts) in ("failed", "unknown") and facts.pending("retry")
-    return "the validation hook is retried" if retry else None
-
-
-def _hook_refused(facts: Facts) -> str | None:
-    refused = validation_hook.step(facts) == "make" and facts.hook_refused
-    return f"the validation hook cannot run: {facts.hook_refused}" if refused else None
-
-
-def _hook_refused_before(facts: Facts) -> str | None:
-    return _hook_refused(facts) if facts.retry_allowed else None
-
-
-def _hook_undecided(facts: Facts) -> str | None:
-    step = validation_hook.step(facts)
-    if step == "unknown":
-        return "the Job of the hook is gone; check its effect, then set spec.upgrade.requests.retry"
-    return "the validation hook failed" if step == "failed" else None
 
 
 _IDLE: Transitions = (
@@ -253,7 +250,7 @@ _JOINING: Transitions = (
     *_early(JOINING),
     *_back(JOINING, ROLLBACK_CLEANUP, (pools.green_unready_late, "green not ready in time")),
     _wait(JOINING, pools.green_unready, "green not ready"),
-    *_job(JOINING, ROLLBACK_CLEANUP),
+    *_early_job(JOINING),
     Transition(JOINING, always, "joined", SYNCING, reason=RUNS, after=SOON),
 )
 
@@ -261,14 +258,14 @@ _SYNCING: Transitions = (
     *_early(SYNCING),
     _wait(SYNCING, pools.green_unready, "green not ready"),
     _wait(SYNCING, pools.syncs, "minSyncDuration"),
-    *_job(SYNCING, ROLLBACK_CLEANUP),
-    _do(SYNCING, _hook_retried, "hook retried", UpgradeAction.FORGET_HOOK),
-    *_back(SYNCING, ROLLBACK_CLEANUP, (_hook_rejected, "hook failed")),
-    Transition(SYNCING, _hook_undecided, "hook held", reason=HELD, blocked=True),
-    _do(SYNCING, _hook("edited"), "hook edited", UpgradeAction.DROP_HOOK),
+    *_early_job(SYNCING),
+    _do(SYNCING, hook.retried, "hook retried", UpgradeAction.FORGET_HOOK),
+    *_back(SYNCING, ROLLBACK_CLEANUP, (hook.rejected, "hook failed")),
+    Transition(SYNCING, hook.undecided, "hook held", reason=HELD, blocked=True),
+    _do(SYNCING, hook.is_at("edited"), "hook edited", UpgradeAction.DROP_HOOK),
     Transition(
         SYNCING,
-        _hook_refused_before,
+        hook.refused_before,
         "hook Job retried",
         None,
         UpgradeAction.MAKE_HOOK,
@@ -276,34 +273,34 @@ _SYNCING: Transitions = (
         RECHECK,
         True,
     ),
-    Transition(SYNCING, _hook_refused, "hook refused", reason=HELD, after=SLOW, blocked=True),
-    _do(SYNCING, _hook("make"), "no hook Job", UpgradeAction.MAKE_HOOK),
-    _do(SYNCING, _hook("start"), "hook Job suspended", UpgradeAction.START_HOOK),
-    _do(SYNCING, _hook(*validation_hook.RECORDED), "hook changed", UpgradeAction.RECORD_HOOK),
-    _wait(SYNCING, _hook("wait"), "hook runs"),
+    Transition(SYNCING, hook.refused, "hook refused", reason=HELD, after=SLOW, blocked=True),
+    _do(SYNCING, hook.is_at("make"), "no hook Job", UpgradeAction.MAKE_HOOK),
+    _do(SYNCING, hook.is_at("start"), "hook Job suspended", UpgradeAction.START_HOOK),
+    _do(SYNCING, hook.is_at(*validation_hook.RECORDED), "hook changed", UpgradeAction.RECORD_HOOK),
+    _wait(SYNCING, hook.is_at("wait"), "hook runs"),
     _wait(SYNCING, pools.unpromoted, "not approved", HELD, SAFE_MODE_RECHECK),
     Transition(SYNCING, always, "in sync and approved", PROMOTING, reason=RUNS, after=SOON),
 )
 
 _PROMOTING: Transitions = (
     *_late(PROMOTING),
-    *_back(PROMOTING, ROLLING_BACK, (pools.green_unready_late, "green not ready in time")),
+    *_roll_back(PROMOTING, pools.green_unready_late, "green not ready in time"),
     _wait(PROMOTING, pools.green_unready, "green not ready"),
-    *_job(PROMOTING, ROLLING_BACK),
-    *_back(PROMOTING, ROLLING_BACK, (pools.votes_missing_late, "green does not vote in time")),
+    *_late_job(PROMOTING),
+    *_roll_back(PROMOTING, pools.votes_missing_late, "green does not vote in time"),
     _wait(PROMOTING, pools.votes_missing, "green does not vote yet"),
     Transition(PROMOTING, always, "green votes", DEMOTING, reason=RUNS, after=SOON),
 )
 
 _DEMOTING: Transitions = (
     *_late(DEMOTING),
-    *_back(DEMOTING, ROLLING_BACK, (pools.green_unready_late, "green not ready in time")),
+    *_roll_back(DEMOTING, pools.green_unready_late, "green not ready in time"),
     _wait(DEMOTING, pools.green_unready, "green not ready"),
     _wait(DEMOTING, pools.traffic_behind, "clients use blue"),
-    *_back(DEMOTING, ROLLING_BACK, (pools.unfit_to_lead_late, "green does not vote in time")),
+    *_roll_back(DEMOTING, pools.unfit_to_lead_late, "green does not vote in time"),
     _wait(DEMOTING, pools.unfit_to_lead, "green does not vote"),
-    *_job(DEMOTING, ROLLING_BACK),
-    *_back(DEMOTING, ROLLING_BACK, (pools.not_handed_over_late, "blue still leads or votes")),
+    *_late_job(DEMOTING),
+    *_roll_back(DEMOTING, pools.not_handed_over_late, "blue still leads or votes"),
     _wait(DEMOTING, pools.not_handed_over, "blue leads or votes"),
     _wait(DEMOTING, pools.verifies, "blue is kept"),
     _wait(DEMOTING, pools.kept, "cleanup not approved", HELD, SAFE_MODE_RECHECK),
@@ -341,6 +338,7 @@ _RESTORING: Transitions = (
 _ROLLING_BACK: Transitions = (
     *_locked(ROLLING_BACK),
     _wait(ROLLING_BACK, guards.former_job, "previous Job runs", BACK),
+    _break_glass(ROLLING_BACK, pools.rollback_impossible, "blue cannot lead"),
     _break_glass(ROLLING_BACK, pools.blue_unfit_late, "blue not ready in time"),
     _wait(ROLLING_BACK, pools.blue_unfit, "blue not ready", BACK),
     _break_glass(ROLLING_BACK, guards.rollback_job_exhausted, "Job failed too often"),

@@ -49,11 +49,18 @@ class Raft:
     """Whether the votes wait for `reconcile`, as for the autopilot of a real leader."""
     non_voters: set[str] | None = None
     """The leader's record; None for one that is the votes."""
+    versions: dict[str, str] = field(default_factory=dict)
+    """The version that a pod reports; "" for a pod without an entry."""
 
     async def health(self, address: str) -> ServerHealth:
         if address in self.silent:
             raise BaoError("no answer")
-        return ServerHealth(initialized=True, sealed=False, standby=address != self.leader)
+        return ServerHealth(
+            initialized=True,
+            sealed=False,
+            standby=address != self.leader,
+            version=self.versions.get(address, ""),
+        )
 
     async def login(self, address: str, mount: str, role: str, token: str) -> LoginToken:
         return LoginToken(client_token="t")

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 
 from contracts.api.cluster.seal import SealType
 from contracts.api.cluster.upgrade import Strategy
-from managers.upgrade.version_matrix import PAIRS, Grade, PairVerdict, evaluate_pair, parse
+from managers.upgrade.version_matrix import (
+    PAIRS,
+    Grade,
+    PairVerdict,
+    evaluate_pair,
+    parse,
+    succession,
+)
 
 ROLLING: Strategy = "RollingUpdate"
 GREEN: Strategy = "BlueGreen"
@@ -46,6 +53,9 @@ ROWS: dict[str, tuple[str, str, Strategy, SealType, Grade, str]] = {
     ),
     "2.5.1 and a key service of a cloud": ("2.4.4", "2.5.1", ROLLING, "awskms", "good", ""),
     "plugins of 2.7": ("2.6.4", "2.7.1", ROLLING, "static", "warn", "LDAP"),
+    "blue of 2.6 cannot lead after green of 2.7": (
+        "2.6.2", "2.7.2", GREEN, "static", "warn", "once green leads, no rollback is possible",
+    ),
     "a minor that is left out": (
         "2.4.4", "2.6.4", ROLLING, "static", "warn", "1 minor release between",
     ),
@@ -79,6 +89,33 @@ def test_every_row_of_the_catalogue_speaks_in_some_row_here() -> None:
 
 def test_every_row_has_a_source_and_says_what_to_do() -> None:
     assert [pair for pair in PAIRS if not pair.source or not pair.why] == []
+
+
+# sentence: (the release of the successor, the release of the former leader, grade)
+SUCCESSIONS: dict[str, tuple[str, str, str]] = {
+    "the same release": ("2.7.2", "2.7.2", "possible"),
+    "a newer release": ("2.7.2", "2.6.2", "possible"),
+    "an older patch of one minor": ("2.7.1", "2.7.2", "possible"),
+    "an older patch of a minor before the limit": ("2.6.1", "2.6.2", "possible"),
+    "2.6 after 2.7": ("2.6.2", "2.7.0", "impossible"),
+    "2.4 after 2.7": ("2.4.0", "2.7.2", "impossible"),
+    "2.6 after a release later than 2.7": ("2.6.2", "2.8.0", "impossible"),
+    "a pre-release counts as its release": ("2.6.2", "2.7.0-beta1", "impossible"),
+    "an older minor without a row": ("2.5.5", "2.6.2", "untested"),
+    "2.7 after 2.8": ("2.7.2", "2.8.0", "untested"),
+    "an unknown successor": ("", "2.7.2", "untested"),
+    "an unknown leader": ("2.7.2", "", "untested"),
+    "no version": ("main", "2.7.2", "untested"),
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "led_by", "grade"), SUCCESSIONS.values(), ids=SUCCESSIONS.keys()
+)
+def test_which_release_can_lead_after_which(version: str, led_by: str, grade: str) -> None:
+    verdict = succession(version, led_by)
+    assert verdict.grade == grade
+    assert bool(verdict.why) is (grade != "possible")
 
 
 numbers = st.builds(semver.Version, st.integers(0, 4), st.integers(0, 9), st.integers(0, 9))

@@ -84,6 +84,53 @@ async def test_the_way_back_gives_votes_before_it_takes_any(tmp_path: Path) -> N
     assert (raft.voters, raft.others) == ({*BLUE}, {*GREEN})
 
 
+def versions_of(blue: str, green: str) -> dict[str, str]:
+    return {**dict.fromkeys(BLUE, blue), **dict.fromkeys(GREEN, green)}
+
+
+async def test_green_keeps_the_leadership_that_blue_could_not_take(tmp_path: Path) -> None:
+    """No vote moves: a server of 2.6 that is elected after one of 2.7 never becomes active."""
+    raft = green_votes(versions=versions_of("2.6.2", "2.7.2"))
+    with pytest.raises(StepFailure, match=r"c-10 \(2.7.2\) keeps the leadership") as caught:
+        await repair(raft.work(tmp_path, **SETS))
+    assert caught.value.failure == "StepDown"
+    assert raft.asked == []
+
+
+async def test_green_that_takes_the_lead_midway_keeps_it(tmp_path: Path) -> None:
+    """The leader of blue failed after the first check: its successor is not asked to step down."""
+
+    class Failing(Raft):
+        """The leader fails once a server of blue has its vote again."""
+
+        async def promote(self, address: str, token: str, node_id: str) -> None:
+            await super().promote(address, token, node_id)
+            self.leader = "c-g-2"
+
+    raft = Failing(voters={*BLUE[:2], *GREEN}, others={BLUE[2]})
+    raft.versions = versions_of("2.6.2", "2.7.2")
+    with pytest.raises(StepFailure, match="keeps the leadership"):
+        await repair(raft.work(tmp_path, **SETS))
+    assert "step-down c-g-2" not in raft.asked
+
+
+@pytest.mark.parametrize("versions", [versions_of("2.7.1", "2.7.2"), versions_of("2.7.2", "2.8.0")])
+async def test_blue_takes_a_leadership_that_it_may_be_able_to_take(
+    tmp_path: Path, versions: dict[str, str]
+) -> None:
+    raft = green_votes(versions=versions)
+    raft.on_step_down = lambda: setattr(raft, "leader", "c-2")
+    await repair(raft.work(tmp_path, **SETS))
+    assert raft.voters == {*BLUE}
+
+
+async def test_the_way_there_leads_to_a_newer_release(tmp_path: Path) -> None:
+    raft = all_vote(versions=versions_of("2.6.2", "2.7.2"))
+    raft.on_step_down = lambda: setattr(raft, "leader", "c-g-1")
+    await demote_blue(raft.work(tmp_path, **SETS))
+    assert raft.voters == {*GREEN}
+
+
 async def test_removal_takes_exactly_the_set(tmp_path: Path) -> None:
     raft = green_votes()
     await remove_blue(raft.work(tmp_path, **SETS))

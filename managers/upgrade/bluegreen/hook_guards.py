@@ -1,0 +1,46 @@
+"""Guards of managers.upgrade.bluegreen.table on the validation hook. Pure.
+
+Each returns None when its transition does not apply, otherwise a message for users.
+"""
+
+from __future__ import annotations
+
+from contracts.records.bluegreen import BlueGreenFacts
+from contracts.state_machine import Guard
+from managers.upgrade.bluegreen.validation_hook import Step, step
+
+Facts = BlueGreenFacts
+
+
+def is_at(*steps: Step) -> Guard[Facts]:
+    """Return a guard that applies at these steps of the hook."""
+    message = "the validation hook runs"
+    return lambda facts: message if step(facts) in steps else None
+
+
+def rejected(facts: Facts) -> str | None:
+    if step(facts) != "failed" or not facts.auto_rollback.enabled:
+        return None
+    return "the validation hook failed" if facts.auto_rollback.on_validation_failure else None
+
+
+def retried(facts: Facts) -> str | None:
+    retry = step(facts) in ("failed", "unknown") and facts.pending("retry")
+    return "the validation hook is retried" if retry else None
+
+
+def refused(facts: Facts) -> str | None:
+    if step(facts) != "make" or not facts.hook_refused:
+        return None
+    return f"the validation hook cannot run: {facts.hook_refused}"
+
+
+def refused_before(facts: Facts) -> str | None:
+    return refused(facts) if facts.retry_allowed else None
+
+
+def undecided(facts: Facts) -> str | None:
+    current = step(facts)
+    if current == "unknown":
+        return "the Job of the hook is gone; check its effect, then set spec.upgrade.requests.retry"
+    return "the validation hook failed" if current == "failed" else None
