@@ -24,6 +24,7 @@ OPERATOR_ONLY: Final = (
     "structlog",
 )
 """Logs and metrics of a process, the tables of its rights, and models that nothing uses."""
+TERMINAL_ONLY: Final = ("pygments", "rich")
 CLIENT_ONLY: Final = ("aiohttp", "asyncio", "kubernetes_asyncio.config")
 """The client of the API server and its credentials."""
 OFFLINE: Final = (
@@ -47,6 +48,16 @@ for argv in {calls!r}:
             pass
     print(argv, sorted(set(refused) & set(sys.modules)))
 """
+
+PROCESS: Final = f"""
+import sys
+from baoctl.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    print([name for name in ("structlog", *{TERMINAL_ONLY!r}) if name in sys.modules])
+"""
+"""Prints which of these modules were imported, whatever the result."""
 
 
 @pytest.mark.parametrize(("words", "verb"), SHOWN, ids=[words for words, _ in SHOWN])
@@ -85,6 +96,24 @@ def test_no_verb_imports_what_only_the_operator_uses(
     status = [shown for shown in SHOWN if shown[0] == "status"]
     [line] = imported(status, CLIENT_ONLY)
     assert line.endswith(str([*CLIENT_ONLY]))
+
+
+@pytest.mark.parametrize("words", ["run", "provision"])
+def test_a_process_of_a_pod_imports_nothing_that_draws_on_a_terminal(
+    words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without credentials it ends after its imports."""
+    monkeypatch.setenv("KUBECONFIG", os.devnull)
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    done = subprocess.run(
+        [sys.executable, "-c", PROCESS, words],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stdout.splitlines()[-1:] == ["['structlog']"], done.stderr
 
 
 def test_a_verb_without_requests_imports_no_client() -> None:
