@@ -12,16 +12,15 @@ is open to the whole pod network.
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import structlog
 from aiohttp import web
-from prometheus_client.aiohttp import make_aiohttp_handler
 
 from runtime.clock import Clock
-from runtime.memo import Memos
 from runtime.metrics.metrics import Metrics
+from runtime.process.scrape import MetricsEndpoint
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
@@ -37,11 +36,6 @@ IDLE_SECONDS: Final = 90.0
 HEADERS: Final = {"X-Content-Type-Options": "nosniff"}
 
 LAG_PERIOD: Final = 0.5
-
-
-Answerer = Callable[[web.Request], Awaitable[web.StreamResponse]]
-SCRAPE_SIZE: Final = 512
-"""Results that are kept from one scrape to the next, one or two per cluster."""
 
 
 class HealthChecks:
@@ -96,7 +90,7 @@ class HttpServer:
             _Probe("healthz", health, health.liveness).mount(self._app.router)
             _Probe("readyz", health, health.readiness).mount(self._app.router)
         if metrics is not None:
-            self._app.router.add_get("/metrics", _scrapes(make_aiohttp_handler(metrics.registry)))
+            self._app.router.add_get("/metrics", MetricsEndpoint(metrics.registry).answer)
 
     async def run(self) -> None:
         """Serve until cancelled. Raises OSError if the address cannot be bound."""
@@ -161,17 +155,6 @@ class _Probe:
         if self._health.verdict(self._endpoint, {name: check})[name] is None:
             return _text("ok")
         return _text("internal server error: reason withheld\n", 500)
-
-
-def _scrapes(answer: Answerer) -> Answerer:
-    """Reuse the results of the last scrape for objects that have not changed."""
-    memos = Memos(keys=1, size=SCRAPE_SIZE)
-
-    async def scrape(request: web.Request) -> web.StreamResponse:
-        with memos.during("scrape"):
-            return await answer(request)
-
-    return scrape
 
 
 def _line(name: str, verdict: Mapping[str, str | None]) -> str:

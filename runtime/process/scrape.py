@@ -1,0 +1,66 @@
+"""Answers scrapes of Prometheus without blocking the event loop for long.
+
+Uses aiohttp, prometheus_client, memos and the clock. Called by runtime.process.health. With a
+hundred clusters an answer takes a tenth of a second, with a thousand ten times as much: half of it
+reads the caches, the other half writes text.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from aiohttp import hdrs, web
+from prometheus_client import CollectorRegistry, Metric
+from prometheus_client.exposition import choose_encoder
+
+from runtime.clock import yield_to_loop
+from runtime.memo import Memos
+
+MEMO_SIZE: Final = 4096
+"""Results that are kept from one scrape to the next, one or two per cluster."""
+COMPRESSION_IN_THREAD: Final = 64 * 1024
+"""Answers of this size in bytes are compressed in a thread."""
+
+
+class MetricsEndpoint:
+    """Serves a registry at GET /metrics, as text or OpenMetrics, compressed if that is accepted.
+
+    `name[]` in the query (repeatable) selects samples by name.
+    """
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+        self._memos = Memos(keys=1, size=MEMO_SIZE)
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """Answer one scrape."""
+        families = await self._collect(request.query.getall("name[]", []))
+        accept = ",".join(request.headers.getall(hdrs.ACCEPT, []))
+        encode, content_type = choose_encoder(accept)
+        response = web.Response(
+            body=await asyncio.to_thread(encode, _Collected(families)),
+            headers={hdrs.CONTENT_TYPE: content_type},
+            zlib_executor_size=COMPRESSION_IN_THREAD,
+        )
+        response.enable_compression()
+        return response
+
+    async def _collect(self, names: Sequence[str]) -> list[Metric]:
+        """Read each metric family in an iteration of the event loop, which changes the caches."""
+        registry = self._registry.restricted_registry(names) if names else self._registry
+        families = []
+        with self._memos.during("scrape"):
+            for family in registry.collect():
+                families.append(family)
+                await yield_to_loop()
+        return families
+
+
+class _Collected:
+    """Metric families that were read before."""
+
+    def __init__(self, families: Sequence[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Sequence[Metric]:
+        return self._families
