@@ -144,6 +144,20 @@ async def test_the_reason_of_a_refusal_is_told_and_cut(tmp_path: Path) -> None:
     assert len(str(raised.value)) < 300
 
 
+async def test_the_sessions_with_a_cluster_share_what_they_trust(tmp_path: Path) -> None:
+    """The context of one CA never serves a session with another one."""
+    authorities = [make_authority(name, SystemClock().now()) for name in ("x", "y")]
+    pems = [authority.certificate.decode() for authority in authorities]
+    contexts = []
+    for pem in (pems[0], pems[0], pems[1], ""):
+        async with Bao(pem, "name", guard=unguarded) as bao:
+            contexts.append(bao._exchange._tls)
+    assert contexts[0] is contexts[1]
+    assert len({id(context) for context in contexts}) == 3
+    trusted = [context.get_ca_certs() for context in contexts[1:3]]
+    assert trusted[0] != trusted[1]
+
+
 async def test_a_proxy_in_the_environment_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
