@@ -57,19 +57,7 @@ def test_maintenance_delays_a_restart_and_annotates_the_pods(cluster: Cluster) -
 
 
 @pytest.mark.timeout(300)
-def test_after_maintenance_every_server_restarts_the_leader_last(
-    cluster: Cluster, client: ServiceWriter
-) -> None:
-    leader = leader_of(cluster)
-    order = change_and_await_restart(cluster, maintenance=None)
-    assert order[-1] == leader
-    assert client.leader_changes == 1, client.leaders
-    assert not any(map(is_marked, cluster.pods()))
-    assert not is_marked(cluster.api.get(STATEFUL_SET, cluster.namespace, NAME))
-
-
-@pytest.mark.timeout(300)
-def test_a_restart_survives_a_second_request_and_a_killed_operator(
+def test_the_restart_after_maintenance_survives_a_second_request_and_a_killed_operator(
     cluster: Cluster,
     client: ServiceWriter,
     operators: list[Operator],
@@ -80,17 +68,22 @@ def test_a_restart_survives_a_second_request_and_a_killed_operator(
         operators[-1].kill()
         operators.append(launcher.start(controller, NO_ELECTION))
 
+    leader = leader_of(cluster)
     before = {uid_of(pod): name_of(pod) for pod in cluster.pods()}
-    change(cluster, runtime={"restartAt": "second"})
+    change(cluster, maintenance=None)
     until(
         "one pod is terminating", lambda: any(map(is_terminating, cluster.pods())), 30.0, every=0.02
     )
     order = change_and_await_restart(
-        cluster, before, after_first=replace_operator, runtime={"restartAt": "third"}
+        cluster, before, after_first=replace_operator, runtime={"restartAt": "second"}
     )
     assert sorted(order) == [f"{NAME}-{number}" for number in range(3)]
+    assert order[-1] == leader
+    assert client.leader_changes == 1, client.leaders
     template = cluster.api.get(STATEFUL_SET, cluster.namespace, NAME)["spec"]["template"]
     assert {digest_of(pod) for pod in cluster.pods()} == {digest_of(template)}
+    assert not any(map(is_marked, cluster.pods()))
+    assert not is_marked(cluster.api.get(STATEFUL_SET, cluster.namespace, NAME))
 
 
 def test_a_manually_deleted_leader_pod_is_replaced(
