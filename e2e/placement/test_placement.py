@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 
@@ -41,17 +40,34 @@ NOWHERE = {
 
 @pytest.fixture(scope="module")
 def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Cluster:
-    """Three servers that are Available, with a ServiceAccount that the operator created."""
+    """Three servers that no node can run, with a ServiceAccount that the operator creates."""
     namespace = make_namespace()
-    api.create(CLUSTERS, body(namespace, NAME, replicas=3, serviceAccount={"name": FORMER}))
-    made = Cluster(api, namespace, NAME)
-    made.await_available()
-    return made
+    spec = {"serviceAccount": {"name": FORMER}, "scheduling": NOWHERE}
+    init = self_init(key_value_engine())
+    api.create(CLUSTERS, manifest(namespace, NAME, replicas=3, selfInit=init, **spec))
+    return Cluster(api, namespace, NAME)
 
 
-def body(namespace: str, name: str, **spec: Any) -> Object:
-    """A cluster that initialises itself."""
-    return manifest(namespace, name, selfInit=self_init(key_value_engine()), **spec)
+def test_an_unschedulable_first_pod_is_replaced_after_a_correction(cluster: Cluster) -> None:
+    pending = until("a pod is unschedulable", lambda: unscheduled(cluster), 30.0, every=0.1)
+    condition = until(
+        "the message of the scheduler is in the condition",
+        lambda: next(
+            (
+                one["message"]
+                for one in cluster.conditions()
+                if one["type"] == "Available" and "Unschedulable" in one["message"]
+            ),
+            "",
+        ),
+        20.0,
+    )
+    assert names.pod(NAME, 0) in condition
+    watch = Stopwatch()
+    cluster.api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": {"scheduling": None}})
+    cluster.await_available(HEAL_SECONDS)
+    print(f"\n  {watch.seconds:.1f} s: from the correction to Available")
+    assert pending not in cluster.pod_uids()
 
 
 @pytest.mark.timeout(300)
@@ -129,33 +145,6 @@ def test_an_unsatisfiable_affinity_stops_the_rollout_at_one_pod(cluster: Cluster
     cluster.await_available(HEAL_SECONDS)
     print(f"  {watch.seconds:.1f} s: three servers are ready again")
     assert len(before & cluster.pod_uids()) == 2
-
-
-def test_an_unschedulable_first_pod_is_replaced_after_a_correction(
-    api: Api, make_namespace: MakeNamespace, operator: Operator
-) -> None:
-    namespace = make_namespace()
-    api.create(CLUSTERS, body(namespace, "first", replicas=1, scheduling=NOWHERE))
-    first = Cluster(api, namespace, "first")
-    pending = until("a pod is unschedulable", lambda: unscheduled(first), 30.0, every=0.1)
-    condition = until(
-        "the message of the scheduler is in the condition",
-        lambda: next(
-            (
-                one["message"]
-                for one in first.conditions()
-                if one["type"] == "Available" and "Unschedulable" in one["message"]
-            ),
-            "",
-        ),
-        20.0,
-    )
-    assert names.pod("first", 0) in condition
-    watch = Stopwatch()
-    api.patch(CLUSTERS, namespace, "first", {"spec": {"scheduling": None}})
-    first.await_available(HEAL_SECONDS)
-    print(f"\n  {watch.seconds:.1f} s: from the correction to Available")
-    assert pending not in first.pod_uids()
 
 
 @contextmanager
