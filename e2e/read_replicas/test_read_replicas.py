@@ -151,9 +151,6 @@ def test_scale_down_removes_the_raft_peer_before_its_pod(cluster: Cluster) -> No
     cluster.await_available()
     print(f"\n  {watch.seconds:.1f} s: one read replica and its volume are deleted")
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
-    change(cluster, {"readReplicas": {"replicas": 2}})
-    cluster.await_condition("ReadReplicasReady", reason="AllReadReplicasReady")
-    until("it is a member again", lambda: votes(cluster).get(reader(1)) is False, WITHIN)
 
 
 def test_removing_the_spec_block_deletes_all_their_objects(cluster: Cluster) -> None:
@@ -182,6 +179,7 @@ def test_removing_the_spec_block_deletes_all_their_objects(cluster: Cluster) -> 
 def test_deletion_of_the_cluster_leaves_no_objects(cluster: Cluster) -> None:
     change(cluster, {"readReplicas": POOL})
     cluster.await_condition("ReadReplicasReady", reason="AllReadReplicasReady")
+    until("it is a member again", lambda: votes(cluster).get(reader(1)) is False, WITHIN)
     with missing_ok():
         cluster.api.delete(CLUSTERS, cluster.namespace, NAME)
     until("all objects are deleted", lambda: not cluster.find() and not cluster.belongings(), 90.0)
