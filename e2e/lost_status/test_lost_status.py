@@ -45,6 +45,12 @@ def healed(cluster: Cluster) -> bool:
     return bool(status.get("initialized")) and release == FIRST and not busy
 
 
+def has_its_keys(cluster: Cluster) -> bool:
+    """Whether the status names the seal keys of the servers."""
+    keys = (status_of(cluster.live()).get("unseal") or {}).get("keys")
+    return keys != OTHER_KEYS["keys"] and healed(cluster)
+
+
 def held(cluster: Cluster) -> bool:
     """Whether the cluster waits for a user."""
     return cluster.condition("Ready", "False", "PrerequisitesMissing") is not None
@@ -58,8 +64,10 @@ class Row:
     values: Object
     then: Callable[[Cluster], bool] = healed
     put_back: Object | None = None
+    """What the test writes afterwards, because the operator leaves the change in the status."""
 
 
+OTHER_KEYS = {"keys": "other=key-7", "step": "Settled"}
 STALE_ROLL = {"id": "1", "phase": "Rolling", "targetVersion": OLDER, "fromVersion": "2.3.0"}
 NEWER_ROLL = {"id": "2", "phase": "Rolling", "targetVersion": "2.99.0", "fromVersion": FIRST}
 OTHER_RESTORE = {"name": "other", "uid": "other", "restartCompletedAt": LONG_AGO}
@@ -81,7 +89,7 @@ ROWS = (
         {"blueGreen": None},
     ),
     Row("another restore is complete", {"restore": OTHER_RESTORE}, put_back={"restore": None}),
-    Row("other seal keys", {"unseal": {"keys": "other=key-7", "step": "Settled"}}),
+    Row("other seal keys", {"unseal": OTHER_KEYS}, has_its_keys),
     Row("a stale lock of an upgrade", {"operationLock": LEFT_LOCK}),
 )
 
@@ -107,6 +115,7 @@ def test_no_server_is_replaced_because_of_a_wrong_status(
             lines.append((row.title, f"{play(cluster, row):.1f} s"))
             assert cluster.pod_uids() == pods, row.title
             assert belongings(cluster) == before, row.title
+        throughout("no pod changes", lambda: cluster.pod_uids() == pods, STILL_SECONDS)
     print("\n" + table.plain(HEADERS, lines) + f"\n  {writer.describe()}")
     assert writer.acknowledged
     assert (writer.lost(), writer.missed) == ([], [])
@@ -148,13 +157,16 @@ def test_a_cluster_without_a_status_is_not_downgraded(cluster: Cluster) -> None:
 
 
 def play(cluster: Cluster, row: Row) -> float:
-    """Write one status, wait for its effect, and check that no server is replaced meanwhile."""
+    """Write one status, wait for its effect, and check that no server is replaced meanwhile.
+
+    A field that the operator does not correct stays wrong for STILL_SECONDS.
+    """
     pods, watch = cluster.pod_uids(), Stopwatch()
     write(cluster, row.values)
     until(row.title, lambda: row.then(cluster), HEAL_SECONDS)
     seconds = watch.seconds
-    throughout("no pod changes", lambda: cluster.pod_uids() == pods, STILL_SECONDS)
     if row.put_back is not None:
+        throughout("no pod changes", lambda: cluster.pod_uids() == pods, STILL_SECONDS)
         write(cluster, row.put_back)
     until(f"{row.title}: restored", lambda: healed(cluster), HEAL_SECONDS)
     cluster.await_available(HEAL_SECONDS)
