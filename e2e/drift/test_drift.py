@@ -1,8 +1,10 @@
 """Another client changes or deletes each object of a cluster of three servers."""
 
+import os
+import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -15,6 +17,7 @@ from e2e.harness.kubernetes import Api, Object
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.manifests import key_value_engine, self_init
 from e2e.harness.operator import Operator
+from e2e.harness.server_process import server_pid
 from e2e.harness.waiting import Stopwatch, throughout, until
 from runtime.builtin_kinds import POD, SECRET, SERVICE, STATEFUL_SET
 from runtime.types import Resource, is_terminating, labels_of, uid_of
@@ -75,7 +78,7 @@ def test_a_stateful_set_that_was_scaled_is_scaled_back(cluster: Cluster) -> None
         return bool(live["spec"]["replicas"] == 3)
 
     until("the StatefulSet has three replicas", three, WITHIN, every=0.05)
-    until("the fourth pod is gone", lambda: len(cluster.pods()) == 3, 30.0)
+    until("the fourth pod is gone", lambda: not still_exists(cluster, names.pod(NAME, 3)), 30.0)
     assert cluster.pod_uids() == before
     cluster.await_available()
 
@@ -175,6 +178,21 @@ def test_deleted_keys_are_reported_and_never_recreated(cluster: Cluster) -> None
     cluster.await_condition("Stalled", "False", seconds=SECRET_WITHIN)
     cluster.await_available()
     assert cluster.pod_uids() == pods
+
+
+def still_exists(cluster: Cluster, name: str) -> bool:
+    """Whether a pod exists. If it terminates, its server is killed.
+
+    The server may get SIGTERM before it handles signals. Then kubelet kills it, after the grace
+    period of two minutes.
+    """
+    pod = cluster.api.find(POD, cluster.namespace, name)
+    if pod is not None and is_terminating(pod):
+        process = server_pid(cluster.namespace, name)
+        if process is not None:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+    return pod is not None
 
 
 def leads(pod: Object) -> bool:
