@@ -1,6 +1,6 @@
 """The operator crashes at one write of a backup; the next one completes it, and counts it once.
 
-tests/managers/backup/test_reconcile.py tests all writes in memory; here API server, Job and store
+tests/managers/backup/test_crashes.py tests all writes in memory; here API server, Job and store
 are real, and the crashes are at the writes between which most state can be lost.
 """
 
@@ -24,14 +24,10 @@ from e2e.harness.stores import Store
 from e2e.harness.waiting import until
 from e2e.harness.write_key import WriteKey
 from e2e.rig import Rig
-from managers.backup.status import STATUS_MANAGER
-from managers.operation_lock.client import LOCK_MANAGER
 from runtime.builtin_kinds import JOB
 
 NAME, BACKUP = "one", "nightly"
 CRASHING = ("e2e.harness.crashing_operator",)
-LOCK = WriteKey("patch", "openbaoclusters", "status", NAME, LOCK_MANAGER)
-STATUS = WriteKey("patch", "openbaobackups", "status", BACKUP, STATUS_MANAGER)
 JOB_CREATED = WriteKey("create", "jobs", "", f"backup-{BACKUP}", "openbao-operator")
 
 
@@ -45,8 +41,6 @@ class CrashPoint:
 
 
 CRASH_POINTS = (
-    CrashPoint("the lock is held, and nothing else is written", LOCK, "after"),
-    CrashPoint("the status is written, and no Job is created", STATUS, "after"),
     CrashPoint("the status does not show whether the Job was created", JOB_CREATED, "before"),
     CrashPoint("the Job runs, and its UID is not in the status", JOB_CREATED, "after"),
 )

@@ -14,7 +14,6 @@ from e2e.conftest import MakeNamespace
 from e2e.harness.backups import (
     SELDOM,
     Run,
-    backup_now,
     backups_of,
     check_stored,
     make_backup_cluster,
@@ -86,29 +85,6 @@ def test_an_annotation_triggers_one_snapshot_and_is_removed(store: Store, kept: 
         "BackupHealthy is True", lambda: condition(kept, "BackupHealthy")["status"] == "True", 10.0
     )
     assert condition(kept, "BackingUp")["status"] == "False"
-
-
-def test_the_same_value_triggers_another_snapshot(kept: Cluster) -> None:
-    trigger(kept, "before the change")
-    until("a second OpenBaoBackup is created", lambda: len(backups_of(kept)) == 2, 10.0)
-    for run in backups_of(kept):
-        run.await_phase("Completed")
-
-
-def test_a_trigger_during_a_backup_is_dropped(kept: Cluster) -> None:
-    run = backup_now(kept, "by-hand")
-    run.await_phase("Running", 20.0)
-    trigger(kept, "impatience")
-    until(
-        "the annotation is removed",
-        lambda: labels.TRIGGER_BACKUP not in kept.live()["metadata"]["annotations"],
-        10.0,
-    )
-    status = run.await_phase("Completed")
-    assert status["startedAt"] <= status["completedAt"]
-    assert len(backups_of(kept)) == 3
-    until("the lock is released", lambda: "operationLock" not in kept.live()["status"], 5.0)
-    assert kept.live()["status"]["operationLockEpoch"] == 3
 
 
 def test_missed_times_lead_to_one_snapshot(store: Store, kept: Cluster) -> None:
