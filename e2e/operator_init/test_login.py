@@ -24,7 +24,7 @@ SECRET_NAME = names.root_token_secret(NAME)
 UPGRADE_SECONDS = 240.0
 SCALE_SECONDS = 180.0
 WAITS = "QuorumQuestionRefused"
-# A Secret is not watched: the login is checked once a minute.
+# A Secret is not watched: the login is checked once a minute, and after a change of the spec.
 RECHECK_SECONDS = 100.0
 
 
@@ -92,6 +92,8 @@ def test_an_upgrade_waits_for_a_removed_operator_login(
         "stringData": {"token": administrator},
     }
     cluster.api.create(SECRET, secret)
+    # A change of the spec triggers a check, which no pod needs.
+    change(cluster, deletionPolicy="DeletePVCs")
     trusted = "OperatorLoginTrusted"
     cluster.await_condition("OperatorLoginReady", reason=trusted, seconds=RECHECK_SECONDS)
     cluster.api.delete(SECRET, cluster.namespace, SECRET_NAME)
