@@ -22,7 +22,7 @@ from e2e.rig.versions import OPENBAO_UPGRADES
 from runtime.builtin_kinds import EVENT, JOB, SERVICE
 
 NAME = "held"
-FIRST, SECOND = OPENBAO_UPGRADES[:2]
+FIRST, SECOND = OPENBAO_UPGRADES[1:3]
 PAUSED_SECONDS = 12.0
 # The most status updates of a pause: one of the cluster, one of each object that waits for its end.
 STATUS_UPDATES = 3

@@ -178,7 +178,14 @@ PAIR_TESTS: Final[tuple[PairTest, ...]] = (
         "e2e/versions/test_before_2_6.py::test_an_upgrade_can_be_reverted_midway_and_repeated",
     ),
     PairTest("2.6.2", "2.7.0", "RollingUpdate", (3,), _THREE_SERVERS),
-    PairTest("2.7.0", "2.7.1", "RollingUpdate", (3,), _THREE_SERVERS),
+    PairTest(
+        "2.7.0",
+        "2.7.1",
+        "RollingUpdate",
+        (3,),
+        "e2e/pause/test_pause.py"
+        "::test_an_upgrade_waits_for_maintenance_and_a_paused_one_resumes_with_its_full_timeout",
+    ),
     PairTest(
         "2.6.2",
         "2.7.2",
