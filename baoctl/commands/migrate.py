@@ -233,13 +233,13 @@ def _left(document: Object) -> Iterator[str]:
 def migrated(text: str | bytes) -> tuple[Migrated, ...]:
     """Convert all documents of a YAML text, and those of its lists. Raises MigrateError."""
     try:
-        documents = [one for one in read_documents(text) if isinstance(one, dict)]
+        documents = [document for document in read_documents(text) if isinstance(document, dict)]
     except TextError as error:
         raise MigrateError(f"the manifest cannot be read: {error}") from None
     items = [item for document in documents for item in _items(document)]
-    if not any(one.get("apiVersion") == API_VERSION for one in items):
+    if not any(item.get("apiVersion") == API_VERSION for item in items):
         raise MigrateError(f"there is no object of {API_VERSION} in the manifest")
-    return tuple(migrate(one) for one in items)
+    return tuple(migrate(item) for item in items)
 
 
 def _items(document: Object) -> list[Object]:

@@ -43,7 +43,7 @@ def render(text: str | bytes, options: RenderOptions) -> str:
 
     Raises RenderError when a manifest cannot be read or violates a rule.
     """
-    return "".join(_cluster(one, options) for one in clusters_of(text))
+    return "".join(_cluster(cluster, options) for cluster in clusters_of(text))
 
 
 def _cluster(manifest: Object, options: RenderOptions) -> str:

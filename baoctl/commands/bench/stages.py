@@ -56,7 +56,7 @@ async def _measure_keys(
     keys = Keys(engine, count, api.clock)
     value = (TEXT * (order.size // len(TEXT) + 1))[: order.size]
     result.engine = engine
-    result.notes += [report.left_note(one) for one in await other_runs(workers[0])]
+    result.notes += [report.left_note(other) for other in await other_runs(workers[0])]
     await keys.mount(workers[0])
     try:
         raise_if_cancelled()

@@ -181,5 +181,5 @@ def _summary(name: str, archive: Bundle, size: int) -> str:
         lines.append(
             f"Replaced with [redacted]: {len(archive.redacted)} secrets, listed in {MANIFEST}"
         )
-    lines += [f"Not in the archive: {one.what}: {one.why}" for one in archive.unread]
+    lines += [f"Not in the archive: {item.what}: {item.why}" for item in archive.unread]
     return "".join(f"{clean_message(line)}\n" for line in lines)

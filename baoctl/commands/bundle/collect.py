@@ -26,7 +26,7 @@ from runtime.types import Object, ObjectKey, Resource, key_of, labels_of
 
 RUNS: Final[tuple[Resource, ...]] = (BACKUPS, RESTORES)
 """Listed without a selector: old objects have no label."""
-KINDS: Final = tuple(one for one in tree.KINDS if one not in (CONFIG_MAP, SECRET, *RUNS))
+KINDS: Final = tuple(kind for kind in tree.KINDS if kind not in (CONFIG_MAP, SECRET, *RUNS))
 """Kinds that are read completely."""
 OBJECTS_MAX: Final = 200
 """Maximum objects of one kind; ConfigMaps, which may be large, have their own limit."""
@@ -80,7 +80,7 @@ class _Reads:
         except (ApiError, TransportError) as error:
             self.unread.append(MissingPart(str(kind), str(error)))
             return None
-        return tuple({**one, "kind": kind.kind} for one in sorted(items, key=key_of))
+        return tuple({**item, "kind": kind.kind} for item in sorted(items, key=key_of))
 
     def kept(
         self, kind: Resource, objects: Sequence[Object] | None, most: int = OBJECTS_MAX
@@ -113,8 +113,8 @@ async def collect(
     lists, runs, maps, version = await asyncio.gather(
         asyncio.gather(
             *(
-                reads.listed(one, api.namespace, ListOptions(label_selector=selector))
-                for one in KINDS
+                reads.listed(kind, api.namespace, ListOptions(label_selector=selector))
+                for kind in KINDS
             )
         ),
         asyncio.gather(*(reads.listed(run, api.namespace) for run in RUNS)),
@@ -130,14 +130,14 @@ async def collect(
         ),
     )
     by_kind: Lists = {**dict(zip(KINDS, lists, strict=True)), SECRET: secrets, EVENT: events}
-    objects = [one for kind in KINDS for one in reads.kept(kind, by_kind[kind])]
+    objects = [obj for kind in KINDS for obj in reads.kept(kind, by_kind[kind])]
     of_cluster = [
-        one
+        run
         for kind, listed in zip(RUNS, runs, strict=True)
-        for one in reads.kept(kind, listed)
-        if text(one, "spec", "cluster") == name
+        for run in reads.kept(kind, listed)
+        if text(run, "spec", "cluster") == name
     ]
-    pods = [one for one in objects if one["kind"] == POD.kind]
+    pods = [obj for obj in objects if obj["kind"] == POD.kind]
     running = reads.kept(POD, operators)
     requests = (*log_requests(pods), *log_requests(running, "operator-"))
     logs = await asyncio.gather(*(_log(reads, request, log_lines) for request in requests))
@@ -149,9 +149,15 @@ async def collect(
         objects=(*objects, *of_cluster, *maps),
         secrets=tuple(reads.kept(SECRET, own_secrets)),
         events=tuple(
-            one for one in reads.kept(EVENT, events, EVENTS_MAX) if concerns_cluster(name, one)
+            event
+            for event in reads.kept(EVENT, events, EVENTS_MAX)
+            if concerns_cluster(name, event)
         ),
-        logs={one.file: log for one, log in zip(requests, logs, strict=True) if log is not None},
+        logs={
+            request.file: log
+            for request, log in zip(requests, logs, strict=True)
+            if log is not None
+        },
         unread=tuple(reads.unread),
     )
     return BundleReading(collected, observation_of(live, by_kind, api.clock.now()), version or b"")
@@ -165,11 +171,11 @@ def observation_of(live: Object, lists: Lists, now: datetime) -> ClusterObservat
     return ClusterObservation(
         now=now,
         cluster=live,
-        pods=tuple(one for one in lists[POD] or () if selector <= labels_of(one).items()),
+        pods=tuple(pod for pod in lists[POD] or () if selector <= labels_of(pod).items()),
         claims=tuple(lists[PVC] or ()),
         stateful_sets=tuple(lists[STATEFUL_SET] or ()),
         secrets=None if secrets is None else tuple(key_of(secret).name for secret in secrets),
-        events=tuple(one for one in lists[EVENT] or () if concerns_cluster(name, one)),
+        events=tuple(event for event in lists[EVENT] or () if concerns_cluster(name, event)),
         denied=tuple(kind.plural for kind in DIAGNOSED_KINDS if lists[kind] is None),
     )
 
@@ -180,9 +186,9 @@ def log_requests(pods: Sequence[Object], prefix: str = "") -> tuple[LogRequest, 
     for pod in pods[:PODS_MAX]:
         key = key_of(pod)
         restarts = {
-            text(one, "name"): number(one.get("restartCount"))
+            text(status, "name"): number(status.get("restartCount"))
             for field_ in ("containerStatuses", "initContainerStatuses")
-            for one in parts(pod, "status", field_)
+            for status in parts(pod, "status", field_)
         }
         for container, count in sorted(restarts.items()):
             base = f"{prefix}{key.name}.{container}"
@@ -197,8 +203,8 @@ async def _config_maps(reads: _Reads, selector: str) -> tuple[Object, ...]:
     options = ListOptions(label_selector=selector, metadata_only=True)
     config_maps = await reads.listed(CONFIG_MAP, reads.api.namespace, options)
     kept = []
-    for one in reads.kept(CONFIG_MAP, config_maps, CONFIG_MAPS_MAX):
-        key = key_of(one)
+    for config_map in reads.kept(CONFIG_MAP, config_maps, CONFIG_MAPS_MAX):
+        key = key_of(config_map)
         live = await reads.attempt(f"configmaps {key.name}", reads.api.client.get(CONFIG_MAP, key))
         if live is not None:
             kept.append({**live, "kind": CONFIG_MAP.kind})

@@ -120,11 +120,12 @@ def manifest(bundle: Bundle, created: str, version: str) -> str:
                 for name, text in sorted(bundle.files.items())
             ],
             "unread": [
-                {"what": clean_message(one.what), "why": redact(clean_message(one.why))[0]}
-                for one in sorted(bundle.unread, key=lambda one: (one.what, one.why))
+                {"what": clean_message(item.what), "why": redact(clean_message(item.why))[0]}
+                for item in sorted(bundle.unread, key=lambda item: (item.what, item.why))
             ],
             "redacted": [
-                {"file": one.file, "line": one.line, "kind": one.kind} for one in bundle.redacted
+                {"file": redaction.file, "line": redaction.line, "kind": redaction.kind}
+                for redaction in bundle.redacted
             ],
         }
     )
@@ -142,8 +143,8 @@ def _files(collected: Collected) -> Iterator[tuple[str, str]]:
             yield from _config_map(obj)
         else:
             yield _object_file(obj), as_json(_trimmed(obj))
-    yield "secrets.json", as_json([_secret(one) for one in _by_name(collected.secrets)])
-    yield "events.json", as_json([_trimmed(one) for one in _by_name(collected.events)])
+    yield "secrets.json", as_json([_secret(secret) for secret in _by_name(collected.secrets)])
+    yield "events.json", as_json([_trimmed(event) for event in _by_name(collected.events)])
     for name, text in collected.logs.items():
         yield f"logs/{_segment(name)}.log", text
     for name, text in collected.reports.items():

@@ -43,10 +43,10 @@ def _is_list(value: Any) -> bool:
 def _of_lists(before: Sequence[Any], after: Sequence[Any], path: str) -> Iterator[FieldChange]:
     key = _merge_key((*before, *after))
     if key is not None:
-        old = {str(one[key]): one for one in before}
-        new = {str(one[key]): one for one in after}
+        old = {str(item[key]): item for item in before}
+        new = {str(item[key]): item for item in after}
         if len(old) == len(before) and len(new) == len(after):
-            for name in [*old, *(one for one in new if one not in old)]:
+            for name in [*old, *(new_name for new_name in new if new_name not in old)]:
                 inner = f"{path}[{name}]"
                 yield from differences(old.get(name, ABSENT), new.get(name, ABSENT), inner)
             return
@@ -59,16 +59,16 @@ def _of_lists(before: Sequence[Any], after: Sequence[Any], path: str) -> Iterato
 
 def _of_items(before: Sequence[Any], after: Sequence[Any], path: str) -> Iterator[FieldChange]:
     """Yield added and removed items if the others keep their order, else the whole list."""
-    gone = [(at, one) for at, one in enumerate(before) if one not in after]
-    new = [(at, one) for at, one in enumerate(after) if one not in before]
-    if [one for one in before if one in after] == [one for one in after if one in before]:
-        yield from (FieldChange(f"{path}[{at}]", one, ABSENT) for at, one in gone)
-        yield from (FieldChange(f"{path}[{at}]", ABSENT, one) for at, one in new)
+    gone = [(at, item) for at, item in enumerate(before) if item not in after]
+    new = [(at, item) for at, item in enumerate(after) if item not in before]
+    if [item for item in before if item in after] == [item for item in after if item in before]:
+        yield from (FieldChange(f"{path}[{at}]", item, ABSENT) for at, item in gone)
+        yield from (FieldChange(f"{path}[{at}]", ABSENT, item) for at, item in new)
     else:
         yield FieldChange(path, before, after)
 
 
 def _merge_key(items: Sequence[Any]) -> str | None:
-    if not items or not all(isinstance(one, Mapping) for one in items):
+    if not items or not all(isinstance(item, Mapping) for item in items):
         return None
-    return next((key for key in _MERGE_KEYS if all(key in one for one in items)), None)
+    return next((key for key in _MERGE_KEYS if all(key in item for item in items)), None)

@@ -64,12 +64,12 @@ def screen(report: Report) -> Iterator[RenderableType]:
     else:
         count = len(report.findings)
         yield Text.assemble(head, "  ", (f"{count} finding{'s' * (count > 1)}", BAD))
-    for position, one in enumerate(report.findings, start=1):
+    for position, finding in enumerate(report.findings, start=1):
         yield Text()
-        yield Text.assemble(f"{position}. ", safe(one.cause, BAD if position == 1 else ""))
-        yield Padding(safe(one.evidence, DIM), (0, 0, 0, 3))
-        if one.next_step:
-            yield Padding(safe(one.next_step), (0, 0, 0, 3))
-        yield Padding(Text.assemble(("$ ", DIM), safe(one.command, BOLD)), (0, 0, 0, 3))
+        yield Text.assemble(f"{position}. ", safe(finding.cause, BAD if position == 1 else ""))
+        yield Padding(safe(finding.evidence, DIM), (0, 0, 0, 3))
+        if finding.next_step:
+            yield Padding(safe(finding.next_step), (0, 0, 0, 3))
+        yield Padding(Text.assemble(("$ ", DIM), safe(finding.command, BOLD)), (0, 0, 0, 3))
     if report.denied:
         yield Text(f"\nNot examined, because it cannot be read: {', '.join(report.denied)}", DIM)

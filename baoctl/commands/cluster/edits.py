@@ -45,11 +45,11 @@ def _fenced(live: Object) -> list[str]:
 
 def _fence(live: Object, pod: str) -> Edit:
     effect = f"{pod} stops and does not start again; its volume stays"
-    return Edit(("fencedPods",), [*(one for one in _fenced(live) if one != pod), pod], effect)
+    return Edit(("fencedPods",), [*(name for name in _fenced(live) if name != pod), pod], effect)
 
 
 def _unfence(live: Object, pod: str) -> Edit:
-    kept = [one for one in _fenced(live) if one != pod]
+    kept = [name for name in _fenced(live) if name != pod]
     return Edit(("fencedPods",), kept, f"{pod} starts again")
 
 

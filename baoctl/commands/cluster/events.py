@@ -51,8 +51,8 @@ def events(name: str, access: Access, *, output: str) -> ExitCode:
 
 def rows_of(cluster: str, found: Iterable[Object], now: datetime) -> tuple[EventRow, ...]:
     """Return the events about a cluster, the newest last."""
-    own = [(last_seen(one) or now, one) for one in found if concerns_cluster(cluster, one)]
-    return tuple(_row(one, now - last) for last, one in sorted(own, key=lambda pair: pair[0]))
+    own = [(last_seen(event) or now, event) for event in found if concerns_cluster(cluster, event)]
+    return tuple(_row(event, now - last) for last, event in sorted(own, key=lambda pair: pair[0]))
 
 
 def _row(event: Object, since: timedelta) -> EventRow:

@@ -85,7 +85,7 @@ async def read_clusters(api: Session, *, every_namespace: bool) -> tuple[Object,
         listing = await api.client.list(CLUSTERS, namespace)
     except NotFound:
         raise _not_served() from None
-    return tuple(sorted(listing.items, key=lambda one: key_of(one)))
+    return tuple(sorted(listing.items, key=lambda cluster: key_of(cluster)))
 
 
 async def read_cluster(api: Session, name: str) -> Object:
@@ -93,7 +93,9 @@ async def read_cluster(api: Session, name: str) -> Object:
     try:
         return await api.client.get(CLUSTERS, ObjectKey(api.namespace, name))
     except NotFound:
-        others = [key_of(one).name for one in await read_clusters(api, every_namespace=False)]
+        others = [
+            key_of(cluster).name for cluster in await read_clusters(api, every_namespace=False)
+        ]
     existing = f"only {', '.join(others[:NAMED])}" if others else "nor any other"
     raise AskError(
         f"there is no {CLUSTER_KIND} {name[:80]!r} in namespace {api.namespace}, {existing}; "
@@ -120,7 +122,7 @@ async def observe(api: Session, name: str) -> ClusterObservation:
     return ClusterObservation(
         now=api.clock.now(),
         cluster=live,
-        pods=tuple(sorted(pods or (), key=lambda one: key_of(one))),
+        pods=tuple(sorted(pods or (), key=lambda pod: key_of(pod))),
         claims=claims or (),
         stateful_sets=sets or (),
         denied=tuple(reads.denied),
@@ -203,8 +205,8 @@ async def _lease(reads: _Reads, namespace: str, cluster: ObjectKey) -> Object | 
 async def _logs(reads: _Reads, observed: ClusterObservation) -> dict[str, str]:
     # Ready servers, too: a server with a full volume is ready, and so is one without a leader.
     chosen = sorted(observed.pods, key=is_ready)[:LOGS_MAX]
-    logs = await asyncio.gather(*(_log(reads, one) for one in chosen))
-    return {key_of(one).name: log for one, log in zip(chosen, logs, strict=True) if log}
+    logs = await asyncio.gather(*(_log(reads, pod) for pod in chosen))
+    return {key_of(pod).name: log for pod, log in zip(chosen, logs, strict=True) if log}
 
 
 async def _log(reads: _Reads, pod: Object) -> str:

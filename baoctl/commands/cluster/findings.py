@@ -54,7 +54,7 @@ def diagnose(observed: ClusterObservation) -> tuple[Finding, ...]:
     Conditions with the same reason result in one finding.
     """
     findings: list[Finding] = []
-    for finding in (one for check in CHECKS for one in check.find(observed)):
-        if not finding.reason or finding.reason not in {one.reason for one in findings}:
+    for finding in (result for check in CHECKS for result in check.find(observed)):
+        if not finding.reason or finding.reason not in {other.reason for other in findings}:
             findings.append(finding)
     return tuple(findings)

@@ -144,8 +144,8 @@ def _messages(observed: ClusterObservation) -> Iterator[tuple[str, str]]:
         if condition.get("type") in ("Ready", "Stalled", "Degraded"):
             yield f"condition {text(condition, 'type')}", text(condition, "message")
     for name in observed.stateful_sets:
-        for one in parts(name, "status", "conditions"):
-            yield "the StatefulSet", text(one, "message")
+        for status_condition in parts(name, "status", "conditions"):
+            yield "the StatefulSet", text(status_condition, "message")
     for event in observed.events:
         about = f"{text(event, 'regarding', 'kind')} {text(event, 'regarding', 'name')}"
         if text(event, "type") == "Warning" and recent(observed, event):

@@ -26,13 +26,13 @@ _FULL: Final = re.compile(r"no space left on device|disk quota exceeded", re.I)
 def image(observed: ClusterObservation) -> Iterator[Finding]:
     """Find pods whose image cannot be pulled."""
     for pod in observed.pods:
-        for one in _containers(pod):
-            reason = text(one, "state", "waiting", "reason")
+        for container in _containers(pod):
+            reason = text(container, "state", "waiting", "reason")
             if reason in _PULLS:
                 name = key_of(pod).name
-                message = text(one, "state", "waiting", "message")
+                message = text(container, "state", "waiting", "message")
                 yield Finding(
-                    f"The image {text(one, 'image')} cannot be pulled",
+                    f"The image {text(container, 'image')} cannot be pulled",
                     f"pod {name}: {reason}: {message}",
                     "Correct spec.image or spec.imagePullSecrets, or make the registry reachable.",
                     f"kubectl -n {observed.namespace} describe pod {name}",
@@ -43,13 +43,13 @@ def image(observed: ClusterObservation) -> Iterator[Finding]:
 def unschedulable(observed: ClusterObservation) -> Iterator[Finding]:
     """Find pods that cannot be scheduled."""
     for pod in observed.pods:
-        for one in parts(pod, "status", "conditions"):
-            held = one.get("type") == "PodScheduled" and one.get("status") == "False"
-            if held and text(one, "reason") == "Unschedulable":
+        for condition in parts(pod, "status", "conditions"):
+            held = condition.get("type") == "PodScheduled" and condition.get("status") == "False"
+            if held and text(condition, "reason") == "Unschedulable":
                 name = key_of(pod).name
                 yield Finding(
                     "A server cannot be scheduled",
-                    f"pod {name}: {text(one, 'message')}",
+                    f"pod {name}: {text(condition, 'message')}",
                     "Add nodes, or relax spec.scheduling and spec.resources.",
                     f"kubectl -n {observed.namespace} describe pod {name}",
                 )
@@ -84,14 +84,14 @@ def volumes(observed: ClusterObservation) -> Iterator[Finding]:
 def crashes(observed: ClusterObservation) -> Iterator[Finding]:
     """Find servers in CrashLoopBackOff."""
     for pod in observed.pods:
-        for one in parts(pod, "status", "containerStatuses"):
-            waiting = text(one, "state", "waiting", "reason") == "CrashLoopBackOff"
+        for status in parts(pod, "status", "containerStatuses"):
+            waiting = text(status, "state", "waiting", "reason") == "CrashLoopBackOff"
             if waiting and not is_ready(pod):
                 name = key_of(pod).name
-                ended = part(one, "lastState", "terminated")
+                ended = part(status, "lastState", "terminated")
                 lines = text(ended, "message").strip().splitlines() or [""]
                 code = number(ended.get("exitCode"))
-                restarts = number(one.get("restartCount"))
+                restarts = number(status.get("restartCount"))
                 yield Finding(
                     f"Server {name} crashes",
                     f"{restarts} restarts, exit status {code} {text(ended, 'reason')} {lines[-1]}",
@@ -132,9 +132,9 @@ def _messages(observed: ClusterObservation) -> Iterator[tuple[str, str]]:
     for pod in observed.pods:
         name = key_of(pod).name
         yield name, observed.logs.get(name, "")
-        for one in parts(pod, "status", "containerStatuses"):
+        for status in parts(pod, "status", "containerStatuses"):
             for state in ("state", "lastState"):
-                yield name, text(one, state, "terminated", "message")
+                yield name, text(status, state, "terminated", "message")
 
 
 def _event_of(observed: ClusterObservation, name: str) -> str:

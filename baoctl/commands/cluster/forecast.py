@@ -85,9 +85,9 @@ def forecast(
 
 def _spec_changes(live: Object, later: Object) -> tuple[FieldChange, ...]:
     return tuple(
-        one
-        for one in differences(_of_user(live), _of_user(later))
-        if not one.path.endswith(LAST_APPLIED)
+        change
+        for change in differences(_of_user(live), _of_user(later))
+        if not change.path.endswith(LAST_APPLIED)
     )
 
 
@@ -145,7 +145,7 @@ class _Edit:
     def restart(self) -> str:
         """How the servers receive a new pod template."""
         old, new = part(self.live, "spec"), part(self.later, "spec")
-        upgraded = any(old.get(one) != new.get(one) for one in ("version", "image"))
+        upgraded = any(old.get(field) != new.get(field) for field in ("version", "image"))
         if upgraded and text(self.later, "spec", "upgrade", "strategy") == "BlueGreen":
             return "new servers (green) replace them"
         if self.servers == 1:
@@ -213,7 +213,7 @@ def _notes(live: Object, later: Object) -> Iterator[str]:
     key = key_of(later)
     for note in _NOTES:
         *above, last = note.field.split(".")
-        before, after = (part(one, "spec", *above).get(last) for one in (live, later))
+        before, after = (part(cluster, "spec", *above).get(last) for cluster in (live, later))
         if before != after and note.becomes in (..., after):
             yield note.text.format(
                 cluster=f"{key.namespace}/{key.name}", version=text(later, "spec", "version")

@@ -76,7 +76,10 @@ class ClusterObservation:
 
     def condition(self, kind: str) -> Part:
         """Return the condition of a type; empty if there is none."""
-        return next((one for one in self.conditions if one.get("type") == kind), EMPTY_OBJECT)
+        return next(
+            (condition for condition in self.conditions if condition.get("type") == kind),
+            EMPTY_OBJECT,
+        )
 
     @property
     def conditions(self) -> tuple[Part, ...]:
@@ -105,7 +108,7 @@ def parts(obj: Any, *path: str) -> tuple[Part, ...]:
     """Return the mappings of the list at a path."""
     value = part(obj, *path[:-1]).get(path[-1])
     items = value if isinstance(value, list) else ()
-    return tuple(one for one in items if isinstance(one, Mapping))
+    return tuple(item for item in items if isinstance(item, Mapping))
 
 
 def text(obj: Any, *path: str) -> str:
@@ -136,8 +139,8 @@ def is_voter(pod: Object) -> bool:
 def is_ready(pod: Object) -> bool:
     """Whether a pod is ready."""
     return any(
-        one.get("type") == "Ready" and one.get("status") == "True"
-        for one in parts(pod, "status", "conditions")
+        condition.get("type") == "Ready" and condition.get("status") == "True"
+        for condition in parts(pod, "status", "conditions")
     )
 
 

@@ -39,21 +39,23 @@ def plan(
     With a dump it sends no request to an API server. Raises VerbError.
     """
     manifests = clusters_of(manifest)
-    for one in manifests:
+    for document in manifests:
         # Before the dry run, because the API server suggests no names for unknown fields.
-        placed = _placed(one, access.namespace or _NAMESPACE)
+        placed = _placed(document, access.namespace or _NAMESPACE)
         rendering(placed, _options(placed, None))
     if dump is not None:
-        stored = {_key(one, _NAMESPACE): one for one in clusters_of(dump)}
-        forecasts = [_offline(one, stored, access.namespace or _NAMESPACE) for one in manifests]
+        stored = {_key(cluster, _NAMESPACE): cluster for cluster in clusters_of(dump)}
+        forecasts = [
+            _offline(document, stored, access.namespace or _NAMESPACE) for document in manifests
+        ]
     else:
 
         async def question(api: Session) -> list[PlanForecast]:
-            return [await _live(api, one, manager) for one in manifests]
+            return [await _live(api, document, manager) for document in manifests]
 
         forecasts = ask("plan", question, access)
-    present(forecasts, Group(*(part for one in forecasts for part in screen(one))), output)
-    return ExitCode.NOT_READY if any(one.blocked for one in forecasts) else ExitCode.GOOD
+    present(forecasts, Group(*(part for result in forecasts for part in screen(result))), output)
+    return ExitCode.NOT_READY if any(result.blocked for result in forecasts) else ExitCode.GOOD
 
 
 def _key(manifest: Object, namespace: str) -> ObjectKey:

@@ -39,10 +39,10 @@ def screen(plan: PlanForecast) -> Iterator[RenderableType]:
     yield from _fields(plan.spec, "  ")
     if plan.objects:
         yield Text("\nObjects", BOLD)
-        for one in plan.objects:
-            sign, style = _SIGNS[one.verb]
-            yield Text.assemble((f"  {sign} ", style), safe(f"{one.kind} {one.name}"))
-            yield from _fields(one.fields, "      ")
+        for obj in plan.objects:
+            sign, style = _SIGNS[obj.verb]
+            yield Text.assemble((f"  {sign} ", style), safe(f"{obj.kind} {obj.name}"))
+            yield from _fields(obj.fields, "      ")
     elif plan.verb != "none":
         yield Text("\nNo object of the cluster changes; only the operator uses the changed fields.")
     if plan.verb != "none":
@@ -51,7 +51,7 @@ def screen(plan: PlanForecast) -> Iterator[RenderableType]:
         if not plan.pods:
             yield Text("  no server restarts")
     yield from _paragraphs(plan.notes)
-    yield from _paragraphs(tuple(f"The pods would wait: {one}" for one in plan.blocked), BAD)
+    yield from _paragraphs(tuple(f"The pods would wait: {reason}" for reason in plan.blocked), BAD)
 
 
 def _paragraphs(lines: tuple[str, ...], style: str = "") -> Iterator[Text]:

@@ -88,7 +88,7 @@ async def _restore(api: Session, order: RestoreOrder, dialogue: Dialogue) -> Exi
         )
     if order.backup is None:
         emit(console(), listing(rows[:SHOWN_MAX], now))
-        name = dialogue.choose([one.backup for one in rows[:SHOWN_MAX]])
+        name = dialogue.choose([snapshot.backup for snapshot in rows[:SHOWN_MAX]])
     else:
         name = order.backup
     row = chosen(rows, name, order.cluster)
@@ -120,7 +120,7 @@ def snapshots_of(cluster: str, backups: Iterable[Object]) -> tuple[SnapshotRow, 
         if text(backup, "spec", "cluster") == cluster
         and text(backup, "status", "phase") == "Completed"
     ]
-    return tuple(sorted(rows, key=lambda one: one.taken_at or _NEVER, reverse=True))
+    return tuple(sorted(rows, key=lambda row: row.taken_at or _NEVER, reverse=True))
 
 
 def chosen(rows: Sequence[SnapshotRow], name: str, cluster: str) -> SnapshotRow:

@@ -188,17 +188,17 @@ def state_of(pod: Object) -> str:
     """Return why a pod is not ready, in one word."""
     if text(pod, "metadata", "deletionTimestamp"):
         return "Terminating"
-    for one in (
+    for status in (
         *parts(pod, "status", "initContainerStatuses"),
         *parts(pod, "status", "containerStatuses"),
     ):
-        waiting = text(one, "state", "waiting", "reason")
-        ended = text(one, "state", "terminated", "reason")
+        waiting = text(status, "state", "waiting", "reason")
+        ended = text(status, "state", "terminated", "reason")
         if waiting or (ended and ended != "Completed"):
             return waiting or ended
-    for one in parts(pod, "status", "conditions"):
-        if one.get("type") == "PodScheduled" and one.get("status") == "False":
-            return text(one, "reason") or "Unschedulable"
+    for condition in parts(pod, "status", "conditions"):
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return text(condition, "reason") or "Unschedulable"
     return "NotReady" if text(pod, "status", "phase") == "Running" else "Pending"
 
 

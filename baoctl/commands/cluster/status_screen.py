@@ -108,11 +108,11 @@ def _by_reason(concerns: Sequence[UnmetCondition]) -> list[UnmetCondition]:
     return list(found.values())
 
 
-def _concern(one: UnmetCondition) -> RenderableType:
-    lines = Text.assemble((one.condition, WARN), f"  {one.reason}")
-    detail = [safe(one.message)]
-    if one.next_step:
-        detail.append(Text.assemble(("Next: ", DIM), safe(one.next_step)))
+def _concern(condition: UnmetCondition) -> RenderableType:
+    lines = Text.assemble((condition.condition, WARN), f"  {condition.reason}")
+    detail = [safe(condition.message)]
+    if condition.next_step:
+        detail.append(Text.assemble(("Next: ", DIM), safe(condition.next_step)))
     return Group(Padding(lines, (0, 0, 0, 2)), *(Padding(part, (0, 0, 0, 4)) for part in detail))
 
 

@@ -76,14 +76,14 @@ def structured(value: Any, output: str) -> str:
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        return {_camel(one.name): _plain(getattr(value, one.name)) for one in fields(value)}
+        return {_camel(field.name): _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return value
 
 
 def _camel(name: str) -> str:
     first, *others = name.split("_")
-    return first + "".join(one.title() for one in others)
+    return first + "".join(other.title() for other in others)

@@ -69,7 +69,7 @@ def tree(name: str, access: Access, *, output: str) -> ExitCode:
     async def question(api: Session) -> tuple[Node, tuple[str, ...]]:
         live = await read_cluster(api, name)
         listings = await asyncio.gather(*(_listed(api, kind, name) for kind in KINDS))
-        objects = [one for objects_of_kind in listings for one in objects_of_kind or ()]
+        objects = [obj for objects_of_kind in listings for obj in objects_of_kind or ()]
         denied = tuple(
             kind.plural
             for kind, objects_of_kind in zip(KINDS, listings, strict=True)
@@ -91,17 +91,17 @@ async def _listed(api: Session, kind: Resource, cluster: str) -> tuple[Object, .
         return ()
     except (ApiError, TransportError):
         return None
-    return tuple({**one, "kind": kind.kind} for one in listing.items)
+    return tuple({**item, "kind": kind.kind} for item in listing.items)
 
 
 def node_of(cluster: Object, objects: Sequence[Object], now: datetime) -> Node:
     """Return the tree of a cluster; objects without a shown owner are directly below it."""
-    shown = {uid_of(one) for one in objects}
+    shown = {uid_of(obj) for obj in objects}
     below: dict[str, list[Object]] = {}
-    for one in objects:
-        owners = part(one, "metadata").get("ownerReferences") or ()
+    for obj in objects:
+        owners = part(obj, "metadata").get("ownerReferences") or ()
         owner = next((ref.get("uid") for ref in owners if ref.get("uid") in shown), "")
-        below.setdefault(str(owner), []).append(one)
+        below.setdefault(str(owner), []).append(obj)
     return _node(cluster, below, now, frozenset())
 
 
@@ -119,7 +119,7 @@ def _node(
         state=state,
         good=good,
         age=age(now - created) if created else "",
-        below=tuple(_node(one, below, now, above | {uid}) for one in owned),
+        below=tuple(_node(child, below, now, above | {uid}) for child in owned),
     )
 
 
@@ -153,8 +153,8 @@ def screen(root: Node, denied: Iterable[str]) -> RenderableType:
 
 
 def _grow(branch: Tree, node: Node) -> None:
-    for one in node.below:
-        _grow(branch.add(_line(one)), one)
+    for child in node.below:
+        _grow(branch.add(_line(child)), child)
 
 
 def _line(node: Node) -> Text:

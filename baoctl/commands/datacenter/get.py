@@ -86,4 +86,4 @@ async def look_up(client: Client, identity: str) -> LookupResult:
 
 async def _with_id(client: Client, kind: Resource, identity: str) -> Object | None:
     objects = await metadata_of_all(client, kind)
-    return next((one for one in objects if identity in (uid_of(one), key_of(one).name)), None)
+    return next((obj for obj in objects if identity in (uid_of(obj), key_of(obj).name)), None)

@@ -105,7 +105,7 @@ def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
             f"Datacenter {name} is being deleted: its services are being deleted", ExitCode.REFUSED
         )
     orders = _orders(live)
-    index = next((at for at, one in enumerate(orders) if one.get("name") == request.name), None)
+    index = next((at for at, item in enumerate(orders) if item.get("name") == request.name), None)
     entry: Object = request.to_object()
     if index is not None and orders[index] == entry:
         return ()
@@ -167,7 +167,9 @@ def _orders(live: Object) -> list[Object]:
 
 
 def _token_of(live: Object, service: str) -> str:
-    return next((str(one.get("token")) for one in _orders(live) if one.get("name") == service), "")
+    return next(
+        (str(entry.get("token")) for entry in _orders(live) if entry.get("name") == service), ""
+    )
 
 
 async def _expect_workload(client: Client, datacenter: str, service: str) -> None:
@@ -193,4 +195,4 @@ async def _services_of(client: Client, datacenter: str) -> str:
     )
     workloads = await client.list(WORKLOADS, options=by_datacenter)
     prefix = names.workload_name(datacenter, "")
-    return listed(key_of(one).name.removeprefix(prefix) for one in workloads.items)
+    return listed(key_of(workload).name.removeprefix(prefix) for workload in workloads.items)

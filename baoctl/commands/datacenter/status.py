@@ -110,7 +110,7 @@ class View:
 
     def condition(self, kind: str) -> ConditionSummary | None:
         """Return the condition of a type; None if there is none."""
-        return next((one for one in self.conditions if one.type == kind), None)
+        return next((condition for condition in self.conditions if condition.type == kind), None)
 
     @property
     def is_stale(self) -> bool:
@@ -178,7 +178,9 @@ async def metadata_of_all(client: Client, kind: Resource) -> tuple[Object, ...]:
 
 
 async def _absent(client: Client, name: str) -> str:
-    existing = listed(key_of(one).name for one in await metadata_of_all(client, DATACENTERS))
+    existing = listed(
+        key_of(datacenter).name for datacenter in await metadata_of_all(client, DATACENTERS)
+    )
     return (
         f"there is no Datacenter {name}, only {existing}"
         if existing
@@ -223,7 +225,10 @@ def view_of(live: Object, workloads: Iterable[Object]) -> View:
             for source in status.sources
         ),
         workloads=tuple(
-            sorted((_service(name, workload) for workload in workloads), key=lambda one: one.name)
+            sorted(
+                (_service(name, workload) for workload in workloads),
+                key=lambda service: service.name,
+            )
         ),
         problems=tuple(_problems(live)),
     )

@@ -114,11 +114,11 @@ def _sources(sources: Sequence[SourceView], paint: Paint) -> tuple[str, list[str
         return "no source was read yet", []
     table = [
         [
-            (f"{_branch(position, sources)[0]}{clean_message(one.name)}", ""),
-            (f"({one.priority})" if one.priority else "", ""),
-            _contribution(one),
+            (f"{_branch(position, sources)[0]}{clean_message(source.name)}", ""),
+            (f"({source.priority})" if source.priority else "", ""),
+            _contribution(source),
         ]
-        for position, one in enumerate(sources)
+        for position, source in enumerate(sources)
     ]
     return "sources", _columns(table, paint)
 
@@ -156,36 +156,36 @@ def _services(
 
 
 def _cells(line: _Line, now: datetime) -> list[Cell]:
-    one = line.service
+    service = line.service
     return [
-        (f"{line.before}{clean_message(one.name)}", ""),
-        (clean_message(one.state), COLOURS.get(one.state, "")),
-        (clean_message(one.kind), ""),
-        (clean_message(one.ready), ""),
-        (clean_message(one.source), ""),
-        ("; ".join(map(clean_message, _details(one, now))), ""),
+        (f"{line.before}{clean_message(service.name)}", ""),
+        (clean_message(service.state), COLOURS.get(service.state, "")),
+        (clean_message(service.kind), ""),
+        (clean_message(service.ready), ""),
+        (clean_message(service.source), ""),
+        ("; ".join(map(clean_message, _details(service, now))), ""),
     ]
 
 
-def _details(one: ServiceView, now: datetime) -> Iterator[str]:
-    if one.problem:
-        yield one.problem
-    if one.retiring and one.state not in _LEAVES:
+def _details(service: ServiceView, now: datetime) -> Iterator[str]:
+    if service.problem:
+        yield service.problem
+    if service.retiring and service.state not in _LEAVES:
         yield "is to be removed"
-    if one.outdated:
+    if service.outdated:
         yield "its spec has changed since"
-    if one.error_reason:
-        attempt = "" if one.outdated else f"attempt {one.attempts}, {_next(one, now)}: "
-        yield f"{attempt}{one.error_reason}: {one.error}"
-    if one.message and one.state != "Running" and one.message != one.error:
-        yield one.message
+    if service.error_reason:
+        attempt = "" if service.outdated else f"attempt {service.attempts}, {_next(service, now)}: "
+        yield f"{attempt}{service.error_reason}: {service.error}"
+    if service.message and service.state != "Running" and service.message != service.error:
+        yield service.message
 
 
-def _next(one: ServiceView, now: datetime) -> str:
-    if one.next_retry is None:
+def _next(service: ServiceView, now: datetime) -> str:
+    if service.next_retry is None:
         return "no retry before a change"
-    retry_at = rfc3339(one.next_retry)
-    left = math.ceil((one.next_retry - now).total_seconds())
+    retry_at = rfc3339(service.next_retry)
+    left = math.ceil((service.next_retry - now).total_seconds())
     moment = retry_at.partition("T")[2] if retry_at[:10] == rfc3339(now)[:10] else retry_at
     return f"next at {moment} ({_span(left)})"
 
@@ -196,10 +196,10 @@ def _span(seconds: int) -> str:
     return f"in {seconds} s" if seconds < _MINUTES_FROM else f"in {seconds // 60} min"
 
 
-def _objects(one: ServiceView) -> Iterator[str]:
-    if one.provider_ref:
-        yield clean_message(f"object: {one.provider_ref}")
-    for name, ref in sorted(one.service_refs.items()):
+def _objects(service: ServiceView) -> Iterator[str]:
+    if service.provider_ref:
+        yield clean_message(f"object: {service.provider_ref}")
+    for name, ref in sorted(service.service_refs.items()):
         yield clean_message(f"{name}: {ref}")
 
 
@@ -244,9 +244,9 @@ def _branches(before: str, indices: Sequence[int]) -> list[tuple[str, str, int]]
 
 def _parents(services: Sequence[ServiceView]) -> list[int | None]:
     """Return the index of the parent of each service; None for the first level."""
-    index_of = {one.name: index for index, one in reversed(list(enumerate(services)))}
+    index_of = {service.name: index for index, service in reversed(list(enumerate(services)))}
     vaults = tuple(service.name for service in services if service.kind == "OpenBaoCluster")
-    parents = [_first(index, one, index_of, vaults) for index, one in enumerate(services)]
+    parents = [_first(index, service, index_of, vaults) for index, service in enumerate(services)]
     done: set[int] = set()
     for start in range(len(services)):
         path: dict[int, None] = {}
@@ -263,9 +263,9 @@ def _parents(services: Sequence[ServiceView]) -> list[int | None]:
 
 
 def _first(
-    index: int, one: ServiceView, index_of: Mapping[str, int], vaults: Sequence[str]
+    index: int, service: ServiceView, index_of: Mapping[str, int], vaults: Sequence[str]
 ) -> int | None:
-    for name in one.depends_on:
+    for name in service.depends_on:
         for dependency in vaults if name == OPENBAO_READY else (name,):
             if index_of.get(dependency, index) != index:
                 return index_of[dependency]

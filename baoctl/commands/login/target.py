@@ -54,11 +54,11 @@ class Connection:
 def leader_of(cluster: str, pods: Sequence[Object]) -> str:
     """Return the pod of the active server. Raises AskError with the reason if there is none."""
     alive = [pod for pod in pods if not text(pod, "metadata", "deletionTimestamp")]
-    states = [labels.registration(labels_of(one)) for one in alive]
+    states = [labels.registration(labels_of(pod)) for pod in alive]
     active = [
-        key_of(one).name
-        for one, state in zip(alive, states, strict=True)
-        if state.active and is_ready(one)
+        key_of(pod).name
+        for pod, state in zip(alive, states, strict=True)
+        if state.active and is_ready(pod)
     ]
     if active:
         return active[0]

@@ -60,7 +60,7 @@ def objects_in(dump: str | bytes) -> tuple[Object, ...]:
     """Read the objects of a YAML or JSON text, and those in its lists; raises DumpError."""
     try:
         objects = objects_of(read_documents(dump))
-        return tuple(one for one in objects if isinstance(one.get("metadata"), dict))
+        return tuple(obj for obj in objects if isinstance(obj.get("metadata"), dict))
     except TextError as error:
         raise DumpError(f"the dump cannot be read: {error}") from None
 
@@ -72,7 +72,7 @@ def read_dump(objects: Iterable[Object], key: str | None, now: datetime) -> Clus
     MALFORMED for objects that were not validated.
     """
     everything = tuple(objects)
-    live = _chosen([one for one in everything if one.get("kind") == CLUSTER_KIND], key)
+    live = _chosen([obj for obj in everything if obj.get("kind") == CLUSTER_KIND], key)
     return _cluster_dump(live, everything, now)
 
 
@@ -134,17 +134,20 @@ def _observed(
 ) -> tuple[Observed, frozenset[str]]:
     voters = serving_pool(cluster)
     own = [
-        one
-        for one in objects
-        if _key(one).partition("/")[0] == owner.namespace
-        and labels_of(one).get(labels.CLUSTER) == owner.name
+        obj
+        for obj in objects
+        if _key(obj).partition("/")[0] == owner.namespace
+        and labels_of(obj).get(labels.CLUSTER) == owner.name
     ]
     of_kind: Mapping[str, list[Object]] = {
-        kind: [one for one in own if one.get("kind") == kind]
+        kind: [obj for obj in own if obj.get("kind") == kind]
         for kind in (POD.kind, PVC.kind, STATEFUL_SET.kind)
     }
     pods, claims = of_kind[POD.kind], of_kind[PVC.kind]
-    sets = {one["metadata"]["name"]: one for one in of_kind[STATEFUL_SET.kind]}
+    sets = {
+        stateful_set["metadata"]["name"]: stateful_set
+        for stateful_set in of_kind[STATEFUL_SET.kind]
+    }
     readers = ServerPool(owner.name, reads=True)
     observed = Observed(
         now=now,
@@ -172,7 +175,7 @@ async def fetch(client: Client, key: str) -> tuple[Object, ...]:
         live = await client.get(CLUSTERS, ObjectKey(namespace, name))
         for kind in (STATEFUL_SET, POD, PVC):
             answer = await client.list(kind, namespace, options=by_cluster)
-            objects += [{**one, "kind": kind.kind} for one in answer.items]
+            objects += [{**item, "kind": kind.kind} for item in answer.items]
     except (ApiError, TransportError) as error:
         failure = error_of(error)
         raise DumpError(f"{CLUSTER_KIND} {key}: {failure}", failure.exit_code) from None

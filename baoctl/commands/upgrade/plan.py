@@ -171,7 +171,7 @@ def forecast(dump: ClusterDump, request: UpgradeRequest, deadline: timedelta) ->
         answer=answer,
         reason=reason,
         message=message,
-        checks=tuple(_line(one, dump) for one in verdict.results),
+        checks=tuple(_line(result, dump) for result in verdict.results),
         steps=steps.lines if answer not in ("nothing", "refused") else (),
         seconds=steps.seconds,
         deadline_seconds=int(limit.total_seconds()),

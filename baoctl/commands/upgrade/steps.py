@@ -167,10 +167,10 @@ def blue_green(cluster: OpenBaoCluster) -> Steps:
     upgrade, status = _upgrade_of(cluster), cluster.status.blue_green
     phase: BlueGreenPhase = status.phase if status is not None else "Idle"
     paths = (_FORWARD, _BACK)
-    path = next(one for one in paths if phase in one)
+    path = next(candidate for candidate in paths if phase in candidate)
     left = list(path)[list(path).index(phase) :]
-    lines = tuple(text for one in left for text in path[one](upgrade))
-    ranges = [_seconds(upgrade, one) for one in left]
+    lines = tuple(text for step in left for text in path[step](upgrade))
+    ranges = [_seconds(upgrade, step) for step in left]
     least, most = (sum(span[edge] for span in ranges) for edge in (0, 1))
     return Steps((*lines, "release the operation lock"), (least, most))
 
@@ -180,7 +180,8 @@ def _upgrade_of(cluster: OpenBaoCluster) -> _BlueGreenUpgrade:
     requested, size, blue = Release.requested(cluster), cluster.spec.replicas, serving_pool(cluster)
     if status is not None and status.green_revision:
         blue, green = (
-            ServerPool(name, one or "") for one in (status.blue_revision, status.green_revision)
+            ServerPool(name, revision or "")
+            for revision in (status.blue_revision, status.green_revision)
         )
         target = Release(status.green_version or requested.version, status.green_image or "")
         return _BlueGreenUpgrade(cluster, blue, green, target, status.green_replicas or size)
