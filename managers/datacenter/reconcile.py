@@ -208,7 +208,7 @@ class DatacenterReconciler:
         if isinstance(datacenter, InvalidDatacenter):
             return await self._report_invalid(live, datacenter)
         spec = datacenter.spec
-        tokens = {one.name: one.token for one in spec.redeploy}
+        tokens = {entry.name: entry.token for entry in spec.redeploy}
         options = ReconcileOptions(tokens, frozenset(spec.forget_sources))
         report = await self._service.converge(datacenter.info, datacenter.declared, options)
         if _just_created(live, report):
@@ -298,7 +298,7 @@ class BootstrapWorkloadReconciler:
             for name in by_datacenter(live)
             for record in await self._store.list_by_datacenter(self._datacenter(name))
         ]
-        current = next((one for one in records if one.id == uid_of(live)), None)
+        current = next((record for record in records if record.id == uid_of(live)), None)
         return Done() if current is None else await self._service.drive(current, records)
 
     def _datacenter(self, name: str) -> DatacenterInfo:

@@ -162,22 +162,22 @@ def _sources(
 ) -> tuple[SourceStatus, ...]:
     if merge_result is None:
         return before
-    old = {one.name: one for one in before}
+    old = {status.name: status for status in before}
     return tuple(
         _source(source, old.get(source.source.name), now) for source in merge_result.sources
     )[:SOURCES_MAX]
 
 
-def _source(one: SourceReport, old: SourceStatus | None, now: datetime) -> SourceStatus:
-    same = old is not None and old.last_good == one.digest
+def _source(report: SourceReport, old: SourceStatus | None, now: datetime) -> SourceStatus:
+    same = old is not None and old.last_good == report.digest
     since = old.last_good_time if same and old is not None else now.replace(microsecond=0)
     return SourceStatus(
-        name=one.source.name,
-        priority=one.source.priority,
-        services=one.services,
-        last_good=one.digest,
-        last_good_time=since if one.digest else None,
-        error=clean_message(one.error),
+        name=report.source.name,
+        priority=report.source.priority,
+        services=report.services,
+        last_good=report.digest,
+        last_good_time=since if report.digest else None,
+        error=clean_message(report.error),
     )
 
 

@@ -143,13 +143,15 @@ class Driver:
             return _ObservedService(facts)
         observed_dependencies = await self._observe_dependencies(record, records)
         running = {
-            name for name, (other, one) in observed_dependencies.items() if _is_running(other, one)
+            name
+            for name, (other, dependency_state) in observed_dependencies.items()
+            if _is_running(other, dependency_state)
         }
         waits = unmet_dependencies(record, records, running.__contains__)
         vaults = tuple(
-            one.vault
-            for _, (_, one) in sorted(observed_dependencies.items())
-            if one.vault is not None
+            dependency_state.vault
+            for _, (_, dependency_state) in sorted(observed_dependencies.items())
+            if dependency_state.vault is not None
         )
         uses_vaults = OPENBAO_READY in record.desired.service.depends_on
         return _ObservedService(

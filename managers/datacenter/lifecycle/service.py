@@ -137,7 +137,7 @@ class DatacenterService:
         failures = list(report.failures)
         for name in _driving_order(report.records):
             records = await self._store.list_by_datacenter(datacenter)
-            record = next((one for one in records if one.name == name), None)
+            record = next((candidate for candidate in records if candidate.name == name), None)
             if record is None:
                 continue
             try:

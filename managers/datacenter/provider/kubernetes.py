@@ -142,7 +142,7 @@ class KubernetesProvider:
             if record.desired.service.deletion_policy == "Orphan":
                 return await self._orphan(record, owned)
             # ConfigMaps and Services are deleted after the pods.
-            for resource, live in [one for one in owned if one[0] in WORKLOADS] or owned:
+            for resource, live in [item for item in owned if item[0] in WORKLOADS] or owned:
                 policy = record.desired.service.volume_policy
                 if not is_terminating(live) and await self._retention_applied(
                     policy, resource, live
@@ -183,14 +183,14 @@ class KubernetesProvider:
             return ()
         key = ObjectKey(namespace, names.openbao_config_map(object_name(record)))
         before = (self._own(record, (CONFIG_MAP, key)) or {}).get("data") or {}
-        services = {one.service for one in (*vault.parse_facts(before), *current)}
+        services = {entry.service for entry in (*vault.parse_facts(before), *current)}
         clusters = {
             name: self._caches[CLUSTERS].get(
                 ObjectKey(namespace, names.object_name(record.datacenter.name, name))
             )
             for name in services
         }
-        live = {name: one for name, one in clusters.items() if one is not None}
+        live = {name: cluster for name, cluster in clusters.items() if cluster is not None}
         return vault.merge_vaults(before, current, live)
 
     def _is_verified(self, record: ServiceRecord, owned: Mapping[ObjectRef, Object]) -> bool:

@@ -18,7 +18,7 @@ class ListedObjects:
     """A runtime.cache.cache.Cache without a watch."""
 
     def __init__(self, objects: Iterable[Object]) -> None:
-        self._objects = {key_of(one): one for one in objects}
+        self._objects = {key_of(obj): obj for obj in objects}
 
     def get(self, key: ObjectKey) -> Object | None:
         """Return an object; None if it is not in the list."""
@@ -26,7 +26,7 @@ class ListedObjects:
 
     def list(self, namespace: str | None = None) -> Objects:
         """Return all objects, or those of a namespace."""
-        return [one for key, one in self._objects.items() if namespace in (None, key.namespace)]
+        return [obj for key, obj in self._objects.items() if namespace in (None, key.namespace)]
 
     def by_index(self, name: str, value: str) -> Objects:
         """Return nothing: there are no indexes."""

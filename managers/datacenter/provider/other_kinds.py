@@ -60,7 +60,7 @@ class _State:
     @property
     def leftovers(self) -> list[ObjectRef]:
         """Return the live objects of a previous body."""
-        keep = {(one.resource, one.key) for one in self.desired}
+        keep = {(intent.resource, intent.key) for intent in self.desired}
         return [ref for ref in self.live if ref not in keep]
 
 
@@ -168,9 +168,9 @@ class ObjectsProvider:
             return {}
         owner = owner_of(record)
         return {
-            (resource, key_of(one)): one
-            for one in listed.items
-            if ownership_of(one, owner, MARKS) is Ownership.MINE
+            (resource, key_of(item)): item
+            for item in listed.items
+            if ownership_of(item, owner, MARKS) is Ownership.MINE
         }
 
     def _is_complete(self, record: ServiceRecord, state: _State) -> bool:
@@ -181,10 +181,10 @@ class ObjectsProvider:
         if self._verified.get(record.id) == verified:
             return True
         matches = all(
-            (live := state.live.get((one.resource, one.key))) is not None
-            and annotations_of(live).get(MARKS.intent_hash) == one.digest
-            and contains(live, one.body)
-            for one in state.desired
+            (live := state.live.get((intent.resource, intent.key))) is not None
+            and annotations_of(live).get(MARKS.intent_hash) == intent.digest
+            and contains(live, intent.body)
+            for intent in state.desired
         )
         if matches:
             self._verified[record.id] = verified
@@ -269,7 +269,7 @@ def _creation_index(order: list[tuple[tuple[str, str], str]], ref: ObjectRef) ->
 
 
 def _versions(live: Mapping[ObjectRef, Object]) -> dict[ObjectRef, str]:
-    return {ref: f"{uid_of(one)}/{_generation(one)}" for ref, one in live.items()}
+    return {ref: f"{uid_of(obj)}/{_generation(obj)}" for ref, obj in live.items()}
 
 
 def _generation(live: Object) -> str:
@@ -281,7 +281,7 @@ def _generation(live: Object) -> str:
 def _observation(record: ServiceRecord, state: _State, *, complete: bool) -> Observation:
     waits = [
         f"{resource.kind} {key}"
-        for (resource, key) in ((one.resource, one.key) for one in state.desired)
+        for (resource, key) in ((intent.resource, intent.key) for intent in state.desired)
         if not _is_ready(resource, state.live.get((resource, key)))
     ]
     refs = {f"{ref[0].kind}/{ref[1].name}": f"{ref[0].kind} {ref[1]}" for ref in state.live}

@@ -196,7 +196,9 @@ def _volumes(service: BootstrapService, name: str) -> Iterator[Object]:
             # Directory: a missing one fails the pod instead of being created on the node.
             source = {"path": volume.host_path, "type": "Directory"}
             yield {"name": volume.name, "hostPath": source}
-    secrets = dict.fromkeys(one.name for container in service.services for one in container.secrets)
+    secrets = dict.fromkeys(
+        reference.name for container in service.services for reference in container.secrets
+    )
     for secret in secrets:
         yield {"name": _secret_volume(secret), "secret": {"secretName": secret}}
     if config_files(service):

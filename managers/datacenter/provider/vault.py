@@ -131,8 +131,8 @@ def merge_vaults(
     last, in the format of `facts`; `live` are the current OpenBaoClusters, by service, whose data
     take precedence.
     """
-    vaults = {one.service: one for one in parse_facts(before) if one.service in live}
-    vaults |= {one.service: one for one in current}
+    vaults = {vault.service: vault for vault in parse_facts(before) if vault.service in live}
+    vaults |= {vault.service: vault for vault in current}
     newest = {
         service: vault_of(service, live[service]) if service in live else None for service in vaults
     }

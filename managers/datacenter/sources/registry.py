@@ -70,7 +70,9 @@ class SourceRegistry:
         with self._lock:
             if source not in self._sources:
                 return False
-            self._replace({key: one for key, one in self._sources.items() if key != source})
+            self._replace(
+                {key: registration for key, registration in self._sources.items() if key != source}
+            )
         self._notify(source)
         return True
 
@@ -85,7 +87,9 @@ class SourceRegistry:
 
     def _replace(self, sources: dict[str, RegisteredSource]) -> None:
         self._sources = MappingProxyType(sources)
-        self._ranked = tuple(sorted(sources.values(), key=lambda one: one.source.rank))
+        self._ranked = tuple(
+            sorted(sources.values(), key=lambda registration: registration.source.rank)
+        )
 
     def _notify(self, source: str) -> None:
         # Outside of the lock: a listener may read or change the registry.

@@ -258,7 +258,7 @@ def _conditions(
     live: Object, record: ServiceRecord, progress: ServiceProgress, now: datetime
 ) -> tuple[Condition, ...]:
     stored = BootstrapWorkloadStatus.lenient(live.get("status")).conditions
-    before = {one.type: one for one in stored}
+    before = {condition.type: condition for condition in stored}
     message = clean_message(progress.message or _DEFAULT_MESSAGES[progress.state])
     conditions_of = (("Ready", *_ready(record, progress)), ("Stalled", *_stalled(progress)))
     conditions = []

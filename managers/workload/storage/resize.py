@@ -337,7 +337,7 @@ def _growing(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stora
     if not late:
         return None
     message = f"{len(volumes) - len(late)} of {len(volumes)} volumes have {desired.size}"
-    pending = [one.claim for one in late if one.claim.resizing == FILE_SYSTEM]
+    pending = [volume.claim for volume in late if volume.claim.resizing == FILE_SYSTEM]
     if pending:
         message += f"; file systems to be expanded: {', '.join(claim.name for claim in pending)}"
     useless = [pod.name for pod in observed.pods if _was_replaced(pod, pending)]
@@ -350,7 +350,7 @@ def _growing(desired: VolumeSpec, volumes: Volumes, observed: Observed) -> Stora
 
 
 def _was_replaced(pod: PodFacts, pending: Sequence[PvcFacts]) -> bool:
-    claim = next((one for one in pending if one.name == _claim_of(pod)), None)
+    claim = next((pvc for pvc in pending if pvc.name == _claim_of(pod)), None)
     if claim is None or claim.resizing_since is None or pod.creation_timestamp is None:
         return False
     return pod.ready and pod.creation_timestamp > claim.resizing_since
