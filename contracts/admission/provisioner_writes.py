@@ -40,7 +40,7 @@ _SECRET_VERBS = (
     f"rule.verbs.all(verb, verb == 'get' || (variables.name == '{tenancy.WRITER_ROLE}' && "
     "verb in ['create', 'delete', 'patch', 'update']))"
 )
-_BINDINGS = "{" + ", ".join(f"'{one}': '{role}'" for one, role in ROLE_OF.items()) + "}"
+_BINDINGS = "{" + ", ".join(f"'{binding}': '{role}'" for binding, role in ROLE_OF.items()) + "}"
 _CONTROLLER = account_name("controller")
 
 RESTRICT_GRANTS = AdmissionPolicy(

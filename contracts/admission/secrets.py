@@ -101,8 +101,8 @@ def _named(references: tuple[Reference, ...], spec: str) -> str:
 
 def _may(resource: str, namespace: str, name: str = "") -> str:
     scope = f"authorizer.group('').resource('{resource}').namespace({namespace})"
-    one = f".name({name})" if name else ""
-    return " || ".join(f"{scope}{one}.check('{verb}').allowed()" for verb in ("get", "use"))
+    name_check = f".name({name})" if name else ""
+    return " || ".join(f"{scope}{name_check}.check('{verb}').allowed()" for verb in ("get", "use"))
 
 
 def secret_variables(references: tuple[Reference, ...]) -> tuple[NamedExpression, ...]:
@@ -124,11 +124,11 @@ _ADVICE = text("; ask an administrator for get or use on it, or name another")
 def _position(position: int) -> Validation:
     entry = f"variables.brought[{position}]"
     all_of_them = f"({entry}.namespace == request.namespace && variables.mayReadAll)"
-    one = _may("secrets", f"{entry}.namespace", f"{entry}.name")
+    may_use = _may("secrets", f"{entry}.namespace", f"{entry}.name")
     begin = text(": needs the verb get or use on Secret ")
     return Validation(
         rule_id=f"secret-{position}",
-        expression=f"variables.brought.size() <= {position} || {all_of_them} || {one}",
+        expression=f"variables.brought.size() <= {position} || {all_of_them} || {may_use}",
         message="spec names a Secret on which the user has neither the verb get nor use",
         message_expression=(
             f"{entry}.field + {begin} + {entry}.name + {text(' in namespace ')} + "
@@ -139,12 +139,12 @@ def _position(position: int) -> Validation:
 
 def _config_map() -> Validation:
     now, before = optional(CONFIG_MAP), optional(CONFIG_MAP, BEFORE)
-    allowed = _may("configmaps", "request.namespace", f"{now}.orValue('')")
+    may_use = _may("configmaps", "request.namespace", f"{now}.orValue('')")
     begin = text(f"{CONFIG_MAP}: needs the verb get or use on ConfigMap ")
     return Validation(
         rule_id="config-map",
         field=CONFIG_MAP,
-        expression=f"!{now}.hasValue() || {now} == {before} || {allowed}",
+        expression=f"!{now}.hasValue() || {now} == {before} || {may_use}",
         message="needs the verb get or use on the ConfigMap",
         message_expression=f"{begin} + {now}.orValue('') + {_ADVICE}",
     )

@@ -42,8 +42,8 @@ def dependencies(services: Iterable[BootstrapService]) -> dict[str, tuple[str, .
     Names of missing services are kept, and so is openbao:ready while there is no OpenBaoCluster.
     """
     listed = tuple(services)
-    vaults = tuple(one.name for one in listed if one.kind == "OpenBaoCluster")
-    return {one.name: _resolved(one, vaults) for one in listed}
+    vaults = tuple(service.name for service in listed if service.kind == "OpenBaoCluster")
+    return {service.name: _resolved(service, vaults) for service in listed}
 
 
 def _resolved(service: BootstrapService, vaults: tuple[str, ...]) -> tuple[str, ...]:
@@ -129,8 +129,8 @@ def _transitive_dependencies(name: str, graph: Graph) -> set[str]:
     names: set[str] = set()
     waiting = [name]
     while waiting:
-        one = waiting.pop()
-        if one not in names:
-            names.add(one)
-            waiting.extend(graph.get(one, ()))
+        service = waiting.pop()
+        if service not in names:
+            names.add(service)
+            waiting.extend(graph.get(service, ()))
     return names

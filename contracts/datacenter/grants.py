@@ -93,7 +93,7 @@ def object_kind_violations(
     service: BootstrapService, kinds: Iterable[ObjectKind], datacenter: str
 ) -> Iterator[Violation]:
     """Return the objects of a service whose kind its datacenter does not allow."""
-    allowed = {(one.group, one.kind) for one in kinds}
+    allowed = {(entry.group, entry.kind) for entry in kinds}
     for at, body in enumerate(service.objects or ()):
         kind = kind_of(body)
         if kind not in allowed:

@@ -134,7 +134,9 @@ class OptionalKinds:
         if not definition.synced:
             return
         versions = offered(definition.get(ObjectKey("", kind.definition)))
-        usable = next((one for one in kind.resources if one.version in versions), None)
+        usable = next(
+            (candidate for candidate in kind.resources if candidate.version in versions), None
+        )
         for resource in kind.resources:
             if resource != usable:
                 self._caches[resource].rest()

@@ -247,5 +247,7 @@ class Flows:
         flow.oldest = oldest
         heapq.heappush(self._ages, (oldest, flow.name))
         if len(self._ages) > 2 * len(self._flows) + STALE_AGES:
-            self._ages = [(one.oldest, one.name) for one in self._flows.values() if one.lines]
+            self._ages = [
+                (active.oldest, active.name) for active in self._flows.values() if active.lines
+            ]
             heapq.heapify(self._ages)

@@ -56,7 +56,9 @@ class Shard:
     def parse(cls, text: str) -> Self:
         """Parse "0/4", the first of four shards. Raises ValueError."""
         index, _, count = text.partition("/")
-        if not all(one.isascii() and one.isdigit() and len(one) <= 2 for one in (index, count)):
+        if not all(
+            number.isascii() and number.isdigit() and len(number) <= 2 for number in (index, count)
+        ):
             raise ValueError(f"{text!r} is no shard, such as 0/4")
         return cls(int(index), int(count))
 

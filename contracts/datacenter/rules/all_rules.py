@@ -177,9 +177,9 @@ def _system_namespace(new: Datacenter, old: Datacenter | None) -> Iterator[Offen
 
 
 def _operator_kinds(new: Datacenter, old: Datacenter | None) -> Iterator[Offence]:
-    for at, one in enumerate(new.spec.object_kinds):
-        if one.group == GROUP:
-            yield f"{_OBJECT_KINDS}[{at}].group", one.group
+    for at, kind in enumerate(new.spec.object_kinds):
+        if kind.group == GROUP:
+            yield f"{_OBJECT_KINDS}[{at}].group", kind.group
 
 
 def _workload_name(new: BootstrapWorkload, old: BootstrapWorkload | None) -> Iterator[Offence]:
@@ -281,7 +281,11 @@ def datacenter_violations(
     valid = not any(map(_breaks_a_rule_cached, _declared_services(datacenter)))
     return (
         *broken_rules(_OWN_RULES if valid else DATACENTER_RULES, datacenter, old),
-        *(one for path, service in services for one in openbao_violations(service, path, name)),
+        *(
+            violation
+            for path, service in services
+            for violation in openbao_violations(service, path, name)
+        ),
     )
 
 
@@ -290,9 +294,9 @@ def set_violations(services: BootstrapServiceSet) -> tuple[Violation, ...]:
     return (
         *broken_rules(SET_RULES, services, None),
         *(
-            one
+            violation
             for path, service in _listed(_SET_PATH, _set_services)(services)
-            for one in openbao_violations(service, path)
+            for violation in openbao_violations(service, path)
         ),
     )
 
@@ -335,9 +339,9 @@ def check_services(services: Services, path: str, datacenter: str = "") -> list[
             for field, value in offences
         ),
         *(
-            one
+            violation
             for at, service in enumerate(services)
-            for one in check_service(service, f"{path}[{at}]", datacenter)
+            for violation in check_service(service, f"{path}[{at}]", datacenter)
         ),
     ]
 
@@ -381,9 +385,9 @@ def read_services(raw: Iterable[Raw] | None, path: str, datacenter: str = "") ->
 
 def _name_violations(services: ValidatedServices, path: str, datacenter: str) -> list[Violation]:
     return [
-        one
+        violation
         for at, service in enumerate(services)
-        for one in openbao_violations(service, f"{path}[{at}]", datacenter)
+        for violation in openbao_violations(service, f"{path}[{at}]", datacenter)
     ]
 
 

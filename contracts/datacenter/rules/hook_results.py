@@ -58,12 +58,12 @@ def parse_service(raw: Raw, path: str) -> BootstrapService:
         raise InvalidDatacenterError(
             [
                 Violation(
-                    one.field.strip("."),
-                    one.value,
-                    one.rule,
-                    UNKNOWN_MESSAGE if one.message == _UNKNOWN else one.message,
+                    violation.field.strip("."),
+                    violation.value,
+                    violation.rule,
+                    UNKNOWN_MESSAGE if violation.message == _UNKNOWN else violation.message,
                 )
-                for one in schema_violations(error, f"{path}.")
+                for violation in schema_violations(error, f"{path}.")
             ]
         ) from None
 

@@ -37,9 +37,11 @@ def openbao_violations(
     results = _violations(name, thaw(service.openbao))
     # The name of a service has its own rule.
     return tuple(
-        Violation(_prefixed(one.field, path), one.value, one.rule, one.message)
-        for one in results
-        if not one.field.startswith("metadata")
+        Violation(
+            _prefixed(violation.field, path), violation.value, violation.rule, violation.message
+        )
+        for violation in results
+        if not violation.field.startswith("metadata")
     )
 
 

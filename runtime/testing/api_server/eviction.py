@@ -24,7 +24,7 @@ def expect_evictable(storage: ObjectStorage, pod: Object) -> None:
     budget."""
     if pod["metadata"].get("deletionTimestamp") or _phase(pod) in _NOT_COUNTED:
         return
-    budgets = [one for one in storage.all(POD_DISRUPTION_BUDGET) if _covers(one, pod)]
+    budgets = [budget for budget in storage.all(POD_DISRUPTION_BUDGET) if _covers(budget, pod)]
     if len(budgets) > 1:
         raise RefusedAnswer(500, "", _SEVERAL)
     for budget in budgets:

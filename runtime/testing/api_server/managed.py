@@ -137,4 +137,4 @@ def _present(old: Object | None, new: Object) -> Managers:
 
 def union(owned: Iterable[Owned]) -> frozenset[Path]:
     """All paths that have an owner."""
-    return frozenset().union(*(one.paths for one in owned))
+    return frozenset().union(*(entry.paths for entry in owned))
