@@ -38,7 +38,7 @@ from runtime.errors import (
 T = TypeVar("T")
 
 
-class AskError(VerbError):
+class RequestError(VerbError):
     """A request to the API server failed, or its result is unusable."""
 
 
@@ -57,7 +57,7 @@ FIELD_MANAGER: Final = "baoctl"
 NOTHING_MORE: Final = ""
 _POLICY: Final = "ValidatingAdmissionPolicy"
 # The first match applies, so subclasses come before their base classes.
-_ANSWERS: Final[tuple[tuple[type[Exception], ExitCode, str], ...]] = (
+_ERRORS: Final[tuple[tuple[type[Exception], ExitCode, str], ...]] = (
     (NotFound, ExitCode.NOT_FOUND, "check the name, -n and --context"),
     (QuotaExceeded, ExitCode.REFUSED, "raise the quota of the namespace"),
     (Unauthorized, ExitCode.NO_ACCESS, "log in again, or choose another --context"),
@@ -73,21 +73,21 @@ _ANSWERS: Final[tuple[tuple[type[Exception], ExitCode, str], ...]] = (
 )
 
 
-def error_of(error: ApiError | TransportError) -> AskError:
+def error_of(error: ApiError | TransportError) -> RequestError:
     """Return the error of a verb: the message, the next step and the exit status."""
-    for kind, code, step in _ANSWERS:
+    for kind, code, step in _ERRORS:
         if isinstance(error, kind):
             if isinstance(error, Forbidden) and _POLICY in str(error):
-                return AskError(f"{error}; follow the message", ExitCode.REFUSED)
-            return AskError(f"{error}; {step}" if step else str(error), code)
-    return AskError(f"{error}; try again, then check the API server")
+                return RequestError(f"{error}; follow the message", ExitCode.REFUSED)
+            return RequestError(f"{error}; {step}" if step else str(error), code)
+    return RequestError(f"{error}; try again, then check the API server")
 
 
 @asynccontextmanager
 async def connected(
     settings: Settings, clock: Clock, verb: str, access: Access | None = None
 ) -> AsyncIterator[Session]:
-    """Open a client with the user agent baoctl/<verb>. Raises AskError without credentials."""
+    """Open a client with the user agent baoctl/<verb>. Raises RequestError without credentials."""
     options = access or Access()
     if options.kubeconfig or options.context:
         chosen = options.kubeconfig or settings.kubeconfig or ""
@@ -95,7 +95,7 @@ async def connected(
     try:
         credentials = await credentials_of(settings, clock, options.context)
     except SettingError as error:
-        raise AskError(str(error), ExitCode.NO_ACCESS) from None
+        raise RequestError(str(error), ExitCode.NO_ACCESS) from None
     client = Client(credentials, user_agent=f"baoctl/{verb}", clock=clock)
     try:
         yield Session(client, clock, options.namespace or credentials.namespace)
@@ -103,24 +103,26 @@ async def connected(
         await client.close()
 
 
-def ask(verb: str, question: Callable[[Session], Awaitable[T]], access: Access | None = None) -> T:
+def run_in_session(
+    verb: str, run: Callable[[Session], Awaitable[T]], access: Access | None = None
+) -> T:
     """Run the requests of a verb in a session, and return their result.
 
-    Raises AskError without credentials and when a request fails; SettingError for invalid
+    Raises RequestError without credentials and when a request fails; SettingError for invalid
     settings.
     """
     settings = from_environment()
     try:
-        return asyncio.run(_ask(verb, question, settings, access))
+        return asyncio.run(_run_in_session(verb, run, settings, access))
     except (ApiError, TransportError) as error:
         raise error_of(error) from None
 
 
-async def _ask(
+async def _run_in_session(
     verb: str,
-    question: Callable[[Session], Awaitable[T]],
+    run: Callable[[Session], Awaitable[T]],
     settings: Settings,
     access: Access | None,
 ) -> T:
     async with connected(settings, SystemClock(), verb, access) as session:
-        return await question(session)
+        return await run(session)

@@ -206,7 +206,7 @@ async def _send_and_confirm(
     staged: DownloadedSnapshot,
     evidence: RestoreEvidence,
 ) -> RestoreReport:
-    address, trouble = at.leader.address, ""
+    address, send_error = at.leader.address, ""
     log.info("sending the snapshot", to=at.leader.pod, force=env.force)
     try:
         await at.bao.restore(address, at.token, _pieces(staged.path), force=env.force)
@@ -214,21 +214,21 @@ async def _send_and_confirm(
         return _failed(str(error), untouched=True)
     except BaoError as error:
         # The leader may have accepted the snapshot: query the servers.
-        trouble = str(error)
+        send_error = str(error)
     # Logged before the confirmation, which may take minutes.
-    log.info("the leader has answered", accepted=not trouble, why=trouble)
-    completed = replace(evidence, accepted=not trouble)
+    log.info("the leader has answered", accepted=not send_error, why=send_error)
+    completed = replace(evidence, accepted=not send_error)
     confirmation = await confirm(env, context, at, completed)
     log.info("the servers were queried", state=confirmation.state, why=confirmation.message)
-    return _report(env, confirmation, trouble)
+    return _report(env, confirmation, send_error)
 
 
-def _report(env: RestoreEnv, confirmation: Confirmation, trouble: str) -> RestoreReport:
+def _report(env: RestoreEnv, confirmation: Confirmation, send_error: str) -> RestoreReport:
     if confirmation.state == "Applied" or (confirmation.state == "Sealed" and env.force):
         return RestoreReport(
             outcome="Succeeded", message=confirmation.message, sealed=confirmation.state == "Sealed"
         )
-    message = "; ".join(filter(None, (trouble, confirmation.message)))
+    message = "; ".join(filter(None, (send_error, confirmation.message)))
     return _failed(message).model_copy(update={"sealed": confirmation.state == "Sealed"})
 
 

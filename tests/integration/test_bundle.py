@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from baoctl.commands.api_client import AskError, Session
+from baoctl.commands.api_client import RequestError, Session
 from baoctl.commands.bundle.collect import collect
 from baoctl.commands.bundle.contents import bundle_of
 from baoctl.exit_codes import ExitCode
@@ -102,7 +102,7 @@ async def test_a_missing_right_is_named_for_each_kind(reader: Client, surroundin
 async def test_without_the_cluster_there_is_no_archive(
     reader: Client, client: Client, surroundings: str
 ) -> None:
-    with pytest.raises(AskError) as missing:
+    with pytest.raises(RequestError) as missing:
         await collect(session(client, surroundings), "other", "operators", 10)
     assert missing.value.exit_code == ExitCode.NOT_FOUND
     with pytest.raises(Forbidden):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from baoctl.commands.api_client import AskError, Session
+from baoctl.commands.api_client import RequestError, Session
 from baoctl.commands.login.reads import LoginOrder, account_token, read_authority
 from baoctl.commands.login.target import trust_of
 from baoctl.exit_codes import ExitCode
@@ -91,7 +91,7 @@ async def test_the_authority_is_that_of_the_secret(
 async def test_without_access_to_the_secret_a_file_or_the_config_map_is_used(
     client: Client, reader: Client, cluster: Object, namespace: str, pem: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(AskError, match="--ca-file") as denied:
+    with pytest.raises(RequestError, match="--ca-file") as denied:
         await authority(reader, cluster, namespace)
     assert denied.value.exit_code == ExitCode.NO_ACCESS
     file = tmp_path / "ca.crt"
@@ -106,7 +106,7 @@ async def test_without_access_to_the_secret_a_file_or_the_config_map_is_used(
         "data": {"ca.crt": pem},
     }
     made = await client.create(CONFIG_MAP, config, field_manager="itest")
-    with pytest.raises(AskError, match="--ca-file"):
+    with pytest.raises(RequestError, match="--ca-file"):
         # Any user may have created it.
         await authority(reader, cluster, namespace)
     owner = {
@@ -125,7 +125,7 @@ async def test_a_file_that_cannot_be_used_is_an_error(
         (Path("/dev/zero"), "not a valid CA"),
         (Path("/dev/null"), "not a valid CA"),
     ):
-        with pytest.raises(AskError, match=reason):
+        with pytest.raises(RequestError, match=reason):
             await authority(client, cluster, namespace, file)
 
 
@@ -144,9 +144,9 @@ async def test_a_token_is_only_for_this_cluster(
 async def test_an_unknown_account_and_a_missing_permission_are_reported(
     client: Client, reader: Client, cluster: Object, namespace: str
 ) -> None:
-    with pytest.raises(AskError, match="--service-account") as missing:
+    with pytest.raises(RequestError, match="--service-account") as missing:
         await account_token(session(client, namespace), order(account="nobody"))
     assert missing.value.exit_code == ExitCode.NOT_FOUND
-    with pytest.raises(AskError, match="create serviceaccounts/token") as denied:
+    with pytest.raises(RequestError, match="create serviceaccounts/token") as denied:
         await account_token(session(reader, namespace), order())
     assert denied.value.exit_code == ExitCode.NO_ACCESS

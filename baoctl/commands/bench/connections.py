@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from baoctl.commands.api_client import AskError, Session
+from baoctl.commands.api_client import RequestError, Session
 from baoctl.commands.bench.order import BenchOrder
 from baoctl.commands.bench.readiness import token_obstacle
 from baoctl.commands.bench.workload import Worker
@@ -57,7 +57,7 @@ class WorkerConnections:
 async def connected(
     api: Session, order: BenchOrder, access: Access, live: Object
 ) -> AsyncIterator[WorkerConnections]:
-    """Connect all workers; the block closes the connections and the login. Raises AskError."""
+    """Connect all workers; the block closes the connections and the login. Raises RequestError."""
     async with AsyncExitStack() as stack:
         target = await stack.enter_async_context(_target(api, order, access, live))
         bao = await stack.enter_async_context(target.session())
@@ -91,7 +91,7 @@ async def _resolved(host: str, port: int) -> str:
             host, port, type=socket.SOCK_STREAM
         )
     except OSError as error:
-        raise AskError(
+        raise RequestError(
             f"--address: {host} cannot be resolved: {error.strerror}; the names of Services "
             "resolve only in the cluster"
         ) from None
@@ -103,11 +103,13 @@ async def _health(bao: Bao, address: str) -> ServerHealth:
     try:
         health = await bao.health(address)
     except BaoError as error:
-        raise AskError(
+        raise RequestError(
             f"{error}; check --address and --ca-file, then see kubectl bao doctor"
         ) from None
     if health.sealed:
-        raise AskError("a server is sealed; kubectl bao doctor names the cause", ExitCode.NOT_READY)
+        raise RequestError(
+            "a server is sealed; kubectl bao doctor names the cause", ExitCode.NOT_READY
+        )
     return health
 
 
@@ -144,7 +146,7 @@ async def shorten(bao: Bao, address: str, issued: LoginToken, seconds: float) ->
 
 
 async def _check_life(bao: Bao, address: str, order: BenchOrder, token: str) -> None:
-    """Raise AskError for a token that expires before the keys can be removed."""
+    """Raise RequestError for a token that expires before the keys can be removed."""
     try:
         data = await bao.read(address, token, LOOKUP)
     except Denied:
@@ -154,4 +156,4 @@ async def _check_life(bao: Bao, address: str, order: BenchOrder, token: str) -> 
         raise unanswered(error) from None
     obstacle = token_obstacle(data, order.load_seconds + MARGIN_SECONDS)
     if obstacle:
-        raise AskError(obstacle, ExitCode.REFUSED)
+        raise RequestError(obstacle, ExitCode.REFUSED)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from baoctl.commands.api_client import AskError
+from baoctl.commands.api_client import RequestError
 from baoctl.commands.bench.engine import (
     Engine,
     engines_of_other_runs,
@@ -35,13 +35,13 @@ _MOUNTS: Final = "sys/internal/ui/mounts"
 
 
 async def engine_of(worker: Worker, mount: str | None, run: str) -> Engine:
-    """Return the engine to use, not yet mounted. Raises AskError if a capability is missing."""
+    """Return the engine to use, not yet mounted. Raises RequestError if a capability is missing."""
     engine = own_engine(run) if mount is None else await _existing(worker, mount, run)
     paths = [path for path, _ in engine.required()]
     try:
         granted = await worker.bao.capabilities(worker.address, worker.token, paths)
     except Denied as error:
-        raise AskError(f"{error}; check the token", ExitCode.REFUSED) from None
+        raise RequestError(f"{error}; check the token", ExitCode.REFUSED) from None
     except BaoError as error:
         raise unanswered(error) from None
     lacking = missing(engine, granted)
@@ -54,7 +54,7 @@ async def engine_of(worker: Worker, mount: str | None, run: str) -> Engine:
         )
     else:
         step = "grant it, or use --mount with another engine"
-    raise AskError(f"the token lacks {'; '.join(lacking)}; {step}", ExitCode.REFUSED)
+    raise RequestError(f"the token lacks {'; '.join(lacking)}; {step}", ExitCode.REFUSED)
 
 
 async def _existing(worker: Worker, mount: str, run: str) -> Engine:
@@ -62,7 +62,7 @@ async def _existing(worker: Worker, mount: str, run: str) -> Engine:
     try:
         settings = await worker.bao.read(worker.address, worker.token, path)
     except Denied as error:
-        raise AskError(
+        raise RequestError(
             f"{error}; use --mount with an existing engine that the token may use",
             ExitCode.REFUSED,
         ) from None
@@ -70,7 +70,7 @@ async def _existing(worker: Worker, mount: str, run: str) -> Engine:
         raise unanswered(error) from None
     engine = existing_engine(mount, run, settings)
     if engine is None:
-        raise AskError(
+        raise RequestError(
             f"{mount} is not a key-value engine; use --mount with another one", ExitCode.REFUSED
         )
     return engine
@@ -95,7 +95,7 @@ class Keys:
     clock: Clock
 
     async def mount(self, worker: Worker) -> None:
-        """Mount the engine of the run, if it has one. On an AskError nothing is left behind."""
+        """Mount the engine of the run, if it has one. On a RequestError nothing is left behind."""
         if not self.engine.is_own:
             return
         request = worker.bao.write(
@@ -105,25 +105,25 @@ class Keys:
             # Complete it even if the task is cancelled: the caller then removes the engine.
             await run_to_completion(request)
         except Denied as error:
-            raise AskError(
+            raise RequestError(
                 f"{error}; use --mount with an existing engine", ExitCode.REFUSED
             ) from None
         except BaoError as error:
             left = await self.remove((worker,))
-            raise AskError(f"{error}; {left or 'nothing was mounted: try again'}") from None
+            raise RequestError(f"{error}; {left or 'nothing was mounted: try again'}") from None
 
     async def fill(self, workers: Sequence[Worker], value: str) -> None:
-        """Write each key once. Raises AskError."""
+        """Write each key once. Raises RequestError."""
         try:
             async with Deadline(self.clock, READY_SECONDS):
                 await self._until_writable(workers[0], value)
             await asyncio.gather(*(self._fill(worker, value) for worker in workers))
         except TimeoutError:
-            raise AskError(
+            raise RequestError(
                 f"{self.engine.mount} refused all writes for {READY_SECONDS:g} s; try again"
             ) from None
         except (BaoError, Denied) as error:
-            raise AskError(f"{error}; see kubectl bao doctor") from None
+            raise RequestError(f"{error}; see kubectl bao doctor") from None
 
     async def _until_writable(self, worker: Worker, value: str) -> None:
         while True:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 
-from baoctl.commands.api_client import AskError, Session, ask
+from baoctl.commands.api_client import RequestError, Session, run_in_session
 from baoctl.commands.bench import report
 from baoctl.commands.bench.connections import WorkerConnections, connected
 from baoctl.commands.bench.engine import Engine
@@ -30,14 +30,14 @@ Confirm = Callable[[str], None]
 
 
 def bench(order: BenchOrder, access: Access, confirm: Confirm, output: str) -> int:
-    """Measure, print the figures, and return the exit status. Raises AskError.
+    """Measure, print the figures, and return the exit status. Raises RequestError.
 
     It calls `confirm` with the consequence before it starts.
     """
     if order.address is None:
         check_kubectl()
 
-    async def question(api: Session) -> tuple[int, BenchReport | None]:
+    async def run(api: Session) -> tuple[int, BenchReport | None]:
         live = await read_cluster(api, order.login.cluster)
         _refuse(order, live)
         confirm(_consequence(api, order))
@@ -49,7 +49,7 @@ def bench(order: BenchOrder, access: Access, confirm: Confirm, output: str) -> i
                     raise
                 return processes.SIGNALLED + ended[0], None
 
-    status, result = ask("bench", question, access)
+    status, result = run_in_session("bench", run, access)
     if result is not None:
         present(result, screen(result), output)
     return status
@@ -58,7 +58,7 @@ def bench(order: BenchOrder, access: Access, confirm: Confirm, output: str) -> i
 def _refuse(order: BenchOrder, live: Object) -> None:
     reasons = list(obstacles(live))
     if reasons and not order.force:
-        raise AskError(
+        raise RequestError(
             f"{order.login.cluster} is not measured: {', '.join(reasons)}; wait, or use --force",
             ExitCode.REFUSED,
         )

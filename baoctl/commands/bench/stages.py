@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from baoctl.commands.api_client import AskError, Session
+from baoctl.commands.api_client import RequestError, Session
 from baoctl.commands.bench import report
 from baoctl.commands.bench.connections import environment_token
 from baoctl.commands.bench.engine import Engine
@@ -39,7 +39,7 @@ class Measurement:
 
 
 async def measured(api: Session, order: BenchOrder, workers: Sequence[Worker]) -> Measurement:
-    """Run all stages, and always remove what they created. Raises AskError."""
+    """Run all stages, and always remove what they created. Raises RequestError."""
     result = Measurement()
     if order.needs_engine:
         await _measure_keys(api, order, workers, result)
@@ -85,7 +85,7 @@ async def _measure_logins(
         if environment_token():
             async with logged_in(first.bao, first.address, order.login, jwt):
                 pass
-    except AskError as error:
+    except RequestError as error:
         if not result.operations:
             raise
         result.notes.append(f"logins were not measured: {error}")

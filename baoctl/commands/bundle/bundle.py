@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from baoctl import __version__
-from baoctl.commands.api_client import AskError, Session, ask
+from baoctl.commands.api_client import RequestError, Session, run_in_session
 from baoctl.commands.bundle.archive import archive_bytes, write_archive
 from baoctl.commands.bundle.collect import collect
 from baoctl.commands.bundle.contents import (
@@ -63,21 +63,21 @@ class BundleOrder:
 
 
 def bundle(order: BundleOrder, access: Access) -> ExitCode:
-    """Write the archive, and print a summary. Raises AskError."""
+    """Write the archive, and print a summary. Raises RequestError."""
 
-    async def question(api: Session) -> tuple[str, Bundle, str]:
+    async def run(api: Session) -> tuple[str, Bundle, str]:
         target = order.file or Path(f"{api.namespace}-{order.cluster}.tar.gz")
         _check_target(target, force=order.force)
         try:
             async with Deadline(api.clock, SECONDS):
                 archive = bundle_of(await _read(api, order))
         except TimeoutError:
-            raise AskError(
+            raise RequestError(
                 f"the API server took longer than {SECONDS:g} s; try again with fewer --log-lines"
             ) from None
         return str(target), archive, rfc3339(api.clock.now())
 
-    name, archive, created = ask("bundle", question, access)
+    name, archive, created = run_in_session("bundle", run, access)
     archive = without_secrets(archive, redact=order.redact)
     text = manifest(archive, created, __version__)
     target = Path(name)
@@ -87,20 +87,20 @@ def bundle(order: BundleOrder, access: Access) -> ExitCode:
     except FileExistsError:
         raise _exists(target) from None
     except OSError as error:
-        raise AskError(f"{target}: {error.strerror}; choose another file with -f") from None
+        raise RequestError(f"{target}: {error.strerror}; choose another file with -f") from None
     sys.stdout.write(_summary(name, archive, len(content)))
     return ExitCode.GOOD
 
 
 def without_secrets(archive: Bundle, *, redact: bool) -> Bundle:
-    """Return an archive without secrets. Raises AskError if it still contains any."""
+    """Return an archive without secrets. Raises RequestError if it still contains any."""
     archive = redacted(archive) if redact else archive
     secrets = secrets_of(archive)
     if not secrets:
         return archive
     step = "report this" if redact else "remove them, or replace them with --redact"
     text = f"the archive was not written, because it would contain {_named(secrets)}; {step}"
-    raise AskError(text, ExitCode.REFUSED)
+    raise RequestError(text, ExitCode.REFUSED)
 
 
 def _named(secrets: tuple[SecretLocation, ...]) -> str:
@@ -111,15 +111,15 @@ def _named(secrets: tuple[SecretLocation, ...]) -> str:
 
 def _check_target(target: Path, *, force: bool) -> None:
     if not target.parent.is_dir():
-        raise AskError(
+        raise RequestError(
             f"{target.parent} is not a directory; choose another file with -f", ExitCode.USAGE
         )
     if target.exists() and not force:
         raise _exists(target)
 
 
-def _exists(target: Path) -> AskError:
-    return AskError(
+def _exists(target: Path) -> RequestError:
+    return RequestError(
         f"{target} exists; choose another file with -f, or use --force", ExitCode.REFUSED
     )
 
@@ -166,9 +166,9 @@ def reports_of(
     }
 
 
-def _server_version(answer: bytes) -> str:
+def _server_version(body: bytes) -> str:
     try:
-        version_info = json.loads(answer or b"{}")
+        version_info = json.loads(body or b"{}")
     except ValueError:
         return ""
     version = version_info.get("gitVersion") if isinstance(version_info, dict) else ""

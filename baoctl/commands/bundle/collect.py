@@ -107,7 +107,7 @@ class BundleReading:
 async def collect(
     api: Session, name: str, operator_namespace: str, log_lines: int
 ) -> BundleReading:
-    """Read the cluster and its surroundings. Raises AskError without the cluster."""
+    """Read the cluster and its surroundings. Raises RequestError without the cluster."""
     live = await read_cluster(api, name)
     reads, selector = _Reads(api), f"{labels.CLUSTER}={name}"
     lists, runs, maps, version = await asyncio.gather(

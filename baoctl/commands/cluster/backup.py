@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from baoctl.commands.api_client import FIELD_MANAGER, AskError, Session, ask
+from baoctl.commands.api_client import FIELD_MANAGER, RequestError, Session, run_in_session
 from baoctl.commands.cluster.fetch import read_cluster
 from baoctl.commands.cluster.observed import number, part, text
 from baoctl.commands.cluster.run import await_end, run_name
@@ -20,23 +20,23 @@ from runtime.types import Object
 
 
 def backup(cluster: str, access: Access, *, wait: bool, seconds: float) -> ExitCode:
-    """Create an OpenBaoBackup, and print its progress and result. Raises AskError."""
+    """Create an OpenBaoBackup, and print its progress and result. Raises RequestError."""
 
-    async def question(api: Session) -> ExitCode:
+    async def run(api: Session) -> ExitCode:
         name = await create_backup(api, cluster)
         sys.stdout.write(f"OpenBaoBackup {api.namespace}/{name} created\n")
         if not wait:
             return ExitCode.GOOD
         return _end(await await_end(api, BACKUPS, name, seconds))
 
-    return ask("backup", question, access)
+    return run_in_session("backup", run, access)
 
 
 async def create_backup(api: Session, cluster: str) -> str:
-    """Create the OpenBaoBackup; return its name. Raises AskError."""
+    """Create the OpenBaoBackup; return its name. Raises RequestError."""
     live = await read_cluster(api, cluster)
     if not part(live, "spec", "backup"):
-        raise AskError(
+        raise RequestError(
             f"{api.namespace}/{cluster} has no spec.backup, which configures the store; set it",
             ExitCode.REFUSED,
         )

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from baoctl.commands.api_client import Session, ask
+from baoctl.commands.api_client import Session, run_in_session
 from baoctl.commands.cluster.fetch import examine, read_clusters
 from baoctl.commands.cluster.finding import Finding
 from baoctl.commands.cluster.findings import CHECKS, diagnose
@@ -34,9 +34,9 @@ class Report:
 
 
 def doctor(name: str | None, access: Access, *, output: str, operator_namespace: str) -> ExitCode:
-    """Examine a cluster, or all of them. Raises AskError."""
+    """Examine a cluster, or all of them. Raises RequestError."""
 
-    async def question(api: Session) -> list[Report]:
+    async def run(api: Session) -> list[Report]:
         if name is not None:
             return [report_of(await examine(api, name, operator_namespace))]
         clusters = await read_clusters(api, every_namespace=access.every_namespace)
@@ -46,7 +46,7 @@ def doctor(name: str | None, access: Access, *, output: str, operator_namespace:
             reports.append(report_of(await examine(session, key.name, operator_namespace)))
         return reports
 
-    reports = ask("doctor", question, access)
+    reports = run_in_session("doctor", run, access)
     present(reports, Group(*(part for report in reports for part in screen(report))), output)
     return ExitCode.NOT_READY if any(report.findings for report in reports) else ExitCode.GOOD
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from rich.table import Table
 from rich.text import Text
 
-from baoctl.commands.api_client import Session, ask
+from baoctl.commands.api_client import Session, run_in_session
 from baoctl.commands.cluster.fetch import EVENTS_MAX, concerns_cluster, read_cluster
 from baoctl.commands.cluster.findings_of_operator import last_seen
 from baoctl.commands.cluster.observed import age, number, part, text
@@ -37,14 +37,14 @@ class EventRow:
 
 
 def events(name: str, access: Access, *, output: str) -> ExitCode:
-    """Print the events of a cluster. Raises AskError."""
+    """Print the events of a cluster. Raises RequestError."""
 
-    async def question(api: Session) -> tuple[EventRow, ...]:
+    async def run(api: Session) -> tuple[EventRow, ...]:
         await read_cluster(api, name)
         listing = await api.client.list(EVENT, api.namespace, options=ListOptions(limit=EVENTS_MAX))
         return rows_of(name, listing.items, api.clock.now())
 
-    rows = ask("events", question, access)
+    rows = run_in_session("events", run, access)
     present(rows, screen(rows) if rows else Text("No events; they are kept for an hour."), output)
     return ExitCode.GOOD
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
-from baoctl.commands.api_client import AskError, Session
+from baoctl.commands.api_client import RequestError, Session
 from baoctl.commands.cluster.observed import (
     LOG_MAX,
     ClusterObservation,
@@ -89,7 +89,7 @@ async def read_clusters(api: Session, *, every_namespace: bool) -> tuple[Object,
 
 
 async def read_cluster(api: Session, name: str) -> Object:
-    """Read a cluster. Raises AskError, with the existing clusters, if there is none."""
+    """Read a cluster. Raises RequestError, with the existing clusters, if there is none."""
     try:
         return await api.client.get(CLUSTERS, ObjectKey(api.namespace, name))
     except NotFound:
@@ -97,16 +97,16 @@ async def read_cluster(api: Session, name: str) -> Object:
             key_of(cluster).name for cluster in await read_clusters(api, every_namespace=False)
         ]
     existing = f"only {', '.join(others[:NAMED])}" if others else "nor any other"
-    raise AskError(
+    raise RequestError(
         f"there is no {CLUSTER_KIND} {name[:80]!r} in namespace {api.namespace}, {existing}; "
         "choose another namespace with -n, or list all clusters with baoctl status -A",
         ExitCode.NOT_FOUND,
     )
 
 
-def _not_served() -> AskError:
+def _not_served() -> RequestError:
     text = f"the API server does not serve {CLUSTER_KIND}: install the operator first"
-    return AskError(text, ExitCode.NOT_FOUND)
+    return RequestError(text, ExitCode.NOT_FOUND)
 
 
 async def observe(api: Session, name: str) -> ClusterObservation:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from baoctl.commands.api_client import FIELD_MANAGER, AskError, Session, ask
+from baoctl.commands.api_client import FIELD_MANAGER, RequestError, Session, run_in_session
 from baoctl.commands.cluster.edits import as_kubectl, edit_of, operations
 from baoctl.commands.cluster.fetch import read_cluster, read_clusters
 from baoctl.commands.cluster.observed import part
@@ -37,16 +37,16 @@ class ClusterOrder:
 
 
 def carry_out(order: ClusterOrder, access: Access) -> str:
-    """Apply the edit; return the result and the kubectl command, on two lines. Raises AskError."""
+    """Apply the edit; return the result and the kubectl command. Raises RequestError."""
 
-    async def question(api: Session) -> str:
+    async def run(api: Session) -> str:
         return await apply_edit(api, order)
 
-    return ask(order.verb, question, access)
+    return run_in_session(order.verb, run, access)
 
 
 async def apply_edit(api: Session, order: ClusterOrder) -> str:
-    """Apply the edit. Raises AskError, and the errors of the client."""
+    """Apply the edit. Raises RequestError, and the errors of the client."""
     name = order.cluster or await _cluster_of(api, order.pod)
     for _ in range(TRIES):
         live = await read_cluster(api, name)
@@ -63,7 +63,7 @@ async def apply_edit(api: Session, order: ClusterOrder) -> str:
             continue
         result = "would be patched" if order.dry_run else "patched"
         return f"{clean_message(f'{home} {result}: {edit.effect}')}\n{as_kubectl(live, edit)}"
-    raise AskError(f"{name}: other clients changed it during {TRIES} attempts; try again")
+    raise RequestError(f"{name}: other clients changed it during {TRIES} attempts; try again")
 
 
 async def _cluster_of(api: Session, pod: str) -> str:
@@ -79,7 +79,7 @@ async def _cluster_of(api: Session, pod: str) -> str:
         fenced = part(cluster, "spec").get("fencedPods")
         if isinstance(fenced, list) and pod in fenced:
             return key_of(cluster).name
-    raise AskError(
+    raise RequestError(
         f"{pod[:80]!r} is not a server of any cluster in namespace {api.namespace}; "
         "see baoctl status",
         ExitCode.NOT_FOUND,

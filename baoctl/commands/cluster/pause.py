@@ -31,7 +31,7 @@ def pause_for(
     echo: Callable[[str], object],
     clock: Clock | None = None,
 ) -> None:
-    """Pause a cluster, and resume it after a time or an interrupt. Raises AskError."""
+    """Pause a cluster, and resume it after a time or an interrupt. Raises RequestError."""
     echo(carry_out(ClusterOrder("pause", cluster), access))
     echo(f"Resumes in {seconds:g} s, or immediately with Ctrl-C.")
     try:

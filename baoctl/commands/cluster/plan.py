@@ -11,7 +11,7 @@ from typing import Final
 
 from rich.console import Group
 
-from baoctl.commands.api_client import Session, ask
+from baoctl.commands.api_client import Session, run_in_session
 from baoctl.commands.assumed import RenderOptions
 from baoctl.commands.cluster.forecast import PlanForecast, forecast
 from baoctl.commands.cluster.merge import applied, last_applied
@@ -50,10 +50,10 @@ def plan(
         ]
     else:
 
-        async def question(api: Session) -> list[PlanForecast]:
+        async def run(api: Session) -> list[PlanForecast]:
             return [await _live(api, document, manager) for document in manifests]
 
-        forecasts = ask("plan", question, access)
+        forecasts = run_in_session("plan", run, access)
     present(forecasts, Group(*(part for result in forecasts for part in screen(result))), output)
     return ExitCode.NOT_READY if any(result.blocked for result in forecasts) else ExitCode.GOOD
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from rich.table import Table
 
-from baoctl.commands.api_client import FIELD_MANAGER, AskError, Session, ask
+from baoctl.commands.api_client import FIELD_MANAGER, RequestError, Session, run_in_session
 from baoctl.commands.cluster.fetch import NAMED, read_cluster
 from baoctl.commands.cluster.observed import age, moment, number, part, text
 from baoctl.commands.cluster.run import await_end, run_name
@@ -67,12 +67,12 @@ class Dialogue:
 
 
 def restore(order: RestoreOrder, access: Access, dialogue: Dialogue) -> ExitCode:
-    """Ask for confirmation, create an OpenBaoRestore, and print its progress. Raises AskError."""
+    """Ask for confirmation, create an OpenBaoRestore, print its progress. Raises RequestError."""
 
-    async def question(api: Session) -> ExitCode:
+    async def run(api: Session) -> ExitCode:
         return await _restore(api, order, dialogue)
 
-    return ask("restore", question, access)
+    return run_in_session("restore", run, access)
 
 
 async def _restore(api: Session, order: RestoreOrder, dialogue: Dialogue) -> ExitCode:
@@ -81,7 +81,7 @@ async def _restore(api: Session, order: RestoreOrder, dialogue: Dialogue) -> Exi
     rows = snapshots_of(order.cluster, backups.items)
     now = api.clock.now()
     if not rows:
-        raise AskError(
+        raise RequestError(
             f"{api.namespace}/{order.cluster} has no Completed OpenBaoBackup; create one with "
             f"kubectl bao backup {order.cluster}",
             ExitCode.NOT_FOUND,
@@ -124,12 +124,12 @@ def snapshots_of(cluster: str, backups: Iterable[Object]) -> tuple[SnapshotRow, 
 
 
 def chosen(rows: Sequence[SnapshotRow], name: str, cluster: str) -> SnapshotRow:
-    """Return the backup of that name. Raises AskError."""
+    """Return the backup of that name. Raises RequestError."""
     for row in rows:
         if row.backup == name:
             return row
     names = ", ".join(row.backup for row in rows[:NAMED])
-    raise AskError(
+    raise RequestError(
         f"{cluster} has no Completed OpenBaoBackup {name[:80]!r}; choose one of {names}",
         ExitCode.NOT_FOUND,
     )

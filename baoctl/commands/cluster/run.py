@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC
 from typing import Final
 
-from baoctl.commands.api_client import AskError, Session
+from baoctl.commands.api_client import RequestError, Session
 from baoctl.commands.cluster.run_steps import ENDS, progress_of
 from baoctl.commands.cluster.run_view import run_view
 from baoctl.exit_codes import ExitCode
@@ -28,7 +28,7 @@ def run_name(api: Session, cluster: str, purpose: str) -> str:
 async def await_end(api: Session, kind: Resource, name: str, seconds: float) -> Object:
     """Show the progress, and return the object when its phase is final.
 
-    Raises AskError.
+    Raises RequestError.
     """
     try:
         async with Deadline(api.clock, seconds):
@@ -45,4 +45,4 @@ async def await_end(api: Session, kind: Resource, name: str, seconds: float) -> 
             f"{kind.kind} {name} has not finished in {seconds:g} s and continues: "
             f"kubectl -n {api.namespace} get {kind.plural} {name}"
         )
-        raise AskError(text, ExitCode.NOT_READY) from None
+        raise RequestError(text, ExitCode.NOT_READY) from None

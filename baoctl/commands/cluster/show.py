@@ -14,7 +14,7 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from baoctl.commands.api_client import Session, ask, error_of
+from baoctl.commands.api_client import Session, error_of, run_in_session
 from baoctl.commands.cluster.fetch import observe, read_clusters
 from baoctl.commands.cluster.status import StatusView, list_row, view_of
 from baoctl.commands.cluster.status_screen import listing, screen
@@ -38,9 +38,9 @@ class CommandResult:
 
 
 def show(name: str | None, access: Access, *, output: str, watch: bool) -> ExitCode:
-    """Print a cluster, or all of them without a name. Raises AskError."""
+    """Print a cluster, or all of them without a name. Raises RequestError."""
 
-    async def question(api: Session) -> ExitCode:
+    async def run(api: Session) -> ExitCode:
         async def read() -> CommandResult:
             if name is None or access.every_namespace:
                 return await _list(api, access, wide=output == "wide")
@@ -53,7 +53,7 @@ def show(name: str | None, access: Access, *, output: str, watch: bool) -> ExitC
         present(shown.value, shown.text, output, out)
         return shown.exit_code
 
-    return ask("status", question, access)
+    return run_in_session("status", run, access)
 
 
 def _one(view: StatusView, *, wide: bool) -> CommandResult:

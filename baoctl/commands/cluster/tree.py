@@ -16,7 +16,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from baoctl.commands.api_client import Session, ask
+from baoctl.commands.api_client import Session, run_in_session
 from baoctl.commands.cluster.fetch import read_cluster
 from baoctl.commands.cluster.observed import age, is_ready, moment, number, part, text
 from baoctl.commands.cluster.status import state_of
@@ -64,9 +64,9 @@ class Node:
 
 
 def tree(name: str, access: Access, *, output: str) -> ExitCode:
-    """Print the objects of a cluster. Raises AskError."""
+    """Print the objects of a cluster. Raises RequestError."""
 
-    async def question(api: Session) -> tuple[Node, tuple[str, ...]]:
+    async def run(api: Session) -> tuple[Node, tuple[str, ...]]:
         live = await read_cluster(api, name)
         listings = await asyncio.gather(*(_listed(api, kind, name) for kind in KINDS))
         objects = [obj for objects_of_kind in listings for obj in objects_of_kind or ()]
@@ -77,7 +77,7 @@ def tree(name: str, access: Access, *, output: str) -> ExitCode:
         )
         return node_of({**live, "kind": CLUSTER_KIND}, objects, api.clock.now()), denied
 
-    root, denied = ask("tree", question, access)
+    root, denied = run_in_session("tree", run, access)
     present(root, screen(root, denied), output)
     return ExitCode.GOOD
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from baoctl import __version__
-from baoctl.commands.api_client import Session, ask
+from baoctl.commands.api_client import Session, run_in_session
 from baoctl.commands.cluster.fetch import OPERATOR, read_clusters
 from baoctl.commands.cluster.observed import parts, text
 from baoctl.commands.cluster.terminal import structured
@@ -33,12 +33,12 @@ class Versions:
 
 
 def versions(access: Access, *, client_only: bool, output: str, operator_namespace: str) -> str:
-    """Return the output of the verb. Raises AskError."""
+    """Return the output of the verb. Raises RequestError."""
     if client_only:
         result = Versions(__version__, "", (), "")
     else:
 
-        async def question(api: Session) -> Versions:
+        async def run(api: Session) -> Versions:
             clusters = await read_clusters(api, every_namespace=access.every_namespace)
             key = ObjectKey(operator_namespace, OPERATOR)
             try:
@@ -47,7 +47,7 @@ def versions(access: Access, *, client_only: bool, output: str, operator_namespa
                 deployment = {}
             return versions_of(deployment, clusters)
 
-        result = ask("version", question, access)
+        result = run_in_session("version", run, access)
     return (
         structured(result, output) if output != "text" else _text(result, client_only=client_only)
     )

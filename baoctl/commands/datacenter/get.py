@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import click
 
-from baoctl.commands.api_client import AskError, Session, ask
+from baoctl.commands.api_client import RequestError, Session, run_in_session
 from baoctl.commands.datacenter.status import View, fetch, metadata_of_all, service_of
 from baoctl.commands.datacenter.watch import printable, rendered
 from baoctl.exit_codes import ExitCode
@@ -47,10 +47,10 @@ class LookupResult:
 
 
 def get(identity: str, access: Access, *, output: Literal["text", "json"]) -> int:
-    """Print the object with an ID; return the exit status. Raises AskError."""
+    """Print the object with an ID; return the exit status. Raises RequestError."""
     stdout = sys.stdout
 
-    async def question(api: Session) -> LookupResult:
+    async def run(api: Session) -> LookupResult:
         result = await look_up(api.client, identity)
         text = rendered(
             result.view, api.clock.now(), output=output, verbose=True, terminal=stdout.isatty()
@@ -58,20 +58,20 @@ def get(identity: str, access: Access, *, output: Literal["text", "json"]) -> in
         click.echo(printable(text, stdout.encoding), nl=False)
         return result
 
-    return ask("datacenter-get", question, access).exit_code
+    return run_in_session("datacenter-get", run, access).exit_code
 
 
 async def look_up(client: Client, identity: str) -> LookupResult:
     """Read the Datacenter or BootstrapWorkload with this UID or name.
 
-    Raises AskError if there is none, and the errors of the client.
+    Raises RequestError if there is none, and the errors of the client.
     """
     datacenter = await _with_id(client, DATACENTERS, identity)
     if datacenter is not None:
         return LookupResult(await fetch(client, key_of(datacenter).name))
     workload = await _with_id(client, WORKLOADS, identity)
     if workload is None:
-        raise AskError(
+        raise RequestError(
             f"no Datacenter or BootstrapWorkload has the UID or name {identity[:_ID_MAX]!r}",
             ExitCode.NOT_FOUND,
         )

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from baoctl.commands.api_client import FIELD_MANAGER, AskError, Session, ask
+from baoctl.commands.api_client import FIELD_MANAGER, RequestError, Session, run_in_session
 from baoctl.commands.datacenter.status import find, listed
 from baoctl.commands.preconditions import unchanged
 from baoctl.exit_codes import ExitCode
@@ -52,22 +52,22 @@ class RedeployResult:
 
 
 def redeploy(target: str, token: str | None, access: Access) -> str:
-    """Write a request, and return the result. Raises AskError.
+    """Write a request, and return the result. Raises RequestError.
 
     `target` is datacenter/service; the default token is the current time.
     """
 
-    async def question(api: Session) -> RedeployResult:
+    async def run(api: Session) -> RedeployResult:
         return await order(api.client, api.clock, target, token)
 
-    return summary(ask("datacenter-redeploy", question, access))
+    return summary(run_in_session("datacenter-redeploy", run, access))
 
 
 async def order(client: Client, clock: Clock, target: str, token: str | None) -> RedeployResult:
-    """Write a request. Raises AskError, and the errors of the client."""
+    """Write a request. Raises RequestError, and the errors of the client."""
     datacenter, slash, service = target.partition("/")
     if not slash or not re.fullmatch(NAME_PATTERN, service):
-        raise AskError(
+        raise RequestError(
             f"{target!r}: write datacenter/service, such as fra1/log-shipper", ExitCode.USAGE
         )
     request = _request(service, _fresh(clock) if token is None else token)
@@ -89,7 +89,7 @@ async def order(client: Client, clock: Clock, target: str, token: str | None) ->
         return RedeployResult(
             datacenter, service, request.token, before, state, before != request.token
         )
-    raise AskError(
+    raise RequestError(
         f"Datacenter {datacenter}: other clients changed it during {TRIES} attempts; try again"
     )
 
@@ -97,11 +97,11 @@ async def order(client: Client, clock: Clock, target: str, token: str | None) ->
 def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
     """Return the JSON patch that writes a request to this version; empty if it exists.
 
-    Raises AskError if the datacenter is being deleted, or the list is full.
+    Raises RequestError if the datacenter is being deleted, or the list is full.
     """
     name = key_of(live).name
     if is_terminating(live):
-        raise AskError(
+        raise RequestError(
             f"Datacenter {name} is being deleted: its services are being deleted", ExitCode.REFUSED
         )
     orders = _orders(live)
@@ -110,7 +110,7 @@ def ops_of(live: Object, request: RedeployRequest) -> Sequence[Object]:
     if index is not None and orders[index] == entry:
         return ()
     if index is None and len(orders) >= SERVICES_MAX:
-        raise AskError(
+        raise RequestError(
             f"spec.redeploy of Datacenter {name} has {len(orders)} requests, the maximum is "
             f"{SERVICES_MAX}: remove completed ones",
             ExitCode.REFUSED,
@@ -153,7 +153,7 @@ def _request(service: str, token: str) -> RedeployRequest:
         return RedeployRequest(name=service, token=token)
     except ValidationError as error:
         text = "; ".join(f"{part['loc'][0]}: {part['msg']}" for part in error.errors())
-        raise AskError(f"{service} with token {token[:40]!r}: {text}", ExitCode.USAGE) from None
+        raise RequestError(f"{service} with token {token[:40]!r}: {text}", ExitCode.USAGE) from None
 
 
 def _fresh(clock: Clock) -> str:
@@ -179,12 +179,12 @@ async def _expect_workload(client: Client, datacenter: str, service: str) -> Non
     except NotFound:
         services = await _services_of(client, datacenter)
         existing = f"only {services}" if services else "nor any other"
-        raise AskError(
+        raise RequestError(
             f"there is no service {service} in Datacenter {datacenter}, {existing}",
             ExitCode.NOT_FOUND,
         ) from None
     if is_terminating(workload):
-        raise AskError(
+        raise RequestError(
             f"service {service} of Datacenter {datacenter} is being deleted", ExitCode.REFUSED
         )
 

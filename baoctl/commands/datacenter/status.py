@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from baoctl.commands.api_client import AskError
+from baoctl.commands.api_client import RequestError
 from baoctl.exit_codes import ExitCode
 from contracts.api.meta import StoredStatus
 from contracts.datacenter import names
@@ -148,7 +148,7 @@ def as_json(view: View) -> str:
 async def fetch(client: Client, name: str) -> View:
     """Read a datacenter and its BootstrapWorkloads.
 
-    Raises AskError if it does not exist, and the errors of the client.
+    Raises RequestError if it does not exist, and the errors of the client.
     """
     live = await find(client, name)
     by_datacenter = ListOptions(label_selector=f"{names.DATACENTER}={name}")
@@ -157,23 +157,23 @@ async def fetch(client: Client, name: str) -> View:
 
 
 async def find(client: Client, name: str) -> Object:
-    """Read a Datacenter. Raises AskError, with the existing names, if there is none."""
+    """Read a Datacenter. Raises RequestError, with the existing names, if there is none."""
     if not re.fullmatch(NAME_PATTERN, name):
         rule = "must be lower-case letters, digits and dashes, and begin with a letter"
-        raise AskError(f"{name!r} is not a valid name of a datacenter: {rule}", ExitCode.USAGE)
+        raise RequestError(f"{name!r} is not a valid name of a datacenter: {rule}", ExitCode.USAGE)
     try:
         return await client.get(DATACENTERS, ObjectKey("", name))
     except NotFound:
-        raise AskError(await _absent(client, name), ExitCode.NOT_FOUND) from None
+        raise RequestError(await _absent(client, name), ExitCode.NOT_FOUND) from None
 
 
 async def metadata_of_all(client: Client, kind: Resource) -> tuple[Object, ...]:
-    """List the metadata of a kind. Raises AskError if its definition is missing."""
+    """List the metadata of a kind. Raises RequestError if its definition is missing."""
     try:
         listing = await client.list(kind, options=ListOptions(metadata_only=True))
     except NotFound:
         message = "the API server does not serve datacenters: apply config/crd first"
-        raise AskError(message, ExitCode.NOT_FOUND) from None
+        raise RequestError(message, ExitCode.NOT_FOUND) from None
     return tuple(listing.items)
 
 

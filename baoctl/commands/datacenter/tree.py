@@ -32,7 +32,7 @@ COLOURS: Final[Mapping[str, str]] = {
     "Retiring": "yellow",
     UNREADABLE: "red",
 }
-_ANSWERS: Final[Mapping[str, str]] = {"True": "green", "False": "red"}
+_READY_COLOURS: Final[Mapping[str, str]] = {"True": "green", "False": "red"}
 _LEAVES: Final = ("Retiring", "Retired")
 _OF_SERVICES: Final = ("ServicesFailed", "ServicesNotRunning")
 """Reasons that the lines of the services show in detail."""
@@ -77,7 +77,7 @@ def as_text(view: View, now: datetime, *, verbose: bool = False, paint: Paint = 
 
 def _head(view: View, paint: Paint) -> str:
     ready = view.condition(READY)
-    answer, reason = (ready.status, ready.reason) if ready else ("Unknown", "")
+    status, reason = (ready.status, ready.reason) if ready else ("Unknown", "")
     cells = [
         view.name,
         f"{view.state}, being deleted" if view.deleting else view.state,
@@ -85,7 +85,7 @@ def _head(view: View, paint: Paint) -> str:
         f"namespace {view.namespace or '-'}",
         f"{view.running}/{view.services} running",
     ]
-    readiness = paint(f"Ready={answer}", _ANSWERS.get(answer, ""))
+    readiness = paint(f"Ready={status}", _READY_COLOURS.get(status, ""))
     return "  ".join((*map(clean_message, cells), f"{readiness} {clean_message(reason)}".rstrip()))
 
 

@@ -15,7 +15,7 @@ from typing import Final, Literal, Protocol
 
 import click
 
-from baoctl.commands.api_client import AskError, Session, ask
+from baoctl.commands.api_client import RequestError, Session, run_in_session
 from baoctl.commands.datacenter.status import View, as_json, fetch
 from baoctl.commands.datacenter.tree import as_text, coloured, plain
 from baoctl.exit_codes import ExitCode
@@ -50,7 +50,7 @@ class ResultObserver(Protocol):
         """Receive a view."""
         ...
 
-    def trouble(self, error: Transient) -> None:
+    def failure(self, error: Transient) -> None:
         """Receive the error of a read that failed."""
         ...
 
@@ -87,7 +87,7 @@ class Screen:
         self._begun, self._view, self._text = True, view, text
         self._echo(between + text)
 
-    def trouble(self, error: Transient) -> None:
+    def failure(self, error: Transient) -> None:
         """Report once that a read failed; the next view is printed again."""
         text = f"read failed, retrying: {clean_message(str(error))}\n"
         if text != self._text:
@@ -128,7 +128,7 @@ async def follow(
     """Read a datacenter repeatedly and report each view; return the last one.
 
     A first read that fails raises what `fetch` raises; so does a later one that gets NotFound or
-    Forbidden. Also raises AskError if the time is over before the first response.
+    Forbidden. Also raises RequestError if the time is over before the first response.
     """
     last: View | None = None
     try:
@@ -139,7 +139,7 @@ async def follow(
                 except Transient as error:
                     if last is None:
                         raise
-                    shows.trouble(error)
+                    shows.failure(error)
                 else:
                     shows.view(last)
                     if not options.again or (options.until_ready and last.is_ready):
@@ -150,7 +150,7 @@ async def follow(
             text = (
                 f"Datacenter {name}: no response in {options.seconds:g} s; use a longer --timeout"
             )
-            raise AskError(text, ExitCode.NO_ACCESS) from None
+            raise RequestError(text, ExitCode.NO_ACCESS) from None
     return last
 
 
@@ -175,18 +175,18 @@ def show(
     output: Literal["text", "json"],
     verbose: bool,
 ) -> int:
-    """Print a datacenter; return the exit status. Raises AskError."""
+    """Print a datacenter; return the exit status. Raises RequestError."""
     stdout = sys.stdout
 
     def echo(text: str) -> None:
         click.echo(printable(text, stdout.encoding), nl=False)
 
-    async def question(api: Session) -> View:
+    async def run(api: Session) -> View:
         terminal = stdout.isatty()
         screen = Screen(api.clock, echo, output=output, verbose=verbose, terminal=terminal)
         return await follow(api.client, api.clock, name, options, screen)
 
-    return ask("datacenter-status", question, access).exit_code
+    return run_in_session("datacenter-status", run, access).exit_code
 
 
 def printable(text: str, encoding: str | None) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
-from baoctl.commands.api_client import AskError, Session
+from baoctl.commands.api_client import RequestError, Session
 from baoctl.commands.login import processes
 from baoctl.commands.login.reads import LoginOrder, read_authority
 from baoctl.commands.login.target import LOOPBACK, leader_of, trust_of
@@ -62,13 +62,13 @@ class ServerAddress:
 
 
 def check_kubectl() -> None:
-    """Raise AskError if kubectl, which forwards the port, is missing."""
+    """Raise RequestError if kubectl, which forwards the port, is missing."""
     if not shutil.which("kubectl"):
-        raise AskError("there is no kubectl on PATH to forward the port; install it")
+        raise RequestError("there is no kubectl on PATH to forward the port; install it")
 
 
 async def active_server(api: Session, order: LoginOrder, live: Object) -> ActiveServer:
-    """Return the active server of a cluster. Raises AskError with the reason if there is none."""
+    """Return the active server of a cluster. Raises RequestError, with the reason, without one."""
     trust = trust_of(live)
     servers = ListOptions(label_selector=labels.selector_text(labels.servers(order.cluster)))
     pods = await api.client.list(POD, api.namespace, options=servers)
@@ -80,7 +80,7 @@ async def active_server(api: Session, order: LoginOrder, live: Object) -> Active
 async def forwarded(
     api: Session, access: Access, server: ActiveServer, folder: Path
 ) -> AsyncIterator[ServerAddress]:
-    """Forward a port of this machine to a server until the end of the block. Raises AskError."""
+    """Forward a local port to a server until the end of the block. Raises RequestError."""
     arguments = processes.kubectl_arguments(access, api.namespace, server.pod, API.number)
     async with processes.port_forward(arguments, server.pod, folder, api.clock) as port:
         yield ServerAddress(server, LOOPBACK, port)
@@ -113,18 +113,18 @@ def ending_signals() -> Iterator[list[int]]:
 async def logged_in(
     bao: Bao, address: str, order: LoginOrder, jwt: SensitiveString
 ) -> AsyncIterator[LoginToken]:
-    """Log in, and revoke the token at the end of the block. Raises AskError."""
+    """Log in, and revoke the token at the end of the block. Raises RequestError."""
     role = order.role or order.service_account
     try:
         health = await bao.health(address)
         if health.sealed:
-            raise AskError(
+            raise RequestError(
                 f"{order.cluster} is sealed; kubectl bao doctor names the cause", ExitCode.NOT_READY
             )
         # Complete it even if the task is cancelled: an issued token must be revoked.
         issued = await run_to_completion(bao.login(address, order.auth_path, role, jwt.reveal()))
     except Denied as error:
-        raise AskError(
+        raise RequestError(
             f"role {role} of ServiceAccount {order.service_account}: {error}; check --role, "
             "--auth-path and --audience against the role",
             ExitCode.REFUSED,
@@ -138,9 +138,9 @@ async def logged_in(
         await _revoke(bao, address, issued)
 
 
-def unanswered(error: BaoError) -> AskError:
+def unanswered(error: BaoError) -> RequestError:
     """Return the error of a verb for a failed request to a server."""
-    return AskError(f"{error}; try again, then see kubectl bao doctor")
+    return RequestError(f"{error}; try again, then see kubectl bao doctor")
 
 
 async def run_to_completion(request: Awaitable[T]) -> T:

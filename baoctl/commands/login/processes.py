@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from baoctl.commands.api_client import AskError
+from baoctl.commands.api_client import RequestError
 from baoctl.commands.login.target import LOOPBACK, forward_error, forwarded_port
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
@@ -56,7 +56,7 @@ def kubectl_arguments(access: Access, namespace: str, pod: str, port: int) -> li
 async def port_forward(
     arguments: Sequence[str], pod: str, folder: Path, clock: Clock
 ) -> AsyncIterator[int]:
-    """Forward a port until the end of the block; the value is the local port. Raises AskError."""
+    """Forward a port until the end of the block; yield the local port. Raises RequestError."""
     log = folder / "port-forward.log"
     with log.open("wb") as output:
         try:
@@ -69,7 +69,7 @@ async def port_forward(
                 start_new_session=True,
             )
         except OSError as error:
-            raise AskError(
+            raise RequestError(
                 f"kubectl cannot be started: {error.strerror}; install it, and put it on PATH"
             ) from None
     try:
@@ -104,7 +104,7 @@ async def _local_port(
                     return port
                 await clock.sleep(POLL_SECONDS)
     except TimeoutError:
-        raise AskError(
+        raise RequestError(
             f"port-forward to {pod}: kubectl was not ready in {START_SECONDS:g} s; check the "
             "network to the API server",
             ExitCode.NO_ACCESS,
@@ -117,12 +117,12 @@ async def run(
     """Run a command of the user in this terminal; return its exit status like a shell.
 
     If the task is cancelled, the command receives the signal `ending`, and SIGKILL if it does not
-    end. Raises AskError if it cannot be started.
+    end. Raises RequestError if it cannot be started.
     """
     try:
         process = await asyncio.create_subprocess_exec(*arguments, env=dict(environment))
     except OSError as error:
-        raise AskError(f"{arguments[0]}: {error.strerror}; check the command") from None
+        raise RequestError(f"{arguments[0]}: {error.strerror}; check the command") from None
     try:
         status = await process.wait()
     finally:

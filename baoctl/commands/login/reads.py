@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from baoctl.commands.api_client import AskError, Session
+from baoctl.commands.api_client import RequestError, Session
 from baoctl.commands.login.target import (
     AUTHORITY_MAX,
     ServerAuthority,
@@ -44,7 +44,7 @@ class LoginOrder:
 async def read_authority(
     api: Session, order: LoginOrder, trust: ServerAuthority, live: Object
 ) -> str:
-    """Return the CA of the servers in PEM; "" for those of this machine. Raises AskError."""
+    """Return the CA of the servers in PEM; "" for those of this machine. Raises RequestError."""
     if order.ca_file is not None:
         return _authority_of_file(order.ca_file)
     if trust.secret is None:
@@ -56,7 +56,7 @@ async def read_authority(
         shared = await _shared_authority(api, order.cluster, live)
         if shared:
             return shared
-        raise AskError(
+        raise RequestError(
             f"{error}; request the entry {trust.entry} of Secret {key} from an administrator, and "
             "use it with --ca-file",
             ExitCode.NO_ACCESS,
@@ -69,7 +69,7 @@ def _authority_of_file(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(AUTHORITY_MAX + 1).decode()
     except OSError as error:
-        raise AskError(f"{path}: {error.strerror}; choose another --ca-file") from None
+        raise RequestError(f"{path}: {error.strerror}; choose another --ca-file") from None
     except UnicodeDecodeError:
         content = ""
     return checked_authority(str(path), content)
@@ -91,17 +91,17 @@ async def _shared_authority(api: Session, cluster: str, live: Object) -> str:
 
 
 async def account_token(api: Session, order: LoginOrder) -> SensitiveString:
-    """Return a token of the ServiceAccount for the servers of this cluster. Raises AskError."""
+    """Return a token of the ServiceAccount for the servers of this cluster. Raises RequestError."""
     account = ObjectKey(api.namespace, order.service_account)
     cluster = ObjectKey(api.namespace, order.cluster)
     audience = order.audience or from_environment().installation.audience_of(cluster)
     try:
         return await AccountTokens(api.client, api.clock, account, audience).get()
     except NotFound:
-        raise AskError(
+        raise RequestError(
             f"there is no ServiceAccount {account}; choose another with --service-account",
             ExitCode.NOT_FOUND,
         ) from None
     except Forbidden as error:
         step = f"request the right to create serviceaccounts/token of {account}"
-        raise AskError(f"{error}; {step}", ExitCode.NO_ACCESS) from None
+        raise RequestError(f"{error}; {step}", ExitCode.NO_ACCESS) from None

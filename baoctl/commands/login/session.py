@@ -14,7 +14,7 @@ import tempfile
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from baoctl.commands.api_client import AskError, Session, ask
+from baoctl.commands.api_client import RequestError, Session, run_in_session
 from baoctl.commands.cluster.fetch import read_cluster
 from baoctl.commands.login import processes
 from baoctl.commands.login.connection import (
@@ -31,12 +31,14 @@ from baoctl.options import Access
 
 
 def login(order: LoginOrder, access: Access) -> int:
-    """Run the command or the shell; return its exit status. Raises AskError."""
+    """Run the command or the shell; return its exit status. Raises RequestError."""
     check_kubectl()
     if order.command and not shutil.which(order.command[0]):
-        raise AskError(f"there is no command {order.command[0][:80]!r}; check PATH", ExitCode.USAGE)
+        raise RequestError(
+            f"there is no command {order.command[0][:80]!r}; check PATH", ExitCode.USAGE
+        )
 
-    async def question(api: Session) -> int:
+    async def run(api: Session) -> int:
         with ending_signals() as ended:
             try:
                 return await _session(api, order, access)
@@ -45,7 +47,7 @@ def login(order: LoginOrder, access: Access) -> int:
                     raise
                 return processes.SIGNALLED + ended[0]
 
-    return ask("login", question, access)
+    return run_in_session("login", run, access)
 
 
 async def _session(api: Session, order: LoginOrder, access: Access) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from baoctl.commands.api_client import AskError
+from baoctl.commands.api_client import RequestError
 from baoctl.commands.cluster.observed import is_ready, text
 from baoctl.exit_codes import ExitCode
 from contracts import tls_names
@@ -52,7 +52,7 @@ class Connection:
 
 
 def leader_of(cluster: str, pods: Sequence[Object]) -> str:
-    """Return the pod of the active server. Raises AskError with the reason if there is none."""
+    """Return the pod of the active server. Raises RequestError with the reason if there is none."""
     alive = [pod for pod in pods if not text(pod, "metadata", "deletionTimestamp")]
     states = [labels.registration(labels_of(pod)) for pod in alive]
     active = [
@@ -68,15 +68,15 @@ def leader_of(cluster: str, pods: Sequence[Object]) -> str:
         why = "is sealed on every server; kubectl bao doctor names the cause"
     else:
         why = "has no active server; wait for the leader election, then see kubectl bao doctor"
-    raise AskError(f"{cluster} {why}", ExitCode.NOT_READY)
+    raise RequestError(f"{cluster} {why}", ExitCode.NOT_READY)
 
 
 def trust_of(live: Object) -> ServerAuthority:
-    """Return how the servers of a cluster are verified. Raises AskError."""
+    """Return how the servers of a cluster are verified. Raises RequestError."""
     try:
         cluster = OpenBaoCluster.from_object(live)
     except InvalidClusterError as error:
-        raise AskError(
+        raise RequestError(
             f"{key_of(live)}: this client cannot read its spec ({len(error.violations)} fields); "
             "use the client of the operator's version"
         ) from None
@@ -87,7 +87,7 @@ def trust_of(live: Object) -> ServerAuthority:
 
 
 def authority_in(where: str, data: Any, entry: str) -> str:
-    """Return the CA in an entry of a Secret, in PEM. Raises AskError."""
+    """Return the CA in an entry of a Secret, in PEM. Raises RequestError."""
     encoded = data.get(entry) if isinstance(data, Mapping) else None
     try:
         content = base64.b64decode(encoded or "", validate=True).decode()
@@ -97,13 +97,13 @@ def authority_in(where: str, data: Any, entry: str) -> str:
 
 
 def checked_authority(where: str, content: str) -> str:
-    """Return valid CA certificates in PEM. Raises AskError."""
+    """Return valid CA certificates in PEM. Raises RequestError."""
     try:
         if not content or len(content) > AUTHORITY_MAX:
             raise UnreadableFileError("it is empty, or too long")
         check_trusted(content)
     except UnreadableFileError as error:
-        raise AskError(
+        raise RequestError(
             f"{where}: not a valid CA: {error}; use another file with --ca-file"
         ) from None
     return ascii_pem(content)
@@ -115,14 +115,14 @@ def forwarded_port(output: str) -> int | None:
     return int(match[1]) if match and 0 < int(match[1]) < 65_536 else None
 
 
-def forward_error(pod: str, output: str) -> AskError:
+def forward_error(pod: str, output: str) -> RequestError:
     """Return the error of kubectl port-forward, with the next step."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     reason = lines[-1] if lines else "kubectl printed no reason"
     if "forbidden" in reason.casefold():
         step = "request the right to get pods and to create pods/portforward"
-        return AskError(f"port-forward to {pod}: {reason}; {step}", ExitCode.NO_ACCESS)
-    return AskError(f"port-forward to {pod}: {reason}; try again, then see kubectl bao doctor")
+        return RequestError(f"port-forward to {pod}: {reason}; {step}", ExitCode.NO_ACCESS)
+    return RequestError(f"port-forward to {pod}: {reason}; try again, then see kubectl bao doctor")
 
 
 def environment_of(inherited: Mapping[str, str], connection: Connection) -> dict[str, str]:

@@ -174,8 +174,8 @@ async def fetch(client: Client, key: str) -> tuple[Object, ...]:
     try:
         live = await client.get(CLUSTERS, ObjectKey(namespace, name))
         for kind in (STATEFUL_SET, POD, PVC):
-            answer = await client.list(kind, namespace, options=by_cluster)
-            objects += [{**item, "kind": kind.kind} for item in answer.items]
+            response = await client.list(kind, namespace, options=by_cluster)
+            objects += [{**item, "kind": kind.kind} for item in response.items]
     except (ApiError, TransportError) as error:
         failure = error_of(error)
         raise DumpError(f"{CLUSTER_KIND} {key}: {failure}", failure.exit_code) from None

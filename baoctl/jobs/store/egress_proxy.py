@@ -96,14 +96,14 @@ class EgressProxy:
     """The proxy: listens on loopback while its context is open.
 
     The errors of the library do not contain the cause. `refusal` is the last refused connection,
-    and `trouble` the last host that could not be reached; each is "" if there was none.
+    and `last_error` the last host that could not be reached; each is "" if there was none.
     """
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.refusal = ""
-        self.trouble = ""
+        self.last_error = ""
 
     @property
     def url(self) -> str:
@@ -146,7 +146,7 @@ class EgressProxy:
                     client.sendall(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")
                     return
                 except OSError as error:
-                    self.trouble = f"{host}:{port}: {error.strerror or type(error).__name__}"
+                    self.last_error = f"{host}:{port}: {error.strerror or type(error).__name__}"
                     client.sendall(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n")
                     return
                 with server:

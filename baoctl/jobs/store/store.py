@@ -207,9 +207,9 @@ class JobStore:
                 "endpoint of an object store",
             )
         what = f"{key} in {self._bucket}"
-        if self._proxy is not None and self._proxy.trouble and is_unreachable(error):
-            trouble = f"the store cannot be reached: {self._proxy.trouble}"
-            return JobFailure("Storage", f"{what}: {trouble}")
+        if self._proxy is not None and self._proxy.last_error and is_unreachable(error):
+            message = f"the store cannot be reached: {self._proxy.last_error}"
+            return JobFailure("Storage", f"{what}: {message}")
         return store_failure(what, error)
 
     @property

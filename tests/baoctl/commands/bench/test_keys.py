@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from baoctl.commands.api_client import AskError
+from baoctl.commands.api_client import RequestError
 from baoctl.commands.bench.engine import Engine, own_engine
 from baoctl.commands.bench.keys import REMOVAL_SECONDS, Keys, engine_of, other_runs
 from baoctl.commands.bench.workload import Worker
@@ -78,7 +78,7 @@ async def test_a_name_that_is_taken_is_never_removed(tmp_path: Path) -> None:
     taken = (400, {"errors": ["path is already in use at bao_bench_0123/"]})
     clock = ManualClock()
     async with serving(tmp_path, {OWN.mount_path: taken}) as server, server.client() as bao:
-        with pytest.raises(AskError, match="already in use"):
+        with pytest.raises(RequestError, match="already in use"):
             await Keys(OWN, 1, clock).mount(worker(bao, clock))
     assert deleted(server) == []
 
@@ -90,7 +90,7 @@ async def test_a_mount_whose_answer_is_lost_is_removed(tmp_path: Path) -> None:
         await eventually(lambda: clock.sleeping > 1)
         server.answers[OWN.mount_path] = GONE
         await clock.advance(1.0)
-        with pytest.raises(AskError, match="nothing was mounted"):
+        with pytest.raises(RequestError, match="nothing was mounted"):
             await run
     assert deleted(server) == [OWN.mount_path] * 2
 
@@ -111,7 +111,7 @@ async def test_why_there_is_no_engine(
     if engine is not None:
         answers[f"sys/internal/ui/mounts/{mount}"] = engine
     async with serving(tmp_path, answers) as server, server.client() as bao:
-        with pytest.raises(AskError) as error:
+        with pytest.raises(RequestError) as error:
             await engine_of(worker(bao, ManualClock()), mount, "0123")
     assert error.value.exit_code == code
     assert mount is None or "--mount" in str(error.value) or code == ExitCode.ERROR

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from baoctl.commands.api_client import AskError
+from baoctl.commands.api_client import RequestError
 from baoctl.commands.datacenter.get import look_up
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.workload_records import ServiceProgress
@@ -76,7 +76,7 @@ async def test_a_service_of_a_former_spec_is_not_what_was_asked() -> None:
 
 
 async def test_an_id_that_nothing_has_is_said() -> None:
-    with pytest.raises(AskError) as raised:
+    with pytest.raises(RequestError) as raised:
         await look_up(client_at(fleet()), "x\033" + "y" * 100)
     assert str(raised.value) == (
         f"no Datacenter or BootstrapWorkload has the UID or name 'x\\x1b{'y' * 78}'"

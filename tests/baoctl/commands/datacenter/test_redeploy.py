@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from baoctl.commands.api_client import AskError
+from baoctl.commands.api_client import RequestError
 from baoctl.commands.datacenter.redeploy import TRIES, RedeployResult, order, summary
 from contracts.datacenter.kinds import DATACENTERS, WORKLOADS
 from contracts.datacenter.objects import SERVICES_MAX
@@ -156,14 +156,16 @@ async def test_what_cannot_be_ordered_is_said(
 ) -> None:
     server = holding(live)
     before = orders_of(server)
-    with pytest.raises(AskError) as raised:
+    with pytest.raises(RequestError) as raised:
         await ordered(server, target, token)
     assert str(raised.value) == message
     assert (orders_of(server), writes(server)) == (before, [])
 
 
 async def test_a_datacenter_without_services_says_so() -> None:
-    with pytest.raises(AskError, match=r"^there is no service vault in .* fra1, nor any other$"):
+    with pytest.raises(
+        RequestError, match=r"^there is no service vault in .* fra1, nor any other$"
+    ):
         await ordered(server_of([fra1()]))
 
 
@@ -181,7 +183,7 @@ async def test_what_is_going_is_not_redeployed(leaving: Object, message: str) ->
     keep(server, held)
     kind = next(one for one in (DATACENTERS, WORKLOADS) if one.kind == leaving["kind"])
     server.remove(kind, ObjectKey("", leaving["metadata"]["name"]))
-    with pytest.raises(AskError) as raised:
+    with pytest.raises(RequestError) as raised:
         await ordered(server)
     assert (str(raised.value), writes(server)) == (message, [])
 
@@ -216,7 +218,7 @@ async def test_the_order_of_another_person_is_not_lost() -> None:
 async def test_it_gives_up_when_others_never_stop() -> None:
     server = holding(fra1())
     between = Between(lambda n: keep(server, fra1(("shipper", f"t{n}"))), TRIES)
-    with pytest.raises(AskError, match=r"other clients changed it during 5 attempts"):
+    with pytest.raises(RequestError, match=r"other clients changed it during 5 attempts"):
         await ordered(server, faults=between)
     assert (orders_of(server), len(writes(server))) == ({"shipper": f"t{TRIES}"}, TRIES)
 

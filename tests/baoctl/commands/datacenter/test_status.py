@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from baoctl.commands.api_client import AskError
+from baoctl.commands.api_client import RequestError
 from baoctl.commands.datacenter.status import as_json, fetch, view_of
 from contracts.datacenter.kinds import DATACENTERS
 from contracts.datacenter.workload_records import ServiceProgress
@@ -65,7 +65,7 @@ ABSENT: dict[str, tuple[FakeApiServer, str, str]] = {
 async def test_a_datacenter_that_is_not_there_is_said(
     server: FakeApiServer, name: str, message: str
 ) -> None:
-    with pytest.raises(AskError) as raised:
+    with pytest.raises(RequestError) as raised:
         await fetch(client_at(server), name)
     assert str(raised.value) == message
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from baoctl.commands.api_client import AskError
+from baoctl.commands.api_client import RequestError
 from baoctl.commands.datacenter.status import View, view_of
 from baoctl.commands.datacenter.watch import (
     CLEAR,
@@ -62,7 +62,7 @@ class Seen:
     def view(self, view: View) -> None:
         self.ready.append(view.is_ready)
 
-    def trouble(self, error: Transient) -> None:
+    def failure(self, error: Transient) -> None:
         self.failures.append(type(error).__name__)
 
 
@@ -130,7 +130,7 @@ async def test_without_any_answer_in_time_there_is_nothing_to_tell(watch: Watch)
     watch.faults.extend(Fault(FaultKind.DELAY, 6))
     task = watch.follow(replace(WATCH, seconds=5.0))
     await watch.clock.advance(5)
-    with pytest.raises(AskError, match=r"^Datacenter fra1: no response in 5 s; use a longer"):
+    with pytest.raises(RequestError, match=r"^Datacenter fra1: no response in 5 s; use a longer"):
         task.result()
 
 
@@ -217,7 +217,7 @@ def test_trouble_is_told_once_and_what_follows_is_news(capsys: pytest.CaptureFix
     log = printed()
     log.new(FIRST)
     for _ in range(2):
-        log.screen.trouble(TransportError("no route\033 to host"))
+        log.screen.failure(TransportError("no route\033 to host"))
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == "read failed, retrying: no route\\x1b to host\n"

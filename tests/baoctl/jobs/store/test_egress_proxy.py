@@ -175,7 +175,7 @@ def test_a_host_that_cannot_be_reached_is_named() -> None:
         port = int(taken.getsockname()[1])
     with running(EgressEndpoint("127.0.0.1", port)) as egress:
         assert ask(egress, f"http://127.0.0.1:{port}/")[0] == 502
-        assert egress.trouble == f"127.0.0.1:{port}: Connection refused"
+        assert egress.last_error == f"127.0.0.1:{port}: Connection refused"
 
 
 @pytest.mark.parametrize("line", [b"GET / HTTP/1.1\r\n\r\n", b"hello\r\n\r\n", b"x" * 100_000])
