@@ -93,11 +93,11 @@ def operator(
     yield started
     assert started.alive, started.tail()
     denied = [
-        one
-        for one in refused(audit.since(mark))
-        if one.user == controller.user or one.user.startswith(COMPONENTS)
+        entry
+        for entry in refused(audit.since(mark))
+        if entry.user == controller.user or entry.user.startswith(COMPONENTS)
     ]
-    assert not denied, "\n".join(f"{one.user}: {one}" for one in denied)
+    assert not denied, "\n".join(f"{entry.user}: {entry}" for entry in denied)
 
 
 @pytest.fixture(scope="module")

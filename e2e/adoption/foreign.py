@@ -63,15 +63,15 @@ def make_foreign(rig: Rig, cluster: Cluster) -> None:
     api, namespace, name = cluster.api, cluster.namespace, cluster.name
     api.delete(SERVICE, namespace, names.active_service(name))
     for kind in OWNED:
-        for one in api.list(kind, namespace, f"{labels.CLUSTER}={name}"):
+        for obj in api.list(kind, namespace, f"{labels.CLUSTER}={name}"):
             change = copy.deepcopy(UNMARKED)
             if kind == SERVICE:
                 change["spec"] = {"selector": UNLABELLED}
             elif kind == POD_DISRUPTION_BUDGET:
                 change["spec"] = {"selector": SERVERS}
-            elif one["metadata"]["name"] == names.network_policy(name):
+            elif obj["metadata"]["name"] == names.network_policy(name):
                 change["spec"] = {"podSelector": SERVERS}
-            api.patch(kind, namespace, one["metadata"]["name"], change)
+            api.patch(kind, namespace, obj["metadata"]["name"], change)
     _stateful_set(rig, cluster)
 
 
@@ -104,4 +104,4 @@ def _owned(cluster: Cluster, uid: str) -> bool:
     owners = [pod["metadata"].get("ownerReferences") or [{}] for pod in cluster.pods()]
     live = cluster.api.get(STATEFUL_SET, cluster.namespace, cluster.name)
     seen = live.get("status", {}).get("observedGeneration") == live["metadata"]["generation"]
-    return seen and all(one[0].get("uid") == uid for one in owners)
+    return seen and all(owner[0].get("uid") == uid for owner in owners)

@@ -30,9 +30,9 @@ def versions(cluster: Cluster) -> dict[tuple[str, str], str]:
     found = {}
     for kind in (*OWNED, STATEFUL_SET):
         selector = f"{labels.CLUSTER}={cluster.name}"
-        for one in cluster.api.list(kind, cluster.namespace, selector):
-            spec = {key: one.get(key) for key in ("spec", "data", "rules", "subjects")}
-            found[kind.kind, one["metadata"]["name"]] = f"{one['metadata']['uid']} {spec}"
+        for obj in cluster.api.list(kind, cluster.namespace, selector):
+            spec = {key: obj.get(key) for key in ("spec", "data", "rules", "subjects")}
+            found[kind.kind, obj["metadata"]["name"]] = f"{obj['metadata']['uid']} {spec}"
     return found
 
 
@@ -54,7 +54,7 @@ def test_servers_of_another_operator_are_adopted_without_an_interruption(
             STILL_SECONDS,
         )
         after = versions(cluster)
-        assert {name: one for name, one in after.items() if name in before} == before
+        assert {name: uid for name, uid in after.items() if name in before} == before
         assert not writer.failed, "no restart is requested yet"
         api.patch(CLUSTERS, cluster.namespace, NAME, {"spec": {"runtime": {"restartAt": "now"}}})
         until(
@@ -69,4 +69,4 @@ def test_servers_of_another_operator_are_adopted_without_an_interruption(
     assert writer.lost() == []
     live = api.get(STATEFUL_SET, cluster.namespace, NAME)
     assert live["spec"]["selector"]["matchLabels"][labels.WORKLOAD_POOL] == labels.VOTER
-    assert not [one for one in cluster.conditions() if one["type"] == "Adopted"]
+    assert not [condition for condition in cluster.conditions() if condition["type"] == "Adopted"]

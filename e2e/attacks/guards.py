@@ -44,7 +44,7 @@ def no_guards(rig: Rig, mallory: Mallory) -> Iterator[None]:
     for version in unrestricted["spec"]["versions"]:
         version["schema"]["openAPIV3Schema"] = _unrestricted(version["schema"]["openAPIV3Schema"])
     rig.kubectl("replace", "-f", "-", input=orjson.dumps(unrestricted).decode())
-    forbidden = next(one for one in ATTEMPTS if one.rule == "schema")
+    forbidden = next(attempt for attempt in ATTEMPTS if attempt.rule == "schema")
     body = manifest(mallory.namespace, "probe", **forbidden.spec)
     try:
         until(

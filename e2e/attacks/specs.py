@@ -32,7 +32,7 @@ def with_requests(*requests: Spec) -> Spec:
     """A spec with self-init requests; missing fields are added."""
     whole = {"name": "r", "operation": "update", "path": "kv/x", "data": {"a": "b"}}
     listed = [{**whole, **request} for request in requests]
-    kept = [{key: item for key, item in one.items() if item is not None} for one in listed]
+    kept = [{key: item for key, item in entry.items() if item is not None} for entry in listed]
     return {"selfInit": {"enabled": True, "requests": kept}}
 
 

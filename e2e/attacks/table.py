@@ -320,15 +320,16 @@ ATTACKS: tuple[Attack, ...] = (
 def rows() -> list[str]:
     """The rows of the table in docs/security.md."""
     return [
-        f"| {one.id} | {one.tried} | {one.outcome} | {one.before} | {one.code or '-'} | "
-        f"{', '.join(f'`{test}`' for test in one.tests)} |"
-        for one in ATTACKS
+        f"| {attack.id} | {attack.tried} | {attack.outcome} | {attack.before} | "
+        f"{attack.code or '-'} | "
+        f"{', '.join(f'`{test}`' for test in attack.tests)} |"
+        for attack in ATTACKS
     ]
 
 
 def as_text() -> str:
     """One line per attack, for a terminal."""
-    return "\n".join(f"{one.id}  {one.outcome:<14}{one.tried}" for one in ATTACKS)
+    return "\n".join(f"{attack.id}  {attack.outcome:<14}{attack.tried}" for attack in ATTACKS)
 
 
 if __name__ == "__main__":

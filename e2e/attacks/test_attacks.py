@@ -64,12 +64,12 @@ def victim(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Itera
 def fingerprints(api: Api, cluster: Cluster) -> dict[tuple[str, str], tuple[str, int]]:
     """The UID and the generation of every object of a cluster."""
     return {
-        (resource.kind, str(one["metadata"]["name"])): (
-            str(one["metadata"]["uid"]),
-            int(one["metadata"].get("generation", 0)),
+        (resource.kind, str(obj["metadata"]["name"])): (
+            str(obj["metadata"]["uid"]),
+            int(obj["metadata"].get("generation", 0)),
         )
         for resource in CHILDREN
-        for one in api.list(resource, cluster.namespace)
+        for obj in api.list(resource, cluster.namespace)
     }
 
 
@@ -160,9 +160,9 @@ def objects_of_operator(api: Api, namespace: str) -> list[str]:
     """Every object in a namespace that the operator created."""
     selector = f"{labels.MANAGED_BY}={labels.OPERATOR}"
     return [
-        f"{resource.kind} {one['metadata']['name']}"
+        f"{resource.kind} {obj['metadata']['name']}"
         for resource in CHILDREN
-        for one in api.list(resource, namespace, selector)
+        for obj in api.list(resource, namespace, selector)
     ]
 
 
@@ -207,5 +207,5 @@ def test_attack_t12_t13_marks_and_words_on_ones_own_cluster_change_nothing(
 def test_attack_the_table_is_whole() -> None:
     """Every attack of the list has a row, and every attempt belongs to a row."""
     assert [row.id for row in ATTACKS] == [f"T{number:02}" for number in range(1, 23)]
-    assert {one.attack for one in ATTEMPTS} <= {row.id for row in ATTACKS}
+    assert {attempt.attack for attempt in ATTEMPTS} <= {row.id for row in ATTACKS}
     print(f"\n{as_text()}")

@@ -149,7 +149,7 @@ def test_the_accounts_of_jobs_have_no_rights(api: Api, cluster: Cluster) -> None
         bound = [
             binding["metadata"]["name"]
             for binding in api.list(ROLE_BINDING, cluster.namespace)
-            if any(one["name"] == account for one in binding.get("subjects") or ())
+            if any(subject["name"] == account for subject in binding.get("subjects") or ())
         ]
         assert bound == []
 
@@ -161,4 +161,4 @@ def test_the_snapshot_is_restored(cluster: Cluster, kept: Run) -> None:
     cluster.await_available(90.0)
     assert Reader.of(cluster).read("before") == "kept"
     jobs = cluster.api.list(JOB, cluster.namespace)
-    assert [one for one in jobs if one["metadata"]["name"] == "restore-back"]
+    assert [job for job in jobs if job["metadata"]["name"] == "restore-back"]

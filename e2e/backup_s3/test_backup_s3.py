@@ -146,7 +146,7 @@ def test_the_run_owns_its_job_and_the_pod_is_no_server(kept: Cluster) -> None:
     )  # fmt: skip
     pod = run.pods()[0]
     assert pod["spec"]["automountServiceAccountToken"] is False
-    assert pod["metadata"]["name"] not in {one["metadata"]["name"] for one in kept.pods()}
+    assert pod["metadata"]["name"] not in {obj["metadata"]["name"] for obj in kept.pods()}
 
 
 def test_a_wrong_secret_key_is_reported_and_counted_once(store: Store, kept: Cluster) -> None:
@@ -181,7 +181,9 @@ def test_the_next_completed_snapshot_resets_the_failures(store: Store, kept: Clu
 
 def test_the_server_was_not_restarted(api: Api, kept: Cluster) -> None:
     restarts = [
-        one["restartCount"] for pod in kept.pods() for one in pod["status"]["containerStatuses"]
+        status["restartCount"]
+        for pod in kept.pods()
+        for status in pod["status"]["containerStatuses"]
     ]
     assert restarts == [0]
     assert kept.live()["status"].get("operationLock") is None, "the lock is still held"

@@ -146,13 +146,20 @@ class Session:
             if results["writes"]:
                 self.progress(f"{results['writes']:.0f} writes in reconciles without a change")
 
-        def cost(one: Results) -> float:
-            return 1e6 * one["cpu"] / one["passes"]
+        def cost(results: Results) -> float:
+            return 1e6 * results["cpu"] / results["passes"]
 
         title = "pass over 6 unchanged children"
         self._derive(f"{title}: CPU", "us", found, cost, digits=0, budget=500.0)
         rate = "unchanged passes per second, one worker"
-        self._derive(rate, "", found, lambda one: one["passes"] / one["wall"], digits=0, more=True)
+        self._derive(
+            rate,
+            "",
+            found,
+            lambda results: results["passes"] / results["wall"],
+            digits=0,
+            more=True,
+        )
 
     async def _apply(self) -> None:
         count = self.sizes.of(4000)
@@ -161,7 +168,7 @@ class Session:
         both = await self._both("apply", flags)
         self._add("server-side apply: CPU", "us", both, "cpu", 1e6 / count, digits=0)
         rate = "applies per second, 16 side by side"
-        self._derive(rate, "", both, lambda one: count / one["wall"], digits=0, more=True)
+        self._derive(rate, "", both, lambda results: count / results["wall"], digits=0, more=True)
 
     async def _both(
         self,
@@ -205,7 +212,7 @@ class Session:
         digits: int = 1,
         budget: float | None = None,
     ) -> None:
-        self._derive(what, unit, both, lambda one: factor * one[key], digits, budget)
+        self._derive(what, unit, both, lambda results: factor * results[key], digits, budget)
 
     def _derive(  # noqa: PLR0913  the cells of a row
         self,

@@ -79,7 +79,10 @@ async def _create_and_delete(rig: Rig, folder: Path, count: int) -> list[str]:
         ("live objects, after", str(sum(after.objects.values()))),
     )
     more = grown(before.objects, after.objects, count - WARM_UP)
-    wrong = [f"{one.before} objects of {one.kind} became {one.after}" for one in more]
+    wrong = [
+        f"{kind_growth.before} objects of {kind_growth.kind} became {kind_growth.after}"
+        for kind_growth in more
+    ]
     return wrong + ([f"{ratio:.2f} times the memory"] if ratio > RATIO_MAX else [])
 
 

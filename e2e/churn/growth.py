@@ -27,4 +27,4 @@ def grown(before: Mapping[str, int], after: Mapping[str, int], clusters: int) ->
         for kind, count in after.items()
         if count - before.get(kind, 0) > SHARE * clusters
     ]
-    return sorted(found, key=lambda one: one.before - one.after)
+    return sorted(found, key=lambda growth: growth.before - growth.after)

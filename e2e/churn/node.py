@@ -64,8 +64,8 @@ class Node:
             await asyncio.sleep(POLL_SECONDS)
             try:
                 await self._collect()
-                for one in await self._list(STATEFUL_SET):
-                    await self._roll_out(one)
+                for stateful_set in await self._list(STATEFUL_SET):
+                    await self._roll_out(stateful_set)
             except ApiError:
                 # An object was deleted meanwhile: the next cycle reads again.
                 continue
@@ -73,25 +73,25 @@ class Node:
     async def left(self) -> list[str]:
         """Return the remaining objects of clusters in the namespace."""
         found = [
-            f"{resource.kind} {key_of(one).name}"
+            f"{resource.kind} {key_of(obj).name}"
             for resource in (*OWNED, PVC)
-            for one in await self._list(resource)
-            if labels.CLUSTER in labels_of(one) or labels.INSTANCE in labels_of(one)
+            for obj in await self._list(resource)
+            if labels.CLUSTER in labels_of(obj) or labels.INSTANCE in labels_of(obj)
         ]
         return sorted(found)
 
     async def _collect(self) -> None:
         """Delete objects without a living owner."""
-        alive = {uid_of(one) for one in await self._list(self._owners)}
+        alive = {uid_of(obj) for obj in await self._list(self._owners)}
         for resource in OWNED:
-            for one in await self._list(resource):
-                alive.add(uid_of(one))
-                owner = controller_of(one)
+            for obj in await self._list(resource):
+                alive.add(uid_of(obj))
+                owner = controller_of(obj)
                 if owner is not None and owner.uid not in alive:
-                    await self._client.delete(resource, key_of(one), uid=uid_of(one))
+                    await self._client.delete(resource, key_of(obj), uid=uid_of(obj))
         for claim in await self._list(PVC):
             await self._release(PVC, claim)
-        self._servers.keep(key_of(one).name for one in await self._list(POD))
+        self._servers.keep(key_of(pod).name for pod in await self._list(POD))
 
     async def _release(self, resource: Resource, deleted: Object) -> None:
         """Remove finalizers of deleted objects, as the controllers that set them do."""
@@ -104,8 +104,10 @@ class Node:
         terminating = is_terminating(stateful_set)
         count = 0 if terminating else spec["replicas"]
         desired = [f"{name}-{number}" for number in range(count)]
-        pods = {key_of(one).name: one for one in await self._list(POD)}
-        own = {one: pod for one, pod in pods.items() if one.rpartition("-")[0] == name}
+        pods = {key_of(live).name: live for live in await self._list(POD)}
+        own = {
+            pod_name: pod for pod_name, pod in pods.items() if pod_name.rpartition("-")[0] == name
+        }
         for surplus in own.keys() - set(desired):
             pod = own[surplus]
             await self._client.delete(POD, key_of(pod), uid=uid_of(pod))
@@ -206,10 +208,10 @@ class Node:
 def _with_claims(pod_spec: Object, spec: Object, name: str) -> Object:
     claims = [
         {
-            "name": one["metadata"]["name"],
-            "persistentVolumeClaim": {"claimName": f"{one['metadata']['name']}-{name}"},
+            "name": template["metadata"]["name"],
+            "persistentVolumeClaim": {"claimName": f"{template['metadata']['name']}-{name}"},
         }
-        for one in spec.get("volumeClaimTemplates") or ()
+        for template in spec.get("volumeClaimTemplates") or ()
     ]
     return {**pod_spec, "volumes": [*(pod_spec.get("volumes") or ()), *claims]}
 
@@ -227,14 +229,14 @@ def _running(containers: Iterable[Object], address: str) -> Object:
         ],
         "containerStatuses": [
             {
-                "name": one["name"],
-                "image": one["image"],
-                "imageID": one["image"],
+                "name": container["name"],
+                "image": container["image"],
+                "imageID": container["image"],
                 "ready": True,
                 "started": True,
                 "restartCount": 0,
                 "state": {"running": {"startedAt": now}},
             }
-            for one in containers
+            for container in containers
         ],
     }

@@ -60,7 +60,7 @@ class Servers:
 
     def start(self, cluster: str, pod: str, *, leads: bool, pair: tuple[bytes, bytes]) -> str:
         """Assign a free address to a pod. Raises LookupError if there is none."""
-        free = (one for one in self.servers.values() if not one.pod)
+        free = (candidate for candidate in self.servers.values() if not candidate.pod)
         server = next(free, None)
         if server is None:
             raise LookupError(f"no address is left for pod {pod}")
@@ -120,7 +120,7 @@ class Servers:
         }
 
     def _leader(self, server: Server) -> dict[str, Any]:
-        leader = next((one for one in self._of(server) if one.leads), None)
+        leader = next((peer for peer in self._of(server) if peer.leads), None)
         address = f"https://{leader.pod}:{API.number}" if leader else ""
         return {
             "leader_address": address,
@@ -130,7 +130,7 @@ class Servers:
 
     def _members(self, server: Server) -> dict[str, Any]:
         members = [
-            {"node_id": one.pod, "leader": one.leads, "voter": True} for one in self._of(server)
+            {"node_id": peer.pod, "leader": peer.leads, "voter": True} for peer in self._of(server)
         ]
         return {"data": {"config": {"servers": members}}}
 
@@ -138,15 +138,16 @@ class Servers:
         of = self._of(server)
         state = {True: "leader", False: "voter"}
         servers = {
-            one.pod: {"healthy": True, "status": state[one.leads], "last_index": 100} for one in of
+            peer.pod: {"healthy": True, "status": state[peer.leads], "last_index": 100}
+            for peer in of
         }
         return {
             "healthy": True,
             "failure_tolerance": (len(of) - 1) // 2,
-            "leader": next((one.pod for one in of if one.leads), ""),
+            "leader": next((peer.pod for peer in of if peer.leads), ""),
             "voters": [*servers],
             "servers": servers,
         }
 
     def _of(self, server: Server) -> list[Server]:
-        return [one for one in self.servers.values() if one.cluster == server.cluster]
+        return [peer for peer in self.servers.values() if peer.cluster == server.cluster]

@@ -107,7 +107,7 @@ class Churn:
     async def _all_have_conditions(self) -> bool:
         options = ListOptions(limit=5)
         found = await self.client.list(CLUSTERS, NAMESPACE, options=options)
-        return all((one.get("status") or {}).get("conditions") for one in found.items)
+        return all((item.get("status") or {}).get("conditions") for item in found.items)
 
     async def _one_after_another(self, end: int) -> None:
         while self.made < end:
@@ -157,7 +157,9 @@ class Churn:
 
 def _all_ready(cluster: Object) -> bool:
     status = cluster.get("status") or {}
-    conditions = {one["type"]: one["status"] for one in status.get("conditions") or ()}
+    conditions = {
+        condition["type"]: condition["status"] for condition in status.get("conditions") or ()
+    }
     return (
         status.get("readyReplicas") == REPLICAS
         and conditions.get("Available") == "True"

@@ -69,12 +69,12 @@ def normal(line: str) -> str:
 def page(head: str, sessions: Iterable[Session]) -> str:
     """Write a page."""
     parts, title = [head.rstrip()], ""
-    for one in sessions:
-        if one.title != title:
-            title = one.title
+    for session in sessions:
+        if session.title != title:
+            title = session.title
             parts.append(f"{_TITLE}{title}")
-        ending = [f"{_STATUS}{one.status}"] if one.status else []
-        body = "\n".join((f"{PROMPT}{one.words}", *one.lines, *ending))
+        ending = [f"{_STATUS}{session.status}"] if session.status else []
+        body = "\n".join((f"{PROMPT}{session.words}", *session.lines, *ending))
         parts.append(f"{_FENCE}console\n{body}\n{_FENCE}")
     return "\n\n".join(parts) + "\n"
 

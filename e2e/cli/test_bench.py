@@ -87,7 +87,7 @@ class Auditor:
     def mounts(self) -> dict[str, str]:
         """Return the engines, each with its id."""
         data = self.server.get("sys/mounts", self.token)["data"]
-        return {path: str(one["uuid"]) for path, one in data.items()}
+        return {path: str(entry["uuid"]) for path, entry in data.items()}
 
     def keys(self, path: str) -> list[str]:
         """List the keys below a path."""
@@ -131,7 +131,7 @@ class Auditor:
 
         until("all tokens of a run are revoked, and their leases", clean, 10.0)
         assert self.mounts() == before
-        assert not [one for one in self.keys(SECRETS) if one.startswith(ENGINE)]
+        assert not [key for key in self.keys(SECRETS) if key.startswith(ENGINE)]
 
 
 @pytest.fixture(scope="module")
@@ -173,11 +173,11 @@ def test_each_operation_has_figures_and_nothing_is_left(cluster: Cluster, audito
     assert leader is not None
     assert (report["leader"], report["servers"]) == (leader["metadata"]["name"], SERVERS)
     assert (report["version"], report["connectionsToLeader"]) == (OPENBAO, 8)
-    assert [one["operation"] for one in report["operations"]] == list(OPERATIONS)
-    for one in report["operations"]:
-        assert one["perSecond"] > 0
-        assert 0 < one["p50Ms"] <= one["p99Ms"] <= one["maxMs"]
-        assert (one["errors"], one["errorCounts"]) == (0, {})
+    assert [operation["operation"] for operation in report["operations"]] == list(OPERATIONS)
+    for operation in report["operations"]:
+        assert operation["perSecond"] > 0
+        assert 0 < operation["p50Ms"] <= operation["p99Ms"] <= operation["maxMs"]
+        assert (operation["errors"], operation["errorCounts"]) == (0, {})
     auditor.await_clean(before)
     print(done.stderr, done.stdout)
 
@@ -224,7 +224,7 @@ def test_a_killed_run_leaves_a_short_token_and_a_named_engine(
     done = bench(cluster, MOUNTER, "--duration", "1s", "-o", "json")
     assert done.returncode == 0, done.stderr
     notes = orjson.loads(done.stdout)["notes"]
-    assert [one for one in notes if one.endswith(f"bao secrets disable {mount}")]
+    assert [note for note in notes if note.endswith(f"bao secrets disable {mount}")]
     auditor.server.delete(f"sys/mounts/{mount}", auditor.token)
     auditor.server.post("auth/token/revoke-accessor", auditor.token, {"accessor": left["accessor"]})
     auditor.await_clean(before)
@@ -274,7 +274,7 @@ def test_an_existing_engine_keeps_its_data(
     else:
         with running(cluster, WRITER, *more, "--duration", "5m") as process:
             await_line(process, "Measuring writes")
-            assert [one for one in auditor.keys(SECRETS) if one.startswith(ENGINE)]
+            assert [key for key in auditor.keys(SECRETS) if key.startswith(ENGINE)]
             process.send_signal(number)
             process.communicate(timeout=SECONDS)
         assert process.returncode == 128 + number
@@ -309,7 +309,7 @@ def test_a_token_of_the_user_and_a_standby(cluster: Cluster, auditor: Auditor) -
     assert done.returncode == 0, done.stderr
     report = orjson.loads(done.stdout)
     assert (report["path"], report["connectionsToStandbys"]) == (address, 8)
-    assert [one["operation"] for one in report["operations"]] == ["writes", "reads"]
+    assert [operation["operation"] for operation in report["operations"]] == ["writes", "reads"]
     assert any(note.startswith("logins were not measured") for note in report["notes"])
     assert token not in done.stdout + done.stderr
     cluster.server().post("auth/token/revoke-self", token, {})

@@ -60,7 +60,7 @@ def test_a_bundle_of_a_real_cluster_needs_no_redaction(cluster: Cluster, tmp_pat
     assert json.loads(files["versions.json"])["kubernetes"].startswith("v1.")
     assert json.loads(files["events.json"])
     manifest_: dict[str, Any] = json.loads(files["MANIFEST.json"])
-    assert {one["name"] for one in manifest_["files"]} == set(files) - {"MANIFEST.json"}
+    assert {file["name"] for file in manifest_["files"]} == set(files) - {"MANIFEST.json"}
     everything = "".join(files.values())
     for secret in cluster.api.list(SECRET, cluster.namespace):
         for value in (secret.get("data") or {}).values():
@@ -98,6 +98,6 @@ def test_a_token_in_a_config_map_is_refused_and_redacted(
     assert WORD not in everything
     assert files[f"configmaps/{MAP}/README"] == "see\nbao login [redacted]\n"
     listed = json.loads(files["MANIFEST.json"])["redacted"]
-    assert {(one["file"], one["line"]) for one in listed} == {
+    assert {(redaction["file"], redaction["line"]) for redaction in listed} == {
         (f"configmaps/{MAP}/README", 2), (f"configmaps/{MAP}/app.conf", 1),
     }  # fmt: skip

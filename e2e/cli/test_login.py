@@ -197,7 +197,9 @@ def _control_terminal() -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGHUP], ids=lambda signal_: signal_.name
+)
 def test_a_signal_ends_the_session_and_leaves_nothing(
     cluster: Cluster, tmp_path: Path, number: signal.Signals
 ) -> None:

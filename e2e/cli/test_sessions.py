@@ -152,8 +152,8 @@ def claim() -> Object:
 def in_namespace(rig: Rig, folder: Path) -> Path:
     """Return a kubeconfig whose context names the namespace, so that no verb needs -n."""
     config = orjson.loads(rig.kubeconfig.read_bytes())
-    for one in config["contexts"]:
-        one["context"]["namespace"] = NAMESPACE
+    for context in config["contexts"]:
+        context["context"]["namespace"] = NAMESPACE
     made = folder / "kubeconfig"
     made.write_bytes(orjson.dumps(config))
     return made
@@ -284,13 +284,14 @@ def test_the_page_shows_what_the_verbs_print(story: Story) -> None:
         PAGE.write_text(page(HEAD, story.sessions), encoding="utf-8")
     kept = list(read(PAGE.read_text(encoding="utf-8")))
     before, now = (
-        [line for one in sessions for line in one.normal()] for sessions in (kept, story.sessions)
+        [line for session in sessions for line in session.normal()]
+        for sessions in (kept, story.sessions)
     )
     assert not (changes := list(difflib.unified_diff(before, now))), "\n".join(changes)
 
 
 def test_every_verb_has_a_session_or_runs_elsewhere() -> None:
-    kept = [one.words for one in read(PAGE.read_text(encoding="utf-8"))]
+    kept = [session.words for session in read(PAGE.read_text(encoding="utf-8"))]
     missing = [
         verb
         for verb, _ in verbs(main)

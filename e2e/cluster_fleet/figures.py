@@ -133,7 +133,7 @@ def growth(runs: Sequence[Run]) -> list[tuple[str, ...]]:
             (before.cpu, phase.cpu),
             (before.seconds, phase.seconds),
         )
-        rows.append((name, *(_exponent(one, other, ratio) for one, other in pairs)))
+        rows.append((name, *(_exponent(size, other, ratio) for size, other in pairs)))
     return rows
 
 

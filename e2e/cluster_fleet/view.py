@@ -65,4 +65,4 @@ class View:
 
 def _holds(obj: Object, condition: str) -> bool:
     conditions = (obj.get("status") or {}).get("conditions") or ()
-    return any(one["type"] == condition and one["status"] == "True" for one in conditions)
+    return any(entry["type"] == condition and entry["status"] == "True" for entry in conditions)

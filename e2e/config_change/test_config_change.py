@@ -123,7 +123,7 @@ def effects(cluster: Cluster, spec: Object) -> dict[str, str]:
     done = CommandLine(cluster.api.rig).run(*verb, input=orjson.dumps(body).decode())
     assert done.status == 0, done.err
     (plan,) = orjson.loads(done.out)
-    return {one["statefulSet"]: one["effect"] for one in plan["pods"]}
+    return {pod["statefulSet"]: pod["effect"] for pod in plan["pods"]}
 
 
 def until_debug(cluster: Cluster, pod: Object) -> None:
@@ -190,8 +190,12 @@ def test_the_output_of_render_matches_the_applied_objects(cluster: Cluster) -> N
     installation = Installation(OPERATOR_NAMESPACE, ACCOUNT, IMAGE_REPOSITORY, SECRET_RECHECK)
     behind = api_endpoints(cluster.api.get(ENDPOINT_SLICE, "default", "kubernetes"))
     place = RenderOptions(installation, cluster.namespace, tuple(hosts), "running", behind)
-    printed = [one for one in yaml.safe_load_all(render(yaml.safe_dump(manifest_of), place)) if one]
-    assert {one["kind"] for one in printed} == RENDERED.keys()
+    printed = [
+        document
+        for document in yaml.safe_load_all(render(yaml.safe_dump(manifest_of), place))
+        if document
+    ]
+    assert {document["kind"] for document in printed} == RENDERED.keys()
     for body in printed:
         found = cluster.api.get(RENDERED[body["kind"]], cluster.namespace, body["metadata"]["name"])
         template = (body.get("spec") or {}).get("template")

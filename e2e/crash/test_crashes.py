@@ -56,11 +56,13 @@ class Crashes:
     def so_far(self) -> list[str]:
         """Return the writes after which an operator crashed, in order."""
         lines = map(orjson.loads, self.writes.read_bytes().splitlines())
-        return [f"{one['method']} {one['path'].partition('/namespaces/')[2]}" for one in lines]
+        return [f"{line['method']} {line['path'].partition('/namespaces/')[2]}" for line in lines]
 
     def of(self, cluster: Cluster, entries: list[Entry]) -> list[Entry]:
         """Return the successful requests in the namespace of a cluster."""
-        return [one for one in entries if one.namespace == cluster.namespace and one.code < 400]
+        return [
+            entry for entry in entries if entry.namespace == cluster.namespace and entry.code < 400
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -112,8 +114,10 @@ def test_a_first_boot_makes_one_cluster_and_each_key_once(crashes: Crashes) -> N
     for name, cluster in crashes.clusters.items():
         made = crashes.of(cluster, entries)
         once = {secret(name) for secret in ONCE}
-        written = Counter(one.name for one in made if one.resource == SECRET.plural and one.writes)
-        assert {written[one] for one in once} <= {0, 1}, written
+        written = Counter(
+            entry.name for entry in made if entry.resource == SECRET.plural and entry.writes
+        )
+        assert {written[name] for name in once} <= {0, 1}, written
         assert written[names.unseal_key_secret(name)] == written[names.tls_ca_secret(name)] == 1
         # Servers that started are never replaced.
         assert pods_made(made) == len(cluster.pods())
@@ -154,12 +158,13 @@ def test_a_rolling_upgrade_replaces_each_server_once(crashes: Crashes) -> None:
 
 def shown(reached: list[str]) -> None:
     """Print the writes after which an operator crashed."""
-    print(f"\n  {len(reached)} crashes\n" + "\n".join(f"    {one}" for one in reached))
+    print(f"\n  {len(reached)} crashes\n" + "\n".join(f"    {request}" for request in reached))
 
 
 def pods_made(entries: list[Entry]) -> int:
     """Return how many pods the StatefulSet controller created."""
     return sum(
-        (one.user, one.verb, one.resource, one.subresource) == (MAKER, "create", POD.plural, "")
-        for one in entries
+        (entry.user, entry.verb, entry.resource, entry.subresource)
+        == (MAKER, "create", POD.plural, "")
+        for entry in entries
     )

@@ -86,8 +86,8 @@ def test_a_crash_after_every_write_of_a_life_cycle(
     until("all objects are deleted", lambda: not datacenter.belongings(), 60.0)
     crashes = [orjson.loads(line) for line in writes.read_bytes().splitlines()]
     print(f"\n  {watch.seconds:.0f} s, {len(crashes)} crashes, each after the response to a write")
-    print("\n".join(f"  {one['method']:<7}{one['path']}" for one in crashes))
-    written = {f"{one['method']} {one['path'].rpartition('/')[0]}" for one in crashes}
+    print("\n".join(f"  {crash['method']:<7}{crash['path']}" for crash in crashes))
+    written = {f"{crash['method']} {crash['path'].rpartition('/')[0]}" for crash in crashes}
     plural = WORKLOADS.plural
     for expected in (
         "POST /apis/openbao.org/v1alpha1",

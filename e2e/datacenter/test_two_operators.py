@@ -58,13 +58,13 @@ class Two:
 
     launcher: Launcher
     audit: AuditLog
-    one: Identity
+    first: Identity
     other: Identity
 
     @property
     def both(self) -> tuple[Identity, Identity]:
         """Both ServiceAccounts."""
-        return self.one, self.other
+        return self.first, self.other
 
     def start(self, account: Identity, *arguments: str) -> Operator:
         """Start an operator that manages datacenters."""
@@ -75,7 +75,7 @@ class Two:
 
         def requested() -> bool:
             found = self.audit.since(mark, account.user)
-            return {(one.resource, one.verb) for one in found} >= set(expected)
+            return {(request.resource, request.verb) for request in found} >= set(expected)
 
         until(f"{account.user} has sent {expected}", requested, 30.0)
 
@@ -98,12 +98,12 @@ def make(api: Api, make_namespace: MakeNamespace) -> Iterator[MakeDatacenter]:
     """Create datacenters, and delete them at the end."""
     made: list[DatacenterUnderTest] = []
 
-    def one(*services: Object) -> DatacenterUnderTest:
+    def create(*services: Object) -> DatacenterUnderTest:
         made.append(DatacenterUnderTest(api, f"osl{uuid.uuid4().hex[:6]}", make_namespace()))
         made[-1].create(*services)
         return made[-1]
 
-    yield one
+    yield create
     for datacenter in made:
         removed(api, datacenter)()
 
@@ -137,10 +137,10 @@ def writes_to(datacenter: DatacenterUnderTest, entries: list[Entry]) -> list[Ent
     """The writes of all users to it, to its BootstrapWorkloads, and in its namespace."""
     ours = (DATACENTERS.plural, WORKLOADS.plural)
     return [
-        one
-        for one in writes(entries)
-        if one.namespace == datacenter.namespace
-        or (one.resource in ours and one.name.startswith(datacenter.name))
+        entry
+        for entry in writes(entries)
+        if entry.namespace == datacenter.namespace
+        or (entry.resource in ours and entry.name.startswith(datacenter.name))
     ]
 
 
@@ -148,9 +148,9 @@ def creations(entries: list[Entry]) -> Counter[tuple[str, str]]:
     """Count the creations of each BootstrapWorkload and of each workload."""
     kinds = (WORKLOADS.plural, *RUN_BY)
     return Counter(
-        (one.resource, one.name)
-        for one in entries
-        if one.resource in kinds and not one.subresource and one.code == CREATED
+        (entry.resource, entry.name)
+        for entry in entries
+        if entry.resource in kinds and not entry.subresource and entry.code == CREATED
     )
 
 
@@ -160,7 +160,7 @@ def test_the_standby_continues_the_work_of_a_killed_leader(
 ) -> None:
     """No object is created twice, no event repeated; in each term only one process writes."""
     begin = two.audit.mark()
-    leader = two.start(two.one)
+    leader = two.start(two.first)
     leader.await_leading()
     standby = two.start(two.other)
     two.await_requests(two.other, begin, (LEASES, "get"))
@@ -169,7 +169,7 @@ def test_the_standby_continues_the_work_of_a_killed_leader(
     kill_halfway(two, datacenter, leader, begin)
     watch = Stopwatch()
     before = datacenter.identities()
-    print("\n".join(f"  {one}" for one in sorted(before)))
+    print("\n".join(f"  {request}" for request in sorted(before)))
     assert expected_objects(datacenter) - before.keys() == {f"DaemonSet {datacenter.child(AGENT)}"}
 
     until(
@@ -202,7 +202,7 @@ def kill_halfway(two: Two, datacenter: DatacenterUnderTest, leader: Operator, ma
     """Kill the leader when the first service runs and the second has just been created."""
 
     def halfway() -> bool:
-        found = writes_to(datacenter, two.audit.since(mark, two.one.user))
+        found = writes_to(datacenter, two.audit.since(mark, two.first.user))
         return (DEPLOYMENT.plural, datacenter.child(FRONT)) in creations(found)
 
     until("the second service is created", halfway, 30.0, every=0.02)
@@ -213,17 +213,25 @@ def kill_halfway(two: Two, datacenter: DatacenterUnderTest, leader: Operator, ma
     )
     leader.faults_expected = True
     leader.kill()
-    print(f"\n  killed after: {tally(writes_to(datacenter, two.audit.since(mark, two.one.user)))}")
+    print(
+        f"\n  killed after: {tally(writes_to(datacenter, two.audit.since(mark, two.first.user)))}"
+    )
 
 
 def one_writer_per_term(entries: list[Entry], two: Two) -> None:
     """Check that the first process writes before the second gets the Lease, and never after."""
-    leases = [one for one in entries if one.resource == LEASES and one.writes and one.code < 400]
-    began = min(one.at for one in leases if one.user == two.other.user)
-    late = [one for one in writes(entries) if one.user == two.one.user and one.at >= began]
-    early = [one for one in writes(entries) if one.user == two.other.user and one.at <= began]
-    assert [str(one) for one in (*late, *early)] == []
-    assert {one.user for one in writes(entries)} >= {account.user for account in two.both}
+    leases = [
+        entry for entry in entries if entry.resource == LEASES and entry.writes and entry.code < 400
+    ]
+    began = min(entry.at for entry in leases if entry.user == two.other.user)
+    late = [
+        entry for entry in writes(entries) if entry.user == two.first.user and entry.at >= began
+    ]
+    early = [
+        entry for entry in writes(entries) if entry.user == two.other.user and entry.at <= began
+    ]
+    assert [str(entry) for entry in (*late, *early)] == []
+    assert {entry.user for entry in writes(entries)} >= {account.user for account in two.both}
 
 
 @pytest.mark.timeout(300)
@@ -251,11 +259,11 @@ def test_two_active_leaders_create_one_set_of_objects(
 
     seen = writes_to(datacenter, two.audit.since(mark))
     for account in two.both:
-        sent = [one for one in seen if one.user == account.user]
-        print(f"  {tally(sent)}; codes {dict(Counter(one.code for one in sent))}")
+        sent = [entry for entry in seen if entry.user == account.user]
+        print(f"  {tally(sent)}; codes {dict(Counter(entry.code for entry in sent))}")
         assert sent
     assert creations(seen) == dict.fromkeys(expected_requests(datacenter), 1)
-    assert [str(one) for one in seen if one.verb == "delete"] == []
+    assert [str(entry) for entry in seen if entry.verb == "delete"] == []
     reasons = {name: datacenter.event_reasons(name) for name in NAMES}
     assert reasons[AGENT] == reasons[BASE] == ["Started", "Succeeded"]
     # Created, and changed: a process repeats an event at most once in ten minutes.

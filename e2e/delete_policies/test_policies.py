@@ -112,7 +112,9 @@ def test_attack_t20_a_hanging_server_blocks_neither_cluster_nor_namespace(
         api.delete(CLUSTERS, namespace, "hangs")
 
         def reported() -> bool:
-            return any("hangs-0 still run" in one["message"] for one in cluster.conditions())
+            return any(
+                "hangs-0 still run" in condition["message"] for condition in cluster.conditions()
+            )
 
         until("the status names the pod", reported, 20.0)
         until("the cluster is gone", lambda: cluster.find() is None, FINALIZER_GONE_WITHIN)

@@ -68,7 +68,7 @@ def leader(api: Api) -> str | None:
     lease = api.find(_LEASE)
     holder = str(((lease or {}).get("spec") or {}).get("holderIdentity") or "")
     pod = holder.rpartition("_")[0]
-    return pod if pod in {name_of(one) for one in operator_pods(api)} else None
+    return pod if pod in {name_of(live) for live in operator_pods(api)} else None
 
 
 def _missing(api: Api) -> str | None:

@@ -124,7 +124,7 @@ class Journal:
 
     def find(self, kind: str, name: str) -> Object | None:
         """Return one object, as last observed."""
-        return next((one for one in self.alive(kind) if name_of(one) == name), None)
+        return next((obj for obj in self.alive(kind) if name_of(obj) == name), None)
 
     def wait(self, seconds: float) -> None:
         """Wait for the next event, at most ``seconds``."""
@@ -149,12 +149,12 @@ class Journal:
         exists."""
         items = _items(listed)
         alive = self._alive.get(kind, {})
-        gone = {uid_of(one.object) for one in self._entries if one.change == "DELETED"}
+        gone = {uid_of(entry.object) for entry in self._entries if entry.change == "DELETED"}
         at = _version(listed)
         return all(
-            uid in gone or (uid in alive and _version(alive[uid]) >= _version(one))
-            for uid, one in items.items()
-        ) and all(uid in items or _version(one) > at for uid, one in alive.items())
+            uid in gone or (uid in alive and _version(alive[uid]) >= _version(item))
+            for uid, item in items.items()
+        ) and all(uid in items or _version(obj) > at for uid, obj in alive.items())
 
     def _read(self, view: View) -> Object:
         return self.api.get(view.path, METADATA_LIST if view.metadata_only else {})

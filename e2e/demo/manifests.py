@@ -53,7 +53,7 @@ def operator_objects(rendered: str, installation: Installation) -> list[Object]:
     Raises DemoError if there is no Deployment with the expected container.
     """
     objects = documents(rendered)
-    deployments = {name_of(one): one for one in objects if one["kind"] == "Deployment"}
+    deployments = {name_of(obj): obj for obj in objects if obj["kind"] == "Deployment"}
     if OPERATOR_DEPLOYMENT not in deployments:
         raise DemoError(f"the overlay has no Deployment {OPERATOR_DEPLOYMENT}")
     for name, deployment in deployments.items():
@@ -67,7 +67,7 @@ def _adjust(deployment: Object, name: str, installation: Installation) -> None:
     spec["replicas"] = REPLICAS
     template = spec["template"]
     containers = template["spec"]["containers"]
-    found = [one for one in containers if one["name"] == name]
+    found = [entry for entry in containers if entry["name"] == name]
     if not found:
         raise DemoError(f"Deployment {name_of(deployment)} has no container {name}")
     container = found[0]
@@ -81,13 +81,13 @@ def _adjust(deployment: Object, name: str, installation: Installation) -> None:
 
 def set_variable(container: dict[str, Any], name: str, value: str) -> None:
     """Set an environment variable of a container, replacing an existing one."""
-    others = [one for one in container.get("env") or [] if one["name"] != name]
+    others = [variable for variable in container.get("env") or [] if variable["name"] != name]
     container["env"] = [*others, {"name": name, "value": value}]
 
 
 def one_of_kind(objects: Iterable[Object], kind: str) -> Object:
     """Return the only object of a kind. Raises DemoError unless there is exactly one."""
-    found = [one for one in objects if one["kind"] == kind]
+    found = [obj for obj in objects if obj["kind"] == kind]
     if len(found) != 1:
         raise DemoError(f"expected one {kind}, found {len(found)}")
     return found[0]

@@ -50,7 +50,7 @@ def holds(obj: Object, kind: str) -> bool:
         return False
     generation = obj["metadata"].get("generation", 0)
     seen = (found.get("observedGeneration"), status_of(obj).get("observedGeneration"))
-    return all(one is None or one >= generation for one in seen)
+    return all(observed is None or observed >= generation for observed in seen)
 
 
 def is_ready(pod: Object) -> bool:

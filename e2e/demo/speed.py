@@ -68,4 +68,7 @@ def by_resource(found: audit.Tally) -> dict[str, int]:
 
 def memory_rows(found: Sequence[Memory]) -> list[tuple[str, str, str]]:
     """One row per pod: current and peak resident memory."""
-    return [(one.pod, f"{one.now:.0f} MB", f"{one.peak:.0f} MB") for one in found]
+    return [
+        (pod_memory.pod, f"{pod_memory.now:.0f} MB", f"{pod_memory.peak:.0f} MB")
+        for pod_memory in found
+    ]

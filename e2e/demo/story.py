@@ -139,7 +139,7 @@ class Story:
             self.screen.say(f"the memory of the operator could not be read: {error}")
             return
         first = leader(self.api)
-        self.numbers.memory = sorted(found, key=lambda one: one.pod != first)
+        self.numbers.memory = sorted(found, key=lambda pod_memory: pod_memory.pod != first)
 
     def _results(self) -> None:
         screen, numbers = self.screen, self.numbers

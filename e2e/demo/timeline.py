@@ -96,7 +96,7 @@ def _scheduled(pod: Object) -> bool:
 
 def _runs(pod: Object) -> bool:
     containers = status_of(pod).get("containerStatuses") or ()
-    return any("running" in (one.get("state") or {}) for one in containers)
+    return any("running" in (container.get("state") or {}) for container in containers)
 
 
 def _initialised(pod: Object) -> bool:

@@ -68,7 +68,7 @@ def _pods(api: Api, namespace: str) -> str:
     lines = []
     for pod in pods:
         containers = status_of(pod).get("containerStatuses") or ()
-        restarts = sum(int(one.get("restartCount", 0)) for one in containers)
+        restarts = sum(int(container.get("restartCount", 0)) for container in containers)
         again = f", {restarts} restarts" if restarts else ""
         lines.append(f"  {name_of(pod)} {pod_words(pod)}{again}")
     return "\n".join(lines) or "  (none)"

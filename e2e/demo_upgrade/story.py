@@ -137,12 +137,12 @@ class Story:
 
     def _jobs(self, journal: Journal) -> list[Object]:
         mine = labels.component(self.sample.name, "upgrade")
-        return [one for one in journal.alive(JOBS) if mine.items() <= labels_of(one).items()]
+        return [job for job in journal.alive(JOBS) if mine.items() <= labels_of(job).items()]
 
     def _costs(self, history: History, found: audit.Tally | None) -> None:
         screen = self.screen
-        began = history.first(CLUSTERS, lambda one: one["spec"]["version"] == TO)
-        ended = history.first(CLUSTERS, lambda one: finished(one, TO))
+        began = history.first(CLUSTERS, lambda cluster: cluster["spec"]["version"] == TO)
+        ended = history.first(CLUSTERS, lambda cluster: finished(cluster, TO))
         if began is None or ended is None:
             raise DemoError("the upgrade was not observed")
         rows = [

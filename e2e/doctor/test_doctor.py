@@ -70,7 +70,7 @@ class Scene:
         watch, others = Stopwatch(), list[str]()
 
         def first() -> bool:
-            cause = next((one["cause"] for one in self.findings(name)), "no problems found")
+            cause = next((finding["cause"] for finding in self.findings(name)), "no problems found")
             if text not in cause and cause not in others:
                 others.append(cause)
             return text in cause
@@ -81,7 +81,7 @@ class Scene:
         print(f"\n{seconds:.1f} s after the fault; until then: {', '.join(others) or 'the same'}")
         print(answer.out)
         assert answer.status == HAS_FINDINGS
-        line = next(one for one in answer.out.splitlines() if one.startswith("1. "))
+        line = next(row for row in answer.out.splitlines() if row.startswith("1. "))
         assert text in line
 
     def await_healthy(self, name: str) -> None:

@@ -70,7 +70,7 @@ def test_a_fenced_standby_stops_and_its_volume_is_kept(cluster: Cluster) -> None
     assert gated(pod)
     assert "nodeName" not in pod["spec"]
     assert uid_of(cluster.api.get(PVC, cluster.namespace, claim_of(victim))) == claim
-    assert {uid_of(one) for one in cluster.pods() if name_of(one) != victim} == others
+    assert {uid_of(obj) for obj in cluster.pods() if name_of(obj) != victim} == others
     for kind, status, reason in (
         ("Ready", "False", "PodsFenced"),
         ("Available", "False", "PodsFenced"),
@@ -130,7 +130,9 @@ def test_without_a_fence_all_servers_become_ready(cluster: Cluster) -> None:
     template = cluster.api.get(STATEFUL_SET, cluster.namespace, NAME)["spec"]["template"]
     assert not gated(template)
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
-    assert [one for one in cluster.conditions() if one["type"] == "PodsFenced"] == []
+    assert [
+        condition for condition in cluster.conditions() if condition["type"] == "PodsFenced"
+    ] == []
     throughout("all three stay ready", lambda: len(cluster.ready_pods()) == 3, 2.0)
 
 

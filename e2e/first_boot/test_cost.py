@@ -20,7 +20,7 @@ def test_a_first_boot_costs_few_requests(
     rig: Rig, api: Api, audit: AuditLog, controller: Identity, launcher: Launcher
 ) -> None:
     with first_boot(rig, api, audit, controller, launcher) as boot:
-        requests = [one for one in work(boot.entries) if one.group != ADMISSION]
+        requests = [entry for entry in work(boot.entries) if entry.group != ADMISSION]
         changed = writes(boot.entries)
         print(f"\n{len(requests)} requests, {len(changed)} writes: {tally(requests)}")
         budget("first boot", len(requests), REQUESTS, "requests")

@@ -46,11 +46,11 @@ def test_servers_are_one_cluster_of_three_voters(boot: Boot) -> None:
 
 def test_every_condition_has_reason_message_and_generation(boot: Boot) -> None:
     live = boot.cluster.live()
-    conditions = {one["type"]: one for one in live["status"]["conditions"]}
-    for one in conditions.values():
-        assert one["reason"], one
-        assert one["message"], one
-        assert one["observedGeneration"] == live["metadata"]["generation"], one
+    conditions = {condition["type"]: condition for condition in live["status"]["conditions"]}
+    for condition in conditions.values():
+        assert condition["reason"], condition
+        assert condition["message"], condition
+        assert condition["observedGeneration"] == live["metadata"]["generation"], condition
     good = {"Ready": "True", "Available": "True", "Stalled": "False", "Reconciling": "False"}
     good |= {"Degraded": "False", "Conflict": "False", "OpenBaoSealed": "False"}
     assert {kind: conditions[kind]["status"] for kind in good} == good

@@ -54,5 +54,7 @@ def allocator() -> dict[str, str]:
     deployment = yaml.safe_load((BASE / "deployment.yaml").read_text())
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     return {
-        one["name"]: one["value"] for one in container["env"] if one["name"].startswith("MALLOC_")
+        variable["name"]: variable["value"]
+        for variable in container["env"]
+        if variable["name"].startswith("MALLOC_")
     }

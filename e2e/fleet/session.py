@@ -126,7 +126,7 @@ def idle_check(audit: AuditLog) -> Callable[[], bool]:
 
 def settled(api: Api, count: int) -> bool:
     """Whether the status of all datacenters has their three services."""
-    statuses = [one.get("status") or {} for one in api.list(DATACENTERS, None)]
+    statuses = [obj.get("status") or {} for obj in api.list(DATACENTERS, None)]
     if sum(status.get("services") == len(SERVICES) for status in statuses) < count:
         return False
     rows = api.list(WORKLOADS, None)
@@ -146,7 +146,7 @@ def quiet(audit: AuditLog, user: str, minutes: float, also: Callable[[], object]
 def seconds_of_a_change(api: Api, number: int) -> float:
     """Change the replicas of one datacenter; return the seconds until its status is current."""
     name = f"dc{number}"
-    bodies = [service(one, replicas=2 if one == "agent" else 1) for one in SERVICES]
+    bodies = [service(each, replicas=2 if each == "agent" else 1) for each in SERVICES]
     child = names.object_name(name, "agent")
     began = time.monotonic()
     api.patch(DATACENTERS, None, name, {"spec": {"bootstrapServices": bodies}})

@@ -87,7 +87,7 @@ def await_none(api: Api, namespace: str) -> None:
 
 
 def condition_types(cluster: Cluster) -> set[str]:
-    return {str(one["type"]) for one in cluster.conditions()}
+    return {str(entry["type"]) for entry in cluster.conditions()}
 
 
 def of_gateway_api(entries: list[Entry]) -> list[Entry]:

@@ -172,8 +172,10 @@ class Run:
         def code() -> list[int]:
             pods = self.pods()
             assert len(pods) == 1, "a Job must create exactly one pod"
-            states = [one["state"] for one in pods[0]["status"].get("containerStatuses") or ()]
-            return [one["terminated"]["exitCode"] for one in states if "terminated" in one]
+            states = [
+                status["state"] for status in pods[0]["status"].get("containerStatuses") or ()
+            ]
+            return [state["terminated"]["exitCode"] for state in states if "terminated" in state]
 
         return until(f"the pod of {self.name} has ended", code, 20.0, every=0.05)[0]
 
@@ -210,11 +212,15 @@ def trigger(cluster: Cluster, value: str) -> None:
 def backups_of(cluster: Cluster) -> list[Run]:
     """Return all OpenBaoBackups of a cluster, oldest first."""
     found = [
-        one for one in cluster.api.list(BACKUPS, cluster.namespace)
-        if one["spec"]["cluster"] == cluster.name
+        backup for backup in cluster.api.list(BACKUPS, cluster.namespace)
+        if backup["spec"]["cluster"] == cluster.name
     ]  # fmt: skip
-    found.sort(key=lambda one: (one["metadata"]["creationTimestamp"], one["metadata"]["name"]))
-    return [Run(cluster.api, BACKUPS, cluster.namespace, one["metadata"]["name"]) for one in found]
+    found.sort(
+        key=lambda backup: (backup["metadata"]["creationTimestamp"], backup["metadata"]["name"])
+    )
+    return [
+        Run(cluster.api, BACKUPS, cluster.namespace, backup["metadata"]["name"]) for backup in found
+    ]
 
 
 def restore(cluster: Cluster, name: str, source: Object, **spec: Any) -> Run:

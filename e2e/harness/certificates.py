@@ -76,7 +76,7 @@ def _signed(
         .add_extension(x509.BasicConstraints(ca=not names, path_length=None), critical=True)
     )
     if names:
-        alternatives = x509.SubjectAlternativeName([_alternative(one) for one in names])
+        alternatives = x509.SubjectAlternativeName([_alternative(entry) for entry in names])
         builder = builder.add_extension(alternatives, critical=False)
     return Signed(builder.sign(issuer.key if issuer else key, hashes.SHA256()), key)
 

@@ -68,10 +68,14 @@ class Cluster:
         """Return a condition if it has this status and reason for the current generation."""
         found = self.find() or {}
         generation = (found.get("metadata") or {}).get("generation")
-        for one in (found.get("status") or {}).get("conditions") or ():
-            fits = one["type"] == kind and one["status"] == status
-            if fits and reason in (None, one["reason"]) and one["observedGeneration"] == generation:
-                return dict(one)
+        for condition in (found.get("status") or {}).get("conditions") or ():
+            fits = condition["type"] == kind and condition["status"] == status
+            if (
+                fits
+                and reason in (None, condition["reason"])
+                and condition["observedGeneration"] == generation
+            ):
+                return dict(condition)
         return None
 
     def await_condition(
@@ -92,8 +96,8 @@ class Cluster:
     def describe(self) -> str:
         """Return all conditions as text, and the state and log of each pod that is not ready."""
         lines = [
-            f"  {one['type']}={one['status']} {one['reason']}: {one['message']}"
-            for one in self.conditions()
+            f"  {live['type']}={live['status']} {live['reason']}: {live['message']}"
+            for live in self.conditions()
         ]
         for pod in self.pods():
             if not is_ready(pod):
@@ -168,7 +172,9 @@ class Cluster:
 def is_ready(pod: Object) -> bool:
     """Whether a pod is Ready and not terminating."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
-    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    ready = any(
+        condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
+    )
     return ready and not is_terminating(pod)
 
 

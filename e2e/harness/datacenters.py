@@ -97,10 +97,14 @@ class DatacenterUnderTest:
         """Return a condition if it has this status and reason for the current generation."""
         found = self.live()
         generation = found["metadata"]["generation"]
-        for one in (found.get("status") or {}).get("conditions") or ():
-            fits = one["type"] == kind and one["status"] == status
-            if fits and reason in ("", one["reason"]) and one["observedGeneration"] == generation:
-                return dict(one)
+        for condition in (found.get("status") or {}).get("conditions") or ():
+            fits = condition["type"] == kind and condition["status"] == status
+            if (
+                fits
+                and reason in ("", condition["reason"])
+                and condition["observedGeneration"] == generation
+            ):
+                return dict(condition)
         return None
 
     def await_condition(
@@ -172,7 +176,7 @@ class DatacenterUnderTest:
         about = names.workload_name(self.name, service) if service else self.name
         # The namespace of events about objects without a namespace.
         found = self.api.list(EVENT, "default")
-        return sorted(one["reason"] for one in found if one["regarding"]["name"] == about)
+        return sorted(event["reason"] for event in found if event["regarding"]["name"] == about)
 
     def pods(self, service: str) -> list[Object]:
         """The pods of a service."""

@@ -51,8 +51,8 @@ def everything(request: Request) -> bool:
 
 def removes(request: Request) -> bool:
     """Requests that delete objects, one or many; aborting an upload is not one."""
-    one = request.method == "DELETE" and "uploadId" not in request.parameters
-    return one or (request.method == "POST" and "delete" in request.parameters)
+    deletes_object = request.method == "DELETE" and "uploadId" not in request.parameters
+    return deletes_object or (request.method == "POST" and "delete" in request.parameters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ def rendered(rig: Rig, checkout: Path, overlay: str) -> str:
 
 def remove_objects(rig: Rig, objects: Iterable[Object], keep: Collection[str] = ()) -> None:
     """Delete the objects of an overlay, except namespaces, CRDs and the kinds of `keep`."""
-    gone = [one for one in objects if one["kind"] not in _KEPT and one["kind"] not in keep]
+    gone = [obj for obj in objects if obj["kind"] not in _KEPT and obj["kind"] not in keep]
     delete = ("delete", "--ignore-not-found", "--wait=false", "-f", "-")
     rig.kubectl(*delete, input=as_list(gone), timeout=120.0)
 
@@ -55,9 +55,9 @@ class Build:
 
     def of_kind(self, *kinds: str) -> list[Object]:
         """The objects of these kinds."""
-        return [one for one in self.objects if one["kind"] in kinds]
+        return [obj for obj in self.objects if obj["kind"] in kinds]
 
     def named(self, kind: str, name: str) -> Object:
         """The one object of that kind and name."""
-        (found,) = [one for one in self.of_kind(kind) if one["metadata"]["name"] == name]
+        (found,) = [obj for obj in self.of_kind(kind) if obj["metadata"]["name"] == name]
         return found

@@ -27,15 +27,15 @@ class Pause:
     def written(self) -> list[Entry]:
         """Return all writes in the namespace during the pause, without status updates."""
         start = str_of(datetime.fromisoformat(self.began) + ON_THE_WIRE)
-        return [one for one in self._all() if one.at > start and not _is_word(one)]
+        return [entry for entry in self._all() if entry.at > start and not _is_word(entry)]
 
     def words(self) -> list[Entry]:
         """Return the status updates."""
-        return [one for one in self._all() if _is_word(one)]
+        return [entry for entry in self._all() if _is_word(entry)]
 
     def _all(self) -> list[Entry]:
         home = self.cluster.namespace
-        return [one for one in self.requests.writes_since(self.mark) if one.namespace == home]
+        return [entry for entry in self.requests.writes_since(self.mark) if entry.namespace == home]
 
 
 def pause(cluster: Cluster, requests: Requests) -> Pause:
@@ -61,10 +61,10 @@ def str_of(moment: datetime) -> str:
 
 
 def _pause_patched_at(audit: AuditLog, mark: int, cluster: Cluster) -> str | None:
-    for one in audit.since(mark):
+    for entry in audit.since(mark):
         wanted = ("patch", "openbaoclusters", "", cluster.namespace, cluster.name)
-        if wanted == (one.verb, one.resource, one.subresource, one.namespace, one.name):
-            return one.at
+        if wanted == (entry.verb, entry.resource, entry.subresource, entry.namespace, entry.name):
+            return entry.at
     return None
 
 

@@ -78,7 +78,7 @@ def await_refusals(rig: Rig, *, refused: bool = True) -> None:
 
 def _judgements(rig: Rig) -> dict[str, Callable[[], bool | None]]:
     """Requests that a policy refuses: True if it did, False if accepted, None for other errors."""
-    rule = next(one for one in RULES if one.id == _FREE_DATA)
+    rule = next(candidate for candidate in RULES if candidate.id == _FREE_DATA)
     device = {"type": "syslog", "path": "somebodys", "options": {"path": "/etc/passwd"}}
     secret = {"metadata": {"name": "somebodys", "namespace": NAMESPACE}}
     tenant = {

@@ -43,10 +43,10 @@ class Prometheus:
         with urllib.request.urlopen(url, timeout=5.0) as answer:  # noqa: S310  it is our own
             series = orjson.loads(answer.read())["data"]["result"]
         return {
-            (one["metric"].get("pod", ""), one["metric"].get("controller", "")): float(
-                one["value"][1]
+            (result["metric"].get("pod", ""), result["metric"].get("controller", "")): float(
+                result["value"][1]
             )
-            for one in series
+            for result in series
         }
 
     def _ready(self) -> bool:

@@ -58,7 +58,9 @@ def without(rules: Sequence[Rule], grain: Grain) -> list[Rule]:
     left: list[Rule] = []
     for rule in rules:
         found = grains(rule)
-        left += [rule] if grain not in found else [_as_rule(one) for one in found if one != grain]
+        left += (
+            [rule] if grain not in found else [_as_rule(other) for other in found if other != grain]
+        )
     return left
 
 
@@ -100,4 +102,4 @@ def unused(rules: Iterable[Rule], needed: Iterable[Grain]) -> list[Grain]:
     """The permissions that were granted and never needed; should be empty."""
     needed = tuple(needed)
     granted = {grain for rule in rules for grain in grains(rule)}
-    return sorted(one for one in granted if not any(one.covers(need) for need in needed))
+    return sorted(grain for grain in granted if not any(grain.covers(need) for need in needed))

@@ -152,10 +152,10 @@ def seat_of(rig: Rig, pod: Object) -> Seat:
 
 def _process_of(rig: Rig, uid: str) -> int | None:
     """Find a process of a pod by its cgroup, which kubelet names after the UID."""
-    for one in cgroups.processes(rig.layout.network_name):
+    for process in cgroups.processes(rig.layout.network_name):
         try:
-            if uid in Path(f"/proc/{one.pid}/cgroup").read_text():
-                return one.pid
+            if uid in Path(f"/proc/{process.pid}/cgroup").read_text():
+                return process.pid
         except OSError:
             continue
     return None

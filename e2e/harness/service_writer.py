@@ -125,22 +125,22 @@ class ServiceWriter:
     @property
     def acknowledged(self) -> list[int]:
         """The numbers of the acknowledged writes."""
-        return [one["number"] for one in self.writes if not one["failed"]]
+        return [write["number"] for write in self.writes if not write["failed"]]
 
     @property
     def failed(self) -> list[Object]:
         """The failed writes."""
-        return [one for one in self.writes if one["failed"]]
+        return [write for write in self.writes if write["failed"]]
 
     @property
     def missed(self) -> list[Object]:
         """The acknowledged writes that could not be read immediately, with the response."""
-        return [one for one in self.writes if one["missed"]]
+        return [write for write in self.writes if write["missed"]]
 
     @property
     def longest_gap(self) -> float:
         """The longest time without an acknowledged write, in seconds."""
-        ends = [float(one["at"]) for one in self.writes if not one["failed"]]
+        ends = [float(write["at"]) for write in self.writes if not write["failed"]]
         moments = [self._started, *(at for at in ends if at > self._started)]
         moments.append(self._ended or time.monotonic())
         return max(later - earlier for earlier, later in itertools.pairwise(moments))
@@ -168,8 +168,9 @@ class ServiceWriter:
             f"{self.longest_gap:.2f} s, leaders {' > '.join(self.leaders)}"
         ]
         lines += [
-            f"    at {one['at'] - self._started:.2f} s, after {one['took']:.2f} s: {one['failed']}"
-            for one in failed[:_SHOWN]
+            f"    at {write['at'] - self._started:.2f} s, after {write['took']:.2f} s: "
+            f"{write['failed']}"
+            for write in failed[:_SHOWN]
         ]
         return "\n".join(lines)
 

@@ -36,7 +36,7 @@ def assert_no_pod_changes(
     requests.await_silence()
     mark = requests.mark()
     throughout("no pod changes", lambda: cluster.pod_uids() == pods, seconds)
-    sent = [one for one in requests.writes_since(mark) if one.subresource != "status"]
+    sent = [entry for entry in requests.writes_since(mark) if entry.subresource != "status"]
     assert not sent, "\n".join(map(str, sent))
 
 

@@ -76,7 +76,7 @@ class Takeover:
 
     def describe(self) -> str:
         """Return the progress, for the message of a failure."""
-        phases = [one.name for one in self.seen.phases()]
+        phases = [phase.name for phase in self.seen.phases()]
         return f"  phases: {phases}, {self.seen.timeline()}\n{self.record.describe()}"
 
 
@@ -131,7 +131,7 @@ def members(cluster: Cluster) -> dict[str, bool]:
     leader = until("a server leads", cluster.leader, 20.0)
     pod = name_of(leader)
     found = cluster.server(pod).members(cluster.operator_token(pod))
-    return {str(one["node_id"]): bool(one["voter"]) for one in found}
+    return {str(member["node_id"]): bool(member["voter"]) for member in found}
 
 
 def all_of(servers: ServerPool, size: int) -> set[str]:
@@ -143,7 +143,10 @@ def stateful_sets(cluster: Cluster) -> set[str]:
     """Return the names of the StatefulSets of voters."""
     wanted = labels.selector_text(labels.base(cluster.name))
     found = cluster.api.list(STATEFUL_SET, cluster.namespace, wanted)
-    pools = ((one["spec"]["selector"]["matchLabels"], name_of(one)) for one in found)
+    pools = (
+        (stateful_set["spec"]["selector"]["matchLabels"], name_of(stateful_set))
+        for stateful_set in found
+    )
     return {name for chosen, name in pools if labels.voters(cluster.name).items() <= chosen.items()}
 
 
@@ -156,7 +159,7 @@ def claims_of(cluster: Cluster, servers: ServerPool) -> set[str]:
 def events(cluster: Cluster, reason: str) -> list[str]:
     """Return the notes of the events of the cluster with this reason."""
     found = cluster.api.list(EVENT, cluster.namespace)
-    return [str(one["note"]) for one in found if one["reason"] == reason]
+    return [str(event["note"]) for event in found if event["reason"] == reason]
 
 
 def rests(cluster: Cluster) -> bool:

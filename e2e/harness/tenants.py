@@ -66,7 +66,7 @@ def provisioned(api: Api, name: str, home: str = NAMESPACE) -> Object | None:
     live = api.find(TENANTS, home, name) or {}
     generation = (live.get("metadata") or {}).get("generation")
     found: list[Object] = (live.get("status") or {}).get("conditions") or []
-    return next((one for one in found if one["observedGeneration"] == generation), None)
+    return next((status for status in found if status["observedGeneration"] == generation), None)
 
 
 def await_reason(

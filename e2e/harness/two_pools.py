@@ -52,14 +52,19 @@ class TwoPools:
     @property
     def blue(self) -> ServerPool:
         """The pool before the upgrade."""
-        revision = next((one.get("blueRevision", "") for one in self._upgrade_statuses()), "")
+        revision = next((status.get("blueRevision", "") for status in self._upgrade_statuses()), "")
         return ServerPool(self.history.cluster, revision)
 
     @property
     def green(self) -> ServerPool:
         """The first green pool; with revision "" if there was none."""
         revision = next(
-            (found for one in self._upgrade_statuses() if (found := one.get("greenRevision"))), ""
+            (
+                found
+                for status in self._upgrade_statuses()
+                if (found := status.get("greenRevision"))
+            ),
+            "",
         )
         return ServerPool(self.history.cluster, revision)
 
@@ -76,7 +81,7 @@ class TwoPools:
 
     def began(self, phase: str) -> Moment | None:
         """Return when a phase first began."""
-        return next((one.at for one in self.phases() if one.name == phase), None)
+        return next((entry.at for entry in self.phases() if entry.name == phase), None)
 
     def lives(self, servers: ServerPool) -> list[Life]:
         """Return the pods of one pool."""
@@ -90,14 +95,14 @@ class TwoPools:
         whether the pods exist.
         """
         made = min((life.made or _BEFORE for life in self.lives(self.green)), default=None)
-        entries = [(moment_of(one, 0.0), one) for one in self.services if name_of(one) == service]
+        entries = [(moment_of(obj, 0.0), obj) for obj in self.services if name_of(obj) == service]
         entries += [
             (entry.moment, entry.object) for entry in self.history.entries
             if entry.kind == SERVICES and name_of(entry.object) == service
         ]  # fmt: skip
         found: list[Directed] = []
-        for at, one in entries:
-            now = Directed(_selected(one, self._marks(at)), at)
+        for at, live in entries:
+            now = Directed(_selected(live, self._marks(at)), at)
             if found and (made is None or at <= made):
                 found[-1] = now
             elif not found or now.revisions != found[-1].revisions:
@@ -108,25 +113,25 @@ class TwoPools:
         """Return the upgrade Jobs of the cluster by UID, as last observed, in order."""
         found: dict[str, Object] = {}
         for entry in self.history.entries:
-            one = entry.object
-            if entry.kind == JOBS and labels_of(one).get(labels.CLUSTER) == self.history.cluster:
-                found[uid_of(one)] = one
+            live = entry.object
+            if entry.kind == JOBS and labels_of(live).get(labels.CLUSTER) == self.history.cluster:
+                found[uid_of(live)] = live
         return found
 
     def actions(self) -> list[str]:
         """Return the actions of those Jobs, in the order of their creation."""
-        found = (notes_of(one).get(labels.UPGRADE_ACTION, "") for one in self.jobs().values())
+        found = (notes_of(job).get(labels.UPGRADE_ACTION, "") for job in self.jobs().values())
         return [action for action in found if action]
 
     def hook_runs(self, operation: str) -> dict[str, int]:
         """Return the validation hook Jobs of one upgrade, and the number of pods of each."""
         names = {
-            name_of(one) for one in self.jobs().values()
-            if notes_of(one).get(OPERATION_ID) == operation
+            name_of(job) for job in self.jobs().values()
+            if notes_of(job).get(OPERATION_ID) == operation
         }  # fmt: skip
         pods = {
-            (labels_of(one.object).get(_OF_JOB, ""), uid_of(one.object))
-            for one in self.history.entries if one.kind == PODS
+            (labels_of(entry.object).get(_OF_JOB, ""), uid_of(entry.object))
+            for entry in self.history.entries if entry.kind == PODS
         }  # fmt: skip
         return {name: sum(job == name for job, _ in pods) for name in names}
 
@@ -140,9 +145,9 @@ class TwoPools:
     def timeline(self) -> str:
         """Return the duration of each phase, on one line."""
         found = self.phases()
-        ends = [one.at for one in found[1:]]
+        ends = [phase.at for phase in found[1:]]
         pairs = zip(found, ends, strict=False)
-        return ", ".join(f"{one.name} {end - one.at:.1f} s" for one, end in pairs)
+        return ", ".join(f"{phase.name} {end - phase.at:.1f} s" for phase, end in pairs)
 
     def _upgrade_statuses(self) -> list[Object]:
         return [
@@ -154,7 +159,11 @@ class TwoPools:
         """The labels of all voters of both pools that existed at that time."""
         gone = {life.uid for life in self.history.lives() if life.gone and life.gone <= at}
         pods = {uid_of(pod): pod for pod in self.history.before}
-        pods |= {uid_of(one.object): one.object for one in self.history.entries if one.kind == PODS}
+        pods |= {
+            uid_of(entry.object): entry.object
+            for entry in self.history.entries
+            if entry.kind == PODS
+        }
         wanted = labels.voters(self.history.cluster).items()
         voters = (pod for pod in pods.values() if wanted <= labels_of(pod).items())
         return [labels_of(pod) for pod in voters if uid_of(pod) not in gone]
@@ -173,7 +182,9 @@ def notes_of(found: Object) -> dict[str, str]:
 
 def _selected(service: Object, marks: Sequence[Mapping[str, str]]) -> frozenset[str]:
     wanted = (service["spec"].get("selector") or {}).items()
-    return frozenset(one.get(labels.REVISION, "") for one in marks if wanted <= one.items())
+    return frozenset(
+        pod_labels.get(labels.REVISION, "") for pod_labels in marks if wanted <= pod_labels.items()
+    )
 
 
 def row(figures: Figures, sets: TwoPools) -> tuple[str, ...]:

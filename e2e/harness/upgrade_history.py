@@ -136,7 +136,7 @@ def is_server(pod: Object, cluster: str) -> bool:
 def image_of(pod: Object) -> str:
     """Return the image of the server in a pod, or in a template."""
     containers = pod["spec"]["containers"]
-    return str(next(one["image"] for one in containers if one["name"] == _SERVER))
+    return str(next(container["image"] for container in containers if container["name"] == _SERVER))
 
 
 def finished(cluster: Object, version: str) -> bool:
@@ -174,11 +174,13 @@ def _leads(pod: Object) -> bool:
 
 
 def _restarts(pod: Object) -> int:
-    return sum(one.get("restartCount", 0) for one in status_of(pod).get("containerStatuses") or ())
+    return sum(
+        status.get("restartCount", 0) for status in status_of(pod).get("containerStatuses") or ()
+    )
 
 
 def _step_down(seen: Sequence[JournalEntry]) -> StepDown:
-    ends = [(one, _ended(one.object)) for one in seen if _ended(one.object)]
+    ends = [(entry, _ended(entry.object)) for entry in seen if _ended(entry.object)]
     first = seen[0]
     ended, how = (ends[0][0].moment, ends[0][1]) if ends else (None, "")
     return StepDown(name_of(first.object), first.moment, ended, how == "Complete")

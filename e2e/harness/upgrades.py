@@ -138,7 +138,7 @@ def change(cluster: Cluster, spec: Object) -> None:
 
 def restart(cluster: Cluster, pod: str) -> None:
     """Delete a pod, and wait until it is gone; the StatefulSet recreates it."""
-    (uid,) = (uid_of(one) for one in cluster.pods() if name_of(one) == pod)
+    (uid,) = (uid_of(obj) for obj in cluster.pods() if name_of(obj) == pod)
     cluster.api.delete(POD, cluster.namespace, pod)
     until(f"{pod} is gone", lambda: uid not in map(uid_of, cluster.pods()), _LEAD_SECONDS)
 
@@ -190,7 +190,7 @@ class Requests:
 
     def since(self, mark: int) -> list[Entry]:
         """Return all requests after the mark, without those of Leases."""
-        return [one for one in self.audit.since(mark, self.user) if one.resource != LEASES]
+        return [entry for entry in self.audit.since(mark, self.user) if entry.resource != LEASES]
 
     def writes_since(self, mark: int) -> list[Entry]:
         """Return the writes after the mark, without those of Leases."""

@@ -53,4 +53,4 @@ class Helm:
     def template(self, namespace: str, *options: str) -> list[Object]:
         """Return the objects that an installation would apply. Raises HelmError."""
         text = self.run("template", "any", str(self.chart), "--namespace", namespace, *options)
-        return [one for one in yaml.load_all(text, yaml.CSafeLoader) if one]
+        return [document for document in yaml.load_all(text, yaml.CSafeLoader) if document]

@@ -34,7 +34,7 @@ def options(mode: str, *more: str) -> tuple[str, ...]:
 
 def by_key(objects: Iterable[Object]) -> dict[Key, Object]:
     """The objects by kind, namespace and name. Each must be unique."""
-    listed = [(key(one), one) for one in objects]
+    listed = [(key(obj), obj) for obj in objects]
     found = dict(listed)
     assert len(found) == len(listed), "an object appears twice"
     return found
@@ -54,21 +54,21 @@ def _installed(helm: Helm, mode: str) -> bytes:
 def deployments(objects: Iterable[Object]) -> dict[str, Object]:
     """The specs of the pods of all Deployments, and their number of replicas, by name."""
     return {
-        one["metadata"]["name"]: {**one["spec"]["template"]["spec"], "n": one["spec"]["replicas"]}
-        for one in objects
-        if one["kind"] == "Deployment"
+        obj["metadata"]["name"]: {**obj["spec"]["template"]["spec"], "n": obj["spec"]["replicas"]}
+        for obj in objects
+        if obj["kind"] == "Deployment"
     }
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_each_mode_equals_its_overlay(helm: Helm, mode: str) -> None:
     text = helm.checkout.with_image(f"overlays/{mode}", IMAGE_NAME, VERSION)
-    built = [one for one in yaml.load_all(text, yaml.CSafeLoader) if one]
-    expected = by_key(one for one in built if one["kind"] != "Namespace")
+    built = [document for document in yaml.load_all(text, yaml.CSafeLoader) if document]
+    expected = by_key(obj for obj in built if obj["kind"] != "Namespace")
     found = by_key(helm.template(NAMESPACE, *options(mode, "--set", "crds.keep=false")))
     assert found.keys() == expected.keys()
-    for name, one in expected.items():
-        assert found[name] == one, name
+    for name, fields in expected.items():
+        assert found[name] == fields, name
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -79,11 +79,11 @@ def test_another_namespace_is_set_in_every_object(helm: Helm, mode: str) -> None
 
 
 def test_definitions_are_kept_by_default_and_can_be_left_out(helm: Helm) -> None:
-    kept = [one for one in helm.template("ops") if one["kind"] == DEFINITION]
+    kept = [obj for obj in helm.template("ops") if obj["kind"] == DEFINITION]
     assert kept
-    assert all(one["metadata"]["annotations"] == KEEP for one in kept)
+    assert all(obj["metadata"]["annotations"] == KEEP for obj in kept)
     without = helm.template("ops", "--set", "crds.enabled=false")
-    assert not [one for one in without if one["kind"] == DEFINITION]
+    assert not [obj for obj in without if obj["kind"] == DEFINITION]
 
 
 def test_every_value_reaches_the_pods(helm: Helm, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_every_value_reaches_the_pods(helm: Helm, tmp_path: Path) -> None:
 def test_an_option_adds_its_folder(helm: Helm, value: str, folder: str) -> None:
     usual = by_key(helm.template(NAMESPACE))
     more = by_key(helm.template(NAMESPACE, "--set", value))
-    added = {name: one for name, one in more.items() if name not in usual}
+    added = {name: obj for name, obj in more.items() if name not in usual}
     assert added == by_key(helm.checkout.objects(folder))
 
 
@@ -144,30 +144,33 @@ def test_each_shard_has_a_separate_deployment(helm: Helm, mode: str) -> None:
     divided = by_key(helm.template(NAMESPACE, *options(mode, "--set", "shards=3")))
     names = [f"openbao-operator-shard-{number}" for number in range(3)]
     usual = alone.pop(("Deployment", NAMESPACE, "openbao-operator"))
-    added = {name: one for name, one in divided.items() if name not in alone}
+    added = {name: obj for name, obj in divided.items() if name not in alone}
     rights = by_key(helm.checkout.objects("rbac/shards"))
     assert added.keys() == {*rights, *(("Deployment", NAMESPACE, name) for name in names)}
     assert {name: added[name] for name in rights} == rights
-    assert {name: one for name, one in divided.items() if name in alone} == alone
+    assert {name: obj for name, obj in divided.items() if name in alone} == alone
     for number, name in enumerate(names):
-        one = added["Deployment", NAMESPACE, name]
+        deployment = added["Deployment", NAMESPACE, name]
         label = {"openbao.org/shard": str(number)}
-        (container,) = one["spec"]["template"]["spec"]["containers"]
+        (container,) = deployment["spec"]["template"]["spec"]["containers"]
         assert {"name": "SHARD", "value": f"{number}/3"} in container["env"]
-        assert label.items() <= one["spec"]["selector"]["matchLabels"].items()
-        assert label.items() <= one["spec"]["template"]["metadata"]["labels"].items()
-        text = yaml.safe_dump(one)
+        assert label.items() <= deployment["spec"]["selector"]["matchLabels"].items()
+        assert label.items() <= deployment["spec"]["template"]["metadata"]["labels"].items()
+        text = yaml.safe_dump(deployment)
         assert text.count("openbao.org/shard") == 4, "its labels, selector, pod and affinity"
         container["env"].remove({"name": "SHARD", "value": f"{number}/3"})
-        assert _without_label(one) == {**usual, "metadata": {**usual["metadata"], "name": name}}
+        assert _without_label(deployment) == {
+            **usual,
+            "metadata": {**usual["metadata"], "name": name},
+        }
 
 
 def _without_label(content: Any) -> Any:
     if isinstance(content, list):
-        return [_without_label(one) for one in content]
+        return [_without_label(item) for item in content]
     if isinstance(content, dict):
-        kept = {name: one for name, one in content.items() if name != "openbao.org/shard"}
-        return {name: _without_label(one) for name, one in kept.items()}
+        kept = {name: item for name, item in content.items() if name != "openbao.org/shard"}
+        return {name: _without_label(item) for name, item in kept.items()}
     return content
 
 

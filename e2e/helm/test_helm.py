@@ -53,7 +53,9 @@ class ReleaseUnderTest:
             "openbaoImageRepository": IMAGE_REPOSITORY,
             "replicas": "1",
         }
-        self._values = [part for name, one in values.items() for part in ("--set", f"{name}={one}")]
+        self._values = [
+            part for name, value in values.items() for part in ("--set", f"{name}={value}")
+        ]
 
     def __call__(self, *args: str) -> str:
         """Run helm in the namespace of the release."""
@@ -68,7 +70,7 @@ class ReleaseUnderTest:
 
 def pods(api: Api, namespace: str) -> set[str]:
     """The UIDs of the servers of a namespace."""
-    return {one["metadata"]["uid"] for one in api.list(POD, namespace, SERVERS)}
+    return {pod["metadata"]["uid"] for pod in api.list(POD, namespace, SERVERS)}
 
 
 @pytest.mark.timeout(400)
@@ -90,7 +92,7 @@ def test_a_cluster_keeps_running_without_its_operator(
         "upgrade", "--take-ownership", "--set", "mode=datacenters", "--set", "logLevel=debug"
     )
     (container,) = api.get(DEPLOYMENT, HOME, NAME)["spec"]["template"]["spec"]["containers"]
-    given = {one["name"]: one.get("value") for one in container["env"]}
+    given = {variable["name"]: variable.get("value") for variable in container["env"]}
     assert (given["DATACENTERS"], given["LOG_LEVEL"]) == ("true", "debug")
     assert pods(api, namespace) == servers
     print(f"upgraded after {watch.seconds:.1f} s")

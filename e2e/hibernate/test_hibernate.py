@@ -92,7 +92,9 @@ def test_a_cluster_wakes_with_its_data_and_its_voters(
     print(f"  {watch.seconds:.1f} s: awake")
     assert cluster.live()["status"].get("operation") is None
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
-    assert [one for one in cluster.conditions() if one["type"] == "Hibernated"] == []
+    assert [
+        condition for condition in cluster.conditions() if condition["type"] == "Hibernated"
+    ] == []
     assert written.lost() == []
 
 
@@ -130,4 +132,4 @@ def uids(cluster: Cluster, resource: Resource) -> set[str]:
     """Return the uids of all objects of a kind that belong to the cluster."""
     selector = f"{labels.CLUSTER}={cluster.name}"
     found = cluster.api.list(resource, cluster.namespace, selector)
-    return {uid_of(one) for one in found}
+    return {uid_of(obj) for obj in found}

@@ -86,9 +86,9 @@ def compare(usual: Sequence[Round], attacked: Sequence[Round]) -> tuple[Compared
     """Compare the medians of all figures."""
 
     figures: tuple[tuple[str, Callable[[Round], float]], ...] = (
-        ("first boot", lambda one: one.first_boot),
-        ("status after a lost leader", lambda one: one.status),
-        ("roll", lambda one: one.roll),
+        ("first boot", lambda pace: pace.first_boot),
+        ("status after a lost leader", lambda pace: pace.status),
+        ("roll", lambda pace: pace.roll),
     )
     return tuple(
         Compared(
@@ -103,7 +103,12 @@ def as_text(figures: Sequence[Compared]) -> str:
     return table.plain(
         ("of the other tenant", "usual", "under attack", "ratio"),
         [
-            (one.what, f"{one.usual:.1f} s", f"{one.attacked:.1f} s", f"{one.ratio:.2f}")
-            for one in figures
+            (
+                figure.what,
+                f"{figure.usual:.1f} s",
+                f"{figure.attacked:.1f} s",
+                f"{figure.ratio:.2f}",
+            )
+            for figure in figures
         ],
     )

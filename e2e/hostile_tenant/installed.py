@@ -55,11 +55,11 @@ class Shipped:
     def holders(self) -> dict[str, tuple[str, int]]:
         """Return the holder of each Lease, and its number of transitions."""
         return {
-            name_of(one): (
-                str(one["spec"].get("holderIdentity", "")),
-                int(one["spec"].get("leaseTransitions", 0)),
+            name_of(lease): (
+                str(lease["spec"].get("holderIdentity", "")),
+                int(lease["spec"].get("leaseTransitions", 0)),
             )
-            for one in self.api.list(LEASE, NAMESPACE)
+            for lease in self.api.list(LEASE, NAMESPACE)
         }
 
     def _process(self, pod: Object) -> Process:
@@ -92,14 +92,14 @@ def shipped(rig: Rig, api: Api) -> Iterator[Shipped]:
     """Install the overlay without its admission policies, and uninstall it afterwards."""
     installation = Installation(rig.load_operator_image(), "IfNotPresent", IMAGE_REPOSITORY)
     objects = [
-        one
-        for one in operator_objects(rendered(rig, REPOSITORY, OVERLAY), installation)
-        if one["kind"] not in GUARDS
+        obj
+        for obj in operator_objects(rendered(rig, REPOSITORY, OVERLAY), installation)
+        if obj["kind"] not in GUARDS
     ]
     apply = ("apply", "--server-side", "--force-conflicts", "-f", "-")
     rig.kubectl(*apply, input=as_list(objects), timeout=120.0)
     made = Shipped(rig, api)
-    names = [name_of(one) for one in objects if one["kind"] == "Deployment"]
+    names = [name_of(obj) for obj in objects if obj["kind"] == "Deployment"]
     try:
         for name in names:
             until(f"{name} is ready", partial(_is_ready, api, name), SECONDS)
@@ -108,7 +108,7 @@ def shipped(rig: Rig, api: Api) -> Iterator[Shipped]:
         for name in names:
             api.delete(DEPLOYMENT, NAMESPACE, name)
         until("the pods are gone", lambda: not made.pods(), SECONDS)
-        gone = as_list([one for one in objects if one["kind"] not in KEPT])
+        gone = as_list([obj for obj in objects if obj["kind"] not in KEPT])
         rig.kubectl("delete", "--ignore-not-found", "--wait=false", "-f", "-", input=gone)
         install(rig)
 

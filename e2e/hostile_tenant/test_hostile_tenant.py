@@ -99,29 +99,31 @@ def _hostile_servers(api: Api, namespace: str) -> bool:
 def test_operations_of_the_other_tenant_take_no_longer_than_usual(fight: Record) -> None:
     figures = compare(fight.usual, fight.attacked)
     print(f"\n{as_text(figures)}")
-    for one in figures:
-        budget(f"{one.what} under attack", one.ratio, RATIO_MAX, "times the usual")
+    for figure in figures:
+        budget(f"{figure.what} under attack", figure.ratio, RATIO_MAX, "times the usual")
 
 
 def test_no_process_was_restarted_and_no_lease_was_lost(fight: Record) -> None:
-    assert [one.pod for one in fight.processes if one.restarts] == []
+    assert [process.pod for process in fight.processes if process.restarts] == []
     assert fight.pods[0] == fight.pods[1]
     assert fight.leases[0] == fight.leases[1]
 
 
 def test_the_memory_stays_below_the_limit(fight: Record) -> None:
     rows = [
-        (one.pod, f"{one.highest:.0f} MB", f"{one.limit:.0f} MB", str(one.restarts))
-        for one in fight.processes
+        (process.pod, f"{process.highest:.0f} MB", f"{process.limit:.0f} MB", str(process.restarts))
+        for process in fight.processes
     ]
     print(f"\n{table.plain(('pod', 'at most', 'limit', 'restarts'), rows)}")
-    assert all(one.highest < one.limit for one in fight.processes)
+    assert all(process.highest < process.limit for process in fight.processes)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_condition_names_the_invalid_secret(fight: Record, name: str) -> None:
     cluster = Cluster(fight.api, fight.hostile, name)
-    messages = [one["message"] for one in cluster.conditions() if one["status"] != "True"]
+    messages = [
+        condition["message"] for condition in cluster.conditions() if condition["status"] != "True"
+    ]
     assert any(f"{name}-seal" in message for message in messages), cluster.describe()
 
 

@@ -122,7 +122,9 @@ def test_pods_run_the_verified_digest_when_the_tag_moves_or_the_registry_fails(
     )
     new = until(
         "the pod was replaced",
-        lambda: next((one for one in cluster.ready_pods() if uid_of(one) != uid_of(pod)), None),
+        lambda: next(
+            (other for other in cluster.ready_pods() if uid_of(other) != uid_of(pod)), None
+        ),
         120.0,
     )
     assert image_of(new) == pinned
@@ -140,7 +142,7 @@ def test_pods_run_the_verified_digest_when_the_tag_moves_or_the_registry_fails(
         "the cluster stays ready with the same pod",
         lambda: (
             bool(cluster.condition("Ready", "True"))
-            and [uid_of(one) for one in cluster.ready_pods()] == [before]
+            and [uid_of(ready_pod) for ready_pod in cluster.ready_pods()] == [before]
         ),
         5.0,
     )

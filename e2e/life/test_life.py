@@ -163,7 +163,7 @@ def test_a_tenant_gets_rights_and_loses_them(
     namespace = make_namespace()
     make_tenant(api, namespace)
     await_reason(api, namespace, "Provisioned", seconds=SECONDS)
-    roles = {str(one["metadata"]["name"]) for one in api.list(ROLE, namespace)}
+    roles = {str(role["metadata"]["name"]) for role in api.list(ROLE, namespace)}
     assert any(name.startswith("openbao-operator-tenant") for name in roles)
     api.delete(TENANTS, OPERATOR_NAMESPACE, namespace)
     until(

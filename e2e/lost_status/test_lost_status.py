@@ -186,7 +186,7 @@ def everything(cluster: Cluster) -> dict[str, Any]:
 def belongings(cluster: Cluster) -> set[str]:
     """Return the uids of all volumes and Secrets in the namespace."""
     kinds = (PVC, SECRET)
-    return {uid_of(one) for kind in kinds for one in cluster.api.list(kind, cluster.namespace)}
+    return {uid_of(obj) for kind in kinds for obj in cluster.api.list(kind, cluster.namespace)}
 
 
 def has_lock(live: Object) -> bool:

@@ -56,7 +56,7 @@ def at_once(bench: Bench) -> CrowdRun:
             until_condition(journal, bench.screen, name, "RaftMembershipReady", READY_SECONDS)
         entries = journal.entries()
     starts = [created(entries, name_of(cluster)) for cluster in clusters]
-    start = min(one for one in starts if one is not None)
+    start = min(moment for moment in starts if moment is not None)
     seconds = {}
     for cluster in clusters:
         reached = seconds_to(bring_up(entries, name_of(cluster), 1, start), "Available")

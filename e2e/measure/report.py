@@ -47,11 +47,15 @@ class Results:
 
 def all_ready(milestones: Sequence[Milestone]) -> float:
     """Return when the last pod was Ready. Raises ValueError if none was."""
-    return max(one.seconds for one in milestones if one.name.endswith("pod Ready") or _joined(one))
+    return max(
+        milestone.seconds
+        for milestone in milestones
+        if milestone.name.endswith("pod Ready") or _joined(milestone)
+    )
 
 
-def _joined(one: Milestone) -> bool:
-    return one.name.startswith("pod ") and one.name.endswith(" Ready")
+def _joined(milestone: Milestone) -> bool:
+    return milestone.name.startswith("pod ") and milestone.name.endswith(" Ready")
 
 
 def available(run: OperatorRun) -> float:
@@ -90,7 +94,11 @@ def summary_rows(results: Results) -> list[tuple[str, str, str]]:
     writes = counts([run.requests.writes for run in results.runs])
     times = [available(run) for run in results.runs]
     rows = [
-        ("three servers Ready, no operator", spread([all_ready(one) for one in results.bare]), "-"),
+        (
+            "three servers Ready, no operator",
+            spread([all_ready(milestones) for milestones in results.bare]),
+            "-",
+        ),
         ("three servers, apply to Available", spread(times), "-"),
         ("ratio, with to without operator", f"{ratio(results):.2f}", f"<= {RATIO_BUDGET}"),
         ("API requests until Available", requests, f"<= {REQUEST_BUDGET}"),
@@ -105,7 +113,7 @@ def summary_rows(results: Results) -> list[tuple[str, str, str]]:
         rows.append((f"API requests in {long} of quiet", str(results.quiet.total), "-"))
         rows.append(("of which writes", str(results.quiet.writes), "0"))
     if results.memory:
-        highest = max(one.peak for one in results.memory)
+        highest = max(pod_memory.peak for pod_memory in results.memory)
         rows.append(("resident memory, highest", f"{highest:.0f} MB", f"< {MEMORY_BUDGET:.0f} MB"))
     return rows
 
@@ -113,7 +121,7 @@ def summary_rows(results: Results) -> list[tuple[str, str, str]]:
 def milestone_rows(results: Results) -> list[tuple[str, str, str]]:
     """The milestones of a first boot, without and with the operator."""
     by_operator = [run.milestones for run in results.runs]
-    names = dict.fromkeys(one.name for marks in by_operator for one in marks)
+    names = dict.fromkeys(mark.name for marks in by_operator for mark in marks)
     rows = []
     for name in names:
         cells = [_cell(marks, name) for marks in (results.bare, by_operator)]
@@ -173,12 +181,12 @@ def as_json(results: Results) -> dict[str, Any]:
         and {"seconds": results.crowd.seconds, "requests": _tally(results.crowd.requests)},
         "quiet": results.quiet
         and {"seconds": results.quiet_seconds, "requests": _tally(results.quiet)},
-        "memory": [asdict(one) for one in results.memory],
+        "memory": [asdict(pod_memory) for pod_memory in results.memory],
     }
 
 
 def _milestones(marks: Sequence[Milestone]) -> dict[str, float]:
-    return {one.name: round(one.seconds, 3) for one in marks}
+    return {mark.name: round(mark.seconds, 3) for mark in marks}
 
 
 def _tally(found: Tally) -> dict[str, Any]:

@@ -88,8 +88,8 @@ def script(
     that were deleted again (the self-init configuration) are applied as well. ``read`` has the
     current objects of the other kinds. Raises DemoError if there was no scale-out.
     """
-    sets = [one.object for one in entries if one.kind == STATEFUL_SETS.plural]
-    sets = [one for one in sets if name_of(one) == cluster]
+    sets = [entry.object for entry in entries if entry.kind == STATEFUL_SETS.plural]
+    sets = [obj for obj in sets if name_of(obj) == cluster]
     if not sets or sets[-1]["spec"]["replicas"] <= sets[0]["spec"]["replicas"]:
         raise DemoError(f"StatefulSet {cluster} was not seen to scale out")
     first = [(kind, bare(obj, kind, move)) for kind, obj in read]
@@ -114,7 +114,7 @@ def bare(obj: Object, kind: Kind, move: Move) -> Object:
     made: Object = _rewrite(obj, move)
     made.pop("status", None)
     made["apiVersion"], made["kind"] = kind.api_version, kind.kind
-    made["metadata"] = {key: one for key, one in made["metadata"].items() if key not in _GIVEN}
+    made["metadata"] = {key: item for key, item in made["metadata"].items() if key not in _GIVEN}
     if kind.kind == "Service":
         spec = made["spec"]
         for field in _OF_SERVICE:
@@ -128,10 +128,10 @@ def _rewrite(value: Any, move: Move) -> Any:
     if isinstance(value, dict):
         # A null means "not set"; applied, it would take ownership of the field.
         return {
-            key: MANAGER if key == labels.MANAGED_BY else _rewrite(one, move)
-            for key, one in value.items()
-            if one is not None
+            key: MANAGER if key == labels.MANAGED_BY else _rewrite(item, move)
+            for key, item in value.items()
+            if item is not None
         }
     if isinstance(value, list):
-        return [_rewrite(one, move) for one in value]
+        return [_rewrite(item, move) for item in value]
     return value.replace(move.source, move.target) if isinstance(value, str) else value

@@ -72,8 +72,8 @@ def bring_up(
     made.await_available()
     seconds, end = watch.seconds, datetime.now(UTC)
     everything = observer.audit.since(mark)
-    requests = counted_requests([one for one in everything if one.user == observer.who.user])
-    own = _own_seconds([one for one in everything if one.namespace == namespace], begin, end)
+    requests = counted_requests([entry for entry in everything if entry.user == observer.who.user])
+    own = _own_seconds([entry for entry in everything if entry.namespace == namespace], begin, end)
     made.await_condition("RaftMembershipReady", reason="AllVoters")
     return made, BringUp(seconds, own, requests)
 
@@ -83,12 +83,16 @@ def _own_seconds(entries: list[Entry], begin: datetime, end: datetime) -> float:
 
     The rest is the time of kubelet and servers, which varies with the machine.
     """
-    sizes = [_time(one) for one in entries if (one.verb, one.resource) == ("patch", "statefulsets")]
+    sizes = [
+        _time(entry)
+        for entry in entries
+        if (entry.verb, entry.resource) == ("patch", "statefulsets")
+    ]
     kubelet = [
-        _time(one)
-        for one in entries
-        if one.user.startswith("system:node:")
-        and (one.resource, one.subresource) == ("pods", "status")
+        _time(entry)
+        for entry in entries
+        if entry.user.startswith("system:node:")
+        and (entry.resource, entry.subresource) == ("pods", "status")
     ]
     first, *others = sizes[:2]
 

@@ -133,7 +133,7 @@ def stays_quiet(observer: Observer) -> None:
     """An idle operator writes nothing and reads little."""
     settle(observer)
     requests = quiet(observer, QUIET_SECONDS)
-    reads = [one for one in requests if one.verb != "watch"]
+    reads = [request for request in requests if request.verb != "watch"]
     summary = f"idle for {QUIET_SECONDS:.0f} s: {tally(reads) or 'no requests'}"
     print(summary)
     assert not writes(requests), summary

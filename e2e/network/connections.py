@@ -49,13 +49,15 @@ Key = tuple[Guarded, Direction, FlowPeer, Ports]
 def keys(permissions: tuple[Permission, ...]) -> list[Key]:
     """Return the rows of the table; a row for both servers and Jobs becomes two."""
     return [
-        (pods, one.direction, one.peer, one.ports) for one in permissions for pods in one.guarded
+        (pods, permission.direction, permission.peer, permission.ports)
+        for permission in permissions
+        for pods in permission.guarded
     ]
 
 
 def _names(source: str) -> Lines:
     both: tuple[Protocol, ...] = ("UDP", "TCP")
-    found = [Line(source, place, NAMES, one) for place in ("node", "dns") for one in both]
+    found = [Line(source, place, NAMES, protocol) for place in ("node", "dns") for protocol in both]
     # Another pod that listens on that port, and another port of the same pod.
     return Lines(
         tuple(found),

@@ -56,8 +56,10 @@ def apply_hardened(rig: Rig, namespace: str, name: str, network: Object) -> None
     assert done.returncode == 0, done.stderr.decode()
     for made in yaml.safe_load_all(done.stdout):
         if made["kind"] == NETWORK_POLICY.kind:
-            for one in _split(made):
-                rig.kubectl("-n", namespace, "apply", "-f", "-", input=orjson.dumps(one).decode())
+            for policy in _split(made):
+                rig.kubectl(
+                    "-n", namespace, "apply", "-f", "-", input=orjson.dumps(policy).decode()
+                )
 
 
 def _split(policy: Object) -> Iterator[Object]:

@@ -205,11 +205,11 @@ def tried(
     """Open all connections, and return which were accepted."""
     wanted = list(lines)
 
-    def one(line: Line) -> bool:
+    def connects(line: Line) -> bool:
         return places[line.source].reaches(addresses[line.target], line.port, line.protocol)
 
     with ThreadPoolExecutor(PARALLEL) as pool:
-        return dict(zip(wanted, pool.map(one, wanted), strict=True))
+        return dict(zip(wanted, pool.map(connects, wanted), strict=True))
 
 
 def expected() -> dict[Line, bool]:

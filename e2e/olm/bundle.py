@@ -42,27 +42,27 @@ def installed_by_olm(folder: Path, namespace: str) -> list[Object]:
     binding for its rules, a Deployment for each strategy, and every other manifest unchanged.
     """
     manifests = [yaml.load(file.read_text(), yaml.CSafeLoader) for file in folder.glob("*.yaml")]
-    (csv,) = [one for one in manifests if one["kind"] == _CSV]
-    others = [_placed(one, namespace) for one in manifests if one["kind"] != _CSV]
+    (csv,) = [manifest for manifest in manifests if manifest["kind"] == _CSV]
+    others = [_placed(manifest, namespace) for manifest in manifests if manifest["kind"] != _CSV]
     install = csv["spec"]["install"]["spec"]
     name = csv["metadata"]["name"]
-    accounts = {one["serviceAccountName"] for one in install["permissions"]}
+    accounts = {permission["serviceAccountName"] for permission in install["permissions"]}
     return [
         *others,
         *(
-            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _named(one, namespace)}
-            for one in accounts
+            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _named(account, namespace)}
+            for account in accounts
         ),
         *_rights("Role", name, install["permissions"], namespace),
         *_rights("ClusterRole", name, install["clusterPermissions"], namespace),
-        *(_deployment(one, namespace) for one in install["deployments"]),
+        *(_deployment(deployment, namespace) for deployment in install["deployments"]),
     ]
 
 
-def _placed(one: Object, namespace: str) -> Object:
-    if one["kind"] not in _NAMESPACED:
-        return one
-    return {**one, "metadata": {**one["metadata"], "namespace": namespace}}
+def _placed(manifest: Object, namespace: str) -> Object:
+    if manifest["kind"] not in _NAMESPACED:
+        return manifest
+    return {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
 
 
 def _named(name: str, namespace: str) -> Object:

@@ -51,7 +51,7 @@ def installed(rig: Rig, api: Api, checkout: Checkout, tmp_path: Path) -> Iterato
     rig.tag_image(rig.load_operator_image(), f"{repository}:{VERSION}")
     write_bundle(checkout, repository, tmp_path / "bundle")
     objects = installed_by_olm(tmp_path / "bundle" / "manifests", HOME)
-    (deployment,) = [one for one in objects if one["kind"] == "Deployment"]
+    (deployment,) = [obj for obj in objects if obj["kind"] == "Deployment"]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert container["image"] == f"{repository}:{VERSION}"
     set_variable(container, "RELATED_IMAGE_OPENBAO", IMAGE_REPOSITORY)
@@ -107,6 +107,10 @@ def test_an_operator_of_the_bundle_runs_a_cluster_without_refused_requests(
         remove_objects(rig, extras)
 
     # The dry runs of this test use the same account, but are not requests of the operator.
-    ours = [one for one in audit.since(mark) if one.user == operator.name and one.agent != "asking"]
+    ours = [
+        entry
+        for entry in audit.since(mark)
+        if entry.user == operator.name and entry.agent != "asking"
+    ]
     assert ours
     assert not (no := refused(ours)), "\n".join(map(str, no))

@@ -46,7 +46,7 @@ GAP_SECONDS = 1.0
 def older(objects: list[Object]) -> list[Object]:
     """Return the same objects with the definition of clusters of the previous release."""
     result = copy.deepcopy(objects)
-    (definition,) = [one for one in result if one["metadata"]["name"] == str(CLUSTERS)]
+    (definition,) = [obj for obj in result if obj["metadata"]["name"] == str(CLUSTERS)]
     (version,) = definition["spec"]["versions"]
     parts = version["schema"]["openAPIV3Schema"]["properties"]
     del parts["status"]["properties"][NEW_STATUS]
@@ -66,12 +66,12 @@ class Releases:
     def install(self, version: str, *, definitions: bool = True) -> None:
         """Apply the file of a release, and wait until one of its pods leads."""
         objects = older(self.objects) if version == BEFORE else copy.deepcopy(self.objects)
-        for one in objects:
-            if one["kind"] == "Deployment":
-                template = one["spec"]["template"]
+        for obj in objects:
+            if obj["kind"] == "Deployment":
+                template = obj["spec"]["template"]
                 template["metadata"]["labels"][VERSION] = version
                 template["spec"]["containers"][0]["image"] = self._tagged(version)
-        self._apply(one for one in objects if definitions or not _is_definition(one))
+        self._apply(obj for obj in objects if definitions or not _is_definition(obj))
         self.rig.kubectl(
             "-n", HOME, "rollout", "status", f"deployment/{NAME}", "--timeout=90s", timeout=120.0
         )
@@ -79,18 +79,18 @@ class Releases:
 
     def roll_definitions_back(self) -> None:
         """Apply the definitions of the previous release, and nothing else."""
-        self._apply(one for one in older(self.objects) if _is_definition(one))
+        self._apply(obj for obj in older(self.objects) if _is_definition(obj))
 
     def upgrade_definitions(self) -> None:
         """Apply the definitions of the next release, and nothing else."""
-        self._apply(one for one in self.objects if _is_definition(one))
+        self._apply(obj for obj in self.objects if _is_definition(obj))
 
     def leader_version(self) -> str | None:
         """Return the release of the pod that holds the Lease."""
         lease = self.api.find(LEASE, HOME, NAME) or {}
         holder = str((lease.get("spec") or {}).get("holderIdentity") or "")
-        pods = {one["metadata"]["name"]: one for one in self.api.list(POD, HOME, OPERATORS)}
-        found = next((one for name, one in pods.items() if holder.startswith(name)), None)
+        pods = {pod["metadata"]["name"]: pod for pod in self.api.list(POD, HOME, OPERATORS)}
+        found = next((pod for name, pod in pods.items() if holder.startswith(name)), None)
         return str(found["metadata"]["labels"][VERSION]) if found else None
 
     def remove(self) -> None:
@@ -109,8 +109,8 @@ class Releases:
         self.rig.kubectl(*apply, input=as_list(objects), timeout=120.0)
 
 
-def _is_definition(one: Object) -> bool:
-    return bool(one["kind"] == "CustomResourceDefinition")
+def _is_definition(obj: Object) -> bool:
+    return bool(obj["kind"] == "CustomResourceDefinition")
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def releases(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> It
 def starts(cluster: Cluster) -> dict[str, int]:
     """Return the number of container restarts of each server, by the UID of its pod."""
     return {
-        uid_of(pod): sum(one["restartCount"] for one in pod["status"]["containerStatuses"])
+        uid_of(pod): sum(status["restartCount"] for status in pod["status"]["containerStatuses"])
         for pod in cluster.pods()
     }
 
@@ -162,7 +162,7 @@ def status_of(cluster: Cluster) -> Object:
 
 def is_current(cluster: Cluster) -> bool:
     """Whether the newest field is written, and no field is reported as missing."""
-    kinds = {one["type"] for one in cluster.conditions()}
+    kinds = {condition["type"] for condition in cluster.conditions()}
     return NEW_STATUS in status_of(cluster) and "SchemaOutdated" not in kinds
 
 

@@ -103,9 +103,9 @@ def installed(
     folder, installation = checkout
     mark = audit.mark()
     objects = operator_objects(rendered(rig, folder, overlay), installation)
-    deployments = [one for one in objects if one["kind"] == "Deployment"]
-    for one in deployments:
-        one["spec"]["replicas"] = 1
+    deployments = [obj for obj in objects if obj["kind"] == "Deployment"]
+    for deployment in deployments:
+        deployment["spec"]["replicas"] = 1
     apply = ("apply", "--server-side", "--force-conflicts", "-f", "-")
     rig.kubectl(*apply, input=as_list(objects), timeout=120.0)
     try:
@@ -131,7 +131,7 @@ def _clean(api: Api) -> None:
 
 
 def _names(objects: "list[Object]") -> "list[str]":
-    return [str(one["metadata"]["name"]) for one in objects]
+    return [str(obj["metadata"]["name"]) for obj in objects]
 
 
 def _is_ready(api: Api, name: str) -> bool:

@@ -87,12 +87,14 @@ def test_a_restore_waits_for_the_end_of_the_pause(
     run = restore(cluster, "while-paused", {"backup": kept.name})
     throughout("the restore does not start", lambda: run.job() is None, PAUSED_SECONDS, every=1.0)
     # The restore gets its finalizer, and events that report what it waits for.
-    sent = [one for one in held.written() if one.resource not in ("openbaorestores", "events")]
+    sent = [
+        entry for entry in held.written() if entry.resource not in ("openbaorestores", "events")
+    ]
     assert not sent, "\n".join(map(str, sent))
     cluster.api.delete(RESTORES, cluster.namespace, run.name)
     resume(cluster)
     requests.settle(cluster)
-    made = [one["metadata"]["name"] for one in cluster.api.list(JOB, cluster.namespace)]
+    made = [job["metadata"]["name"] for job in cluster.api.list(JOB, cluster.namespace)]
     assert names.run_job("restore", run.name) not in made
 
 
@@ -139,7 +141,7 @@ def test_an_upgrade_waits_for_maintenance_and_a_paused_one_resumes_with_its_full
 
 def reported(cluster: Cluster, reason: str) -> bool:
     """Whether an event of the namespace has that reason."""
-    return any(one["reason"] == reason for one in cluster.api.list(EVENT, cluster.namespace))
+    return any(event["reason"] == reason for event in cluster.api.list(EVENT, cluster.namespace))
 
 
 def assert_no_failure(history: History) -> None:

@@ -163,8 +163,8 @@ def unplaceable(cluster: Cluster) -> Iterator[str]:
 def unscheduled(cluster: Cluster) -> str:
     """Return the UID of an unschedulable pod, "" if there is none."""
     for pod in cluster.pods():
-        for one in (pod.get("status") or {}).get("conditions") or ():
-            if one["type"] == "PodScheduled" and one["status"] == "False":
+        for condition in (pod.get("status") or {}).get("conditions") or ():
+            if condition["type"] == "PodScheduled" and condition["status"] == "False":
                 return uid_of(pod)
     return ""
 

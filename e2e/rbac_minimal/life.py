@@ -180,7 +180,9 @@ def delete_leftovers(cluster: Cluster) -> None:
         api.create(resource, {"metadata": metadata, **_BODIES.get(resource, {})})
 
     def left() -> list[str]:
-        return [str(one) for one in PRUNED if api.find(one, namespace, "left-behind")]
+        return [
+            str(resource) for resource in PRUNED if api.find(resource, namespace, "left-behind")
+        ]
 
     # Change the spec, so that a reconcile starts immediately.
     change(cluster, network={"dnsNamespace": "kube-system"})

@@ -120,5 +120,5 @@ def test_each_removed_right_causes_a_refusal(
     print(f"  {Counter(loss.code for loss in found)}, {watch.seconds:.1f} s")
     granted = {grain for rule in lived.role.rules for grain in grains(rule)}
     assert {loss.grain for loss in found} == granted - set(FINALIZERS)
-    left = [one for one in found if one.code != 403]
-    assert not left, "removed, but not refused: " + ", ".join(str(one.grain) for one in left)
+    left = [loss for loss in found if loss.code != 403]
+    assert not left, "removed, but not refused: " + ", ".join(str(loss.grain) for loss in left)

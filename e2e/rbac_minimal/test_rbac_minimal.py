@@ -159,11 +159,13 @@ def test_no_request_was_refused(lived: LifeCycle) -> None:
 
 def test_every_pod_complies_with_the_level_restricted(lived: LifeCycle) -> None:
     pods = [
-        one for one in lived.everybody if one.resource == POD.plural and one.namespace == lived.home
+        entry
+        for entry in lived.everybody
+        if entry.resource == POD.plural and entry.namespace == lived.home
     ]
-    assert [one for one in pods if one.verb == "create" and one.code == 201]
-    assert [one.violation for one in lived.everybody if one.violation] == []
-    assert [str(one) for one in pods if one.code == 403] == []
+    assert [entry for entry in pods if entry.verb == "create" and entry.code == 201]
+    assert [entry.violation for entry in lived.everybody if entry.violation] == []
+    assert [str(entry) for entry in pods if entry.code == 403] == []
 
 
 @pytest.mark.parametrize("folder", ["base", "provisioner"])
@@ -171,7 +173,7 @@ def test_the_shipped_deployments_comply_with_the_level_restricted(
     rig: Rig, home: str, folder: str
 ) -> None:
     shipped = yaml.safe_load_all(rig.kubectl("kustomize", str(DEPLOY / folder)))
-    pods = [one["spec"]["template"] for one in shipped if one["kind"] == "Deployment"]
+    pods = [obj["spec"]["template"] for obj in shipped if obj["kind"] == "Deployment"]
     assert pods
     for pod in pods:
         # Its ServiceAccount does not exist here, and does not matter for the level.
@@ -196,8 +198,8 @@ def test_c16_each_removed_right_causes_a_refusal(
         }
         found += losses(person, role, questions)
     print(f"\n{_table(found)}\n  {len(found)} rights removed, {watch.seconds:.1f} s")
-    left = [one for one in found if one.code != 403]
-    assert not left, "removed, but not refused: " + ", ".join(str(one.grain) for one in left)
+    left = [loss for loss in found if loss.code != 403]
+    assert not left, "removed, but not refused: " + ", ".join(str(loss.grain) for loss in left)
 
 
 def question(grain: Grain, lived: LifeCycle) -> Question:
@@ -207,7 +209,7 @@ def question(grain: Grain, lived: LifeCycle) -> Question:
         return Question(entry.namespace, need, entry)
     # Held only to grant it: without it the operator cannot create one of the Roles.
     held = (lived.role, *lived.runs())
-    given = next(one for one in held if any(grain.covers(it) for it in _all(one)))
+    given = next(role for role in held if any(grain.covers(it) for it in _all(role)))
     return Question(lived.home, grain, None, (ROLE.path(lived.home), _fresh(given)))
 
 

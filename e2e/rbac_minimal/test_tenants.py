@@ -189,7 +189,7 @@ def start_controller_twice(
 def of(entries: list[Entry], account: str) -> list[Entry]:
     """Return the requests with the rights of an account, also by impersonation."""
     user = user_name(account)
-    return [one for one in entries if (one.acted_as or one.user) == user]
+    return [entry for entry in entries if (entry.acted_as or entry.user) == user]
 
 
 def print_step(watch: Stopwatch, what: str) -> None:
@@ -214,7 +214,9 @@ def test_every_granted_right_is_used(lived: LifeCycle, account: str) -> None:
     # are tested with contracts.tenancy; here each verb must be used on at least one of them.
     verbs = {need.verb for need in needed if need.resource == "secrets"}
     left = [
-        one for one in unused(granted, needed) if one.resource != "secrets" or one.verb not in verbs
+        grain
+        for grain in unused(granted, needed)
+        if grain.resource != "secrets" or grain.verb not in verbs
     ]
     assert not left, "granted, but never used: " + ", ".join(map(str, left))
 

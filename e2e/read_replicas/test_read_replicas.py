@@ -165,15 +165,17 @@ def test_removing_the_spec_block_deletes_all_their_objects(cluster: Cluster) -> 
     )
     until(
         "all objects of the pool are deleted",
-        lambda: all(is_absent(cluster, *one) for one in left),
+        lambda: all(is_absent(cluster, *ref) for ref in left),
         WITHIN,
     )
     cluster.await_available()
     print(f"\n  {watch.seconds:.1f} s: the read replicas are deleted")
     assert set(votes(cluster)) == {f"{NAME}-0"}
-    assert [one["type"] for one in cluster.conditions() if one["type"].startswith("Read")] == [
-        "Ready"
-    ]
+    assert [
+        condition["type"]
+        for condition in cluster.conditions()
+        if condition["type"].startswith("Read")
+    ] == ["Ready"]
 
 
 def test_deletion_of_the_cluster_leaves_no_objects(cluster: Cluster) -> None:
@@ -206,7 +208,7 @@ def all_pods(cluster: Cluster) -> dict[str, Object]:
     """Return the server pods of both pools by name."""
     selector = labels.selector_text(labels.servers(NAME))
     found = cluster.api.list(POD, cluster.namespace, selector)
-    return {str(one["metadata"]["name"]): one for one in found}
+    return {str(obj["metadata"]["name"]): obj for obj in found}
 
 
 def pod(cluster: Cluster, ordinal: int) -> Object:
@@ -225,9 +227,9 @@ def ready_addresses(cluster: Cluster, service: str) -> int:
     selector = f"kubernetes.io/service-name={service}"
     slices = cluster.api.list(ENDPOINT_SLICE, cluster.namespace, selector)
     return sum(
-        bool((one.get("conditions") or {}).get("ready"))
+        bool((endpoint.get("conditions") or {}).get("ready"))
         for found in slices
-        for one in found.get("endpoints") or ()
+        for endpoint in found.get("endpoints") or ()
     )
 
 

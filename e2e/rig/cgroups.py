@@ -31,7 +31,7 @@ def create(name: str) -> None:
         # v2: children have only the controllers that their parent enables for them.
         controllers = root / "cgroup.controllers"
         if controllers.exists():
-            wanted = " ".join(f"+{one}" for one in controllers.read_text().split())
+            wanted = " ".join(f"+{controller}" for controller in controllers.read_text().split())
             for control in (root, folder):
                 with contextlib.suppress(OSError):
                     (control / "cgroup.subtree_control").write_text(wanted)

@@ -66,8 +66,8 @@ def up(name: str, versions: tuple[str, ...], control_plane: bool) -> None:
 def down(name: str, everything: bool) -> None:
     """Remove a rig: its processes, pods, mounts, network and files."""
     names = sorted(slots.assigned(Rig(name).cache)) if everything else [name]
-    for one in names:
-        Rig(one).down()
+    for rig_name in names:
+        Rig(rig_name).down()
 
 
 @main.command()
@@ -87,8 +87,8 @@ def env(name: str) -> None:
 def status(name: str, everything: bool) -> None:
     """Show components, node and pods of a rig, or all rigs."""
     if everything:
-        for one in sorted(slots.assigned(Rig(name).cache)):
-            _summary(Rig(one))
+        for slot in sorted(slots.assigned(Rig(name).cache)):
+            _summary(Rig(slot))
         return
     rig = Rig(name)
     for component in rig.components():

@@ -31,7 +31,7 @@ def hold(layout: Layout, progress: Progress) -> None:
         layout.paths.volumes: "755",
         layout.paths.etcd: "700",
     }
-    empty = [one for one in folders if not one.is_mount() and not any(one.iterdir())]
+    empty = [folder for folder in folders if not folder.is_mount() and not any(folder.iterdir())]
     if not empty:
         return
     if available(Path("/proc/meminfo").read_text()) < ROOM:

@@ -193,10 +193,10 @@ def _clear(folder: Path) -> None:
 def _reachable(layout: Path) -> tuple[dict[str, object], list[str]]:
     """Return the index entry of the tagged image and the names of all its blobs."""
     index = orjson.loads((layout / "index.json").read_bytes())
-    top = next(one for one in reversed(index["manifests"]) if one.get("annotations"))
+    top = next(entry for entry in reversed(index["manifests"]) if entry.get("annotations"))
     names = [str(top["digest"])]
     manifest = orjson.loads(_blob(layout, names[0]).read_bytes())
-    names += [str(one["digest"]) for one in (manifest["config"], *manifest["layers"])]
+    names += [str(blob["digest"]) for blob in (manifest["config"], *manifest["layers"])]
     return top, names
 
 

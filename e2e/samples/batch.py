@@ -42,7 +42,7 @@ class Filled:
             assert old in text, f"{old} is no placeholder"
             text = text.replace(old, new)
         found = objects(text)
-        secrets = {one["metadata"]["name"]: one for one in found if one["kind"] == "Secret"}
+        secrets = {obj["metadata"]["name"]: obj for obj in found if obj["kind"] == "Secret"}
         for name, entries in self.secrets.items():
             assert secrets[name]["stringData"].keys() <= entries.keys(), f"Secret {name}"
             secrets[name]["stringData"] = dict(entries)
@@ -93,9 +93,9 @@ class Sample:
 
     def describe(self) -> str:
         """Return the waits that are not met, and the state of its clusters."""
-        found = [one for one in objects(self.text) if one["kind"] == CLUSTERS.kind]
-        where = ((one["metadata"]["namespace"], one["metadata"]["name"]) for one in found)
-        states = (Cluster(self.api, *one).describe() for one in where)
+        found = [obj for obj in objects(self.text) if obj["kind"] == CLUSTERS.kind]
+        where = ((obj["metadata"]["namespace"], obj["metadata"]["name"]) for obj in found)
+        states = (Cluster(self.api, *key).describe() for key in where)
         return "\n".join([f"{self.name}: {self.missing()}", *states])
 
 
@@ -129,13 +129,13 @@ def _await_ready(samples: "list[Sample]") -> None:
 def _delete(samples: "list[Sample]") -> None:
     """Delete all objects of the files; the namespaces after their clusters are deleted."""
     api = samples[0].api
-    found = [one for sample in samples for one in objects(sample.text)]
-    rest = [one for one in found if one["kind"] != NAMESPACE.kind]
+    found = [obj for sample in samples for obj in objects(sample.text)]
+    rest = [obj for obj in found if obj["kind"] != NAMESPACE.kind]
     text = yaml.safe_dump_all(rest)
     api.rig.kubectl("delete", "--wait=false", "--ignore-not-found", "-f", "-", input=text)
-    spaces = {str(one["metadata"]["name"]) for one in found if one["kind"] == NAMESPACE.kind}
+    spaces = {str(obj["metadata"]["name"]) for obj in found if obj["kind"] == NAMESPACE.kind}
     end = time.monotonic() + SECONDS
-    while left := [one for one in api.list(CLUSTERS, None) if _space(one) in spaces]:
+    while left := [cluster for cluster in api.list(CLUSTERS, None) if _space(cluster) in spaces]:
         if time.monotonic() > end:
             raise NotSoError(f"not deleted: {left}")
         time.sleep(0.2)

@@ -51,7 +51,9 @@ measured: list[Sample] = []
 def shown() -> Iterator[None]:
     """Print the times of all samples at the end."""
     yield
-    rows = [(one.name, f"{one.seconds:.1f}") for one in measured if one.seconds is not None]
+    rows = [
+        (sample.name, f"{sample.seconds:.1f}") for sample in measured if sample.seconds is not None
+    ]
     print("\n" + table.plain(("file", "seconds to Ready"), rows))
 
 

@@ -49,13 +49,13 @@ class Invariants:
 
     def _check(self, token: str) -> None:
         # The members before the pods: a pod may only be deleted after its member is removed.
-        members = {str(one["node_id"]) for one in members_of(self.cluster, token)}
+        members = {str(member["node_id"]) for member in members_of(self.cluster, token)}
         pods = {str(pod["metadata"]["name"]): pod for pod in self.cluster.pods()}
         ready = {name for name, pod in pods.items() if is_ready(pod)}
         self.checks += 1
         if self.seen[-1:] != [(len(members), len(ready))]:
             self.seen.append((len(members), len(ready)))
-        again = {str(one["node_id"]) for one in members_of(self.cluster, token)}
+        again = {str(member["node_id"]) for member in members_of(self.cluster, token)}
         without_pod = (members & again) - pods.keys()
         if without_pod:
             self.violations.append(f"{without_pod} are members and have no pod")
@@ -96,10 +96,10 @@ def await_size(cluster: Cluster, replicas: int, seconds: float = STEPS_SECONDS) 
     cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
     assert len(cluster.pods()) == replicas
     members = members_of(cluster, operator_token(cluster))
-    assert sorted(one["node_id"] for one in members) == [
+    assert sorted(member["node_id"] for member in members) == [
         f"{cluster.name}-{n}" for n in range(replicas)
     ]
-    assert all(one["voter"] for one in members)
+    assert all(member["voter"] for member in members)
 
 
 def replicas_of(cluster: Cluster) -> int:

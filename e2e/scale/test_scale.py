@@ -56,7 +56,7 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
 def volumes(cluster: Cluster) -> dict[str, str]:
     """Return the names and uids of the data volumes."""
     found = cluster.api.list(PVC, cluster.namespace, f"openbao.org/cluster={cluster.name}")
-    return {str(one["metadata"]["name"]): uid_of(one) for one in found}
+    return {str(pvc["metadata"]["name"]): uid_of(pvc) for pvc in found}
 
 
 @pytest.fixture
@@ -80,10 +80,10 @@ def seconds_of_pods(cluster: Cluster) -> float:
     newer = [pod for pod in cluster.pods() if not pod["metadata"]["name"].endswith("-0")]
     made = min(timestamp(pod["metadata"]["creationTimestamp"]) for pod in newer)
     ready = [
-        timestamp(one["lastTransitionTime"])
+        timestamp(condition["lastTransitionTime"])
         for pod in newer
-        for one in pod["status"]["conditions"]
-        if one["type"] == "Ready"
+        for condition in pod["status"]["conditions"]
+        if condition["type"] == "Ready"
     ]
     return max(ready) - made
 

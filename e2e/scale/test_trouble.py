@@ -140,7 +140,7 @@ def state(cluster: Cluster) -> str:
     """Describe replicas, pods and marked claims."""
     claims = claims_of(cluster)
     marked = [
-        str(one["metadata"]["name"]) for one in claims if labels.REMOVED_PEER in annotations_of(one)
+        str(pvc["metadata"]["name"]) for pvc in claims if labels.REMOVED_PEER in annotations_of(pvc)
     ]
     return f"{replicas_of(cluster)} replicas, {len(cluster.pods())} pods, marked: {marked}"
 

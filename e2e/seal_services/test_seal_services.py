@@ -127,7 +127,7 @@ def restart(cluster: Cluster) -> None:
     cluster.api.delete(POD, cluster.namespace, pod["metadata"]["name"])
 
     def back() -> bool:
-        return any(uid_of(one) != uid_of(pod) and is_ready(one) for one in cluster.pods())
+        return any(uid_of(other) != uid_of(pod) and is_ready(other) for other in cluster.pods())
 
     until("another pod is ready", back, 120.0)
     cluster.await_available()

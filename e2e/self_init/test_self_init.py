@@ -86,7 +86,7 @@ def test_the_conditions_report_who_can_log_in(cluster: Cluster) -> None:
     assert "auth/userpass/" in people["message"]
     cluster.await_condition("OperatorLoginReady", reason="OperatorLoginTrusted")
     # No recovery keys were requested, so they have no condition.
-    assert "RecoveryKeysReady" not in {one["type"] for one in cluster.conditions()}
+    assert "RecoveryKeysReady" not in {condition["type"] for condition in cluster.conditions()}
     cluster.await_condition("RaftMembershipReady", reason="AllVoters")
 
 

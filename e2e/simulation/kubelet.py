@@ -134,7 +134,9 @@ def _label_ops(pod: Object, marks: dict[str, str]) -> list[Object]:
 
 def _is_ready(pod: Object) -> bool:
     conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return any(
+        condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
+    )
 
 
 def _status(pod: Object, address: str, *, ready: bool) -> Object:
@@ -157,14 +159,14 @@ def _status(pod: Object, address: str, *, ready: bool) -> Object:
         ],
         "containerStatuses": [
             {
-                "name": one["name"],
-                "image": one["image"],
-                "imageID": one["image"],
+                "name": container["name"],
+                "image": container["image"],
+                "imageID": container["image"],
                 "ready": ready,
                 "started": True,
                 "restartCount": 0,
                 "state": {"running": {"startedAt": started}},
             }
-            for one in pod["spec"]["containers"]
+            for container in pod["spec"]["containers"]
         ],
     }

@@ -52,7 +52,7 @@ class Raft:
     @property
     def leader(self) -> Server | None:
         """The leader, None if there is none."""
-        return next((one for one in self.servers.values() if one.leads), None)
+        return next((server for server in self.servers.values() if server.leads), None)
 
 
 def _ignore(_: ObjectKey) -> None:
@@ -201,8 +201,8 @@ def leader(_: Server, raft: Raft) -> dict[str, Any]:
 def configuration(_: Server, raft: Raft) -> dict[str, Any]:
     """The response of sys/storage/raft/configuration: every server has a vote."""
     members = [
-        {"node_id": one.key.name, "leader": one.leads, "voter": True}
-        for one in raft.servers.values()
+        {"node_id": server.key.name, "leader": server.leads, "voter": True}
+        for server in raft.servers.values()
     ]
     return {"data": {"config": {"servers": members}}}
 
@@ -210,12 +210,12 @@ def configuration(_: Server, raft: Raft) -> dict[str, Any]:
 def autopilot_state(_: Server, raft: Raft) -> dict[str, Any]:
     """The response of sys/storage/raft/autopilot/state: every server is healthy."""
     servers = {
-        one.key.name: {
+        server.key.name: {
             "healthy": True,
-            "status": "leader" if one.leads else "voter",
+            "status": "leader" if server.leads else "voter",
             "last_index": LAST_INDEX,
         }
-        for one in raft.servers.values()
+        for server in raft.servers.values()
     }
     state = {
         "healthy": True,

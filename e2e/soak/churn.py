@@ -92,24 +92,28 @@ class Churn:
 
     async def roll_out(self) -> None:
         """Set readyReplicas to replicas."""
-        for one in await self._list(DEPLOYMENT):
-            wanted = one["spec"]["replicas"]
-            if one.get("status", {}).get("readyReplicas", 0) != wanted:
+        for deployment in await self._list(DEPLOYMENT):
+            wanted = deployment["spec"]["replicas"]
+            if deployment.get("status", {}).get("readyReplicas", 0) != wanted:
                 ops = [
                     {"op": "add", "path": "/status/replicas", "value": wanted},
                     {"op": "add", "path": "/status/readyReplicas", "value": wanted},
                 ]
-                await self.client.json_patch(DEPLOYMENT, key_of(one), ops, subresource="status")
+                await self.client.json_patch(
+                    DEPLOYMENT, key_of(deployment), ops, subresource="status"
+                )
 
     async def difference(self) -> str | None:
         """Return the first difference between Websites and objects; None if they match."""
         sites = {key_of(site): site for site in await self._list(WEBSITE)}
-        maps = {key_of(one): one for one in await self._list(CONFIG_MAP)}
+        maps = {key_of(config_map): config_map for config_map in await self._list(CONFIG_MAP)}
         listed = maps.pop(ObjectKey(NAMESPACE, DIRECTORY), {}).get("data", {})
         if {*listed} != {key.name for key in sites}:
             return f"the directory lists {len(listed)} of {len(sites)} sites"
-        deployments = {key_of(one): one for one in await self._list(DEPLOYMENT)}
-        services = {key_of(one) for one in await self._list(SERVICE)}
+        deployments = {
+            key_of(deployment): deployment for deployment in await self._list(DEPLOYMENT)
+        }
+        services = {key_of(service) for service in await self._list(SERVICE)}
         if not {*maps} == {*deployments} == services == {*sites}:
             return "children are missing or left over"
         for key, site in sites.items():

@@ -41,7 +41,7 @@ def main(name: str, minutes: float, every: float, seed: int | None, *, keep: boo
         if not was_up and not keep:
             rig.down()
     _report(soak, folder)
-    if grown := [one.limit.name for one in judge(soak.samples) if one.grows]:
+    if grown := [verdict.limit.name for verdict in judge(soak.samples) if verdict.grows]:
         sys.exit(f"failed with seed {chosen}: {', '.join(grown)} grew")
 
 
@@ -58,13 +58,13 @@ def _report(soak: Soak, folder: Path) -> None:
         print(f"  {limit.name:<9} {plot([sample[limit.name] for sample in samples])}")
     rows = [
         (
-            one.limit.name,
-            *(_number(one.limit.factor * value) for value in (one.lowest, one.highest)),
-            _number(one.limit.factor * one.growth),
-            _number(one.limit.factor * one.allowed),
-            one.limit.unit or "-",
+            verdict.limit.name,
+            *(_number(verdict.limit.factor * value) for value in (verdict.lowest, verdict.highest)),
+            _number(verdict.limit.factor * verdict.growth),
+            _number(verdict.limit.factor * verdict.allowed),
+            verdict.limit.unit or "-",
         )
-        for one in judge(samples)
+        for verdict in judge(samples)
     ]
     headers = ("second half", "lowest", "highest", "growth", "allowed", "unit")
     print(f"\n{table.plain(headers, rows)}\n")

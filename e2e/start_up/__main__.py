@@ -53,7 +53,7 @@ def arguments(words: str, verb: click.Command) -> list[str]:
     """Return the arguments to call a verb with."""
     if words in ARGUMENTS:
         return ARGUMENTS[words].split()
-    return ["x" for one in verb.params if isinstance(one, click.Argument) and one.required]
+    return ["x" for param in verb.params if isinstance(param, click.Argument) and param.required]
 
 
 def seconds(argv: Sequence[str], kubeconfig: Path) -> tuple[float, float]:

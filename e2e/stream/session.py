@@ -30,9 +30,9 @@ def _run_once(program: str, place: dict[str, Any]) -> dict[str, float]:
 
 
 def _row(program: str, runs: list[dict[str, float]], mebibytes: int) -> str:
-    seconds = statistics.median(one["seconds"] for one in runs)
-    memory = max(one["mebibytes"] for one in runs)
-    cpu = statistics.median(one["cpu"] for one in runs)
+    seconds = statistics.median(run["seconds"] for run in runs)
+    memory = max(run["mebibytes"] for run in runs)
+    cpu = statistics.median(run["cpu"] for run in runs)
     rate = mebibytes / seconds
     return f"| {program} | {seconds:.1f} | {rate:.0f} | {memory:.0f} | {cpu:.1f} |"
 

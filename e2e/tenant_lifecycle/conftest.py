@@ -49,7 +49,11 @@ class World:
 
         def watches() -> bool:
             requests = self.audit.since(mark, self.who.user)
-            seen = {one.resource for one in requests if one.at >= begun and one.verb == "watch"}
+            seen = {
+                request.resource
+                for request in requests
+                if request.at >= begun and request.verb == "watch"
+            }
             return seen >= {TENANTS.plural, CLUSTERS.plural}
 
         until("the provisioner watches", watches, 60.0)

@@ -56,9 +56,9 @@ def test_servers_fetch_their_certificate(
         cluster.await_condition("TLSReady", "True")
 
         addresses = [pod["status"]["podIP"] for pod in cluster.pods()]
-        assert [accepts(one, domain, acme.issuer()) for one in addresses] == [""] * 3
+        assert [accepts(address, domain, acme.issuer()) for address in addresses] == [""] * 3
         # B-25: without the cache each server would order its own certificate.
-        assert len({served_serial(one, domain) for one in addresses}) == 1
+        assert len({served_serial(address, domain) for address in addresses}) == 1
         assert acme.issued() == 1
         # No certificate is issued for a name that is not in the spec.
         with pytest.raises((ssl.SSLError, OSError)):

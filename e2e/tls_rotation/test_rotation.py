@@ -100,7 +100,7 @@ def serials(cluster: Cluster) -> set[int]:
 
 def authorities(cluster: Cluster) -> list[int]:
     pem = entry(cluster, names.tls_ca_secret(NAME), "ca.crt")
-    return [one.serial_number for one in x509.load_pem_x509_certificates(pem)]
+    return [certificate.serial_number for certificate in x509.load_pem_x509_certificates(pem)]
 
 
 @pytest.fixture

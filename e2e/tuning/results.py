@@ -33,48 +33,50 @@ class Comparison:
 
     def row(self, value: Value) -> tuple[str, ...]:
         """Return the ratio of a value for each operation: median, lowest to highest."""
-        return (self.title, *(self._ratio(value, one) for one in OPERATIONS))
+        return (self.title, *(self._ratio(value, operation) for operation in OPERATIONS))
 
     def _ratio(self, value: Value, operation: str) -> str:
         ratios = [value(new[operation]) / value(old[operation]) for old, new in self.pairs]
         return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
-def per_second(one: Measured) -> float:
+def per_second(measurement: Measured) -> float:
     """Return the rate."""
-    return one.per_second
+    return measurement.per_second
 
 
-def cpu(one: Measured) -> float:
+def cpu(measurement: Measured) -> float:
     """Return the CPU of all servers for one request, in seconds."""
-    return one.leader + one.others
+    return measurement.leader + measurement.others
 
 
 def tables(comparisons: Sequence[Comparison]) -> Iterator[str]:
     """Return the ratios of the rate and of the CPU for each request."""
     for title, value in (("per second", per_second), ("CPU of all servers", cpu)):
-        yield markdown((title, *OPERATIONS), [one.row(value) for one in comparisons])
+        yield markdown((title, *OPERATIONS), [comparison.row(value) for comparison in comparisons])
 
 
 def absolute(runs: Sequence[Run]) -> str:
     """Return the rate of requests, and the CPU for one request."""
     rows = (
         ("per second", 1.0, 0, per_second),
-        ("CPU of the leader, ms", 1000.0, 2, lambda one: one.leader),
-        ("CPU of the other servers, ms", 1000.0, 2, lambda one: one.others),
+        ("CPU of the leader, ms", 1000.0, 2, lambda measurement: measurement.leader),
+        ("CPU of the other servers, ms", 1000.0, 2, lambda measurement: measurement.others),
     )
     return markdown(
         ("the default", *OPERATIONS),
         [
-            (title, *(_spread(runs, one, value, scale, digits) for one in OPERATIONS))
+            (title, *(_spread(runs, operation, value, scale, digits) for operation in OPERATIONS))
             for title, scale, digits, value in rows
         ],
     )
 
 
 def _spread(runs: Sequence[Run], operation: str, value: Value, scale: float, digits: int) -> str:
-    values = [value(one[operation]) * scale for one in runs]
-    low, middle, high = (f"{one:.{digits}f}" for one in (min(values), median(values), max(values)))
+    values = [value(run[operation]) * scale for run in runs]
+    low, middle, high = (
+        f"{edge:.{digits}f}" for edge in (min(values), median(values), max(values))
+    )
     return f"{middle} ({low} to {high})"
 
 

@@ -47,7 +47,9 @@ pytestmark = pytest.mark.timeout(3600)
 
 def phase(line: str) -> str:
     """Return the operation whose start a progress line reports; "" for another line."""
-    return next((one for one in OPERATIONS if line.startswith(f"Measures {one}")), "")
+    return next(
+        (operation for operation in OPERATIONS if line.startswith(f"Measures {operation}")), ""
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Servers:
         """Find them."""
         leader = cluster.leader()
         assert leader is not None
-        pods = [str(one["metadata"]["name"]) for one in cluster.pods()]
+        pods = [str(pod["metadata"]["name"]) for pod in cluster.pods()]
         pids = {pod: server_pid(cluster.namespace, pod) for pod in pods}
         found = {pod: pid for pod, pid in pids.items() if pid is not None}
         assert len(found) == len(pods)
@@ -146,10 +148,12 @@ class Bench:
         # Exit status 3: some requests failed, and the rate is lower.
         assert process.returncode in (0, 3), f"{variant.title}: {lines}"
         found = {}
-        for one in orjson.loads(output)["operations"]:
-            leader, others = used[one["operation"]]
-            count = one["count"]
-            found[one["operation"]] = Measured(one["perSecond"], leader / count, others / count)
+        for figures in orjson.loads(output)["operations"]:
+            leader, others = used[figures["operation"]]
+            count = figures["count"]
+            found[figures["operation"]] = Measured(
+                figures["perSecond"], leader / count, others / count
+            )
         return found
 
     def default(self, cluster: Cluster) -> Run:
@@ -163,7 +167,7 @@ class Bench:
         leader = cluster.leader()
         assert leader is not None
         name = leader["metadata"]["name"]
-        pods = [one for one in cluster.pods() if one["metadata"]["name"] != name]
+        pods = [other for other in cluster.pods() if other["metadata"]["name"] != name]
         pod = leader if variant.end == "leader" else pods[0]
         return ["--address", f"https://{pod['status']['podIP']}:8200"]
 
@@ -187,7 +191,7 @@ def test_the_tables(
 
 def of_runs(bench: Bench, cluster: Cluster) -> list[Comparison]:
     """Vary options and path of the run; all variants of a round share one run of the default."""
-    pairs: dict[str, list[tuple[Run, Run]]] = {one.title: [] for one in OF_RUNS}
+    pairs: dict[str, list[tuple[Run, Run]]] = {criterion.title: [] for criterion in OF_RUNS}
     for _ in range(ROUNDS):
         before = bench.default(cluster)
         for variant in OF_RUNS:

@@ -80,33 +80,33 @@ def clusters(
     """Two servers of the first version, one of them with a read replica; clients may write."""
     rig.load_openbao(OPENBAO_UPGRADES)
     made = {name: Cluster(api, make_namespace(), name) for name in (NAME, DOOMED)}
-    for name, one in made.items():
+    for name, target in made.items():
         wanted = {
             "version": FIRST,
             "configuration": STEADY,
-            "selfInit": self_init(key_value_engine(), *client_login(one.namespace)),
+            "selfInit": self_init(key_value_engine(), *client_login(target.namespace)),
             "upgrade": with_blue_green(autoRollback={"stabilizationSeconds": 0}),
         }
         readers = {"readReplicas": {"replicas": 1}} if name == NAME else {}
-        api.create(CLUSTERS, manifest(one.namespace, name, **wanted, **readers))
-        may_write(one)
-    for one in made.values():
-        one.await_available(120.0)
+        api.create(CLUSTERS, manifest(target.namespace, name, **wanted, **readers))
+        may_write(target)
+    for target in made.values():
+        target.await_available(120.0)
     made[NAME].await_condition("ReadReplicasReady", reason="AllReadReplicasReady")
     return made
 
 
-def patient(one: Cluster) -> ServiceWriter:
+def patient(cluster: Cluster) -> ServiceWriter:
     """Return a client that must see no failed write."""
-    return ServiceWriter(one, reads_back=True, patience=PATIENCE)
+    return ServiceWriter(cluster, reads_back=True, patience=PATIENCE)
 
 
 @pytest.fixture(scope="module")
 def doomed(clusters: dict[str, Cluster]) -> Iterator[Doomed]:
     """Start the upgrade of that cluster, which continues during the other tests."""
-    one = clusters[DOOMED]
-    with taking_over(one) as takeover, patient(one) as writer:
-        change(one, {"version": SECOND, "image": ABSENT})
+    cluster = clusters[DOOMED]
+    with taking_over(cluster) as takeover, patient(cluster) as writer:
+        change(cluster, {"version": SECOND, "image": ABSENT})
         takeover.await_phase(DEPLOYING)
         yield Doomed(takeover, writer)
 
@@ -137,7 +137,7 @@ def test_after_a_hook_fails_a_failed_rollback_waits_for_a_user(cluster: Cluster)
         takeover.await_rest()
         seen = takeover.seen
     print(f"  {seen.timeline()}\n  {writer.describe()}")
-    phases = [one.name for one in seen.phases()]
+    phases = [phase.name for phase in seen.phases()]
     assert phases == [DEPLOYING, JOINING, SYNCING, ROLLBACK_CLEANUP, IDLE]
     assert list(seen.hook_runs(operation).values()) == [1]
     assert events(cluster, "BreakGlassEntered")
@@ -170,7 +170,7 @@ def test_an_upgrade_whose_green_cannot_start_is_rolled_back(doomed: Doomed) -> N
     takeover.await_rest(PULL_SECONDS)
     seen, cluster = takeover.seen, takeover.cluster
     print(f"\n  {seen.timeline()}\n  {writer.describe()}")
-    assert [one.name for one in seen.phases()] == [DEPLOYING, ROLLBACK_CLEANUP, IDLE]
+    assert [phase.name for phase in seen.phases()] == [DEPLOYING, ROLLBACK_CLEANUP, IDLE]
     assert_blue_was_left_alone(seen, writer, GAP_WITH_OTHERS)
     assert_blue_alone_is_left(cluster, seen)
     assert members(cluster) == {seen.blue.pod(0): True}
@@ -183,7 +183,9 @@ def assert_blue_was_left_alone(seen: TwoPools, writer: ServiceWriter, gap: float
     assert (blue.made, blue.restarts, blue.terminating) == (None, 0, None)
     assert len(seen.history.leaders()) == 1
     assert seen.began(DEMOTING) is None
-    turns = [one.revisions for one in seen.directed(names.public_service(seen.history.cluster))]
+    turns = [
+        selector.revisions for selector in seen.directed(names.public_service(seen.history.cluster))
+    ]
     assert turns == [{seen.blue.revision}]
     assert writer.failed == []
     budget("longest gap beside a takeover", writer.longest_gap, gap, "s")
@@ -220,7 +222,7 @@ def test_read_replicas_are_upgraded_last(cluster: Cluster, requests: Requests) -
         requests.await_silence()
         seen = takeover.seen
     print(f"\n  {seen.timeline()}\n  {writer.describe()}")
-    assert [one.name for one in seen.phases()][-2:] == [RESTORING, IDLE]
+    assert [phase.name for phase in seen.phases()][-2:] == [RESTORING, IDLE]
     (blue,), (old, new) = seen.lives(seen.blue), readers(seen.history.lives())
     restoring = seen.began(RESTORING)
     assert restoring is not None

@@ -154,14 +154,17 @@ def test_a_green_pool_takes_over_and_no_write_is_lost(
 
 def assert_in_order(seen: TwoPools) -> None:
     """Each phase occurs once, and each of its Jobs succeeds at the first attempt."""
-    assert [one.name for one in seen.phases()] == ORDER
+    assert [phase.name for phase in seen.phases()] == ORDER
     assert seen.actions() == WORK
 
 
 def assert_clients_switch_once(seen: TwoPools) -> None:
     """From the first green server on, the Service selects one pool at a time."""
     turns = seen.directed(names.public_service(NAME))
-    assert [one.revisions for one in turns] == [{seen.blue.revision}, {seen.green.revision}], turns
+    assert [selector.revisions for selector in turns] == [
+        {seen.blue.revision},
+        {seen.green.revision},
+    ], turns
     switched = seen.began(DEMOTING)
     assert switched is not None
     assert turns[-1].at > switched
@@ -249,7 +252,7 @@ def test_green_waits_for_approval_despite_spec_edits_and_a_crash(
     assert former == blue != green
     assert handled(cluster, "now")
     assert events(cluster, "BlueGreenPromotionApproved")
-    assert [one.name for one in seen.phases()] == ORDER[: ORDER.index(CLEANUP)]
+    assert [phase.name for phase in seen.phases()] == ORDER[: ORDER.index(CLEANUP)]
     assert seen.actions() == WORK[:-1]
     assert_frozen(seen)
     assert_clients_switch_once(seen)
@@ -275,8 +278,8 @@ def test_a_rollback_is_possible_while_blue_is_retained(
         takeover.await_rest()
         seen = takeover.seen
     print(f"\n  rolled back in {watch.seconds:.1f} s: {seen.timeline()}\n  {writer.describe()}")
-    assert [one.name for one in seen.phases()][-3:] == [ROLLING_BACK, ROLLBACK_CLEANUP, IDLE]
-    turns = [one.revisions for one in seen.directed(names.public_service(NAME))]
+    assert [phase.name for phase in seen.phases()][-3:] == [ROLLING_BACK, ROLLBACK_CLEANUP, IDLE]
+    turns = [selector.revisions for selector in seen.directed(names.public_service(NAME))]
     assert turns == [{green.revision}, {blue.revision}]
     assert_no_server_of_blue_was_touched(seen)
     assert stateful_sets(cluster) == {blue.stateful_set}
@@ -357,10 +360,10 @@ def assert_held_still(takeover: Takeover, requests: Requests, phase: str) -> Non
     requests.await_silence()
     mark = requests.mark()
     throughout("the upgrade is held", lambda: held(cluster) is not None, 4.0)
-    sent = [one for one in requests.writes_since(mark) if one.subresource != "status"]
+    sent = [entry for entry in requests.writes_since(mark) if entry.subresource != "status"]
     assert not sent, "\n".join(map(str, sent))
     assert blue_green(cluster.live())["phase"] == phase
-    actions = [ACTIONS[one] for one in ORDER[: ORDER.index(phase) + 1] if one in ACTIONS]
+    actions = [ACTIONS[step] for step in ORDER[: ORDER.index(phase) + 1] if step in ACTIONS]
     assert takeover.seen.actions() == actions
 
 
@@ -375,12 +378,12 @@ def assert_no_server_of_blue_was_touched(seen: TwoPools) -> None:
 def assert_frozen(seen: TwoPools) -> None:
     """No Job and no StatefulSet of the attempt has the edits made during the upgrade."""
     both = (seen.blue, seen.green)
-    for one in (
+    for obj in (
         *seen.jobs().values(),
-        *(one for each in both for one in seen.stateful_sets(each)),
+        *(stateful_set for each in both for stateful_set in seen.stateful_sets(each)),
     ):
-        text = orjson.dumps(one).decode()
+        text = orjson.dumps(obj).decode()
         assert ABSENT not in text
         assert not any(each.pod(SIZE) in text for each in both)
-    sizes = {one["spec"]["replicas"] for one in seen.stateful_sets(seen.green)}
+    sizes = {stateful_set["spec"]["replicas"] for stateful_set in seen.stateful_sets(seen.green)}
     assert sizes == {SIZE}

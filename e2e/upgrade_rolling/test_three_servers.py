@@ -121,10 +121,10 @@ def _behind(cluster: Cluster) -> set[str]:
     wanted = f"kubernetes.io/service-name={names.active_service(cluster.name)}"
     slices = cluster.api.list(ENDPOINT_SLICE, cluster.namespace, wanted)
     return {
-        str(one["targetRef"]["name"])
+        str(endpoint["targetRef"]["name"])
         for found in slices
-        for one in found.get("endpoints") or ()
-        if one["conditions"].get("ready")
+        for endpoint in found.get("endpoints") or ()
+        if endpoint["conditions"].get("ready")
     }
 
 

@@ -24,4 +24,4 @@ def outcomes() -> Iterator[list[Outcome]]:
     """The cost of each upgrade; printed at the end."""
     made: list[Outcome] = []
     yield made
-    print("\n" + table.plain(HEADERS, [one.row() for one in made]))
+    print("\n" + table.plain(HEADERS, [result.row() for result in made]))

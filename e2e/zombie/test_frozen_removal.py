@@ -81,6 +81,6 @@ def test_a_leader_frozen_after_marking_a_volume_removes_no_server(
 
 def _both_vote(cluster: Cluster) -> bool:
     members = members_of(cluster, operator_token(cluster))
-    return sorted((one["node_id"], one["voter"]) for one in members) == [
+    return sorted((member["node_id"], member["voter"]) for member in members) == [
         (names.pod(cluster.name, ordinal), True) for ordinal in range(2)
     ]
