@@ -141,8 +141,8 @@ def _with_server_timeouts(parts: Parts, pods: Cache) -> MakeController:
         return pod_states(pods.list(namespace))
 
     def make(name: str, reconcile: Reconciler, /, *, owns: Owns | None = None) -> Controller:
-        asking = BudgetedReconciler(reconcile, parts.clock, breakers, states)
-        return _controller(parts, name, asking, owns=owns)
+        budgeted = BudgetedReconciler(reconcile, parts.clock, breakers, states)
+        return _controller(parts, name, budgeted, owns=owns)
 
     return make
 
