@@ -16,9 +16,9 @@ from contracts.api.group import CLUSTERS
 from contracts.naming import labels, names
 from e2e.conftest import MakeNamespace
 from e2e.harness import policies
-from e2e.harness.asking import Asking, User
 from e2e.harness.audit import AuditLog, refused
 from e2e.harness.clusters import Cluster, is_ready
+from e2e.harness.impersonation import ImpersonatingClient, User
 from e2e.harness.installation import Identity
 from e2e.harness.kubernetes import Api, Object
 from e2e.harness.operator import NO_ELECTION, Launcher, Operator
@@ -59,8 +59,8 @@ class Scene:
     """The cluster, and users other than its operator."""
 
     cluster: Cluster
-    tenant: Asking
-    admin: Asking
+    tenant: ImpersonatingClient
+    admin: ImpersonatingClient
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,11 @@ def scene(rig: Rig, api: Api, sealer: Sealer, store: Store, images: Registry) ->
         print(f"\n{sample.seconds:.1f} s: the cluster is ready for production")
         for user, role in ((TENANT, "edit"), (ADMIN, "admin"), (ADMIN, MAINTAINER)):
             _bind(api, NAMESPACE, user, role)
-        yield Scene(Cluster(api, NAMESPACE, NAME), Asking(rig, TENANT), Asking(rig, ADMIN))
+        yield Scene(
+            Cluster(api, NAMESPACE, NAME),
+            ImpersonatingClient(rig, TENANT),
+            ImpersonatingClient(rig, ADMIN),
+        )
 
 
 def _bind(api: Api, namespace: str, user: User, role: str) -> None:
@@ -164,7 +168,7 @@ def test_a_refusal_of_other_users_explains_what_to_do(scene: Scene) -> None:
     cluster, namespace = scene.cluster, scene.cluster.namespace
     config, claim = names.config_map(NAME), names.data_claim(NAME, 0)
     edit = {"data": {"config.hcl": "ui = true"}}
-    for user in (scene.tenant, scene.admin, Asking(cluster.api.rig)):
+    for user in (scene.tenant, scene.admin, ImpersonatingClient(cluster.api.rig)):
         refusal = _refusal(lambda user=user: user.patch(CONFIG_MAP, namespace, config, edit))
         assert f"belongs to OpenBaoCluster {NAME}" in refusal
         assert f"verb {MAINTAIN.name}" in refusal

@@ -41,21 +41,21 @@ class Mallory:
         whole = {"apiVersion": resource.api_version, "kind": resource.kind, **body}
         place = body["metadata"].get("namespace", self.namespace)
         query = "?dryRun=All&fieldValidation=Strict" if dry else ""
-        return self.ask("POST", resource.path(place) + query, whole)
+        return self.send("POST", resource.path(place) + query, whole)
 
     def patch(self, resource: Resource, place: str, name: str, change: dict[str, Any]) -> Answer:
         """Merge a change into an object; `name` may be followed by a subresource."""
-        return self.ask("PATCH", f"{resource.path(place)}/{name}", change)
+        return self.send("PATCH", f"{resource.path(place)}/{name}", change)
 
     def get(self, resource: Resource, place: str, name: str) -> Answer:
         """Read an object."""
-        return self.ask("GET", resource.path(place, name), None)
+        return self.send("GET", resource.path(place, name), None)
 
     def delete(self, resource: Resource, place: str, name: str) -> Answer:
         """Delete an object."""
-        return self.ask("DELETE", resource.path(place, name), None)
+        return self.send("DELETE", resource.path(place, name), None)
 
-    def ask(self, method: str, path: str, body: Object | None) -> Answer:
+    def send(self, method: str, path: str, body: Object | None) -> Answer:
         """Send one request."""
         response = self.kube.request(method, path, body)
         if response.status < 300:

@@ -47,7 +47,7 @@ class Ask:
 class Access(Protocol):
     """Sends a request to a target; a failure is an Answer with status 0."""
 
-    def call(self, target: Target, ask: Ask) -> Answer:
+    def call(self, target: Target, client: Ask) -> Answer:
         """Send ``ask`` to ``target``, at its API port."""
         ...
 
@@ -62,13 +62,13 @@ class InsideRig:
     rig: Rig
     api: Api
 
-    def call(self, target: Target, ask: Ask) -> Answer:
+    def call(self, target: Target, client: Ask) -> Answer:
         """Send ``ask`` from a child process in the network namespace."""
         address = self._address(target)
         if not address:
             return Answer(0, error=f"{target.kind} {target.name} has no address")
         script = str(Path(https_call.__file__))
-        call = Call(host=address, port=API.number, **asdict(ask))
+        call = Call(host=address, port=API.number, **asdict(client))
         result = subprocess.run(
             self.rig.inside(sys.executable, "-I", script),
             input=orjson.dumps(asdict(call)),
@@ -84,14 +84,14 @@ class InsideRig:
     def _address(self, target: Target) -> str:
         plural = f"{target.kind}s"
         try:
-            found = self.api.find(f"/api/v1/namespaces/{target.namespace}/{plural}/{target.name}")
+            live = self.api.find(f"/api/v1/namespaces/{target.namespace}/{plural}/{target.name}")
         except (OSError, ApiError):
             return ""
-        if found is None:
+        if live is None:
             return ""
         if target.kind == "service":
-            return str(found["spec"].get("clusterIP", ""))
-        return str(status_of(found).get("podIP", ""))
+            return str(live["spec"].get("clusterIP", ""))
+        return str(status_of(live).get("podIP", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +100,11 @@ class PortForward:
 
     kubectl: Kubectl
 
-    def call(self, target: Target, ask: Ask) -> Answer:
+    def call(self, target: Target, client: Ask) -> Answer:
         """Send ``ask`` to a local port that kubectl forwards."""
         try:
             with self._forward(target) as port:
-                return https_call.perform(Call(host="127.0.0.1", port=port, **asdict(ask)))
+                return https_call.perform(Call(host="127.0.0.1", port=port, **asdict(client)))
         except DemoError as error:
             return Answer(0, error=str(error))
 

@@ -57,13 +57,13 @@ class Tally:
 
 def parse(lines: Iterable[bytes]) -> Iterator[Request]:
     """Parse the log; an incomplete last line is ignored."""
-    seen: set[str] = set()
+    audit_ids: set[str] = set()
     for line in lines:
         if not line.endswith(b"\n"):
             return
         event: Object = orjson.loads(line)
-        if event["auditID"] not in seen:
-            seen.add(event["auditID"])
+        if event["auditID"] not in audit_ids:
+            audit_ids.add(event["auditID"])
             yield _request(event)
 
 
@@ -90,22 +90,22 @@ def is_operator(request: Request) -> bool:
 
 def tally(requests: Iterable[Request], since: datetime, until: datetime) -> Tally:
     """Count the requests of the operator from ``since`` to ``until``."""
-    found = Tally()
+    counts = Tally()
     for request in requests:
         if not since <= request.at < until:
             continue
         if request.resource == "leases" or not is_operator(request):
             continue
-        found.by_verb[request.verb] += 1
-        found.by_resource[request.verb, request.resource] += 1
+        counts.by_verb[request.verb] += 1
+        counts.by_resource[request.verb, request.resource] += 1
         if request.verb in WRITES and request.resource not in NOT_STORED:
-            found.writes += 1
+            counts.writes += 1
         elif request.verb == "watch":
-            found.watches += 1
+            counts.watches += 1
         else:
-            found.reads += 1
+            counts.reads += 1
         if request.code == 404:
-            found.not_found += 1
+            counts.not_found += 1
         elif request.code >= 400:
-            found.refused += 1
-    return found
+            counts.refused += 1
+    return counts

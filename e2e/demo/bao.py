@@ -82,8 +82,8 @@ class OpenBao:
 
     def read(self, path: str) -> dict[str, str]:
         """Read a key-value secret."""
-        found: dict[str, str] = self._serve(path).body["data"]["data"]
-        return found
+        data: dict[str, str] = self._serve(path).body["data"]["data"]
+        return data
 
     def _ask(self, path: str, body: dict[str, Any] | None = None) -> Ask:
         return Ask(

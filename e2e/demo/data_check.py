@@ -76,27 +76,27 @@ class DataCheck:
 
     def await_recovery(self) -> None:
         """Wait until all servers are ready voters, and compare their cluster ids."""
-        wanted = [names.pod(self.sample.name, number) for number in range(self.sample.replicas)]
+        pods = [names.pod(self.sample.name, number) for number in range(self.sample.replicas)]
 
         def settled(cluster: dict[str, object]) -> bool:
             ready = {name_of(pod) for pod in self._pods() if is_ready(pod)}
             leader = status_of(cluster).get("activeLeader")
             whole = holds(cluster, "Available") and holds(cluster, "RaftMembershipReady")
-            return whole and ready == set(wanted) and leader in wanted
+            return whole and ready == set(pods) and leader in pods
 
         rule = Until(settled, RECOVERY_SECONDS)
         cluster = until(self.journal, self.screen, self.sample.name, "Available", rule)
-        ids = {pod: self._cluster_id(pod) for pod in wanted}
+        ids = {pod: self._cluster_id(pod) for pod in pods}
         if len(set(ids.values())) != 1:
-            listed = ", ".join(f"{pod} is in {found}" for pod, found in ids.items())
+            listed = ", ".join(f"{pod} is in {cluster_id}" for pod, cluster_id in ids.items())
             raise DemoError(f"the servers are in different clusters: {listed}")
         raft = (status_of(cluster).get("adminOps") or {}).get("raft") or {}
         voters = raft.get("voters")
         if voters != self.sample.replicas:
             raise DemoError(f"{voters} voters instead of {self.sample.replicas}")
-        self.screen.say(f"{len(wanted)} servers ready, {voters} voters")
-        self.screen.say(f"all of them in cluster {ids[wanted[0]]}")
-        versions = sorted({self._health(pod).version for pod in wanted})
+        self.screen.say(f"{len(pods)} servers ready, {voters} voters")
+        self.screen.say(f"all of them in cluster {ids[pods[0]]}")
+        versions = sorted({self._health(pod).version for pod in pods})
         self.screen.say(f"sys/health reports version {', '.join(versions)}")
 
     def read_back(self, value: str) -> None:
@@ -107,11 +107,11 @@ class DataCheck:
         deadline = time.monotonic() + STANDBY_SECONDS
         while True:
             try:
-                found = self._serve(lambda: self.bao.read(SECRET_PATH), "the read")
+                stored = self._serve(lambda: self.bao.read(SECRET_PATH), "the read")
                 failure = f"{SECRET_PATH} has another value than was written"
             except DeniedError as error:
-                found, failure = {}, str(error)
-            if found == {"value": value}:
+                stored, failure = {}, str(error)
+            if stored == {"value": value}:
                 return
             if time.monotonic() > deadline:
                 raise DemoError(failure)
@@ -126,7 +126,7 @@ class DataCheck:
         deadline = time.monotonic() + SERVE_SECONDS
         while True:
             try:
-                got = ask()
+                result = ask()
             except UnavailableError as error:
                 if time.monotonic() > deadline:
                     raise DemoError(f"{what} got no response: {error}") from error
@@ -134,7 +134,7 @@ class DataCheck:
                 time.sleep(_POLL_SECONDS)
             else:
                 self.screen.waiting("")
-                return got
+                return result
 
     def _leader(self, gone: tuple[str, ...]) -> str:
         """Return the leader; pods in ``gone`` are skipped. Raises DemoError."""

@@ -56,8 +56,8 @@ def apply(kubectl: Kubectl, objects: list[Object]) -> None:
 
 def operator_pods(api: Api) -> list[Object]:
     """Return the pods of the operator that are not terminating."""
-    found = [pod for pod in api.items(_PODS) if OPERATOR_SELECTOR.items() <= labels_of(pod).items()]
-    return [pod for pod in found if not is_terminating(pod)]
+    pods = [pod for pod in api.items(_PODS) if OPERATOR_SELECTOR.items() <= labels_of(pod).items()]
+    return [pod for pod in pods if not is_terminating(pod)]
 
 
 def leader(api: Api) -> str | None:

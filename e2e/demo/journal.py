@@ -119,8 +119,8 @@ class Journal:
     def alive(self, kind: str) -> list[Object]:
         """Return the existing objects, as last observed, by name."""
         with self._changed:
-            found = self._alive.get(kind, {}).values()
-            return sorted(found, key=name_of)
+            objects = self._alive.get(kind, {}).values()
+            return sorted(objects, key=name_of)
 
     def find(self, kind: str, name: str) -> Object | None:
         """Return one object, as last observed."""
@@ -193,18 +193,18 @@ class Journal:
                 with self._changed:
                     self._note(view.kind, cast(Change, event["type"]), event["object"])
 
-    def _note(self, kind: str, change: Change, seen: Object) -> None:
+    def _note(self, kind: str, change: Change, obj: Object) -> None:
         if self._stopped:
             return
         known = self._alive.setdefault(kind, {})
-        before = known.get(uid_of(seen))
+        before = known.get(uid_of(obj))
         if change == "DELETED":
-            known.pop(uid_of(seen), None)
-        elif before is not None and _version(before) == _version(seen):
+            known.pop(uid_of(obj), None)
+        elif before is not None and _version(before) == _version(obj):
             return
         else:
-            known[uid_of(seen)] = seen
-        self._entries.append(JournalEntry(time.monotonic(), kind, change, seen))
+            known[uid_of(obj)] = obj
+        self._entries.append(JournalEntry(time.monotonic(), kind, change, obj))
         self._changed.notify_all()
 
 

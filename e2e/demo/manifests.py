@@ -67,10 +67,10 @@ def _adjust(deployment: Object, name: str, installation: Installation) -> None:
     spec["replicas"] = REPLICAS
     template = spec["template"]
     containers = template["spec"]["containers"]
-    found = [entry for entry in containers if entry["name"] == name]
-    if not found:
+    matches = [entry for entry in containers if entry["name"] == name]
+    if not matches:
         raise DemoError(f"Deployment {name_of(deployment)} has no container {name}")
-    container = found[0]
+    container = matches[0]
     container["image"] = installation.image
     container["imagePullPolicy"] = installation.pull_policy
     set_variable(container, "RELATED_IMAGE_OPENBAO", installation.openbao_repository)
@@ -87,7 +87,7 @@ def set_variable(container: dict[str, Any], name: str, value: str) -> None:
 
 def one_of_kind(objects: Iterable[Object], kind: str) -> Object:
     """Return the only object of a kind. Raises DemoError unless there is exactly one."""
-    found = [obj for obj in objects if obj["kind"] == kind]
-    if len(found) != 1:
-        raise DemoError(f"expected one {kind}, found {len(found)}")
-    return found[0]
+    matches = [obj for obj in objects if obj["kind"] == kind]
+    if len(matches) != 1:
+        raise DemoError(f"expected one {kind}, found {len(matches)}")
+    return matches[0]

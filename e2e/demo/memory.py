@@ -21,8 +21,8 @@ class Memory:
 
 def parse(pod: str, status: str) -> Memory:
     """Parse /proc/PID/status (man 5 proc). Raises KeyError if the lines are missing."""
-    found = {name: int(size) * 1024 / 1e6 for name, size in _LINE.findall(status)}
-    return Memory(pod, found["VmRSS"], found["VmHWM"])
+    sizes = {name: int(size) * 1024 / 1e6 for name, size in _LINE.findall(status)}
+    return Memory(pod, sizes["VmRSS"], sizes["VmHWM"])
 
 
 def of_pod(kubectl: Kubectl, namespace: str, pod: str) -> Memory:

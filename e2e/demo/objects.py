@@ -34,9 +34,9 @@ def status_of(obj: Object) -> Object:
 
 def condition(obj: Object, kind: str) -> Object | None:
     """Return the condition of this type."""
-    for found in status_of(obj).get("conditions") or ():
-        if found.get("type") == kind:
-            return dict(found)
+    for entry in status_of(obj).get("conditions") or ():
+        if entry.get("type") == kind:
+            return dict(entry)
     return None
 
 
@@ -45,12 +45,12 @@ def holds(obj: Object, kind: str) -> bool:
 
     A condition or status without observedGeneration, as of pods, counts as current.
     """
-    found = condition(obj, kind)
-    if found is None or found.get("status") != "True":
+    entry = condition(obj, kind)
+    if entry is None or entry.get("status") != "True":
         return False
     generation = obj["metadata"].get("generation", 0)
-    seen = (found.get("observedGeneration"), status_of(obj).get("observedGeneration"))
-    return all(observed is None or observed >= generation for observed in seen)
+    generations = (entry.get("observedGeneration"), status_of(obj).get("observedGeneration"))
+    return all(observed is None or observed >= generation for observed in generations)
 
 
 def is_ready(pod: Object) -> bool:

@@ -35,11 +35,13 @@ class Sample:
     @classmethod
     def load(cls) -> "Sample":
         """Read the file. Raises DemoError if it has other documents than these three."""
-        found = documents(SAMPLE.read_text())
+        manifests = documents(SAMPLE.read_text())
         kinds = ("Namespace", "ServiceAccount", "OpenBaoCluster")
-        namespace, account, cluster = (one_of_kind(found, kind) for kind in kinds)
-        if len(found) != len(kinds):
-            raise DemoError(f"{SAMPLE.name} holds {len(found)} documents instead of {len(kinds)}")
+        namespace, account, cluster = (one_of_kind(manifests, kind) for kind in kinds)
+        if len(manifests) != len(kinds):
+            raise DemoError(
+                f"{SAMPLE.name} holds {len(manifests)} documents instead of {len(kinds)}"
+            )
         return cls(namespace, account, cluster)
 
     @property
@@ -76,9 +78,9 @@ def cluster_path(namespace: str, name: str = "") -> str:
 
 def marked(obj: Object) -> Object:
     """Return a copy that is marked as created by the demo."""
-    made = copy.deepcopy(obj)
-    made["metadata"].setdefault("annotations", {})[CREATED_ANNOTATION] = "true"
-    return made
+    copy_ = copy.deepcopy(obj)
+    copy_["metadata"].setdefault("annotations", {})[CREATED_ANNOTATION] = "true"
+    return copy_
 
 
 def is_marked(obj: Object) -> bool:
@@ -89,8 +91,8 @@ def is_marked(obj: Object) -> bool:
 
 def prepare_namespace(kubectl: Kubectl, api: Api, namespace: Object) -> None:
     """Apply a namespace; it is marked unless it already existed."""
-    found = api.find(f"/api/v1/namespaces/{name_of(namespace)}")
-    ours = found is None or is_marked(found)
+    live = api.find(f"/api/v1/namespaces/{name_of(namespace)}")
+    ours = live is None or is_marked(live)
     apply(kubectl, [marked(namespace) if ours else namespace])
 
 
@@ -99,20 +101,20 @@ def remove(kubectl: Kubectl, api: Api, home: str, name: str, screen: Screen) -> 
 
     Raises DemoError if there is a cluster without the annotation, or if it is not deleted in time.
     """
-    found = api.find(cluster_path(home, name))
-    if found is not None:
-        if not is_marked(found):
+    live = api.find(cluster_path(home, name))
+    if live is not None:
+        if not is_marked(live):
             raise DemoError(
                 f"OpenBaoCluster {home}/{name} exists and was not created by a demo, so it is not "
                 f"deleted. To delete it: kubectl -n {home} delete openbaocluster {name}"
             )
-        delete(kubectl, api, found, "DeleteAll", screen)
+        delete(kubectl, api, live, "DeleteAll", screen)
         screen.say(f"removed cluster {name} of an earlier demo, with its volumes and keys")
     left = _leftovers(api, home, name)
     if not left:
-        return found is not None
+        return live is not None
     space = api.find(f"/api/v1/namespaces/{home}")
-    if found is None and (space is None or not is_marked(space)):
+    if live is None and (space is None or not is_marked(space)):
         raise DemoError(
             f"namespace {home} contains {', '.join(left)} of a cluster {name} that was not created "
             "by a demo, so they are not deleted. Delete them to run the demo"
@@ -142,12 +144,12 @@ def delete(kubectl: Kubectl, api: Api, cluster: Object, policy: str, screen: Scr
 
 
 def _deletion_state(api: Api, home: str, name: str) -> str | None:
-    found = api.find(cluster_path(home, name))
+    live = api.find(cluster_path(home, name))
     selector = f"labelSelector={labels.CLUSTER}%3D{name}"
     pods = by_name(api.items(f"/api/v1/namespaces/{home}/pods?{selector}"))
     # Pods of completed Jobs are kept for their logs.
     pods = [pod for pod in pods if status_of(pod).get("phase") not in ("Succeeded", "Failed")]
-    if found is None and not pods:
+    if live is None and not pods:
         return None
     words = [f"{name_of(pod)} {pod_words(pod)}" for pod in pods]
     return "; ".join([f"cluster {name} is being deleted", *words])
@@ -155,8 +157,8 @@ def _deletion_state(api: Api, home: str, name: str) -> str | None:
 
 def _leftovers(api: Api, home: str, name: str) -> list[str]:
     selector = f"labelSelector={labels.CLUSTER}%3D{name}"
-    found = []
+    lines = []
     for plural, word in (("persistentvolumeclaims", "volume claim"), ("secrets", "Secret")):
         items = api.items(f"/api/v1/namespaces/{home}/{plural}?{selector}")
-        found += [f"{word} {name_of(item)}" for item in items]
-    return found
+        lines += [f"{word} {name_of(item)}" for item in items]
+    return lines

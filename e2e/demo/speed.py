@@ -50,9 +50,9 @@ def milestone_rows(milestones: Sequence[Milestone]) -> list[tuple[str, str]]:
     return [(mark.name, f"{mark.seconds:.1f} s") for mark in ordered]
 
 
-def request_row(name: str, found: audit.Tally) -> table.Row:
+def request_row(name: str, tally: audit.Tally) -> table.Row:
     """One row: all, reads, watches opened, writes."""
-    return (name, *map(str, (found.total, found.reads, found.watches, found.writes)))
+    return (name, *map(str, (tally.total, tally.reads, tally.watches, tally.writes)))
 
 
 def requests_table(rows: Sequence[table.Row]) -> str:
@@ -60,15 +60,15 @@ def requests_table(rows: Sequence[table.Row]) -> str:
     return table.plain(("operator's API requests", "all", "reads", "watches", "writes"), rows)
 
 
-def by_resource(found: audit.Tally) -> dict[str, int]:
+def by_resource(tally: audit.Tally) -> dict[str, int]:
     """Return the requests per verb and resource, the most frequent first."""
-    ordered = sorted(found.by_resource.items(), key=lambda item: (-item[1], item[0]))
+    ordered = sorted(tally.by_resource.items(), key=lambda item: (-item[1], item[0]))
     return {f"{verb} {resource}": count for (verb, resource), count in ordered}
 
 
-def memory_rows(found: Sequence[Memory]) -> list[tuple[str, str, str]]:
+def memory_rows(memories: Sequence[Memory]) -> list[tuple[str, str, str]]:
     """One row per pod: current and peak resident memory."""
     return [
         (pod_memory.pod, f"{pod_memory.now:.0f} MB", f"{pod_memory.peak:.0f} MB")
-        for pod_memory in found
+        for pod_memory in memories
     ]

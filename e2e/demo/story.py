@@ -125,13 +125,13 @@ class Story:
     def _count(
         self, reader: speed.AuditReader, name: str, since: datetime, until: datetime
     ) -> None:
-        found = reader.tally(since, until)
-        if found is not None:
-            self.numbers.requests.append(speed.request_row(name, found))
+        counts = reader.tally(since, until)
+        if counts is not None:
+            self.numbers.requests.append(speed.request_row(name, counts))
 
     def _memory(self) -> None:
         try:
-            found = [
+            pods = [
                 of_pod(self.place.kubectl, OPERATOR_NAMESPACE, name_of(pod))
                 for pod in operator_pods(self.api)
             ]
@@ -139,7 +139,7 @@ class Story:
             self.screen.say(f"the memory of the operator could not be read: {error}")
             return
         first = leader(self.api)
-        self.numbers.memory = sorted(found, key=lambda pod_memory: pod_memory.pod != first)
+        self.numbers.memory = sorted(pods, key=lambda pod_memory: pod_memory.pod != first)
 
     def _results(self) -> None:
         screen, numbers = self.screen, self.numbers

@@ -49,8 +49,8 @@ def bring_up(
         ("first pod Ready", _first(entries, "pods", of(first_pod, is_ready))),
     ]
     if replicas > 1:
-        wanted = of(cluster, lambda obj: obj["spec"].get("replicas") == replicas)
-        marks.append(("scaled out", _first(entries, "statefulsets", wanted)))
+        resize = of(cluster, lambda obj: obj["spec"].get("replicas") == replicas)
+        marks.append(("scaled out", _first(entries, "statefulsets", resize)))
         marks += [
             (f"pod {number} Ready", _first(entries, "pods", of(f"{cluster}-{number}", is_ready)))
             for number in range(1, replicas)
@@ -90,8 +90,8 @@ def _holds(kind: str) -> Test:
 
 
 def _scheduled(pod: Object) -> bool:
-    found = condition(pod, "PodScheduled")
-    return found is not None and found["status"] == "True"
+    pod_scheduled = condition(pod, "PodScheduled")
+    return pod_scheduled is not None and pod_scheduled["status"] == "True"
 
 
 def _runs(pod: Object) -> bool:

@@ -49,18 +49,18 @@ def _conditions(api: Api, home: str, name: str) -> str:
 def condition_lines(conditions: Sequence[Object]) -> list[str]:
     """Format conditions, one per line, each failed one followed by its next step."""
     lines = []
-    for found in conditions:
-        lines.append(f"  {found['type']:<22}{found['status']:<9}{reason_and_message(found)}")
-        reason = REASONS.get(str(found.get("reason", "")))
-        if reason is not None and is_bad(found):
+    for entry in conditions:
+        lines.append(f"  {entry['type']:<22}{entry['status']:<9}{reason_and_message(entry)}")
+        reason = REASONS.get(str(entry.get("reason", "")))
+        if reason is not None and is_bad(entry):
             lines.append(f"  {'':<31}-> {reason.next_step}")
     return lines or ["  (none yet)"]
 
 
-def is_bad(found: Object) -> bool:
+def is_bad(condition: Object) -> bool:
     """Whether the status of a condition is the bad one; neutral conditions are never bad."""
-    polarity = _POLARITY.get(found["type"], "neutral")
-    return (polarity, found["status"]) in {("good", "False"), ("bad", "True")}
+    polarity = _POLARITY.get(condition["type"], "neutral")
+    return (polarity, condition["status"]) in {("good", "False"), ("bad", "True")}
 
 
 def _pods(api: Api, namespace: str) -> str:
@@ -77,8 +77,8 @@ def _pods(api: Api, namespace: str) -> str:
 def _warnings(api: Api, namespace: str, name: str) -> str:
     cluster = api.find(cluster_path(namespace, name))
     since = "" if cluster is None else str(cluster["metadata"]["creationTimestamp"])
-    found = api.items(f"/api/v1/namespaces/{namespace}/events?fieldSelector=type%3DWarning")
-    return "\n".join(event_lines(found, since)) or "  (none)"
+    events = api.items(f"/api/v1/namespaces/{namespace}/events?fieldSelector=type%3DWarning")
+    return "\n".join(event_lines(events, since)) or "  (none)"
 
 
 def event_lines(events: Sequence[Object], since: str) -> list[str]:
@@ -112,11 +112,11 @@ def _log(kubectl: Kubectl, api: Api) -> str:
 def log_line(line: str) -> str:
     """Format a JSON log line as text: time, level, message, other fields."""
     try:
-        found = orjson.loads(line)
+        record = orjson.loads(line)
     except ValueError:
         return line
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         return line
-    first = [str(found.pop(key, "")) for key in ("time", "level", "msg")]
-    rest = [f"{key}={value}" for key, value in found.items() if key not in _NOISE]
+    first = [str(record.pop(key, "")) for key in ("time", "level", "msg")]
+    rest = [f"{key}={value}" for key, value in record.items() if key not in _NOISE]
     return " ".join([first[0][11:19], *first[1:], *rest])

@@ -23,8 +23,8 @@ _JOB_LABEL = "batch.kubernetes.io/job-name"
 
 def cluster_pods(journal: Journal, name: str) -> list[Object]:
     """Return the server pods of a cluster, as last observed."""
-    found = [pod for pod in journal.alive("pods") if labels_of(pod).get(labels.CLUSTER) == name]
-    return [pod for pod in found if _JOB_LABEL not in labels_of(pod)]
+    pods = [pod for pod in journal.alive("pods") if labels_of(pod).get(labels.CLUSTER) == name]
+    return [pod for pod in pods if _JOB_LABEL not in labels_of(pod)]
 
 
 @dataclass(slots=True)
@@ -55,8 +55,8 @@ class Patience:
             raise DemoError(f"not {waits_for} after {self.seconds:.0f} s: {words}")
 
 
-def _advice(found: Object) -> str:
-    reason = REASONS.get(str(found.get("reason", "")))
+def _advice(condition: Object) -> str:
+    reason = REASONS.get(str(condition.get("reason", "")))
     return "" if reason is None else f"\nWhat to do: {reason.next_step}"
 
 
@@ -67,7 +67,7 @@ def until_condition(
 
     Raises DemoError after ``seconds``.
     """
-    return until(journal, screen, name, kind, Until(lambda found: holds(found, kind), seconds))
+    return until(journal, screen, name, kind, Until(lambda cluster: holds(cluster, kind), seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,12 @@ class Until:
     seconds: float
 
 
-def until(journal: Journal, screen: Screen, name: str, kind: str, wanted: Until) -> Object:
+def until(journal: Journal, screen: Screen, name: str, kind: str, condition: Until) -> Object:
     """Wait until the cluster passes a test; ``kind`` is the condition for the progress line."""
-    patience = Patience.of(wanted.seconds)
+    patience = Patience.of(condition.seconds)
     while True:
         cluster = journal.find("openbaoclusters", name)
-        if cluster is not None and wanted.test(cluster):
+        if cluster is not None and condition.test(cluster):
             screen.waiting("")
             return cluster
         words = progress(cluster, cluster_pods(journal, name), kind)

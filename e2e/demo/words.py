@@ -29,20 +29,24 @@ def progress(cluster: Object | None, pods: Sequence[Object], waits_for: str) -> 
 def _about_cluster(cluster: Object | None, waits_for: str) -> str:
     if cluster is None:
         return "the cluster does not exist yet"
-    seen = status_of(cluster).get("observedGeneration", 0)
-    if seen < cluster["metadata"].get("generation", 0) or not status_of(cluster).get("conditions"):
+    observed_generation = status_of(cluster).get("observedGeneration", 0)
+    if observed_generation < cluster["metadata"].get("generation", 0) or not status_of(cluster).get(
+        "conditions"
+    ):
         return "the operator has not reconciled the cluster yet"
     for kind in ("Ready", waits_for):
-        found = condition(cluster, kind)
-        if found is not None and found["status"] != "True":
-            return reason_and_message(found)
+        entry = condition(cluster, kind)
+        if entry is not None and entry["status"] != "True":
+            return reason_and_message(entry)
     return f"{waits_for} is {'true' if holds(cluster, waits_for) else 'not known yet'}"
 
 
-def reason_and_message(found: Object) -> str:
+def reason_and_message(condition: Object) -> str:
     """Return reason and message of a condition."""
-    message = _short(str(found.get("message", "")))
-    return f"{found.get('reason', '')}: {message}" if message else str(found.get("reason", ""))
+    message = _short(str(condition.get("message", "")))
+    return (
+        f"{condition.get('reason', '')}: {message}" if message else str(condition.get("reason", ""))
+    )
 
 
 def pod_words(pod: Object) -> str:

@@ -123,8 +123,8 @@ class Run:
     @property
     def status(self) -> Object:
         """Its status; empty if there is none."""
-        found = self.api.find(self.resource, self.namespace, self.name) or {}
-        return found.get("status") or {}
+        live = self.api.find(self.resource, self.namespace, self.name) or {}
+        return live.get("status") or {}
 
     def await_phase(self, phase: str, seconds: float = RUN_SECONDS) -> Object:
         """Wait for a phase and return the status; fails immediately if it ends in another phase."""
@@ -211,23 +211,24 @@ def trigger(cluster: Cluster, value: str) -> None:
 
 def backups_of(cluster: Cluster) -> list[Run]:
     """Return all OpenBaoBackups of a cluster, oldest first."""
-    found = [
+    backups = [
         backup for backup in cluster.api.list(BACKUPS, cluster.namespace)
         if backup["spec"]["cluster"] == cluster.name
     ]  # fmt: skip
-    found.sort(
+    backups.sort(
         key=lambda backup: (backup["metadata"]["creationTimestamp"], backup["metadata"]["name"])
     )
     return [
-        Run(cluster.api, BACKUPS, cluster.namespace, backup["metadata"]["name"]) for backup in found
+        Run(cluster.api, BACKUPS, cluster.namespace, backup["metadata"]["name"])
+        for backup in backups
     ]
 
 
 def restore(cluster: Cluster, name: str, source: Object, **spec: Any) -> Run:
     """Create an OpenBaoRestore for a cluster; `source` is spec.source."""
     metadata = {"name": name, "namespace": cluster.namespace}
-    wanted = {"cluster": cluster.name, "source": source, **spec}
-    cluster.api.create(RESTORES, {"metadata": metadata, "spec": wanted})
+    fields = {"cluster": cluster.name, "source": source, **spec}
+    cluster.api.create(RESTORES, {"metadata": metadata, "spec": fields})
     return Run(cluster.api, RESTORES, cluster.namespace, name)
 
 
@@ -244,7 +245,7 @@ def check_stored(store: Store, status: Object) -> Object:
     content = store.read(key)
     assert len(content) == snapshot["size"]
     assert f"sha256:{hashlib.sha256(content).hexdigest()}" == snapshot["digest"]
-    found: Object = orjson.loads(store.read(manifest_key(key)))
+    manifest_: Object = orjson.loads(store.read(manifest_key(key)))
     for name in ("key", "size", "digest", "clusterID", "version", "index"):
-        assert found[name] == snapshot[name], name
-    return found
+        assert manifest_[name] == snapshot[name], name
+    return manifest_

@@ -74,11 +74,11 @@ def rows(reports: Iterable[object]) -> list[tuple[str, ...]]:
 
 def as_table(reports: Iterable[object]) -> str:
     """Return all claims in the reports as a table, or "" if there are none."""
-    found = rows(reports)
-    return table.plain(_HEADERS, found) if found else ""
+    lines = rows(reports)
+    return table.plain(_HEADERS, lines) if lines else ""
 
 
 def _claims(report: pytest.TestReport) -> list[Claim]:
     # Other properties of a report have values of other types.
-    found = [value for name, value in report.user_properties if name == _PROPERTY]
-    return [Claim(*value) for value in found if isinstance(value, (tuple, list))]
+    claims = [value for name, value in report.user_properties if name == _PROPERTY]
+    return [Claim(*value) for value in claims if isinstance(value, (tuple, list))]

@@ -60,15 +60,15 @@ class Cluster:
 
     def conditions(self) -> list[Object]:
         """Return its conditions; empty before the first reconcile."""
-        found = self.find() or {}
-        conditions: list[Object] = (found.get("status") or {}).get("conditions") or []
+        live = self.find() or {}
+        conditions: list[Object] = (live.get("status") or {}).get("conditions") or []
         return conditions
 
     def condition(self, kind: str, status: str, reason: str | None = None) -> Object | None:
         """Return a condition if it has this status and reason for the current generation."""
-        found = self.find() or {}
-        generation = (found.get("metadata") or {}).get("generation")
-        for condition in (found.get("status") or {}).get("conditions") or ():
+        live = self.find() or {}
+        generation = (live.get("metadata") or {}).get("generation")
+        for condition in (live.get("status") or {}).get("conditions") or ():
             fits = condition["type"] == kind and condition["status"] == status
             if (
                 fits
@@ -120,8 +120,8 @@ class Cluster:
 
     def pods(self) -> list[Object]:
         """Return the server pods by name."""
-        found = self.api.list(POD, self.namespace, labels.selector_text(labels.voters(self.name)))
-        return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
+        pods = self.api.list(POD, self.namespace, labels.selector_text(labels.voters(self.name)))
+        return sorted(pods, key=lambda pod: str(pod["metadata"]["name"]))
 
     def pod_uids(self) -> set[str]:
         """Return the UIDs of the server pods, to notice a replaced one."""
@@ -148,9 +148,9 @@ class Cluster:
         """Return kind and name of all objects with the label of this cluster."""
         selector = f"{labels.CLUSTER}={self.name}"
         return {
-            (resource.kind, str(found["metadata"]["name"]))
+            (resource.kind, str(obj["metadata"]["name"]))
             for resource in resources
-            for found in self.api.list(resource, self.namespace, selector)
+            for obj in self.api.list(resource, self.namespace, selector)
         }
 
     @property
@@ -165,8 +165,8 @@ class Cluster:
 
     def cluster_ids(self) -> set[str]:
         """Return the cluster ids that its servers report, of all StatefulSets."""
-        found = [str(pod["metadata"]["name"]) for pod in self.pods()]
-        return {str(self.server(pod).health().get("cluster_id")) for pod in found}
+        pod_names = [str(pod["metadata"]["name"]) for pod in self.pods()]
+        return {str(self.server(pod).health().get("cluster_id")) for pod in pod_names}
 
 
 def is_ready(pod: Object) -> bool:
@@ -183,7 +183,7 @@ def expected_belongings(
 ) -> set[tuple[str, str]]:
     """Return kind and name of all objects of a new cluster."""
     account = names.service_account(name)
-    found = {
+    objects = {
         (CONFIG_MAP.kind, names.config_map(name)),
         (NETWORK_POLICY.kind, names.jobs_network_policy(name)),
         (NETWORK_POLICY.kind, names.network_policy(name)),
@@ -199,12 +199,12 @@ def expected_belongings(
         (STATEFUL_SET.kind, names.stateful_set(name)),
     }
     for ordinal in range(replicas):
-        found.add((POD.kind, names.pod(name, ordinal)))
-        found.add((PVC.kind, names.data_claim(name, ordinal)))
+        objects.add((POD.kind, names.pod(name, ordinal)))
+        objects.add((PVC.kind, names.data_claim(name, ordinal)))
     if replicas >= 3:
-        found.add((POD_DISRUPTION_BUDGET.kind, names.pod_disruption_budget(name)))
+        objects.add((POD_DISRUPTION_BUDGET.kind, names.pod_disruption_budget(name)))
     # The login of the operator always has a role for these Jobs.
-    found.add((SERVICE_ACCOUNT.kind, names.job_service_account(name, "upgrade")))
+    objects.add((SERVICE_ACCOUNT.kind, names.job_service_account(name, "upgrade")))
     if root_token:
-        found.add((SECRET.kind, names.root_token_secret(name)))
-    return found
+        objects.add((SECRET.kind, names.root_token_secret(name)))
+    return objects

@@ -92,12 +92,12 @@ def read_results(path: Path) -> dict[str, Result]:
 def set_trap(plan: Plan) -> None:
     """Make this process exit at the write of the plan, or when there are no further writes."""
     original = Transport.request
-    seen, left = 0, NEXT_WRITE
+    count, left = 0, NEXT_WRITE
 
     async def trapped(
         self: Transport, call: HttpRequest, *, seconds: float | None = None
     ) -> HttpResponse:
-        nonlocal seen, left
+        nonlocal count, left
         if not call.writes:
             return await original(self, call, seconds=seconds)
         if b'"AllReplicasReady"' in (call.body or b""):
@@ -105,8 +105,8 @@ def set_trap(plan: Plan) -> None:
         # There is no handler, so SIGALRM kills this process.
         signal.alarm(left)
         here = of_request(call.method, call.target, call.body) == plan.write
-        seen += here
-        if not here or seen != plan.occurrence:
+        count += here
+        if not here or count != plan.occurrence:
             return await original(self, call, seconds=seconds)
         if plan.position == "at":
             sent = asyncio.ensure_future(original(self, call, seconds=seconds))

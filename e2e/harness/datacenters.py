@@ -95,9 +95,9 @@ class DatacenterUnderTest:
 
     def condition(self, kind: str, status: str, reason: str = "") -> Object | None:
         """Return a condition if it has this status and reason for the current generation."""
-        found = self.live()
-        generation = found["metadata"]["generation"]
-        for condition in (found.get("status") or {}).get("conditions") or ():
+        live = self.live()
+        generation = live["metadata"]["generation"]
+        for condition in (live.get("status") or {}).get("conditions") or ():
             fits = condition["type"] == kind and condition["status"] == status
             if (
                 fits
@@ -133,8 +133,8 @@ class DatacenterUnderTest:
 
     def workloads(self) -> list[tuple[str, Object]]:
         """Return its BootstrapWorkloads by service name."""
-        found = self.api.list(WORKLOADS, None, f"{names.DATACENTER}={self.name}")
-        return sorted((workload["spec"]["service"]["name"], workload) for workload in found)
+        workloads = self.api.list(WORKLOADS, None, f"{names.DATACENTER}={self.name}")
+        return sorted((workload["spec"]["service"]["name"], workload) for workload in workloads)
 
     def workload(self, service: str) -> Object:
         """Read one BootstrapWorkload."""
@@ -142,8 +142,8 @@ class DatacenterUnderTest:
 
     def state(self, service: str) -> str:
         """The state of one service; "" without a BootstrapWorkload."""
-        found = self.api.find(WORKLOADS, None, names.workload_name(self.name, service))
-        return str(((found or {}).get("status") or {}).get("state", ""))
+        workload = self.api.find(WORKLOADS, None, names.workload_name(self.name, service))
+        return str(((workload or {}).get("status") or {}).get("state", ""))
 
     def child(self, service: str) -> str:
         """The name of the objects of a service."""
@@ -175,8 +175,8 @@ class DatacenterUnderTest:
         """The reasons of all events about it or about one of its services, with duplicates."""
         about = names.workload_name(self.name, service) if service else self.name
         # The namespace of events about objects without a namespace.
-        found = self.api.list(EVENT, "default")
-        return sorted(event["reason"] for event in found if event["regarding"]["name"] == about)
+        events = self.api.list(EVENT, "default")
+        return sorted(event["reason"] for event in events if event["regarding"]["name"] == about)
 
     def pods(self, service: str) -> list[Object]:
         """The pods of a service."""

@@ -51,9 +51,9 @@ def full_volume(cluster: Cluster, pod: str) -> Iterator[FullVolume]:
     _run("mount", "-t", "tmpfs", "-o", f"size={_ROOM},mode={mode}", "full", str(folder))
     try:
         _run("cp", "--archive", f"{kept}/.", str(folder))
-        made = FullVolume(folder)
-        made.fill()
-        yield made
+        volume = FullVolume(folder)
+        volume.fill()
+        yield volume
     finally:
         # Processes that use it keep it.
         unmount(str(folder))

@@ -42,7 +42,7 @@ class Site:
 
 def _parsed(content: bytes) -> Object:
     try:
-        found = orjson.loads(content)
+        response = orjson.loads(content)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return response if isinstance(response, dict) else {}

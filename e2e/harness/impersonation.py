@@ -33,12 +33,14 @@ class User:
 
     def headers(self) -> list[tuple[str, str]]:
         """The impersonation headers."""
-        found = [("Impersonate-User", self.name)]
-        found += [("Impersonate-Group", group) for group in (*self.groups, "system:authenticated")]
-        found += [
+        headers = [("Impersonate-User", self.name)]
+        headers += [
+            ("Impersonate-Group", group) for group in (*self.groups, "system:authenticated")
+        ]
+        headers += [
             (f"Impersonate-Extra-{quote(key, safe='')}", value) for key, value in self.extra.items()
         ]
-        return found
+        return headers
 
 
 def account(namespace: str, name: str, **extra: str) -> User:
@@ -48,7 +50,7 @@ def account(namespace: str, name: str, **extra: str) -> User:
     return User(f"system:serviceaccount:{namespace}:{name}", groups, extra_info)
 
 
-class Asking:
+class ImpersonatingClient:
     """Requests as another user. Raises ApiError with the full response if refused."""
 
     def __init__(self, rig: Rig, who: User | None = None) -> None:
@@ -103,7 +105,7 @@ class Asking:
         try:
             connection.putrequest(method, path)
             for key, value in (
-                ("User-Agent", "asking"),
+                ("User-Agent", "impersonation"),
                 *(self._who.headers() if self._who else ()),
             ):
                 connection.putheader(key, value)
@@ -117,8 +119,8 @@ class Asking:
             connection.close()
         if response.status >= 300:
             raise ApiError(response.status, _message_of(content))
-        found: Object = orjson.loads(content)
-        return found
+        document: Object = orjson.loads(content)
+        return document
 
 
 def _message_of(content: bytes) -> str:
@@ -132,7 +134,7 @@ def foreign_secret_refusal(rig: Rig, operator: User, namespace: str) -> str:
     """Return the error of creating a Secret without a cluster as the operator; "" if none."""
     metadata = {"name": "somebodys", "namespace": namespace}
     try:
-        Asking(rig, operator).create(SECRET, {"metadata": metadata}, dry_run=True)
+        ImpersonatingClient(rig, operator).create(SECRET, {"metadata": metadata}, dry_run=True)
     except ApiError as error:
         return str(error)
     return ""

@@ -65,7 +65,7 @@ def add_account(api: Api, account: str, *roles: str) -> None:
     metadata = {"name": account, "namespace": NAMESPACE}
     subject = {"kind": "ServiceAccount", **metadata}
     cluster_role = {"apiGroup": _BINDING.group, "kind": "ClusterRole", "name": CLUSTER_ROLE}
-    wanted: list[tuple[Resource, dict[str, Any]]] = [
+    objects: list[tuple[Resource, dict[str, Any]]] = [
         (SERVICE_ACCOUNT, {"metadata": metadata}),
         (
             _CLUSTER_BINDING,
@@ -75,8 +75,8 @@ def add_account(api: Api, account: str, *roles: str) -> None:
     for name in (LEASE_ROLE, TOKEN_ROLE, *roles):
         role = {**cluster_role, "kind": "Role", "name": name}
         where = {**metadata, "name": f"{account}-{name}"}
-        wanted.append((_BINDING, {"metadata": where, "roleRef": role, "subjects": [subject]}))
-    for resource, body in wanted:
+        objects.append((_BINDING, {"metadata": where, "roleRef": role, "subjects": [subject]}))
+    for resource, body in objects:
         try:
             api.create(resource, body)
         except ApiError as error:
@@ -111,9 +111,9 @@ def identity(rig: Rig, api: Api, folder: Path, account: str = ACCOUNT) -> Identi
         "users": [{"name": account, "user": {"token": token}}],
         "contexts": [{"name": account, "context": context}],
     }
-    made = Identity(user_name(account), folder / f"{account}.kubeconfig")
-    made.kubeconfig.write_bytes(orjson.dumps(kubeconfig))
-    return made
+    account_identity = Identity(user_name(account), folder / f"{account}.kubeconfig")
+    account_identity.kubeconfig.write_bytes(orjson.dumps(kubeconfig))
+    return account_identity
 
 
 def as_data(text: str | bytes) -> str:

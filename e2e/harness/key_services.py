@@ -102,14 +102,15 @@ class KmipKey:
 def aws_kms(ground: Ground, folder: Path) -> Iterator[KmsKey]:
     """Run the KMS of moto with a symmetric key until the end of the context."""
     programs = stores.install(ground.cache, ground.progress)
-    made = folder / "pki"
-    pki.make(made, {"server": pki.Subject("kms", addresses=(ground.address,))})
+    certificates = folder / "pki"
+    pki.make(certificates, {"server": pki.Subject("kms", addresses=(ground.address,))})
     argv = (
         *programs.moto, "--host", ground.address, "--port", str(KMS_PORT),
-        "--ssl-cert", str(made / "server.crt"), "--ssl-key", str(made / "server.key"),
+        "--ssl-cert", str(certificates / "server.crt"),
+        "--ssl-key", str(certificates / "server.key"),
     )  # fmt: skip
     endpoint = f"https://{ground.address}:{KMS_PORT}"
-    trust = ssl.create_default_context(cafile=made / "ca.crt")
+    trust = ssl.create_default_context(cafile=certificates / "ca.crt")
     with running(ground, argv, folder / "kms.log", {"PYTHONUNBUFFERED": "1"}):
         key = until(
             "the KMS answers", lambda: _new_key(endpoint, trust), _UP_SECONDS, tolerate=(OSError,)

@@ -38,21 +38,21 @@ def markers(secrets: Iterable[Object]) -> Iterator[Marker]:
                 continue
             source = f"Secret {secret['metadata']['name']}, {key}"
             line = max(value.split(b"\n"), key=len)
-            found = {line, line.hex().encode(), base64.b64encode(value)[:64].rstrip(b"=")}
-            yield from (Marker(source, text) for text in found if len(text) >= SHORTEST)
+            forms = {line, line.hex().encode(), base64.b64encode(value)[:64].rstrip(b"=")}
+            yield from (Marker(source, text) for text in forms if len(text) >= SHORTEST)
 
 
 def leaks(api: Api, namespaces: Iterable[str], logs: Iterable[Path]) -> list[str]:
     """Return which secret was found where, without its value; empty if there are no leaks."""
     places: list[tuple[str, bytes]] = [(log.name, log.read_bytes()) for log in logs]
-    wanted: list[Marker] = []
+    all_markers: list[Marker] = []
     for namespace in namespaces:
-        wanted += markers(api.list(SECRET, namespace))
+        all_markers += markers(api.list(SECRET, namespace))
         for kind in KINDS:
             for live in api.list(kind, namespace):
                 where = f"{kind.kind} {live['metadata']['name']}"
                 places.append((where, orjson.dumps(live)))
     return sorted(
-        {f"{marker.source} in {where}" for marker in wanted for where, text in places
+        {f"{marker.source} in {where}" for marker in all_markers for where, text in places
          if marker.text in text}
     )  # fmt: skip

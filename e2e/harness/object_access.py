@@ -112,14 +112,14 @@ class S3Objects:
 
     def keys(self, bucket: str, prefix: str = "") -> list[str]:
         """Return the keys that begin with the prefix, page by page."""
-        found: list[str] = []
+        keys: list[str] = []
         query = {"list-type": "2", "prefix": prefix}
         while True:
             page = self._call("GET", f"/{bucket}", query).decode()
-            found += _texts(page, "Key")
+            keys += _texts(page, "Key")
             following = _texts(page, "NextContinuationToken")
             if not following:
-                return sorted(found)
+                return sorted(keys)
             query["continuation-token"] = following[0]
 
     def pending(self, bucket: str) -> list[str]:
@@ -203,15 +203,15 @@ class AzureObjects:
         """Delete a blob."""
         self._call("DELETE", f"/{bucket}/{key}")
 
-    def _list(self, bucket: str, wanted: Query) -> list[str]:
-        found: list[str] = []
-        query = {"restype": "container", "comp": "list", **wanted}
+    def _list(self, bucket: str, parameters: Query) -> list[str]:
+        names: list[str] = []
+        query = {"restype": "container", "comp": "list", **parameters}
         while True:
             page = self._call("GET", f"/{bucket}", query).decode()
-            found += _texts(page, "Name")
+            names += _texts(page, "Name")
             following = _texts(page, "NextMarker")
             if not following:
-                return sorted(found)
+                return sorted(names)
             query["marker"] = following[0]
 
     def _call(

@@ -123,11 +123,11 @@ class Operator:
 
 def _parsed(line: bytes) -> Object:
     try:
-        found = orjson.loads(line)
+        record = orjson.loads(line)
     except ValueError:
-        found = None
-    if isinstance(found, dict):
-        return found
+        record = None
+    if isinstance(record, dict):
+        return record
     return {"msg": line.decode(errors="replace"), "level": "raw"}
 
 

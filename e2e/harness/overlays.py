@@ -59,5 +59,5 @@ class Build:
 
     def named(self, kind: str, name: str) -> Object:
         """The one object of that kind and name."""
-        (found,) = [obj for obj in self.of_kind(kind) if obj["metadata"]["name"] == name]
-        return found
+        (match_,) = [obj for obj in self.of_kind(kind) if obj["metadata"]["name"] == name]
+        return match_

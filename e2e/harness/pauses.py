@@ -62,8 +62,8 @@ def str_of(moment: datetime) -> str:
 
 def _pause_patched_at(audit: AuditLog, mark: int, cluster: Cluster) -> str | None:
     for entry in audit.since(mark):
-        wanted = ("patch", "openbaoclusters", "", cluster.namespace, cluster.name)
-        if wanted == (entry.verb, entry.resource, entry.subresource, entry.namespace, entry.name):
+        request = ("patch", "openbaoclusters", "", cluster.namespace, cluster.name)
+        if request == (entry.verb, entry.resource, entry.subresource, entry.namespace, entry.name):
             return entry.at
     return None
 

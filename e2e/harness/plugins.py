@@ -79,11 +79,11 @@ def plugin_registry(ground: Ground, folder: Path) -> Iterator[PluginRegistry]:
     config.write_text(yaml.safe_dump(document))
     argv = (str(server), "serve", str(config))
     with running(ground, argv, folder / "registry.log", {}):
-        made = PluginRegistry(ground, folder, crane)
+        registry = PluginRegistry(ground, folder, crane)
         until(
             "the registry answers",
-            made.answers,
+            registry.answers,
             _UP_SECONDS,
             tolerate=(subprocess.SubprocessError,),
         )
-        yield made
+        yield registry

@@ -7,7 +7,7 @@ from contracts.admission.operator_writes import RESTRICT_SECRETS
 from contracts.admission.tenants import TARGET_MESSAGE
 from contracts.api.group import CLUSTERS, TENANTS
 from contracts.api.rules.cluster import RULES
-from e2e.harness.asking import Asking, account
+from e2e.harness.impersonation import ImpersonatingClient, account
 from e2e.harness.installation import ACCOUNT, NAMESPACE
 from e2e.harness.kubernetes import Object
 from e2e.harness.manifests import cluster
@@ -66,9 +66,9 @@ def await_refusals(rig: Rig, *, refused: bool = True) -> None:
     judged = _judgements(rig)
 
     def settled() -> bool:
-        for what, ask in judged.items():
+        for what, client in judged.items():
             for _ in range(IN_A_ROW):
-                if (refusal := ask()) is not refused:
+                if (refusal := client()) is not refused:
                     raise _NotYetError(f"{what}: {refusal}")
         return True
 
@@ -85,11 +85,16 @@ def _judgements(rig: Rig) -> dict[str, Callable[[], bool | None]]:
         "metadata": {"name": "somebodys", "namespace": _ELSEWHERE},
         "spec": {"targetNamespace": "somebody-else"},
     }
-    operator, administrator = Asking(rig, account(NAMESPACE, ACCOUNT)), Asking(rig)
+    operator, administrator = (
+        ImpersonatingClient(rig, account(NAMESPACE, ACCOUNT)),
+        ImpersonatingClient(rig),
+    )
     good = cluster(_ELSEWHERE, "somebodys")
 
-    def judge(ask: Asking, resource: Resource, body: Object, words: str) -> bool | None:
-        refusal = _refusal(ask, resource, body)
+    def judge(
+        client: ImpersonatingClient, resource: Resource, body: Object, words: str
+    ) -> bool | None:
+        refusal = _refusal(client, resource, body)
         return False if not refusal else True if words in refusal else None
 
     def clusters() -> bool | None:
@@ -105,10 +110,10 @@ def _judgements(rig: Rig) -> dict[str, Callable[[], bool | None]]:
     }
 
 
-def _refusal(ask: Asking, resource: Resource, body: Object) -> str:
+def _refusal(client: ImpersonatingClient, resource: Resource, body: Object) -> str:
     """The error of a dry-run create of an object; "" for success."""
     try:
-        ask.create(resource, body, dry_run=True)
+        client.create(resource, body, dry_run=True)
     except ApiError as error:
         return str(error)
     return ""
@@ -116,13 +121,13 @@ def _refusal(ask: Asking, resource: Resource, body: Object) -> str:
 
 def unbind(rig: Rig, policy: str) -> Object:
     """Delete the binding of a policy, and return it for `bind`."""
-    asking = Asking(rig)
-    live = asking.get(ADMISSION_BINDING, None, policy)
-    asking.delete(ADMISSION_BINDING, None, policy)
+    client = ImpersonatingClient(rig)
+    live = client.get(ADMISSION_BINDING, None, policy)
+    client.delete(ADMISSION_BINDING, None, policy)
     kept = {key: live["metadata"][key] for key in ("name", "labels", "annotations")}
     return {"metadata": kept, "spec": live["spec"]}
 
 
 def bind(rig: Rig, binding: Object) -> None:
     """Create a deleted binding again."""
-    Asking(rig).create(ADMISSION_BINDING, binding)
+    ImpersonatingClient(rig).create(ADMISSION_BINDING, binding)

@@ -78,10 +78,10 @@ def prometheus(rig: Rig, folder: Path) -> Iterator[Prometheus]:
             stdout=output,
             stderr=subprocess.STDOUT,
         )  # fmt: skip
-    made = Prometheus(f"http://{address}", folder)
+    server = Prometheus(f"http://{address}", folder)
     try:
-        until("Prometheus is ready", made._ready, 60.0)
-        yield made
+        until("Prometheus is ready", server._ready, 60.0)
+        yield server
     finally:
         process.terminate()
         process.wait(30.0)

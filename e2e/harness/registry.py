@@ -111,8 +111,8 @@ class Registry:
                 tar.extractall(layout)  # noqa: S202  an archive of the rig itself
         name = self.image(tag)
         self._call(self._tools.crane, "push", str(layout), name)
-        given = [f"--label={key}={value}" for key, value in ({"pushed": "yes"} | labels).items()]
-        self._call(self._tools.crane, "mutate", name, *given, "--tag", name)
+        options = [f"--label={key}={value}" for key, value in ({"pushed": "yes"} | labels).items()]
+        self._call(self._tools.crane, "mutate", name, *options, "--tag", name)
         return self._call(self._tools.crane, "digest", name).strip()
 
     def new_key(self, name: str) -> str:
@@ -227,9 +227,9 @@ def _stored(layout: Path, kind: str, content: bytes) -> dict[str, Any]:
 @contextmanager
 def registry(rig: Rig, folder: Path) -> Iterator[Registry]:
     """Run a registry; both processes end with the scenario, and with the session."""
-    made = Registry(rig, folder)
-    made.start()
+    server = Registry(rig, folder)
+    server.start()
     try:
-        yield made
+        yield server
     finally:
-        made.stop()
+        server.stop()

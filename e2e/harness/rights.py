@@ -57,9 +57,11 @@ def without(rules: Sequence[Rule], grain: Grain) -> list[Rule]:
     """Return the rules without one grain."""
     left: list[Rule] = []
     for rule in rules:
-        found = grains(rule)
+        rule_grains = grains(rule)
         left += (
-            [rule] if grain not in found else [_as_rule(other) for other in found if other != grain]
+            [rule]
+            if grain not in rule_grains
+            else [_as_rule(other) for other in rule_grains if other != grain]
         )
     return left
 
@@ -91,11 +93,11 @@ def grains_of(entry: Entry) -> Iterator[Grain]:
 
 def examples(entries: Iterable[Entry]) -> dict[Grain, Entry]:
     """All needed permissions, each with the first request."""
-    found: dict[Grain, Entry] = {}
+    entry_of: dict[Grain, Entry] = {}
     for entry in entries:
         for grain in grains_of(entry):
-            found.setdefault(grain, entry)
-    return found
+            entry_of.setdefault(grain, entry)
+    return entry_of
 
 
 def unused(rules: Iterable[Rule], needed: Iterable[Grain]) -> list[Grain]:

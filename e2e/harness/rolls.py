@@ -44,8 +44,8 @@ def log_of(cluster: Cluster, pod: str) -> str:
 
 def leader_of(cluster: Cluster) -> str | None:
     """Return the name of the pod that is labelled as the leader."""
-    found = cluster.leader()
-    return None if found is None else name_of(found)
+    leader = cluster.leader()
+    return None if leader is None else name_of(leader)
 
 
 def serving(cluster: Cluster) -> set[str]:

@@ -13,4 +13,4 @@ FILES: tuple[Path, ...] = tuple(sorted(FOLDER.glob("*.yaml")))
 
 def objects(text: str) -> list[Object]:
     """Return the objects of a file in their order."""
-    return [found for found in yaml.safe_load_all(text) if found is not None]
+    return [document for document in yaml.safe_load_all(text) if document is not None]

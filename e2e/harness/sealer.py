@@ -54,12 +54,12 @@ def make_sealer(api: Api, namespace: str, seconds: float = 180.0) -> Sealer:
     server.post("sys/mounts/transit", root, {"type": "transit"})
     server.post(f"transit/keys/{KEY}", root, {})
     server.post("sys/policies/acl/unseal", root, {"policy": POLICY})
-    wanted = {"policies": ["unseal"], "no_parent": True, "period": "24h"}
-    token = server.post("auth/token/create", root, wanted)["auth"]["client_token"]
+    parameters = {"policies": ["unseal"], "no_parent": True, "period": "24h"}
+    token = server.post("auth/token/create", root, parameters)["auth"]["client_token"]
     authority = _entry(cluster, names.tls_ca_secret(SEALER), "ca.crt")
     return Sealer(cluster, str(token), authority)
 
 
 def _entry(cluster: Cluster, secret: str, key: str) -> str:
-    found = cluster.api.get(SECRET, cluster.namespace, secret)
-    return base64.b64decode(found["data"][key]).decode()
+    live = cluster.api.get(SECRET, cluster.namespace, secret)
+    return base64.b64decode(live["data"][key]).decode()

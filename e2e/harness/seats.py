@@ -58,14 +58,14 @@ class Seat:
     def connect(self, address: str, port: int, seconds: float = _PATIENCE) -> socket.socket:
         """Connect by TCP. Raises OSError."""
         with self.entered():
-            made = socket.socket()
-        made.settimeout(seconds)
+            sock = socket.socket()
+        sock.settimeout(seconds)
         try:
-            made.connect((address, port))
+            sock.connect((address, port))
         except OSError:
-            made.close()
+            sock.close()
             raise
-        return made
+        return sock
 
     def reaches(self, address: str, port: int, protocol: Protocol = "TCP") -> bool:
         """Whether a TCP connection is accepted, or a DNS query over UDP is answered."""
@@ -80,12 +80,12 @@ class Seat:
 
     def _ask(self, address: str, port: int) -> None:
         with self.entered():
-            made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        with made:
-            made.settimeout(_PATIENCE)
-            made.connect((address, port))
-            made.send(_QUESTION)
-            made.recv(512)
+            sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        with sock:
+            sock.settimeout(_PATIENCE)
+            sock.connect((address, port))
+            sock.send(_QUESTION)
+            sock.recv(512)
 
     @contextmanager
     def holding(self, address: str) -> Iterator[None]:
@@ -99,26 +99,26 @@ class Seat:
     def listen(self, port: int, address: str = "") -> socket.socket:
         """Listen for TCP. The kernel completes connections without an accept."""
         with self.entered():
-            made = socket.socket()
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((address or self.address, port))
-        made.listen(64)
-        return made
+            sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((address or self.address, port))
+        sock.listen(64)
+        return sock
 
 
 @contextmanager
 def answering(seat: Seat, port: int) -> Iterator[None]:
     """Answer every datagram at a port, with itself."""
     with seat.entered():
-        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    made.bind((seat.address, port))
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.bind((seat.address, port))
 
     def answer() -> None:
-        while received := made.recvfrom(512):
+        while received := sock.recvfrom(512):
             content, sender = received
             if not content:
                 return
-            made.sendto(content, sender)
+            sock.sendto(content, sender)
 
     thread = threading.Thread(target=answer, daemon=True)
     thread.start()
@@ -126,9 +126,9 @@ def answering(seat: Seat, port: int) -> Iterator[None]:
         yield
     finally:
         # An empty datagram from its own address stops it.
-        made.sendto(b"", (seat.address, port))
+        sock.sendto(b"", (seat.address, port))
         thread.join(5.0)
-        made.close()
+        sock.close()
 
 
 def _enter(descriptor: int) -> None:

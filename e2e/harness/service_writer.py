@@ -43,23 +43,23 @@ _TROUBLE = (ApiError, OSError, BaoError, KeyError, AssertionError)
 def steady_voters(api: Api, namespace: str, name: str, **spec: object) -> Cluster:
     """Create three voters, or `replicas`, with a login and a secrets engine for the client."""
     requests = (key_value_engine(), *client_login(namespace))
-    wanted = {"replicas": 3, "configuration": STEADY, "selfInit": self_init(*requests), **spec}
-    api.create(CLUSTERS, manifest(namespace, name, **wanted))
-    made = Cluster(api, namespace, name)
-    may_write(made)
-    made.await_available(120.0)
-    made.await_condition("RaftMembershipReady", reason="AllVoters")
-    return made
+    fields = {"replicas": 3, "configuration": STEADY, "selfInit": self_init(*requests), **spec}
+    api.create(CLUSTERS, manifest(namespace, name, **fields))
+    cluster = Cluster(api, namespace, name)
+    may_write(cluster)
+    cluster.await_available(120.0)
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    return cluster
 
 
 def undisturbed(cluster: Cluster, gap: float) -> Iterator["ServiceWriter"]:
     """Write during a fixture; fails if a write is lost. `gap` is the budget of the longest gap."""
-    with ServiceWriter(cluster) as made:
-        yield made
-    print(f"  {made.describe()}")
-    assert made.acknowledged
-    assert made.lost() == []
-    budget("longest gap of a client", made.longest_gap, gap, "s")
+    with ServiceWriter(cluster) as writer:
+        yield writer
+    print(f"  {writer.describe()}")
+    assert writer.acknowledged
+    assert writer.lost() == []
+    budget("longest gap of a client", writer.longest_gap, gap, "s")
 
 
 @dataclass(slots=True)

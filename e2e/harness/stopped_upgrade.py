@@ -42,5 +42,5 @@ def assert_no_pod_changes(
 
 def upgrade_of(cluster: Cluster) -> Object:
     """Return status.upgrade; empty if there is none."""
-    found: Object = status_of(cluster.live()).get("upgrade") or {}
-    return found
+    upgrade: Object = status_of(cluster.live()).get("upgrade") or {}
+    return upgrade

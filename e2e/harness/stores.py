@@ -81,19 +81,19 @@ class Store:
     def target(self, bucket: str = BUCKET, prefix: str = "") -> dict[str, Any]:
         """Return spec.backup.target for a bucket of it; creates the bucket if it is missing."""
         self.objects.make_bucket(bucket)
-        found: dict[str, Any] = {
+        target: dict[str, Any] = {
             "provider": self.provider,
             "endpoint": self.endpoint,
             "bucket": bucket,
             "credentialsSecretRef": {"name": CREDENTIALS},
             **self.options,
         }
-        return {**found, "pathPrefix": prefix} if prefix else found
+        return {**target, "pathPrefix": prefix} if prefix else target
 
     def secret(self, **changes: str | None) -> dict[str, str]:
         """Return the entries of the credentials Secret (stringData); None omits one."""
-        wanted = {**self.login, **changes}
-        return {name: text for name, text in wanted.items() if text is not None}
+        entries = {**self.login, **changes}
+        return {name: text for name, text in entries.items() if text is not None}
 
     def keys(self, prefix: str = "", bucket: str = BUCKET) -> list[str]:
         """Return the keys that begin with the prefix, sorted."""
@@ -196,14 +196,14 @@ def _service_account(endpoint: str) -> str:
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    found = {
+    key_file = {
         "type": "service_account",
         "gcs_base_url": endpoint,
         "client_email": "backup@rig.iam.gserviceaccount.com",
         "private_key": pem.decode(),
         "private_key_id": "1",
     }
-    return orjson.dumps(found).decode()
+    return orjson.dumps(key_file).decode()
 
 
 def _serving_files(folder: Path, authority: Signed, address: str, names: tuple[str, str]) -> None:

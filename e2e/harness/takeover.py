@@ -50,8 +50,8 @@ class Takeover:
         """Wait until an upgrade is in a phase and return status.blueGreen."""
 
         def there() -> Object | None:
-            found = blue_green(self.cluster.live())
-            return found if (found.get("phase") or IDLE) == phase else None
+            live_status = blue_green(self.cluster.live())
+            return live_status if (live_status.get("phase") or IDLE) == phase else None
 
         return self.await_that(f"phase {phase}", there, seconds)
 
@@ -59,18 +59,18 @@ class Takeover:
         """Wait until no upgrade is in progress and the lock is free; return the cluster."""
 
         def over() -> Object | None:
-            found = self.cluster.live()
-            free = "operationLock" not in status_of(found)
-            return found if free and rests(self.cluster) else None
+            live = self.cluster.live()
+            free = "operationLock" not in status_of(live)
+            return live if free and rests(self.cluster) else None
 
         return self.await_that("the upgrade has ended", over, seconds)
 
     def await_that(self, what: str, look: Callable[[], Object | None], seconds: float) -> Object:
         """Wait for a condition, and for its events; a failure has all recorded ones."""
         try:
-            found = until(what, look, seconds)
+            result = until(what, look, seconds)
             self.record.catch_up()
-            return found
+            return result
         except NotSoError as error:
             raise NotSoError(f"{error}\n{self.describe()}") from None
 
@@ -105,15 +105,15 @@ def await_cost(
         seconds = takeover.record.await_finished(version)
     except NotSoError as error:
         raise NotSoError(f"{error}\n{takeover.describe()}") from None
-    made = requests.since(mark)
+    entries = requests.since(mark)
     requests.settle(cluster)
-    seen = takeover.seen
+    pools = takeover.seen
     figures = Figures(
-        title, seconds, len(writer.writes), len(writer.failed), writer.longest_gap, len(made)
+        title, seconds, len(writer.writes), len(writer.failed), writer.longest_gap, len(entries)
     )
-    print(f"\n  {title}: {seconds:.1f} s: {seen.timeline()}\n  {writer.describe()}")
-    print(f"  {len(made)} requests: {tally(made)}")
-    return Cost(figures, seen)
+    print(f"\n  {title}: {seconds:.1f} s: {pools.timeline()}\n  {writer.describe()}")
+    print(f"  {len(entries)} requests: {tally(entries)}")
+    return Cost(figures, pools)
 
 
 def serving(cluster: Cluster) -> ServerPool:
@@ -130,8 +130,8 @@ def members(cluster: Cluster) -> dict[str, bool]:
     """Return the raft peers, and whether each is a voter, as reported by the leader."""
     leader = until("a server leads", cluster.leader, 20.0)
     pod = name_of(leader)
-    found = cluster.server(pod).members(cluster.operator_token(pod))
-    return {str(member["node_id"]): bool(member["voter"]) for member in found}
+    peers = cluster.server(pod).members(cluster.operator_token(pod))
+    return {str(member["node_id"]): bool(member["voter"]) for member in peers}
 
 
 def all_of(servers: ServerPool, size: int) -> set[str]:
@@ -141,37 +141,37 @@ def all_of(servers: ServerPool, size: int) -> set[str]:
 
 def stateful_sets(cluster: Cluster) -> set[str]:
     """Return the names of the StatefulSets of voters."""
-    wanted = labels.selector_text(labels.base(cluster.name))
-    found = cluster.api.list(STATEFUL_SET, cluster.namespace, wanted)
+    selector = labels.selector_text(labels.base(cluster.name))
+    sets = cluster.api.list(STATEFUL_SET, cluster.namespace, selector)
     pools = (
         (stateful_set["spec"]["selector"]["matchLabels"], name_of(stateful_set))
-        for stateful_set in found
+        for stateful_set in sets
     )
     return {name for chosen, name in pools if labels.voters(cluster.name).items() <= chosen.items()}
 
 
 def claims_of(cluster: Cluster, servers: ServerPool) -> set[str]:
     """Return the names of the existing data PVCs of a pool."""
-    found = map(name_of, cluster.api.list(PVC, cluster.namespace))
-    return {name for name in found if servers.claim_ordinal_of(name) is not None}
+    pvcs = map(name_of, cluster.api.list(PVC, cluster.namespace))
+    return {name for name in pvcs if servers.claim_ordinal_of(name) is not None}
 
 
 def events(cluster: Cluster, reason: str) -> list[str]:
     """Return the notes of the events of the cluster with this reason."""
-    found = cluster.api.list(EVENT, cluster.namespace)
-    return [str(event["note"]) for event in found if event["reason"] == reason]
+    live_events = cluster.api.list(EVENT, cluster.namespace)
+    return [str(event["note"]) for event in live_events if event["reason"] == reason]
 
 
 def rests(cluster: Cluster) -> bool:
     """Whether no blue/green upgrade is in progress."""
-    found = blue_green(cluster.live())
-    return found.get("phase", IDLE) == IDLE and not found.get("greenRevision")
+    upgrade = blue_green(cluster.live())
+    return upgrade.get("phase", IDLE) == IDLE and not upgrade.get("greenRevision")
 
 
 def handed_over(cluster: Cluster) -> Object | None:
     """Return status.blueGreen while green leads and blue is kept."""
-    found = blue_green(cluster.live())
-    return found if found.get("phase") == DEMOTING and found.get("completedJob") else None
+    upgrade = blue_green(cluster.live())
+    return upgrade if upgrade.get("phase") == DEMOTING and upgrade.get("completedJob") else None
 
 
 def hook(code: int, seconds: float = 0.0) -> Object:

@@ -55,18 +55,20 @@ def make_tenant(
     api: Api, target: str, *, home: str = NAMESPACE, name: str | None = None, **spec: Any
 ) -> str:
     """Create an OpenBaoTenant for a namespace; return its name."""
-    made = name or target
-    metadata = {"name": made, "namespace": home}
+    tenant = name or target
+    metadata = {"name": tenant, "namespace": home}
     api.create(TENANTS, {"metadata": metadata, "spec": {"targetNamespace": target, **spec}})
-    return made
+    return tenant
 
 
 def provisioned(api: Api, name: str, home: str = NAMESPACE) -> Object | None:
     """The condition of a tenant for its current generation; None if there is none."""
     live = api.find(TENANTS, home, name) or {}
     generation = (live.get("metadata") or {}).get("generation")
-    found: list[Object] = (live.get("status") or {}).get("conditions") or []
-    return next((status for status in found if status["observedGeneration"] == generation), None)
+    conditions: list[Object] = (live.get("status") or {}).get("conditions") or []
+    return next(
+        (status for status in conditions if status["observedGeneration"] == generation), None
+    )
 
 
 def await_reason(
@@ -75,7 +77,7 @@ def await_reason(
     """Wait until the condition of a tenant has this reason."""
 
     def reported() -> Object | None:
-        found = provisioned(api, name, home)
-        return found if found is not None and found["reason"] == reason else None
+        condition = provisioned(api, name, home)
+        return condition if condition is not None and condition["reason"] == reason else None
 
     return until(f"tenant {home}/{name} has reason {reason}", reported, seconds)

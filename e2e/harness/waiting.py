@@ -32,17 +32,17 @@ def until(
     seconds = max(seconds, GENEROUS)
     end = time.monotonic() + seconds
     while True:
-        seen: object = None
+        last: object = None
         try:
-            found = look()
+            value = look()
         except tolerate as error:
-            seen = error
+            last = error
         else:
-            if found:
-                return found
-            seen = found
+            if value:
+                return value
+            last = value
         if time.monotonic() > end:
-            raise NotSoError(f"not within {seconds:g} s: {what}; last seen: {seen!r}"[:_SHOWN])
+            raise NotSoError(f"not within {seconds:g} s: {what}; last seen: {last!r}"[:_SHOWN])
         time.sleep(every)
 
 

@@ -52,10 +52,10 @@ class Writer:
 
     def _reads(self, server: Server, number: int) -> bool:
         try:
-            found = server.get(f"{SECRETS}/canary-{number}", self._token)
+            response = server.get(f"{SECRETS}/canary-{number}", self._token)
         except BaoError:
             return False
-        return bool(found["data"] == {"value": str(number)})
+        return bool(response["data"] == {"value": str(number)})
 
     def _connect(self) -> None:
         """Connect to the leader and log in."""

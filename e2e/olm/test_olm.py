@@ -13,9 +13,9 @@ from contracts.admission.operator_writes import RESTRICT_SECRETS
 from contracts.api.group import CLUSTERS
 from e2e.conftest import sweep
 from e2e.demo.manifests import as_list, documents, set_variable
-from e2e.harness.asking import account, foreign_secret_refusal
 from e2e.harness.audit import AuditLog, refused
 from e2e.harness.clusters import Cluster
+from e2e.harness.impersonation import account, foreign_secret_refusal
 from e2e.harness.installation import ACCOUNT, install
 from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
@@ -110,7 +110,7 @@ def test_an_operator_of_the_bundle_runs_a_cluster_without_refused_requests(
     ours = [
         entry
         for entry in audit.since(mark)
-        if entry.user == operator.name and entry.agent != "asking"
+        if entry.user == operator.name and entry.agent != "impersonation"
     ]
     assert ours
     assert not (no := refused(ours)), "\n".join(map(str, no))

@@ -16,9 +16,9 @@ from contracts.admission.operator_writes import RESTRICT_SECRETS
 from contracts.api.group import CLUSTERS, TENANTS
 from e2e.conftest import sweep
 from e2e.demo.manifests import Installation, as_list, operator_objects
-from e2e.harness.asking import account, foreign_secret_refusal
 from e2e.harness.audit import AuditLog, refused
 from e2e.harness.clusters import Cluster
+from e2e.harness.impersonation import account, foreign_secret_refusal
 from e2e.harness.installation import ACCOUNT, install
 from e2e.harness.kubernetes import Api, missing_ok
 from e2e.harness.manifests import cluster as manifest

@@ -1,6 +1,6 @@
 """Campaign C16: remove one permission after the other, and repeat the requests that need it.
 
-A question is a recorded request, sent again with the token of the operator; writes are dry runs.
+A replay sends a recorded request again with the token of the operator; writes are dry runs.
 """
 
 import http.client
@@ -65,13 +65,13 @@ def _api_access(kubeconfig: Path) -> ApiAccess:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class TokenClient:
     """A client of the API server with the token of an identity."""
 
     api: Api
     identity: Identity
 
-    def ask(self, method: str, target: str, body: object = None) -> tuple[int, str]:
+    def send(self, method: str, target: str, body: object = None) -> tuple[int, str]:
         """Send one request; return code and body of the response."""
         access = _api_access(self.identity.kubeconfig)
         headers = {"Authorization": f"Bearer {access.token}", "User-Agent": "e2e"}
@@ -129,19 +129,19 @@ class Person:
         return True
 
 
-def replay(person: Person, grain: Grain, entry: Entry) -> tuple[int, str]:
+def replay(client: TokenClient, grain: Grain, entry: Entry) -> tuple[int, str]:
     """Send a recorded request again."""
     parts = urlsplit(entry.uri)
     method, path = _METHODS[grain.verb], parts.path
     body: object = None
     if method == "GET":
         query = {**dict(parse_qsl(parts.query)), "timeoutSeconds": "1"}
-        return person.ask(method, f"{path}?{urlencode(query)}")
+        return client.send(method, f"{path}?{urlencode(query)}")
     if grain.verb == "create" and entry.verb == "patch":
         path = path.rpartition("/")[0]
     if method != "DELETE":
         body = [] if method == "PATCH" else {}
-    return person.ask(method, f"{path}?{urlencode(_DRY)}", body)
+    return client.send(method, f"{path}?{urlencode(_DRY)}", body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,20 +179,20 @@ class Loss:
     body: str
 
 
-def losses(person: Person, role: Bound, questions: Mapping[Grain, "Question"]) -> Iterator[Loss]:
+def losses(client: TokenClient, role: Bound, replays: Mapping[Grain, "Replay"]) -> Iterator[Loss]:
     """Remove the rights of a role, one at a time, and send the request of each."""
     try:
-        for grain, question in questions.items():
-            role.write(person.api, without(role.rules, grain))
-            gone = person.loses(grain, question.namespace)
-            answer = question.ask(person) if gone else (0, "another role has the right as well")
-            yield Loss(role.name, grain, *answer)
+        for grain, replayed in replays.items():
+            role.write(client.api, without(role.rules, grain))
+            gone = client.loses(grain, replayed.namespace)
+            response = replayed.send(client) if gone else (0, "another role has the right as well")
+            yield Loss(role.name, grain, *response)
     finally:
-        role.write(person.api, role.rules)
+        role.write(client.api, role.rules)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Replay:
     """A request that needs a right, and its namespace."""
 
     namespace: str
@@ -201,10 +201,10 @@ class Question:
     instead: tuple[str, object] | None = None
     """An object to create in place of a recorded request: the path, and the body."""
 
-    def ask(self, person: Person) -> tuple[int, str]:
+    def send(self, client: TokenClient) -> tuple[int, str]:
         """Send the request; return code and body of the response."""
         if self.instead is not None:
             path, body = self.instead
-            return person.ask("POST", f"{path}?{urlencode(_DRY)}", body)
+            return client.send("POST", f"{path}?{urlencode(_DRY)}", body)
         assert self.entry is not None
-        return replay(person, self.grain, self.entry)
+        return replay(client, self.grain, self.entry)

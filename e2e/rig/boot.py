@@ -69,15 +69,15 @@ class Boot:
             self._start(name)
         self._node_ready()
 
-    def _binaries(self, wanted: Sequence[Server | Wheel], assets: str | None) -> None:
-        names = [binary.name for binary in wanted]
+    def _binaries(self, servers: Sequence[Server | Wheel], assets: str | None) -> None:
+        names = [binary.name for binary in servers]
         if assets:
-            found = [Path(assets) / name for name in names]
-            if absent := [str(path) for path in found if not path.exists()]:
+            paths = [Path(assets) / name for name in names]
+            if absent := [str(path) for path in paths if not path.exists()]:
                 raise RigError(f"KUBEBUILDER_ASSETS lacks {', '.join(absent)}")
         else:
-            found = binaries.obtain(self.cache, wanted, self.progress)
-        for name, path in zip(names, found, strict=True):
+            paths = binaries.obtain(self.cache, servers, self.progress)
+        for name, path in zip(names, paths, strict=True):
             binaries.link(self.layout, name, path)
 
     def _certificates(self) -> None:
@@ -167,15 +167,14 @@ def api_ready(kube: Kube) -> bool:
 def node_ready(kube: Kube) -> bool:
     """Whether the node is Ready and schedulable, and namespaces have their service accounts."""
     try:
-        found = kube.get(f"/api/v1/nodes/{NODE_NAME}")
+        node = kube.get(f"/api/v1/nodes/{NODE_NAME}")
         kube.get("/api/v1/namespaces/default/serviceaccounts/default")
     except (ApiError, OSError):
         return False
     conditions = {
-        condition["type"]: condition["status"]
-        for condition in found["status"].get("conditions", [])
+        condition["type"]: condition["status"] for condition in node["status"].get("conditions", [])
     }
-    return conditions.get("Ready") == "True" and not found["spec"].get("taints")
+    return conditions.get("Ready") == "True" and not node["spec"].get("taints")
 
 
 def dns_ready(host: str) -> bool:

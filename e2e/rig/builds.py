@@ -49,14 +49,14 @@ def go_version(text: str) -> tuple[int, int] | None:
 def toolchain(cache: Cache, progress: Progress) -> Toolchain:
     """Return the go on PATH if it is recent enough, otherwise one installed into the cache."""
     on_path = shutil.which("go")
-    found = _inspect(Path(on_path)) if on_path else None
-    if found and (go_version(found.version) or (0, 0)) >= GO_MINIMUM:
-        return found
+    go = _inspect(Path(on_path)) if on_path else None
+    if go and (go_version(go.version) or (0, 0)) >= GO_MINIMUM:
+        return go
     installed = _install_go(cache, progress)
-    found = _inspect(installed)
-    if found is None:
+    go = _inspect(installed)
+    if go is None:
         raise RigError(f"{installed} does not run")
-    return found
+    return go
 
 
 def _inspect(go: Path) -> Toolchain | None:
@@ -114,12 +114,12 @@ def groups(servers: Sequence[Server]) -> list[list[Server]]:
     They share module and flags. With several packages, go writes into a folder and names each
     binary after the last part of its package, so a server with another name is built alone.
     """
-    found: dict[tuple[object, ...], list[Server]] = {}
+    by_build: dict[tuple[object, ...], list[Server]] = {}
     for server in servers:
         alone = "" if server.package.rpartition("/")[2] == server.name else server.name
         same = (server.module, server.stamps, server.tags, server.cgo, server.nosumdb, alone)
-        found.setdefault(same, []).append(server)
-    return list(found.values())
+        by_build.setdefault(same, []).append(server)
+    return list(by_build.values())
 
 
 def remaining(servers: Sequence[Server]) -> str:

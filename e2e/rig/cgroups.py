@@ -31,10 +31,10 @@ def create(name: str) -> None:
         # v2: children have only the controllers that their parent enables for them.
         controllers = root / "cgroup.controllers"
         if controllers.exists():
-            wanted = " ".join(f"+{controller}" for controller in controllers.read_text().split())
+            controls = " ".join(f"+{controller}" for controller in controllers.read_text().split())
             for control in (root, folder):
                 with contextlib.suppress(OSError):
-                    (control / "cgroup.subtree_control").write_text(wanted)
+                    (control / "cgroup.subtree_control").write_text(controls)
 
 
 def processes(name: str) -> list[Identity]:

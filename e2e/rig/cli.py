@@ -92,8 +92,8 @@ def status(name: str, everything: bool) -> None:
         return
     rig = Rig(name)
     for component in rig.components():
-        found = rig.table.running(component)
-        state = f"{found.pid:>8}  {uptime_seconds(found):8.0f} s" if found else "    gone"
+        process = rig.table.running(component)
+        state = f"{process.pid:>8}  {uptime_seconds(process):8.0f} s" if process else "    gone"
         click.echo(f"{component:<26}{state}")
     if not rig.layout.control_plane_only:
         click.echo(rig.kubectl("get", "nodes,pods", "-A", "-o", "wide").rstrip())

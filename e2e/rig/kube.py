@@ -129,8 +129,8 @@ class Kube:
             response.close()
 
     def _call(self, method: str, path: str, body: Object | None) -> Object:
-        found: Object = orjson.loads(self._send(method, path, body))
-        return found
+        response: Object = orjson.loads(self._send(method, path, body))
+        return response
 
     def _send(self, method: str, path: str, body: Object | None) -> bytes:
         response = self.request(method, path, body)

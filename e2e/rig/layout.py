@@ -90,7 +90,7 @@ def load(name: str, paths: RigPaths) -> Layout | None:
 
 def free_ports(candidates: range, count: int) -> tuple[int, ...]:
     """Return the first ``count`` free ports of 127.0.0.1. Raises RigError."""
-    found: list[int] = []
+    ports: list[int] = []
     for port in candidates:
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -98,7 +98,7 @@ def free_ports(candidates: range, count: int) -> tuple[int, ...]:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
-        found.append(port)
-        if len(found) == count:
-            return tuple(found)
+        ports.append(port)
+        if len(ports) == count:
+            return tuple(ports)
     raise RigError(f"no {count} free ports in {candidates.start}-{candidates.stop - 1}")

@@ -19,14 +19,14 @@ _MNT_DETACH = 2
 
 def mounts_below(folder: Path) -> list[str]:
     """Return the mount points at or below ``folder``, deepest first."""
-    wanted = str(folder)
-    found = []
+    root = str(folder)
+    points = []
     for line in Path("/proc/self/mounts").read_text().splitlines():
         # The kernel writes spaces and other special characters as octal escapes.
         point = line.split(" ")[1].encode().decode("unicode_escape")
-        if point == wanted or point.startswith(wanted + "/"):
-            found.append(point)
-    return sorted(found, reverse=True)
+        if point == root or point.startswith(root + "/"):
+            points.append(point)
+    return sorted(points, reverse=True)
 
 
 def unmount(point: str) -> None:

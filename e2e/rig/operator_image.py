@@ -104,10 +104,10 @@ def build(cache: Cache, progress: Progress) -> Path:
         shop.context.mkdir(parents=True, exist_ok=True)
         base = _base(cache.images / f"base-{base_key}.tar", progress)
         _dependencies(shop, progress)
-        wanted = code_key()
-        if not shop.built.exists() or shop.built.read_text() != wanted:
+        digest = code_key()
+        if not shop.built.exists() or shop.built.read_text() != digest:
             _assemble(shop, base, progress)
-            write_atomically(shop.built, wanted)
+            write_atomically(shop.built, digest)
     return shop.layout
 
 

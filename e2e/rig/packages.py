@@ -39,8 +39,8 @@ def missing(needed: dict[str, str]) -> list[str]:
     path = f"{os.environ.get('PATH', '')}:{_SYSTEM_PATH}"
     absent = {
         package
-        for wanted, package in needed.items()
-        if not (Path(wanted).exists() if "/" in wanted else shutil.which(wanted, path=path))
+        for program, package in needed.items()
+        if not (Path(program).exists() if "/" in program else shutil.which(program, path=path))
     }
     return sorted(absent)
 

@@ -185,7 +185,7 @@ class ProcessTable:
 
         A paused process is continued first, so that it can handle SIGTERM.
         """
-        alive = {name: found for name in names if (found := self.running(name))}
+        alive = {name: live for name in names if (live := self.running(name))}
         for identity in alive.values():
             send(identity, signal.SIGTERM)
             send(identity, signal.SIGCONT)
@@ -213,15 +213,15 @@ def find_by_argument(program: str, argument: str) -> list[Identity]:
 
     Compares the file name of the program, and whole arguments.
     """
-    wanted = argument.encode()
+    word = argument.encode()
     boot = _BOOT_ID.read_text().strip()
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         with contextlib.suppress(OSError):
             first, *words = (entry / "cmdline").read_bytes().split(b"\0")
-            if wanted in words and Path(os.fsdecode(first)).name == program:
+            if word in words and Path(os.fsdecode(first)).name == program:
                 stat = stat_of(int(entry.name))
-                found += [Identity(stat.pid, stat.start_ticks, boot)] if stat else []
-    return found
+                pids += [Identity(stat.pid, stat.start_ticks, boot)] if stat else []
+    return pids

@@ -39,14 +39,14 @@ class Provisioner:
         elif (size := grown(claim)) is not None:
             self._expand(claim, size)
 
-    def on_volume(self, found: Object) -> None:
+    def on_volume(self, pv: Object) -> None:
         """Delete a released volume, its folder first, if its reclaim policy is Delete."""
-        if found["metadata"].get("annotations", {}).get(PROVISIONED_BY) != PROVISIONER:
+        if pv["metadata"].get("annotations", {}).get(PROVISIONED_BY) != PROVISIONER:
             return
-        released = found.get("status", {}).get("phase") == "Released"
-        if released and found["spec"]["persistentVolumeReclaimPolicy"] == "Delete":
-            shutil.rmtree(found["spec"]["local"]["path"], ignore_errors=True)
-            meta = found["metadata"]
+        released = pv.get("status", {}).get("phase") == "Released"
+        if released and pv["spec"]["persistentVolumeReclaimPolicy"] == "Delete":
+            shutil.rmtree(pv["spec"]["local"]["path"], ignore_errors=True)
+            meta = pv["metadata"]
             body = {"preconditions": {"uid": meta["uid"]}}
             _unless(404, lambda: self._kube.delete(f"{_VOLUMES}/{meta['name']}", body))
 
@@ -66,8 +66,8 @@ class Provisioner:
     def _expand(self, claim: Object, size: str) -> None:
         meta = claim["metadata"]
         name = claim["spec"]["volumeName"]
-        found = self._kube.get(f"{_VOLUMES}/{name}")
-        if found["metadata"].get("annotations", {}).get(PROVISIONED_BY) != PROVISIONER:
+        live = self._kube.get(f"{_VOLUMES}/{name}")
+        if live["metadata"].get("annotations", {}).get(PROVISIONED_BY) != PROVISIONER:
             return
         capacity = {"capacity": {"storage": size}}
         self._kube.patch(f"{_VOLUMES}/{name}", {"spec": capacity})

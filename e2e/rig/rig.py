@@ -64,10 +64,10 @@ class Rig:
     @property
     def layout(self) -> Layout:
         """Names and addresses. Raises RigError if the rig does not exist."""
-        found = layouts.load(self.name, self.paths)
-        if found is None:
+        layout = layouts.load(self.name, self.paths)
+        if layout is None:
             raise RigError(f"rig {self.name} does not exist: run up first")
-        return found
+        return layout
 
     @property
     def exists(self) -> bool:
@@ -188,8 +188,8 @@ class Rig:
         known = images.present(self.layout)
         if all(images.openbao_reference(version) in known for version in versions):
             return
-        found = images.server_images(self.cache, tuple(versions), self.progress)
-        for reference, archive in found.items():
+        server_images = images.server_images(self.cache, tuple(versions), self.progress)
+        for reference, archive in server_images.items():
             if reference not in known:
                 images.load(self.layout, archive)
                 self.progress(f"loaded {reference}")
@@ -218,13 +218,13 @@ class Rig:
             raise RigError(f"unknown component {component!r}: {', '.join(self.components())}")
 
     def _claim(self, control_plane: bool) -> Layout:
-        found = layouts.load(self.name, self.paths)
-        if found is not None:
-            if found.control_plane_only != control_plane:
-                kind = "a control plane only" if found.control_plane_only else "a whole node"
+        live = layouts.load(self.name, self.paths)
+        if live is not None:
+            if live.control_plane_only != control_plane:
+                kind = "a control plane only" if live.control_plane_only else "a whole node"
                 raise RigError(f"rig {self.name} is {kind}: remove it first")
             self.paths.make()
-            return found
+            return live
         slot = slots.claim(self.cache, self.name, self.progress)
         self.paths.check()
         teardown.discard(self.paths.root)

@@ -101,13 +101,13 @@ def choose(taken: Mapping[str, int], name: str, routes: Iterable[IPv4Network]) -
 
 def parse_routes(table: str) -> list[IPv4Network]:
     """Parse /proc/net/route (little-endian hexadecimal), without the default route."""
-    found = []
+    networks = []
     for line in table.splitlines()[1:]:
         fields = line.split()
         target, mask = (int.from_bytes(bytes.fromhex(fields[i]), "little") for i in (1, 7))
         if mask:
-            found.append(IPv4Network((target, mask.bit_count())))
-    return found
+            networks.append(IPv4Network((target, mask.bit_count())))
+    return networks
 
 
 def claim(cache: Cache, name: str, progress: Progress = silent) -> Slot:

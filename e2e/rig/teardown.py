@@ -71,11 +71,11 @@ def _end_pods(layout: Layout) -> None:
 
 def _shim_sockets(layout: Layout) -> list[Path]:
     tasks = layout.paths.containerd / "state" / "io.containerd.runtime.v2.task"
-    found = []
+    sockets = []
     for file in tasks.glob("*/*/address"):
         with contextlib.suppress(OSError):
-            found.append(Path(file.read_text().strip().removeprefix("unix://")))
-    return [path for path in found if path.is_relative_to(_SHIM_SOCKETS)]
+            sockets.append(Path(file.read_text().strip().removeprefix("unix://")))
+    return [path for path in sockets if path.is_relative_to(_SHIM_SOCKETS)]
 
 
 def _sweep(layout: Layout) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from contracts.naming import labels, names
-from e2e.harness.asking import Asking, User, account
+from e2e.harness.impersonation import ImpersonatingClient, User, account
 from runtime import builtin_kinds as kinds
 from runtime.types import Object, Resource
 from tests.integration import locked
@@ -33,25 +33,27 @@ GC, NAMESPACES = part("generic-garbage-collector"), part("namespace-controller")
 SETS, JOBS = part("statefulset-controller"), part("job-controller")
 OURS = {labels.MANAGED_BY: labels.OPERATOR}
 
-Act = Callable[[Asking, str], Any]
+Act = Callable[[ImpersonatingClient, str], Any]
 
 
 def patch(resource: Resource, name: str, change: Any, subresource: str | None = None) -> Act:
-    return lambda ask, where: ask.patch(resource, where, name, change, subresource=subresource)
+    return lambda client, where: client.patch(
+        resource, where, name, change, subresource=subresource
+    )
 
 
 def delete(resource: Resource, name: str, **options: Any) -> Act:
-    return lambda ask, where: ask.delete(resource, where, name, **options)
+    return lambda client, where: client.delete(resource, where, name, **options)
 
 
 def create(resource: Resource, body: Callable[[str], Object]) -> Act:
-    return lambda ask, where: ask.create(resource, body(where))
+    return lambda client, where: client.create(resource, body(where))
 
 
 def _first_marked(act: Act, resource: Resource, name: str) -> Act:
-    def run(ask: Asking, where: str) -> None:
-        ask.patch(resource, where, name, MARK)
-        act(ask, where)
+    def run(client: ImpersonatingClient, where: str) -> None:
+        client.patch(resource, where, name, MARK)
+        act(client, where)
 
     return run
 
@@ -328,7 +330,7 @@ ALLOWED: dict[str, Attempt] = {
     "a server labels itself as the leader": Attempt(User(""), patch(kinds.POD, POD, FENCE)),
     "an eviction": Attempt(
         TENANT,
-        lambda ask, where: ask.create(
+        lambda client, where: client.create(
             Resource("", "v1", "Eviction", "pods"),
             {"apiVersion": "policy/v1", "metadata": {"name": POD, "namespace": where}},
             subresource="eviction",

@@ -16,7 +16,7 @@ from contracts.admission.policy import PARAMETERS, AdmissionPolicy, as_objects
 from contracts.builders.security_context import container_security, pod_security
 from contracts.installation import CONTROLLER, DELEGATE, NAMESPACE, PROVISIONER
 from contracts.naming import labels, names
-from e2e.harness.asking import Asking, User, account
+from e2e.harness.impersonation import ImpersonatingClient, User, account
 from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
@@ -81,21 +81,21 @@ class Place:
 
     rig: Rig
 
-    def ask(self, who: User | None = None) -> Asking:
+    def client(self, who: User | None = None) -> ImpersonatingClient:
         """Requests of a user, or of the administrator of the rig."""
-        return Asking(self.rig, who)
+        return ImpersonatingClient(self.rig, who)
 
     def namespace(self, **metadata: dict[str, str]) -> str:
         """Create a new namespace."""
         name = f"locks-{uuid.uuid4().hex[:8]}"
-        self.ask().create(kinds.NAMESPACE, {"metadata": {"name": name, **metadata}})
+        self.client().create(kinds.NAMESPACE, {"metadata": {"name": name, **metadata}})
         return name
 
 
 def prepare(rig: Rig, policies: Iterable[AdmissionPolicy]) -> Place:
     """Install the policies with their parameters, and grant all users all permissions."""
     place = Place(rig)
-    admin = place.ask()
+    admin = place.client()
     everything = {"apiGroups": ["*"], "resources": ["*"], "verbs": [*_VERBS, "bind", "escalate"]}
     keeper = {"apiGroups": ["openbao.org"], "resources": ["*"], "verbs": ["maintain"]}
     groups = ("system:authenticated", *ADMIN.groups)
@@ -125,7 +125,7 @@ def prepare(rig: Rig, policies: Iterable[AdmissionPolicy]) -> Place:
     return place
 
 
-def ensure(admin: Asking, resource: Resource, body: Object) -> None:
+def ensure(admin: ImpersonatingClient, resource: Resource, body: Object) -> None:
     """Create an object, unless it exists."""
     try:
         admin.create(resource, body)
@@ -139,14 +139,14 @@ def remove(rig: Rig, policies: Iterable[AdmissionPolicy]) -> None:
 
     Later tests on this control plane expect refusals by RBAC.
     """
-    admin = Asking(rig)
+    admin = ImpersonatingClient(rig)
     for policy in policies:
         for resource in (BINDING, POLICY):
             admin.delete(resource, None, policy.full_name())
     for name in (_ALL_ROLE, _KEEPER_ROLE):
         for resource in (CLUSTER_ROLE_BINDING, CLUSTER_ROLE):
             admin.delete(resource, None, name)
-    stranger = Asking(rig, User("nobody"))
+    stranger = ImpersonatingClient(rig, User("nobody"))
 
     def refused() -> bool:
         try:
@@ -158,15 +158,17 @@ def remove(rig: Rig, policies: Iterable[AdmissionPolicy]) -> None:
     until("the permissions of all users are removed", refused, SECONDS)
 
 
-def await_refusal(asking: Asking, resource: Resource, body: Object, words: str) -> None:
+def await_refusal(
+    client: ImpersonatingClient, resource: Resource, body: Object, words: str
+) -> None:
     """Wait until a creation is refused with these words: the policy is enforced."""
 
     def refused() -> bool:
         metadata = body["metadata"]
         try:
-            asking.create(resource, body)
+            client.create(resource, body)
             # The policy may become effective between the two requests, and refuse this one.
-            asking.delete(resource, metadata.get("namespace"), metadata["name"])
+            client.delete(resource, metadata.get("namespace"), metadata["name"])
         except ApiError as error:
             return words in str(error)
         return False

@@ -140,8 +140,8 @@ async def test_a_requested_restart_adopts_the_servers(
     former = uid_of(await client.get(STATEFUL_SET, key))
     async with operator(installed, namespace):
         await see.until(says("Adopted", "False", "AdoptionPending"), "nothing is said")
-        ask = [{"op": "add", "path": "/spec/runtime", "value": {"restartAt": "now"}}]
-        await client.json_patch(CLUSTERS, key, ask)
+        ops = [{"op": "add", "path": "/spec/runtime", "value": {"restartAt": "now"}}]
+        await client.json_patch(CLUSTERS, key, ops)
         clock = SystemClock()
         end = clock.monotonic() + PATIENCE
         while True:

@@ -15,7 +15,7 @@ from contracts.datacenter.workload_records import (
     ServiceRecord,
     ServiceSource,
 )
-from e2e.harness.asking import User
+from e2e.harness.impersonation import User
 from e2e.rig import Rig
 from managers.datacenter.provider.kubernetes import owner_of
 from managers.datacenter.provider.objects import render
@@ -44,9 +44,11 @@ def place(installed: Rig) -> Iterator[Place]:
     made = locked.prepare(installed, POLICIES)
     try:
         own = datacenter_object(namespace=NAMESPACE, name="canary")
-        locked.await_refusal(made.ask(), DATACENTERS, own, "namespace of the operator")
+        locked.await_refusal(made.client(), DATACENTERS, own, "namespace of the operator")
         loose = _daemon_set(made.namespace(), lambda pod: pod.update(hostNetwork=True))
-        locked.await_refusal(made.ask(OPERATOR), kinds.DAEMON_SET, loose, "must not share network")
+        locked.await_refusal(
+            made.client(OPERATOR), kinds.DAEMON_SET, loose, "must not share network"
+        )
         yield made
     finally:
         # Later tests on this control plane must not be affected.
@@ -83,19 +85,19 @@ def _without_folders(pod: Object) -> None:
 @pytest.mark.parametrize("who", [TENANT, OPERATOR], ids=["a writer", "operator"])
 def test_node_access_needs_the_verb(place: Place, who: User) -> None:
     """Permission to write datacenters does not include access to files of nodes."""
-    ask, body = place.ask(who), datacenter_object(name="par1", nodeAccess=ACCESS)
+    client, body = place.client(who), datacenter_object(name="par1", nodeAccess=ACCESS)
     words = "spec.nodeAccess: needs the verb usenodeaccess on this Datacenter"
-    assert words in refusal(lambda: ask.create(DATACENTERS, body))
-    place.ask().create(DATACENTERS, body)
+    assert words in refusal(lambda: client.create(DATACENTERS, body))
+    place.client().create(DATACENTERS, body)
     try:
         more = {"spec": {"nodeAccess": {"hostPaths": ["/var/log", "/etc"]}}}
-        assert words in refusal(lambda: ask.patch(DATACENTERS, None, "par1", more))
+        assert words in refusal(lambda: client.patch(DATACENTERS, None, "par1", more))
         # Granted access may be used and removed without the verb.
-        ask.patch(DATACENTERS, None, "par1", {"spec": {"bootstrapServices": [AGENT]}})
+        client.patch(DATACENTERS, None, "par1", {"spec": {"bootstrapServices": [AGENT]}})
         closed: Object = {"spec": {"nodeAccess": None, "bootstrapServices": []}}
-        ask.patch(DATACENTERS, None, "par1", closed)
+        client.patch(DATACENTERS, None, "par1", closed)
     finally:
-        place.ask().delete(DATACENTERS, None, "par1")
+        place.client().delete(DATACENTERS, None, "par1")
 
 
 TOO_MUCH: dict[str, tuple[Object | None, str]] = {
@@ -118,7 +120,7 @@ def test_a_declared_service_is_limited_to_the_access_of_its_datacenter(
     if access is not None and who is not None:
         words = "needs the verb"
     body = datacenter_object(AGENT, name="mad1", nodeAccess=access)
-    assert words in refusal(lambda: place.ask(who).create(DATACENTERS, body))
+    assert words in refusal(lambda: place.client(who).create(DATACENTERS, body))
 
 
 def test_the_largest_datacenter_fits_the_cost_budget_of_the_policy(place: Place) -> None:
@@ -126,8 +128,8 @@ def test_the_largest_datacenter_fits_the_cost_budget_of_the_policy(place: Place)
     volumes = [{**LOGS, "name": f"v{at}", "mountPath": f"/v{at}"} for at in range(32)]
     bodies = [{**on_each_node(*volumes), "name": f"a{at}"} for at in range(32)]
     body = datacenter_object(*bodies, name="big1", nodeAccess={"hostPaths": folders})
-    place.ask().create(DATACENTERS, body)
-    place.ask().delete(DATACENTERS, None, "big1")
+    place.client().create(DATACENTERS, body)
+    place.client().delete(DATACENTERS, None, "big1")
 
 
 # --- objects of other kinds ---------------------------------------------------------------------
@@ -138,13 +140,13 @@ ROLE_KIND = {"group": "rbac.authorization.k8s.io", "kind": "ClusterRole"}
 def test_object_kinds_need_a_verb(place: Place) -> None:
     body = datacenter_object(objects(cluster_role()), name="rom1", objectKinds=[ROLE_KIND])
     words = "spec.objectKinds: needs the verb useobjectkinds on this Datacenter"
-    tenant, operator = place.ask(TENANT), place.ask(OPERATOR)
+    tenant, operator = place.client(TENANT), place.client(OPERATOR)
     assert words in refusal(lambda: tenant.create(DATACENTERS, body))
     assert words in refusal(lambda: operator.create(DATACENTERS, body))
-    place.ask().create(DATACENTERS, body)
-    place.ask().delete(DATACENTERS, None, "rom1")
-    place.ask(TENANT).create(DATACENTERS, datacenter_object(name="rom1", objectKinds=[]))
-    place.ask().delete(DATACENTERS, None, "rom1")
+    place.client().create(DATACENTERS, body)
+    place.client().delete(DATACENTERS, None, "rom1")
+    place.client(TENANT).create(DATACENTERS, datacenter_object(name="rom1", objectKinds=[]))
+    place.client().delete(DATACENTERS, None, "rom1")
 
 
 @pytest.mark.parametrize(
@@ -153,18 +155,18 @@ def test_object_kinds_need_a_verb(place: Place) -> None:
 def test_a_declared_object_is_of_an_allowed_kind(place: Place, kinds: list[Object]) -> None:
     body = datacenter_object(objects(cluster_role()), name="rom2", objectKinds=kinds)
     words = "objects[*].kind: must be a kind of spec.objectKinds"
-    assert words in refusal(lambda: place.ask().create(DATACENTERS, body))
+    assert words in refusal(lambda: place.client().create(DATACENTERS, body))
 
 
 # --- how far it goes ----------------------------------------------------------------------------
 
 
 def test_a_namespace_that_is_opened_takes_an_agent(place: Place) -> None:
-    where, ask = place.namespace(**OPENED), place.ask(OPERATOR)
+    where, client = place.namespace(**OPENED), place.client(OPERATOR)
     body = _daemon_set(where)
-    ask.create(kinds.DAEMON_SET, body)
+    client.create(kinds.DAEMON_SET, body)
     name = body["metadata"]["name"]
-    ask.patch(kinds.DAEMON_SET, where, name, {"metadata": {"labels": {"a": "b"}}})
+    client.patch(kinds.DAEMON_SET, where, name, {"metadata": {"labels": {"a": "b"}}})
 
 
 _CLOSED = "in a DaemonSet of a datacenter, if an administrator labelled the namespace"
@@ -196,7 +198,7 @@ BEYOND: dict[str, tuple[dict[str, Any], Callable[[Object], object], str]] = {
 def test_an_agent_gets_no_more(place: Place, what: str) -> None:
     metadata, change, words = BEYOND[what]
     body = _daemon_set(place.namespace(**metadata), change)
-    assert words in refusal(lambda: place.ask(OPERATOR).create(kinds.DAEMON_SET, body))
+    assert words in refusal(lambda: place.client(OPERATOR).create(kinds.DAEMON_SET, body))
 
 
 def test_a_deployment_gets_no_folder(place: Place) -> None:
@@ -204,12 +206,12 @@ def test_a_deployment_gets_no_folder(place: Place) -> None:
     assert made["metadata"]["namespace"] == where
     volume = {"name": "a", "hostPath": {"path": "/var/log"}}
     made["spec"]["template"]["spec"]["volumes"] = [volume]
-    ask = place.ask(OPERATOR)
-    assert "only volumes of these kinds" in refusal(lambda: ask.create(kinds.DEPLOYMENT, made))
+    client = place.client(OPERATOR)
+    assert "only volumes of these kinds" in refusal(lambda: client.create(kinds.DEPLOYMENT, made))
 
 
 def test_what_is_of_no_datacenter_gets_no_folder(place: Place) -> None:
     body = _daemon_set(place.namespace(**OPENED))
     body["metadata"]["labels"] = {}
-    ask = place.ask(OPERATOR)
-    assert "only volumes of these kinds" in refusal(lambda: ask.create(kinds.DAEMON_SET, body))
+    client = place.client(OPERATOR)
+    assert "only volumes of these kinds" in refusal(lambda: client.create(kinds.DAEMON_SET, body))

@@ -21,7 +21,7 @@ from contracts.datacenter.workload_records import (
     Vault,
 )
 from contracts.naming import labels
-from e2e.harness.asking import Asking, User
+from e2e.harness.impersonation import ImpersonatingClient, User
 from e2e.rig import Rig
 from managers.datacenter.provider.kubernetes import owner_of
 from managers.datacenter.provider.objects import render
@@ -45,7 +45,7 @@ SCALING = controller("horizontal-pod-autoscaler")
 TOLD = (Vault("vault", "https://vault.test:8200", "vault-ca", ("jwt/app",)),)
 PLAIN = service("shipper")
 NAME = names.object_name("fra1", "shipper")
-Act = Callable[[Asking, str], Any]
+Act = Callable[[ImpersonatingClient, str], Any]
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +65,11 @@ def _await_policies(made: Place) -> None:
     where = made.namespace()
     stray = {"metadata": {"name": "stray", "namespace": where}}
     bare = {**stray, "spec": _first(where, PLAIN, kinds.DEPLOYMENT)["spec"]}
-    operator, tenant = made.ask(OPERATOR), made.ask(TENANT)
+    operator, tenant = made.client(OPERATOR), made.client(TENANT)
     locked.await_refusal(operator, kinds.DEPLOYMENT, bare, "only services of datacenters")
     locked.await_refusal(tenant, WORKLOADS, workload_object(PLAIN), "only the operator writes")
     own = datacenter_object(namespace=NAMESPACE, name="canary")
-    locked.await_refusal(made.ask(), DATACENTERS, own, "namespace of the operator")
+    locked.await_refusal(made.client(), DATACENTERS, own, "namespace of the operator")
     cluster = {**stray, "spec": vault()["openbao"]}
     locked.await_refusal(operator, CLUSTERS, cluster, "clusters of restores and datacenters")
     ours = {"metadata": {**stray["metadata"], "labels": {labels.MANAGED_BY: labels.OPERATOR}}}
@@ -83,7 +83,7 @@ def _await_policies(made: Place) -> None:
 def home(place: Place) -> str:
     """A namespace with one service of a datacenter, created by the operator."""
     where = place.namespace()
-    place.ask(OPERATOR).create(kinds.DEPLOYMENT, _first(where, PLAIN, kinds.DEPLOYMENT))
+    place.client(OPERATOR).create(kinds.DEPLOYMENT, _first(where, PLAIN, kinds.DEPLOYMENT))
     return where
 
 
@@ -124,17 +124,17 @@ def _first(where: str, body: Object, resource: Resource) -> Object:
 @pytest.mark.parametrize("who", [None, MASTER, OPERATOR], ids=["admin", "master", "operator"])
 def test_no_datacenter_is_in_the_namespace_of_the_operator(place: Place, who: User | None) -> None:
     body = datacenter_object(name="own", namespace=NAMESPACE)
-    assert OWN_NAMESPACE_MESSAGE in refusal(lambda: place.ask(who).create(DATACENTERS, body))
+    assert OWN_NAMESPACE_MESSAGE in refusal(lambda: place.client(who).create(DATACENTERS, body))
 
 
 def test_a_datacenter_in_another_namespace_is_allowed(place: Place) -> None:
-    ask = place.ask()
-    ask.create(DATACENTERS, datacenter_object(PLAIN, name="ams1"))
-    ask.patch(DATACENTERS, None, "ams1", {"spec": {"state": "Draining"}})
+    client = place.client()
+    client.create(DATACENTERS, datacenter_object(PLAIN, name="ams1"))
+    client.patch(DATACENTERS, None, "ams1", {"spec": {"state": "Draining"}})
     held = {"metadata": {"finalizers": [names.DATACENTER_FINALIZER]}}
-    place.ask(OPERATOR).patch(DATACENTERS, None, "ams1", held)
-    place.ask(OPERATOR).patch(DATACENTERS, None, "ams1", {"metadata": {"finalizers": None}})
-    ask.delete(DATACENTERS, None, "ams1")
+    place.client(OPERATOR).patch(DATACENTERS, None, "ams1", held)
+    place.client(OPERATOR).patch(DATACENTERS, None, "ams1", {"metadata": {"finalizers": None}})
+    client.delete(DATACENTERS, None, "ams1")
 
 
 # --- BootstrapWorkloads -------------------------------------------------------------------------
@@ -144,22 +144,24 @@ def test_a_datacenter_in_another_namespace_is_allowed(place: Place) -> None:
 def workload(place: Place) -> Iterator[str]:
     """A workload of the operator."""
     name = "lon1.shipper"
-    place.ask(OPERATOR).create(WORKLOADS, workload_object(PLAIN, "lon1"))
+    place.client(OPERATOR).create(WORKLOADS, workload_object(PLAIN, "lon1"))
     yield name
-    place.ask(OPERATOR).delete(WORKLOADS, None, name)
+    place.client(OPERATOR).delete(WORKLOADS, None, name)
 
 
 STATUS = {"status": {"state": "Running"}}
-WRITES: dict[str, Callable[[Asking, str], Any]] = {
-    "creates one": lambda ask, _: ask.create(WORKLOADS, workload_object(PLAIN, "mine")),
-    "changes one": lambda ask, name: ask.patch(WORKLOADS, None, name, {"spec": {"digest": "e"}}),
-    "writes its status": lambda ask, name: ask.patch(
+WRITES: dict[str, Callable[[ImpersonatingClient, str], Any]] = {
+    "creates one": lambda client, _: client.create(WORKLOADS, workload_object(PLAIN, "mine")),
+    "changes one": lambda client, name: client.patch(
+        WORKLOADS, None, name, {"spec": {"digest": "e"}}
+    ),
+    "writes its status": lambda client, name: client.patch(
         WORKLOADS, None, name, STATUS, subresource="status"
     ),
-    "labels one": lambda ask, name: ask.patch(
+    "labels one": lambda client, name: client.patch(
         WORKLOADS, None, name, {"metadata": {"labels": {"a": "b"}}}
     ),
-    "deletes one": lambda ask, name: ask.delete(WORKLOADS, None, name),
+    "deletes one": lambda client, name: client.delete(WORKLOADS, None, name),
 }
 
 
@@ -168,18 +170,20 @@ WRITES: dict[str, Callable[[Asking, str], Any]] = {
 def test_only_the_operator_writes_a_workload(
     place: Place, workload: str, what: str, who: User
 ) -> None:
-    said = refusal(lambda: WRITES[what](place.ask(who), workload))
+    said = refusal(lambda: WRITES[what](place.client(who), workload))
     assert "change the services of its Datacenter or of its BootstrapServiceSet instead" in said
 
 
 def test_the_operator_and_the_garbage_collector_may_write_it(place: Place, workload: str) -> None:
-    ask = place.ask(OPERATOR)
+    client = place.client(OPERATOR)
     for what in ("changes one", "writes its status", "labels one"):
-        WRITES[what](ask, workload)
-    ask.patch(WORKLOADS, None, workload, {"metadata": {"finalizers": [names.WORKLOAD_FINALIZER]}})
-    place.ask(GC).delete(WORKLOADS, None, workload)
-    ask.patch(WORKLOADS, None, workload, {"metadata": {"finalizers": None}})
-    ask.create(WORKLOADS, workload_object(PLAIN, "lon1"))
+        WRITES[what](client, workload)
+    client.patch(
+        WORKLOADS, None, workload, {"metadata": {"finalizers": [names.WORKLOAD_FINALIZER]}}
+    )
+    place.client(GC).delete(WORKLOADS, None, workload)
+    client.patch(WORKLOADS, None, workload, {"metadata": {"finalizers": None}})
+    client.create(WORKLOADS, workload_object(PLAIN, "lon1"))
 
 
 # --- what the operator runs ---------------------------------------------------------------------
@@ -214,16 +218,18 @@ BODIES: dict[str, Object] = {**_PLAIN, "everything": FULL, "vault": vault()}
 def test_every_valid_service_may_be_created(place: Place, what: str) -> None:
     where = place.namespace()
     for resource, body in _objects(where, BODIES[what]):
-        place.ask(OPERATOR).create(resource, body)
+        place.client(OPERATOR).create(resource, body)
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "DaemonSet", "StatefulSet"])
 def test_each_kind_may_be_created_changed_and_deleted(place: Place, kind: str) -> None:
-    where, ask = place.namespace(), place.ask(OPERATOR)
+    where, client = place.namespace(), place.client(OPERATOR)
     for resource, body in _objects(where, {**FULL, "kind": kind}):
-        ask.create(resource, body)
-        ask.patch(resource, where, body["metadata"]["name"], {"metadata": {"labels": {"a": "b"}}})
-        ask.delete(resource, where, body["metadata"]["name"])
+        client.create(resource, body)
+        client.patch(
+            resource, where, body["metadata"]["name"], {"metadata": {"labels": {"a": "b"}}}
+        )
+        client.delete(resource, where, body["metadata"]["name"])
 
 
 def _without(field: str) -> Callable[[str], Object]:
@@ -270,20 +276,20 @@ TOO_FAR: dict[str, tuple[Callable[[str], Object], str]] = {
 def test_the_operator_may_not_create_such_a_service(place: Place, what: str) -> None:
     made, words = TOO_FAR[what]
     body = made(place.namespace())
-    assert words in refusal(lambda: place.ask(OPERATOR).create(kinds.DEPLOYMENT, body))
+    assert words in refusal(lambda: place.client(OPERATOR).create(kinds.DEPLOYMENT, body))
 
 
 def test_the_operator_may_not_change_foreign_objects(place: Place, home: str) -> None:
     theirs = {"metadata": {"name": "theirs", "namespace": home}, "spec": _bare()}
-    place.ask(TENANT).create(kinds.DEPLOYMENT, theirs)
-    ask = place.ask(OPERATOR)
+    place.client(TENANT).create(kinds.DEPLOYMENT, theirs)
+    client = place.client(OPERATOR)
     ours = _first(home, PLAIN, kinds.DEPLOYMENT)["metadata"]
     taken = {"metadata": {key: ours[key] for key in ("labels", "ownerReferences")}}
     for act in (
-        lambda: ask.patch(kinds.DEPLOYMENT, home, "theirs", {"spec": {"replicas": 0}}),
+        lambda: client.patch(kinds.DEPLOYMENT, home, "theirs", {"spec": {"replicas": 0}}),
         # Nor by adding its own labels in the same request.
-        lambda: ask.patch(kinds.DEPLOYMENT, home, "theirs", taken),
-        lambda: ask.delete(kinds.DEPLOYMENT, home, "theirs"),
+        lambda: client.patch(kinds.DEPLOYMENT, home, "theirs", taken),
+        lambda: client.delete(kinds.DEPLOYMENT, home, "theirs"),
     ):
         assert "only services of datacenters" in refusal(act)
 
@@ -292,21 +298,21 @@ def test_the_operator_may_orphan_its_objects(place: Place, home: str) -> None:
     """For deletionPolicy Orphan: without our labels and owner, any user may change it."""
     ours = (labels.MANAGED_BY, names.SYSTEM, names.DATACENTER, names.BOOTSTRAP)
     bare = {"labels": dict.fromkeys(ours), "ownerReferences": None}
-    place.ask(OPERATOR).patch(kinds.DEPLOYMENT, home, NAME, {"metadata": bare})
-    place.ask(TENANT).delete(kinds.DEPLOYMENT, home, NAME)
+    place.client(OPERATOR).patch(kinds.DEPLOYMENT, home, NAME, {"metadata": bare})
+    place.client(TENANT).delete(kinds.DEPLOYMENT, home, NAME)
 
 
 def test_a_vault_is_created_and_deleted_only_for_a_workload(place: Place) -> None:
-    where, ask = place.namespace(), place.ask(OPERATOR)
+    where, client = place.namespace(), place.client(OPERATOR)
     ((_, body),) = _objects(where, vault())
-    ask.create(CLUSTERS, body)
-    ask.delete(CLUSTERS, where, body["metadata"]["name"])
+    client.create(CLUSTERS, body)
+    client.delete(CLUSTERS, where, body["metadata"]["name"])
     bare = {"name": "bare", "namespace": where}
     stray = {**body, "metadata": bare}
     words = "only clusters of restores and datacenters"
-    assert words in refusal(lambda: ask.create(CLUSTERS, stray))
-    place.ask().create(CLUSTERS, stray)
-    assert words in refusal(lambda: ask.delete(CLUSTERS, where, "bare"))
+    assert words in refusal(lambda: client.create(CLUSTERS, stray))
+    place.client().create(CLUSTERS, stray)
+    assert words in refusal(lambda: client.delete(CLUSTERS, where, "bare"))
 
 
 # --- what others may do with it -----------------------------------------------------------------
@@ -318,11 +324,13 @@ PAUSED = {"spec": {"paused": True}}
 
 
 def _patch(change: Object, subresource: str | None = None) -> Act:
-    return lambda ask, at: ask.patch(kinds.DEPLOYMENT, at, NAME, change, subresource=subresource)
+    return lambda client, at: client.patch(
+        kinds.DEPLOYMENT, at, NAME, change, subresource=subresource
+    )
 
 
-def _delete(ask: Asking, where: str) -> None:
-    ask.delete(kinds.DEPLOYMENT, where, NAME)
+def _delete(client: ImpersonatingClient, where: str) -> None:
+    client.delete(kinds.DEPLOYMENT, where, NAME)
 
 
 REFUSED: dict[str, tuple[User, Act, str]] = {
@@ -352,8 +360,8 @@ def test_is_refused(place: Place, home: str, what: str) -> None:
     who, act, words = REFUSED[what]
     if "scale" in words or "replicas" in words:
         # As with its controller: the scale subresource needs the status.
-        place.ask(DEPLOYING).patch(kinds.DEPLOYMENT, home, NAME, OBSERVED, subresource="status")
-    said = refusal(lambda: act(place.ask(who), home))
+        place.client(DEPLOYING).patch(kinds.DEPLOYMENT, home, NAME, OBSERVED, subresource="status")
+    said = refusal(lambda: act(place.client(who), home))
     assert words in said
     if "instead" in words:
         assert f"deployments {NAME} belongs to service shipper of Datacenter fra1" in said
@@ -362,4 +370,4 @@ def test_is_refused(place: Place, home: str, what: str) -> None:
 @pytest.mark.parametrize("what", ALLOWED)
 def test_is_allowed(place: Place, home: str, what: str) -> None:
     who, act = ALLOWED[what]
-    act(place.ask(who), home)
+    act(place.client(who), home)

@@ -92,7 +92,7 @@ JOBS: dict[str, tuple[Owner, Object]] = {
 def place(control_plane: Rig) -> Iterator[Place]:
     """The control plane with the policies for the operator."""
     made = locked.prepare(control_plane, POLICIES)
-    where, operator = made.namespace(), made.ask(OPERATOR)
+    where, operator = made.namespace(), made.client(OPERATOR)
     locked.await_refusal(operator, kinds.JOB, _job(where, "backup", run=None), "OpenBaoBackup or")
     loose = _job(where, "backup")
     loose["spec"]["template"]["spec"]["hostNetwork"] = True
@@ -122,7 +122,7 @@ def _job(namespace: str, which: str, *, run: Owner | None = BACKUP) -> Object:
 
 @pytest.mark.parametrize("which", JOBS)
 def test_the_operator_may_create_its_jobs(place: Place, home: str, which: str) -> None:
-    operator, body = place.ask(OPERATOR), _job(home, which)
+    operator, body = place.client(OPERATOR), _job(home, which)
     operator.create(kinds.JOB, body)
     # After its end is recorded, the operator sets its time to live.
     change = {"spec": {"ttlSecondsAfterFinished": 3600}}
@@ -243,13 +243,13 @@ def test_the_operator_may_not_create_such_a_job(place: Place, home: str, what: s
     which, change, words = REFUSED[what]
     body = _job(home, which)
     change(body)
-    assert words in locked.refusal(lambda: place.ask(OPERATOR).create(kinds.JOB, body))
+    assert words in locked.refusal(lambda: place.client(OPERATOR).create(kinds.JOB, body))
 
 
 def test_jobs_of_other_users_are_not_restricted(place: Place, home: str) -> None:
     container = {"name": "a", "image": "a"}
     spec = {"template": {"spec": {"restartPolicy": "OnFailure", "containers": [container]}}}
-    place.ask(TENANT).create(
+    place.client(TENANT).create(
         kinds.JOB, {"metadata": {"name": "mine", "namespace": home}, "spec": spec}
     )
 
@@ -291,7 +291,7 @@ def _rights(namespace: str, run: Owner, **changes: Any) -> tuple[Object, Object]
 def test_permissions_for_the_status_of_a_run_are_granted_and_removed(
     place: Place, home: str, run: Owner
 ) -> None:
-    operator = place.ask(OPERATOR)
+    operator = place.client(OPERATOR)
     role, binding = _rights(home, run)
     operator.create(kinds.ROLE, role)
     operator.create(kinds.ROLE_BINDING, binding)
@@ -317,7 +317,7 @@ def test_a_job_gets_no_other_permissions(place: Place, home: str, what: str) -> 
     role, _ = _rights(home, BACKUP)
     ROLES_REFUSED[what](role)
     assert "and nothing else" in locked.refusal(
-        lambda: place.ask(OPERATOR).create(kinds.ROLE, role)
+        lambda: place.client(OPERATOR).create(kinds.ROLE, role)
     )
 
 
@@ -344,5 +344,5 @@ def test_no_other_subject_is_bound(place: Place, home: str, what: str) -> None:
     _, binding = _rights(home, BACKUP)
     BINDINGS_REFUSED[what](binding)
     assert "must bind one ServiceAccount" in locked.refusal(
-        lambda: place.ask(OPERATOR).create(kinds.ROLE_BINDING, binding)
+        lambda: place.client(OPERATOR).create(kinds.ROLE_BINDING, binding)
     )

@@ -10,7 +10,7 @@ from contracts.admission.operator_writes import CONTROLLER_POLICIES
 from contracts.builders.security_context import LOW_PORTS, container_security, pod_security
 from contracts.installation import CONTROLLER, NAMESPACE
 from contracts.naming import labels, names
-from e2e.harness.asking import Asking
+from e2e.harness.impersonation import ImpersonatingClient
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
 from runtime import builtin_kinds as kinds
@@ -19,7 +19,7 @@ from tests.integration import locked
 from tests.integration.locked import CLUSTER, OPERATOR, TENANT, Place, meta, pod_spec
 
 POLICIES = (LOCK_PODS, *CONTROLLER_POLICIES)
-Act = Callable[[Asking, str], Any]
+Act = Callable[[ImpersonatingClient, str], Any]
 SET = names.stateful_set(CLUSTER)
 ACCOUNT = names.service_account(CLUSTER)
 
@@ -29,7 +29,7 @@ def place(control_plane: Rig) -> Iterator[Place]:
     """The control plane with all policies."""
     made = locked.prepare(control_plane, POLICIES)
     where = made.namespace()
-    operator = made.ask(OPERATOR)
+    operator = made.client(OPERATOR)
     stray = {"metadata": {"name": "stray", "namespace": where}}
     for kind, words in ((kinds.SECRET, "of a cluster only"), (kinds.SERVICE_ACCOUNT, "of a cl")):
         locked.await_refusal(operator, kind, stray, words)
@@ -97,19 +97,19 @@ ABOVE: dict[str, tuple[Object, str]] = {
 def test_the_operator_may_not_create_such_a_pod(place: Place, home: str, what: str) -> None:
     more, words = ABOVE[what]
     body = locked.stateful_set(home, pod_spec(**more))
-    assert words in locked.refusal(lambda: place.ask(OPERATOR).create(kinds.STATEFUL_SET, body))
-    place.ask(OPERATOR).create(kinds.STATEFUL_SET, locked.stateful_set(home))
+    assert words in locked.refusal(lambda: place.client(OPERATOR).create(kinds.STATEFUL_SET, body))
+    place.client(OPERATOR).create(kinds.STATEFUL_SET, locked.stateful_set(home))
     with pytest.raises(ApiError, match=words):
-        place.ask(OPERATOR).patch(
+        place.client(OPERATOR).patch(
             kinds.STATEFUL_SET, home, SET, {"spec": {"template": {"spec": more}}}
         )
 
 
 def test_objects_of_other_users_are_not_restricted(place: Place, home: str) -> None:
     body = locked.stateful_set(home, pod_spec(hostNetwork=True))
-    place.ask(TENANT).create(kinds.STATEFUL_SET, body)
+    place.client(TENANT).create(kinds.STATEFUL_SET, body)
     # The operator may still scale an existing StatefulSet.
-    place.ask(OPERATOR).patch(kinds.STATEFUL_SET, home, SET, {"spec": {"replicas": 1}})
+    place.client(OPERATOR).patch(kinds.STATEFUL_SET, home, SET, {"spec": {"replicas": 1}})
 
 
 OPENED: dict[str, tuple[str, Object]] = {
@@ -123,9 +123,9 @@ def test_the_level_of_the_namespace_applies_to_servers(place: Place, what: str) 
     level, more = OPENED[what]
     where = place.namespace(labels={LEVEL: level})
     body = locked.stateful_set(where, pod_spec(**more))
-    place.ask(OPERATOR).create(kinds.STATEFUL_SET, body)
+    place.client(OPERATOR).create(kinds.STATEFUL_SET, body)
     with pytest.raises(ApiError, match="must not share network"):
-        place.ask(OPERATOR).patch(
+        place.client(OPERATOR).patch(
             kinds.STATEFUL_SET, where, SET, {"spec": {"template": {"spec": {"hostNetwork": True}}}}
         )
 
@@ -154,7 +154,7 @@ PLANNED: dict[str, Object] = {
 
 @pytest.mark.parametrize("what", PLANNED)
 def test_b12_planned_changes_are_allowed(place: Place, home: str, what: str) -> None:
-    operator = place.ask(OPERATOR)
+    operator = place.client(OPERATOR)
     operator.create(kinds.STATEFUL_SET, locked.stateful_set(home))
     change = {"spec": {"template": {"spec": PLANNED[what]}}}
     live = operator.patch(kinds.STATEFUL_SET, home, SET, change)
@@ -167,7 +167,7 @@ def _ephemeral(name: str, security: Object | None) -> Object:
 
 
 def test_only_containers_that_the_operator_adds_are_restricted(place: Place, home: str) -> None:
-    operator, tenant = place.ask(OPERATOR), place.ask(TENANT)
+    operator, tenant = place.client(OPERATOR), place.client(TENANT)
     tenant.create(kinds.SERVICE_ACCOUNT, {"metadata": {"name": ACCOUNT, "namespace": home}})
     tenant.create(kinds.POD, locked.pod(home))
     debug = _ephemeral("debug", None)
@@ -229,15 +229,15 @@ def _account(where: str, **more: object) -> Object:
 
 
 def _creates(kind: Any, body: Callable[[str], Object]) -> Act:
-    return lambda ask, where: ask.create(kind, body(where))
+    return lambda client, where: client.create(kind, body(where))
 
 
 def _token(where: str, name: str) -> Act:
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
 
-    def run(ask: Asking, home: str) -> None:
+    def run(client: ImpersonatingClient, home: str) -> None:
         metadata = {"name": name, "namespace": where or home}
-        ask.create(kinds.SERVICE_ACCOUNT, {**body, "metadata": metadata}, subresource="token")
+        client.create(kinds.SERVICE_ACCOUNT, {**body, "metadata": metadata}, subresource="token")
 
     return run
 
@@ -297,23 +297,23 @@ BEYOND: dict[str, Act] = {
 def test_the_operator_may_not_write(place: Place, home: str, what: str) -> None:
     for where in (home, NAMESPACE):
         default = {"metadata": {"name": "default", "namespace": where}}
-        locked.ensure(place.ask(), kinds.SERVICE_ACCOUNT, default)
-    assert "denied request" in locked.refusal(lambda: BEYOND[what](place.ask(OPERATOR), home))
+        locked.ensure(place.client(), kinds.SERVICE_ACCOUNT, default)
+    assert "denied request" in locked.refusal(lambda: BEYOND[what](place.client(OPERATOR), home))
 
 
 def test_a_secret_of_a_user_needs_the_adopt_annotation(place: Place, home: str) -> None:
-    name, operator = names.tls_server_secret(CLUSTER), place.ask(OPERATOR)
-    place.ask(TENANT).create(kinds.SECRET, {"metadata": {"name": name, "namespace": home}})
+    name, operator = names.tls_server_secret(CLUSTER), place.client(OPERATOR)
+    place.client(TENANT).create(kinds.SECRET, {"metadata": {"name": name, "namespace": home}})
     change = {"metadata": {"labels": labels.base(CLUSTER)}, "data": {"key": "MDA="}}
     with pytest.raises(ApiError, match="not managed by the operator"):
         operator.patch(kinds.SECRET, home, name, change)
     adopt = {"metadata": {"annotations": {labels.ADOPT: CLUSTER}}}
-    place.ask(TENANT).patch(kinds.SECRET, home, name, adopt)
+    place.client(TENANT).patch(kinds.SECRET, home, name, adopt)
     operator.patch(kinds.SECRET, home, name, change)
 
 
 def test_the_writes_of_the_operator_are_allowed(place: Place, home: str) -> None:
-    operator = place.ask(OPERATOR)
+    operator = place.client(OPERATOR)
     operator.create(kinds.SERVICE_ACCOUNT, _account(home))
     operator.create(kinds.ROLE, _role(home))
     operator.create(kinds.ROLE_BINDING, _binding(home))
@@ -329,7 +329,7 @@ def test_the_writes_of_the_operator_are_allowed(place: Place, home: str) -> None
         operator.patch(kinds.SECRET, home, name, {"metadata": {"ownerReferences": None}})
     operator.delete(kinds.ROLE, home, names.role(ACCOUNT))
     locked.ensure(
-        place.ask(),
+        place.client(),
         kinds.SERVICE_ACCOUNT,
         {"metadata": {"name": CONTROLLER, "namespace": NAMESPACE}},
     )

@@ -9,14 +9,14 @@ from contracts import tenancy
 from contracts.admission.operator_pods import LEVEL
 from contracts.admission.provisioner_writes import PROVISIONER_POLICIES
 from contracts.installation import CONTROLLER, NAMESPACE
-from e2e.harness.asking import Asking, User
+from e2e.harness.impersonation import ImpersonatingClient, User
 from e2e.rig import Rig
 from runtime import builtin_kinds as kinds
 from runtime.types import Object
 from tests.integration import locked
 from tests.integration.locked import GRANTING, LIMITS, PROVISIONING, QUOTA, TENANT, Place
 
-Act = Callable[[Asking, str], Any]
+Act = Callable[[ImpersonatingClient, str], Any]
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def place(control_plane: Rig) -> Iterator[Place]:
     """The control plane with the policies for the provisioner."""
     made = locked.prepare(control_plane, PROVISIONER_POLICIES)
     where = made.namespace()
-    provisioner = made.ask(PROVISIONING)
+    provisioner = made.client(PROVISIONING)
     stray = {"metadata": {"name": "stray", "namespace": where}}
     locked.await_refusal(provisioner, kinds.ROLE, {**stray, "rules": []}, "of a tenant only")
     locked.await_refusal(provisioner, QUOTA, {**stray, "spec": {}}, "of a tenant only")
@@ -40,7 +40,7 @@ def home(place: Place) -> str:
 
 
 def _creates(kind: Any, body: Callable[[str], Object]) -> Act:
-    return lambda ask, where: ask.create(kind, body(where))
+    return lambda client, where: client.create(kind, body(where))
 
 
 def _grant(where: str, name: str = tenancy.TENANT_ROLE, **rule: object) -> Object:
@@ -126,11 +126,11 @@ BEYOND_GRANTS: dict[str, Act] = {
     "another limit range": _creates(
         LIMITS, lambda at: {"metadata": {"name": "mine", "namespace": at}, "spec": {"limits": []}}
     ),
-    "deleting a namespace": lambda ask, at: ask.delete(kinds.NAMESPACE, None, at),
-    "another label on a namespace": lambda ask, at: ask.patch(
+    "deleting a namespace": lambda client, at: client.delete(kinds.NAMESPACE, None, at),
+    "another label on a namespace": lambda client, at: client.patch(
         kinds.NAMESPACE, None, at, {"metadata": {"labels": {"team": "b"}}}
     ),
-    "a lower security level of a namespace": lambda ask, at: ask.patch(
+    "a lower security level of a namespace": lambda client, at: client.patch(
         kinds.NAMESPACE, None, at, {"metadata": {"labels": {LEVEL: "privileged"}}}
     ),
 }
@@ -139,11 +139,11 @@ BEYOND_GRANTS: dict[str, Act] = {
 @pytest.mark.parametrize("who", [PROVISIONING, GRANTING], ids=["provisioner", "delegate"])
 @pytest.mark.parametrize("what", BEYOND_GRANTS)
 def test_the_provisioner_may_not_grant(place: Place, home: str, what: str, who: User) -> None:
-    assert "denied request" in locked.refusal(lambda: BEYOND_GRANTS[what](place.ask(who), home))
+    assert "denied request" in locked.refusal(lambda: BEYOND_GRANTS[what](place.client(who), home))
 
 
 def test_the_writes_of_the_provisioner_are_allowed(place: Place, home: str) -> None:
-    delegate, provisioner = place.ask(GRANTING), place.ask(PROVISIONING)
+    delegate, provisioner = place.client(GRANTING), place.client(PROVISIONING)
     delegate.create(kinds.ROLE, _grant(home))
     reads = _grant(home, tenancy.READER_ROLE, resources=["secrets"], resourceNames=["a"])
     delegate.create(kinds.ROLE, reads)
@@ -169,7 +169,7 @@ def test_the_writes_of_the_provisioner_are_allowed(place: Place, home: str) -> N
 
 
 def test_other_users_are_not_restricted(place: Place, home: str) -> None:
-    tenant = place.ask(TENANT)
+    tenant = place.client(TENANT)
     tenant.create(kinds.ROLE, _grant(home, "mine", verbs=["*"]))
     tenant.create(kinds.SECRET, {"metadata": {"name": "mine", "namespace": home}})
     tenant.patch(kinds.NAMESPACE, None, home, {"metadata": {"labels": {"team": "b"}}})

@@ -6,7 +6,7 @@ import pytest
 
 from contracts.admission.managed_objects import LOCK_MANAGED, LOCK_SCALE
 from contracts.naming import labels, names
-from e2e.harness.asking import account
+from e2e.harness.impersonation import account
 from e2e.rig import Rig
 from e2e.rig.kube import ApiError
 from runtime import builtin_kinds as kinds
@@ -37,9 +37,9 @@ def place(control_plane: Rig) -> Iterator[Place]:
     made = locked.prepare(control_plane, LOCKS)
     where = made.namespace()
     canary = locked.config_map(where, "canary")
-    locked.await_refusal(made.ask(TENANT), kinds.CONFIG_MAP, canary, WORDS)
+    locked.await_refusal(made.client(TENANT), kinds.CONFIG_MAP, canary, WORDS)
     sets = locked.stateful_set(where)
-    made.ask(OPERATOR).create(kinds.STATEFUL_SET, sets)
+    made.client(OPERATOR).create(kinds.STATEFUL_SET, sets)
     yield made
     locked.remove(control_plane, LOCKS)
 
@@ -48,7 +48,7 @@ def place(control_plane: Rig) -> Iterator[Place]:
 def home(place: Place) -> str:
     """A namespace with the objects of one cluster, created by the operator and by controllers."""
     where = place.namespace()
-    operator = place.ask(OPERATOR)
+    operator = place.client(OPERATOR)
     operator.create(
         kinds.SERVICE_ACCOUNT, {"metadata": meta(where, names.service_account(CLUSTER))}
     )
@@ -62,8 +62,8 @@ def home(place: Place) -> str:
         names.tls_ca_secret(CLUSTER),
     ):
         operator.create(kinds.SECRET, locked.secret(where, name))
-    place.ask(SETS).create(kinds.PVC, locked.claim(where))
-    place.ask(SETS).create(kinds.POD, locked.pod(where))
+    place.client(SETS).create(kinds.PVC, locked.claim(where))
+    place.client(SETS).create(kinds.POD, locked.pod(where))
     return where
 
 
@@ -73,7 +73,7 @@ def test_is_refused(place: Place, home: str, what: str) -> None:
     if not who.name:
         who = account(home, names.service_account(CLUSTER), pod="c-1")
     with pytest.raises(ApiError) as caught:
-        act(place.ask(who), home)
+        act(place.client(who), home)
     assert caught.value.code == 403
     assert "denied request" in str(caught.value), str(caught.value)
     assert "error" not in str(caught.value), str(caught.value)
@@ -85,34 +85,34 @@ def test_is_allowed(place: Place, home: str, what: str) -> None:
     who, act = ALLOWED[what]
     if not who.name:
         who = account(home, names.service_account(CLUSTER), pod=POD)
-    act(place.ask(who), home)
+    act(place.client(who), home)
 
 
 def test_b39_the_garbage_collector_and_a_node_complete_a_deletion(place: Place, home: str) -> None:
     """Foreground deletion in the steps of the controllers of Kubernetes."""
-    place.ask(OPERATOR).delete(kinds.STATEFUL_SET, home, SET, propagationPolicy="Foreground")
-    live = place.ask(GC).get(kinds.STATEFUL_SET, home, SET)
+    place.client(OPERATOR).delete(kinds.STATEFUL_SET, home, SET, propagationPolicy="Foreground")
+    live = place.client(GC).get(kinds.STATEFUL_SET, home, SET)
     assert live["metadata"]["finalizers"] == ["foregroundDeletion"]
-    place.ask(GC).delete(kinds.POD, home, POD, propagationPolicy="Background")
-    place.ask(NODE).delete(kinds.POD, home, POD, gracePeriodSeconds=0)
-    place.ask(GC).patch(kinds.STATEFUL_SET, home, SET, {"metadata": {"finalizers": None}})
+    place.client(GC).delete(kinds.POD, home, POD, propagationPolicy="Background")
+    place.client(NODE).delete(kinds.POD, home, POD, gracePeriodSeconds=0)
+    place.client(GC).patch(kinds.STATEFUL_SET, home, SET, {"metadata": {"finalizers": None}})
     with pytest.raises(ApiError, match="not found"):
-        place.ask().get(kinds.STATEFUL_SET, home, SET)
+        place.client().get(kinds.STATEFUL_SET, home, SET)
 
 
 def test_a_retained_secret_may_be_deleted_by_users(place: Place, home: str) -> None:
-    WITHOUT_OWNER(place.ask(OPERATOR), home)
-    place.ask(TENANT).delete(kinds.SECRET, home, UNSEAL)
+    WITHOUT_OWNER(place.client(OPERATOR), home)
+    place.client(TENANT).delete(kinds.SECRET, home, UNSEAL)
 
 
 def test_a_volume_of_a_removed_server_may_be_deleted_by_users(place: Place, home: str) -> None:
-    place.ask(OPERATOR).patch(kinds.PVC, home, CLAIM, noted(labels.REMOVED_PEER, "c-0"))
-    place.ask(TENANT).delete(kinds.PVC, home, CLAIM)
+    place.client(OPERATOR).patch(kinds.PVC, home, CLAIM, noted(labels.REMOVED_PEER, "c-0"))
+    place.client(TENANT).delete(kinds.PVC, home, CLAIM)
 
 
 def test_a_refusal_names_the_owner_and_the_next_step(place: Place, home: str) -> None:
     with pytest.raises(ApiError) as caught:
-        EDIT(place.ask(TENANT), home)
+        EDIT(place.client(TENANT), home)
     said = str(caught.value)
     assert "configmaps c-config belongs to OpenBaoCluster c" in said
     assert "change the cluster instead" in said
@@ -122,13 +122,13 @@ def test_a_refusal_names_the_owner_and_the_next_step(place: Place, home: str) ->
 
 def test_without_parameters_no_user_is_locked_out(place: Place, home: str) -> None:
     """A user who may delete them may replace the operator, too; others must not be blocked."""
-    gone = place.ask().get(kinds.SERVICE_ACCOUNT, locked.NAMESPACE, locked.PARAMETERS)
-    place.ask().delete(kinds.SERVICE_ACCOUNT, locked.NAMESPACE, locked.PARAMETERS)
+    gone = place.client().get(kinds.SERVICE_ACCOUNT, locked.NAMESPACE, locked.PARAMETERS)
+    place.client().delete(kinds.SERVICE_ACCOUNT, locked.NAMESPACE, locked.PARAMETERS)
     try:
-        locked.await_allowed(lambda: EDIT(place.ask(TENANT), home))
-        place.ask(GC).delete(kinds.CONFIG_MAP, home, CONFIG)
+        locked.await_allowed(lambda: EDIT(place.client(TENANT), home))
+        place.client(GC).delete(kinds.CONFIG_MAP, home, CONFIG)
     finally:
         del gone["metadata"]["resourceVersion"], gone["metadata"]["uid"]
-        place.ask().create(kinds.SERVICE_ACCOUNT, gone)
+        place.client().create(kinds.SERVICE_ACCOUNT, gone)
         canary = locked.config_map(home, "canary")
-        locked.await_refusal(place.ask(TENANT), kinds.CONFIG_MAP, canary, WORDS)
+        locked.await_refusal(place.client(TENANT), kinds.CONFIG_MAP, canary, WORDS)

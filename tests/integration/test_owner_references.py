@@ -14,7 +14,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.rights import Grain, without
 from e2e.harness.waiting import until
-from e2e.rbac_minimal.mutation import CLUSTER_ROLE, Bound, Person, bound
+from e2e.rbac_minimal.mutation import CLUSTER_ROLE, Bound, TokenClient, bound
 from e2e.rig import Rig
 from runtime.builtin_kinds import CONFIG_MAP, SECRET
 from runtime.types import Object, uid_of
@@ -34,15 +34,15 @@ def api(control_plane: Rig) -> Api:
 
 
 @pytest.fixture(scope="module")
-def operator(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Person:
+def operator(api: Api, tmp_path_factory: pytest.TempPathFactory) -> TokenClient:
     """The identity of the operator, once the plugin knows the kind of clusters."""
-    made = Person(api, identity(api.rig, api, tmp_path_factory.mktemp("identity")))
+    made = TokenClient(api, identity(api.rig, api, tmp_path_factory.mktemp("identity")))
     owner = {"kind": CLUSTERS.kind, "name": NAME, "uid": "none", "blockOwnerDeletion": True}
     owner["apiVersion"] = CLUSTERS.api_version
     metadata = {"name": "trial", "ownerReferences": [owner]}
 
     def known() -> bool:
-        _, words = made.ask("POST", CONFIG_MAP.path("default") + DRY, {"metadata": metadata})
+        _, words = made.send("POST", CONFIG_MAP.path("default") + DRY, {"metadata": metadata})
         return "cannot find RESTMapping" not in words
 
     # It discovers new kinds every ten seconds.
@@ -73,32 +73,32 @@ def owner(api: Api, namespace: str) -> Object:
 
 
 def test_an_owned_object_takes_the_right_on_the_finalizers_of_its_owner(
-    api: Api, operator: Person, role: Bound, namespace: str, owner: Object
+    api: Api, operator: TokenClient, role: Bound, namespace: str, owner: Object
 ) -> None:
     body = {"metadata": {"name": "owned", "namespace": namespace, "ownerReferences": [owner]}}
-    code, words = operator.ask("POST", f"{CONFIG_MAP.path(namespace)}{DRY}", body)
+    code, words = operator.send("POST", f"{CONFIG_MAP.path(namespace)}{DRY}", body)
     assert code == 201, words
     role.write(api, without(role.rules, FINALIZERS))
     assert operator.loses(FINALIZERS, namespace)
-    code, words = operator.ask("POST", f"{CONFIG_MAP.path(namespace)}{DRY}", body)
+    code, words = operator.send("POST", f"{CONFIG_MAP.path(namespace)}{DRY}", body)
     assert code == 403
     assert "blockOwnerDeletion" in words
 
 
 def test_a_retained_key_needs_permission_to_delete_it(
-    api: Api, operator: Person, control_plane: Rig, namespace: str, owner: Object
+    api: Api, operator: TokenClient, control_plane: Rig, namespace: str, owner: Object
 ) -> None:
     metadata = {"name": KEY, "namespace": namespace, "ownerReferences": [owner]}
     data = {"key": base64.b64encode(b"x").decode()}
     api.create(SECRET, {"metadata": metadata, "data": data})
     where = f"{SECRET.path(namespace, KEY)}{DRY}"
-    code, words = operator.ask("PATCH", where, ORPHAN)
+    code, words = operator.send("PATCH", where, ORPHAN)
     assert code == 403
     assert "delete" in words
     apply_rights(control_plane, "owner-references")
     try:
         assert operator.gains(Grain("", SECRET.plural, "delete", KEY), namespace)
-        code, words = operator.ask("PATCH", where, ORPHAN)
+        code, words = operator.send("PATCH", where, ORPHAN)
         assert code == 200, words
     finally:
         name = "openbao-operator-owner-references"

@@ -17,7 +17,7 @@ from e2e.harness.kubernetes import Api
 from e2e.harness.modes import CLUSTER_ROLE as KIND
 from e2e.harness.rights import Grain, without
 from e2e.harness.waiting import until
-from e2e.rbac_minimal.mutation import Bound, Person, read_role
+from e2e.rbac_minimal.mutation import Bound, TokenClient, read_role
 from e2e.rig import Rig
 from runtime.builtin_kinds import CONFIG_MAP
 from runtime.types import Object, Resource, uid_of
@@ -36,9 +36,9 @@ def api(control_plane: Rig) -> Api:
 
 
 @pytest.fixture(scope="module")
-def operator(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Person:
+def operator(api: Api, tmp_path_factory: pytest.TempPathFactory) -> TokenClient:
     """The identity of the operator, without a process."""
-    return Person(api, identity(api.rig, api, tmp_path_factory.mktemp("identity")))
+    return TokenClient(api, identity(api.rig, api, tmp_path_factory.mktemp("identity")))
 
 
 @pytest.fixture
@@ -89,12 +89,12 @@ def a_child(api: Api) -> tuple[str, Object]:
 
 @pytest.mark.parametrize(("owner", "make"), [(DATACENTERS, a_row), (WORKLOADS, a_child)])
 def test_owned_objects_need_permission_for_the_finalizers_of_their_owner(
-    api: Api, operator: Person, role: Bound, owner: Resource, make: Make
+    api: Api, operator: TokenClient, role: Bound, owner: Resource, make: Make
 ) -> None:
     path, body = make(api)
 
     def asked() -> tuple[int, str] | None:
-        code, words = operator.ask("POST", f"{path}{DRY}", body)
+        code, words = operator.send("POST", f"{path}{DRY}", body)
         return None if "cannot find RESTMapping" in words else (code, words)
 
     # The plugin discovers new kinds every ten seconds.
@@ -103,6 +103,6 @@ def test_owned_objects_need_permission_for_the_finalizers_of_their_owner(
     finalizers = Grain(owner.group, f"{owner.plural}/finalizers", "update")
     role.write(api, without(role.rules, finalizers))
     assert operator.loses(finalizers, HOME)
-    code, words = operator.ask("POST", f"{path}{DRY}", body)
+    code, words = operator.send("POST", f"{path}{DRY}", body)
     assert code == 403
     assert "blockOwnerDeletion" in words
