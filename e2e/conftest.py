@@ -90,12 +90,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def rig() -> Iterator[Rig]:
     """A full node with the CRDs, ServiceAccount and RBAC of the operator."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    made = Rig("-".join(filter(None, (os.environ.get("E2E_RIG", "e2e"), worker))))
-    made.up()
-    install(made)
-    yield made
+    rig = Rig("-".join(filter(None, (os.environ.get("E2E_RIG", "e2e"), worker))))
+    rig.up()
+    install(rig)
+    yield rig
     if os.environ.get("E2E_KEEP") != "1":
-        made.down()
+        rig.down()
 
 
 @pytest.fixture(scope="session")
@@ -125,9 +125,9 @@ def requests(audit: AuditLog, controller: Identity) -> Requests:
 @pytest.fixture(scope="session")
 def forks(rig: Rig) -> Iterator[ForkedProcesses]:
     """The fork server, which loads the code of operators once for all scenarios."""
-    made = ForkedProcesses(rig.inside, REPOSITORY)
-    yield made
-    made.close()
+    forks = ForkedProcesses(rig.inside, REPOSITORY)
+    yield forks
+    forks.close()
 
 
 @pytest.fixture(scope="module")
@@ -138,9 +138,9 @@ def launcher(
     request: pytest.FixtureRequest,
 ) -> Iterator[Launcher]:
     """Starts operators; they are stopped after the scenario, which fails if one logged errors."""
-    made = Launcher(rig, tmp_path_factory.mktemp(Path(str(request.path)).stem), forks)
-    yield made
-    made.stop_all()
+    launcher = Launcher(rig, tmp_path_factory.mktemp(Path(str(request.path)).stem), forks)
+    yield launcher
+    launcher.stop_all()
 
 
 @pytest.fixture(scope="module")
@@ -177,22 +177,22 @@ def impatient(rig: Rig, launcher: Launcher, controller: Identity) -> Iterator[Op
 @pytest.fixture(scope="module")
 def store(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """An S3 store in the network of the rig; scenarios of other stores have their own."""
-    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as made:
-        yield made
+    with s3_store(Ground.of_rig(rig), tmp_path_factory.mktemp("store")) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
 def plugins(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PluginRegistry]:
     """A registry of plugins in the network of the rig."""
-    with plugin_registry(Ground.of_rig(rig), tmp_path_factory.mktemp("plugins")) as made:
-        yield made
+    with plugin_registry(Ground.of_rig(rig), tmp_path_factory.mktemp("plugins")) as registry:
+        yield registry
 
 
 @pytest.fixture(scope="module")
 def proxy(rig: Rig, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultProxy]:
     """The same store, through a fault-injecting proxy."""
-    with fault_proxy(Ground.of_rig(rig), store, tmp_path_factory.mktemp("proxy")) as made:
-        yield made
+    with fault_proxy(Ground.of_rig(rig), store, tmp_path_factory.mktemp("proxy")) as proxy:
+        yield proxy
 
 
 @pytest.fixture(scope="module")
@@ -201,17 +201,17 @@ def make_namespace(api: Api, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
     Fails if the content of their Secrets is in another object or in the log of an operator.
     """
-    made: list[str] = []
+    namespaces: list[str] = []
 
     def make() -> str:
         name = f"e2e-{uuid.uuid4().hex[:8]}"
         api.make_namespace(name)
-        made.append(name)
+        namespaces.append(name)
         return name
 
     yield make
-    leaked = leaks(api, made, tmp_path_factory.getbasetemp().rglob("operator-*.log"))
-    for name in made:
+    leaked = leaks(api, namespaces, tmp_path_factory.getbasetemp().rglob("operator-*.log"))
+    for name in namespaces:
         sweep(api, name)
     assert not leaked, "\n".join(leaked)
 

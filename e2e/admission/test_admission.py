@@ -71,8 +71,8 @@ def under_policies(rig: Rig, api: Api) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def images(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
-    with registry(rig, tmp_path_factory.mktemp("registry")) as made:
-        yield made
+    with registry(rig, tmp_path_factory.mktemp("registry")) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
@@ -144,8 +144,8 @@ def test_scale_out_and_in_by_one_server(scene: Scene) -> None:
 
 
 def _scale(scene: Scene, servers: int) -> None:
-    cluster, wanted = scene.cluster, {"spec": {"replicas": servers}}
-    scene.tenant.patch(CLUSTERS, NAMESPACE, NAME, wanted, subresource="scale")
+    cluster, change = scene.cluster, {"spec": {"replicas": servers}}
+    scene.tenant.patch(CLUSTERS, NAMESPACE, NAME, change, subresource="scale")
     until(f"there are {servers} pods", lambda: len(cluster.pods()) == servers, SETTLED_WITHIN)
     cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=SETTLED_WITHIN)
     cluster.await_available()

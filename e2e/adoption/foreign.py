@@ -54,8 +54,8 @@ class FormerCluster(Cluster):
     def pods(self) -> list[Object]:
         """Return the server pods by name. The cluster runs no Jobs."""
         selector = labels.selector_text(labels.base(self.name))
-        found = self.api.list(POD, self.namespace, selector)
-        return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
+        pods = self.api.list(POD, self.namespace, selector)
+        return sorted(pods, key=lambda pod: str(pod["metadata"]["name"]))
 
 
 def make_foreign(rig: Rig, cluster: Cluster) -> None:
@@ -96,12 +96,12 @@ def _stateful_set(rig: Rig, cluster: Cluster) -> None:
         "labels": base,
         "ownerReferences": live["metadata"]["ownerReferences"],
     }
-    made = api.create(STATEFUL_SET, {"metadata": metadata, "spec": spec})
-    until("the new StatefulSet owns the pods", lambda: _owned(cluster, uid_of(made)), 30.0)
+    stateful_set = api.create(STATEFUL_SET, {"metadata": metadata, "spec": spec})
+    until("the new StatefulSet owns the pods", lambda: _owned(cluster, uid_of(stateful_set)), 30.0)
 
 
 def _owned(cluster: Cluster, uid: str) -> bool:
     owners = [pod["metadata"].get("ownerReferences") or [{}] for pod in cluster.pods()]
     live = cluster.api.get(STATEFUL_SET, cluster.namespace, cluster.name)
-    seen = live.get("status", {}).get("observedGeneration") == live["metadata"]["generation"]
-    return seen and all(owner[0].get("uid") == uid for owner in owners)
+    current = live.get("status", {}).get("observedGeneration") == live["metadata"]["generation"]
+    return current and all(owner[0].get("uid") == uid for owner in owners)

@@ -27,13 +27,13 @@ ROLL_SECONDS = 180.0
 
 def versions(cluster: Cluster) -> dict[tuple[str, str], str]:
     """UID and content of each object of the cluster except pods, without metadata and status."""
-    found = {}
+    revisions = {}
     for kind in (*OWNED, STATEFUL_SET):
         selector = f"{labels.CLUSTER}={cluster.name}"
         for obj in cluster.api.list(kind, cluster.namespace, selector):
             spec = {key: obj.get(key) for key in ("spec", "data", "rules", "subjects")}
-            found[kind.kind, obj["metadata"]["name"]] = f"{obj['metadata']['uid']} {spec}"
-    return found
+            revisions[kind.kind, obj["metadata"]["name"]] = f"{obj['metadata']['uid']} {spec}"
+    return revisions
 
 
 @pytest.mark.timeout(600)

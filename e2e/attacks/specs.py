@@ -333,7 +333,7 @@ def with_url(field: str, url: str) -> Spec:
     keys = {"keyID": "k", "cryptoEndpoint": "https://kms.example.com"}
     oci = {**keys, "managementEndpoint": "https://kms.example.com"}
     posts = {"type": "http", "httpOptions": {"uri": url}}
-    made: dict[str, Spec] = {
+    specs: dict[str, Spec] = {
         "spec.unseal.transit.address": _transit(url),
         "spec.selfInit.oidc.issuer": _issuer(url),
         "spec.backup.target.endpoint": _backup({"endpoint": url}),
@@ -349,4 +349,4 @@ def with_url(field: str, url: str) -> Spec:
         "spec.audit[0].httpOptions.uri": {"version": "2.5.0", "audit": [{**posts, "path": "h"}]},
         "spec.selfInit.requests[0].auditDevice.httpOptions.uri": _first_boot_device(posts),
     }
-    return made[field]
+    return specs[field]

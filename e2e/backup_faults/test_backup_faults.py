@@ -53,13 +53,13 @@ def kept(
     """One server with some megabytes of incompressible data, and one completed snapshot."""
     target = {**proxy.target(), "partSize": PART, "concurrency": 1}
     spec: Object = {"backup": {"retention": {"maxCount": 1}}, "storage": {"size": "256Mi"}}
-    made = make_backup_cluster(api, make_namespace(), target, store, **spec)
-    reader = Reader.of(made)
+    cluster = make_backup_cluster(api, make_namespace(), target, store, **spec)
+    reader = Reader.of(cluster)
     for number in range(VALUES):
         reader.write(f"ballast-{number}", base64.b64encode(os.urandom(VALUE_BYTES)).decode())
-    status = backup_now(made, "good").await_phase("Completed", SECONDS)
+    status = backup_now(cluster, "good").await_phase("Completed", SECONDS)
     assert check_stored(store, status)["size"] > 2 * PART
-    return made
+    return cluster
 
 
 def _part(request: Request) -> bool:
@@ -94,10 +94,10 @@ def test_a_cut_connection_leaves_no_parts_and_is_counted_once(
 @contextmanager
 def _during_the_upload(proxy: FaultProxy, kept: Cluster, name: str) -> Iterator[Run]:
     """A run that uploads its parts to a slow store."""
-    seen = len(proxy.seen)
+    count = len(proxy.seen)
     with proxy.suffering(Slow(MIB)):
         run = backup_now(kept, name)
-        until("a part is sent", lambda: any(map(_part, proxy.seen[seen:])), SECONDS, every=0.05)
+        until("a part is sent", lambda: any(map(_part, proxy.seen[count:])), SECONDS, every=0.05)
         yield run
 
 

@@ -50,9 +50,9 @@ def kept(
 ) -> Cluster:
     """One server."""
     target = store.target(prefix=PREFIX)
-    made = make_backup_cluster(api, make_namespace(), target, store)
-    Reader.of(made).write("greeting", VALUE)
-    return made
+    cluster = make_backup_cluster(api, make_namespace(), target, store)
+    Reader.of(cluster).write("greeting", VALUE)
+    return cluster
 
 
 def _follow(api: Api, run: Run) -> "tuple[Object, float, float]":
@@ -82,14 +82,14 @@ def test_a_snapshot_is_stored_and_recorded_within_seconds(
     record_property("seconds to Completed", round(done - began, 2))
     record_property("seconds from the end of the Job to the record", round(done - ended, 2))
 
-    found = check_stored(store, status)
+    manifest = check_stored(store, status)
     key = snapshot_keys.parse(status["key"])
     assert key is not None
     assert (key.prefix, key.namespace, key.cluster) == (PREFIX, kept.namespace, NAME)
     live = kept.live()
-    assert found["clusterUID"] == live["metadata"]["uid"]
-    assert {found["clusterID"]} == kept.cluster_ids()
-    assert found["backup"] == "first"
+    assert manifest["clusterUID"] == live["metadata"]["uid"]
+    assert {manifest["clusterID"]} == kept.cluster_ids()
+    assert manifest["backup"] == "first"
     # The snapshot and its manifest, and no incomplete upload.
     assert store.keys() == [key.text, key.manifest]
     assert store.pending() == []
@@ -125,12 +125,12 @@ def test_the_cluster_reports_its_last_snapshot(kept: Cluster) -> None:
         return bool(recorded(kept).get("lastBackupName") == run.status["key"])
 
     until("status.backup names the snapshot", reported, 20.0)
-    found, status = recorded(kept), run.status
-    assert found["lastBackupSize"] == status["snapshot"]["size"]
-    assert found["lastBackupTime"] == status["completedAt"]
-    assert (found["successfulBackups"], found.get("consecutiveFailures", 0)) == (1, 0)
-    assert found["latestSnapshot"]["digest"] == status["snapshot"]["digest"]
-    assert found["nextScheduledBackup"].endswith("-01-01T03:00:00Z")
+    verdict, status = recorded(kept), run.status
+    assert verdict["lastBackupSize"] == status["snapshot"]["size"]
+    assert verdict["lastBackupTime"] == status["completedAt"]
+    assert (verdict["successfulBackups"], verdict.get("consecutiveFailures", 0)) == (1, 0)
+    assert verdict["latestSnapshot"]["digest"] == status["snapshot"]["digest"]
+    assert verdict["nextScheduledBackup"].endswith("-01-01T03:00:00Z")
     kept.await_condition("BackupHealthy", reason="LastBackupSucceeded", seconds=20.0)
 
 
@@ -173,9 +173,9 @@ def test_a_wrong_secret_key_is_reported_and_counted_once(store: Store, kept: Clu
 def test_the_next_completed_snapshot_resets_the_failures(store: Store, kept: Cluster) -> None:
     check_stored(store, backup_now(kept, "good-again").await_phase("Completed"))
     until("the failures are reset", lambda: not recorded(kept)["consecutiveFailures"], 20.0)
-    found = recorded(kept)
+    verdict = recorded(kept)
     for name in ("lastFailureReason", "lastFailureMessage", "lastFailureTime"):
-        assert not found.get(name), name
+        assert not verdict.get(name), name
     kept.await_condition("BackupHealthy", reason="LastBackupSucceeded", seconds=20.0)
 
 

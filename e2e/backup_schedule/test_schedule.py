@@ -51,8 +51,8 @@ def condition(cluster: Cluster, kind: str) -> Object:
 
 def jobs_of(cluster: Cluster) -> list[str]:
     selector = f"{labels.COMPONENT}=backup"
-    found = cluster.api.list(JOB, cluster.namespace, selector)
-    return sorted(job["metadata"]["name"] for job in found)
+    jobs = cluster.api.list(JOB, cluster.namespace, selector)
+    return sorted(job["metadata"]["name"] for job in jobs)
 
 
 def test_no_snapshot_is_taken_before_the_first_time(kept: Cluster) -> None:

@@ -52,5 +52,5 @@ async def _line(process: asyncio.subprocess.Process) -> Results:
     if process.stdout is None:
         raise BenchError("no output")
     text = await process.stdout.readline()
-    found: Results = orjson.loads(text) if text else {}
-    return found
+    results: Results = orjson.loads(text) if text else {}
+    return results

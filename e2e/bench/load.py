@@ -100,8 +100,8 @@ class Load:
         """Delete that object, for the next run."""
         key = ObjectKey(namespace, END.name)
         try:
-            found = await self._client.get(CONFIG_MAP, key)
-            await self._client.delete(CONFIG_MAP, key, uid=uid_of(found))
+            config_map = await self._client.get(CONFIG_MAP, key)
+            await self._client.delete(CONFIG_MAP, key, uid=uid_of(config_map))
         except NotFound:
             return
 

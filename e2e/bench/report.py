@@ -90,5 +90,5 @@ def plain(rows: Sequence[Row]) -> str:
 
 def as_json(machine: Machine, rows: Sequence[Row]) -> dict[str, Any]:
     """Everything as plain values."""
-    found = [{**asdict(row), "ratio": row.ratio, "kept": row.kept} for row in rows]
-    return {"machine": asdict(machine), "rows": found}
+    lines = [{**asdict(row), "ratio": row.ratio, "kept": row.kept} for row in rows]
+    return {"machine": asdict(machine), "rows": lines}

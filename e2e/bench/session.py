@@ -88,8 +88,8 @@ class Session:
     def _sync_rows(self, objects: int, theirs: str, both: Both) -> None:
         title = f"sync of {objects:,}, {SHAPES[theirs]}"
 
-        def per_object(found: Results) -> float:
-            return (found["rss"] - found["base"]) / KIB / objects
+        def per_object(results: Results) -> float:
+            return (results["rss"] - results["base"]) / KIB / objects
 
         self._add(f"{title}: CPU", "s", both, "cpu", digits=2, budget=objects / 5000)
         self._add(f"{title}: time", "s", both, "wall", digits=2)
@@ -108,12 +108,12 @@ class Session:
         writes = partial(self.load.churn, namespace, names, updates)
         both = await self._both("events", {"namespace": namespace}, writes=writes)
 
-        def cost(found: Results) -> float:
-            return 1e6 * found["cpu"] / found["events"]
+        def cost(results: Results) -> float:
+            return 1e6 * results["cpu"] / results["events"]
 
         self._derive("event, watch to reconciler: CPU", "us", both, cost)
         title = "events per second that one core takes"
-        self._derive(title, "", both, lambda found: 1e6 / cost(found), digits=0, more=True)
+        self._derive(title, "", both, lambda results: 1e6 / cost(results), digits=0, more=True)
 
     async def _latency(self, *, busy: bool) -> None:
         namespace = "busy" if busy else "quiet"
@@ -141,7 +141,7 @@ class Session:
             await self.load.fill(namespace, _names("parent", parents), {})
             flags = {"namespace": namespace, "count": parents, "rounds": rounds}
             both.append(await self._runs(contestant, "passes", flags, None))
-        found = both[0], both[1]
+        pair = both[0], both[1]
         for results in (*both[0], *both[1]):
             if results["writes"]:
                 self.progress(f"{results['writes']:.0f} writes in reconciles without a change")
@@ -150,12 +150,12 @@ class Session:
             return 1e6 * results["cpu"] / results["passes"]
 
         title = "pass over 6 unchanged children"
-        self._derive(f"{title}: CPU", "us", found, cost, digits=0, budget=500.0)
+        self._derive(f"{title}: CPU", "us", pair, cost, digits=0, budget=500.0)
         rate = "unchanged passes per second, one worker"
         self._derive(
             rate,
             "",
-            found,
+            pair,
             lambda results: results["passes"] / results["wall"],
             digits=0,
             more=True,
@@ -185,14 +185,14 @@ class Session:
     async def _runs(
         self, contestant: Contestant, mode: str, flags: dict[str, object], writes: Writes | None
     ) -> list[Results]:
-        found = []
+        runs = []
         for number in range(1, self.sizes.runs + 1):
             self.progress(
                 f"{mode} {_words(flags)}: {contestant.name}, {number} of {self.sizes.runs}"
             )
             async with self._end_removed(flags):
-                found.append(await contestant.run(mode, flags, writes))
-        return found
+                runs.append(await contestant.run(mode, flags, writes))
+        return runs
 
     @asynccontextmanager
     async def _end_removed(self, flags: dict[str, object]) -> AsyncIterator[None]:

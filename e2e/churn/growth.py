@@ -22,9 +22,9 @@ class Grown:
 
 def grown(before: Mapping[str, int], after: Mapping[str, int], clusters: int) -> list[Grown]:
     """Return the types that grew with the clusters, largest growth first."""
-    found = [
+    growths = [
         Grown(kind, before.get(kind, 0), count)
         for kind, count in after.items()
         if count - before.get(kind, 0) > SHARE * clusters
     ]
-    return sorted(found, key=lambda growth: growth.before - growth.after)
+    return sorted(growths, key=lambda growth: growth.before - growth.after)

@@ -72,13 +72,13 @@ class Node:
 
     async def left(self) -> list[str]:
         """Return the remaining objects of clusters in the namespace."""
-        found = [
+        objects = [
             f"{resource.kind} {key_of(obj).name}"
             for resource in (*OWNED, PVC)
             for obj in await self._list(resource)
             if labels.CLUSTER in labels_of(obj) or labels.INSTANCE in labels_of(obj)
         ]
-        return sorted(found)
+        return sorted(objects)
 
     async def _collect(self) -> None:
         """Delete objects without a living owner."""

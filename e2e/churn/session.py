@@ -106,8 +106,8 @@ class Churn:
 
     async def _all_have_conditions(self) -> bool:
         options = ListOptions(limit=5)
-        found = await self.client.list(CLUSTERS, NAMESPACE, options=options)
-        return all((item.get("status") or {}).get("conditions") for item in found.items)
+        clusters = await self.client.list(CLUSTERS, NAMESPACE, options=options)
+        return all((item.get("status") or {}).get("conditions") for item in clusters.items)
 
     async def _one_after_another(self, end: int) -> None:
         while self.made < end:
@@ -123,7 +123,7 @@ class Churn:
     async def _create_and_delete(self, name: str) -> None:
         key = ObjectKey(NAMESPACE, name)
         body = manifest(NAMESPACE, name, replicas=REPLICAS, selfInit=self_init(key_value_engine()))
-        made = await self.client.create(CLUSTERS, body, field_manager="people")
+        cluster = await self.client.create(CLUSTERS, body, field_manager="people")
 
         async def ready() -> bool:
             return _all_ready(await self.client.get(CLUSTERS, key))
@@ -136,7 +136,7 @@ class Churn:
             return False
 
         await self._until(ready, f"cluster {name} is ready")
-        await self.client.delete(CLUSTERS, key, uid=uid_of(made))
+        await self.client.delete(CLUSTERS, key, uid=uid_of(cluster))
         await self._until(gone, f"cluster {name} is gone")
 
     async def _nothing_left(self) -> bool:

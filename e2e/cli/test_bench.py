@@ -65,16 +65,16 @@ pytestmark = pytest.mark.timeout(600)
 @pytest.fixture(scope="module")
 def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Cluster:
     """Two servers, and a login for each of the ServiceAccounts."""
-    made = Cluster(api, make_namespace(), NAME)
-    namespace = made.namespace
+    cluster = Cluster(api, make_namespace(), NAME)
+    namespace = cluster.namespace
     requests: list[Object] = [key_value_engine()]
     for account, policy in POLICIES.items():
         api.create(SERVICE_ACCOUNT, {"metadata": {"name": account, "namespace": namespace}})
-        requests += account_login(made.audience, namespace, account, policy)
+        requests += account_login(cluster.audience, namespace, account, policy)
     spec = {"replicas": SERVERS, "configuration": STEADY, "selfInit": self_init(*requests)}
     api.create(CLUSTERS, manifest(namespace, NAME, **spec))
-    made.await_available()
-    return made
+    cluster.await_available()
+    return cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +105,21 @@ class Auditor:
         for accessor in self.keys("auth/token/accessors"):
             try:
                 body = {"accessor": accessor}
-                found = self.server.post("auth/token/lookup-accessor", self.token, body)["data"]
+                data = self.server.post("auth/token/lookup-accessor", self.token, body)["data"]
             except BaoError:
                 # It was revoked in the meantime.
                 continue
-            if found["path"] == LOGIN:
-                roles.append(str(found["meta"]["role"]))
+            if data["path"] == LOGIN:
+                roles.append(str(data["meta"]["role"]))
         return sorted(roles), len(self.keys(f"sys/leases/lookup/{LOGIN}"))
 
     def token_of_a_run(self) -> Object:
         """Look up the token that a run left."""
         for accessor in self.keys("auth/token/accessors"):
             body = {"accessor": accessor}
-            found: Object = self.server.post("auth/token/lookup-accessor", self.token, body)["data"]
-            if found["path"] == LOGIN and found["meta"]["role"] == MOUNTER:
-                return found
+            data: Object = self.server.post("auth/token/lookup-accessor", self.token, body)["data"]
+            if data["path"] == LOGIN and data["meta"]["role"] == MOUNTER:
+                return data
         raise AssertionError("no token of a run was found")
 
     def await_clean(self, before: dict[str, str]) -> None:

@@ -30,9 +30,9 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
     namespace = make_namespace()
     requests = (key_value_engine(), *client_login(namespace))
     api.create(CLUSTERS, manifest(namespace, NAME, selfInit=self_init(*requests)))
-    made = Cluster(api, namespace, NAME)
-    made.await_available()
-    return made
+    cluster = Cluster(api, namespace, NAME)
+    cluster.await_available()
+    return cluster
 
 
 def bundle(cluster: Cluster, file: Path, *words: str) -> Answer:

@@ -65,22 +65,22 @@ class Traces:
 
     def left(self, cluster: Cluster) -> list[str]:
         """Name the parts of the session that still exist."""
-        found = []
+        calls = []
         if self.folder.exists():
-            found.append(f"the folder {self.folder}")
+            calls.append(f"the folder {self.folder}")
         with socket.socket() as probe:
             probe.settimeout(2.0)
             if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                found.append(f"the port-forward at {self.port}")
+                calls.append(f"the port-forward at {self.port}")
         if is_alive(int(self.environ["pid"])):
-            found.append("the command")
+            calls.append("the command")
         try:
             cluster.server().get("auth/token/lookup-self", self.environ["BAO_TOKEN"])
-            found.append("the token")
+            calls.append("the token")
         except BaoError as error:
             if error.code != 403:
                 raise
-        return found
+        return calls
 
 
 def is_alive(pid: int) -> bool:
@@ -97,12 +97,12 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
     namespace = make_namespace()
     api.create(SERVICE_ACCOUNT, {"metadata": {"name": ACCOUNT, "namespace": namespace}})
     policy = f'path "{SECRETS}/*" {{ capabilities = ["create", "read", "update"] }}'
-    made = Cluster(api, namespace, NAME)
-    login = account_login(made.audience, namespace, ACCOUNT, policy)
+    cluster = Cluster(api, namespace, NAME)
+    login = account_login(cluster.audience, namespace, ACCOUNT, policy)
     requests = (key_value_engine(), *login)
     api.create(CLUSTERS, manifest(namespace, NAME, selfInit=self_init(*requests)))
-    made.await_available()
-    return made
+    cluster.await_available()
+    return cluster
 
 
 @pytest.fixture(scope="module")
@@ -241,11 +241,11 @@ def test_an_interactive_shell_ends_with_the_session(cluster: Cluster, tmp_path: 
 
 def read_until(terminal: int, text: bytes) -> None:
     """Read a terminal until a text appears."""
-    seen, end = b"", time.monotonic() + SECONDS
-    while text not in seen:
+    output, end = b"", time.monotonic() + SECONDS
+    while text not in output:
         ready, _, _ = select.select([terminal], [], [], max(0.0, end - time.monotonic()))
-        assert ready, f"{text!r} did not appear: {seen!r}"
-        seen += os.read(terminal, 4096)
+        assert ready, f"{text!r} did not appear: {output!r}"
+        output += os.read(terminal, 4096)
 
 
 def test_a_refused_login_is_one_line_with_the_next_step(cluster: Cluster) -> None:

@@ -135,12 +135,12 @@ def begin(rig: Rig, api: Api, folder: Path) -> Story:
         "backup": backup,
     }
     api.create(CLUSTERS, manifest(NAMESPACE, NAME, **spec))
-    made = Story(
+    story = Story(
         Cluster(api, NAMESPACE, NAME),
         CommandLine(rig, in_namespace(rig, folder)),
     )
-    made.await_ready()
-    return made
+    story.await_ready()
+    return story
 
 
 def claim() -> Object:
@@ -154,9 +154,9 @@ def in_namespace(rig: Rig, folder: Path) -> Path:
     config = orjson.loads(rig.kubeconfig.read_bytes())
     for context in config["contexts"]:
         context["context"]["namespace"] = NAMESPACE
-    made = folder / "kubeconfig"
-    made.write_bytes(orjson.dumps(config))
-    return made
+    path = folder / "kubeconfig"
+    path.write_bytes(orjson.dumps(config))
+    return path
 
 
 def inspect(story: Story) -> None:

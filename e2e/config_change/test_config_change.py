@@ -73,22 +73,22 @@ def cluster(api: Api, make_namespace: MakeNamespace, reloading_operator: Operato
     namespace = make_namespace()
     requests = (key_value_engine(), *client_login(namespace))
     api.create(CLUSTERS, manifest(namespace, NAME, replicas=3, selfInit=self_init(*requests)))
-    made = Cluster(api, namespace, NAME)
-    may_write(made)
-    made.await_available(120.0)
-    made.await_condition("RaftMembershipReady", reason="AllVoters")
-    return made
+    cluster = Cluster(api, namespace, NAME)
+    may_write(cluster)
+    cluster.await_available(120.0)
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    return cluster
 
 
 @pytest.fixture
 def writer(cluster: Cluster) -> Iterator[Writer]:
     """A client that writes throughout the test; afterwards, no acknowledged write is lost."""
-    with Writer(cluster) as made:
-        yield made
-    print(f"  {len(made.acknowledged)} writes, longest gap {made.longest_gap:.1f} s")
-    assert made.acknowledged
-    assert made.lost() == []
-    budget("longest gap of a client", made.longest_gap, GAP_SECONDS, "s")
+    with Writer(cluster) as writer:
+        yield writer
+    print(f"  {len(writer.acknowledged)} writes, longest gap {writer.longest_gap:.1f} s")
+    assert writer.acknowledged
+    assert writer.lost() == []
+    budget("longest gap of a client", writer.longest_gap, GAP_SECONDS, "s")
 
 
 @pytest.mark.timeout(400)
@@ -176,10 +176,10 @@ def waiting_reason(pod: Object) -> str:
 
 def events_of(cluster: Cluster, reason: str) -> int:
     """Count the events of the cluster with that reason, including repeated ones."""
-    found = [
+    events = [
         event for event in cluster.api.list(EVENT, cluster.namespace) if event["reason"] == reason
     ]
-    return sum((event.get("series") or {}).get("count", 1) for event in found)
+    return sum((event.get("series") or {}).get("count", 1) for event in events)
 
 
 def test_the_output_of_render_matches_the_applied_objects(cluster: Cluster) -> None:
@@ -197,8 +197,10 @@ def test_the_output_of_render_matches_the_applied_objects(cluster: Cluster) -> N
     ]
     assert {document["kind"] for document in printed} == RENDERED.keys()
     for body in printed:
-        found = cluster.api.get(RENDERED[body["kind"]], cluster.namespace, body["metadata"]["name"])
+        live_object = cluster.api.get(
+            RENDERED[body["kind"]], cluster.namespace, body["metadata"]["name"]
+        )
         template = (body.get("spec") or {}).get("template")
         if template:
             template["metadata"]["annotations"].pop(labels.RELOAD_HASH)
-        assert contains(found, body), (body["kind"], body["metadata"]["name"])
+        assert contains(live_object, body), (body["kind"], body["metadata"]["name"])

@@ -74,8 +74,8 @@ class Campaign:
         for case in cases:
             case.result = results.get(case.plan.namespace)
             case.secrets = _secrets(case.cluster)
-            found = self.api.find(POD, case.plan.namespace, names.pod(case.cluster.name, 0))
-            case.pod = uid_of(found) if found else ""
+            pod = self.api.find(POD, case.plan.namespace, names.pod(case.cluster.name, 0))
+            case.pod = uid_of(pod) if pod else ""
         crashed_at = watch.seconds
         successor = self.launcher.start(self.identity, NO_ELECTION)
         for case in cases:
@@ -112,34 +112,34 @@ def faults(case: Case, entries: Iterable[Entry]) -> list[str]:
     """Return the faults of a cluster whose first boot another operator completed."""
     if case.result is None:
         return ["no result"]
-    found, cluster = [], case.cluster
+    differences, cluster = [], case.cluster
     reported = cluster.live()["status"]["adminOps"]["raft"]["clusterID"]
     if (ids := cluster.cluster_ids()) != {reported}:
-        found.append(f"cluster ids {ids}, status has {reported}")
+        differences.append(f"cluster ids {ids}, status has {reported}")
     after = _secrets(cluster)
     if changed := [name for name, was in case.secrets.items() if after.get(name) != was]:
-        found.append(f"changed: {changed}")
+        differences.append(f"changed: {changed}")
     if case.pod and uid_of(cluster.pods()[0]) != case.pod:
-        found.append("the first server was replaced")
+        differences.append("the first server was replaced")
     if left := cluster.belongings() ^ case.belongings:
-        found.append(f"missing or left over: {sorted(left)}")
-    return found + _created_twice(case, entries)
+        differences.append(f"missing or left over: {sorted(left)}")
+    return differences + _created_twice(case, entries)
 
 
 def _created_twice(case: Case, entries: Iterable[Entry]) -> list[str]:
-    made = Counter(
+    creations = Counter(
         entry.name
         for entry in entries
         if (entry.namespace, entry.resource) == (case.plan.namespace, SECRET.plural)
         and entry.code == 201
     )
     once = {name(case.cluster.name) for name in ONCE}
-    return [f"{name} created {n} times" for name, n in made.items() if name in once and n != 1]
+    return [f"{name} created {n} times" for name, n in creations.items() if name in once and n != 1]
 
 
 def _secrets(cluster: Cluster) -> dict[str, str]:
-    found = cluster.api.list(SECRET, cluster.namespace)
-    return {secret["metadata"]["name"]: _digest(secret) for secret in found}
+    secrets = cluster.api.list(SECRET, cluster.namespace)
+    return {secret["metadata"]["name"]: _digest(secret) for secret in secrets}
 
 
 def _digest(secret: Object) -> str:

@@ -112,15 +112,15 @@ def test_a_first_boot_makes_one_cluster_and_each_key_once(crashes: Crashes) -> N
     entries, reached = crashes.audit.since(crashes.began), crashes.so_far()
     shown(reached)
     for name, cluster in crashes.clusters.items():
-        made = crashes.of(cluster, entries)
+        own_entries = crashes.of(cluster, entries)
         once = {secret(name) for secret in ONCE}
         written = Counter(
-            entry.name for entry in made if entry.resource == SECRET.plural and entry.writes
+            entry.name for entry in own_entries if entry.resource == SECRET.plural and entry.writes
         )
         assert {written[name] for name in once} <= {0, 1}, written
         assert written[names.unseal_key_secret(name)] == written[names.tls_ca_secret(name)] == 1
         # Servers that started are never replaced.
-        assert pods_made(made) == len(cluster.pods())
+        assert pods_made(own_entries) == len(cluster.pods())
         home = cluster.namespace
         assert {
             f"POST {home}/secrets",

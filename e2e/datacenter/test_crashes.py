@@ -39,9 +39,9 @@ def writes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def mortal(launcher: Launcher, controller: Identity, writes: Path) -> Operator:
     """An operator that crashes after each write, and is restarted each time."""
-    made = launcher.start(controller, NO_ELECTION, str(writes), module=MORTAL, environment=ON)
-    made.faults_expected = True
-    return made
+    operator = launcher.start(controller, NO_ELECTION, str(writes), module=MORTAL, environment=ON)
+    operator.faults_expected = True
+    return operator
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +50,10 @@ def datacenter(
 ) -> Iterator[DatacenterUnderTest]:
     """Two services, one of which depends on the other."""
     assert mortal.alive
-    made = DatacenterUnderTest(api, f"ams{uuid.uuid4().hex[:6]}", make_namespace())
-    made.create(*services(image))
-    yield made
-    removed(api, made)()
+    datacenter = DatacenterUnderTest(api, f"ams{uuid.uuid4().hex[:6]}", make_namespace())
+    datacenter.create(*services(image))
+    yield datacenter
+    removed(api, datacenter)()
 
 
 def services(image: str, replicas: int = 1) -> tuple[dict[str, object], ...]:

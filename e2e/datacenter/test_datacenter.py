@@ -39,10 +39,10 @@ def image(rig: Rig) -> str:
 @pytest.fixture(scope="module")
 def package(image: str, tmp_path_factory: pytest.TempPathFactory) -> Package:
     """A hook that returns one service."""
-    made = Package(tmp_path_factory.mktemp("hooks"))
-    made.install()
-    made.file.write_bytes(orjson.dumps([sleeper(image, "probe")]))
-    return made
+    package = Package(tmp_path_factory.mktemp("hooks"))
+    package.install()
+    package.file.write_bytes(orjson.dumps([sleeper(image, "probe")]))
+    return package
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def datacenter(
 ) -> Iterator[DatacenterUnderTest]:
     """Two services in its spec; a third is from the set, and a fourth from the hook."""
     assert serving.alive
-    made = DatacenterUnderTest(api, f"fra{uuid.uuid4().hex[:6]}", make_namespace())
+    datacenter = DatacenterUnderTest(api, f"fra{uuid.uuid4().hex[:6]}", make_namespace())
     api.create(
         SERVICE_SETS,
         {
@@ -71,9 +71,9 @@ def datacenter(
             },
         },
     )
-    made.create(shipper(image), vault(), region="eu-central", labels={"tier": "edge"})
-    yield made
-    removed(api, made)()
+    datacenter.create(shipper(image), vault(), region="eu-central", labels={"tier": "edge"})
+    yield datacenter
+    removed(api, datacenter)()
     with missing_ok():
         api.delete(SERVICE_SETS, None, SET)
 
@@ -149,8 +149,8 @@ def test_a_deleted_deployment_is_created_again(api: Api, datacenter: DatacenterU
     api.delete(DEPLOYMENT, datacenter.namespace, name)
 
     def recreated() -> bool:
-        found = api.find(DEPLOYMENT, datacenter.namespace, name)
-        return found is not None and uid_of(found) != before
+        deployment = api.find(DEPLOYMENT, datacenter.namespace, name)
+        return deployment is not None and uid_of(deployment) != before
 
     until("the Deployment is created again", recreated, 30.0)
     datacenter.await_running()
@@ -226,5 +226,5 @@ def test_deletion_removes_all_objects_in_order(
 
 
 def _servers(api: Api, datacenter: DatacenterUnderTest) -> set[str]:
-    found = api.list(POD, datacenter.namespace, "openbao.org/component=openbaocluster")
-    return set(map(uid_of, found))
+    pods = api.list(POD, datacenter.namespace, "openbao.org/component=openbaocluster")
+    return set(map(uid_of, pods))

@@ -70,20 +70,20 @@ def datacenter(
 ) -> Iterator[DatacenterUnderTest]:
     """A service in its spec logs a line; the agent is from a set."""
     assert serving.alive
-    made = DatacenterUnderTest(api, f"osl{uuid.uuid4().hex[:6]}", make_namespace())
+    datacenter = DatacenterUnderTest(api, f"osl{uuid.uuid4().hex[:6]}", make_namespace())
     # As docs/datacenters.md describes for the administrator.
     privileged = {"metadata": {"labels": {LEVEL: "privileged"}}}
-    api.patch(NAMESPACE, None, made.namespace, privileged)
-    spec = {"selector": {"zones": [made.name]}, "services": [agent(image, logs)]}
+    api.patch(NAMESPACE, None, datacenter.namespace, privileged)
+    spec = {"selector": {"zones": [datacenter.name]}, "services": [agent(image, logs)]}
     metadata = {"name": SET}
     body = {"apiVersion": API_VERSION, "kind": SERVICE_SET_KIND, "metadata": metadata, "spec": spec}
     api.create(SERVICE_SETS, body)
     speaker = part(image, f"print({LINE!r}, flush=True)\n{SLEEP}")
-    made.create({**sleeper(image, "speaker"), "services": [speaker]}, zone=made.name)
-    yield made
+    datacenter.create({**sleeper(image, "speaker"), "services": [speaker]}, zone=datacenter.name)
+    yield datacenter
     with missing_ok():
         api.delete(SERVICE_SETS, None, SET)
-    removed(api, made)()
+    removed(api, datacenter)()
 
 
 def agent(image: str, folder: str) -> Object:

@@ -105,10 +105,10 @@ def datacenter(
 ) -> Iterator[DatacenterUnderTest]:
     """One service in its spec, without dependencies."""
     assert serving.alive
-    made = DatacenterUnderTest(api, f"rom{MARK}", make_namespace())
-    made.create(sleeper(image, "plain"))
-    yield made
-    removed(api, made)()
+    datacenter = DatacenterUnderTest(api, f"rom{MARK}", make_namespace())
+    datacenter.create(sleeper(image, "plain"))
+    yield datacenter
+    removed(api, datacenter)()
     with missing_ok():
         api.delete(DEFINITIONS, None, DEFINITION)
     for resource in (CLUSTER_BINDING, CLUSTER_ROLES):

@@ -74,8 +74,8 @@ class Two:
         """Wait until it has sent each of these requests: resource and verb."""
 
         def requested() -> bool:
-            found = self.audit.since(mark, account.user)
-            return {(request.resource, request.verb) for request in found} >= set(expected)
+            entries = self.audit.since(mark, account.user)
+            return {(request.resource, request.verb) for request in entries} >= set(expected)
 
         until(f"{account.user} has sent {expected}", requested, 30.0)
 
@@ -96,15 +96,15 @@ def two(
 @pytest.fixture
 def make(api: Api, make_namespace: MakeNamespace) -> Iterator[MakeDatacenter]:
     """Create datacenters, and delete them at the end."""
-    made: list[DatacenterUnderTest] = []
+    datacenters: list[DatacenterUnderTest] = []
 
     def create(*services: Object) -> DatacenterUnderTest:
-        made.append(DatacenterUnderTest(api, f"osl{uuid.uuid4().hex[:6]}", make_namespace()))
-        made[-1].create(*services)
-        return made[-1]
+        datacenters.append(DatacenterUnderTest(api, f"osl{uuid.uuid4().hex[:6]}", make_namespace()))
+        datacenters[-1].create(*services)
+        return datacenters[-1]
 
     yield create
-    for datacenter in made:
+    for datacenter in datacenters:
         removed(api, datacenter)()
 
 
@@ -193,17 +193,17 @@ def test_the_standby_continues_the_work_of_a_killed_leader(
     assert reasons[FRONT].pop("Started", 0) <= 1
     assert reasons.pop(FRONT) == {"Succeeded": 1, "Retired": 1}
     assert reasons == {name: {"Started": 1, "Succeeded": 1, "Retired": 1} for name in (BASE, AGENT)}
-    seen = two.audit.since(begin)
-    one_writer_per_term(seen, two)
-    assert creations(seen) == dict.fromkeys(expected_requests(datacenter), 1)
+    entries = two.audit.since(begin)
+    one_writer_per_term(entries, two)
+    assert creations(entries) == dict.fromkeys(expected_requests(datacenter), 1)
 
 
 def kill_halfway(two: Two, datacenter: DatacenterUnderTest, leader: Operator, mark: int) -> None:
     """Kill the leader when the first service runs and the second has just been created."""
 
     def halfway() -> bool:
-        found = writes_to(datacenter, two.audit.since(mark, two.first.user))
-        return (DEPLOYMENT.plural, datacenter.child(FRONT)) in creations(found)
+        entries = writes_to(datacenter, two.audit.since(mark, two.first.user))
+        return (DEPLOYMENT.plural, datacenter.child(FRONT)) in creations(entries)
 
     until("the second service is created", halfway, 30.0, every=0.02)
     until(
@@ -257,13 +257,13 @@ def test_two_active_leaders_create_one_set_of_objects(
     assert_no_writes(two)
     assert datacenter.identities() == first
 
-    seen = writes_to(datacenter, two.audit.since(mark))
+    entries = writes_to(datacenter, two.audit.since(mark))
     for account in two.both:
-        sent = [entry for entry in seen if entry.user == account.user]
+        sent = [entry for entry in entries if entry.user == account.user]
         print(f"  {tally(sent)}; codes {dict(Counter(entry.code for entry in sent))}")
         assert sent
-    assert creations(seen) == dict.fromkeys(expected_requests(datacenter), 1)
-    assert [str(entry) for entry in seen if entry.verb == "delete"] == []
+    assert creations(entries) == dict.fromkeys(expected_requests(datacenter), 1)
+    assert [str(entry) for entry in entries if entry.verb == "delete"] == []
     reasons = {name: datacenter.event_reasons(name) for name in NAMES}
     assert reasons[AGENT] == reasons[BASE] == ["Started", "Succeeded"]
     # Created, and changed: a process repeats an event at most once in ten minutes.

@@ -45,11 +45,11 @@ def datacenter(
 ) -> Iterator[DatacenterUnderTest]:
     """Two StatefulSets with a volume per pod; one has volumePolicy Delete."""
     assert serving.alive
-    made = DatacenterUnderTest(api, f"gva{uuid.uuid4().hex[:6]}", make_namespace())
-    made.create(*services(image))
-    made.await_running()
-    yield made
-    removed(api, made)()
+    datacenter = DatacenterUnderTest(api, f"gva{uuid.uuid4().hex[:6]}", make_namespace())
+    datacenter.create(*services(image))
+    datacenter.await_running()
+    yield datacenter
+    removed(api, datacenter)()
 
 
 def services(image: str, size: str = "16Mi") -> list[Object]:

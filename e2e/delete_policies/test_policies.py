@@ -32,10 +32,10 @@ def clusters_of(api: Api, namespace: str, policies: Mapping[str, str]) -> list[C
     """Create clusters of one server, and wait until all are Available."""
     for name, policy in policies.items():
         api.create(CLUSTERS, manifest(namespace, name, deletionPolicy=policy))
-    made = [Cluster(api, namespace, name) for name in policies]
-    for cluster in made:
+    clusters = [Cluster(api, namespace, name) for name in policies]
+    for cluster in clusters:
         cluster.await_available()
-    return made
+    return clusters
 
 
 def await_gone(cluster: Cluster, kept: AbstractSet[tuple[str, str]] = frozenset()) -> None:

@@ -29,8 +29,8 @@ class Runs:
     def run(self, kind: str, name: str, spec: Object) -> Object:
         """Apply the object and wait until it is Completed; return its status. Raises DemoError."""
         metadata = {"name": name, "namespace": self.namespace}
-        wanted = {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
-        apply(self.kubectl, [wanted])
+        manifest = {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
+        apply(self.kubectl, [manifest])
         self.screen.say(f"applied {kind} {name}")
         path = f"/apis/{API_VERSION}/namespaces/{self.namespace}/{_PLURALS[kind]}/{name}"
         end = time.monotonic() + SECONDS

@@ -65,9 +65,9 @@ def _with_client_login(sample: Sample, strategy: str) -> Sample:
     kept = {"autoRollback": {"stabilizationSeconds": KEPT_SECONDS}}
     upgrade = {"strategy": strategy, **({"blueGreen": kept} if strategy == "BlueGreen" else {})}
     requests = (key_value_engine(), *client_login(sample.home))
-    wanted = {"replicas": 3, "configuration": STEADY, "selfInit": self_init(*requests)}
-    wanted["upgrade"] = upgrade
-    cluster = manifest(sample.home, sample.name, **{**wanted, "version": FROM})
+    fields = {"replicas": 3, "configuration": STEADY, "selfInit": self_init(*requests)}
+    fields["upgrade"] = upgrade
+    cluster = manifest(sample.home, sample.name, **{**fields, "version": FROM})
     return Sample(sample.namespace, sample.account, cluster)
 
 
@@ -103,14 +103,14 @@ class Story:
     def _upgrade(self, cluster: Cluster, journal: Journal, reader: speed.AuditReader) -> None:
         name, screen = self.sample.name, self.screen
         servers = [pod for pod in journal.alive("pods") if is_server(pod, name)]
-        seen, since = len(journal.entries()), datetime.now(UTC)
+        count, since = len(journal.entries()), datetime.now(UTC)
         with ServiceWriter(cluster, reads_back=True) as writer:
             screen.say(f"kubectl patch openbaocluster {name} ... version: {TO}")
             change(cluster, {"version": TO})
             self._draw(journal)
             until = datetime.now(UTC)
             until_condition(journal, screen, name, "RaftMembershipReady", AVAILABLE_SECONDS)
-        history = History(name, servers, journal.entries()[seen:])
+        history = History(name, servers, journal.entries()[count:])
         if lost := [*writer.lost(), *writer.missed]:
             raise DemoError(f"acknowledged writes were lost: {lost}")
         screen.say(f"{writer.describe()}; none was lost")
@@ -139,7 +139,7 @@ class Story:
         mine = labels.component(self.sample.name, "upgrade")
         return [job for job in journal.alive(JOBS) if mine.items() <= labels_of(job).items()]
 
-    def _costs(self, history: History, found: audit.Tally | None) -> None:
+    def _costs(self, history: History, tally: audit.Tally | None) -> None:
         screen = self.screen
         began = history.first(CLUSTERS, lambda cluster: cluster["spec"]["version"] == TO)
         ended = history.first(CLUSTERS, lambda cluster: finished(cluster, TO))
@@ -153,9 +153,9 @@ class Story:
         screen.plain(table.plain(("new server", "created after", "ready after"), rows))
         screen.plain(f"  finished after {duration(ended - began)}")
         screen.plain(f"  leaders: {' > '.join(history.leaders())}")
-        if found is not None:
+        if tally is not None:
             screen.plain()
-            screen.plain(speed.requests_table([speed.request_row("of the upgrade", found)]))
+            screen.plain(speed.requests_table([speed.request_row("of the upgrade", tally)]))
 
     def _print_next_steps(self) -> None:
         screen, home, name = self.screen, self.sample.home, self.sample.name
@@ -176,8 +176,12 @@ class Story:
 
 
 def _words(cluster: Object | None) -> str:
-    found = None if cluster is None else condition(cluster, "Upgrading")
-    return str(found["message"]) if found else "the operator has not observed the new version yet"
+    upgrading = None if cluster is None else condition(cluster, "Upgrading")
+    return (
+        str(upgrading["message"])
+        if upgrading
+        else "the operator has not observed the new version yet"
+    )
 
 
 def _since(began: Moment, moment: Moment | None) -> str:

@@ -26,10 +26,10 @@ def _head(cluster: Object) -> str:
         return f"{name} to {second['greenVersion']}  {second['phase']}"
     if not upgrade:
         waits = condition(cluster, "Upgrading")
-        wanted = cluster["spec"]["version"]
+        version = cluster["spec"]["version"]
         runs = str(status.get("currentVersion") or "")
         message = (
-            f": {waits['message']}" if waits and waits.get("message") and wanted != runs else ""
+            f": {waits['message']}" if waits and waits.get("message") and version != runs else ""
         )
         return f"{name} {runs}{message}"
     done, size = len(upgrade.get("completedPods") or ()), cluster["spec"]["replicas"]
@@ -51,7 +51,7 @@ def _server(pod: Object, status: Object) -> str:
 
 def _job_words(job: Object) -> str:
     for kind in _ENDS:
-        found = condition(job, kind)
-        if found is not None and found["status"] == "True":
-            return "is done" if kind == "Complete" else f"failed: {found.get('message', '')}"
+        entry = condition(job, kind)
+        if entry is not None and entry["status"] == "True":
+            return "is done" if kind == "Complete" else f"failed: {entry.get('message', '')}"
     return "is running"

@@ -112,11 +112,11 @@ def operator(rig: Rig, launcher: Launcher, controller: Identity, under_policies:
 @pytest.fixture(scope="module")
 def scene(rig: Rig, api: Api, operator: Operator, make_namespace: MakeNamespace) -> Scene:
     """Five clusters; one of them never starts, and the certificate of another one expires."""
-    made = Scene(api, CommandLine(rig), make_namespace())
-    for secret in (own_key(made.namespace, "a"), *expiring_certificate(made.namespace)):
+    scene = Scene(api, CommandLine(rig), make_namespace())
+    for secret in (own_key(scene.namespace, "a"), *expiring_certificate(scene.namespace)):
         api.create(SECRET, secret)
-    api.create(PVC, unbound_claim(made.namespace))
-    requests = self_init(key_value_engine(), *client_login(made.namespace))
+    api.create(PVC, unbound_claim(scene.namespace))
+    requests = self_init(key_value_engine(), *client_login(scene.namespace))
     target = {"provider": "pvc", "bucket": "web", "pvc": {"claimName": CLAIM}}
     specs: dict[str, Object] = {
         EXPIRING: {"tls": {"mode": "External"}},
@@ -131,10 +131,10 @@ def scene(rig: Rig, api: Api, operator: Operator, make_namespace: MakeNamespace)
         IMAGE: {"image": NO_IMAGE},
     }
     for name, spec in specs.items():
-        api.create(CLUSTERS, manifest(made.namespace, name, **spec))
+        api.create(CLUSTERS, manifest(scene.namespace, name, **spec))
     for name in (EXPIRING, WEB, SEALED):
-        made.cluster(name).await_available()
-    return made
+        scene.cluster(name).await_available()
+    return scene
 
 
 def own_key(namespace: str, letter: str) -> Object:

@@ -34,9 +34,9 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
     namespace = make_namespace()
     body = manifest(namespace, NAME, replicas=3, selfInit=self_init(key_value_engine()))
     api.create(CLUSTERS, body)
-    made = Cluster(api, namespace, NAME)
-    made.await_available()
-    return made
+    cluster = Cluster(api, namespace, NAME)
+    cluster.await_available()
+    return cluster
 
 
 @pytest.mark.parametrize("what", EDITS)
@@ -91,8 +91,8 @@ def test_labels_and_annotations_of_other_clients_stay(cluster: Cluster) -> None:
     cluster.api.patch(SERVICE, cluster.namespace, name, spoilt)
 
     def metadata() -> Object:
-        found: Object = cluster.api.get(SERVICE, cluster.namespace, name)["metadata"]
-        return found
+        live: Object = cluster.api.get(SERVICE, cluster.namespace, name)["metadata"]
+        return live
 
     def theirs_stay() -> bool:
         live = metadata()
@@ -122,9 +122,9 @@ def test_a_stale_leader_label_on_a_standby_is_ignored(cluster: Cluster) -> None:
     assert sum(map(leads, cluster.pods())) == 2
 
     def one_leader() -> bool:
-        found = cluster.condition("OpenBaoLeader", "True", "LeaderFound")
+        condition = cluster.condition("OpenBaoLeader", "True", "LeaderFound")
         degraded = cluster.condition("Degraded", "False", None)
-        return found is not None and degraded is not None
+        return condition is not None and degraded is not None
 
     throughout("the status has one leader, as the servers report", one_leader, 5.0)
 
@@ -209,8 +209,8 @@ def successor(cluster: Cluster, resource: Resource, before: Object) -> Object | 
 def copy_of(cluster: Cluster, name: str) -> Object:
     """Copy a Secret as a backup would keep it: without the fields that the API server set."""
     live = cluster.api.get(SECRET, cluster.namespace, name)
-    given = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation")
-    metadata = {key: value for key, value in live["metadata"].items() if key not in given}
+    server_fields = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation")
+    metadata = {key: value for key, value in live["metadata"].items() if key not in server_fields}
     return {**live, "metadata": metadata}
 
 

@@ -173,5 +173,5 @@ def name_of(pod: Object) -> str:
 
 def leader_of(cluster: Cluster) -> str | None:
     """Return the name of the active pod, as its server reports."""
-    found = cluster.leader()
-    return None if found is None else name_of(found)
+    leader = cluster.leader()
+    return None if leader is None else name_of(leader)

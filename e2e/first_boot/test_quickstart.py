@@ -28,8 +28,8 @@ EMPTIED_SECONDS = 120.0
 def boot(
     rig: Rig, api: Api, audit: AuditLog, controller: Identity, launcher: Launcher
 ) -> Iterator[Boot]:
-    with first_boot(rig, api, audit, controller, launcher) as made:
-        yield made
+    with first_boot(rig, api, audit, controller, launcher) as boot:
+        yield boot
 
 
 def test_servers_are_one_cluster_of_three_voters(boot: Boot) -> None:

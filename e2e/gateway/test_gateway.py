@@ -99,8 +99,8 @@ def test_b09_an_absent_api_blocks_nothing_and_gets_no_requests(
     cluster: Cluster, audit: AuditLog, controller: Identity, absent: int
 ) -> None:
     cluster.await_available()
-    found = cluster.await_condition(READY, "False", "GatewayAPIMissing", seconds=20)
-    assert "httproutes.gateway.networking.k8s.io" in found["message"]
+    missing = cluster.await_condition(READY, "False", "GatewayAPIMissing", seconds=20)
+    assert "httproutes.gateway.networking.k8s.io" in missing["message"]
     requests = audit.since(absent, controller.user)
     assert not of_gateway_api(requests)
     reads = [entry for entry in requests if entry.resource == DEFINITION.plural]
@@ -151,9 +151,9 @@ def test_the_condition_follows_the_conditions_of_the_gateway(
     watch = Stopwatch()
     no = condition("Accepted", "False", "NotAllowedByListeners", "nobody may")
     gateway_api.answer_route(rig, HTTP, home, names.http_route(NAME), parent, no)
-    found = cluster.await_condition(READY, "False", "GatewayRouteRefused", seconds=5)
+    refused = cluster.await_condition(READY, "False", "GatewayRouteRefused", seconds=5)
     print(f"\na refusal of the Gateway is reported after {watch.seconds:.2f} s")
-    assert "nobody may" in found["message"]
+    assert "nobody may" in refused["message"]
     gateway_api.answer_route(rig, HTTP, home, names.http_route(NAME), parent, *refs)
     cluster.await_condition(READY, "True", READY, seconds=5)
     cluster.await_available(10)
@@ -206,16 +206,16 @@ def test_a_route_of_another_owner_is_reported_and_not_changed(
     metadata = {"name": names.http_route(NAME), "namespace": home}
     theirs = api.create(HTTP, {"metadata": metadata, "spec": {"hostnames": ["a.example.com"]}})
     api.patch(CLUSTERS, home, NAME, {"spec": {"gateway": {"enabled": True}}})
-    found = cluster.await_condition("Conflict", "True", "ForeignObject", seconds=15)
-    assert names.http_route(NAME) in found["message"]
+    conflict = cluster.await_condition("Conflict", "True", "ForeignObject", seconds=15)
+    assert names.http_route(NAME) in conflict["message"]
     cluster.await_condition("Available", seconds=10)
     live = api.get(HTTP, home, names.http_route(NAME))
     assert resource_version_of(live) == resource_version_of(theirs)
     api.delete(HTTP, home, names.http_route(NAME))
 
     def ours() -> bool:
-        found = find(api, HTTP, home, names.http_route(NAME))
-        return found is not None and uid_of(found) != uid_of(theirs)
+        route = find(api, HTTP, home, names.http_route(NAME))
+        return route is not None and uid_of(route) != uid_of(theirs)
 
     until("the route is ours", ours, 75.0)
     cluster.await_condition("Conflict", "False", seconds=75)

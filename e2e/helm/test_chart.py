@@ -35,9 +35,9 @@ def options(mode: str, *more: str) -> tuple[str, ...]:
 def by_key(objects: Iterable[Object]) -> dict[Key, Object]:
     """The objects by kind, namespace and name. Each must be unique."""
     listed = [(key(obj), obj) for obj in objects]
-    found = dict(listed)
-    assert len(found) == len(listed), "an object appears twice"
-    return found
+    by_name = dict(listed)
+    assert len(by_name) == len(listed), "an object appears twice"
+    return by_name
 
 
 def installed(helm: Helm, mode: str) -> dict[Key, Object]:
@@ -65,10 +65,10 @@ def test_each_mode_equals_its_overlay(helm: Helm, mode: str) -> None:
     text = helm.checkout.with_image(f"overlays/{mode}", IMAGE_NAME, VERSION)
     built = [document for document in yaml.load_all(text, yaml.CSafeLoader) if document]
     expected = by_key(obj for obj in built if obj["kind"] != "Namespace")
-    found = by_key(helm.template(NAMESPACE, *options(mode, "--set", "crds.keep=false")))
-    assert found.keys() == expected.keys()
+    rendered = by_key(helm.template(NAMESPACE, *options(mode, "--set", "crds.keep=false")))
+    assert rendered.keys() == expected.keys()
     for name, fields in expected.items():
-        assert found[name] == fields, name
+        assert rendered[name] == fields, name
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -104,9 +104,9 @@ def test_every_value_reaches_the_pods(helm: Helm, tmp_path: Path) -> None:
         "priorityClassName": "high",
     }
     (file := tmp_path / "values.yaml").write_text(yaml.safe_dump(values))
-    given = helm.template("ops", *options("multi-tenant", "--values", str(file)))
+    with_file = helm.template("ops", *options("multi-tenant", "--values", str(file)))
     expected = {"openbao-operator": (3, "1Gi"), "openbao-operator-provisioner": (1, "2Gi")}
-    for name, pod in deployments(given).items():
+    for name, pod in deployments(with_file).items():
         (container,) = pod["containers"]
         assert (pod["n"], container["resources"]["limits"]["memory"]) == expected.pop(name)
         assert (container["image"], container["imagePullPolicy"]) == (

@@ -83,8 +83,8 @@ def test_a_cluster_keeps_running_without_its_operator(
     print(f"\ninstalled after {watch.seconds:.1f} s")
 
     api.create(CLUSTERS, manifest(namespace, "one", selfInit=self_init(key_value_engine())))
-    made = Cluster(api, namespace, "one")
-    made.await_available()
+    cluster = Cluster(api, namespace, "one")
+    cluster.await_available()
     servers = pods(api, namespace)
     assert servers
 
@@ -92,8 +92,8 @@ def test_a_cluster_keeps_running_without_its_operator(
         "upgrade", "--take-ownership", "--set", "mode=datacenters", "--set", "logLevel=debug"
     )
     (container,) = api.get(DEPLOYMENT, HOME, NAME)["spec"]["template"]["spec"]["containers"]
-    given = {variable["name"]: variable.get("value") for variable in container["env"]}
-    assert (given["DATACENTERS"], given["LOG_LEVEL"]) == ("true", "debug")
+    variables = {variable["name"]: variable.get("value") for variable in container["env"]}
+    assert (variables["DATACENTERS"], variables["LOG_LEVEL"]) == ("true", "debug")
     assert pods(api, namespace) == servers
     print(f"upgraded after {watch.seconds:.1f} s")
 
@@ -102,17 +102,17 @@ def test_a_cluster_keeps_running_without_its_operator(
     assert "customresourcedefinition.apiextensions.k8s.io/openbaoclusters.openbao.org" in (
         rig.kubectl("get", "crd", "--output", "name")
     )
-    assert made.find() is not None
+    assert cluster.find() is not None
     assert pods(api, namespace) == servers
     print(f"uninstalled after {watch.seconds:.1f} s")
 
     # Without --take-ownership: the definitions still belong to the release of this name.
     helm.apply("install")
     api.patch(CLUSTERS, namespace, "one", {"spec": {"paused": True}})
-    made.await_condition("Paused")
+    cluster.await_condition("Paused")
     api.patch(CLUSTERS, namespace, "one", {"spec": {"paused": False}})
-    made.await_available()
+    cluster.await_available()
     assert pods(api, namespace) == servers
     api.delete(CLUSTERS, namespace, "one")
-    until("the cluster is gone", lambda: made.find() is None, 60.0)
+    until("the cluster is gone", lambda: cluster.find() is None, 60.0)
     print(f"installed again and deleted after {watch.seconds:.1f} s")

@@ -30,11 +30,11 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
     namespace = make_namespace()
     requests = (key_value_engine(), *client_login(namespace))
     api.create(CLUSTERS, manifest(namespace, NAME, replicas=3, selfInit=self_init(*requests)))
-    made = Cluster(api, namespace, NAME)
-    may_write(made)
-    made.await_available(120.0)
-    made.await_condition("RaftMembershipReady", reason="AllVoters")
-    return made
+    cluster = Cluster(api, namespace, NAME)
+    may_write(cluster)
+    cluster.await_available(120.0)
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    return cluster
 
 
 @pytest.fixture(scope="module")
@@ -74,12 +74,12 @@ def test_a_hibernated_cluster_gets_no_writes(
 ) -> None:
     mark = audit.mark()
     throughout("no pod exists", lambda: cluster.pods() == [], QUIET_SECONDS, every=1.0)
-    made = [
+    own_writes = [
         entry
         for entry in writes(audit.since(mark, controller.user))
         if entry.namespace == cluster.namespace
     ]
-    assert not made, tally(made)
+    assert not own_writes, tally(own_writes)
 
 
 def test_a_cluster_wakes_with_its_data_and_its_voters(
@@ -131,5 +131,5 @@ def replicas(cluster: Cluster) -> int:
 def uids(cluster: Cluster, resource: Resource) -> set[str]:
     """Return the uids of all objects of a kind that belong to the cluster."""
     selector = f"{labels.CLUSTER}={cluster.name}"
-    found = cluster.api.list(resource, cluster.namespace, selector)
-    return {uid_of(obj) for obj in found}
+    objects = cluster.api.list(resource, cluster.namespace, selector)
+    return {uid_of(obj) for obj in objects}

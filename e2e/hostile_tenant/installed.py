@@ -98,22 +98,22 @@ def shipped(rig: Rig, api: Api) -> Iterator[Shipped]:
     ]
     apply = ("apply", "--server-side", "--force-conflicts", "-f", "-")
     rig.kubectl(*apply, input=as_list(objects), timeout=120.0)
-    made = Shipped(rig, api)
+    operator = Shipped(rig, api)
     names = [name_of(obj) for obj in objects if obj["kind"] == "Deployment"]
     try:
         for name in names:
             until(f"{name} is ready", partial(_is_ready, api, name), SECONDS)
-        yield made
+        yield operator
     finally:
         for name in names:
             api.delete(DEPLOYMENT, NAMESPACE, name)
-        until("the pods are gone", lambda: not made.pods(), SECONDS)
+        until("the pods are gone", lambda: not operator.pods(), SECONDS)
         gone = as_list([obj for obj in objects if obj["kind"] not in KEPT])
         rig.kubectl("delete", "--ignore-not-found", "--wait=false", "-f", "-", input=gone)
         install(rig)
 
 
 def _is_ready(api: Api, name: str) -> bool:
-    found = api.find(DEPLOYMENT, NAMESPACE, name) or {}
-    status = found.get("status") or {}
-    return status.get("readyReplicas") == found["spec"]["replicas"] if found else False
+    deployment = api.find(DEPLOYMENT, NAMESPACE, name) or {}
+    status = deployment.get("status") or {}
+    return status.get("readyReplicas") == deployment["spec"]["replicas"] if deployment else False

@@ -45,8 +45,8 @@ class Record:
 @pytest.fixture(scope="module")
 def operator_in_pods(rig: Rig, api: Api) -> Iterator[Shipped]:
     attack.load_image(rig)
-    with shipped(rig, api) as made:
-        yield made
+    with shipped(rig, api) as operator:
+        yield operator
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +81,8 @@ def fight(api: Api, operator_in_pods: Shipped, make_namespace: MakeNamespace) ->
     )
 
 
-def _pods(made: Shipped) -> set[str]:
-    return {str(pod["metadata"]["uid"]) for pod in made.pods()}
+def _pods(installation: Shipped) -> set[str]:
+    return {str(pod["metadata"]["uid"]) for pod in installation.pods()}
 
 
 def _hostile_servers(api: Api, namespace: str) -> bool:

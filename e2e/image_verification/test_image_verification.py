@@ -53,8 +53,8 @@ class Place:
 @pytest.fixture(scope="module")
 def images(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
     """A registry for the whole scenario."""
-    with registry(rig, tmp_path_factory.mktemp("registry")) as made:
-        yield made
+    with registry(rig, tmp_path_factory.mktemp("registry")) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
@@ -180,10 +180,10 @@ def test_an_unverified_image_never_becomes_a_pod(place: Place) -> None:
 def test_a_keyless_signature_is_verified_by_its_identity(place: Place, namespace: str) -> None:
     place = replace(place, namespace=namespace)
     tag = f"{VERSION}_keyless"
-    found = place.registry.push(tag, keyless="yes")
-    named = f"{place.registry.image(tag).removesuffix(f':{tag}')}@{found}"
+    digest = place.registry.push(tag, keyless="yes")
+    named = f"{place.registry.image(tag).removesuffix(f':{tag}')}@{digest}"
     exact = {"enabled": True, "issuer": ISSUER, "subject": f"{SUBJECT}0"}
-    place.registry.attach(found, place.signer.bundle(found))
+    place.registry.attach(digest, place.signer.bundle(digest))
     other = place.create("other", named, exact)
     condition = other.await_condition("Stalled", reason="ImageVerificationFailed", seconds=60.0)
     assert "its certificate names another subject" in condition["message"]
@@ -229,8 +229,8 @@ def test_the_registry_login_is_read_from_the_pull_secret(place: Place, namespace
     assert "pull secret" in condition["message"]
     place.api.create(SECRET, place.registry.pull_secret(place.namespace, "login"))
     # The signature of the older scheme names the open port, so only the newer one can match.
-    found = place.registry.push(VERSION, private="yes")
-    place.registry.sign(found, KEY)
+    digest = place.registry.push(VERSION, private="yes")
+    place.registry.sign(digest, KEY)
     cluster.await_available(240.0)
-    assert image_of(cluster.pods()[0]).endswith(f"@{found}")
+    assert image_of(cluster.pods()[0]).endswith(f"@{digest}")
     assert "open sesame" not in place.operator.log.read_text()

@@ -176,13 +176,15 @@ def test_a_tenant_gets_rights_and_loses_them(
 def test_a_datacenter_runs_a_service_and_leaves_nothing(
     rig: Rig, api: Api, serving: Operator, make_namespace: MakeNamespace
 ) -> None:
-    made = DatacenterUnderTest(api, f"dc{uuid.uuid4().hex[:6]}", make_namespace())
-    made.create(sleeper(rig.load_operator_image(), "agent"))
-    made.await_running(SECONDS)
-    assert [name for name, _ in made.workloads()] == ["agent"]
-    api.delete(DATACENTERS, None, made.name)
-    until("the datacenter is gone", lambda: not api.find(DATACENTERS, None, made.name), SECONDS)
-    assert made.workloads() == []
+    datacenter = DatacenterUnderTest(api, f"dc{uuid.uuid4().hex[:6]}", make_namespace())
+    datacenter.create(sleeper(rig.load_operator_image(), "agent"))
+    datacenter.await_running(SECONDS)
+    assert [name for name, _ in datacenter.workloads()] == ["agent"]
+    api.delete(DATACENTERS, None, datacenter.name)
+    until(
+        "the datacenter is gone", lambda: not api.find(DATACENTERS, None, datacenter.name), SECONDS
+    )
+    assert datacenter.workloads() == []
     assert serving.alive
 
 

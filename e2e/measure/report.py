@@ -60,10 +60,10 @@ def _joined(milestone: Milestone) -> bool:
 
 def available(run: OperatorRun) -> float:
     """Return when the cluster was Available. Raises ValueError if it was not."""
-    found = seconds_to(run.milestones, "Available")
-    if found is None:
+    seconds = seconds_to(run.milestones, "Available")
+    if seconds is None:
         raise ValueError("a run that never became Available")
-    return found
+    return seconds
 
 
 def spread(seconds: Sequence[float]) -> str:
@@ -130,12 +130,12 @@ def milestone_rows(results: Results) -> list[tuple[str, str, str]]:
 
 
 def _cell(runs: Sequence[Sequence[Milestone]], name: str) -> str:
-    values = [found for marks in runs if (found := seconds_to(marks, name)) is not None]
+    values = [seconds for marks in runs if (seconds := seconds_to(marks, name)) is not None]
     return spread(values) if values else "-"
 
 
-def _resource_rows(found: Tally) -> list[tuple[str, str]]:
-    return [(what, str(count)) for what, count in speed.by_resource(found).items()]
+def _resource_rows(tally: Tally) -> list[tuple[str, str]]:
+    return [(what, str(count)) for what, count in speed.by_resource(tally).items()]
 
 
 def markdown(results: Results) -> str:
@@ -189,13 +189,13 @@ def _milestones(marks: Sequence[Milestone]) -> dict[str, float]:
     return {mark.name: round(mark.seconds, 3) for mark in marks}
 
 
-def _tally(found: Tally) -> dict[str, Any]:
+def _tally(tally: Tally) -> dict[str, Any]:
     return {
-        "total": found.total,
-        "reads": found.reads,
-        "watches": found.watches,
-        "writes": found.writes,
-        "notFound": found.not_found,
-        "refused": found.refused,
-        "byResource": speed.by_resource(found),
+        "total": tally.total,
+        "reads": tally.reads,
+        "watches": tally.watches,
+        "writes": tally.writes,
+        "notFound": tally.not_found,
+        "refused": tally.refused,
+        "byResource": speed.by_resource(tally),
     }

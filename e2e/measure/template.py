@@ -94,34 +94,34 @@ def script(
         raise DemoError(f"StatefulSet {cluster} was not seen to scale out")
     first = [(kind, bare(obj, kind, move)) for kind, obj in read]
     for kind in SEEN:
-        found = _first_states(entries, kind.plural, cluster)
-        first += [(kind, bare(obj, kind, move)) for obj in found]
+        states = _first_states(entries, kind.plural, cluster)
+        first += [(kind, bare(obj, kind, move)) for obj in states]
     first.append((STATEFUL_SETS, bare(sets[0], STATEFUL_SETS, move)))
     return Script(tuple(first), (STATEFUL_SETS, bare(sets[-1], STATEFUL_SETS, move)))
 
 
 def _first_states(entries: Sequence[JournalEntry], plural: str, cluster: str) -> list[Object]:
-    found: dict[str, Object] = {}
+    states: dict[str, Object] = {}
     for entry in entries:
         mine = (entry.object["metadata"].get("labels") or {}).get(labels.CLUSTER) == cluster
         if entry.kind == plural and entry.change == "ADDED" and mine:
-            found.setdefault(name_of(entry.object), entry.object)
-    return list(found.values())
+            states.setdefault(name_of(entry.object), entry.object)
+    return list(states.values())
 
 
 def bare(obj: Object, kind: Kind, move: Move) -> Object:
     """Return the object without server-side fields."""
-    made: Object = _rewrite(obj, move)
-    made.pop("status", None)
-    made["apiVersion"], made["kind"] = kind.api_version, kind.kind
-    made["metadata"] = {key: item for key, item in made["metadata"].items() if key not in _GIVEN}
+    copy: Object = _rewrite(obj, move)
+    copy.pop("status", None)
+    copy["apiVersion"], copy["kind"] = kind.api_version, kind.kind
+    copy["metadata"] = {key: item for key, item in copy["metadata"].items() if key not in _GIVEN}
     if kind.kind == "Service":
-        spec = made["spec"]
+        spec = copy["spec"]
         for field in _OF_SERVICE:
             spec.pop(field, None)
         if spec.get("clusterIP") != "None":
             spec.pop("clusterIP", None)
-    return made
+    return copy
 
 
 def _rewrite(value: Any, move: Move) -> Any:

@@ -68,14 +68,14 @@ def bring_up(
     mark, watch, begin = observer.audit.mark(), Stopwatch(), datetime.now(UTC)
     body = manifest(namespace, name, replicas=servers, selfInit=self_init(key_value_engine()))
     observer.api.create(CLUSTERS, body)
-    made = Cluster(observer.api, namespace, name)
-    made.await_available()
+    cluster = Cluster(observer.api, namespace, name)
+    cluster.await_available()
     seconds, end = watch.seconds, datetime.now(UTC)
     everything = observer.audit.since(mark)
     requests = counted_requests([entry for entry in everything if entry.user == observer.who.user])
     own = _own_seconds([entry for entry in everything if entry.namespace == namespace], begin, end)
-    made.await_condition("RaftMembershipReady", reason="AllVoters")
-    return made, BringUp(seconds, own, requests)
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    return cluster, BringUp(seconds, own, requests)
 
 
 def _own_seconds(entries: list[Entry], begin: datetime, end: datetime) -> float:
@@ -147,15 +147,15 @@ def status_delay(observer: Observer, cluster: Cluster) -> tuple[float, float]:
 
 
 def _seconds_until_counted(cluster: Cluster, ready: int) -> float:
-    seen: list[float] = []
+    latencies: list[float] = []
 
     def counted() -> bool:
-        if not seen and sum(map(is_ready, cluster.pods())) == ready:
-            seen.append(time.monotonic())
-        return bool(seen) and cluster.live()["status"].get("readyReplicas") == ready
+        if not latencies and sum(map(is_ready, cluster.pods())) == ready:
+            latencies.append(time.monotonic())
+        return bool(latencies) and cluster.live()["status"].get("readyReplicas") == ready
 
     until(f"the status has readyReplicas {ready}", counted, 60.0, every=0.02)
-    return time.monotonic() - seen[0]
+    return time.monotonic() - latencies[0]
 
 
 def refused_to(observer: Observer, mark: int) -> str:

@@ -67,13 +67,13 @@ class World:
     def start(self, who: Identity, environment: Mapping[str, str] | None = None) -> Operator:
         """Start an operator and wait for its first requests."""
         mark = self.audit.mark()
-        made = self.launcher.start(who, NO_ELECTION, environment=environment)
+        operator = self.launcher.start(who, NO_ELECTION, environment=environment)
         until(
             "the operator sends requests",
-            lambda: made.alive and self.audit.since(mark, who.user),
+            lambda: operator.alive and self.audit.since(mark, who.user),
             90.0,
         )
-        return made
+        return operator
 
     def controller_of(self, reads: Reads) -> Operator:
         """Start the operator with the environment of its Deployment and of a kubelet."""

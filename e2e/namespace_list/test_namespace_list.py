@@ -70,14 +70,14 @@ def test_a_list_of_namespaces(
 
     api.make_namespace(later)
     bind_namespace(api, later)
-    made = make(api, later, "made")
-    made.await_available()
+    cluster = make(api, later, "made")
+    cluster.await_available()
     print("a namespace that is created later is watched")
     assert there.live().get("status") is None
     assert "finalizers" not in there.live()["metadata"]
 
     api.delete(CLUSTERS, later, "made")
-    until("the cluster is gone", lambda: made.find() is None, 60.0)
+    until("the cluster is gone", lambda: cluster.find() is None, 60.0)
     api.delete(NAMESPACE, None, later)
     until("the namespace is gone", lambda: api.find(NAMESPACE, None, later) is None, 60.0)
     api.patch(CLUSTERS, first, "here", {"spec": {"replicas": 3}})

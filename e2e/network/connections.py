@@ -57,10 +57,10 @@ def keys(permissions: tuple[Permission, ...]) -> list[Key]:
 
 def _names(source: str) -> Lines:
     both: tuple[Protocol, ...] = ("UDP", "TCP")
-    found = [Line(source, place, NAMES, protocol) for place in ("node", "dns") for protocol in both]
+    lines = [Line(source, place, NAMES, protocol) for place in ("node", "dns") for protocol in both]
     # Another pod that listens on that port, and another port of the same pod.
     return Lines(
-        tuple(found),
+        tuple(lines),
         (
             Line(source, "other", NAMES),
             Line(source, "other", NAMES, "UDP"),

@@ -54,9 +54,9 @@ def apply_hardened(rig: Rig, namespace: str, name: str, network: Object) -> None
         check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
-    for made in yaml.safe_load_all(done.stdout):
-        if made["kind"] == NETWORK_POLICY.kind:
-            for policy in _split(made):
+    for document in yaml.safe_load_all(done.stdout):
+        if document["kind"] == NETWORK_POLICY.kind:
+            for policy in _split(document):
                 rig.kubectl(
                     "-n", namespace, "apply", "-f", "-", input=orjson.dumps(policy).decode()
                 )

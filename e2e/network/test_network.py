@@ -78,7 +78,7 @@ def homes(enforced: None, make_namespace: MakeNamespace) -> Homes:
 def seats(api: Api, homes: Homes) -> Iterator[dict[str, Seat]]:
     """The idle pods of the scenario, by place."""
     of_job = labels.component(NAME, "backup")
-    wanted: dict[str, tuple[str, Mapping[str, str]]] = {
+    places: dict[str, tuple[str, Mapping[str, str]]] = {
         "operator": (OPERATORS, OPERATOR_POD_LABELS),
         "beside-operator": (OPERATORS, {"app": "tools"}),
         "like-operator": (homes.other, OPERATOR_POD_LABELS),
@@ -97,11 +97,11 @@ def seats(api: Api, homes: Homes) -> Iterator[dict[str, Seat]]:
         "wide-server": (homes.locked, labels.server_pod(WIDE)),
         "wide-job": (homes.locked, labels.component(WIDE, "backup")),
     }
-    made = {place: (namespace, f"seat-{place}") for place, (namespace, _) in wanted.items()}
-    for place, (namespace, carried) in wanted.items():
+    seat_names = {place: (namespace, f"seat-{place}") for place, (namespace, _) in places.items()}
+    for place, (namespace, carried) in places.items():
         make_seat(api, namespace, f"seat-{place}", carried)
-    yield {place: take_seat(api, *pod) for place, pod in made.items()}
-    for namespace, name in made.values():
+    yield {place: take_seat(api, *pod) for place, pod in seat_names.items()}
+    for namespace, name in seat_names.values():
         api.delete(POD, namespace, name)
 
 
@@ -110,9 +110,9 @@ def launcher(
     rig: Rig, seats: dict[str, Seat], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Launcher]:
     """Starts operators in the network of a pod that has the labels of the operator."""
-    made = Launcher(rig, tmp_path_factory.mktemp("network"), inside=seats["operator"].inside)
-    yield made
-    made.stop_all()
+    launcher = Launcher(rig, tmp_path_factory.mktemp("network"), inside=seats["operator"].inside)
+    yield launcher
+    launcher.stop_all()
 
 
 @pytest.fixture(scope="module")
@@ -153,14 +153,14 @@ def places(rig: Rig, cluster: Cluster, seats: dict[str, Seat]) -> dict[str, Seat
     """All sources of connections, as soon as the enforcer has their addresses."""
     cluster.await_available()
     servers = {f"server-{at}": seat_of(rig, pod) for at, pod in enumerate(cluster.pods())}
-    found = {**seats, **servers}
+    places = {**seats, **servers}
 
     def unknown() -> list[str]:
         rules = rig.enforced_addresses()
-        return [place for place, seat in found.items() if f" {seat.address}/32 " not in rules]
+        return [place for place, seat in places.items() if f" {seat.address}/32 " not in rules]
 
     until("the enforcer has the address of every pod", lambda: not unknown(), 30.0)
-    return found
+    return places
 
 
 @pytest.fixture(scope="module")
@@ -203,20 +203,20 @@ def tried(
     lines: Iterable[Line], places: Mapping[str, Seat], addresses: Addresses
 ) -> dict[Line, bool]:
     """Open all connections, and return which were accepted."""
-    wanted = list(lines)
+    all_lines = list(lines)
 
     def connects(line: Line) -> bool:
         return places[line.source].reaches(addresses[line.target], line.port, line.protocol)
 
     with ThreadPoolExecutor(PARALLEL) as pool:
-        return dict(zip(wanted, pool.map(connects, wanted), strict=True))
+        return dict(zip(all_lines, pool.map(connects, all_lines), strict=True))
 
 
 def expected() -> dict[Line, bool]:
-    found = dict.fromkeys(JOBS_ACCEPT_NOTHING, False)
+    accepted = dict.fromkeys(JOBS_ACCEPT_NOTHING, False)
     for lines in (*ROWS.values(), WIDE_EGRESS):
-        found |= dict.fromkeys(lines.passed, True) | dict.fromkeys(lines.refused, False)
-    return found
+        accepted |= dict.fromkeys(lines.passed, True) | dict.fromkeys(lines.refused, False)
+    return accepted
 
 
 def test_each_row_of_the_permissions_table_has_connections() -> None:
@@ -241,20 +241,20 @@ def test_a_cluster_becomes_available_under_its_policies(cluster: Cluster) -> Non
 def test_only_permitted_connections_pass(
     rig: Rig, places: dict[str, Seat], addresses: Addresses
 ) -> None:
-    wanted, watch = expected(), Stopwatch()
+    expectation, watch = expected(), Stopwatch()
 
     def under_one_set_of_rules() -> dict[Line, bool] | None:
         """The enforcer rewrites all rules when a pod changes, for example when a server starts."""
         before = rig.enforced_addresses()
-        found = tried(wanted, places, addresses)
-        return found if rig.enforced_addresses() == before else None
+        samples = tried(expectation, places, addresses)
+        return samples if rig.enforced_addresses() == before else None
 
-    found = until("the rules do not change meanwhile", under_one_set_of_rules, 60.0, every=2.0)
-    print(f"\n{len(found)} connections in {watch.seconds:.1f} s\n{as_table(found)}")
-    assert found == wanted
+    results = until("the rules do not change meanwhile", under_one_set_of_rules, 60.0, every=2.0)
+    print(f"\n{len(results)} connections in {watch.seconds:.1f} s\n{as_table(results)}")
+    assert results == expectation
 
 
-def as_table(found: Mapping[Line, bool]) -> str:
+def as_table(results: Mapping[Line, bool]) -> str:
     headers = ("pods, direction, peer", "from", "to", "port", "expected", "result")
     rows: list[tuple[str, ...]] = []
 
@@ -262,7 +262,7 @@ def as_table(found: Mapping[Line, bool]) -> str:
         for expectation, some in ((True, lines.passed), (False, lines.refused)):
             for line in some:
                 port = f"{line.port} {line.protocol}"
-                words = (_word(expectation), _word(found[line]))
+                words = (_word(expectation), _word(results[line]))
                 rows.append((title, line.source, line.target, port, *words))
 
     for (pods, direction, peer, _), lines in ROWS.items():
@@ -287,5 +287,5 @@ def test_all_connections_pass_without_the_enforcer(
     rig: Rig, places: dict[str, Seat], addresses: Addresses
 ) -> None:
     rig.ignore_policies()
-    found = tried(expected(), places, addresses)
-    assert not [line for line, passed in found.items() if not passed]
+    results = tried(expected(), places, addresses)
+    assert not [line for line, passed in results.items() if not passed]

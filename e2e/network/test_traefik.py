@@ -104,10 +104,10 @@ def cluster(rig: Rig, api: Api, seat: Seat, home: str, operator: Operator) -> It
         network={"trustedIngressPeers": [trusted, ourselves]},
     )
     api.create(CLUSTERS, body)
-    made = Cluster(api, home, NAME)
-    may_write(made)
-    made.await_available()
-    yield made
+    cluster = Cluster(api, home, NAME)
+    may_write(cluster)
+    cluster.await_available()
+    yield cluster
     api.delete(GATEWAY_CLASS, None, CLASS)
 
 
@@ -120,8 +120,8 @@ def edge(
     cluster.await_condition(GATEWAY_READY, "Unknown", "GatewayClassPending", seconds=25)
     public = names.service_dns(names.public_service(NAME), cluster.namespace)
     servers = Servers(public, ca_of(cluster))
-    with traefik(rig, api, seat, tmp_path_factory.mktemp("traefik"), servers) as made:
-        yield made
+    with traefik(rig, api, seat, tmp_path_factory.mktemp("traefik"), servers) as proxy:
+        yield proxy
 
 
 def namespace_of(seat: Seat) -> str:
@@ -129,9 +129,9 @@ def namespace_of(seat: Seat) -> str:
 
 
 def ca_of(cluster: Cluster) -> bytes:
-    found = cluster.secret(names.tls_ca_secret(NAME))
-    assert found is not None
-    return base64.b64decode(found["data"]["ca.crt"])
+    secret = cluster.secret(names.tls_ca_secret(NAME))
+    assert secret is not None
+    return base64.b64decode(secret["data"]["ca.crt"])
 
 
 @pytest.fixture
@@ -147,9 +147,9 @@ def gateway(edge: Traefik, authority: Signed, cluster: Cluster) -> Site:
 
 def assert_serves(site: Site, cluster: Cluster, value: str) -> None:
     """A client logs in, writes a secret and reads it again."""
-    health, found = site.request("GET", "sys/health")
+    health, response = site.request("GET", "sys/health")
     assert health == OK
-    assert {found["cluster_id"]} == cluster.cluster_ids()
+    assert {response["cluster_id"]} == cluster.cluster_ids()
     jwt = cluster.api.token(cluster.namespace, CLIENT, AUDIENCE)
     code, login = site.request("POST", f"auth/{MOUNT}/login", body={"role": CLIENT, "jwt": jwt})
     assert code == OK, login
@@ -178,8 +178,8 @@ def await_code(site: Site, wanted: int) -> None:
 def test_ingress_and_route_are_ready_but_an_untrusted_proxy_is_refused(
     cluster: Cluster, ingress: Site, gateway: Site, edge: Traefik
 ) -> None:
-    found = cluster.await_condition(INGRESS_READY, "True", INGRESS_READY, seconds=30)
-    assert edge.seat.address in found["message"]
+    condition = cluster.await_condition(INGRESS_READY, "True", INGRESS_READY, seconds=30)
+    assert edge.seat.address in condition["message"]
     cluster.await_condition(GATEWAY_READY, "True", GATEWAY_READY, seconds=60)
     # The policy refuses a proxy that the cluster does not trust.
     await_code(ingress, BAD_GATEWAY)

@@ -70,14 +70,14 @@ def _named(name: str, namespace: str) -> Object:
 
 
 def _rights(kind: str, name: str, permissions: list[Object], namespace: str) -> list[Object]:
-    made: list[Object] = []
+    objects: list[Object] = []
     for number, permission in enumerate(permissions):
         metadata = _named(f"{name}-{number}", namespace)
         if kind == "ClusterRole":
             del metadata["namespace"]
         account = _named(permission["serviceAccountName"], namespace)
         reference = {"apiGroup": _RBAC, "kind": kind, "name": metadata["name"]}
-        made += [
+        objects += [
             _rbac(kind, metadata, rules=permission["rules"]),
             _rbac(
                 f"{kind}Binding",
@@ -86,7 +86,7 @@ def _rights(kind: str, name: str, permissions: list[Object], namespace: str) -> 
                 subjects=[{"kind": "ServiceAccount", **account}],
             ),
         ]
-    return made
+    return objects
 
 
 def _rbac(kind: str, metadata: Object, **more: Any) -> Object:

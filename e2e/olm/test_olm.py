@@ -86,9 +86,9 @@ def test_an_operator_of_the_bundle_runs_a_cluster_without_refused_requests(
 ) -> None:
     mark, watch = audit.mark(), Stopwatch()
     api.create(CLUSTERS, manifest(namespace, "one", selfInit=self_init(key_value_engine())))
-    made = Cluster(api, namespace, "one")
-    made.await_available()
-    made.await_condition("OperatorLoginReady", reason="OperatorLoginTrusted")
+    cluster = Cluster(api, namespace, "one")
+    cluster.await_available()
+    cluster.await_condition("OperatorLoginReady", reason="OperatorLoginTrusted")
     print(f"\nAvailable and logged in after {watch.seconds:.1f} s")
     operator = account(HOME, ACCOUNT)
     assert not foreign_secret_refusal(rig, operator, namespace)
@@ -102,7 +102,7 @@ def test_an_operator_of_the_bundle_runs_a_cluster_without_refused_requests(
             SECONDS,
         )
         api.delete(CLUSTERS, namespace, "one")
-        until("the cluster is gone", lambda: made.find() is None, SECONDS)
+        until("the cluster is gone", lambda: cluster.find() is None, SECONDS)
     finally:
         remove_objects(rig, extras)
 

@@ -37,10 +37,10 @@ def cluster(
     namespace = make_namespace()
     spec = {"replicas": 3, "version": OPENBAO_PREVIOUS, "configuration": STEADFAST}
     api.create(CLUSTERS, manifest(namespace, NAME, **spec))
-    made = Cluster(api, namespace, NAME)
-    made.await_available(150.0)
-    made.await_condition("OperatorLoginReady", reason="OperatorLoginTrusted", seconds=30.0)
-    return made
+    cluster = Cluster(api, namespace, NAME)
+    cluster.await_available(150.0)
+    cluster.await_condition("OperatorLoginReady", reason="OperatorLoginTrusted", seconds=30.0)
+    return cluster
 
 
 @pytest.fixture(scope="module")

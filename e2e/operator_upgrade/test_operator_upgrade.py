@@ -90,8 +90,8 @@ class Releases:
         lease = self.api.find(LEASE, HOME, NAME) or {}
         holder = str((lease.get("spec") or {}).get("holderIdentity") or "")
         pods = {pod["metadata"]["name"]: pod for pod in self.api.list(POD, HOME, OPERATORS)}
-        found = next((pod for name, pod in pods.items() if holder.startswith(name)), None)
-        return str(found["metadata"]["labels"][VERSION]) if found else None
+        leader = next((pod for name, pod in pods.items() if holder.startswith(name)), None)
+        return str(leader["metadata"]["labels"][VERSION]) if leader else None
 
     def remove(self) -> None:
         """Delete the objects of the installation file."""
@@ -122,9 +122,9 @@ def releases(rig: Rig, api: Api, tmp_path_factory: pytest.TempPathFactory) -> It
     image = rig.load_operator_image()
     installation = Installation(image, "IfNotPresent", IMAGE_REPOSITORY)
     objects = operator_objects(rendered(rig, folder, "cluster-wide"), installation)
-    made = Releases(rig, api, objects, image)
-    yield made
-    made.remove()
+    releases = Releases(rig, api, objects, image)
+    yield releases
+    releases.remove()
     install(rig)
     sweep(api, HOME)
 

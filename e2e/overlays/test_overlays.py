@@ -86,8 +86,8 @@ def checkout(
 @pytest.fixture(scope="module")
 def metrics(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     """One Prometheus, whichever overlay is installed."""
-    with prometheus(rig, tmp_path_factory.mktemp("prometheus")) as made:
-        yield made
+    with prometheus(rig, tmp_path_factory.mktemp("prometheus")) as server:
+        yield server
 
 
 @pytest.fixture(params=MODES)
@@ -151,9 +151,9 @@ def test_an_overlay_runs_a_cluster_without_refused_requests(
     if installed.tenants:
         make_tenant(api, namespace, home=HOME, name=TENANT)
     api.create(CLUSTERS, manifest(namespace, "one", selfInit=self_init(key_value_engine())))
-    made = Cluster(api, namespace, "one")
-    made.await_available()
-    made.await_condition("OperatorLoginReady", reason="OperatorLoginTrusted")
+    cluster = Cluster(api, namespace, "one")
+    cluster.await_available()
+    cluster.await_condition("OperatorLoginReady", reason="OperatorLoginTrusted")
     print(f"\n{installed.overlay}: Available and logged in after {watch.seconds:.1f} s")
 
     assert_is_scraped(api, metrics)
@@ -162,7 +162,7 @@ def test_an_overlay_runs_a_cluster_without_refused_requests(
     assert bound == (installed.overlay != "without-admission")
 
     api.delete(CLUSTERS, namespace, "one")
-    until("the cluster is gone", lambda: made.find() is None, GONE_SECONDS)
+    until("the cluster is gone", lambda: cluster.find() is None, GONE_SECONDS)
     if installed.tenants:
         api.delete(TENANTS, HOME, TENANT)
         until("the tenant is gone", lambda: not api.find(TENANTS, HOME, TENANT), SECONDS)

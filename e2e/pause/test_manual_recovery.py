@@ -32,10 +32,10 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
     """One server whose root token is in a Secret."""
     namespace = make_namespace()
     api.create(CLUSTERS, manifest(namespace, NAME))
-    made = Cluster(api, namespace, NAME)
-    made.await_available(120.0)
-    made.await_condition("RaftMembershipReady", reason="AllVoters")
-    return made
+    cluster = Cluster(api, namespace, NAME)
+    cluster.await_available(120.0)
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    return cluster
 
 
 @pytest.fixture(scope="module")

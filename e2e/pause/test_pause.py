@@ -94,8 +94,8 @@ def test_a_restore_waits_for_the_end_of_the_pause(
     cluster.api.delete(RESTORES, cluster.namespace, run.name)
     resume(cluster)
     requests.settle(cluster)
-    made = [job["metadata"]["name"] for job in cluster.api.list(JOB, cluster.namespace)]
-    assert names.run_job("restore", run.name) not in made
+    jobs = [job["metadata"]["name"] for job in cluster.api.list(JOB, cluster.namespace)]
+    assert names.run_job("restore", run.name) not in jobs
 
 
 @pytest.mark.timeout(400)
@@ -149,5 +149,5 @@ def assert_no_failure(history: History) -> None:
     for entry in history.entries:
         if entry.kind == CLUSTERS:
             assert not (status_of(entry.object).get("upgrade") or {}).get("failure")
-            found = condition(entry.object, "Degraded") or {}
-            assert found.get("reason") not in ("PodNotReady", "StepDownTimeout")
+            degraded = condition(entry.object, "Degraded") or {}
+            assert degraded.get("reason") not in ("PodNotReady", "StepDownTimeout")

@@ -54,10 +54,10 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
     namespace = make_namespace()
     body = manifest(namespace, NAME, replicas=3, selfInit=self_init(key_value_engine()))
     api.create(CLUSTERS, body)
-    made = Cluster(api, namespace, NAME)
-    made.await_available()
-    made.await_condition("RaftMembershipReady", reason="AllVoters")
-    return made
+    cluster = Cluster(api, namespace, NAME)
+    cluster.await_available()
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    return cluster
 
 
 def event_counts(cluster: Cluster) -> Counter[str]:
@@ -150,20 +150,23 @@ def test_the_status_follows_a_killed_leader_within_two_seconds(
     leader = cluster.leader()
     assert leader is not None
     name = leader["metadata"]["name"]
-    mark, seen = audit.mark(), Observations()
+    mark, observations = audit.mark(), Observations()
     # With a grace period of 0 the object would be deleted before its process ends.
     rig.kubectl("-n", cluster.namespace, "delete", "pod", name, "--grace-period=1", "--wait=false")
     until(
         "the status reports the lost and the new leader",
-        lambda: seen.observe(cluster, uid_of(leader)),
+        lambda: observations.observe(cluster, uid_of(leader)),
         ELECTION_SECONDS,
         every=0.02,
     )
-    assert seen.label is not None
-    assert seen.label_reported is not None
-    assert seen.lost is not None
-    assert seen.lost_reported is not None
-    named, counted = seen.label_reported - seen.label, seen.lost_reported - seen.lost
+    assert observations.label is not None
+    assert observations.label_reported is not None
+    assert observations.lost is not None
+    assert observations.lost_reported is not None
+    named, counted = (
+        observations.label_reported - observations.label,
+        observations.lost_reported - observations.lost,
+    )
     print(f"\nnew leader named {named:.2f} s after its label, readiness {counted:.2f} s after")
     budget("new leader named", named, FRESH_SECONDS, "s")
     budget("lost readiness counted", counted, FRESH_SECONDS, "s")

@@ -276,8 +276,8 @@ def restore_into_new_cluster(cluster: Cluster) -> None:
 
 def _requested_backup(cluster: Cluster) -> Run | None:
     """Return the requested backup; None while it does not exist."""
-    found = (run for run in backups_of(cluster) if not run.name.startswith(OLD))
-    return next(found, None)
+    backups = (run for run in backups_of(cluster) if not run.name.startswith(OLD))
+    return next(backups, None)
 
 
 def _create_failed_backups(cluster: Cluster) -> None:

@@ -160,8 +160,8 @@ class Bound:
 
 def bound(api: Api, *roles: str) -> list[Bound]:
     """Read the roles of the controller: these of its namespace, and its ClusterRole."""
-    found = [read_role(api, ROLE, OPERATOR_NAMESPACE, name) for name in roles]
-    return [*found, read_role(api, CLUSTER_ROLE, None, "openbao-operator")]
+    bindings = [read_role(api, ROLE, OPERATOR_NAMESPACE, name) for name in roles]
+    return [*bindings, read_role(api, CLUSTER_ROLE, None, "openbao-operator")]
 
 
 def read_role(api: Api, resource: Resource, namespace: str | None, name: str) -> Bound:

@@ -50,12 +50,12 @@ class LifeCycle:
     @property
     def examples(self) -> dict[Grain, Entry]:
         """Each right of the role that was used, with the first request for it."""
-        found = examples(self.entries)
+        entries = examples(self.entries)
         return {
             grain: entry
             for rule in self.role.rules
             for grain in grains(rule)
-            for need, entry in found.items()
+            for need, entry in entries.items()
             if grain.covers(need)
         }
 
@@ -115,10 +115,10 @@ def test_each_removed_right_causes_a_refusal(
     replays = {
         grain: Replay(entry.namespace, grain, entry) for grain, entry in lived.examples.items()
     }
-    found = list(losses(client, lived.role, replays))
-    print("\n" + "\n".join(f"  {loss.code}  without {loss.grain}" for loss in found))
-    print(f"  {Counter(loss.code for loss in found)}, {watch.seconds:.1f} s")
+    results = list(losses(client, lived.role, replays))
+    print("\n" + "\n".join(f"  {loss.code}  without {loss.grain}" for loss in results))
+    print(f"  {Counter(loss.code for loss in results)}, {watch.seconds:.1f} s")
     granted = {grain for rule in lived.role.rules for grain in grains(rule)}
-    assert {loss.grain for loss in found} == granted - set(FINALIZERS)
-    left = [loss for loss in found if loss.code != 403]
+    assert {loss.grain for loss in results} == granted - set(FINALIZERS)
+    left = [loss for loss in results if loss.code != 403]
     assert not left, "removed, but not refused: " + ", ".join(str(loss.grain) for loss in left)

@@ -188,7 +188,7 @@ def test_c16_each_removed_right_causes_a_refusal(
     api: Api, lived: LifeCycle, roles: list[Bound], controller: Identity
 ) -> None:
     client, watch = TokenClient(api, controller), Stopwatch()
-    found: list[Loss] = []
+    results: list[Loss] = []
     for role in roles:
         replays = {
             grain: replay_of(grain, lived)
@@ -196,21 +196,21 @@ def test_c16_each_removed_right_causes_a_refusal(
             for grain in grains(rule)
             if grain not in (*FINALIZERS, AFTER_LONG)
         }
-        found += losses(client, role, replays)
-    print(f"\n{_table(found)}\n  {len(found)} rights removed, {watch.seconds:.1f} s")
-    left = [loss for loss in found if loss.code != 403]
+        results += losses(client, role, replays)
+    print(f"\n{_table(results)}\n  {len(results)} rights removed, {watch.seconds:.1f} s")
+    left = [loss for loss in results if loss.code != 403]
     assert not left, "removed, but not refused: " + ", ".join(str(loss.grain) for loss in left)
 
 
 def replay_of(grain: Grain, lived: LifeCycle) -> Replay:
     """Return the request to send with the operator's token after a right was removed."""
-    found = {need: entry for need, entry in examples(lived.entries).items() if grain.covers(need)}
-    for need, entry in found.items():
+    entries = {need: entry for need, entry in examples(lived.entries).items() if grain.covers(need)}
+    for need, entry in entries.items():
         return Replay(entry.namespace, need, entry)
     # Held only to grant it: without it the operator cannot create one of the Roles.
     held = (lived.role, *lived.runs())
-    given = next(role for role in held if any(grain.covers(it) for it in _all(role)))
-    return Replay(lived.home, grain, None, (ROLE.path(lived.home), _fresh(given)))
+    template = next(role for role in held if any(grain.covers(it) for it in _all(role)))
+    return Replay(lived.home, grain, None, (ROLE.path(lived.home), _fresh(template)))
 
 
 def _all(role: Object) -> list[Grain]:
@@ -223,7 +223,7 @@ def _fresh(live: Object) -> Object:
     return {**live, "metadata": metadata}
 
 
-def _table(found: list[Loss]) -> str:
-    counted = Counter((loss.role, loss.code) for loss in found)
-    rows = [f"  {loss.code}  {loss.role}: without {loss.grain}" for loss in found]
+def _table(losses: list[Loss]) -> str:
+    counted = Counter((loss.role, loss.code) for loss in losses)
+    rows = [f"  {loss.code}  {loss.role}: without {loss.grain}" for loss in losses]
     return "\n".join([*rows, *(f"  {role}: {n} x {code}" for (role, code), n in counted.items())])

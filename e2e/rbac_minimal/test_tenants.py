@@ -99,7 +99,7 @@ def lived(
     print_step(watch, "one server is Available")
     change_clusters(cluster, other)
     print_step(watch, "all changes are done")
-    granted, given = grants(api, home)
+    granted, tenant_rules = grants(api, home)
     life.delete_clusters(cluster, other)
     api.delete(TENANTS, OPERATOR_NAMESPACE, home)
     until("the tenant is deleted", lambda: not api.find(TENANTS, OPERATOR_NAMESPACE, home), 30.0)
@@ -108,7 +108,7 @@ def lived(
     entries = audit.since(mark)
     gateway_api.uninstall(rig)
     monitoring.uninstall(rig)
-    return LifeCycle(granted, {name: of(entries, name) for name in granted}, given)
+    return LifeCycle(granted, {name: of(entries, name) for name in granted}, tenant_rules)
 
 
 def change_clusters(cluster: Cluster, other: Cluster) -> None:
@@ -145,8 +145,8 @@ def grants(api: Api, home: str) -> tuple[dict[str, list[Rule]], list[Grain]]:
     servers = next(
         live for live in api.list(ROLE, home) if live["metadata"]["name"].startswith(life.NAME)
     )
-    given = [*rules_of(api, *in_home), *servers["rules"]]
-    return granted, [grain for rule in given for grain in grains(rule)]
+    rules = [*rules_of(api, *in_home), *servers["rules"]]
+    return granted, [grain for rule in rules for grain in grains(rule)]
 
 
 def change_bounds(api: Api, home: str) -> None:

@@ -33,16 +33,16 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
     namespace = make_namespace()
     requests = (key_value_engine(), *client_login(namespace))
     spec = {"readReplicas": POOL, "selfInit": self_init(*requests), "audit": [AUDIT]}
-    wanted = manifest(namespace, NAME, **spec)
+    body = manifest(namespace, NAME, **spec)
     watch = Stopwatch()
-    api.create(CLUSTERS, wanted)
-    made = Cluster(api, namespace, NAME)
-    may_write(made)
-    made.await_available(120.0)
-    made.await_condition("ReadReplicasReady", reason="AllReadReplicasReady")
-    made.await_condition("RaftMembershipReady", reason="AllVoters")
+    api.create(CLUSTERS, body)
+    cluster = Cluster(api, namespace, NAME)
+    may_write(cluster)
+    cluster.await_available(120.0)
+    cluster.await_condition("ReadReplicasReady", reason="AllReadReplicasReady")
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
     print(f"\n  {watch.seconds:.1f} s: one voter and two read replicas")
-    return made
+    return cluster
 
 
 def test_read_replicas_join_and_stay_without_a_vote(cluster: Cluster) -> None:
@@ -122,18 +122,18 @@ def test_a_killed_read_replica_rejoins_without_a_vote(cluster: Cluster) -> None:
 
 
 def test_a_restart_replaces_the_read_replicas_first(cluster: Cluster) -> None:
-    old = {name: uid_of(found) for name, found in all_pods(cluster).items()}
+    old = {name: uid_of(pod) for name, pod in all_pods(cluster).items()}
     order: list[str] = []
     watch = Stopwatch()
     change(cluster, {"runtime": {"restartAt": "2026-01-31T12:00:00Z"}})
 
     def all_new() -> bool:
-        found = all_pods(cluster)
+        pods = all_pods(cluster)
         for name in old:
-            there = found.get(name)
+            there = pods.get(name)
             if name not in order and (there is None or uid_of(there) != old[name]):
                 order.append(name)
-        return len(order) == len(old) and all(map(is_ready, found.values())) and len(found) == 3
+        return len(order) == len(old) and all(map(is_ready, pods.values())) and len(pods) == 3
 
     until("all pods are new", all_new, 120.0, every=0.05)
     print(f"\n  {watch.seconds:.1f} s: replaced in this order: {', '.join(order)}")
@@ -200,15 +200,15 @@ def votes(cluster: Cluster) -> dict[str, bool]:
 
 def status_if_healthy(cluster: Cluster, *, healthy: int) -> Object | None:
     """Return status.readReplicas if that many are healthy, otherwise None."""
-    found: Object = (cluster.live().get("status") or {}).get("readReplicas") or {}
-    return found if found.get("healthyReplicas") == healthy else None
+    status: Object = (cluster.live().get("status") or {}).get("readReplicas") or {}
+    return status if status.get("healthyReplicas") == healthy else None
 
 
 def all_pods(cluster: Cluster) -> dict[str, Object]:
     """Return the server pods of both pools by name."""
     selector = labels.selector_text(labels.servers(NAME))
-    found = cluster.api.list(POD, cluster.namespace, selector)
-    return {str(obj["metadata"]["name"]): obj for obj in found}
+    pods = cluster.api.list(POD, cluster.namespace, selector)
+    return {str(obj["metadata"]["name"]): obj for obj in pods}
 
 
 def pod(cluster: Cluster, ordinal: int) -> Object:
@@ -218,8 +218,8 @@ def pod(cluster: Cluster, ordinal: int) -> Object:
 
 def uid_if_ready(cluster: Cluster, ordinal: int) -> str | None:
     """Return the UID of a read replica if it is ready, otherwise None."""
-    found = all_pods(cluster).get(reader(ordinal))
-    return uid_of(found) if found and is_ready(found) else None
+    pod = all_pods(cluster).get(reader(ordinal))
+    return uid_of(pod) if pod and is_ready(pod) else None
 
 
 def ready_addresses(cluster: Cluster, service: str) -> int:
@@ -228,8 +228,8 @@ def ready_addresses(cluster: Cluster, service: str) -> int:
     slices = cluster.api.list(ENDPOINT_SLICE, cluster.namespace, selector)
     return sum(
         bool((endpoint.get("conditions") or {}).get("ready"))
-        for found in slices
-        for endpoint in found.get("endpoints") or ()
+        for endpoint_slice in slices
+        for endpoint in endpoint_slice.get("endpoints") or ()
     )
 
 

@@ -160,8 +160,8 @@ def name_of(pod: Object) -> str:
 
 def leader_of(cluster: Cluster) -> str | None:
     """Return the name of the pod with the label of the active node."""
-    found = cluster.leader()
-    return None if found is None else name_of(found)
+    leader = cluster.leader()
+    return None if leader is None else name_of(leader)
 
 
 def ready_uids(cluster: Cluster) -> set[str]:

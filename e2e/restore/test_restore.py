@@ -42,9 +42,9 @@ def proxy(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultP
     folder: Path = tmp_path_factory.mktemp("store")
     with (
         s3_store(Ground.of_rig(rig), folder) as store,
-        fault_proxy(Ground.of_rig(rig), store, tmp_path_factory.mktemp("proxy")) as made,
+        fault_proxy(Ground.of_rig(rig), store, tmp_path_factory.mktemp("proxy")) as proxy,
     ):
-        yield made
+        yield proxy
 
 
 @pytest.fixture(scope="module")
@@ -69,12 +69,12 @@ def other(
 @pytest.fixture(scope="module")
 def kept(api: Api, proxy: FaultProxy, other: Cluster) -> Cluster:
     """One server and a snapshot in which the greeting is `before`."""
-    made = make_backup_cluster(
+    cluster = make_backup_cluster(
         api, other.namespace, proxy.target(), proxy.store, replicas=1, unseal=UNSEAL
     )
-    Reader.of(made).write("greeting", "before")
-    backup_now(made, "first").await_phase("Completed")
-    return made
+    Reader.of(cluster).write("greeting", "before")
+    backup_now(cluster, "first").await_phase("Completed")
+    return cluster
 
 
 def test_a_restore_brings_back_the_data_and_restarts_the_server(kept: Cluster) -> None:
@@ -189,9 +189,9 @@ def test_a_job_killed_after_its_submission_permit_leaves_an_unknown_outcome(kept
 def create_in_new_cluster(kept: Cluster, name: str, cluster: str, **spec: object) -> Run:
     """Create an OpenBaoRestore that creates its cluster."""
     template = {"storage": {"size": "1Gi"}, "unseal": UNSEAL}
-    wanted = {"cluster": cluster, "source": {"backup": "first"}, "clusterTemplate": template}
+    fields = {"cluster": cluster, "source": {"backup": "first"}, "clusterTemplate": template}
     metadata = {"name": name, "namespace": kept.namespace}
-    kept.api.create(RESTORES, {"metadata": metadata, "spec": {**wanted, **spec}})
+    kept.api.create(RESTORES, {"metadata": metadata, "spec": {**fields, **spec}})
     return Run(kept.api, RESTORES, kept.namespace, name)
 
 
@@ -242,8 +242,8 @@ def _is_ready(run: Run) -> bool:
 
 
 def _lock(cluster: Cluster) -> Object | None:
-    found: Object | None = cluster.live()["status"].get("operationLock")
-    return found
+    lock: Object | None = cluster.live()["status"].get("operationLock")
+    return lock
 
 
 def _reasons(status: Object) -> dict[str, str]:

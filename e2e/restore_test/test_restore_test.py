@@ -34,9 +34,9 @@ def kept(
     """A cluster whose snapshots are tested."""
     test = {"everySuccessfulBackups": 1, "canaryPath": f"secret/{CANARY}"}
     target, backup = store.target(prefix=NAME), {"restoreTest": test}
-    made = make_backup_cluster(api, make_namespace(), target, store, replicas=1, backup=backup)
-    Reader.of(made).write(CANARY, VALUE)
-    return made
+    cluster = make_backup_cluster(api, make_namespace(), target, store, replicas=1, backup=backup)
+    Reader.of(cluster).write(CANARY, VALUE)
+    return cluster
 
 
 @pytest.fixture(scope="module")

@@ -41,12 +41,12 @@ class Filled:
         for old, new in self.text.items():
             assert old in text, f"{old} is no placeholder"
             text = text.replace(old, new)
-        found = objects(text)
-        secrets = {obj["metadata"]["name"]: obj for obj in found if obj["kind"] == "Secret"}
+        documents = objects(text)
+        secrets = {obj["metadata"]["name"]: obj for obj in documents if obj["kind"] == "Secret"}
         for name, entries in self.secrets.items():
             assert secrets[name]["stringData"].keys() <= entries.keys(), f"Secret {name}"
             secrets[name]["stringData"] = dict(entries)
-        return yaml.safe_dump_all(found, sort_keys=False)
+        return yaml.safe_dump_all(documents, sort_keys=False)
 
 
 @dataclass(slots=True)
@@ -93,8 +93,8 @@ class Sample:
 
     def describe(self) -> str:
         """Return the waits that are not met, and the state of its clusters."""
-        found = [obj for obj in objects(self.text) if obj["kind"] == CLUSTERS.kind]
-        where = ((obj["metadata"]["namespace"], obj["metadata"]["name"]) for obj in found)
+        clusters = [obj for obj in objects(self.text) if obj["kind"] == CLUSTERS.kind]
+        where = ((obj["metadata"]["namespace"], obj["metadata"]["name"]) for obj in clusters)
         states = (Cluster(self.api, *key).describe() for key in where)
         return "\n".join([f"{self.name}: {self.missing()}", *states])
 
@@ -129,11 +129,11 @@ def _await_ready(samples: "list[Sample]") -> None:
 def _delete(samples: "list[Sample]") -> None:
     """Delete all objects of the files; the namespaces after their clusters are deleted."""
     api = samples[0].api
-    found = [obj for sample in samples for obj in objects(sample.text)]
-    rest = [obj for obj in found if obj["kind"] != NAMESPACE.kind]
+    documents = [obj for sample in samples for obj in objects(sample.text)]
+    rest = [obj for obj in documents if obj["kind"] != NAMESPACE.kind]
     text = yaml.safe_dump_all(rest)
     api.rig.kubectl("delete", "--wait=false", "--ignore-not-found", "-f", "-", input=text)
-    spaces = {str(obj["metadata"]["name"]) for obj in found if obj["kind"] == NAMESPACE.kind}
+    spaces = {str(obj["metadata"]["name"]) for obj in documents if obj["kind"] == NAMESPACE.kind}
     end = time.monotonic() + SECONDS
     while left := [cluster for cluster in api.list(CLUSTERS, None) if _space(cluster) in spaces]:
         if time.monotonic() > end:
@@ -143,5 +143,5 @@ def _delete(samples: "list[Sample]") -> None:
         api.delete(NAMESPACE, None, name)
 
 
-def _space(found: Object) -> str:
-    return str(found["metadata"]["namespace"])
+def _space(obj: Object) -> str:
+    return str(obj["metadata"]["namespace"])

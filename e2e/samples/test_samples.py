@@ -65,8 +65,8 @@ def kmip(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KmipKey
 
 @pytest.fixture(scope="module")
 def acme(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pebble]:
-    with pebble.running(rig, tmp_path_factory.mktemp("acme")) as made:
-        yield made
+    with pebble.running(rig, tmp_path_factory.mktemp("acme")) as server:
+        yield server
 
 
 def run(samples: list[Sample]) -> None:

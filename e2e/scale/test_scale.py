@@ -46,17 +46,17 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
     requests = (key_value_engine(), *client_login(namespace))
     spec = {"configuration": STEADY, "selfInit": self_init(*requests)}
     api.create(CLUSTERS, manifest(namespace, NAME, **spec))
-    made = Cluster(api, namespace, NAME)
-    may_write(made)
-    made.await_available(120.0)
-    made.await_condition("RaftMembershipReady", reason="AllVoters")
-    return made
+    cluster = Cluster(api, namespace, NAME)
+    may_write(cluster)
+    cluster.await_available(120.0)
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    return cluster
 
 
 def volumes(cluster: Cluster) -> dict[str, str]:
     """Return the names and uids of the data volumes."""
-    found = cluster.api.list(PVC, cluster.namespace, f"openbao.org/cluster={cluster.name}")
-    return {str(pvc["metadata"]["name"]): uid_of(pvc) for pvc in found}
+    pvcs = cluster.api.list(PVC, cluster.namespace, f"openbao.org/cluster={cluster.name}")
+    return {str(pvc["metadata"]["name"]): uid_of(pvc) for pvc in pvcs}
 
 
 @pytest.fixture
@@ -68,24 +68,24 @@ def writer(cluster: Cluster) -> Iterator[ServiceWriter]:
 @pytest.fixture
 def rules(cluster: Cluster) -> Iterator[Invariants]:
     """The invariants hold throughout the test."""
-    with Invariants(cluster) as made:
-        yield made
-    print(f"  {made.checks} checks; members and ready pods: {made.seen}")
-    assert made.checks
-    assert made.violations == []
+    with Invariants(cluster) as invariants:
+        yield invariants
+    print(f"  {invariants.checks} checks; members and ready pods: {invariants.seen}")
+    assert invariants.checks
+    assert invariants.violations == []
 
 
 def seconds_of_pods(cluster: Cluster) -> float:
     """Return the seconds from the creation of the first new pod until the last one is ready."""
     newer = [pod for pod in cluster.pods() if not pod["metadata"]["name"].endswith("-0")]
-    made = min(timestamp(pod["metadata"]["creationTimestamp"]) for pod in newer)
+    created = min(timestamp(pod["metadata"]["creationTimestamp"]) for pod in newer)
     ready = [
         timestamp(condition["lastTransitionTime"])
         for pod in newer
         for condition in pod["status"]["conditions"]
         if condition["type"] == "Ready"
     ]
-    return max(ready) - made
+    return max(ready) - created
 
 
 def timestamp(text: str) -> float:
@@ -98,10 +98,10 @@ def requests_for(cluster: Cluster, audit: AuditLog, mark: int, controller: Ident
 
     Without the reads of the metadata of three Secrets, which it repeats every 15 seconds.
     """
-    found = work(audit.since(mark, controller.user))
+    entries = work(audit.since(mark, controller.user))
     return [
         entry
-        for entry in found
+        for entry in entries
         if entry.namespace == cluster.namespace and (entry.resource, entry.verb) != SECRETS_READ
     ]
 

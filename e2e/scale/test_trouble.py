@@ -64,20 +64,20 @@ def closed(
     api.create(CLUSTERS, manifest(namespace_of_all, NAME, **spec))
     closed = {"replicas": 2, "selfInit": {"enabled": True, "requests": [PEOPLE]}}
     api.create(CLUSTERS, manifest(namespace_of_all, CLOSED, **closed))
-    made = Cluster(api, namespace_of_all, CLOSED)
-    may_write(made)
-    made.await_available(150.0)
+    cluster = Cluster(api, namespace_of_all, CLOSED)
+    may_write(cluster)
+    cluster.await_available(150.0)
     Cluster(api, namespace_of_all, NAME).await_available(150.0)
-    yield made
+    yield cluster
     operator.stop()
 
 
 @pytest.fixture
 def cluster(api: Api, closed: Cluster) -> Cluster:
     """The cluster with three voters."""
-    made = Cluster(api, closed.namespace, NAME)
-    made.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
-    return made
+    cluster = Cluster(api, closed.namespace, NAME)
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
+    return cluster
 
 
 @pytest.mark.timeout(300)

@@ -75,14 +75,14 @@ def turning(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Rota
 @pytest.mark.timeout(900)
 def test_every_server_changes_to_the_new_key_despite_a_crash(turning: Rotation) -> None:
     assert turning.step() == (OLD_KEYRING, "Settled")
-    watch, seen, away, crashed = Stopwatch(), {OLD_KEYRING}, 0, ""
+    watch, key_ids, away, crashed = Stopwatch(), {OLD_KEYRING}, 0, ""
     turning.request_key(NEW)
 
     def arrived() -> bool:
         nonlocal away, crashed
         pods = turning.cluster.pods()
         keyrings = {keyring(pod) for pod in pods}
-        seen.update(keyrings)
+        key_ids.update(keyrings)
         if not crashed:
             away = max(away, 3 - sum(map(is_ready, pods)))
             crashed = _crash_an_older_server(pods)
@@ -91,7 +91,7 @@ def test_every_server_changes_to_the_new_key_despite_a_crash(turning: Rotation) 
     until("every server has only the new key", arrived, ROTATED, every=0.2)
     print(f"\nrotated after {watch.seconds:.1f} s; {crashed} crashed during the rotation")
     turning.cluster.await_available(BACK)
-    assert seen == set(KEYRINGS)
+    assert key_ids == set(KEYRINGS)
     assert crashed, "no server with the older keys could be killed"
     assert away <= 1, "two servers were not ready before the crash"
     assert until("the secret is read", turning.read, 30.0, tolerate=(OSError, BaoError)) == {
@@ -126,8 +126,8 @@ def test_every_server_unseals_without_the_old_key_after_a_power_failure(turning:
 
     until("three new pods are ready", back, BACK, tolerate=(ApiError,))
     cluster.await_condition("Ready", seconds=BACK)
-    found = until("the secret is read", turning.read, 60.0, tolerate=(OSError, BaoError))
-    assert found == {"a": "before"}
+    secret = until("the secret is read", turning.read, 60.0, tolerate=(OSError, BaoError))
+    assert secret == {"a": "before"}
 
 
 def keyring(pod: Object) -> str:

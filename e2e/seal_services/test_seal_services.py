@@ -114,10 +114,10 @@ def make(api: Api, namespace: str, name: str, **spec: object) -> Cluster:
     """Create a cluster and wait until its server is unsealed."""
     watch = Stopwatch()
     api.create(CLUSTERS, manifest(namespace, name, **spec))
-    made = Cluster(api, namespace, name)
-    made.await_available(120.0)
+    cluster = Cluster(api, namespace, name)
+    cluster.await_available(120.0)
     print(f"\n  {watch.seconds:.1f} s: {name} is available")
-    return made
+    return cluster
 
 
 def restart(cluster: Cluster) -> None:

@@ -39,8 +39,8 @@ def _await_blocked(cluster: Cluster, words: "tuple[str, ...]") -> None:
     """Wait for Stalled with these words in its message; no pod may exist."""
 
     def stalled() -> bool:
-        found = cluster.condition("Stalled", "True", "PrerequisitesMissing")
-        return found is not None and all(word in found["message"] for word in words)
+        condition = cluster.condition("Stalled", "True", "PrerequisitesMissing")
+        return condition is not None and all(word in condition["message"] for word in words)
 
     until(f"Stalled with {words}", stalled, SOON)
     assert not cluster.pods()

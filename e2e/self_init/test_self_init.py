@@ -57,9 +57,9 @@ REQUESTS: tuple[Object, ...] = (
 def cluster(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Cluster:
     namespace = make_namespace()
     api.create(CLUSTERS, manifest(namespace, "selfish", replicas=3, selfInit=self_init(*REQUESTS)))
-    made = Cluster(api, namespace, "selfish")
-    made.await_available(120.0)
-    return made
+    cluster = Cluster(api, namespace, "selfish")
+    cluster.await_available(120.0)
+    return cluster
 
 
 def test_a_user_logs_in_and_reads_what_the_requests_wrote(cluster: Cluster) -> None:
@@ -75,8 +75,8 @@ def test_a_user_logs_in_and_reads_what_the_requests_wrote(cluster: Cluster) -> N
 
 def test_the_operator_logs_in_and_no_root_token_is_stored(cluster: Cluster) -> None:
     token = cluster.operator_token()
-    found = cluster.server().get("sys/storage/raft/autopilot/configuration", token)["data"]
-    assert found["cleanup_dead_servers"] is True
+    autopilot = cluster.server().get("sys/storage/raft/autopilot/configuration", token)["data"]
+    assert autopilot["cleanup_dead_servers"] is True
     assert cluster.secret(names.root_token_secret(cluster.name)) is None
     assert cluster.live()["status"]["selfInitialized"] is True
 
@@ -106,6 +106,6 @@ def test_a_cluster_without_a_user_login_is_reported(
     namespace = make_namespace()
     api.create(CLUSTERS, manifest(namespace, "shut", selfInit=self_init(key_value_engine())))
     shut = Cluster(api, namespace, "shut")
-    found = shut.await_condition("UserAccessBootstrap", "False", "NoUserLogin")
-    assert "sys/auth/<mount>" in found["message"]
+    condition = shut.await_condition("UserAccessBootstrap", "False", "NoUserLogin")
+    assert "sys/auth/<mount>" in condition["message"]
     shut.await_available()

@@ -85,10 +85,10 @@ def cluster(
         },
     }
     api.create(CLUSTERS, manifest(namespace, NAME, **spec))
-    made = Cluster(api, namespace, NAME)
-    may_write(made)
-    made.await_available(120.0)
-    return made
+    cluster = Cluster(api, namespace, NAME)
+    may_write(cluster)
+    cluster.await_available(120.0)
+    return cluster
 
 
 @pytest.fixture(scope="module")

@@ -45,8 +45,8 @@ def two_of(namespace: str, shard: int) -> list[str]:
 
 def holder(api: Api, lease: str) -> str:
     """Return the holder of a Lease, "" if it has none."""
-    found = api.find(LEASE, NAMESPACE, lease)
-    return str(found["spec"].get("holderIdentity", "")) if found else ""
+    live = api.find(LEASE, NAMESPACE, lease)
+    return str(live["spec"].get("holderIdentity", "")) if live else ""
 
 
 def await_leader(api: Api, shard: int) -> str:
@@ -63,8 +63,8 @@ def delete_and_await_repair(api: Api, namespace: str, cluster: str, seconds: flo
     api.delete(CONFIG_MAP, namespace, name)
 
     def is_there() -> bool:
-        found = api.find(CONFIG_MAP, namespace, name)
-        return found is not None and uid_of(found) != uid_of(lost)
+        config_map = api.find(CONFIG_MAP, namespace, name)
+        return config_map is not None and uid_of(config_map) != uid_of(lost)
 
     until(f"{name} is repaired", is_there, seconds)
 

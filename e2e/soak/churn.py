@@ -67,8 +67,8 @@ class Churn:
         await self.client.apply(WEBSITE, body, field_manager="people", force=True)
 
     async def delete(self, key: ObjectKey) -> None:
-        found = await self.client.get(WEBSITE, key)
-        await self.client.delete(WEBSITE, key, uid=uid_of(found))
+        website = await self.client.get(WEBSITE, key)
+        await self.client.delete(WEBSITE, key, uid=uid_of(website))
 
     async def deface(self, key: ObjectKey) -> None:
         """Change an object of the operator."""
@@ -78,8 +78,8 @@ class Churn:
     async def tear_out(self, key: ObjectKey) -> None:
         """Delete a child."""
         of = self.rng.choice(CHILDREN)
-        found = await self.client.get(of, key)
-        await self.client.delete(of, key, uid=uid_of(found))
+        live = await self.client.get(of, key)
+        await self.client.delete(of, key, uid=uid_of(live))
 
     async def collect(self) -> None:
         """Delete the children of deleted owners."""
@@ -93,11 +93,11 @@ class Churn:
     async def roll_out(self) -> None:
         """Set readyReplicas to replicas."""
         for deployment in await self._list(DEPLOYMENT):
-            wanted = deployment["spec"]["replicas"]
-            if deployment.get("status", {}).get("readyReplicas", 0) != wanted:
+            replicas = deployment["spec"]["replicas"]
+            if deployment.get("status", {}).get("readyReplicas", 0) != replicas:
                 ops = [
-                    {"op": "add", "path": "/status/replicas", "value": wanted},
-                    {"op": "add", "path": "/status/readyReplicas", "value": wanted},
+                    {"op": "add", "path": "/status/replicas", "value": replicas},
+                    {"op": "add", "path": "/status/readyReplicas", "value": replicas},
                 ]
                 await self.client.json_patch(
                     DEPLOYMENT, key_of(deployment), ops, subresource="status"

@@ -53,12 +53,12 @@ def growth(values: Sequence[float]) -> float:
 def judge(samples: Sequence[Sample]) -> list[Verdict]:
     """Judge each figure by the second half; caches and pools fill in the first half."""
     half = samples[len(samples) // 2 :]
-    found = []
+    verdicts = []
     for limit in LIMITS:
         values = [sample[limit.name] for sample in half]
         allowed = max(limit.absolute, limit.share * sum(values) / len(values))
-        found.append(Verdict(limit, min(values), max(values), growth(values), allowed))
-    return found
+        verdicts.append(Verdict(limit, min(values), max(values), growth(values), allowed))
+    return verdicts
 
 
 def plot(values: Sequence[float], width: int = 60) -> str:

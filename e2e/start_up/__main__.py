@@ -89,9 +89,9 @@ def nowhere(folder: Path) -> Path:
         "users": [{**name, "user": {"token": "x"}}],
         "contexts": [{**name, "context": {"cluster": "nowhere", "user": "nowhere"}}],
     }
-    made = folder / "kubeconfig"
-    made.write_bytes(orjson.dumps(config))
-    return made
+    path = folder / "kubeconfig"
+    path.write_bytes(orjson.dumps(config))
+    return path
 
 
 @click.command()
@@ -106,10 +106,10 @@ def start_up(runs: int) -> None:
                 continue
             called = [*words.split(), *arguments(words, verb)]
             helped = [seconds([*words.split(), "--help"], kubeconfig) for _ in range(runs)]
-            asked = [seconds(called, kubeconfig) for _ in range(runs)]
+            durations = [seconds(called, kubeconfig) for _ in range(runs)]
             values = (
                 *map(_median, zip(*helped, strict=True)),
-                *map(_median, zip(*asked, strict=True)),
+                *map(_median, zip(*durations, strict=True)),
             )
             cells = [f"{value:.2f}" for value in values]
             rows.append((f"`{words}`", *cells, "yes" if values[-1] <= GOAL else "no"))

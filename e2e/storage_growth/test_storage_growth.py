@@ -151,8 +151,8 @@ def test_a_lost_volume_is_reported_and_its_replacement_is_filled(
     cluster.api.delete(POD, cluster.namespace, victim)
 
     def renewed() -> bool:
-        found = cluster.api.find(PVC, cluster.namespace, claim)
-        return found is not None and uid_of(found) != lost
+        pvc = cluster.api.find(PVC, cluster.namespace, claim)
+        return pvc is not None and uid_of(pvc) != lost
 
     until("a new PVC exists", renewed, 90.0)
     cluster.await_condition("StorageConfigured", reason="StorageClassDefaulted")

@@ -19,8 +19,8 @@ _POLL_SECONDS = 0.2
 def claims(cluster: Cluster) -> list[Object]:
     """Return the data PVCs, sorted by name."""
     selector = f"{labels.CLUSTER}={cluster.name}"
-    found = cluster.api.list(PVC, cluster.namespace, selector)
-    return sorted(found, key=lambda claim: str(claim["metadata"]["name"]))
+    pvcs = cluster.api.list(PVC, cluster.namespace, selector)
+    return sorted(pvcs, key=lambda claim: str(claim["metadata"]["name"]))
 
 
 def capacities(cluster: Cluster) -> set[str]:
@@ -58,11 +58,14 @@ class OfflineDriver:
         self._cluster = cluster
         self._kube = Kube.from_kubeconfig(cluster.api.rig.kubeconfig, "e2e")
         self._since = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        found, leader = fingerprints(cluster), cluster.leader()
+        file_fingerprints, leader = fingerprints(cluster), cluster.leader()
         leads = str(leader["metadata"]["name"]) if leader else ""
         # The leader's PVC last: the operator acts on the first PVC that it observes. A leader that
         # is the only server to replace would step down immediately, and its successor again later.
-        self._first = {name: found[name][0] for name in sorted(found, key=lambda it: it == leads)}
+        self._first = {
+            name: file_fingerprints[name][0]
+            for name in sorted(file_fingerprints, key=lambda it: it == leads)
+        }
         self._waiting: set[str] = set()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)

@@ -41,10 +41,10 @@ async def bare(place: dict[str, Any]) -> None:
     endless = aiohttp.ClientTimeout(total=None)
     async with (
         aiohttp.ClientSession(timeout=endless) as session,
-        session.get(url, ssl=trust) as got,
+        session.get(url, ssl=trust) as response,
     ):
         await obstore.put_async(
-            store, "bare.snap", got.content.iter_any(), use_multipart=True, chunk_size=PART,
+            store, "bare.snap", response.content.iter_any(), use_multipart=True, chunk_size=PART,
             max_concurrency=CONCURRENCY,
         )  # fmt: skip
 

@@ -25,8 +25,8 @@ def _run_once(program: str, place: dict[str, Any]) -> dict[str, float]:
         [sys.executable, "-m", "e2e.stream.contestant", program, json.dumps(place)],
         capture_output=True, text=True, check=True, timeout=TIMEOUT,
     )  # fmt: skip
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 def _row(program: str, runs: list[dict[str, float]], mebibytes: int) -> str:

@@ -45,19 +45,19 @@ class World:
         Requests of an earlier provisioner may be logged only now; they arrived before this start.
         """
         mark, begun = self.audit.mark(), datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        made = start_provisioner(self.launcher, self.who, CONTROLLER, environment)
+        provisioner = start_provisioner(self.launcher, self.who, CONTROLLER, environment)
 
         def watches() -> bool:
             requests = self.audit.since(mark, self.who.user)
-            seen = {
+            resources = {
                 request.resource
                 for request in requests
                 if request.at >= begun and request.verb == "watch"
             }
-            return seen >= {TENANTS.plural, CLUSTERS.plural}
+            return resources >= {TENANTS.plural, CLUSTERS.plural}
 
         until("the provisioner watches", watches, 60.0)
-        return made
+        return provisioner
 
     def opened(self) -> str:
         """Create a namespace and a tenant for it, and wait until it is provisioned."""

@@ -36,17 +36,17 @@ EXTERNAL = {
 @pytest.fixture(scope="class")
 def provisioner(world: World) -> Iterator[Operator]:
     """A provisioner that rechecks all tenants within seconds."""
-    made = world.start(TENANT_RECHECK_SECONDS=str(RECHECK))
-    yield made
-    assert made.stop() == 0
+    provisioner = world.start(TENANT_RECHECK_SECONDS=str(RECHECK))
+    yield provisioner
+    assert provisioner.stop() == 0
 
 
 @pytest.fixture(scope="class")
 def as_shipped(world: World) -> Iterator[Operator]:
     """A provisioner with the default settings."""
-    made = world.start()
-    yield made
-    assert made.stop() == 0
+    provisioner = world.start()
+    yield provisioner
+    assert provisioner.stop() == 0
 
 
 class TestShortRecheck:

@@ -111,10 +111,10 @@ def cluster(api: Api, reloading_operator: Operator, namespace: str) -> Cluster:
         CLUSTERS,
         manifest(namespace, NAME, replicas=3, selfInit=init, tls={"caOverlap": "2s"}),
     )
-    made = Cluster(api, namespace, NAME)
-    made.await_available()
-    made.await_condition("RaftMembershipReady", reason="AllVoters")
-    return made
+    cluster = Cluster(api, namespace, NAME)
+    cluster.await_available()
+    cluster.await_condition("RaftMembershipReady", reason="AllVoters")
+    return cluster
 
 
 @pytest.mark.timeout(900)

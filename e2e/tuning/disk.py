@@ -16,14 +16,14 @@ SIZE = "1Gi"
 def make_disk_volumes(cluster: Cluster, servers: int, folder: Path) -> list[str]:
     """Make a volume for each server of a cluster that does not exist yet; return their names."""
     cluster.api.create(STORAGE_CLASS, disk_class())
-    made = []
+    paths = []
     for ordinal in range(servers):
         path = folder / str(ordinal)
         path.mkdir()
         volume = disk_volume(cluster, ordinal, path)
         cluster.api.create(VOLUME, volume)
-        made.append(str(volume["metadata"]["name"]))
-    return made
+        paths.append(str(volume["metadata"]["name"]))
+    return paths
 
 
 def disk_class() -> Object:

@@ -66,9 +66,9 @@ class Servers:
         assert leader is not None
         pods = [str(pod["metadata"]["name"]) for pod in cluster.pods()]
         pids = {pod: server_pid(cluster.namespace, pod) for pod in pods}
-        found = {pod: pid for pod, pid in pids.items() if pid is not None}
-        assert len(found) == len(pods)
-        return cls(found.pop(str(leader["metadata"]["name"])), tuple(found.values()))
+        server_pids = {pod: pid for pod, pid in pids.items() if pid is not None}
+        assert len(server_pids) == len(pods)
+        return cls(server_pids.pop(str(leader["metadata"]["name"])), tuple(server_pids.values()))
 
     def cpu(self) -> tuple[float, float]:
         """Return the seconds of CPU of the leader, and of the others."""
@@ -102,19 +102,19 @@ class Bench:
         """Create a cluster with the spec of a variant; `disk` is a folder for its volumes."""
         namespace = self.make_namespace()
         self.api.create(SERVICE_ACCOUNT, {"metadata": {"name": ACCOUNT, "namespace": namespace}})
-        made = Cluster(self.api, namespace, NAME)
+        cluster = Cluster(self.api, namespace, NAME)
         login = self_init(
-            key_value_engine(), *account_login(made.audience, namespace, ACCOUNT, POLICY)
+            key_value_engine(), *account_login(cluster.audience, namespace, ACCOUNT, POLICY)
         )
         spec = {"replicas": 3, "storage": {"size": SIZE}, "selfInit": login, **variant.spec}
         if disk is not None:
-            make_disk_volumes(made, 3, disk)
+            make_disk_volumes(cluster, 3, disk)
             spec["storage"] = {"size": SIZE, "storageClassName": DISK}
         self.api.create(CLUSTERS, manifest(namespace, NAME, **spec))
-        made.await_available()
+        cluster.await_available()
         if spec["replicas"] == 3:
-            made.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
-        return made
+            cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
+        return cluster
 
     def run(self, cluster: Cluster, variant: Variant) -> Run:
         """Measure a cluster once."""
@@ -147,14 +147,14 @@ class Bench:
             output = process.stdout.read()
         # Exit status 3: some requests failed, and the rate is lower.
         assert process.returncode in (0, 3), f"{variant.title}: {lines}"
-        found = {}
+        figures_of = {}
         for figures in orjson.loads(output)["operations"]:
             leader, others = used[figures["operation"]]
             count = figures["count"]
-            found[figures["operation"]] = Measured(
+            figures_of[figures["operation"]] = Measured(
                 figures["perSecond"], leader / count, others / count
             )
-        return found
+        return figures_of
 
     def default(self, cluster: Cluster) -> Run:
         """Measure the default, and keep the figures."""
@@ -196,7 +196,7 @@ def of_runs(bench: Bench, cluster: Cluster) -> list[Comparison]:
         before = bench.default(cluster)
         for variant in OF_RUNS:
             pairs[variant.title].append((before, bench.run(cluster, variant)))
-    return [Comparison(title, found) for title, found in pairs.items()]
+    return [Comparison(title, runs) for title, runs in pairs.items()]
 
 
 def of_cluster(bench: Bench, default: Cluster, variant: Variant, disk: Path | None) -> Comparison:

@@ -79,21 +79,21 @@ def clusters(
 ) -> dict[str, Cluster]:
     """Two servers of the first version, one of them with a read replica; clients may write."""
     rig.load_openbao(OPENBAO_UPGRADES)
-    made = {name: Cluster(api, make_namespace(), name) for name in (NAME, DOOMED)}
-    for name, target in made.items():
-        wanted = {
+    clusters = {name: Cluster(api, make_namespace(), name) for name in (NAME, DOOMED)}
+    for name, target in clusters.items():
+        fields = {
             "version": FIRST,
             "configuration": STEADY,
             "selfInit": self_init(key_value_engine(), *client_login(target.namespace)),
             "upgrade": with_blue_green(autoRollback={"stabilizationSeconds": 0}),
         }
         readers = {"readReplicas": {"replicas": 1}} if name == NAME else {}
-        api.create(CLUSTERS, manifest(target.namespace, name, **wanted, **readers))
+        api.create(CLUSTERS, manifest(target.namespace, name, **fields, **readers))
         may_write(target)
-    for target in made.values():
+    for target in clusters.values():
         target.await_available(120.0)
-    made[NAME].await_condition("ReadReplicasReady", reason="AllReadReplicasReady")
-    return made
+    clusters[NAME].await_condition("ReadReplicasReady", reason="AllReadReplicasReady")
+    return clusters
 
 
 def patient(cluster: Cluster) -> ServiceWriter:
@@ -135,16 +135,16 @@ def test_after_a_hook_fails_a_failed_rollback_waits_for_a_user(cluster: Cluster)
         assert {name_of(pod) for pod in cluster.pods()} == pods == both(takeover.seen)
         change(cluster, {"upgrade": {"jwtAuthRole": None}, "breakGlassAck": glass["nonce"]})
         takeover.await_rest()
-        seen = takeover.seen
-    print(f"  {seen.timeline()}\n  {writer.describe()}")
-    phases = [phase.name for phase in seen.phases()]
+        pools = takeover.seen
+    print(f"  {pools.timeline()}\n  {writer.describe()}")
+    phases = [phase.name for phase in pools.phases()]
     assert phases == [DEPLOYING, JOINING, SYNCING, ROLLBACK_CLEANUP, IDLE]
-    assert list(seen.hook_runs(operation).values()) == [1]
+    assert list(pools.hook_runs(operation).values()) == [1]
     assert events(cluster, "BreakGlassEntered")
     assert events(cluster, "BreakGlassAcknowledged")
-    assert_blue_was_left_alone(seen, writer, GAP_SECONDS)
-    assert_blue_alone_is_left(cluster, seen)
-    assert members(cluster) == {seen.blue.pod(0): True, READER: False}
+    assert_blue_was_left_alone(pools, writer, GAP_SECONDS)
+    assert_blue_alone_is_left(cluster, pools)
+    assert members(cluster) == {pools.blue.pod(0): True, READER: False}
 
 
 def judges(cluster: Cluster) -> Object | None:
@@ -155,47 +155,48 @@ def judges(cluster: Cluster) -> Object | None:
 
 def broken_glass(cluster: Cluster) -> Object | None:
     """Return status.breakGlass while it is active."""
-    found: Object = status_of(cluster.live()).get("breakGlass") or {}
-    return found if found.get("active") else None
+    break_glass: Object = status_of(cluster.live()).get("breakGlass") or {}
+    return break_glass if break_glass.get("active") else None
 
 
-def both(seen: TwoPools) -> set[str]:
+def both(pools: TwoPools) -> set[str]:
     """Return the names of the server of each pool."""
-    return {seen.blue.pod(0), seen.green.pod(0)}
+    return {pools.blue.pod(0), pools.green.pod(0)}
 
 
 @pytest.mark.timeout(300)
 def test_an_upgrade_whose_green_cannot_start_is_rolled_back(doomed: Doomed) -> None:
     takeover, writer = doomed.takeover, doomed.writer
     takeover.await_rest(PULL_SECONDS)
-    seen, cluster = takeover.seen, takeover.cluster
-    print(f"\n  {seen.timeline()}\n  {writer.describe()}")
-    assert [phase.name for phase in seen.phases()] == [DEPLOYING, ROLLBACK_CLEANUP, IDLE]
-    assert_blue_was_left_alone(seen, writer, GAP_WITH_OTHERS)
-    assert_blue_alone_is_left(cluster, seen)
-    assert members(cluster) == {seen.blue.pod(0): True}
-    assert seen.green.pod(0) in blue_green(cluster.live())["rollbackReason"]
+    pools, cluster = takeover.seen, takeover.cluster
+    print(f"\n  {pools.timeline()}\n  {writer.describe()}")
+    assert [phase.name for phase in pools.phases()] == [DEPLOYING, ROLLBACK_CLEANUP, IDLE]
+    assert_blue_was_left_alone(pools, writer, GAP_WITH_OTHERS)
+    assert_blue_alone_is_left(cluster, pools)
+    assert members(cluster) == {pools.blue.pod(0): True}
+    assert pools.green.pod(0) in blue_green(cluster.live())["rollbackReason"]
 
 
-def assert_blue_was_left_alone(seen: TwoPools, writer: ServiceWriter, gap: float) -> None:
+def assert_blue_was_left_alone(pools: TwoPools, writer: ServiceWriter, gap: float) -> None:
     """Check that clients were not affected by the failed upgrade."""
-    (blue,) = seen.lives(seen.blue)
+    (blue,) = pools.lives(pools.blue)
     assert (blue.made, blue.restarts, blue.terminating) == (None, 0, None)
-    assert len(seen.history.leaders()) == 1
-    assert seen.began(DEMOTING) is None
+    assert len(pools.history.leaders()) == 1
+    assert pools.began(DEMOTING) is None
     turns = [
-        selector.revisions for selector in seen.directed(names.public_service(seen.history.cluster))
+        selector.revisions
+        for selector in pools.directed(names.public_service(pools.history.cluster))
     ]
-    assert turns == [{seen.blue.revision}]
+    assert turns == [{pools.blue.revision}]
     assert writer.failed == []
     budget("longest gap beside a takeover", writer.longest_gap, gap, "s")
     assert writer.lost() == []
     assert writer.missed == []
 
 
-def assert_blue_alone_is_left(cluster: Cluster, seen: TwoPools) -> None:
+def assert_blue_alone_is_left(cluster: Cluster, pools: TwoPools) -> None:
     """Check that green is deleted with its volumes, and that the upgrade is not retried."""
-    blue, green = seen.blue, seen.green
+    blue, green = pools.blue, pools.green
     assert green != blue
     assert stateful_sets(cluster) == {blue.stateful_set}
     assert [name_of(pod) for pod in cluster.pods()] == [blue.pod(0)]
@@ -220,11 +221,11 @@ def test_read_replicas_are_upgraded_last(cluster: Cluster, requests: Requests) -
         takeover.await_rest()
         cluster.await_available(30.0)
         requests.await_silence()
-        seen = takeover.seen
-    print(f"\n  {seen.timeline()}\n  {writer.describe()}")
-    assert [phase.name for phase in seen.phases()][-2:] == [RESTORING, IDLE]
-    (blue,), (old, new) = seen.lives(seen.blue), readers(seen.history.lives())
-    restoring = seen.began(RESTORING)
+        pools = takeover.seen
+    print(f"\n  {pools.timeline()}\n  {writer.describe()}")
+    assert [phase.name for phase in pools.phases()][-2:] == [RESTORING, IDLE]
+    (blue,), (old, new) = pools.lives(pools.blue), readers(pools.history.lives())
+    restoring = pools.began(RESTORING)
     assert restoring is not None
     assert old.restarts == 0
     assert old.terminating is not None
@@ -233,14 +234,14 @@ def test_read_replicas_are_upgraded_last(cluster: Cluster, requests: Requests) -
     assert restoring < old.terminating
     assert new.image == openbao_reference(SECOND)
     green = serving(cluster)
-    assert green == seen.green
+    assert green == pools.green
     assert members(cluster) == {green.pod(0): True, READER: False}
     assert stateful_sets(cluster) == {green.stateful_set}
     assert image_of(cluster.api.get(POD, cluster.namespace, READER)) == new.image
     assert cluster.server(READER).health()["cluster_id"] in cluster.cluster_ids()
     assert cluster.condition("ReadReplicasReady", "True", "AllReadReplicasReady") is not None
     # The deletion policy of the cluster applies to the volumes of a pool too.
-    assert claims_of(cluster, seen.blue) == set()
+    assert claims_of(cluster, pools.blue) == set()
     assert [name_of(pod) for pod in cluster.pods()] == [green.pod(0)]
     assert writer.lost() == []
     assert writer.missed == []

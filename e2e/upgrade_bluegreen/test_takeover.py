@@ -84,9 +84,9 @@ class Helm:
     def start(self) -> Operator:
         """Start an operator with its own image in the environment."""
         environment = {"OPERATOR_IMAGE": self.image}
-        made = self.launcher.start(self.identity, NO_ELECTION, environment=environment)
-        self.at_work.append(made)
-        return made
+        operator = self.launcher.start(self.identity, NO_ELECTION, environment=environment)
+        self.at_work.append(operator)
+        return operator
 
     def crash(self) -> None:
         """Kill the running operator, as the loss of a node does."""
@@ -97,10 +97,10 @@ class Helm:
 def helm(rig: Rig, launcher: Launcher, audit: AuditLog, controller: Identity) -> Iterator[Helm]:
     """An operator that can be killed; fails if the API server refuses a request of any of them."""
     mark = audit.mark()
-    made = Helm(launcher, controller, rig.load_operator_image())
-    made.start()
-    yield made
-    (last,) = made.at_work
+    helm = Helm(launcher, controller, rig.load_operator_image())
+    helm.start()
+    yield helm
+    (last,) = helm.at_work
     assert last.alive, last.tail()
     assert not (no := refused(audit.since(mark, controller.user))), "\n".join(map(str, no))
 
@@ -110,16 +110,16 @@ def cluster(rig: Rig, api: Api, make_namespace: MakeNamespace, helm: Helm) -> Cl
     """Three voters of the first version with retained volumes, and a login for clients."""
     rig.load_openbao(OPENBAO_UPGRADES)
     upgrade = with_blue_green(autoCleanup=False, **kept_for(KEPT_SECONDS))
-    wanted = {"version": FIRST, "upgrade": upgrade, "deletionPolicy": "Retain"}
-    return steady_voters(api, make_namespace(), NAME, **wanted)
+    fields = {"version": FIRST, "upgrade": upgrade, "deletionPolicy": "Retain"}
+    return steady_voters(api, make_namespace(), NAME, **fields)
 
 
 @pytest.fixture(scope="module")
 def rows() -> Iterator[list[tuple[str, ...]]]:
     """The cost of each upgrade; printed at the end."""
-    made: list[tuple[str, ...]] = []
-    yield made
-    print("\n" + table.plain(HEADERS, made))
+    rows: list[tuple[str, ...]] = []
+    yield rows
+    print("\n" + table.plain(HEADERS, rows))
 
 
 @pytest.mark.timeout(600)
@@ -152,31 +152,31 @@ def test_a_green_pool_takes_over_and_no_write_is_lost(
     budget("takeover: finished", cost.figures.seconds, FINISHED_SECONDS, "s")
 
 
-def assert_in_order(seen: TwoPools) -> None:
+def assert_in_order(pools: TwoPools) -> None:
     """Each phase occurs once, and each of its Jobs succeeds at the first attempt."""
-    assert [phase.name for phase in seen.phases()] == ORDER
-    assert seen.actions() == WORK
+    assert [phase.name for phase in pools.phases()] == ORDER
+    assert pools.actions() == WORK
 
 
-def assert_clients_switch_once(seen: TwoPools) -> None:
+def assert_clients_switch_once(pools: TwoPools) -> None:
     """From the first green server on, the Service selects one pool at a time."""
-    turns = seen.directed(names.public_service(NAME))
+    turns = pools.directed(names.public_service(NAME))
     assert [selector.revisions for selector in turns] == [
-        {seen.blue.revision},
-        {seen.green.revision},
+        {pools.blue.revision},
+        {pools.green.revision},
     ], turns
-    switched = seen.began(DEMOTING)
+    switched = pools.began(DEMOTING)
     assert switched is not None
     assert turns[-1].at > switched
 
 
-def assert_blue_stays_until_cleanup(seen: TwoPools) -> None:
+def assert_blue_stays_until_cleanup(pools: TwoPools) -> None:
     """No blue server is stopped before green leads, and no green server is replaced."""
-    cleanup = seen.began(CLEANUP)
+    cleanup = pools.began(CLEANUP)
     assert cleanup is not None
-    blue, green = seen.lives(seen.blue), seen.lives(seen.green)
-    assert {life.name for life in blue} == all_of(seen.blue, SIZE)
-    assert {life.name for life in green} == all_of(seen.green, SIZE)
+    blue, green = pools.lives(pools.blue), pools.lives(pools.green)
+    assert {life.name for life in blue} == all_of(pools.blue, SIZE)
+    assert {life.name for life in green} == all_of(pools.green, SIZE)
     assert len(blue) == len(green) == SIZE
     for life in blue:
         assert (life.made, life.restarts) == (None, 0), life
@@ -186,9 +186,9 @@ def assert_blue_stays_until_cleanup(seen: TwoPools) -> None:
     assert [life.terminating for life in green] == [None] * SIZE
 
 
-def assert_green_alone_is_left(cluster: Cluster, seen: TwoPools, version: str) -> None:
+def assert_green_alone_is_left(cluster: Cluster, pools: TwoPools, version: str) -> None:
     """Only green has voters, and the status reports a completed upgrade."""
-    blue, green = seen.blue, seen.green
+    blue, green = pools.blue, pools.green
     assert stateful_sets(cluster) == {green.stateful_set}
     assert members(cluster) == dict.fromkeys(all_of(green, SIZE), True)
     pods = cluster.pods()
@@ -246,17 +246,17 @@ def test_green_waits_for_approval_despite_spec_edits_and_a_crash(
         takeover.await_that("blue is kept", lambda: handed_over(cluster), 60.0)
         takeover.await_that("its removal is held", lambda: held(cluster), 60.0)
         assert_held_still(takeover, requests, DEMOTING)
-        seen = takeover.seen
-    print(f"\n  {seen.timeline()}\n  {writer.describe()}")
-    blue, green = seen.blue, seen.green
+        pools = takeover.seen
+    print(f"\n  {pools.timeline()}\n  {writer.describe()}")
+    blue, green = pools.blue, pools.green
     assert former == blue != green
     assert handled(cluster, "now")
     assert events(cluster, "BlueGreenPromotionApproved")
-    assert [phase.name for phase in seen.phases()] == ORDER[: ORDER.index(CLEANUP)]
-    assert seen.actions() == WORK[:-1]
-    assert_frozen(seen)
-    assert_clients_switch_once(seen)
-    assert_no_server_of_blue_was_touched(seen)
+    assert [phase.name for phase in pools.phases()] == ORDER[: ORDER.index(CLEANUP)]
+    assert pools.actions() == WORK[:-1]
+    assert_frozen(pools)
+    assert_clients_switch_once(pools)
+    assert_no_server_of_blue_was_touched(pools)
     assert members(cluster) == {
         **dict.fromkeys(all_of(blue, SIZE), False),
         **dict.fromkeys(all_of(green, SIZE), True),
@@ -276,12 +276,12 @@ def test_a_rollback_is_possible_while_blue_is_retained(
         change(cluster, {"upgrade": {"requests": {"rollback": "back-1"}}})
         takeover.await_phase(ROLLBACK_CLEANUP)
         takeover.await_rest()
-        seen = takeover.seen
-    print(f"\n  rolled back in {watch.seconds:.1f} s: {seen.timeline()}\n  {writer.describe()}")
-    assert [phase.name for phase in seen.phases()][-3:] == [ROLLING_BACK, ROLLBACK_CLEANUP, IDLE]
-    turns = [selector.revisions for selector in seen.directed(names.public_service(NAME))]
+        pools = takeover.seen
+    print(f"\n  rolled back in {watch.seconds:.1f} s: {pools.timeline()}\n  {writer.describe()}")
+    assert [phase.name for phase in pools.phases()][-3:] == [ROLLING_BACK, ROLLBACK_CLEANUP, IDLE]
+    turns = [selector.revisions for selector in pools.directed(names.public_service(NAME))]
     assert turns == [{green.revision}, {blue.revision}]
-    assert_no_server_of_blue_was_touched(seen)
+    assert_no_server_of_blue_was_touched(pools)
     assert stateful_sets(cluster) == {blue.stateful_set}
     assert {name_of(pod) for pod in cluster.pods()} == all_of(blue, SIZE)
     assert members(cluster) == dict.fromkeys(all_of(blue, SIZE), True)
@@ -306,10 +306,10 @@ def test_a_retry_starts_it_again_and_a_hook_approves(
     """The second attempt uses the same server names as the first, and other names of Jobs."""
     judged = {"verification": {"prePromotionHook": hook(0)}}
     by_hand = {"autoPromote": True, "autoCleanup": False}
-    wanted = with_blue_green(**by_hand, **kept_for(KEPT_SECONDS), **judged)
+    fields = with_blue_green(**by_hand, **kept_for(KEPT_SECONDS), **judged)
     mark = requests.mark()
     with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
-        change(cluster, {"upgrade": {**wanted, "requests": {"retry": "once-more"}}})
+        change(cluster, {"upgrade": {**fields, "requests": {"retry": "once-more"}}})
         operation = takeover.await_phase(SYNCING)["operationID"]
         takeover.await_that("its removal is held", lambda: held(cluster), 120.0)
         change(cluster, {"upgrade": {"requests": {"cleanup": "remove-1"}}})
@@ -367,23 +367,23 @@ def assert_held_still(takeover: Takeover, requests: Requests, phase: str) -> Non
     assert takeover.seen.actions() == actions
 
 
-def assert_no_server_of_blue_was_touched(seen: TwoPools) -> None:
+def assert_no_server_of_blue_was_touched(pools: TwoPools) -> None:
     """The blue pods are the same as before, and none of them was restarted."""
-    found = seen.lives(seen.blue)
-    assert {life.name for life in found} == all_of(seen.blue, SIZE)
-    for life in found:
+    blue_pods = pools.lives(pools.blue)
+    assert {life.name for life in blue_pods} == all_of(pools.blue, SIZE)
+    for life in blue_pods:
         assert (life.made, life.restarts, life.terminating) == (None, 0, None), life
 
 
-def assert_frozen(seen: TwoPools) -> None:
+def assert_frozen(pools: TwoPools) -> None:
     """No Job and no StatefulSet of the attempt has the edits made during the upgrade."""
-    both = (seen.blue, seen.green)
+    both = (pools.blue, pools.green)
     for obj in (
-        *seen.jobs().values(),
-        *(stateful_set for each in both for stateful_set in seen.stateful_sets(each)),
+        *pools.jobs().values(),
+        *(stateful_set for each in both for stateful_set in pools.stateful_sets(each)),
     ):
         text = orjson.dumps(obj).decode()
         assert ABSENT not in text
         assert not any(each.pod(SIZE) in text for each in both)
-    sizes = {stateful_set["spec"]["replicas"] for stateful_set in seen.stateful_sets(seen.green)}
+    sizes = {stateful_set["spec"]["replicas"] for stateful_set in pools.stateful_sets(pools.green)}
     assert sizes == {SIZE}

@@ -43,9 +43,9 @@ def test_no_server_is_touched_before_the_snapshot_is_kept(
         change(cluster, {"version": FIRST})
         seconds = record.await_finished(FIRST, UPGRADE_SECONDS)
         history = record.history
-    kept = history.first(BACKUPS, lambda found: is_before(found) and phase(found) == "Completed")
+    kept = history.first(BACKUPS, lambda obj: is_before(obj) and phase(obj) == "Completed")
     # In the status: an upgrade starts when the operator accepts the version of the spec.
-    rolling = history.first(CLUSTERS, lambda found: accepted(found) == FIRST)
+    rolling = history.first(CLUSTERS, lambda obj: accepted(obj) == FIRST)
     touched = history.first_touch()
     assert kept is not None
     assert rolling is not None
@@ -74,5 +74,5 @@ def accepted(cluster: Object) -> str:
 
 def backups_in(history: History) -> list[Object]:
     """Return all recorded OpenBaoBackups, as last observed."""
-    found = {s.object["metadata"]["name"]: s.object for s in history.entries if s.kind == BACKUPS}
-    return list(found.values())
+    objects = {s.object["metadata"]["name"]: s.object for s in history.entries if s.kind == BACKUPS}
+    return list(objects.values())

@@ -118,12 +118,12 @@ def test_the_active_service_selects_only_the_leader(cluster: Cluster) -> None:
 
 def _behind(cluster: Cluster) -> set[str]:
     """Return the names of the ready endpoints of the active Service."""
-    wanted = f"kubernetes.io/service-name={names.active_service(cluster.name)}"
-    slices = cluster.api.list(ENDPOINT_SLICE, cluster.namespace, wanted)
+    selector = f"kubernetes.io/service-name={names.active_service(cluster.name)}"
+    slices = cluster.api.list(ENDPOINT_SLICE, cluster.namespace, selector)
     return {
         str(endpoint["targetRef"]["name"])
-        for found in slices
-        for endpoint in found.get("endpoints") or ()
+        for endpoint_slice in slices
+        for endpoint in endpoint_slice.get("endpoints") or ()
         if endpoint["conditions"].get("ready")
     }
 

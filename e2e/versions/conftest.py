@@ -22,6 +22,6 @@ def operators(rig: Rig, launcher: Launcher, controller: Identity) -> Operators:
 @pytest.fixture(scope="module")
 def outcomes() -> Iterator[list[Outcome]]:
     """The cost of each upgrade; printed at the end."""
-    made: list[Outcome] = []
-    yield made
-    print("\n" + table.plain(HEADERS, [result.row() for result in made]))
+    outcomes: list[Outcome] = []
+    yield outcomes
+    print("\n" + table.plain(HEADERS, [result.row() for result in outcomes]))

@@ -31,12 +31,12 @@ async def sync(process: Process, flags: Flags) -> Results:
     # As the operator does it: later garbage collections do not traverse the objects of the caches.
     gc.collect()
     gc.freeze()
-    found = begin.until(Usage.now())
+    usage = begin.until(Usage.now())
     watcher.cancel()
-    found["stall_p99"] = percentile(stalls, 0.99)
-    found["held_p99"] = percentile(held, 0.99)
+    usage["stall_p99"] = percentile(stalls, 0.99)
+    usage["held_p99"] = percentile(held, 0.99)
     await asyncio.sleep(SETTLING_SECONDS)
-    return found | {"rss": memory("VmRSS"), "peak": memory("VmHWM"), "base": before}
+    return usage | {"rss": memory("VmRSS"), "peak": memory("VmHWM"), "base": before}
 
 
 async def _lateness(late: list[float], held: list[float]) -> None:
@@ -96,8 +96,8 @@ async def events(process: Process, flags: Flags) -> Results:
     before, begin = reconciled, Usage.now()
     process.ready()
     await watching.ended.wait()
-    found = begin.until(Usage.now())
-    return found | {"events": watching.updates, "reconciled": reconciled - before}
+    usage = begin.until(Usage.now())
+    return usage | {"events": watching.updates, "reconciled": reconciled - before}
 
 
 async def latency(process: Process, flags: Flags) -> Results:

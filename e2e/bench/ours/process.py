@@ -77,11 +77,11 @@ class Process:
 
     def controller(self, reconcile: Reconciler, workers: int) -> Controller:
         """The one controller of the mode; `start` starts it."""
-        made = Controller(
+        controller = Controller(
             "bench", reconcile, clock=self.clock, metrics=self.metrics, workers=workers
         )
-        self._controller = made
-        return made
+        self._controller = controller
+        return controller
 
     def start(self) -> None:
         """Run informers and controller in tasks; a crash of one ends the process."""

@@ -40,9 +40,9 @@ async def noop(process: Process, flags: Flags) -> Results:
     return begin.until(Usage.now())
 
 
-async def _settled(calls: Callable[[], int], wanted: int) -> None:
+async def _settled(calls: Callable[[], int], count: int) -> None:
     """Wait until the reconciler was called that often."""
-    while calls() < wanted:  # noqa: ASYNC110  an event would be part of what is measured
+    while calls() < count:  # noqa: ASYNC110  an event would be part of what is measured
         await asyncio.sleep(0.0001)
 
 
@@ -80,14 +80,14 @@ async def passes(process: Process, flags: Flags) -> Results:
         controller.enqueue(request)
     await _settled(lambda: calls, flags.count)
     await asyncio.sleep(SETTLING_SECONDS)
-    made, done, begin = _writes(process), calls, Usage.now()
+    writes, done, begin = _writes(process), calls, Usage.now()
     for round_number in range(1, flags.rounds + 1):
         for request in all_requests:
             controller.enqueue(request)
         await _settled(lambda: calls, done + round_number * flags.count)
-    found = begin.until(Usage.now())
+    usage = begin.until(Usage.now())
     count = flags.rounds * flags.count
-    return found | {"passes": count, "made": made, "writes": _writes(process) - made}
+    return usage | {"passes": count, "made": writes, "writes": _writes(process) - writes}
 
 
 def _writes(process: Process) -> float:
