@@ -17,7 +17,7 @@ from tests.contracts.api.clusters import cluster, cluster_object
 def test_every_attack_of_the_list_has_a_row() -> None:
     assert [row.id for row in ATTACKS] == [f"T{number:02}" for number in range(1, 23)]
     assert len(rows()) == len(ATTACKS)
-    assert {one.attack for one in ATTEMPTS} <= {row.id for row in ATTACKS}
+    assert {attempt.attack for attempt in ATTEMPTS} <= {row.id for row in ATTACKS}
 
 
 @pytest.mark.parametrize("test", sorted({test for row in ATTACKS for test in row.tests}))
@@ -40,10 +40,12 @@ def test_there_are_as_many_payloads_as_the_campaign_asks_for() -> None:
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.name)
 def test_attack_c18_the_operator_refuses_it_with_the_field(attempt: Attempt) -> None:
     try:
-        found = violations(OpenBaoCluster.from_object(cluster_object(**attempt.spec)))
+        result = violations(OpenBaoCluster.from_object(cluster_object(**attempt.spec)))
     except InvalidClusterError as error:
-        found = error.violations
-    assert [(one.rule, one.field) for one in found] == [(attempt.rule, attempt.field)]
+        result = error.violations
+    assert [(violation.rule, violation.field) for violation in result] == [
+        (attempt.rule, attempt.field)
+    ]
 
 
 @pytest.mark.parametrize("field", URL_FIELDS)
@@ -51,7 +53,7 @@ def test_attack_t09_the_operator_refuses_every_url_of_the_table(field: str) -> N
     assert violations(cluster(**with_url(field, "https://bao.example.com"))) == ()
     for url in URLS:
         try:
-            found = violations(cluster(**with_url(field, url)))
+            result = violations(cluster(**with_url(field, url)))
         except InvalidClusterError as error:
-            found = error.violations
-        assert field in {one.field for one in found}, url
+            result = error.violations
+        assert field in {violation.field for violation in result}, url

@@ -25,8 +25,8 @@ READ: dict[str, tuple[str, str, str | None, str | None]] = {
 
 @pytest.mark.parametrize(("text", "parts"), READ.items())
 def test_it_is_read(text: str, parts: tuple[str, ...]) -> None:
-    found = parse(text)
-    assert (found.registry, found.repository, found.tag, found.digest) == parts
+    result = parse(text)
+    assert (result.registry, result.repository, result.tag, result.digest) == parts
 
 
 REFUSED = (

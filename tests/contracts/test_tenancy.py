@@ -19,14 +19,14 @@ EXTERNAL = {
 
 
 def access(status: dict[str, Any] | None = None, **spec: Any) -> SecretAccess:
-    made = gen.cluster(**spec)
-    return secret_access((made.having(**status) if status else made).read())
+    cluster = gen.cluster(**spec)
+    return secret_access((cluster.having(**status) if status else cluster).read())
 
 
 def test_a_plain_cluster_writes_what_the_operator_makes() -> None:
-    found = access()
-    assert found.readers == frozenset()
-    assert {"x-tls-ca", "x-tls-server", "x-unseal-key", "x-root-token"} <= found.writers
+    result = access()
+    assert result.readers == frozenset()
+    assert {"x-tls-ca", "x-tls-server", "x-unseal-key", "x-root-token"} <= result.writers
 
 
 def test_with_self_init_there_is_no_root_token() -> None:
@@ -38,22 +38,22 @@ def test_with_self_init_there_is_no_root_token() -> None:
 
 
 def test_certificates_of_the_user_are_only_read() -> None:
-    found = access(tls=EXTERNAL)
-    assert {"mine", "ca"} <= found.readers
-    assert "x-tls-ca" not in found.writers
-    assert found.allows("mine")
-    assert not found.allows("theirs")
+    result = access(tls=EXTERNAL)
+    assert {"mine", "ca"} <= result.readers
+    assert "x-tls-ca" not in result.writers
+    assert result.allows("mine")
+    assert not result.allows("theirs")
 
 
 def test_what_pods_still_mount_is_read_until_they_are_replaced() -> None:
-    found = access({"tlsSecrets": ["before"]}, tls=EXTERNAL)
-    assert "before" in found.readers
+    result = access({"tlsSecrets": ["before"]}, tls=EXTERNAL)
+    assert "before" in result.readers
 
 
 def test_a_rotation_finds_its_next_keys_granted() -> None:
-    found = access({"unseal": {"keys": "k2=key-2,k1=key", "step": "Spreading"}})
-    wanted = {names.unseal_key_secret("x", number) for number in range(1, 6)}
-    assert wanted <= found.writers
+    result = access({"unseal": {"keys": "k2=key-2,k1=key", "step": "Spreading"}})
+    unseal_key_secrets = {names.unseal_key_secret("x", number) for number in range(1, 6)}
+    assert unseal_key_secrets <= result.writers
 
 
 def test_a_lost_status_takes_no_key_out_of_reach() -> None:
@@ -65,24 +65,24 @@ def test_a_lost_status_takes_no_key_out_of_reach() -> None:
 
 
 def test_a_status_of_any_number_stays_small() -> None:
-    found = access({"unseal": {"keys": "k=key-999999999999", "step": "Settled"}})
-    assert len(found.writers) < 2 * tenancy.KEYS_MAX
+    result = access({"unseal": {"keys": "k=key-999999999999", "step": "Settled"}})
+    assert len(result.writers) < 2 * tenancy.KEYS_MAX
 
 
 def test_the_digest_tells_names_and_their_use_apart() -> None:
-    one = SecretAccess(frozenset({"a"}), frozenset({"b"}))
-    assert one.digest == SecretAccess(frozenset({"a"}), frozenset({"b"})).digest
-    assert one.digest != SecretAccess(frozenset({"b"}), frozenset({"a"})).digest
-    assert len(one.digest) == tenancy.DIGEST
+    access = SecretAccess(frozenset({"a"}), frozenset({"b"}))
+    assert access.digest == SecretAccess(frozenset({"a"}), frozenset({"b"})).digest
+    assert access.digest != SecretAccess(frozenset({"b"}), frozenset({"a"})).digest
+    assert len(access.digest) == tenancy.DIGEST
 
 
 @pytest.mark.parametrize("spec", [{}, {"version": 7}, None])
 def test_a_spec_that_cannot_be_read_keeps_the_keys(spec: Any) -> None:
     live = gen.cluster().object() | {"spec": spec}
     live["status"] = {"unseal": {"keys": "k5=key-5"}}
-    found = access_of(live)
-    assert found.readers == frozenset()
-    assert names.unseal_key_secret("x", 5) in found.writers
+    access = access_of(live)
+    assert access.readers == frozenset()
+    assert names.unseal_key_secret("x", 5) in access.writers
 
 
 def test_what_outlives_a_cluster_is_within_its_access() -> None:

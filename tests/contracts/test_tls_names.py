@@ -43,15 +43,15 @@ NAMES: dict[str, tuple[OpenBaoCluster, tuple[str, ...], str]] = {
 def test_b25_one_name_for_join_probe_and_client(
     one: OpenBaoCluster, domains: tuple[str, ...], name: str
 ) -> None:
-    asked = name or domains[0]
+    domain = name or domains[0]
     assert tls_names.acme_domains(one) == domains
-    assert tls_names.server_name(one) == asked
+    assert tls_names.server_name(one) == domain
     assert listener_attributes(one)["tls_acme_domains"] == domains
-    assert join_attributes(one)["leader_tls_servername"] == asked
+    assert join_attributes(one)["leader_tls_servername"] == domain
     meant = gen.resolved(gen.cluster().wanting(replicas=1, tls=one.spec.tls.to_object()))
-    assert meant.tls.server_name == asked
+    assert meant.tls.server_name == domain
     status = probes(meant.tls)["readinessProbe"]["exec"]["command"]
-    assert f"-tls-server-name={asked}" in status
+    assert f"-tls-server-name={domain}" in status
     # The kubelet sends no name, and such a handshake is refused or orders a certificate.
     assert "httpGet" not in str(probes(meant.tls))
 

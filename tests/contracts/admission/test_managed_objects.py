@@ -31,8 +31,8 @@ OF_OTHERS = ("lock-", "restrict-")
 
 @pytest.mark.parametrize("right", MADE, ids=[right.why for right in MADE])
 def test_every_kind_that_the_operator_makes_is_locked(right: Right) -> None:
-    wanted = {(right.group, kind) for kind in right.resources if kind not in NO_OBJECTS}
-    assert wanted <= LOCKED
+    groups = {(right.group, kind) for kind in right.resources if kind not in NO_OBJECTS}
+    assert groups <= LOCKED
 
 
 def test_what_runs_services_is_bounded_for_the_operator_itself() -> None:
@@ -47,18 +47,18 @@ def test_what_runs_services_is_bounded_for_the_operator_itself() -> None:
 
 def test_a_pod_may_belong_to_a_set_of_voters_of_any_revision() -> None:
     """Of the owner of a new pod and of one that adopts it alike."""
-    said = [
+    expressions = [
         rule.expression
         for rule in LOCK_MANAGED.validations
         if "owner.name in [variables.cluster, variables.cluster + '-read']" in rule.expression
     ]
-    said += [
-        one.expression
-        for one in LOCK_MANAGED.variables
-        if "owner.name in [variables.cluster, variables.cluster + '-read']" in one.expression
+    expressions += [
+        variable.expression
+        for variable in LOCK_MANAGED.variables
+        if "owner.name in [variables.cluster, variables.cluster + '-read']" in variable.expression
     ]
-    assert len(said) == 2
-    for cel in said:
+    assert len(expressions) == 2
+    for cel in expressions:
         assert f"size(owner.name) == {revision_patterns.length('variables.cluster')}" in cel
         assert "owner.name.startsWith(variables.cluster + '-')" in cel
         assert ".matches('^[0-9a-f]+$')" in cel
@@ -115,8 +115,8 @@ def test_the_rights_of_a_job_are_no_more_than_the_operator_may_give() -> None:
         for verb in right.verbs
     }
     for kind in (BACKUPS, RESTORES):
-        wanted = {(f"{kind.plural}/status", verb) for verb in STATUS_VERBS}
-        assert {(kind.plural, "get"), *wanted} <= held
+        statuses = {(f"{kind.plural}/status", verb) for verb in STATUS_VERBS}
+        assert {(kind.plural, "get"), *statuses} <= held
 
 
 def test_each_binding_of_a_tenant_has_its_role() -> None:

@@ -11,7 +11,7 @@ from contracts.api.rules.cluster import RULES
 PAGE = (ROOT / ADMISSION_PAGE).read_text(encoding="utf-8")
 IN_CRD = {rule.id for rule in RULES if rule.cel}
 IN_CODE = {rule.id for rule in RULES if not rule.cel}
-IN_POLICIES = {one.rule_id for policy in POLICIES for one in policy.validations}
+IN_POLICIES = {validation.rule_id for policy in POLICIES for validation in policy.validations}
 WHERE = {"CRD": IN_CRD, "code": IN_CODE, "policy": IN_POLICIES}
 
 
@@ -33,12 +33,12 @@ def test_each_rule_is_where_the_page_says(rule: str, where: str, ids: list[str])
     if where in ("advice", "not needed"):
         return
     places = where.split(", ")
-    for one in ids:
-        assert any(one in WHERE[place] for place in places), one
+    for rule_id in ids:
+        assert any(rule_id in WHERE[place] for place in places), rule_id
     for place in places:
-        assert not ids or any(one in WHERE[place] for one in ids), place
+        assert not ids or any(rule_id in WHERE[place] for rule_id in ids), place
 
 
 def test_every_rule_of_profile_hardened_is_on_the_page() -> None:
-    told = {one for _, _, ids in ROWS for one in ids}
-    assert {one for one in IN_CRD if one.startswith("hardened-")} <= told
+    result = {rule_id for _, _, ids in ROWS for rule_id in ids}
+    assert {rule_id for rule_id in IN_CRD if rule_id.startswith("hardened-")} <= result

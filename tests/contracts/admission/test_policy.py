@@ -42,10 +42,10 @@ def test_it_is_closed_on_failure_and_denies(policy: AdmissionPolicy) -> None:
 
 @all_policies
 def test_it_knows_no_name_of_an_installation(policy: AdmissionPolicy) -> None:
-    said = json.dumps(policy.spec())
+    text = json.dumps(policy.spec())
     for name in (CONTROLLER, DELEGATE, PROVISIONER, NAMESPACE):
-        assert f"'{name}'" not in said
-        assert f":{name}" not in said
+        assert f"'{name}'" not in text
+        assert f":{name}" not in text
 
 
 @all_policies

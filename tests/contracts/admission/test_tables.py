@@ -43,9 +43,9 @@ CHECK, EXPRESSION, BUDGET = 350_000, 1_000_000, 10_000_000
 
 
 def _paths(schema: Schema) -> set[str]:
-    found: list[str] = []
-    walk(schema, lambda path, _: found.append(path))
-    return {path for path in found if path.startswith("spec.")}
+    results: list[str] = []
+    walk(schema, lambda path, _: results.append(path))
+    return {path for path in results if path.startswith("spec.")}
 
 
 PATHS = _paths(open_api_schema())
@@ -125,8 +125,8 @@ class TestRestores:
         checks = sum(
             text.count(".check(")
             for text in (
-                *(one.expression for one in VALIDATE_RESTORE.validations),
-                *(one.expression for one in VALIDATE_RESTORE.variables),
+                *(validation.expression for validation in VALIDATE_RESTORE.validations),
+                *(variable.expression for variable in VALIDATE_RESTORE.variables),
             )
         )
         assert checks * CHECK < BUDGET
@@ -214,7 +214,7 @@ class TestPeople:
 
     def test_older_names_grant_no_more_than_the_usual_ones(self) -> None:
         names = [role.to_object()["metadata"]["name"] for role in FORMER]
-        assert names == [f"openbaocluster-{one}-role" for one in ("admin", "editor", "viewer")]
+        assert names == [f"openbaocluster-{role}-role" for role in ("admin", "editor", "viewer")]
         usual = {
             (resource, verb)
             for rule in _rules(USUAL)

@@ -38,14 +38,14 @@ Broken = Mapping[tuple[str, str], Mapping[str, dict[str, Any]]]
 
 def cases_of(broken: Broken) -> dict[str, Case]:
     """A case for each of these specs; ValueError for a sentence that stands under two rules."""
-    made = {
+    cases = {
         sentence: Case(rule, field, spec)
         for (rule, field), specs in broken.items()
         for sentence, spec in specs.items()
     }
-    if len(made) != sum(map(len, broken.values())):
+    if len(cases) != sum(map(len, broken.values())):
         raise ValueError("a sentence stands under two rules")
-    return made
+    return cases
 
 
 def hardened(**spec: Any) -> dict[str, Any]:

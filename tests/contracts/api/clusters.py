@@ -27,11 +27,11 @@ def cluster(name: str = "c", **spec: Any) -> OpenBaoCluster:
 
 
 def _manifests() -> dict[str, Object]:
-    found: dict[str, Object] = {}
+    result: dict[str, Object] = {}
     for file in sorted(Path(__file__).with_name("manifests").glob("*.yaml")):
         for obj in yaml.safe_load_all(file.read_text(encoding="utf-8")):
-            found[obj["metadata"]["name"]] = obj
-    return found
+            result[obj["metadata"]["name"]] = obj
+    return result
 
 
 MANIFESTS = _manifests()

@@ -123,11 +123,11 @@ class Sig:
         outside = b""
         if self.issuer and self.by_id:
             outside = subpacket(16, bytes.fromhex(self.issuer.key_id))
-        made = signed + len(outside).to_bytes(wide, "big") + outside
+        data = signed + len(outside).to_bytes(wide, "big") + outside
         numbers = {ED25519: bytes(64), RSA: integer(2048)}.get(self.algorithm, integer(256) * 2)
         if self.version == 6:
             salt = bytes((16,)) + salt
-        return made + (self.mark or mark) + salt + numbers
+        return data + (self.mark or mark) + salt + numbers
 
     def _statements(self) -> bytes:
         parts = []
@@ -152,13 +152,16 @@ Packet = tuple[int, bytes]
 def user_id(*signatures: Sig, name: bytes = ALICE, key: Part = PRIMARY) -> list[Packet]:
     """A user ID and the signatures about it."""
     content = key.hashed + b"\xb4" + len(name).to_bytes(4, "big") + name
-    return [(USER_ID, name), *((SIGNATURE, one.body(content)) for one in signatures)]
+    return [(USER_ID, name), *((SIGNATURE, signature.body(content)) for signature in signatures)]
 
 
 def subkey(part: Part, *signatures: Sig, key: Part = PRIMARY) -> list[Packet]:
     """A subkey and the signatures about it."""
     content = key.hashed + part.hashed
-    return [(SUBKEY, part.body), *((SIGNATURE, one.body(content)) for one in signatures)]
+    return [
+        (SUBKEY, part.body),
+        *((SIGNATURE, signature.body(content)) for signature in signatures),
+    ]
 
 
 def about_key(signature: Sig, key: Part = PRIMARY) -> Packet:

@@ -9,18 +9,18 @@ from tests.contracts.api.case import Case
 
 
 def _collected(table: str) -> dict[str, Case]:
-    found: dict[str, Case] = {}
+    result: dict[str, Case] = {}
     for module in pkgutil.iter_modules(api.__path__):
         if not module.name.startswith("cases_"):
             continue
         cases: Mapping[str, Case] = getattr(
             importlib.import_module(f"{api.__name__}.{module.name}"), table, {}
         )
-        twice = found.keys() & cases.keys()
+        twice = result.keys() & cases.keys()
         if twice:
             raise ValueError(f"{module.name}: cases of other modules: {sorted(twice)}")
-        found.update(cases)
-    return found
+        result.update(cases)
+    return result
 
 
 CASES = _collected("CASES")

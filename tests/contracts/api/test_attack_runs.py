@@ -68,7 +68,7 @@ def test_attack_t05_no_reference_of_a_restore_names_a_secret_of_the_operator(
         return name if value == "@" else value
 
     spec = copy.deepcopy(OTHERS[path])
-    assert {one.rule for one in _refused(**named(spec, f"other{suffix}"))} == {
+    assert {violation.rule for violation in _refused(**named(spec, f"other{suffix}"))} == {
         f"restore-secret-{path.removeprefix('spec.')}"
     }
     assert _refused(**named(spec, "mine")) == ()
@@ -76,18 +76,18 @@ def test_attack_t05_no_reference_of_a_restore_names_a_secret_of_the_operator(
 
 def test_attack_t09_a_restore_refuses_every_url_of_the_table() -> None:
     for url in URLS:
-        found = _refused(**from_store(endpoint=url))
-        assert "spec.source.target.endpoint" in {one.field for one in found}, url
+        violations = _refused(**from_store(endpoint=url))
+        assert "spec.source.target.endpoint" in {violation.field for violation in violations}, url
 
 
 @pytest.mark.parametrize("key", CLIMBING)
 def test_attack_t16_no_key_and_no_prefix_climbs(key: str) -> None:
-    found = _refused(source={"target": STORE, "key": key})
-    assert {one.field.removeprefix("spec.") for one in found} == {"source.key"}
+    violations = _refused(source={"target": STORE, "key": key})
+    assert {violation.field.removeprefix("spec.") for violation in violations} == {"source.key"}
     if key != "a/":
         # A prefix may end in a slash; each key of it is built from its parts.
         prefixed = _refused(**from_store(pathPrefix=key))
-        assert {one.field for one in prefixed} == {"spec.source.target.pathPrefix"}
+        assert {violation.field for violation in prefixed} == {"spec.source.target.pathPrefix"}
 
 
 def test_attack_t16_no_text_of_the_table_is_a_key_a_backup_or_a_cluster() -> None:

@@ -122,9 +122,9 @@ def test_attack_t10_what_is_nested_without_end_is_refused(depth: int) -> None:
         data = {"a": [data]} if depth % 2 else {"a": data}
     with pytest.raises(InvalidClusterError) as caught:
         OpenBaoCluster.from_object(cluster_object(selfInit=with_request(data=data)))
-    (found,) = caught.value.violations
-    assert found.field.startswith("spec.selfInit.requests[0].data")
-    assert str(LEVELS_MAX) in found.message
+    (violation,) = caught.value.violations
+    assert violation.field.startswith("spec.selfInit.requests[0].data")
+    assert str(LEVELS_MAX) in violation.message
 
 
 @pytest.mark.parametrize(
@@ -165,12 +165,12 @@ def test_attack_t10_many_requests_cost_in_step_with_their_number() -> None:
 
 
 def _modules_that_import(name: str) -> set[str]:
-    found = set()
+    result = set()
     for file in API.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import) and name in {alias.name for alias in node.names}:
-                found.add(str(file.relative_to(API)))
-    return found
+                result.add(str(file.relative_to(API)))
+    return result
 
 
 def test_attack_t10_texts_of_users_meet_no_engine_that_goes_back() -> None:

@@ -20,9 +20,9 @@ def _first_column(title: str) -> list[str]:
 
 
 def test_every_field_that_hardened_refuses_is_told() -> None:
-    told = _first_column("Profile Hardened")
-    assert len(told) == len(set(told))
-    assert set(told) == {rule.field for rule in HARDENED_RULES}
+    result = _first_column("Profile Hardened")
+    assert len(result) == len(set(result))
+    assert set(result) == {rule.field for rule in HARDENED_RULES}
 
 
 def test_every_field_that_is_not_served_is_told() -> None:
@@ -43,15 +43,15 @@ def test_every_older_spelling_is_told_with_its_successor() -> None:
             older[path] = node
 
     walk(open_api_schema(), visit)
-    told = dict(
+    matches = dict(
         re.findall(r"^\| `([^`]+)`.* \| `([^`]+)`", _chapter("Older spellings"), re.MULTILINE)
     )
-    short = {path.removeprefix("spec.") for path in told}
+    short = {path.removeprefix("spec.") for path in matches}
     # A block may be called an older spelling for the sake of one of its fields.
     assert {path.removeprefix("spec.") for path in older} - {"maintenance"} <= short
     known: set[str] = set()
     walk(open_api_schema(), lambda path, _: known.add(path))
-    assert {path for path in told.values() if path.startswith("spec")} <= known
+    assert {path for path in matches.values() if path.startswith("spec")} <= known
 
 
 def test_every_name_of_a_system_secret_is_told() -> None:

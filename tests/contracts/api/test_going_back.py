@@ -14,8 +14,8 @@ UPGRADE = {"targetVersion": "2.5.0", "fromVersion": "2.4.0"}
 def asked(version: str, **upgrade: Any) -> tuple[OpenBaoCluster, OpenBaoCluster]:
     status = {"currentVersion": "2.4.0", "upgrade": {**UPGRADE, **upgrade}}
     new, old = (
-        OpenBaoCluster.from_object({**cluster_object(version=one), "status": status})
-        for one in (version, "2.5.0")
+        OpenBaoCluster.from_object({**cluster_object(version=item), "status": status})
+        for item in (version, "2.5.0")
     )
     return new, old
 
@@ -31,4 +31,6 @@ def test_the_former_version_may_come_back(version: str) -> None:
     ids=["another older one", "a leader stepped down"],
 )
 def test_no_other_older_version_may(version: str, upgrade: dict[str, Any]) -> None:
-    assert [one.field for one in violations(*asked(version, **upgrade))] == ["spec.version"]
+    assert [violation.field for violation in violations(*asked(version, **upgrade))] == [
+        "spec.version"
+    ]

@@ -13,12 +13,12 @@ from tests.contracts.api.clusters import cluster
 @pytest.mark.parametrize("block", BLOCKS)
 @pytest.mark.parametrize("suffix", names.SYSTEM_SECRET_SUFFIXES)
 def test_attack_t05_no_registry_login_out_of_the_operators_secrets(block: str, suffix: str) -> None:
-    wanted = {"enabled": True, "publicKey": KEY, "imagePullSecrets": [{"name": f"c{suffix}"}]}
-    found = violations(cluster("c", **{block: wanted}))
-    assert [one.field for one in found] == [f"spec.{block}.imagePullSecrets[0].name"]
+    expected = {"enabled": True, "publicKey": KEY, "imagePullSecrets": [{"name": f"c{suffix}"}]}
+    result = violations(cluster("c", **{block: expected}))
+    assert [violation.field for violation in result] == [f"spec.{block}.imagePullSecrets[0].name"]
     # Switched off, it is refused all the same: a switch is turned on in one edit.
-    off = violations(cluster("c", **{block: {**wanted, "enabled": False}}))
-    assert [one.rule for one in off] == [f"{block}-secret"]
+    off = violations(cluster("c", **{block: {**expected, "enabled": False}}))
+    assert [violation.rule for violation in off] == [f"{block}-secret"]
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(x|x)*y"])
@@ -37,5 +37,5 @@ def test_attack_t10_what_could_go_back_is_no_pattern(pattern: str) -> None:
 @pytest.mark.parametrize("profile", ["Development", "Hardened", None])
 def test_b13_nobody_is_trusted_by_default(block: str, profile: str | None) -> None:
     """No name of somebody's workflow is built in that could change, or be taken over."""
-    found = violations(cluster("c", profile=profile, **{block: {"enabled": True}}))
-    assert f"{block}-trust" in {one.rule for one in found}
+    result = violations(cluster("c", profile=profile, **{block: {"enabled": True}}))
+    assert f"{block}-trust" in {violation.rule for violation in result}

@@ -22,16 +22,16 @@ from tests.contracts.api.clusters import cluster
 def test_b26_no_switch_makes_a_cluster_that_never_starts(
     spec: dict[str, Any], field: str, profile: str | None
 ) -> None:
-    (found,) = violations(cluster(profile=profile, **spec))
-    assert found.field == field
+    (violation,) = violations(cluster(profile=profile, **spec))
+    assert violation.field == field
 
 
 @pytest.mark.parametrize("period", ["8760h", "100000h", "59m"])
 def test_b28_a_period_in_which_a_certificate_is_never_good_is_refused(period: str) -> None:
-    (found,) = violations(cluster(tls={"rotationPeriod": period}))
-    assert found.field == "spec.tls.rotationPeriod"
+    (violation,) = violations(cluster(tls={"rotationPeriod": period}))
+    assert violation.field == "spec.tls.rotationPeriod"
 
 
 def test_b43_an_ingress_opens_nothing_by_itself() -> None:
-    (found,) = violations(cluster(ingress={"enabled": True, "host": "bao.example.com"}))
-    assert found.field == "spec.network.trustedIngressPeers"
+    (violation,) = violations(cluster(ingress={"enabled": True, "host": "bao.example.com"}))
+    assert violation.field == "spec.network.trustedIngressPeers"

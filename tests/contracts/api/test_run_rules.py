@@ -67,9 +67,9 @@ def _judge(cases: dict[str, Case], judged: Callable[[Case], tuple[Violation, ...
 def test_it_is_refused_and_nothing_else_with_it(
     case: Case, judged: Callable[[Case], tuple[Violation, ...]]
 ) -> None:
-    found = judged(case)
-    assert (case.rule, case.field) in {(one.rule, one.field) for one in found}
-    assert {one.rule for one in found} == {case.rule}
+    result = judged(case)
+    assert (case.rule, case.field) in {(violation.rule, violation.field) for violation in result}
+    assert {violation.rule for violation in result} == {case.rule}
 
 
 @pytest.mark.parametrize(
@@ -104,20 +104,20 @@ def test_a_spec_that_was_changed_unseen_is_known_by_its_generation() -> None:
     body = restore_object()
     for generation, expected in ((1, set()), (2, {"restore-fixed"})):
         body["metadata"]["generation"] = generation
-        found = restore_violations(OpenBaoRestore.from_object(body))
-        assert {one.rule for one in found} == expected
+        violations = restore_violations(OpenBaoRestore.from_object(body))
+        assert {violation.rule for violation in violations} == expected
 
 
 def test_every_reference_to_a_secret_has_its_rule() -> None:
-    found = {f"spec.{path}".removesuffix(".name") for path in references(RestoreSpec)}
-    assert found == set(REFERENCES)
+    fields = {f"spec.{path}".removesuffix(".name") for path in references(RestoreSpec)}
+    assert fields == set(REFERENCES)
 
 
 def test_the_rules_of_a_store_stand_wherever_a_store_is_named() -> None:
-    made = placed(TARGET_RULES, "x", "spec.source.target")
+    rules = placed(TARGET_RULES, "x", "spec.source.target")
     elsewhere = restore(source={"backup": "b"})
-    assert [rule.id for rule in made] == [f"x-{rule.id}" for rule in TARGET_RULES]
-    for rule in made:
+    assert [rule.id for rule in rules] == [f"x-{rule.id}" for rule in TARGET_RULES]
+    for rule in rules:
         assert re.fullmatch(r"spec\.source\.target(\.\w+)?", rule.field)
         assert rule.field.startswith(rule.at)
         assert list(rule.broken(elsewhere, None)) == []
@@ -158,8 +158,8 @@ class TestHardened:
     def test_the_store_is_as_strict_as_that_of_backups(
         self, source: Spec, expected: set[tuple[str, str]]
     ) -> None:
-        found = hardened_violations(restore(**source), cluster(**self.STRICT))
-        assert {(one.rule, one.field) for one in found} == expected
+        violations = hardened_violations(restore(**source), cluster(**self.STRICT))
+        assert {(violation.rule, violation.field) for violation in violations} == expected
 
     def test_another_profile_asks_for_nothing(self) -> None:
         target = {**STORE, "insecureSkipVerify": True}

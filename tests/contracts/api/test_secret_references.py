@@ -48,19 +48,19 @@ def test_no_reference_hides_behind_another_type() -> None:
         assert LocalReference not in set(_kinds(annotation)), f"{model.__name__}.{name}"
         if "secret" not in name or name in others:
             continue
-        found = list(references(annotation, name, tuple(model.model_fields[name].metadata)))
-        assert found, f"{model.__name__}.{name}"
+        result = list(references(annotation, name, tuple(model.model_fields[name].metadata)))
+        assert result, f"{model.__name__}.{name}"
 
 
 def _pointed(path: str, secret: str) -> Object:
     """A manifest that uses the reference at a path, made to name that Secret."""
     for manifest in MANIFESTS.values():
         spec = OpenBaoCluster.from_object(manifest).spec
-        found = [place for place, value in values_at(spec, path) if value is not None]
-        if found:
+        values = [place for place, value in values_at(spec, path) if value is not None]
+        if values:
             changed = copy.deepcopy(manifest)
             holder: Any = changed["spec"]
-            *steps, last = re.findall(r"[^.\[\]]+", found[0])
+            *steps, last = re.findall(r"[^.\[\]]+", values[0])
             for step in steps:
                 holder = holder[int(step) if step.isdigit() else step]
             holder[last] = secret
@@ -71,11 +71,11 @@ def _pointed(path: str, secret: str) -> Object:
 @pytest.mark.parametrize("suffix", SYSTEM_SECRET_SUFFIXES)
 @pytest.mark.parametrize("path", REFERENCES)
 def test_attack_t05_no_reference_names_a_secret_of_the_operator(path: str, suffix: str) -> None:
-    found = violations(OpenBaoCluster.from_object(_pointed(path, f"other{suffix}")))
-    told = [violation for violation in found if REFUSED in violation.message]
-    assert len(told) == 1
-    assert re.sub(r"\[\d+\]", "[]", told[0].field) == f"spec.{path}"
-    assert told[0].value == f"other{suffix}"
+    result = violations(OpenBaoCluster.from_object(_pointed(path, f"other{suffix}")))
+    results = [violation for violation in result if REFUSED in violation.message]
+    assert len(results) == 1
+    assert re.sub(r"\[\d+\]", "[]", results[0].field) == f"spec.{path}"
+    assert results[0].value == f"other{suffix}"
 
 
 @pytest.mark.parametrize("path", REFERENCES)

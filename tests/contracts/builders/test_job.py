@@ -61,9 +61,11 @@ def main(job: Object) -> Any:
 
 def variables(job: Object) -> dict[str, str]:
     """What the executor gets, after the kubelet has replaced what it replaces."""
-    told = {one["name"]: one["value"] for one in main(job)["env"] if "value" in one}
-    downward = {one["name"]: "x" for one in main(job)["env"] if "valueFrom" in one}
-    return {name: value.replace("$$", "$") for name, value in told.items()} | downward
+    values = {
+        variable["name"]: variable["value"] for variable in main(job)["env"] if "value" in variable
+    }
+    downward = {variable["name"]: "x" for variable in main(job)["env"] if "valueFrom" in variable}
+    return {name: value.replace("$$", "$") for name, value in values.items()} | downward
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -91,18 +93,18 @@ def test_it_meets_the_strictest_pod_standard_and_quotas(case: str) -> None:
     for part in ("requests", "limits"):
         assert set(main(CASES[case])["resources"][part]) == {"cpu", "memory", "ephemeral-storage"}
     folders = [volume for volume in pod["volumes"] if "emptyDir" in volume]
-    bounded = [one for one in folders if not one["name"].startswith("throw-away")]
-    assert all(one["emptyDir"]["sizeLimit"] for one in bounded)
+    bounded = [folder for folder in folders if not folder["name"].startswith("throw-away")]
+    assert all(folder["emptyDir"]["sizeLimit"] for folder in bounded)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_volume_is_mounted_and_every_mount_has_its_volume(case: str) -> None:
-    known = {one["name"] for one in pod_of(CASES[case])["volumes"]}
+    known = {volume["name"] for volume in pod_of(CASES[case])["volumes"]}
     mounts = main(CASES[case])["volumeMounts"]
-    used = {one["name"] for one in mounts}
+    used = {mount["name"] for mount in mounts}
     assert used == {name for name in known if not name.startswith("throw-away")}
-    assert len({one["mountPath"] for one in mounts}) == len(mounts)
-    writable = {one["name"] for one in mounts if not one.get("readOnly")}
+    assert len({mount["mountPath"] for mount in mounts}) == len(mounts)
+    writable = {mount["name"] for mount in mounts if not mount.get("readOnly")}
     assert writable <= {"tmp", "scratch", "snapshots"}
 
 
@@ -129,10 +131,10 @@ def test_it_passes_for_no_server_of_the_cluster(case: str) -> None:
     ],
 )
 def test_the_executor_reads_what_it_was_told(case: str, kind: type[Env]) -> None:
-    found = kind.from_environment(variables(CASES[case]))
-    assert found.run.job_uid == found.run.pod_uid == "x"  # type: ignore[attr-defined]
-    files = {one["mountPath"] for one in main(CASES[case])["volumeMounts"]}
-    store = found.store  # type: ignore[attr-defined]
+    environment = kind.from_environment(variables(CASES[case]))
+    assert environment.run.job_uid == environment.run.pod_uid == "x"  # type: ignore[attr-defined]
+    files = {volume_mount["mountPath"] for volume_mount in main(CASES[case])["volumeMounts"]}
+    store = environment.store  # type: ignore[attr-defined]
     for path in (store.credentials_path, store.volume_path):
         assert not path or path in files
     if store.web_identity_path:
@@ -142,15 +144,18 @@ def test_the_executor_reads_what_it_was_told(case: str, kind: type[Env]) -> None
 def test_a_dollar_in_a_value_stays_one() -> None:
     where = target(pathPrefix="a")
     env = backup_env(where, executor(server_name="$(HOME)"))
-    told = {
-        one["name"]: one.get("value") for one in main(backup_job(executor(), where, env))["env"]
+    values = {
+        variable["name"]: variable.get("value")
+        for variable in main(backup_job(executor(), where, env))["env"]
     }
-    assert told["TLS_SERVER_NAME"] == "$$(HOME)"
+    assert values["TLS_SERVER_NAME"] == "$$(HOME)"
 
 
 def secrets(job: Object) -> dict[str, list[str] | None]:
     return {
-        volume["secret"]["secretName"]: [one["key"] for one in volume["secret"].get("items") or ()]
+        volume["secret"]["secretName"]: [
+            item["key"] for item in volume["secret"].get("items") or ()
+        ]
         for volume in pod_of(job)["volumes"]
         if "secret" in volume
     }
@@ -164,18 +169,20 @@ def test_a_test_believes_no_authority_and_pulls_both_images() -> None:
     job = CASES["restore-test-s3"]
     assert secrets(job) == {"store": []}
     assert pod_of(job)["imagePullSecrets"] == [{"name": "servers"}]
-    assert [one["name"] for one in pod_of(job)["initContainers"]] == ["openbao"]
+    assert [init_container["name"] for init_container in pod_of(job)["initContainers"]] == [
+        "openbao"
+    ]
     assert job["spec"]["template"]["metadata"]["annotations"]["openbao.org/config"] == "ui = true"
 
 
 def tokens(job: Object) -> dict[str, str]:
-    found = {}
+    result = {}
     for volume in pod_of(job)["volumes"]:
         for source in (volume.get("projected") or {}).get("sources") or ():
             token = source.get("serviceAccountToken")
             if token:
-                found[volume["name"]] = token.get("audience", "")
-    return found
+                result[volume["name"]] = token.get("audience", "")
+    return result
 
 
 def test_a_token_is_for_one_audience_and_only_where_it_is_used() -> None:
@@ -186,8 +193,10 @@ def test_a_token_is_for_one_audience_and_only_where_it_is_used() -> None:
 
 
 def identity(executor_: JobTemplate) -> dict[str, Any]:
-    found: dict[str, Any] = pod_of(backup_job(executor_, S3, backup_env(S3)))["securityContext"]
-    return found
+    security_context: dict[str, Any] = pod_of(backup_job(executor_, S3, backup_env(S3)))[
+        "securityContext"
+    ]
+    return security_context
 
 
 def test_on_openshift_user_and_group_are_left_to_the_namespace() -> None:
@@ -197,7 +206,11 @@ def test_on_openshift_user_and_group_are_left_to_the_namespace() -> None:
 
 def test_snapshots_on_a_volume_are_written_by_backups_alone() -> None:
     def mount(case: str) -> Any:
-        return next(one for one in main(CASES[case])["volumeMounts"] if one["name"] == "snapshots")
+        return next(
+            volume_mount
+            for volume_mount in main(CASES[case])["volumeMounts"]
+            if volume_mount["name"] == "snapshots"
+        )
 
     assert "readOnly" not in mount("backup-pvc")
     assert mount("restore-pvc")["readOnly"] is True
@@ -222,14 +235,16 @@ def test_a_snapshot_has_room_and_a_node_must_have_it_once_its_size_is_known() ->
     room = scratch_mib(512 * MIB)
     assert room > 512
     known, unknown = CASES["restore-pvc"], CASES["restore-s3"]
-    asked = [main(job)["resources"]["requests"]["ephemeral-storage"] for job in (known, unknown)]
-    assert asked == [f"{room + 128}Mi", "128Mi"]
+    ephemeral_storages = [
+        main(job)["resources"]["requests"]["ephemeral-storage"] for job in (known, unknown)
+    ]
+    assert ephemeral_storages == [f"{room + 128}Mi", "128Mi"]
     limit = main(unknown)["resources"]["limits"]["ephemeral-storage"]
     assert limit == f"{scratch_mib(0) + 128}Mi"
 
 
 def test_labels_of_the_caller_do_not_replace_ours() -> None:
     more = {"openbao.org/backup-type": "manual", labels.COMPONENT: "openbao"}
-    found = backup_job(executor(), S3, backup_env(S3), more)["metadata"]["labels"]
-    assert found["openbao.org/backup-type"] == "manual"
-    assert found[labels.COMPONENT] == "backup"
+    result = backup_job(executor(), S3, backup_env(S3), more)["metadata"]["labels"]
+    assert result["openbao.org/backup-type"] == "manual"
+    assert result[labels.COMPONENT] == "backup"

@@ -74,19 +74,19 @@ def test_it_runs_the_image_of_the_servers_with_the_configuration_in_the_pod() ->
 
 
 def test_it_has_the_keys_and_no_other_secret_and_no_volume_of_the_servers() -> None:
-    found = folders(restore_test_sidecar(servers(), CONFIG))
-    assert found.pop(mount_paths.UNSEAL) == {"secretName": "unseal"}
-    items = found.pop(mount_paths.CONFIG)["items"]
+    result = folders(restore_test_sidecar(servers(), CONFIG))
+    assert result.pop(mount_paths.UNSEAL) == {"secretName": "unseal"}
+    items = result.pop(mount_paths.CONFIG)["items"]
     assert {item["path"] for item in items} == {"config.hcl", "resolv.conf"}
-    del found[RESOLVER]
+    del result[RESOLVER]
     # Empty folders, where it writes: also where audit devices of the snapshot write.
-    assert found == {mount_paths.DATA: {}, mount_paths.TMP: {}, "/openbao/audit": {}}
+    assert result == {mount_paths.DATA: {}, mount_paths.TMP: {}, "/openbao/audit": {}}
 
 
 def test_it_is_told_of_the_seal_and_not_of_its_place() -> None:
     env = {
-        one["name"]: one["value"]
-        for one in restore_test_sidecar(servers(), CONFIG).container["env"]
+        variable["name"]: variable["value"]
+        for variable in restore_test_sidecar(servers(), CONFIG).container["env"]
     }
     assert env == {
         "AWS_ACCESS_KEY_ID": "k",

@@ -7,24 +7,24 @@ from contracts.builders.security_context import container_security, pod_security
 
 
 def test_a_container_may_nothing() -> None:
-    made = container_security()
-    assert made["allowPrivilegeEscalation"] is False
-    assert made["capabilities"] == {"drop": ["ALL"]}
-    assert made["privileged"] is False
-    assert made["readOnlyRootFilesystem"] is True
+    result = container_security()
+    assert result["allowPrivilegeEscalation"] is False
+    assert result["capabilities"] == {"drop": ["ALL"]}
+    assert result["privileged"] is False
+    assert result["readOnlyRootFilesystem"] is True
 
 
 def test_a_pod_runs_as_nobody_special() -> None:
-    made = pod_security()
-    assert made["runAsNonRoot"] is True
-    assert made["runAsUser"] > 0
-    assert made["runAsGroup"] > 0
-    assert made["seccompProfile"] == {"type": "RuntimeDefault"}
+    result = pod_security()
+    assert result["runAsNonRoot"] is True
+    assert result["runAsUser"] > 0
+    assert result["runAsGroup"] > 0
+    assert result["seccompProfile"] == {"type": "RuntimeDefault"}
 
 
 def test_the_data_volume_is_readable_for_the_user_that_runs() -> None:
-    made = pod_security()
-    assert made["fsGroup"] == made["runAsGroup"]
+    result = pod_security()
+    assert result["fsGroup"] == result["runAsGroup"]
 
 
 def test_nobody_shares_the_dicts() -> None:

@@ -36,7 +36,9 @@ def test_golden(case: str) -> None:
 def _env(job: Object) -> UpgradeEnv:
     (container,) = job["spec"]["template"]["spec"]["containers"]
     assert container["args"] == ["upgrade"]
-    values = {one["name"]: one["value"] for one in container["env"] if "value" in one}
+    values = {
+        variable["name"]: variable["value"] for variable in container["env"] if "value" in variable
+    }
     return UpgradeEnv.from_environment(values)
 
 
@@ -86,9 +88,9 @@ def test_two_runs_of_an_action_are_two_jobs_and_the_same_run_is_one() -> None:
         upgrade_job(upgrader(), DOWN),
         upgrade_job(upgrader(), Order(STEP_DOWN, "2", "x-0")),
     )
-    found = CASES["upgrade-step-down"]["metadata"]["name"]
-    assert again["metadata"]["name"] == found != other["metadata"]["name"]
-    assert len(found) <= 63
+    name = CASES["upgrade-step-down"]["metadata"]["name"]
+    assert again["metadata"]["name"] == name != other["metadata"]["name"]
+    assert len(name) <= 63
 
 
 def test_an_order_with_a_problem_makes_no_job() -> None:

@@ -15,14 +15,14 @@ HOOK = PrePromotionHook(image="registry.example.com/check:1", timeout_seconds=60
 
 
 def pod_of(job: Object) -> dict[str, Any]:
-    found: dict[str, Any] = job["spec"]["template"]["spec"]
-    return found
+    spec: dict[str, Any] = job["spec"]["template"]["spec"]
+    return spec
 
 
 def container_of(job: Object) -> dict[str, Any]:
-    (found,) = pod_of(job)["containers"]
-    assert isinstance(found, dict)
-    return found
+    (container,) = pod_of(job)["containers"]
+    assert isinstance(container, dict)
+    return container
 
 
 JOB = hook_job(RUN, HOOK)

@@ -10,22 +10,24 @@ TEXT = (ROOT / "docs" / "restore-test.md").read_text(encoding="utf-8")
 
 
 def test_the_document_has_each_reason_as_the_table_has_it() -> None:
-    found = re.findall(r"^\| `([A-Za-z]+)` \| (\w+) \| (.+?) \| (.+?) \|$", TEXT, re.MULTILINE)
-    assert found == [
+    matches = re.findall(r"^\| `([A-Za-z]+)` \| (\w+) \| (.+?) \| (.+?) \|$", TEXT, re.MULTILINE)
+    assert matches == [
         (reason.name, reason.outcome, reason.meaning, reason.next_step)
         for reason in RESTORE_TEST_REASONS.values()
     ]
 
 
 def test_the_document_has_each_metric() -> None:
-    found = re.findall(r"^\| `(openbao_[a-z_]+)` \| (.+?) \|$", TEXT, re.MULTILINE)
-    assert found == [(name, meaning) for name, meaning, _ in FAMILIES]
+    matches = re.findall(r"^\| `(openbao_[a-z_]+)` \| (.+?) \|$", TEXT, re.MULTILINE)
+    assert matches == [(name, meaning) for name, meaning, _ in FAMILIES]
 
 
 def test_only_one_end_is_good() -> None:
-    assert [one.name for one in RESTORE_TEST_REASONS.values() if one.outcome == "Passed"] == [
-        "Restored"
-    ]
+    assert [
+        restore_test_reason.name
+        for restore_test_reason in RESTORE_TEST_REASONS.values()
+        if restore_test_reason.outcome == "Passed"
+    ] == ["Restored"]
 
 
 def test_each_end_is_told_in_sentences() -> None:

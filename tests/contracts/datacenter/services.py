@@ -61,8 +61,13 @@ def cluster_role(name: str = "reader", **fields: Any) -> Object:
     rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
     api_version = "rbac.authorization.k8s.io/v1"
     metadata = {"name": name}
-    made = {"apiVersion": api_version, "kind": "ClusterRole", "metadata": metadata, "rules": rules}
-    return _without_none({**made, **fields})
+    cluster_role = {
+        "apiVersion": api_version,
+        "kind": "ClusterRole",
+        "metadata": metadata,
+        "rules": rules,
+    }
+    return _without_none({**cluster_role, **fields})
 
 
 def vault(name: str = "vault", **fields: Any) -> Object:

@@ -26,8 +26,8 @@ INFO = DatacenterInfo("fra1", "uid", "dc-fra1")
 
 
 def read(name: str, *depends_on: str, kind: str = "Deployment") -> BootstrapService:
-    made = vault(name) if kind == "OpenBaoCluster" else service(name)
-    return BootstrapService.model_validate({**made, "dependsOn": list(depends_on)})
+    result = vault(name) if kind == "OpenBaoCluster" else service(name)
+    return BootstrapService.model_validate({**result, "dependsOn": list(depends_on)})
 
 
 def cluster(name: str, *depends_on: str) -> BootstrapService:
@@ -60,10 +60,10 @@ def test_a_circle_is_named_from_its_first_name(
 
 def test_each_name_of_a_circle_depends_on_the_next() -> None:
     graph = {str(n): [str((n * 7 + 3) % 10)] for n in range(10)}
-    found = find_cycle(graph)
-    assert found is not None
-    assert found[0] == found[-1] == min(found)
-    assert all(after in graph[before] for before, after in pairwise(found))
+    cycle = find_cycle(graph)
+    assert cycle is not None
+    assert cycle[0] == cycle[-1] == min(cycle)
+    assert all(after in graph[before] for before, after in pairwise(cycle))
 
 
 def test_all_vaults_are_waited_for_and_each_name_once() -> None:
@@ -92,7 +92,9 @@ def test_all_vaults_are_waited_for_and_each_name_once() -> None:
 def test_services_are_made_behind_what_they_depend_on(
     services: list[BootstrapService], expected: str
 ) -> None:
-    assert [one.name for one in creation_order(services)] == expected.split()
+    assert [
+        bootstrap_service.name for bootstrap_service in creation_order(services)
+    ] == expected.split()
 
 
 def test_an_order_of_services_holds_the_services_themselves() -> None:
@@ -116,7 +118,7 @@ def test_inits_and_sidecars_start_behind_what_they_depend_on(
     parts: list[dict[str, object]], expected: str
 ) -> None:
     body = BootstrapService.model_validate(service(services=parts))
-    assert [one.name for one in container_order(body)] == expected.split()
+    assert [container.name for container in container_order(body)] == expected.split()
 
 
 @pytest.mark.parametrize(
@@ -136,17 +138,25 @@ def test_inits_and_sidecars_start_behind_what_they_depend_on(
 def test_a_record_waits_for_what_is_missing_or_not_ready(
     depends_on: tuple[str, ...], running: str, expected: tuple[str, ...]
 ) -> None:
-    records = [record(one) for one in (read("b"), read("c"), cluster("v1"), cluster("v2"))]
-    asked = record(read("a", *depends_on))
-    assert unmet_dependencies(asked, [*records, asked], running.split().__contains__) == expected
-    assert unmet_dependencies(asked, records, running.split().__contains__) == expected
+    records = [
+        record(bootstrap_service)
+        for bootstrap_service in (read("b"), read("c"), cluster("v1"), cluster("v2"))
+    ]
+    service_record = record(read("a", *depends_on))
+    assert (
+        unmet_dependencies(service_record, [*records, service_record], running.split().__contains__)
+        == expected
+    )
+    assert unmet_dependencies(service_record, records, running.split().__contains__) == expected
 
 
 def test_no_vault_at_all_is_waited_for() -> None:
-    asked = record(read("a", "openbao:ready"))
+    service_record = record(read("a", "openbao:ready"))
     everything = ["a", "b", "openbao:ready"]
-    found = unmet_dependencies(asked, [asked, record(read("b"))], everything.__contains__)
-    assert found == ("openbao:ready",)
+    result = unmet_dependencies(
+        service_record, [service_record, record(read("b"))], everything.__contains__
+    )
+    assert result == ("openbao:ready",)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +174,7 @@ def test_a_record_is_held_by_those_that_depend_on_it(name: str, expected: tuple[
         read("z", "y"),
         read("s", "s"),
     ]
-    records = {one.name: record(one) for one in bodies}
+    records = {body.name: record(body) for body in bodies}
     assert dependents(records[name], records.values()) == expected
 
 

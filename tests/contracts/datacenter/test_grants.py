@@ -18,7 +18,10 @@ from tests.contracts.datacenter.services import cluster_role, objects, on_each_n
 
 def _refused(body: dict[str, Any], access: NodeAccess) -> dict[str, str]:
     read = BootstrapService.model_validate(body)
-    return {one.field: str(one) for one in node_access_violations(read, access, "fra1")}
+    return {
+        violation.field: str(violation)
+        for violation in node_access_violations(read, access, "fra1")
+    }
 
 
 def _mounts(path: str) -> dict[str, Any]:
@@ -43,8 +46,8 @@ def _mounts(path: str) -> dict[str, Any]:
 )
 def test_a_directory_of_the_node_is_at_or_below_an_allowed_one(path: str, expected: bool) -> None:
     access = NodeAccess(host_paths=("/var/log", "/srv"))
-    found = _refused(_mounts(path), access)
-    assert set(found) == (set() if expected else {"spec.service.services[0].volumes[1].hostPath"})
+    result = _refused(_mounts(path), access)
+    assert set(result) == (set() if expected else {"spec.service.services[0].volumes[1].hostPath"})
 
 
 def test_without_a_grant_nothing_is_allowed_and_the_message_says_what_to_do() -> None:
@@ -101,7 +104,7 @@ RBAC = "rbac.authorization.k8s.io"
 
 def _unknown_kinds(body: dict[str, Any], *kinds: ObjectKind) -> list[str]:
     read = BootstrapService.model_validate(body)
-    return [str(one) for one in object_kind_violations(read, kinds, "fra1")]
+    return [str(violation) for violation in object_kind_violations(read, kinds, "fra1")]
 
 
 def test_a_kind_is_allowed_by_group_and_name() -> None:

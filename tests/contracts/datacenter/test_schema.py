@@ -32,9 +32,9 @@ WIDE = {"Reason", "Next-Retry", "Message", "Error"}
 
 
 def _nodes(root: Schema) -> dict[str, Schema]:
-    found: dict[str, Schema] = {}
-    walk(root, lambda path, node: found.update({path: node}))
-    return found
+    schemas: dict[str, Schema] = {}
+    walk(root, lambda path, node: schemas.update({path: node}))
+    return schemas
 
 
 def _root(definition: Schema) -> Schema:
@@ -46,8 +46,8 @@ def _root(definition: Schema) -> Schema:
 each_kind = pytest.mark.parametrize(
     ("made", "short", "rules", "path"),
     [
-        pytest.param(made, short, rules, path, id=plural)
-        for made, (plural, short, rules, path) in zip(crds(), KINDS, strict=True)
+        pytest.param(crd, short, rules, path, id=plural)
+        for crd, (plural, short, rules, path) in zip(crds(), KINDS, strict=True)
     ],
 )
 
@@ -65,7 +65,7 @@ def test_a_kind_is_of_the_platform(made: Schema, short: str, rules: Any, path: s
 
 
 def test_the_kinds_are_those_of_the_names() -> None:
-    assert [made["metadata"]["name"] for made in crds()] == [
+    assert [crd["metadata"]["name"] for crd in crds()] == [
         f"{plural}.openbao.org" for plural, *_ in KINDS
     ]
     assert crds() == crds()
@@ -127,12 +127,12 @@ def test_every_rule_names_a_field_that_exists(
 def test_every_keyed_list_of_a_service_is_checked_in_code_too(
     made: Schema, short: str, rules: Any, path: str
 ) -> None:
-    found = {
+    result = {
         node.removeprefix(f"{path}."): "".join(schema.get("x-kubernetes-list-map-keys", ()))
         for node, schema in _nodes(_root(made)).items()
         if node.startswith(f"{path}.") and schema.get("x-kubernetes-list-type") in ("map", "set")
     }
-    assert found == KEYS
+    assert result == KEYS
 
 
 @each_kind

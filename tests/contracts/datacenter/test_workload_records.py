@@ -23,7 +23,7 @@ def test_whatever_a_change_of_rolls_out_has_another_name() -> None:
         desired(deletionPolicy="Orphan"),
         desired("again-1"),
     ]
-    assert len({one.digest for one in wishes}) == len(wishes)
+    assert len({spec.digest for spec in wishes}) == len(wishes)
     assert (
         desired().digest
         == desired().digest
@@ -50,4 +50,4 @@ def test_sources_have_one_order_whatever_order_they_come_in() -> None:
         ServiceSource("set/a"),
         ServiceSource("set/b", -1),
     ]
-    assert sorted(reversed(ranked), key=lambda one: one.rank) == ranked
+    assert sorted(reversed(ranked), key=lambda source: source.rank) == ranked

@@ -64,10 +64,10 @@ _PIECES = (
 def texts() -> list[str]:
     """The corpus: the same every time, each text once."""
     draw = random.Random(2)
-    found = dict.fromkeys(text for text in NASTY if text)
-    while len(found) < COUNT:
-        found["".join(draw.choices(_PIECES, k=draw.randint(1, 8)))] = None
-    return list(found)
+    texts = dict.fromkeys(text for text in NASTY if text)
+    while len(texts) < COUNT:
+        texts["".join(draw.choices(_PIECES, k=draw.randint(1, 8)))] = None
+    return list(texts)
 
 
 _MARK = re.compile(r"@[a-z ]+@")
@@ -131,7 +131,7 @@ def marked() -> ConfigInput:
             "circonusAPIKey": "@circonus@",
         },
     )
-    made = ConfigInput.of(spec, None)
+    result = ConfigInput.of(spec, None)
     request = SelfInitRequest(name="r", operation="update", path="p", data={})
     fields_of_request = {
         "name": "@block@",
@@ -140,13 +140,13 @@ def marked() -> ConfigInput:
         "data": {"@name@": {"@inner@": ["@item@", {"a": "@leaf@"}]}},
     }
     return replace(
-        made,
-        settings={**made.settings, "log_level": "@level@", "max_lease_ttl": "@lease@"},
+        result,
+        settings={**result.settings, "log_level": "@level@", "max_lease_ttl": "@lease@"},
         listener={"proxy_protocol_behavior": "@proxy@", "tls_min_version": "@minimum@"},
         listener_tls={"tls_acme_email": "@email@", "tls_acme_domains": ["@domain@"]},
         join_tls={"leader_tls_servername": "@server@"},
         seal=SealStanza("@seal@", {"key_name": "@key@", "token": "@token@"}),
-        audits=(*made.audits, Stanza("@type@", "@device@", {"options": {"a": "@inside@"}})),
+        audits=(*result.audits, Stanza("@type@", "@device@", {"options": {"a": "@inside@"}})),
         requests=(request.model_copy(update=fields_of_request),),
     )
 

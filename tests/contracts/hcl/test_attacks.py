@@ -41,8 +41,8 @@ def test_attack_t03_reserved_keys_among_audit_options_are_refused(kind: str, key
     device = {"type": kind, "path": "x", "options": {key: "x"}}
     if block:
         device[f"{kind}Options"] = block
-    found = violations(cluster(version="2.5.5", audit=[device]))
-    assert [(item.field, item.rule, item.value) for item in found] == [
+    result = violations(cluster(version="2.5.5", audit=[device]))
+    assert [(item.field, item.rule, item.value) for item in result] == [
         ("spec.audit[0].options", "audit-options-known", key)
     ]
 
@@ -121,11 +121,11 @@ def test_attack_t08_text_of_the_spec_is_in_no_command_line(payload: str) -> None
         (container,) = template["spec"]["containers"]
         return container
 
-    found, plain = server(hostile), server(gen.cluster())
-    assert found["command"] == plain["command"]
-    assert found["command"][0] == "bao"
-    assert "args" not in found
-    assert found["env"] == plain["env"]
+    result, plain = server(hostile), server(gen.cluster())
+    assert result["command"] == plain["command"]
+    assert result["command"][0] == "bao"
+    assert "args" not in result
+    assert result["env"] == plain["env"]
     document = parse(render_config(gen.resolved(hostile).config))
     (stanza,) = document["plugin"]
     assert stanza["secret"]["p"]["args"] == [payload]
@@ -163,9 +163,9 @@ PLACES = (
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("field", ["file", "pidFile"])
 def test_attack_t21_a_log_is_written_to_its_own_folders_only(field: str, place: str) -> None:
-    found = violations(cluster(configuration={"logging": {field: place}}))
-    assert [item.field for item in found] == [f"spec.configuration.logging.{field}"]
-    assert found[0].rule == "log-place"
+    result = violations(cluster(configuration={"logging": {field: place}}))
+    assert [item.field for item in result] == [f"spec.configuration.logging.{field}"]
+    assert result[0].rule == "log-place"
 
 
 @pytest.mark.parametrize("place", [place for place in PLACES if place])
@@ -175,12 +175,12 @@ def test_attack_t21_an_audit_file_is_written_to_its_own_volume_only(
 ) -> None:
     options = {"fileOptions": {"filePath": place}} if typed else {"options": {"file_path": place}}
     device = {"type": "file", "path": "x", **options}
-    found = violations(cluster(audit=[device]))
+    result = violations(cluster(audit=[device]))
     rule = "audit-file-place" if typed else "audit-file-place-options"
-    assert [item.rule for item in found] == [rule]
+    assert [item.rule for item in result] == [rule]
     with_volume = {"mode": "ManagedPVC", "size": "1Gi"}
-    found = violations(cluster(audit=[device], auditFileStorage=with_volume))
-    assert [item.rule for item in found] == [rule]
+    result = violations(cluster(audit=[device], auditFileStorage=with_volume))
+    assert [item.rule for item in result] == [rule]
 
 
 @pytest.mark.parametrize(
@@ -188,11 +188,11 @@ def test_attack_t21_an_audit_file_is_written_to_its_own_volume_only(
 )
 def test_attack_t21_a_plugin_is_a_file_of_the_plugin_folder(command: str) -> None:
     plugin = {"type": "secret", "name": "p", "version": "v1", "sha256sum": "0" * 64}
-    found = violations(cluster(version="2.5.5", plugins=[{**plugin, "command": command}]))
-    assert [item.rule for item in found] == ["plugin-file-name"]
+    result = violations(cluster(version="2.5.5", plugins=[{**plugin, "command": command}]))
+    assert [item.rule for item in result] == ["plugin-file-name"]
     image = {**plugin, "image": "registry.example.com/p", "binaryName": command}
-    found = violations(cluster(version="2.5.5", plugins=[image]))
-    assert [item.rule for item in found] == ["plugin-file-name"]
+    result = violations(cluster(version="2.5.5", plugins=[image]))
+    assert [item.rule for item in result] == ["plugin-file-name"]
 
 
 @pytest.mark.parametrize(
@@ -214,8 +214,8 @@ def test_attack_t21_a_plugin_is_a_file_of_the_plugin_folder(command: str) -> Non
 )
 def test_attack_t21_an_audit_volume_hides_nothing(folder: str) -> None:
     storage = {"mode": "ManagedPVC", "size": "1Gi", "mountPath": folder}
-    found = violations(cluster(auditFileStorage=storage))
-    assert [item.rule for item in found] == ["audit-mount-place"]
+    result = violations(cluster(auditFileStorage=storage))
+    assert [item.rule for item in result] == ["audit-mount-place"]
 
 
 @pytest.mark.parametrize("folder", ["/openbao/audit", "/srv/audit", "/var/log/openbao", "/audit"])

@@ -68,8 +68,8 @@ def test_a_row_says_where_a_field_goes_and_what_a_change_costs(field: str) -> No
     value, base = SAMPLES.get(field, (True, {}))
     before = ConfigInput.of(cluster(version="2.7.0", **base), None)
     after = ConfigInput.of(cluster(version="2.7.0", **_with(field, value, base)), None)
-    told = set(render_config(after).split("\n")) - set(render_config(before).split("\n"))
-    assert any(re.match(rf"\s*{key}\b", line) for line in told), told
+    lines = set(render_config(after).split("\n")) - set(render_config(before).split("\n"))
+    assert any(re.match(rf"\s*{key}\b", line) for line in lines), lines
     assert (restart_text(before) == restart_text(after)) is (cost == "signal")
 
 
@@ -100,14 +100,14 @@ VERSIONS = (
 
 
 def test_the_versions_are_those_of_the_table() -> None:
-    told = re.findall(r"^\| .+ \| (2\.\d+\.\d+) \|$", PAGE, re.MULTILINE)
-    for version, features in zip(told, VERSIONS, strict=True):
+    matches = re.findall(r"^\| .+ \| (2\.\d+\.\d+) \|$", PAGE, re.MULTILINE)
+    for version, features in zip(matches, VERSIONS, strict=True):
         assert {since(feature) for feature in features} == {version}
 
 
 @pytest.mark.parametrize("example", re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
 def test_an_example_is_a_valid_cluster(example: str) -> None:
     spec = yaml.safe_load(example)["spec"]
-    found = cluster(**spec)
-    assert violations(found) == ()
-    assert render_config(ConfigInput.of(found, None))
+    result = cluster(**spec)
+    assert violations(result) == ()
+    assert render_config(ConfigInput.of(result, None))

@@ -58,9 +58,12 @@ def test_what_a_newer_server_can_do_is_rendered() -> None:
 def test_an_older_server_is_refused_by_name(feature: str) -> None:
     obj = yaml.safe_load((NEWER / "cluster.yaml").read_text(encoding="utf-8"))
     obj["spec"]["version"] = "2.5.9"
-    found = violations(OpenBaoCluster.from_object(obj))
+    result = violations(OpenBaoCluster.from_object(obj))
     field = feature.removeprefix("self-init-")
-    assert any(one.field.endswith(f".{field}") and since(feature) in one.message for one in found)
+    assert any(
+        violation.field.endswith(f".{field}") and since(feature) in violation.message
+        for violation in result
+    )
 
 
 def test_the_operators_login_comes_first_and_its_own_requests_last() -> None:
@@ -170,9 +173,9 @@ RIGHTS = {
 
 @pytest.mark.parametrize("case", RIGHTS)
 def test_each_role_has_these_rights_and_no_other(case: str) -> None:
-    role, wanted = RIGHTS[case]
-    assert {path: " ".join(rights) for path, rights in role.rights.items()} == wanted
-    assert len(parse(role.policy_text())["path"]) == len(wanted)
+    role, expected = RIGHTS[case]
+    assert {path: " ".join(rights) for path, rights in role.rights.items()} == expected
+    assert len(parse(role.policy_text())["path"]) == len(expected)
 
 
 def test_only_an_operator_that_hands_shares_over_may_read_them() -> None:
@@ -195,15 +198,15 @@ DOCUMENTED = {
 
 def test_the_rights_in_the_document_are_those_of_the_roles() -> None:
     text = (GOLDEN.parents[1] / "docs" / "first-boot.md").read_text(encoding="utf-8")
-    told = {name: (account, rights) for name, account, rights in ROW.findall(text)}
-    assert set(told) == set(DOCUMENTED)
+    accounts = {name: (account, rights) for name, account, rights in ROW.findall(text)}
+    assert set(accounts) == set(DOCUMENTED)
     for name, role in DOCUMENTED.items():
-        wanted = "; ".join(f"`{path}` {' '.join(rights)}" for path, rights in role.rights.items())
-        assert told[name][1] == wanted, name
+        expected = "; ".join(f"`{path}` {' '.join(rights)}" for path, rights in role.rights.items())
+        assert accounts[name][1] == expected, name
     for job, name in DEFAULTS.items():
-        assert told[name][0] == f"`{names.job_service_account('<name>'.strip('<>'), job)}`".replace(
-            "name-", "<name>-"
-        )
+        assert accounts[name][
+            0
+        ] == f"`{names.job_service_account('<name>'.strip('<>'), job)}`".replace("name-", "<name>-")
 
 
 EMPTY = {"eval_source": "cel", "eval_type": "any", "expression": "[]"}
@@ -216,12 +219,12 @@ def _sent(version: str, data: dict[str, Any]) -> Any:
 
 
 def test_an_empty_list_is_an_expression_where_the_server_would_send_null() -> None:
-    asked = {"eval_source": "response", "eval_type": "any", "field_selector": []}
-    data = {"a": [], "b": {"c": [[], 1]}, "d": "[]", "e": {"f": asked}}
+    requests = {"eval_source": "response", "eval_type": "any", "field_selector": []}
+    data = {"a": [], "b": {"c": [[], 1]}, "d": "[]", "e": {"f": requests}}
     assert _sent("2.5.9", data) == data
     assert _sent("2.6.0", data) == {
         "a": EMPTY,
         "b": {"c": [EMPTY, 1]},
         "d": "[]",
-        "e": {"f": asked},
+        "e": {"f": requests},
     }

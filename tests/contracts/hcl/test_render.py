@@ -121,8 +121,8 @@ def _config_with(data: dict[str, Any]) -> ConfigInput:
 
 @pytest.mark.parametrize("text", NASTY, ids=lambda text: ascii(text[:20]))
 def test_text_of_a_user_stays_a_leaf_of_the_self_init_document(text: str) -> None:
-    found = _requests(render_self_init(_config_with({"key": text, f"k{text}": "v"})))
-    assert found == {
+    requests = _requests(render_self_init(_config_with({"key": text, f"k{text}": "v"})))
+    assert requests == {
         "r/r-request": {
             "operation": "update",
             "path": "kv/x",
@@ -134,8 +134,8 @@ def test_text_of_a_user_stays_a_leaf_of_the_self_init_document(text: str) -> Non
 @settings(max_examples=40, deadline=None)
 @given(st.dictionaries(st.text("ab${}\"'\\", max_size=4), VALUE, max_size=3))
 def test_data_of_a_user_is_read_back_as_it_was(data: dict[str, Any]) -> None:
-    (found,) = _requests(render_self_init(_config_with(data))).values()
-    assert found["data"] == data
+    (request,) = _requests(render_self_init(_config_with(data))).values()
+    assert request["data"] == data
 
 
 @pytest.mark.parametrize("text", NASTY, ids=lambda text: ascii(text[:20]))
@@ -174,9 +174,9 @@ def test_a_template_cannot_pass_over_a_missing_value() -> None:
 
 def test_a_template_cannot_forget_to_quote() -> None:
     template = environment().from_string('a = {{ x }}\nb = {{ "p/" ~ x }}\nc = {{ {"k": x} }}\n')
-    found = parse(template.render(x='"} evil = "${y}'))
+    result = parse(template.render(x='"} evil = "${y}'))
     text = '"} evil = "${y}'
-    assert found == {"a": text, "b": f"p/{text}", "c": {"k": text}}
+    assert result == {"a": text, "b": f"p/{text}", "c": {"k": text}}
 
 
 def test_the_quickstart_case_is_the_sample() -> None:

@@ -119,10 +119,10 @@ def test_b31_the_server_reads_every_attribute(seal: str) -> None:
 
 @pytest.mark.parametrize("seal", FULL)
 def test_every_field_that_is_set_is_an_attribute(seal: str) -> None:
-    found = written(unseal(seal))
-    assert set(found) == set(ATTRIBUTES[seal])
-    assert len(found) == len(FULL[seal][1])
-    assert all(isinstance(value, str) for value in found.values())
+    result = written(unseal(seal))
+    assert set(result) == set(ATTRIBUTES[seal])
+    assert len(result) == len(FULL[seal][1])
+    assert all(isinstance(value, str) for value in result.values())
 
 
 @pytest.mark.parametrize("seal", FULL)

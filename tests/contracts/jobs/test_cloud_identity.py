@@ -43,11 +43,11 @@ STORES: dict[str, tuple[str, dict[str, Any], Provider | None]] = {
 
 @pytest.mark.parametrize(("provider", "fields", "asked"), STORES.values(), ids=STORES.keys())
 def test_who_asks_where(provider: str, fields: dict[str, Any], asked: Provider | None) -> None:
-    found = metadata_addresses(target(provider, **fields))
-    assert found == (ADDRESSES[asked] if asked else ())
+    addresses = metadata_addresses(target(provider, **fields))
+    assert addresses == (ADDRESSES[asked] if asked else ())
 
 
 def test_every_address_is_one_of_a_link_or_of_metadata() -> None:
-    for one in (address for addresses in ADDRESSES.values() for address in addresses):
-        address = ipaddress.ip_address(one.address)
+    for item in (address for addresses in ADDRESSES.values() for address in addresses):
+        address = ipaddress.ip_address(item.address)
         assert address.is_link_local or is_metadata(address)

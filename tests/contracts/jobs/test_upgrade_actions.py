@@ -40,6 +40,6 @@ def test_every_action_is_done_by_somebody() -> None:
 
 
 def test_a_job_gives_up_before_kubernetes_ends_it() -> None:
-    assert all(0 < one.seconds < one.deadline for one in ACTIONS.values())
+    assert all(0 < action.seconds < action.deadline for action in ACTIONS.values())
     # Whoever waits for it has the word of the Job by then.
     assert ACTIONS[STEP_DOWN].deadline <= STEP_DOWN_DEADLINE.total_seconds()

@@ -124,14 +124,14 @@ def test_dns_names_of_pods_and_services() -> None:
 
 def test_the_certificate_names_cover_every_way_to_dial_a_server() -> None:
     listed = names.server_dns_names("c", "ns")
-    wanted = {
+    expected = {
         "localhost",
         names.raft_server_name("c"),
         *names.service_dns_names(names.headless_service("c"), "ns"),
         *names.service_dns_names(names.public_service("c"), "ns"),
         *names.service_dns_names(names.active_service("c"), "ns"),
     }
-    assert wanted <= set(listed)
+    assert expected <= set(listed)
     for voters in (ServerPool("c"), ServerPool("c", "0123456789abcdef")):
         pod = voters.pod_dns("ns", 7)
         for name in (pod, f"{pod}.cluster.local"):
@@ -164,10 +164,10 @@ RUNS: dict[str, tuple[names.Run, str, str]] = {
 
 @pytest.mark.parametrize(("run", "name", "job"), RUNS.values(), ids=RUNS.keys())
 def test_the_job_of_a_run_fits_a_label(run: names.Run, name: str, job: str) -> None:
-    found = names.run_job(run, name)
-    assert len(found) <= 63
-    assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", found)
-    assert found.startswith(job)
+    result = names.run_job(run, name)
+    assert len(result) <= 63
+    assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", result)
+    assert result.startswith(job)
 
 
 def test_no_two_runs_share_a_job() -> None:

@@ -52,7 +52,7 @@ def test_cel_counts_as_python_does(cluster: str) -> None:
         len(ServerPool(name, REVISION).stateful_set) - extra
         for name, extra in (("c" * 40, 0), ("c", 1))
     )
-    told = f"(size(n) > {longest - whole} ? {longest} : size(n) + {whole})"
-    made = longest if len(cluster) > longest - whole else len(cluster) + whole
-    assert revision_patterns.length("n") == told
-    assert made == len(ServerPool(cluster, REVISION).stateful_set)
+    text = f"(size(n) > {longest - whole} ? {longest} : size(n) + {whole})"
+    count = longest if len(cluster) > longest - whole else len(cluster) + whole
+    assert revision_patterns.length("n") == text
+    assert count == len(ServerPool(cluster, REVISION).stateful_set)

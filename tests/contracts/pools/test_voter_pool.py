@@ -47,9 +47,9 @@ class TestNames:
 
     @pytest.mark.parametrize("length", LENGTHS)
     def test_a_pod_fits_the_label_in_which_kubernetes_names_its_revision(self, length: int) -> None:
-        made = ServerPool(LONGEST[:length], REVISION)
-        assert len(f"{made.stateful_set}-{'x' * 10}") <= 63
-        assert len(made.pod(99)) <= 63
+        pool = ServerPool(LONGEST[:length], REVISION)
+        assert len(f"{pool.stateful_set}-{'x' * 10}") <= 63
+        assert len(pool.pod(99)) <= 63
 
     @pytest.mark.parametrize(
         "revision", ["x", "0" * 15, "0" * 17, REVISION.upper(), f"{REVISION}\n"]
@@ -74,11 +74,11 @@ class TestOrdinals:
 
     def test_no_set_takes_a_pod_of_another_for_its_own(self) -> None:
         sets = (PLAIN, NEWER, ServerPool("c", OTHER))
-        for one in sets:
-            strangers = [other.pod(0) for other in sets if other != one]
-            strangers += [names.read_pod("c", 0), "d-0", one.stateful_set]
-            assert [one.ordinal_of(pod) for pod in strangers] == [None] * len(strangers)
-            assert one.claim_ordinal_of(one.pod(0)) is None
+        for item in sets:
+            strangers = [other.pod(0) for other in sets if other != item]
+            strangers += [names.read_pod("c", 0), "d-0", item.stateful_set]
+            assert [item.ordinal_of(pod) for pod in strangers] == [None] * len(strangers)
+            assert item.claim_ordinal_of(item.pod(0)) is None
 
     @pytest.mark.parametrize("length", LENGTHS)
     def test_the_statefulset_of_a_pod_is_told_by_its_name(self, length: int) -> None:
@@ -111,8 +111,8 @@ class TestOrdinals:
 class TestTwoClusters:
     def test_no_name_of_a_set_can_be_the_name_of_a_cluster(self) -> None:
         for length in range(1, 41):
-            made = ServerPool(LONGEST[:length], REVISION)
-            assert not names.is_cluster_name(made.stateful_set), length
+            pool = ServerPool(LONGEST[:length], REVISION)
+            assert not names.is_cluster_name(pool.stateful_set), length
 
     @pytest.mark.parametrize(
         "name", ["a-0123456789abcde", "a-0123456789abcdef0", "a-backup-decade"]
@@ -148,8 +148,8 @@ class TestOfACluster:
             assert voter_pools(read) == (ServerPool("x"),)
 
     def test_it_is_blue_that_serves_and_green_that_is_the_second(self) -> None:
-        told = status(blueRevision=REVISION, greenRevision=OTHER)
-        assert voter_pools(gen.cluster().having(**told).read()) == (
+        result = status(blueRevision=REVISION, greenRevision=OTHER)
+        assert voter_pools(gen.cluster().having(**result).read()) == (
             ServerPool("x", REVISION),
             ServerPool("x", OTHER),
         )
@@ -157,10 +157,10 @@ class TestOfACluster:
         assert voter_pools(first) == (ServerPool("x"), ServerPool("x", OTHER))
 
     def test_green_that_became_blue_is_there_once(self) -> None:
-        told = status(blueRevision=REVISION, greenRevision=REVISION)
-        assert voter_pools(gen.cluster().having(**told).read()) == (ServerPool("x", REVISION),)
+        result = status(blueRevision=REVISION, greenRevision=REVISION)
+        assert voter_pools(gen.cluster().having(**result).read()) == (ServerPool("x", REVISION),)
 
     @pytest.mark.parametrize("lie", ["", "b", "../x", REVISION.upper(), f"{REVISION}0"])
     def test_a_status_that_names_no_revision_names_no_set(self, lie: str) -> None:
-        told = status(blueRevision=lie, greenRevision=lie)
-        assert voter_pools(gen.cluster().having(**told).read()) == (ServerPool("x"),)
+        result = status(blueRevision=lie, greenRevision=lie)
+        assert voter_pools(gen.cluster().having(**result).read()) == (ServerPool("x"),)

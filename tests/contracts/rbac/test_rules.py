@@ -64,9 +64,9 @@ def test_nodes_shells_and_webhooks_are_out_of_reach(held: Role) -> None:
 
 @pytest.mark.parametrize("held", HELD)
 def test_definitions_are_read_by_name_and_never_written(held: Role) -> None:
-    found = of(held, "customresourcedefinitions")
-    assert verbs(found) <= READ_ONLY
-    assert all(right.names for right in found)
+    rights = of(held, "customresourcedefinitions")
+    assert verbs(rights) <= READ_ONLY
+    assert all(right.names for right in rights)
 
 
 @pytest.mark.parametrize("held", HELD)
@@ -77,7 +77,7 @@ def test_nothing_of_the_whole_cluster_is_written(held: Role) -> None:
 
 
 def test_one_account_acts_as_another_and_as_that_one_alone() -> None:
-    found = [
+    accounts = [
         (held.account, right.verbs, right.resources, len(right.names))
         for part in PARTS
         for held in part.roles
@@ -85,7 +85,7 @@ def test_one_account_acts_as_another_and_as_that_one_alone() -> None:
         if set(right.verbs) & set(GRANTERS)
     ]
     expected = ("openbao-operator-provisioner", ("impersonate",), ("serviceaccounts",), 1)
-    assert found in ([], [expected])
+    assert accounts in ([], [expected])
 
 
 def test_where_objects_are_polled_nothing_is_listed() -> None:
@@ -106,29 +106,29 @@ def test_each_right_says_why_and_stands_once(held: Role) -> None:
 
 
 def test_datacenters_and_their_sets_are_made_by_people_alone() -> None:
-    held = [(part.name, one) for part in PARTS for one in part.roles]
+    held = [(part.name, role) for part in PARTS for role in part.roles]
     for kind, most in (
         ("datacenters", {"list", "watch", "patch"}),
         ("datacenters/status", {"patch"}),
         ("bootstrapservicesets", {"list", "watch"}),
     ):
-        found = {part: verbs(of(one, kind)) for part, one in held if of(one, kind)}
-        assert found == {"datacenters": most}, kind
+        result = {part: verbs(of(name, kind)) for part, name in held if of(name, kind)}
+        assert result == {"datacenters": most}, kind
 
 
 def test_the_manifests_are_what_the_tables_say() -> None:
-    for path, wanted in manifests().items():
-        assert (ROOT / path).read_text(encoding="utf-8") == wanted, "run: make crd"
+    for path, manifest in manifests().items():
+        assert (ROOT / path).read_text(encoding="utf-8") == manifest, "run: make crd"
 
 
 def test_the_manifests_hold_the_rules_of_the_tables_and_no_others() -> None:
-    found = [
-        (path.parent.name, one["metadata"]["name"], one["rules"])
+    names = [
+        (path.parent.name, obj["metadata"]["name"], obj["rules"])
         for path, text in manifests().items()
         if path.name == "rbac.yaml"
-        for one in yaml.safe_load_all(text)
-        if "rules" in one
+        for obj in yaml.safe_load_all(text)
+        if "rules" in obj
     ]
-    assert found == [
+    assert names == [
         (part.name, held.name, rules.rules(held.rights)) for part in PARTS for held in part.roles
     ]

@@ -18,12 +18,12 @@ def intent(name: str) -> Intent:
 
 
 def applied_set(*verdicts: Verdict) -> AppliedObjects:
-    wanted = Desired((intent("a"),), (intent("b"),), (), (), complete=True)
+    desired = Desired((intent("a"),), (intent("b"),), (), (), complete=True)
     objects = tuple(
         Applied(intent(verdict.value), verdict, None, f"message of {verdict.value}")
         for verdict in verdicts
     )
-    return AppliedObjects(wanted, objects)
+    return AppliedObjects(desired, objects)
 
 
 def test_a_plan_is_content_with_nothing_by_default() -> None:
@@ -32,8 +32,8 @@ def test_a_plan_is_content_with_nothing_by_default() -> None:
 
 
 def test_a_desired_names_its_objects_in_the_order_of_their_application() -> None:
-    wanted = Desired((intent("a"),), (intent("b"),), (), (), complete=True)
-    assert [one.key.name for one in wanted.intents] == ["a", "b"]
+    desired = Desired((intent("a"),), (intent("b"),), (), (), complete=True)
+    assert [intent.key.name for intent in desired.intents] == ["a", "b"]
 
 
 def test_everything_is_in_place_when_each_object_is() -> None:
@@ -44,9 +44,9 @@ def test_everything_is_in_place_when_each_object_is() -> None:
 
 
 def test_conflicts_are_the_words_of_foreign_objects_alone() -> None:
-    told = applied_set(Verdict.REJECTED, Verdict.FOREIGN, Verdict.SKIPPED)
-    assert told.conflicts == ("message of foreign",)
-    assert [one.verdict for one in told.of(Verdict.REJECTED, Verdict.SKIPPED)] == [
+    objects = applied_set(Verdict.REJECTED, Verdict.FOREIGN, Verdict.SKIPPED)
+    assert objects.conflicts == ("message of foreign",)
+    assert [item.verdict for item in objects.of(Verdict.REJECTED, Verdict.SKIPPED)] == [
         Verdict.REJECTED,
         Verdict.SKIPPED,
     ]

@@ -11,9 +11,9 @@ from tests import gen
 
 def test_a_pod_is_found_by_its_ordinal() -> None:
     observed = gen.world().with_pods(gen.pod(0), gen.pod(2)).facts()
-    found = observed.pod(2)
-    assert found is not None
-    assert found.name == "x-2"
+    pod = observed.pod(2)
+    assert pod is not None
+    assert pod.name == "x-2"
     assert observed.pod(1) is None
 
 

@@ -15,7 +15,7 @@ CASE = CODE_CASES["a recovery share for an RSA subkey that may only sign"]
 
 def _broken(status: dict[str, Any]) -> list[str]:
     read = OpenBaoCluster.from_object({**cluster_object(**CASE.spec), "status": status})
-    return [str(one) for one in violations(read)]
+    return [str(violation) for violation in violations(read)]
 
 
 def test_the_message_has_the_field_the_key_the_rule_and_the_next_step() -> None:

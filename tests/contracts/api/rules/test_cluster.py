@@ -26,8 +26,8 @@ def _judged(case: Case) -> tuple[Violation, ...]:
 
 @pytest.mark.parametrize("case", ALL.values(), ids=ALL.keys())
 def test_it_is_refused(case: Case) -> None:
-    found = _judged(case)
-    assert (case.rule, case.field) in {(violation.rule, violation.field) for violation in found}
+    result = _judged(case)
+    assert (case.rule, case.field) in {(violation.rule, violation.field) for violation in result}
 
 
 @pytest.mark.parametrize("case", ALL.values(), ids=ALL.keys())
@@ -62,8 +62,8 @@ def test_without_the_former_object_no_change_is_refused() -> None:
 
 
 def test_a_violation_reads_as_one_line_with_field_value_and_next_step() -> None:
-    (found,) = violations(cluster(version="2.3.0"))
-    assert str(found) == (
+    (violation,) = violations(cluster(version="2.3.0"))
+    assert str(violation) == (
         "spec.version: must be 2.4.0 or newer, the first version with a static seal; choose a "
         "newer one (got 2.3.0)"
     )
@@ -72,6 +72,6 @@ def test_a_violation_reads_as_one_line_with_field_value_and_next_step() -> None:
 def test_a_violation_shows_no_raw_bytes_and_no_long_value() -> None:
     issuer = "http://" + "\x1b" * 300
     spec = {"selfInit": {**with_request(), "oidc": {"enabled": True, "issuer": issuer}}}
-    (found,) = violations(cluster("c", **spec))
-    assert "\x1b" not in str(found)
-    assert len(found.value) <= 80
+    (violation,) = violations(cluster("c", **spec))
+    assert "\x1b" not in str(violation)
+    assert len(violation.value) <= 80

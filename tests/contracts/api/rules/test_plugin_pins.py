@@ -29,4 +29,6 @@ ROWS: dict[str, tuple[dict[str, str], set[str]]] = {
 @pytest.mark.parametrize(("plugin", "missing"), ROWS.values(), ids=ROWS)
 def test_row(plugin: dict[str, str], missing: set[str]) -> None:
     judged = violations(cluster(version="2.7.2", plugins=[{**AWS, **plugin}]))
-    assert {one.field for one in judged} == {f"spec.plugins[0].{pin}" for pin in missing}
+    assert {violation.field for violation in judged} == {
+        f"spec.plugins[0].{pin}" for pin in missing
+    }

@@ -21,9 +21,9 @@ from tests.contracts.api.schema import crd_checks
 
 
 def _nodes(root: Schema) -> dict[str, Schema]:
-    found: dict[str, Schema] = {}
-    walk(root, lambda path, node: found.update({path: node}))
-    return found
+    schemas: dict[str, Schema] = {}
+    walk(root, lambda path, node: schemas.update({path: node}))
+    return schemas
 
 
 NODES = _nodes(open_api_schema())

@@ -30,10 +30,14 @@ def test_a_schedule_is_read(
     months: set[int] | None,
     weekdays: set[int],
 ) -> None:
-    found = parse(text)
-    assert (set(found.minutes), set(found.hours), set(found.weekdays)) == (minutes, hours, weekdays)
-    assert days is None or found.days == days
-    assert months is None or found.months == months
+    result = parse(text)
+    assert (set(result.minutes), set(result.hours), set(result.weekdays)) == (
+        minutes,
+        hours,
+        weekdays,
+    )
+    assert days is None or result.days == days
+    assert months is None or result.months == months
 
 
 @pytest.mark.parametrize(

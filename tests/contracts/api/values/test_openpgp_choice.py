@@ -71,7 +71,7 @@ def usable(packets: list[Packet]) -> PublicKey:
 def test_what_the_server_encrypts_to_is_taken(key: str, fingerprint: str, part: str) -> None:
     read = read_public_key(key)
     assert read.fingerprint == fingerprint
-    assert [part in one.name and one.since == MADE for one in read.parts] == [True]
+    assert [part in item.name and item.since == MADE for item in read.parts] == [True]
 
 
 @pytest.mark.parametrize(("key", "words"), BAD.values(), ids=BAD.keys())
@@ -245,7 +245,7 @@ NEW_SUBKEY = Part(X25519, version=6)
 
 def _new(*direct: Sig) -> list[Packet]:
     binding = Sig(BINDING, MESSAGES, issuer=NEW, algorithm=ED25519, version=6)
-    signatures = [about_key(one, NEW) for one in direct]
+    signatures = [about_key(item, NEW) for item in direct]
     return [(KEY, NEW.body), *signatures, *subkey(NEW_SUBKEY, binding, key=NEW)]
 
 

@@ -16,4 +16,4 @@ def refused(call: Callable[[], object]) -> tuple[Violation, ...]:
 
 
 def broken_rules(found: tuple[Violation, ...]) -> set[tuple[str, str]]:
-    return {(one.rule, one.field) for one in found}
+    return {(violation.rule, violation.field) for violation in found}

@@ -65,9 +65,9 @@ def test_it_is_refused_and_nothing_else_with_it(
 
 @pytest.mark.parametrize(("case", "other"), TWICE_CASES.values(), ids=TWICE_CASES.keys())
 def test_a_key_that_is_more_than_a_key_is_told_twice(case: Case, other: str) -> None:
-    found = broken_rules(tuple(check_service(BootstrapService.model_validate(case.service), "s")))
-    assert (f"service-{case.rule}", f"s.{case.field}") in found
-    assert {rule for rule, _ in found} == {f"service-{case.rule}", f"service-{other}"}
+    result = broken_rules(tuple(check_service(BootstrapService.model_validate(case.service), "s")))
+    assert (f"service-{case.rule}", f"s.{case.field}") in result
+    assert {rule for rule, _ in result} == {f"service-{case.rule}", f"service-{other}"}
 
 
 @each_place
@@ -87,16 +87,16 @@ def test_a_vault_is_judged_like_any_cluster(
     rule: str,
     field: str,
 ) -> None:
-    found = judged(vault(openbao=spec))
-    assert broken_rules(found) == {(rule, f"{path}.{field}")}
-    assert all(one.message for one in found)
+    result = judged(vault(openbao=spec))
+    assert broken_rules(result) == {(rule, f"{path}.{field}")}
+    assert all(violation.message for violation in result)
 
 
 def test_an_unknown_field_of_a_vault_is_told_as_such() -> None:
-    (found,) = check_service(
+    (violation,) = check_service(
         BootstrapService.model_validate(vault(openbao={**VAULT_SPEC, "hostPath": "/"})), "s"
     )
-    assert str(found) == f"s.openbao.hostPath: {UNKNOWN_MESSAGE} (got /)"
+    assert str(violation) == f"s.openbao.hostPath: {UNKNOWN_MESSAGE} (got /)"
 
 
 def test_a_vault_may_speak_of_its_own_pods_where_its_name_is_known() -> None:
@@ -125,7 +125,7 @@ def test_what_has_a_case_for_the_api_server_has_cel() -> None:
 def test_every_kind_has_every_rule_of_a_service(rules: tuple[RuleOf[Any], ...]) -> None:
     ids = [rule.id for rule in rules]
     assert len(set(ids)) == len(ids)
-    assert [one for one in ids if one.startswith("service-")] == [
+    assert [rule_id for rule_id in ids if rule_id.startswith("service-")] == [
         f"service-{rule.id}" for rule in BODY_RULES
     ]
 
@@ -165,14 +165,14 @@ def test_a_list_is_refused(rule: str, field: str, bodies: list[Object]) -> None:
         "spec.services": set_violations(BootstrapServiceSet.from_object(set_object(*bodies))),
         "hook/a": refused(lambda: read_services(bodies, "hook/a")),
     }
-    for path, found in judged.items():
-        assert broken_rules(found) == {(rule, f"{path}{field}")}
+    for path, result in judged.items():
+        assert broken_rules(result) == {(rule, f"{path}{field}")}
 
 
 def test_a_circle_is_shown_and_a_service_behind_itself_is_told_once() -> None:
     circle = [service("b", dependsOn=["a"]), service("a", dependsOn=["b", "a"])]
-    found = check_services([BootstrapService.model_validate(one) for one in circle], "s")
-    assert [(one.rule, one.field, one.value) for one in found] == [
+    services = check_services([BootstrapService.model_validate(one) for one in circle], "s")
+    assert [(violation.rule, violation.field, violation.value) for violation in services] == [
         ("services-circle", "s", "a -> b -> a"),
         ("service-depends-on-itself", "s[1].dependsOn[1]", "a"),
     ]
@@ -206,8 +206,10 @@ def test_a_list_in_order_may_name_services_of_others() -> None:
     ],
 )
 def test_names_of_a_datacenter(name: str, expected: bool) -> None:
-    found = datacenter_violations(Datacenter.from_object(datacenter_object(name=name)))
-    assert broken_rules(found) == (set() if expected else {("datacenter-name", "metadata.name")})
+    violations = datacenter_violations(Datacenter.from_object(datacenter_object(name=name)))
+    assert broken_rules(violations) == (
+        set() if expected else {("datacenter-name", "metadata.name")}
+    )
 
 
 @pytest.mark.parametrize(
@@ -225,22 +227,22 @@ def test_the_namespace_of_a_datacenter(
     namespace: str, before: str | None, expected: set[str]
 ) -> None:
     old = None if before is None else Datacenter.from_object(datacenter_object(namespace=before))
-    found = datacenter_violations(
+    violations = datacenter_violations(
         Datacenter.from_object(datacenter_object(namespace=namespace)), old
     )
-    assert broken_rules(found) == {(rule, "spec.namespace") for rule in expected}
+    assert broken_rules(violations) == {(rule, "spec.namespace") for rule in expected}
 
 
 def test_a_datacenter_allows_no_kind_of_the_operator() -> None:
     kinds = [{"group": "", "kind": "ConfigMap"}, {"group": "openbao.org", "kind": "Datacenter"}]
-    found = datacenter_violations(Datacenter.from_object(datacenter_object(objectKinds=kinds)))
-    assert broken_rules(found) == {("datacenter-object-kinds", "spec.objectKinds[1].group")}
+    violations = datacenter_violations(Datacenter.from_object(datacenter_object(objectKinds=kinds)))
+    assert broken_rules(violations) == {("datacenter-object-kinds", "spec.objectKinds[1].group")}
 
 
 @pytest.mark.parametrize(
     ("name", "expected"), [("fra1.log-shipper", True), ("fra1-log-shipper", False), ("x", False)]
 )
 def test_the_name_of_a_record(name: str, expected: bool) -> None:
-    made = BootstrapWorkload.from_object(workload_object(service(), name=name))
-    found = workload_violations(made)
-    assert broken_rules(found) == (set() if expected else {("workload-name", "metadata.name")})
+    workload = BootstrapWorkload.from_object(workload_object(service(), name=name))
+    violations = workload_violations(workload)
+    assert broken_rules(violations) == (set() if expected else {("workload-name", "metadata.name")})
