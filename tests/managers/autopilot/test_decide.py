@@ -48,9 +48,9 @@ ROWS: dict[str, tuple[int, dict[str, Any], bool, int | None]] = {
 
 @pytest.mark.parametrize(("replicas", "asked", "cleanup", "least"), ROWS.values(), ids=ROWS.keys())
 def test_row(replicas: int, asked: dict[str, Any], cleanup: bool, least: int | None) -> None:
-    made = settings(replicas, **asked)
-    assert made["cleanup_dead_servers"] is cleanup
-    assert made.get("min_quorum") == least
+    result = settings(replicas, **asked)
+    assert result["cleanup_dead_servers"] is cleanup
+    assert result.get("min_quorum") == least
 
 
 @pytest.mark.parametrize("profile", ["Hardened", "Development"])
@@ -61,15 +61,15 @@ def test_b36_five_servers_may_lose_two_and_remove_them(profile: str) -> None:
 
 
 def test_other_settings_are_those_of_the_spec() -> None:
-    made = settings(
+    result = settings(
         deadServerLastContactThreshold="1h",
         lastContactThreshold="20s",
         maxTrailingLogs=50,
         serverStabilizationTime="30s",
     )
-    assert made["dead_server_last_contact_threshold"] == "1h"
-    assert (made["last_contact_threshold"], made["max_trailing_logs"]) == ("20s", 50)
-    assert made["server_stabilization_time"] == "30s"
+    assert result["dead_server_last_contact_threshold"] == "1h"
+    assert (result["last_contact_threshold"], result["max_trailing_logs"]) == ("20s", 50)
+    assert result["server_stabilization_time"] == "30s"
 
 
 def test_a_duration_in_another_spelling_is_no_difference() -> None:

@@ -136,7 +136,7 @@ class TestHistory:
     async def test_the_oldest_are_deleted(self) -> None:
         bench = Bench(None, *self.many())
         await bench.tick()
-        gone = {one["metadata"]["name"] for one in self.many()} - set(bench.names())
+        gone = {obj["metadata"]["name"] for obj in self.many()} - set(bench.names())
         assert gone == {"good-000", "good-001", "bad-000", "bad-001"}
 
     async def test_a_backup_of_a_user_is_kept(self) -> None:

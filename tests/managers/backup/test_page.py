@@ -24,7 +24,10 @@ def rows() -> str:
 
 def reasons() -> str:
     lines = ["| reason | what it means | next step |", "| --- | --- | --- |"]
-    lines += [f"| {one.name} | {one.meaning} | {one.next_step} |" for one in RUN_REASONS.values()]
+    lines += [
+        f"| {run_reason.name} | {run_reason.meaning} | {run_reason.next_step} |"
+        for run_reason in RUN_REASONS.values()
+    ]
     return "\n".join(lines)
 
 

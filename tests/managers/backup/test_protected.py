@@ -36,8 +36,10 @@ async def protected(bench: Bench) -> tuple[str, ...]:
     """Return the keys that the Job of a new backup must keep."""
     await bench.run()
     (container,) = bench.object(JOB, "backup-by-hand")["spec"]["template"]["spec"]["containers"]
-    given = {one["name"]: one["value"] for one in container["env"] if "value" in one}
-    return RetentionEnv.from_environment(given).protected
+    values = {
+        variable["name"]: variable["value"] for variable in container["env"] if "value" in variable
+    }
+    return RetentionEnv.from_environment(values).protected
 
 
 async def test_snapshots_of_restores_come_before_snapshots_under_test() -> None:
@@ -53,7 +55,7 @@ async def test_snapshots_of_restores_come_before_snapshots_under_test() -> None:
 async def test_a_truncated_list_causes_an_event() -> None:
     bench = Bench(cluster(retention=RULES), by_hand(), *under_test(MANY))
     await protected(bench)
-    (_, reason, note), *_ = [told for told in await bench.outside.told() if told[0] == "Warning"]
+    (_, reason, note), *_ = [event for event in await bench.outside.told() if event[0] == "Warning"]
     assert reason == CUT
     assert f"{KEEP_MAX} of {MANY}" in note
 
@@ -79,5 +81,5 @@ async def test_keys_that_this_retention_cannot_remove_are_omitted() -> None:
 
 
 def test_backups_in_use_are_never_deleted() -> None:
-    many = [OpenBaoBackup.from_object(one) for one in under_test(COMPLETED_KEPT + MANY)]
+    many = [OpenBaoBackup.from_object(backup) for backup in under_test(COMPLETED_KEPT + MANY)]
     assert history(many, None, ()) == ()

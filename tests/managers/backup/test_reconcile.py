@@ -31,7 +31,7 @@ class TestLifecycle:
     async def test_the_environment_of_the_job(self) -> None:
         bench = await running()
         (container,) = bench.object(JOB, JOB_NAME)["spec"]["template"]["spec"]["containers"]
-        env = {one["name"]: one.get("value") for one in container["env"]}
+        env = {variable["name"]: variable.get("value") for variable in container["env"]}
         assert env["BACKUP_KEY"] == bench.status()["key"]
         assert env["RUN_RESOURCE"] == "openbaobackups"
         assert (env["RUN_NAME"], env["RUN_UID"]) == (NAME, "uid-by-hand")
@@ -102,12 +102,12 @@ class TestLifecycle:
         bench.report()
         await bench.run()
         await bench.run()
-        told = [(kind, reason) for kind, reason, _ in await bench.outside.told()]
-        assert told == [("Normal", "BackupStarted"), ("Normal", "BackupCompleted")]
+        kinds = [(kind, reason) for kind, reason, _ in await bench.outside.told()]
+        assert kinds == [("Normal", "BackupStarted"), ("Normal", "BackupCompleted")]
 
 
 # failure in the report, reason of the backup
-CLASSES = [(one, reason) for one, reason in FAILURES.items() if one is not None]
+CLASSES = [(item, reason) for item, reason in FAILURES.items() if item is not None]
 
 
 class TestFailures:

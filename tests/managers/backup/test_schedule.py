@@ -31,8 +31,8 @@ def annotated(token: str, **more: str) -> gen.Cluster:
 
 
 def notes(bench: Bench) -> dict[str, str]:
-    found: dict[str, str] = bench.object(CLUSTERS, "x")["metadata"].get("annotations", {})
-    return found
+    annotations: dict[str, str] = bench.object(CLUSTERS, "x")["metadata"].get("annotations", {})
+    return annotations
 
 
 # sentence: a cluster whose schedule is suspended
@@ -62,13 +62,13 @@ class TestSchedule:
         bench = await bench_at_three()
         await bench.tick()
         assert bench.names() == [FIRST]
-        made = bench.object(BACKUPS, FIRST)
-        assert made["spec"] == {
+        result = bench.object(BACKUPS, FIRST)
+        assert result["spec"] == {
             "cluster": "x",
             "origin": "Scheduled",
             "scheduledTime": "2030-01-01T03:00:00Z",
         }
-        assert made["metadata"]["labels"][labels.BACKUP_TYPE] == "scheduled"
+        assert result["metadata"]["labels"][labels.BACKUP_TYPE] == "scheduled"
         assert bench.record["nextScheduledBackup"] == "2030-01-02T03:00:00Z"
         assert bench.record["lastAttemptScheduledTime"] == "2030-01-01T03:00:00Z"
         assert bench.record["lastAttemptTime"] == "2030-01-01T03:00:00Z"
@@ -192,13 +192,13 @@ class TestTriggers:
         (name,) = bench.names()
         assert name.startswith("x-manual-")
         assert notes(bench) == {labels.BACKUP_TRIGGERED: name}
-        made = bench.object(BACKUPS, name)
-        assert made["spec"] == {"cluster": "x", "origin": "Manual"}
-        assert made["metadata"]["annotations"][labels.BACKUP_TRIGGER] == "before the change"
+        result = bench.object(BACKUPS, name)
+        assert result["spec"] == {"cluster": "x", "origin": "Manual"}
+        assert result["metadata"]["annotations"][labels.BACKUP_TRIGGER] == "before the change"
         assert bench.record["lastHandledManualTrigger"] == "before the change"
         assert bench.phase(name) == ("Running", "BackupRunning")
-        told = [reason for _, reason, _ in await bench.outside.told()]
-        assert told == ["BackupManualTriggerAccepted", "BackupStarted"]
+        events = [reason for _, reason, _ in await bench.outside.told()]
+        assert events == ["BackupManualTriggerAccepted", "BackupStarted"]
 
     async def test_the_same_value_creates_another_backup_after_its_removal(self) -> None:
         bench = Bench(annotated("now"))

@@ -40,7 +40,7 @@ JOBS: tuple[JobObservation | None, ...] = (
 REPORTS: tuple[dict[str, Any] | None, ...] = (
     None,
     {"jobUID": "u", "outcome": "Succeeded"},
-    *({"jobUID": "u", "outcome": "Failed", "failure": one} for one in FAILURES),
+    *({"jobUID": "u", "outcome": "Failed", "failure": failure} for failure in FAILURES),
     {"jobUID": "another", "outcome": "Succeeded"},
 )
 CLUSTERS = (
@@ -64,11 +64,11 @@ def situations() -> Iterator[BackupFacts]:
         STATUSES, JOBS, REPORTS, CLUSTERS, WAITING, (1, 2)
     ):
         for origin in ("Manual", "PreUpgrade"):
-            made = by_hand(generation=changed)
-            made["spec"]["origin"] = origin
-            made["status"] = {**status, **({"report": report} if report else {})}
+            record = by_hand(generation=changed)
+            record["spec"]["origin"] = origin
+            record["status"] = {**status, **({"report": report} if report else {})}
             yield BackupFacts(
-                OpenBaoBackup.from_object(made),
+                OpenBaoBackup.from_object(record),
                 NOW,
                 of.read() if of else None,
                 waiting,
@@ -79,8 +79,8 @@ def situations() -> Iterator[BackupFacts]:
 
 @pytest.fixture(scope="module")
 def decided() -> list[tuple[BackupFacts, Transition[BackupFacts], str]]:
-    found = [(facts, decide(facts)) for facts in situations()]
-    return [(facts, decision.transition, decision.reason) for facts, decision in found]
+    results = [(facts, decide(facts)) for facts in situations()]
+    return [(facts, decision.transition, decision.reason) for facts, decision in results]
 
 
 def test_every_situation_has_a_transition_and_every_transition_a_situation(
@@ -120,9 +120,9 @@ def test_every_end_is_settled_first(
 
 
 def test_a_finished_backup_has_no_transition() -> None:
-    made = by_hand()
-    made["status"] = {"phase": "Completed"}
-    facts = BackupFacts(OpenBaoBackup.from_object(made), NOW, None)
+    record = by_hand()
+    record["status"] = {"phase": "Completed"}
+    facts = BackupFacts(OpenBaoBackup.from_object(record), NOW, None)
     with pytest.raises(ValueError, match="in state Ended"):
         decide(facts)
 

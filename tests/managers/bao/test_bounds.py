@@ -130,8 +130,8 @@ async def test_content_that_is_compared_keeps_its_numbers(tmp_path: Path) -> Non
     """Digests of snapshots were made of them, to the last digit."""
     text = b'{"data":{"count":123456789012345678901234567890}}'
     async with asking(tmp_path, answer(text)) as (bao, _):
-        found = await bao.read(ADDRESS, "token", "secret/canary")
-    assert found == {"count": 123456789012345678901234567890}
+        response = await bao.read(ADDRESS, "token", "secret/canary")
+    assert response == {"count": 123456789012345678901234567890}
 
 
 async def test_content_may_be_longer_than_what_the_server_says_of_itself(tmp_path: Path) -> None:
@@ -159,9 +159,9 @@ async def test_recovery_shares_of_many_people_are_read(tmp_path: Path) -> None:
     body = {"data": {"nonce": "n", "keys": keys, "keys_base64": {m: ["b" * 940] for m in marks}}}
     assert len(orjson.dumps(body)) > BOUND
     async with serving(tmp_path, {SHARES: (200, body)}) as server, server.client() as bao:
-        found = await bao.recovery_shares(ADDRESS, "token")
-    assert found is not None
-    assert len(found.keys_base64) == 255
+        recovery_shares = await bao.recovery_shares(ADDRESS, "token")
+    assert recovery_shares is not None
+    assert len(recovery_shares.keys_base64) == 255
 
 
 async def test_a_server_that_took_a_snapshot_says_so_in_time(
@@ -260,8 +260,8 @@ async def test_settings_of_the_autopilot_are_short_values(tmp_path: Path) -> Non
     data = {"a": True, "b": 5, "c": "24h", "d": "1" * 257, "e": [[]], "f": {}, "g": None}
     answers = {SETTINGS: (200, {"data": data})}
     async with serving(tmp_path, answers) as server, server.client() as bao:
-        found = await bao.autopilot_settings(ADDRESS, "token")
-    assert found == {"a": True, "b": 5, "c": "24h"}
+        autopilot_settings = await bao.autopilot_settings(ADDRESS, "token")
+    assert autopilot_settings == {"a": True, "b": 5, "c": "24h"}
 
 
 SHARE: dict[str, object] = {

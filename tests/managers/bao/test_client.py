@@ -49,20 +49,20 @@ HEALTH: dict[str, tuple[int, Any, dict[str, Any]]] = {
 @pytest.mark.parametrize(("code", "body", "fields"), HEALTH.values(), ids=HEALTH.keys())
 async def test_health(tmp_path: Path, code: int, body: Any, fields: dict[str, Any]) -> None:
     async with serving(tmp_path, {"sys/health": (code, body)}) as server, server.client() as bao:
-        found = await bao.health(ADDRESS)
+        health = await bao.health(ADDRESS)
         for name, value in fields.items():
-            assert getattr(found, name) == value
+            assert getattr(health, name) == value
 
 
 async def test_a_login_sends_role_and_token_and_no_header(tmp_path: Path) -> None:
     answer = {"auth": {"client_token": "s.abc", "lease_duration": 3600}}
     async with serving(tmp_path, {LOGIN: (200, answer)}) as server, server.client() as bao:
-        found = await login(bao)
-    assert (found.client_token, found.lease_duration) == ("s.abc", 3600)
-    assert "s.abc" not in repr(found)
-    (asked,) = server.asked
-    assert (asked.method, asked.token) == ("POST", "")
-    assert asked.body == {"role": "the-role", "jwt": "the.projected.token"}
+        token = await login(bao)
+    assert (token.client_token, token.lease_duration) == ("s.abc", 3600)
+    assert "s.abc" not in repr(token)
+    (request,) = server.asked
+    assert (request.method, request.token) == ("POST", "")
+    assert request.body == {"role": "the-role", "jwt": "the.projected.token"}
 
 
 async def test_members_are_read_with_the_token(tmp_path: Path) -> None:
@@ -72,8 +72,8 @@ async def test_members_are_read_with_the_token(tmp_path: Path) -> None:
     ]
     answer = {"data": {"config": {"servers": servers, "index": 7}}}
     async with serving(tmp_path, {MEMBERS: (200, answer)}) as server, server.client() as bao:
-        found = await members(bao)
-    assert found == (
+        result = await members(bao)
+    assert result == (
         Member(node_id="x-0", leader=True, voter=True),
         Member(node_id="x-1", leader=False, voter=False),
     )

@@ -80,9 +80,9 @@ async def test_a_cluster_costs_one_request_for_a_token_in_eight_minutes_at_most(
     for _ in range(60):
         await bench.token()
         await bench.clock.advance(hour / 60)
-    asked = bench.api.asked
-    assert set(asked) == {REQUEST}
-    assert len(asked) <= hour / RENEW_AFTER
+    requests = bench.api.asked
+    assert set(requests) == {REQUEST}
+    assert len(requests) <= hour / RENEW_AFTER
 
 
 async def test_two_that_ask_at_the_same_time_cost_one_login() -> None:
@@ -214,8 +214,8 @@ async def test_a_secret_without_a_root_token_is_a_refusal_that_names_it(content:
     bench = Bench(gen.cluster())
     secret = secret_object(bench.cluster.owner(), "x-root-token", {"token": content})
     bench.api.holding((SECRET, secret))
-    found = gen.present(await bench.logins.root_token(bench.cluster.owner()))
-    version, source = found
+    root_token = gen.present(await bench.logins.root_token(bench.cluster.owner()))
+    version, source = root_token
     assert version == await bench.logins.root_token_version(bench.cluster.owner())
     with pytest.raises(Denied, match=r"Secret ns/x-root-token, key token: .*put the token"):
         await source.token(bench.servers, AT)

@@ -29,8 +29,8 @@ async def test_the_state_of_the_followers_is_read(tmp_path: Path) -> None:
         }
     }
     async with serving(tmp_path, {STATE: (200, body)}) as server, server.client() as bao:
-        found = await bao.autopilot_state(ADDRESS, "token")
-    assert found == AutopilotState(
+        autopilot_state = await bao.autopilot_state(ADDRESS, "token")
+    assert autopilot_state == AutopilotState(
         healthy=True,
         failure_tolerance=1,
         leader="x-0",
@@ -44,7 +44,7 @@ async def test_settings_are_read_and_written_at_one_place(tmp_path: Path) -> Non
     async with serving(tmp_path, answers) as server, server.client() as bao:
         assert await bao.autopilot_settings(ADDRESS, "token") == {"min_quorum": 3}
         await bao.set_autopilot(ADDRESS, "token", {"min_quorum": 4})
-    assert [(asked.method, asked.body) for asked in server.asked] == [
+    assert [(request.method, request.body) for request in server.asked] == [
         ("GET", None),
         ("POST", {"min_quorum": 4}),
     ]

@@ -166,7 +166,7 @@ async def test_what_is_asked_side_by_side_is_one_silence() -> None:
     await world.clock.settle()
     await world.clock.advance(5.0)
     await asyncio.wait(passes)
-    assert {type(one.exception()) for one in passes} == {UnansweredError}
+    assert {type(task.exception()) for task in passes} == {UnansweredError}
     assert world.gauge("opened_total") == 0
 
 

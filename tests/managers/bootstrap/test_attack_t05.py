@@ -21,6 +21,6 @@ TRANSIT = {"address": "https://kms.example.com", "keyName": "k", "mountPath": "m
 def test_attack_t05_no_key_of_the_operator_is_mounted_by_name(name: str, seal: str) -> None:
     block = {"transit": TRANSIT} if seal == "transit" else {}
     spec = {"type": seal, "credentialsSecretRef": {"name": name}, **block}
-    found = [v for v in violations(cluster(unseal=spec)) if v.rule == "system-secret"]
-    assert [v.field for v in found] == ["spec.unseal.credentialsSecretRef.name"]
-    assert found[0].value == name
+    results = [v for v in violations(cluster(unseal=spec)) if v.rule == "system-secret"]
+    assert [v.field for v in results] == ["spec.unseal.credentialsSecretRef.name"]
+    assert results[0].value == name

@@ -39,24 +39,24 @@ def test_without_audit_file_storage_nothing_is_planned() -> None:
 
 @pytest.mark.parametrize(("cluster", "claim"), [(MANAGED, OURS), (EXISTING, USERS)])
 def test_a_valid_pvc_blocks_nothing(cluster: gen.Cluster, claim: NamedPvcFacts) -> None:
-    found = planned(cluster, claim)
-    assert (found.outcome, found.gate, found.effects) == (Done(), False, ())
+    result = planned(cluster, claim)
+    assert (result.outcome, result.gate, result.effects) == (Done(), False, ())
 
 
 def test_a_managed_pvc_is_created_before_any_pod() -> None:
-    found = planned(MANAGED, None)
-    assert found.effects == (MakeAuditClaim("x-audit"),)
-    assert found.gate
-    assert gen.expect(Wait, found.outcome).reason == "PrerequisitesMissing"
+    result = planned(MANAGED, None)
+    assert result.effects == (MakeAuditClaim("x-audit"),)
+    assert result.gate
+    assert gen.expect(Wait, result.outcome).reason == "PrerequisitesMissing"
 
 
 def test_a_pvc_of_the_user_is_waited_for_and_never_created() -> None:
-    found = planned(EXISTING, None)
-    assert found.effects == ()
-    assert found.gate
-    assert isinstance(found.outcome, Wait)
-    assert "spec.auditFileStorage.existingClaimName" in found.outcome.message
-    assert "mine" in found.outcome.message
+    result = planned(EXISTING, None)
+    assert result.effects == ()
+    assert result.gate
+    assert isinstance(result.outcome, Wait)
+    assert "spec.auditFileStorage.existingClaimName" in result.outcome.message
+    assert "mine" in result.outcome.message
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def test_a_pvc_of_the_user_is_waited_for_and_never_created() -> None:
 def test_an_invalid_pvc_blocks_the_pods(
     cluster: gen.Cluster, claim: NamedPvcFacts, words: str
 ) -> None:
-    found = planned(cluster, claim)
-    assert found.gate
-    assert found.effects == ()
-    assert isinstance(found.outcome, Blocked)
-    assert found.outcome.reason == "AuditFileStorageInvalid"
-    assert words in found.outcome.message
+    result = planned(cluster, claim)
+    assert result.gate
+    assert result.effects == ()
+    assert isinstance(result.outcome, Blocked)
+    assert result.outcome.reason == "AuditFileStorageInvalid"
+    assert words in result.outcome.message
 
 
 def test_a_single_server_may_use_a_read_write_once_volume() -> None:
@@ -98,8 +98,8 @@ def test_condition(
     cluster: gen.Cluster, claim: NamedPvcFacts | None, status: str, reason: str
 ) -> None:
     volume = gen.present(audit_volume("x", cluster.read().spec.audit_file_storage))
-    found = audit_storage_ready(volume, claim, "uid-x", 3)
-    assert (found.status, found.reason) == (status, reason)
+    update = audit_storage_ready(volume, claim, "uid-x", 3)
+    assert (update.status, update.reason) == (status, reason)
 
 
 async def test_the_pvc_is_created_once_without_owner_and_with_the_owner_annotation() -> None:

@@ -16,11 +16,9 @@ KEY, TOKEN = gen.secret("x-unseal-key"), gen.secret("x-root-token")
 def test_b06_no_server_starts_before_its_root_token_is_stored() -> None:
     without = gen.world().with_secrets(KEY)
     resolved = gen.resolved(PLAIN, without)
-    wanted = merge_plans(resolved, without.facts())
-    assert not any(intent.resource.kind == "StatefulSet" for intent in wanted.workload)
-    assert [effect.target for effect in wanted.effects if "token" in effect.name] == [
-        "x-root-token"
-    ]
+    plans = merge_plans(resolved, without.facts())
+    assert not any(intent.resource.kind == "StatefulSet" for intent in plans.workload)
+    assert [effect.target for effect in plans.effects if "token" in effect.name] == ["x-root-token"]
 
 
 def test_b06_the_token_of_an_earlier_cluster_of_this_name_is_neither_kept_nor_replaced() -> None:

@@ -130,16 +130,16 @@ ROWS = {
 def test_row(
     cluster: gen.Cluster, world: gen.World, effects: tuple[Effect, ...], reason: str
 ) -> None:
-    made = planned(cluster, world)
-    assert made.effects == effects
-    assert ("" if isinstance(made.outcome, Done) else made.outcome.reason) == reason
+    result = planned(cluster, world)
+    assert result.effects == effects
+    assert ("" if isinstance(result.outcome, Done) else result.outcome.reason) == reason
     # Every problem blocks the pods.
-    assert made.gate is bool(reason)
+    assert result.gate is bool(reason)
     if effects:
-        assert isinstance(made.outcome, Wait)
-        assert made.outcome.after == 0.0
+        assert isinstance(result.outcome, Wait)
+        assert result.outcome.after == 0.0
     elif reason:
-        assert isinstance(made.outcome, Blocked)
+        assert isinstance(result.outcome, Blocked)
 
 
 def test_a_key_is_never_drawn_while_data_may_exist() -> None:
@@ -150,10 +150,10 @@ def test_a_key_is_never_drawn_while_data_may_exist() -> None:
     ):
         world = NOTHING.with_secrets(*secrets).with_claims(*claims)
         data = bool(claims) or cluster is OLD
-        wanted = planned(cluster, world).effects
-        assert not (data and wanted)
-        assert not (KEY in secrets and DRAW_KEY in wanted)
-        drawn += bool(wanted)
+        effects = planned(cluster, world).effects
+        assert not (data and effects)
+        assert not (KEY in secrets and DRAW_KEY in effects)
+        drawn += bool(effects)
     assert drawn
 
 
@@ -212,9 +212,9 @@ def test_no_cluster_is_initialized_while_volumes_of_an_old_one_exist() -> None:
     key = gen.secret(names.unseal_key_secret("x"))
     token = gen.secret(names.root_token_secret("x"))
     old = NOTHING.with_secrets(key, token).with_claims(1, 2, owner="somebody")
-    made = plan(gen.resolved(NEW, old), old.facts())
-    assert "data-x-0 does not exist" in gen.expect(Blocked, made.outcome).message
-    assert made.gate
+    result = plan(gen.resolved(NEW, old), old.facts())
+    assert "data-x-0 does not exist" in gen.expect(Blocked, result.outcome).message
+    assert result.gate
     whole = NOTHING.with_secrets(key, token).with_claims(0, 1, owner="somebody")
     assert plan(gen.resolved(NEW, whole), whole.facts()).outcome == Done()
 
@@ -233,10 +233,10 @@ def test_b05_a_key_that_data_needs_is_never_made_anew(
 ) -> None:
     world = gen.world().with_set(gen.stateful_set().knowing(template)).with_secrets(*there)
     spec = {"static": {"currentKeyID": "two" if template else "operator-generated-v1"}}
-    made = planned(OLD.wanting(unseal=spec), world)
-    assert (made.effects, made.gate) == ((), True)
-    assert isinstance(made.outcome, Blocked)
-    assert made.outcome.reason == "UnsealKeyMissing"
-    assert f"Secret {gone} is missing" in made.outcome.message
+    result = planned(OLD.wanting(unseal=spec), world)
+    assert (result.effects, result.gate) == ((), True)
+    assert isinstance(result.outcome, Blocked)
+    assert result.outcome.reason == "UnsealKeyMissing"
+    assert f"Secret {gone} is missing" in result.outcome.message
     # Servers that restart keep their current configuration.
-    assert names.config_map("x") not in [intent.key.name for intent in made.intents]
+    assert names.config_map("x") not in [intent.key.name for intent in result.intents]

@@ -17,8 +17,8 @@ EMPTY: dict[str, Any] = {"emptyDir": {}}
 
 
 def part(**spec: Any) -> PodPart:
-    found = gen.cluster().wanting(**spec).read().spec
-    return server_part(found, audit_volume("x", found.audit_file_storage))
+    result = gen.cluster().wanting(**spec).read().spec
+    return server_part(result, audit_volume("x", result.audit_file_storage))
 
 
 def test_a_plain_cluster_has_no_volumes() -> None:
@@ -27,9 +27,9 @@ def test_a_plain_cluster_has_no_volumes() -> None:
 
 def test_a_log_file_has_an_empty_dir() -> None:
     for name in ("file", "pidFile"):
-        found = part(configuration={"logging": {name: f"{mount_paths.LOGS}/x"}})
-        assert found.mounts == ({"name": "logs", "mountPath": mount_paths.LOGS},)
-        assert found.volumes == ({"name": "logs", **EMPTY},)
+        pod_part = part(configuration={"logging": {name: f"{mount_paths.LOGS}/x"}})
+        assert pod_part.mounts == ({"name": "logs", "mountPath": mount_paths.LOGS},)
+        assert pod_part.volumes == ({"name": "logs", **EMPTY},)
 
 
 LOGS = {"name": "logs", "mountPath": mount_paths.LOGS}
@@ -51,9 +51,9 @@ def test_a_log_file_below_the_logs_of_the_system_has_the_same_volume(
 ) -> None:
     storage = {"mode": "ManagedPVC", "size": "1Gi", "mountPath": audit} if audit else None
     logging = {"file": f"{mount_paths.SYSTEM_LOGS}/openbao.log"}
-    found = part(configuration={"logging": logging}, auditFileStorage=storage)
-    assert list(found.mounts) == mounts
-    assert {"name": "logs", **EMPTY} in found.volumes
+    pod_part = part(configuration={"logging": logging}, auditFileStorage=storage)
+    assert list(pod_part.mounts) == mounts
+    assert {"name": "logs", **EMPTY} in pod_part.volumes
 
 
 def test_b11_a_plugin_folder_is_named_only_where_it_is() -> None:
@@ -82,9 +82,9 @@ def test_b11_a_plugin_folder_is_named_only_where_it_is() -> None:
     ],
 )
 def test_audit_files_are_on_their_pvc(storage: dict[str, Any], claim: str) -> None:
-    found = part(auditFileStorage={**storage, "mountPath": "/srv/audit"})
-    assert found.mounts == ({"name": "audit", "mountPath": "/srv/audit"},)
-    assert found.volumes == ({"name": "audit", "persistentVolumeClaim": {"claimName": claim}},)
+    pod_part = part(auditFileStorage={**storage, "mountPath": "/srv/audit"})
+    assert pod_part.mounts == ({"name": "audit", "mountPath": "/srv/audit"},)
+    assert pod_part.volumes == ({"name": "audit", "persistentVolumeClaim": {"claimName": claim}},)
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,10 @@ def test_the_port_of_metrics_is_open_when_something_listens(
     metrics: dict[str, Any], number: int | None
 ) -> None:
     spec = {"version": "2.5.5", "observability": {"metrics": metrics}}
-    wanted = (
+    expected = (
         () if number is None else ({"name": "metrics", "containerPort": number, "protocol": "TCP"},)
     )
-    assert part(**spec).ports == wanted
+    assert part(**spec).ports == expected
     text = render_config(ConfigInput.of(gen.cluster().wanting(**spec).read(), None))
-    assert text.count('listener "tcp"') == 1 + len(wanted)
-    assert (f'"[::]:{number}"' in text) is bool(wanted)
+    assert text.count('listener "tcp"') == 1 + len(expected)
+    assert (f'"[::]:{number}"' in text) is bool(expected)

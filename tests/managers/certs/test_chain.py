@@ -49,10 +49,10 @@ ROWS: dict[str, tuple[bytes, bytes, str]] = {
 
 @pytest.mark.parametrize(("served", "trusted", "word"), ROWS.values(), ids=ROWS.keys())
 def test_chain(served: bytes, trusted: bytes, word: str) -> None:
-    found = build(served, trusted)
-    assert bool(found.problem) == bool(word)
-    assert word in found.problem
-    assert (found.until is None) == bool(word)
+    chain = build(served, trusted)
+    assert bool(chain.problem) == bool(word)
+    assert word in chain.problem
+    assert (chain.until is None) == bool(word)
 
 
 def test_the_chain_expires_with_its_first_certificate() -> None:

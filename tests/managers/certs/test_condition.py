@@ -18,17 +18,17 @@ def judged(facts: Observed, outcome: Outcome | None = None) -> ConditionUpdate:
 
 
 def test_all_servers_serve_the_certificate() -> None:
-    found = judged(WORLD.with_pods(gen.pod().ready()).facts())
-    assert (found.status, found.reason) == ("True", "Ready")
-    assert "2030-10-28" in found.message
+    update = judged(WORLD.with_pods(gen.pod().ready()).facts())
+    assert (update.status, update.reason) == ("True", "Ready")
+    assert "2030-10-28" in update.message
 
 
 def test_servers_with_an_old_certificate_are_counted_and_named() -> None:
     pods = (gen.pod(0).ready(), gen.pod(1).ready(), gen.pod(2).ready().serving("older"))
-    found = judged(WORLD.with_pods(*pods).facts())
-    assert (found.status, found.reason) == ("False", "CertificateNotServed")
-    assert "2 of 3 pods serve the new certificate (serial 2a)" in found.message
-    assert "x-2" in found.message
+    update = judged(WORLD.with_pods(*pods).facts())
+    assert (update.status, update.reason) == ("False", "CertificateNotServed")
+    assert "2 of 3 pods serve the new certificate (serial 2a)" in update.message
+    assert "x-2" in update.message
 
 
 def test_a_pod_that_is_not_ready_is_not_counted() -> None:
@@ -43,14 +43,14 @@ def test_servers_that_were_not_probed_are_not_reported() -> None:
 
 
 def test_a_server_that_does_not_answer_is_reported() -> None:
-    found = judged(WORLD.with_pods(gen.pod().ready().serving("")).facts())
-    assert found.reason == "CertificateNotServed"
+    update = judged(WORLD.with_pods(gen.pod().ready().serving("")).facts())
+    assert update.reason == "CertificateNotServed"
 
 
 def test_the_condition_repeats_the_outcome() -> None:
     for outcome in (Blocked("TLSSecretInvalid", "why"), Wait("TLSSecretMissing", "why")):
-        found = judged(WORLD.facts(), outcome)
-        assert (found.status, found.reason, found.message) == ("False", outcome.reason, "why")
+        update = judged(WORLD.facts(), outcome)
+        assert (update.status, update.reason, update.message) == ("False", outcome.reason, "why")
     other = judged(WORLD.facts(), Blocked("InvalidSpec", "why"))
     assert other.status == "True"
 

@@ -56,14 +56,14 @@ WRONG: dict[str, tuple[SecretFacts, SecretFacts, tuple[str, ...]]] = {
 def test_b27_what_is_wrong_is_named_and_the_pods_are_left_alone(
     server: SecretFacts, authority: SecretFacts, words: tuple[str, ...]
 ) -> None:
-    made = planned(server, authority)
-    assert isinstance(made.outcome, Blocked)
-    assert made.outcome.reason == "TLSSecretInvalid"
-    assert made.gate
-    assert made.effects == ()
-    assert "Secret x-tls-" in made.outcome.message
+    result = planned(server, authority)
+    assert isinstance(result.outcome, Blocked)
+    assert result.outcome.reason == "TLSSecretInvalid"
+    assert result.gate
+    assert result.effects == ()
+    assert "Secret x-tls-" in result.outcome.message
     for word in words:
-        assert word in made.outcome.message
+        assert word in result.outcome.message
 
 
 def test_every_check_has_a_case() -> None:
@@ -71,19 +71,19 @@ def test_every_check_has_a_case() -> None:
 
 
 def test_content_that_cannot_be_read() -> None:
-    made = planned(gen.secret("x-tls-server", of="nobody", problem="it is soup"), AUTHORITY)
-    assert "soup" in gen.expect(Blocked, made.outcome).message
+    result = planned(gen.secret("x-tls-server", of="nobody", problem="it is soup"), AUTHORITY)
+    assert "soup" in gen.expect(Blocked, result.outcome).message
 
 
 def test_an_expired_certificate_of_the_chain_is_an_error() -> None:
-    made = planned(replace(SERVER, chain_until=gen.NOW), AUTHORITY)
-    assert isinstance(made.outcome, Blocked)
+    result = planned(replace(SERVER, chain_until=gen.NOW), AUTHORITY)
+    assert isinstance(result.outcome, Blocked)
 
 
 def test_b27_good_ones_are_used_whoever_owns_them_and_nothing_is_written() -> None:
-    made = planned(SERVER, AUTHORITY)
-    assert isinstance(made.outcome, Done)
-    assert (made.intents, made.effects, made.gate) == ((), (), False)
+    result = planned(SERVER, AUTHORITY)
+    assert isinstance(result.outcome, Done)
+    assert (result.intents, result.effects, result.gate) == ((), (), False)
 
 
 def test_a_star_matches_the_first_label() -> None:
@@ -98,16 +98,16 @@ def test_a_star_matches_the_first_label() -> None:
 def test_missing_secrets_are_waited_for(
     there: tuple[SecretFacts, ...], absent: tuple[str, ...]
 ) -> None:
-    made = planned(*there)
-    assert isinstance(made.outcome, Wait)
-    assert made.outcome.reason == "TLSSecretMissing"
-    assert made.gate
+    result = planned(*there)
+    assert isinstance(result.outcome, Wait)
+    assert result.outcome.reason == "TLSSecretMissing"
+    assert result.gate
     for name in absent:
-        assert name in made.outcome.message
+        assert name in result.outcome.message
 
 
 def test_references_of_the_spec_are_used() -> None:
-    made = planned(SERVER, AUTHORITY, cluster=NAMED)
-    assert "mine and roots" in gen.expect(Wait, made.outcome).message
+    result = planned(SERVER, AUTHORITY, cluster=NAMED)
+    assert "mine and roots" in gen.expect(Wait, result.outcome).message
     there = planned(replace(SERVER, name="mine"), replace(AUTHORITY, name="roots"), cluster=NAMED)
     assert isinstance(there.outcome, Done)

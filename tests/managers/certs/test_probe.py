@@ -47,9 +47,9 @@ def own_dh_group(folder: Path) -> ssl.SSLContext:
     """TLS 1.2 with DHE: the server chooses the numbers that both sides compute with."""
     key = rsa.generate_private_key(65537, 2048)
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "x")])
-    made = x509.CertificateBuilder(name, name, key.public_key(), 1)
-    made = made.not_valid_before(gen.NOW).not_valid_after(gen.NOW + timedelta(days=1))
-    (folder / "c").write_bytes(made.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1)
+    builder = builder.not_valid_before(gen.NOW).not_valid_after(gen.NOW + timedelta(days=1))
+    (folder / "c").write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
     (folder / "k").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     prime = (Random(1).getrandbits(2048) | 1 << 2047 | 1).to_bytes(257, "big")
     # A sequence (RFC 2631) of that number, which is not verified, and of 2.
@@ -93,8 +93,8 @@ class Servers:
 async def served_by(
     served: ServedCertificates, *pods: PodFacts, expected: str = "new"
 ) -> list[str]:
-    found = await served.of(pods, expected, "name")
-    return [found.get(pod.uid, "-") for pod in pods]
+    result = await served.of(pods, expected, "name")
+    return [result.get(pod.uid, "-") for pod in pods]
 
 
 async def test_a_server_is_probed_until_it_serves_the_expected_certificate() -> None:

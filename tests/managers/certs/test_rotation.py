@@ -77,10 +77,10 @@ class Farm:
 
     async def one_pass(self) -> tuple[str, ...]:
         """Plan and act once; return the names of the effects."""
-        made = plan(self.resolved, self.facts())
-        for effect in made.effects:
+        result = plan(self.resolved, self.facts())
+        for effect in result.effects:
             await EFFECTS[type(effect)](self.outside.context, self.resolved, effect)
-        return tuple(effect.name for effect in made.effects)
+        return tuple(effect.name for effect in result.effects)
 
     async def settle(self) -> list[str]:
         """Run passes until none has an effect; return the names of the effects."""
@@ -102,91 +102,91 @@ class Farm:
 
 
 async def farm() -> Farm:
-    made = Farm()
-    await made.settle()
-    made.reload(0, 1, 2)
-    return made
+    farm = Farm()
+    await farm.settle()
+    farm.reload(0, 1, 2)
+    return farm
 
 
 async def test_b28_an_authority_is_replaced_with_an_overlap() -> None:
-    made = await farm()
-    old = made.files_of(CA)
-    made.resolved = gen.resolved(ASKED)
+    result = await farm()
+    old = result.files_of(CA)
+    result.resolved = gen.resolved(ASKED)
 
     # The new CA is created and trusted; it does not sign yet.
-    assert await made.settle() == ["prepare-authority", IssueServerCertificate.name]
-    prepared = made.files_of(CA)
+    assert await result.settle() == ["prepare-authority", IssueServerCertificate.name]
+    prepared = result.files_of(CA)
     assert prepared[secret_data.CA_KEY] == old[secret_data.CA_KEY]
     assert len(chain.fingerprints(prepared[secret_data.CA_CERTIFICATE])) == 2
-    made.reload(0, 1, 2)
-    assert made.all_accept(old[secret_data.CA_CERTIFICATE], prepared[secret_data.CA_CERTIFICATE])
-    assert await made.settle() == []
+    result.reload(0, 1, 2)
+    assert result.all_accept(old[secret_data.CA_CERTIFICATE], prepared[secret_data.CA_CERTIFICATE])
+    assert await result.settle() == []
 
     # After the overlap it signs; the former key is kept.
-    await made.outside.clock.advance(OVERLAP.total_seconds())
-    assert await made.settle() == ["promote-authority", IssueServerCertificate.name]
-    promoted = made.files_of(CA)
+    await result.outside.clock.advance(OVERLAP.total_seconds())
+    assert await result.settle() == ["promote-authority", IssueServerCertificate.name]
+    promoted = result.files_of(CA)
     assert promoted[secret_data.CA_KEY] == prepared[secret_data.NEXT_KEY]
     assert promoted[secret_data.FORMER_KEY] == old[secret_data.CA_KEY]
-    made.reload(0)
+    result.reload(0)
     # Clients that read the bundle during the overlap accept both certificates.
-    assert made.all_accept(
+    assert result.all_accept(
         prepared[secret_data.CA_CERTIFICATE], promoted[secret_data.CA_CERTIFICATE]
     )
-    assert all(len(chain.fingerprints(bundle)) == 2 for bundle in made.bundles)
+    assert all(len(chain.fingerprints(bundle)) == 2 for bundle in result.bundles)
 
     # The former CA is not dropped while a pod serves a certificate of it.
-    await made.outside.clock.advance(10 * OVERLAP.total_seconds())
-    assert await made.settle() == []
-    made.reload(1, 2)
-    assert await made.settle() == ["drop-authority", IssueServerCertificate.name]
-    last = made.files_of(CA)
+    await result.outside.clock.advance(10 * OVERLAP.total_seconds())
+    assert await result.settle() == []
+    result.reload(1, 2)
+    assert await result.settle() == ["drop-authority", IssueServerCertificate.name]
+    last = result.files_of(CA)
     assert set(last) == {secret_data.CA_CERTIFICATE, secret_data.CA_KEY}
     assert last[secret_data.CA_KEY] == prepared[secret_data.NEXT_KEY]
-    made.reload(0, 1, 2)
-    assert made.all_accept(last[secret_data.CA_CERTIFICATE])
-    assert not made.all_accept(old[secret_data.CA_CERTIFICATE])
+    result.reload(0, 1, 2)
+    assert result.all_accept(last[secret_data.CA_CERTIFICATE])
+    assert not result.all_accept(old[secret_data.CA_CERTIFICATE])
     # The request is fulfilled: no more steps.
-    await made.outside.clock.advance(10 * OVERLAP.total_seconds())
-    assert await made.settle() == []
+    await result.outside.clock.advance(10 * OVERLAP.total_seconds())
+    assert await result.settle() == []
 
 
 async def test_a_ca_near_its_expiry_is_rotated_automatically() -> None:
-    made = await farm()
-    await made.outside.clock.advance(timedelta(days=9 * 365).total_seconds())
-    assert "prepare-authority" in await made.settle()
+    result = await farm()
+    await result.outside.clock.advance(timedelta(days=9 * 365).total_seconds())
+    assert "prepare-authority" in await result.settle()
 
 
 async def test_b28_an_authority_that_has_ended_is_replaced_at_once() -> None:
-    made = await farm()
-    await made.outside.clock.advance(timedelta(days=3651).total_seconds())
-    done = await made.settle()
+    result = await farm()
+    await result.outside.clock.advance(timedelta(days=3651).total_seconds())
+    done = await result.settle()
     assert done[:3] == ["prepare-authority", "promote-authority", IssueServerCertificate.name]
 
 
 async def test_no_ca_is_promoted_before_every_pod_has_the_bundle() -> None:
-    made = await farm()
-    made.resolved = gen.resolved(ASKED)
-    await made.settle()
-    made.reload(0, 1)
-    await made.outside.clock.advance(100 * OVERLAP.total_seconds())
-    assert await made.settle() == []
-    outcome = gen.expect(Done, plan(made.resolved, made.facts()).outcome)
+    result = await farm()
+    result.resolved = gen.resolved(ASKED)
+    await result.settle()
+    result.reload(0, 1)
+    await result.outside.clock.advance(100 * OVERLAP.total_seconds())
+    assert await result.settle() == []
+    outcome = gen.expect(Done, plan(result.resolved, result.facts()).outcome)
     assert (timer_of(outcome) or 0.0) <= 2.0
 
 
 async def test_a_timer_is_set_for_the_end_of_the_overlap() -> None:
-    made = await farm()
-    made.resolved = gen.resolved(ASKED)
-    await made.settle()
-    made.reload(0, 1, 2)
-    outcome = plan(made.resolved, made.facts()).outcome
+    result = await farm()
+    result.resolved = gen.resolved(ASKED)
+    await result.settle()
+    result.reload(0, 1, 2)
+    outcome = plan(result.resolved, result.facts()).outcome
     assert outcome == Done(OVERLAP.total_seconds())
 
 
 async def test_the_first_ca_fulfils_an_older_request() -> None:
-    made = Farm(resolved=gen.resolved(ASKED))
-    assert await made.settle() == ["issue-authority", IssueServerCertificate.name]
+    farm = Farm(resolved=gen.resolved(ASKED))
+    assert await farm.settle() == ["issue-authority", IssueServerCertificate.name]
 
 
 @pytest.mark.parametrize("dies_after", range(6))
@@ -194,18 +194,18 @@ async def test_a_new_process_continues_the_rotation(
     dies_after: int,
 ) -> None:
     """Each effect is one write, and the next step is derived from the stored state."""
-    made = await farm()
-    made.resolved = gen.resolved(ASKED)
+    result = await farm()
+    result.resolved = gen.resolved(ASKED)
     for step in range(6):
         if step == dies_after:
-            made.outside = _new_process(made.outside)
+            result.outside = _new_process(result.outside)
         for _ in range(3):
-            await made.one_pass()
-        made.reload(0, 1, 2)
-        await made.outside.clock.advance(2 * OVERLAP.total_seconds())
-    made.reload(0, 1, 2)
-    assert set(made.files_of(CA)) == {secret_data.CA_CERTIFICATE, secret_data.CA_KEY}
-    assert made.all_accept(made.files_of(CA)[secret_data.CA_CERTIFICATE])
+            await result.one_pass()
+        result.reload(0, 1, 2)
+        await result.outside.clock.advance(2 * OVERLAP.total_seconds())
+    result.reload(0, 1, 2)
+    assert set(result.files_of(CA)) == {secret_data.CA_CERTIFICATE, secret_data.CA_KEY}
+    assert result.all_accept(result.files_of(CA)[secret_data.CA_CERTIFICATE])
 
 
 def _new_process(old: Outside) -> Outside:
@@ -219,31 +219,31 @@ def _new_process(old: Outside) -> Outside:
 async def test_a_replaced_ca_is_not_changed(
     effect: type[EffectByUid],
 ) -> None:
-    made = await farm()
-    before = made.files_of(CA)
+    result = await farm()
+    before = result.files_of(CA)
     with pytest.raises(Transient, match="was replaced"):
-        await run(made.outside.context, made.resolved, effect(CA.name, "uid-of-a-former-one"))
-    assert made.files_of(CA) == before
+        await run(result.outside.context, result.resolved, effect(CA.name, "uid-of-a-former-one"))
+    assert result.files_of(CA) == before
 
 
 @pytest.mark.parametrize("effect", [PromoteAuthority, DropAuthority])
 async def test_a_step_without_its_entries_changes_nothing(effect: type[EffectByUid]) -> None:
-    made = await farm()
-    before = made.files_of(CA)
-    uid = made.secrets()[CA.name].uid
+    result = await farm()
+    before = result.files_of(CA)
+    uid = result.secrets()[CA.name].uid
     with pytest.raises(Transient):
-        await run(made.outside.context, made.resolved, effect(CA.name, uid))
-    assert made.files_of(CA) == before
+        await run(result.outside.context, result.resolved, effect(CA.name, uid))
+    assert result.files_of(CA) == before
 
 
 async def test_a_second_ca_is_never_overwritten() -> None:
-    made = await farm()
-    uid = made.secrets()[CA.name].uid
-    await run(made.outside.context, made.resolved, PrepareAuthority(CA.name, uid))
-    before = made.files_of(CA)
+    result = await farm()
+    uid = result.secrets()[CA.name].uid
+    await run(result.outside.context, result.resolved, PrepareAuthority(CA.name, uid))
+    before = result.files_of(CA)
     with pytest.raises(Transient, match="second CA"):
-        await run(made.outside.context, made.resolved, PrepareAuthority(CA.name, uid))
-    assert made.files_of(CA) == before
+        await run(result.outside.context, result.resolved, PrepareAuthority(CA.name, uid))
+    assert result.files_of(CA) == before
 
 
 async def run(context: Context, resolved: Resolved, effect: Effect) -> None:
@@ -251,6 +251,6 @@ async def run(context: Context, resolved: Resolved, effect: Effect) -> None:
 
 
 async def test_no_step_without_certificates() -> None:
-    made = await farm()
+    result = await farm()
     nothing = gen.secret("x-tls-ca")
-    assert next_step(made.resolved, made.facts(), nothing, nothing).action is None
+    assert next_step(result.resolved, result.facts(), nothing, nothing).action is None

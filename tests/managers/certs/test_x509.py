@@ -88,10 +88,10 @@ REFUSED: dict[str, tuple[timedelta, str, bool]] = {
 async def test_a_real_handshake_refuses(
     tmp_path: Path, age: timedelta, name: str, other: bool
 ) -> None:
-    made = SystemClock().now() - age
-    authority = make_authority("x", made)
-    server = issue_server(authority, NAMES, ADDRESSES, made)
-    trusted = make_authority("x", made) if other else authority
+    issued_at = SystemClock().now() - age
+    authority = make_authority("x", issued_at)
+    server = issue_server(authority, NAMES, ADDRESSES, issued_at)
+    trusted = make_authority("x", issued_at) if other else authority
     with pytest.raises(ssl.SSLCertVerificationError):
         await handshake_with(tmp_path, server, trusted.certificate, name)
 
@@ -148,8 +148,8 @@ CRITICAL = {"basicConstraints", "keyUsage"}
 
 @pytest.mark.parametrize("pair", [AUTHORITY, SERVER], ids=["authority", "server"])
 def test_critical_extensions(pair: KeyPair) -> None:
-    found = {extension.oid._name: extension.critical for extension in loaded(pair).extensions}
-    assert {name for name, critical in found.items() if critical} == CRITICAL
+    criticality = {extension.oid._name: extension.critical for extension in loaded(pair).extensions}
+    assert {name for name, critical in criticality.items() if critical} == CRITICAL
 
 
 def test_key_usages() -> None:
@@ -157,7 +157,7 @@ def test_key_usages() -> None:
         return loaded(pair).extensions.get_extension_for_class(x509.BasicConstraints).value
 
     def uses(pair: KeyPair) -> set[str]:
-        found = loaded(pair).extensions.get_extension_for_class(x509.KeyUsage).value
+        value = loaded(pair).extensions.get_extension_for_class(x509.KeyUsage).value
         names = (
             "digital_signature",
             "content_commitment",
@@ -167,7 +167,7 @@ def test_key_usages() -> None:
             "key_cert_sign",
             "crl_sign",
         )
-        return {name for name in names if getattr(found, name)}
+        return {name for name in names if getattr(value, name)}
 
     assert (constraint(AUTHORITY).ca, constraint(AUTHORITY).path_length) == (True, 0)
     assert constraint(SERVER).ca is False

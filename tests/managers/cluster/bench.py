@@ -81,8 +81,8 @@ class Bench:
         self.api.holding((CLUSTERS, changed))
 
     def condition(self, kind: str) -> tuple[str, str]:
-        (found,) = [c for c in self.cluster["status"]["conditions"] if c["type"] == kind]
-        return found["status"], found["reason"]
+        (condition,) = [c for c in self.cluster["status"]["conditions"] if c["type"] == kind]
+        return condition["status"], condition["reason"]
 
     def label_as_leader(self, ordinal: int) -> None:
         """Label a pod as the leader, whatever the other labels are."""
@@ -105,7 +105,7 @@ class Bench:
 async def booted(cluster: gen.Cluster, *secrets: Object) -> Bench:
     """A running cluster of three, with these Secrets."""
     bench = Bench(cluster)
-    bench.api.holding(*((SECRET, one) for one in secrets))
+    bench.api.holding(*((SECRET, secret) for secret in secrets))
     await bench.until_quiet()
     bench.start_pods(1)
     await bench.until_quiet()

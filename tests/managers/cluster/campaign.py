@@ -135,8 +135,8 @@ class Life:
         if live.get("status") != {"observedGeneration": 99}:
             self.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 99}}))
         annotations = live["spec"]["template"]["metadata"]["annotations"]
-        made = [self._pod(n, annotations) for n in range(live["spec"]["replicas"])]
-        return not any(made)
+        pods = [self._pod(n, annotations) for n in range(live["spec"]["replicas"])]
+        return not any(pods)
 
     def _pod(self, ordinal: int, annotations: Object) -> bool:
         key = ObjectKey(gen.NAMESPACE, f"x-{ordinal}")
@@ -181,8 +181,8 @@ class Life:
 
     def templates(self) -> set[str]:
         """The templates of the pods."""
-        found = (pod["metadata"]["annotations"][labels.TEMPLATE_HASH] for pod in self.api.of(POD))
-        return set(found)
+        result = (pod["metadata"]["annotations"][labels.TEMPLATE_HASH] for pod in self.api.of(POD))
+        return set(result)
 
     def generation(self) -> int:
         """The observed generation."""

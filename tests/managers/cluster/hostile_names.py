@@ -19,9 +19,9 @@ def strings(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 def changed(manifest: Any, path: tuple[Any, ...], text: str) -> Any:
     """The manifest with another text at a path."""
-    found = copy.deepcopy(manifest)
-    inner = found["spec"]
+    body = copy.deepcopy(manifest)
+    inner = body["spec"]
     for step in path[:-1]:
         inner = inner[step]
     inner[path[-1]] = text
-    return found
+    return body

@@ -37,10 +37,12 @@ class Watched:
         return self.life.api
 
     def _secrets(self) -> dict[str, str]:
-        return {one["metadata"]["name"]: one["metadata"]["uid"] for one in self.api.of(SECRET)}
+        return {
+            secret["metadata"]["name"]: secret["metadata"]["uid"] for secret in self.api.of(SECRET)
+        }
 
     def _uids(self, kind: Any) -> dict[str, str]:
-        return {one["metadata"]["name"]: one["metadata"]["uid"] for one in self.api.of(kind)}
+        return {obj["metadata"]["name"]: obj["metadata"]["uid"] for obj in self.api.of(kind)}
 
     def write_status(self, change: Any) -> None:
         """Write the status as another client: `change` modifies it in place."""
@@ -85,8 +87,8 @@ class Watched:
     def pods(self) -> dict[str, str]:
         """Version of each existing pod."""
         return {
-            one["metadata"]["name"]: version_of(one["spec"]["containers"][0]["image"])
-            for one in self.api.of(POD)
+            pod["metadata"]["name"]: version_of(pod["spec"]["containers"][0]["image"])
+            for pod in self.api.of(POD)
         }
 
     def look(self, locked: bool, pods: Mapping[str, str]) -> None:
@@ -101,7 +103,11 @@ class Watched:
         live = self.api.objects.get((STATEFUL_SET, KEY))
         if live is not None:
             self._look_at_template(live, locked, pods)
-        other = [one for one in self.api.of(STATEFUL_SET) if one["metadata"]["name"] != "x"]
+        other = [
+            stateful_set
+            for stateful_set in self.api.of(STATEFUL_SET)
+            if stateful_set["metadata"]["name"] != "x"
+        ]
         if other:
             self.broken.append(f"a second StatefulSet was made: {other[0]['metadata']['name']}")
 

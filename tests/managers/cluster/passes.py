@@ -54,14 +54,14 @@ def status_of(
 
 def condition_of(status: ClusterStatus, kind: str) -> Condition:
     """The one condition of a type."""
-    (found,) = [condition for condition in status.conditions if condition.type == kind]
-    return found
+    (match_,) = [condition for condition in status.conditions if condition.type == kind]
+    return match_
 
 
 def said(status: ClusterStatus, kind: str) -> tuple[str, str]:
     """Status and reason of a condition."""
-    found = condition_of(status, kind)
-    return found.status, found.reason
+    condition = condition_of(status, kind)
+    return condition.status, condition.reason
 
 
 @st.composite

@@ -44,8 +44,8 @@ class OwningApi(FakeApi):
         self, resource: Resource, body: Object, *, field_manager: str, force: bool, **more: Any
     ) -> ApplyResult:
         live = self.objects.get((resource, key_of(body)))
-        wanted = (body.get("spec") or {}).get("selector")
-        if resource == SERVICE and live is not None and live["spec"].get("selector") != wanted:
+        selector = (body.get("spec") or {}).get("selector")
+        if resource == SERVICE and live is not None and live["spec"].get("selector") != selector:
             changed = copy.deepcopy(live)
             changed["spec"]["selector"] = {}
             self.objects[(resource, key_of(body))] = changed
@@ -107,9 +107,9 @@ class Takeover:
 
     async def _events(self) -> list[tuple[str, str, str]]:
         calls = list(self.api.calls)
-        told = await self.bench.outside.told()
+        events = await self.bench.outside.told()
         self.api.calls[:] = calls
-        return told
+        return events
 
     async def restart(self) -> None:
         """Start another operator without any state."""
@@ -128,8 +128,8 @@ class Takeover:
 
     def forget(self) -> None:
         """Drop the recorded requests."""
-        for seen in (self.phases, self.flips, self.deleted, self.told, self.actions, self.applied):
-            seen.clear()
+        for log in (self.phases, self.flips, self.deleted, self.told, self.actions, self.applied):
+            log.clear()
 
     async def until(self, phase: str, turns: int = 60) -> None:
         """Reconcile until a phase begins."""
@@ -155,20 +155,20 @@ class Takeover:
 
     def explain(self) -> str:
         """Describe the state of the upgrade."""
-        told = {c["type"]: (c["reason"], c["message"]) for c in self.status["conditions"]}
-        return f"{self.phases} {self.status.get('blueGreen')} {told.get('Reconciling')}"
+        reasons = {c["type"]: (c["reason"], c["message"]) for c in self.status["conditions"]}
+        return f"{self.phases} {self.status.get('blueGreen')} {reasons.get('Reconciling')}"
 
     # --- objects --------------------------------------------------------------------------------
 
     @property
     def status(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.api.objects[(CLUSTERS, KEY)].get("status") or {}
-        return found
+        status: dict[str, Any] = self.api.objects[(CLUSTERS, KEY)].get("status") or {}
+        return status
 
     @property
     def phase(self) -> str:
-        found: str = (self.status.get("blueGreen") or {}).get("phase", "Idle")
-        return found
+        phase: str = (self.status.get("blueGreen") or {}).get("phase", "Idle")
+        return phase
 
     @property
     def green(self) -> ServerPool:
@@ -178,12 +178,12 @@ class Takeover:
     def selected(self) -> Mapping[str, str]:
         """The selector of the public Service."""
         live = self.api.objects[(SERVICE, ObjectKey(gen.NAMESPACE, "x-public"))]
-        found: dict[str, str] = live["spec"]["selector"]
-        return found
+        selector: dict[str, str] = live["spec"]["selector"]
+        return selector
 
     def named(self, kind: Resource) -> set[str]:
         """Names of all objects of a kind."""
-        return {one["metadata"]["name"] for one in self.api.of(kind)}
+        return {obj["metadata"]["name"] for obj in self.api.of(kind)}
 
     def ask_for(self, **fields: Any) -> None:
         """Change the spec as a user."""
@@ -210,14 +210,14 @@ class Takeover:
         """Act as controllers, kubelet, servers and Jobs."""
         for job in self.api.of(JOB):
             self._work(job)
-        wanted: set[str] = set()
+        expected: set[str] = set()
         for live in self.api.of(STATEFUL_SET):
             if live.get("status") != {"observedGeneration": 99}:
                 self.api.holding((STATEFUL_SET, {**live, "status": {"observedGeneration": 99}}))
-            wanted |= self._fill(live)
+            expected |= self._fill(live)
         for pod in self.api.of(POD):
             name = pod["metadata"]["name"]
-            if name not in wanted:
+            if name not in expected:
                 del self.api.objects[(POD, key_of(pod))]
                 self._down(name)
             else:
@@ -231,8 +231,8 @@ class Takeover:
     def _reload(self, pod: Object) -> None:
         """Complete all ephemeral containers."""
         ended = [
-            {"name": one["name"], "state": {"terminated": {"exitCode": 0}}}
-            for one in pod["spec"].get("ephemeralContainers") or ()
+            {"name": ephemeral_container["name"], "state": {"terminated": {"exitCode": 0}}}
+            for ephemeral_container in pod["spec"].get("ephemeralContainers") or ()
         ]
         if ended != (pod["status"].get("ephemeralContainerStatuses") or []):
             pod["status"]["ephemeralContainerStatuses"] = ended
@@ -240,39 +240,43 @@ class Takeover:
 
     def _down(self, name: str) -> None:
         if self.leader == name:
-            self.leader = next(one for one, votes in self.raft.items() if votes and one != name)
+            self.leader = next(
+                pod_name for pod_name, votes in self.raft.items() if votes and pod_name != name
+            )
 
     def step_down(self) -> None:
         """Make another voter the leader."""
-        self.leader = max(one for one, votes in self.raft.items() if votes and one != self.leader)
+        self.leader = max(
+            pod_name for pod_name, votes in self.raft.items() if votes and pod_name != self.leader
+        )
 
     def _fill(self, live: Object) -> set[str]:
         name = live["metadata"]["name"]
         reads = name == names.read_stateful_set("x")
         revision = "" if name in ("x", names.read_stateful_set("x")) else name.removeprefix("x-")
-        wanted = set()
+        expected = set()
         for ordinal in range(live["spec"]["replicas"]):
             pod = gen.read_pod(ordinal) if reads else gen.pod(ordinal).of(revision)
             key = key_of(pod.object())
-            wanted.add(key.name)
+            expected.add(key.name)
             if (POD, key) not in self.api.objects and (self.makes or revision == ""):
                 self._make(pod, live, joins=not reads and not revision)
-        return wanted
+        return expected
 
     def _make(self, pod: gen.Pod, live: Object, *, joins: bool) -> None:
         template = live["spec"]["template"]
         notes = template["metadata"]["annotations"]
         version = template["spec"]["containers"][0]["image"].rpartition(":")[2]
         name = key_of(pod.object()).name
-        told = (
+        result = (
             pod.made_from(notes[labels.TEMPLATE_HASH])
             .reading(notes[labels.RELOAD_HASH])
             .ready(leading=name == self.leader, version=version)
             .object()
         )
         self.made += 1
-        told["metadata"]["uid"] = f"uid-{name}-{self.made}"
-        self.api.holding((POD, told))
+        result["metadata"]["uid"] = f"uid-{name}-{self.made}"
+        self.api.holding((POD, result))
         self.raft.setdefault(name, joins)
         claim = (PVC, ObjectKey(gen.NAMESPACE, names.claim_of_pod(name)))
         if claim not in self.api.objects:
@@ -298,8 +302,8 @@ class Takeover:
             return
         green = ServerPool("x", known["greenRevision"])
         blue = ServerPool("x", known.get("blueRevision") or "")
-        ours = {one for one in self.raft if green.ordinal_of(one) is not None}
-        theirs = {one for one in self.raft if blue.ordinal_of(one) is not None}
+        ours = {name for name in self.raft if green.ordinal_of(name) is not None}
+        theirs = {name for name in self.raft if blue.ordinal_of(name) is not None}
         if action in (upgrade_actions.PROMOTE, upgrade_actions.REPAIR):
             self.raft |= dict.fromkeys(ours if action == upgrade_actions.PROMOTE else theirs, True)
         if action == upgrade_actions.DEMOTE:

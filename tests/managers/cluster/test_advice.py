@@ -39,8 +39,8 @@ def advice(
         conflicts=(),
         server_secret="x-tls-server",
     )
-    (found,) = [found for found in findings(facts) if found.type == "ProductionReady"]
-    return f"{found.status} {found.reason}"
+    (finding,) = [found for found in findings(facts) if found.type == "ProductionReady"]
+    return f"{finding.status} {finding.reason}"
 
 
 class Row(NamedTuple):

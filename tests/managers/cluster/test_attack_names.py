@@ -131,14 +131,14 @@ NOT_OURS = {"telemetry.stackdriverNamespace", "unseal.transit.namespace"}
 
 
 def test_attack_t04_nothing_of_another_namespace_can_be_named() -> None:
-    found: set[str] = set()
+    result: set[str] = set()
 
     def visit(path: str, schema: Schema) -> None:
         if re.search(r"namespace$", path, re.IGNORECASE):
-            found.add(path)
+            result.add(path)
 
     walk(open_api_schema()["properties"]["spec"], visit)
-    assert found == {*NAMESPACES, *NOT_OURS}
+    assert result == {*NAMESPACES, *NOT_OURS}
 
 
 @pytest.mark.parametrize("which", NAMES)
@@ -161,13 +161,13 @@ async def test_attack_t11_an_object_of_another_owner_is_never_adopted(which: str
     before = bench.api.of(intent.resource)
     applied = await bench.apply()
     (verdict,) = [
-        one.verdict
-        for one in applied.objects
-        if one.intent.key == intent.key and one.intent.resource == intent.resource
+        obj.verdict
+        for obj in applied.objects
+        if obj.intent.key == intent.key and obj.intent.resource == intent.resource
     ]
     assert verdict is Verdict.FOREIGN
     assert [
-        one for one in bench.api.of(intent.resource) if one["metadata"]["uid"] == "theirs"
+        obj for obj in bench.api.of(intent.resource) if obj["metadata"]["uid"] == "theirs"
     ] == before
     assert applied.conflicts
     foundation = intent in DESIRED.foundation

@@ -233,4 +233,4 @@ async def test_attack_t10_a_running_cluster_keeps_serving() -> None:
 def condition(bench: Bench, kind: str) -> dict[str, Any]:
     """The whole condition of that kind."""
     conditions: list[dict[str, Any]] = bench.cluster["status"]["conditions"]
-    return next(one for one in conditions if one["type"] == kind)
+    return next(condition for condition in conditions if condition["type"] == kind)

@@ -60,12 +60,12 @@ async def recovers(bench: Bench, spoil: Object) -> None:
 
 def belongings(bench: Bench) -> list[tuple[str, str, str]]:
     """Objects that no forged status may change: keys, volumes, StatefulSet and template."""
-    found = []
+    results = []
     for kind in (SECRET, PVC, STATEFUL_SET):
         for obj in bench.api.of(kind):
             template = str(obj.get("spec", {}).get("template", ""))
-            found.append((obj["metadata"]["name"], obj["metadata"]["uid"], template))
-    return sorted(found)
+            results.append((obj["metadata"]["name"], obj["metadata"]["uid"], template))
+    return sorted(results)
 
 
 @pytest.mark.parametrize(("field", "value"), CORRUPTIONS, ids=named)

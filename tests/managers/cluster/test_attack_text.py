@@ -54,8 +54,8 @@ def texts(value: Any) -> Iterator[str]:
 
 async def shown(bench: Bench) -> list[str]:
     """Every text that users see: the status, and the notes of the events."""
-    told = await bench.outside.told()
-    return [*texts(bench.cluster["status"]), *(note for _, _, note in told)]
+    events = await bench.outside.told()
+    return [*texts(bench.cluster["status"]), *(note for _, _, note in events)]
 
 
 def spoil(bench: Bench, payload: str, *, unscheduled: bool) -> None:
@@ -87,10 +87,10 @@ async def test_attack_t17_a_message_of_a_kubelet_stays_on_one_line(
     await bench.outside.clock.advance(30.0)
     await bench.until_quiet()
     assert bench.condition("Available") == ("False", "NotReady")
-    found = await shown(bench)
-    assert all(text.isprintable() for text in found), [t for t in found if not t.isprintable()]
-    assert max(map(len, found)) <= MESSAGE_MAX
-    assert max(len(text.encode()) for text in found) <= 4 * NOTE_LIMIT
+    result = await shown(bench)
+    assert all(text.isprintable() for text in result), [t for t in result if not t.isprintable()]
+    assert max(map(len, result)) <= MESSAGE_MAX
+    assert max(len(text.encode()) for text in result) <= 4 * NOTE_LIMIT
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())

@@ -72,8 +72,8 @@ def test_attack_t19_a_made_up_version_is_refused(version: str) -> None:
 
 @pytest.mark.parametrize("image", IMAGES, ids=lambda image: ascii(image)[:40])
 def test_attack_t19_a_made_up_image_is_refused(image: str) -> None:
-    found = refused(OLD.wanting(image=image))
-    assert found in ("unreadable", "InvalidSpec", "ImageVersionMismatch")
+    message = refused(OLD.wanting(image=image))
+    assert message in ("unreadable", "InvalidSpec", "ImageVersionMismatch")
 
 
 @pytest.mark.parametrize("version", OLDER)

@@ -29,8 +29,8 @@ def test_objects_of_equal_facts_are_built_once() -> None:
     cluster = gen.cluster().initialized()
     facts = running(cluster)
     meant = gen.resolved(cluster, facts)
-    one, other = merge_plans(meant, facts.facts()), merge_plans(meant, facts.facts())
-    assert all(mine is yours for mine, yours in zip(one.intents, other.intents, strict=True))
+    plans, other = merge_plans(meant, facts.facts()), merge_plans(meant, facts.facts())
+    assert all(mine is yours for mine, yours in zip(plans.intents, other.intents, strict=True))
 
 
 def test_objects_are_rebuilt_when_a_fact_changes() -> None:

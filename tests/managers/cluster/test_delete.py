@@ -105,12 +105,14 @@ BLUE, GREEN, FORMER = "0" * 16, "1" * 16, "2" * 16
 @pytest.mark.parametrize("policy", DELETING)
 class TestSetsOfVoters:
     async def test_all_stateful_sets_in_the_status_are_deleted(self, policy: str) -> None:
-        told = {"blueRevision": BLUE, "greenRevision": GREEN}
-        cluster = CLUSTER.wanting(deletionPolicy=policy).having(blueGreen=told).read()
-        sets = [(STATEFUL_SET, gen.stateful_set().of(one).object()) for one in (BLUE, GREEN)]
+        result = {"blueRevision": BLUE, "greenRevision": GREEN}
+        cluster = CLUSTER.wanting(deletionPolicy=policy).having(blueGreen=result).read()
+        sets = [
+            (STATEFUL_SET, gen.stateful_set().of(revision).object()) for revision in (BLUE, GREEN)
+        ]
         bench = Bench(*sets)
         assert isinstance(await bench.deletion.run(cluster, OWNER, bench.asked), Wait)
-        assert bench.writes == [f"delete StatefulSet x-{one}" for one in (BLUE, GREEN)]
+        assert bench.writes == [f"delete StatefulSet x-{revision}" for revision in (BLUE, GREEN)]
 
     async def test_an_unknown_stateful_set_is_found_by_its_pods_and_volumes(
         self, policy: str
@@ -265,6 +267,6 @@ class TestDelete:
         await bench.outside.clock.advance(PODS_GRACE_PERIOD.total_seconds())
         assert await bench.run(policy) == Done()
         assert bench.writes == ["delete PersistentVolumeClaim data-x-1"]
-        told = await bench.outside.told()
-        assert [reason for _, reason, _ in told] == ["ServersStillRun", "VolumesKept"]
-        assert "data-x-0" in told[1][2]
+        events = await bench.outside.told()
+        assert [reason for _, reason, _ in events] == ["ServersStillRun", "VolumesKept"]
+        assert "data-x-0" in events[1][2]

@@ -17,17 +17,17 @@ GROW = [f"patch PersistentVolumeClaim {name}" for name in CLAIMS]
 
 
 def volume(ordinal: int, size: str) -> Object:
-    made = claim(ordinal)
-    made["spec"] = {"resources": {"requests": {"storage": size}}, "storageClassName": "fast"}
-    made["status"] = {"phase": "Bound", "capacity": {"storage": size}}
-    return made
+    result = claim(ordinal)
+    result["spec"] = {"resources": {"requests": {"storage": size}}, "storageClassName": "fast"}
+    result["status"] = {"phase": "Bound", "capacity": {"storage": size}}
+    return result
 
 
 def grant(bench: Bench) -> None:
     """Act as the storage driver."""
-    for found in bench.api.of(PVC):
-        found["status"]["capacity"] = found["spec"]["resources"]["requests"]
-        bench.api.holding((PVC, found))
+    for pvc in bench.api.of(PVC):
+        pvc["status"]["capacity"] = pvc["spec"]["resources"]["requests"]
+        bench.api.holding((PVC, pvc))
 
 
 async def three_volumes() -> Bench:
@@ -86,7 +86,7 @@ async def test_a_new_process_recreates_the_stateful_set_around_orphaned_pods() -
     (live,) = bench.api.of(STATEFUL_SET)
     assert live["spec"]["replicas"] == 3
     volumes = live["spec"]["template"]["spec"]["volumes"]
-    assert "init" not in {one["name"] for one in volumes}
+    assert "init" not in {volume["name"] for volume in volumes}
 
 
 async def test_a_refused_expansion_is_reported_and_costs_one_request_each() -> None:
@@ -110,8 +110,8 @@ async def test_a_refused_expansion_is_reported_and_costs_one_request_each() -> N
 
 async def test_the_deletion_of_the_stateful_set_is_retried() -> None:
     bench = await three_volumes()
-    for found in bench.api.of(PVC):
-        bench.api.holding((PVC, volume(int(found["metadata"]["name"][-1]), "2Gi")))
+    for pvc in bench.api.of(PVC):
+        bench.api.holding((PVC, volume(int(pvc["metadata"]["name"][-1]), "2Gi")))
     bench.ask_for(storage={"size": "2Gi"})
     bench.api.refuse("delete StatefulSet x", api_error(409))
     await bench.turn()

@@ -33,34 +33,38 @@ DOWN = ImageVerdict(IMAGE, problem="unreachable", message="it is down", retry_af
 
 
 def facts(*verdicts: ImageVerdict) -> Observed:
-    seen = gen.running(gen.cluster().initialized()).facts()
-    return replace(seen, images={verdict.reference: verdict for verdict in verdicts})
+    observed = gen.running(gen.cluster().initialized()).facts()
+    return replace(observed, images={verdict.reference: verdict for verdict in verdicts})
 
 
 def meant(observed: Observed, cluster: gen.Cluster = ASKING) -> Resolved:
-    found = resolve(cluster.read(), cluster.owner(), observed, INSTALLATION)
-    assert isinstance(found, Resolved), found
-    return found
+    resolved = resolve(cluster.read(), cluster.owner(), observed, INSTALLATION)
+    assert isinstance(resolved, Resolved), resolved
+    return resolved
 
 
 def test_b34_the_pods_get_the_verified_reference() -> None:
     observed = facts(PROVEN)
-    wanted = merge_plans(meant(observed), observed)
-    (made,) = [one for one in wanted.workload if one.resource == STATEFUL_SET]
-    (container,) = made.body["spec"]["template"]["spec"]["containers"]
+    plans = merge_plans(meant(observed), observed)
+    (stateful_set,) = [intent for intent in plans.workload if intent.resource == STATEFUL_SET]
+    (container,) = stateful_set.body["spec"]["template"]["spec"]["containers"]
     assert container["image"] == PINNED
-    assert made.body["metadata"]["annotations"] == {labels.IMAGE_VERIFICATION: PROVEN.record}
+    assert stateful_set.body["metadata"]["annotations"] == {
+        labels.IMAGE_VERIFICATION: PROVEN.record
+    }
 
 
 def test_a_verification_changes_only_the_image_in_the_template() -> None:
     """Another policy with the same result must not replace any pod."""
     other = replace(PROVEN, record=f"{'x' * 64} {PINNED}")
-    first, second = (merge_plans(meant(facts(one)), facts(one)) for one in (PROVEN, other))
+    first, second = (
+        merge_plans(meant(facts(verdict)), facts(verdict)) for verdict in (PROVEN, other)
+    )
     templates = [
-        one.body["spec"]["template"]
-        for wanted in (first, second)
-        for one in wanted.workload
-        if one.resource == STATEFUL_SET
+        intent.body["spec"]["template"]
+        for plans in (first, second)
+        for intent in plans.workload
+        if intent.resource == STATEFUL_SET
     ]
     assert templates[0] == templates[1]
 
@@ -70,12 +74,14 @@ def test_without_a_verification_no_pod_changes_and_the_rest_is_applied(
     verdict: ImageVerdict,
 ) -> None:
     observed = facts(verdict)
-    wanted = merge_plans(meant(observed), observed)
-    assert wanted.workload == ()
-    assert not wanted.complete
+    plans = merge_plans(meant(observed), observed)
+    assert plans.workload == ()
+    assert not plans.complete
     plain = merge_plans(meant(facts(), gen.cluster().initialized()), facts())
-    assert {one.key for one in wanted.foundation} == {one.key for one in plain.foundation}
-    outcome = combine(*wanted.outcomes)
+    assert {intent.key for intent in plans.foundation} == {
+        intent.key for intent in plain.foundation
+    }
+    outcome = combine(*plans.outcomes)
     assert not isinstance(outcome, Done)
     assert outcome.message == verdict.message
 
@@ -84,15 +90,15 @@ def test_without_a_verification_no_pod_changes_and_the_rest_is_applied(
 def test_without_a_verified_identity_no_pod_changes(verdict: ImageVerdict) -> None:
     keyless = {"imageVerification": {"enabled": True, **IDENTITY}}
     cluster = gen.cluster().initialized().wanting(**keyless)
-    wanted = merge_plans(meant(facts(verdict), cluster), facts(verdict))
-    assert wanted.workload == ()
-    assert not wanted.complete
+    plans = merge_plans(meant(facts(verdict), cluster), facts(verdict))
+    assert plans.workload == ()
+    assert not plans.complete
 
 
 def test_an_image_of_another_version_is_refused_before_anything_is_done() -> None:
     other = gen.cluster().wanting(image="registry.example.com/openbao:2.4.1")
-    found = gen.expect(Blocked, resolve(other.read(), other.owner(), facts(), INSTALLATION))
-    assert found.reason == "ImageVersionMismatch"
+    outcome = gen.expect(Blocked, resolve(other.read(), other.owner(), facts(), INSTALLATION))
+    assert outcome.reason == "ImageVersionMismatch"
 
 
 def test_the_annotations_of_the_stateful_set_are_facts() -> None:
@@ -116,26 +122,26 @@ async def look(cluster: gen.Cluster, asked: Asked) -> Observed:
 
 
 async def test_only_images_with_a_policy_are_verified() -> None:
-    asked = Asked({IMAGE: PROVEN})
+    verifier = Asked({IMAGE: PROVEN})
     new = gen.cluster()
-    assert (await look(new.wanting(imageVerification=POLICY), asked)).images == {IMAGE: PROVEN}
-    assert [question.reference for question in asked.questions] == [IMAGE]
+    assert (await look(new.wanting(imageVerification=POLICY), verifier)).images == {IMAGE: PROVEN}
+    assert [question.reference for question in verifier.questions] == [IMAGE]
     both = {"imageVerification": POLICY, "operatorImageVerification": POLICY}
-    await look(new.wanting(**both), asked)
-    assert [question.reference for question in asked.questions[1:]] == [
+    await look(new.wanting(**both), verifier)
+    assert [question.reference for question in verifier.questions[1:]] == [
         "registry.example.com/operator:1",
         IMAGE,
     ]
-    asked.questions.clear()
-    await look(new, asked)
-    await look(new.wanting(paused=True, **both), asked)
-    assert asked.questions == []
+    verifier.questions.clear()
+    await look(new, verifier)
+    await look(new.wanting(paused=True, **both), verifier)
+    assert verifier.questions == []
 
 
 def told(cluster: gen.Cluster, *verdicts: ImageVerdict) -> str:
     status = compute(ReconcileResult(cluster.read(), facts(*verdicts), Done()))
-    (found,) = [one for one in status.conditions if one.type == "ImageVerified"]
-    return f"{found.status} {found.reason}: {found.message}"
+    (condition,) = [one for one in status.conditions if one.type == "ImageVerified"]
+    return f"{condition.status} {condition.reason}: {condition.message}"
 
 
 WARNED = ASKING.wanting(imageVerification={**POLICY, "failurePolicy": "Warn"})

@@ -29,11 +29,11 @@ def meant(
 def test_no_server_is_created_while_an_unknown_pool_has_data(
     cluster: gen.Cluster, status: dict[str, Any] | None
 ) -> None:
-    said = meant(cluster, replace(gen.world().facts(), unknown_pools=(STRAY,)), status)
-    assert isinstance(said, Blocked)
-    assert said.reason == "PrerequisitesMissing"
-    assert STRAY in said.message
-    assert "--subresource=status" in said.message
+    resolved = meant(cluster, replace(gen.world().facts(), unknown_pools=(STRAY,)), status)
+    assert isinstance(resolved, Blocked)
+    assert resolved.reason == "PrerequisitesMissing"
+    assert STRAY in resolved.message
+    assert "--subresource=status" in resolved.message
 
 
 def test_volumes_of_an_abandoned_pool_do_not_block_a_cluster_with_a_status() -> None:

@@ -193,7 +193,7 @@ async def test_volumes_alone_start_with_the_release_of_the_spec_and_an_event(
     live = seen.api.objects[(STATEFUL_SET, KEY)]
     # Not another first boot: three servers on their three volumes.
     assert live["spec"]["replicas"] == 3
-    assert "init" not in {one["name"] for one in live["spec"]["template"]["spec"]["volumes"]}
+    assert "init" not in {volume["name"] for volume in live["spec"]["template"]["spec"]["volumes"]}
     assert seen.life.status.initialized
     assert "ReleaseAssumed" in await reasons(seen)
 

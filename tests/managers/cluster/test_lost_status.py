@@ -92,7 +92,7 @@ async def test_no_green_pool_is_created_on_volumes_of_an_earlier_pool(
         left = claim(ordinal)
         left["metadata"] |= {"name": f"data-x-{REVISION}-{ordinal}", "uid": f"uid-old-{ordinal}"}
         seen.api.holding((PVC, left))
-    seen.claims = {one["metadata"]["name"]: one["metadata"]["uid"] for one in seen.api.of(PVC)}
+    seen.claims = {pvc["metadata"]["name"]: pvc["metadata"]["uid"] for pvc in seen.api.of(PVC)}
     seen.edit({"blueGreen": {"phase": "Idle", "blueRevision": REVISION}})
     await seen.passes(4)
     assert seen.broken == []
@@ -128,6 +128,6 @@ def test_the_page_and_the_table_name_the_same_fields() -> None:
 
 def test_every_field_of_a_status_is_on_the_page() -> None:
     text = PAGE.read_text("utf-8")
-    fields = {one.alias or name for name, one in ClusterStatus.model_fields.items()}
-    missing = {one for one in fields if f"`{one}`" not in text and f"`{one}." not in text}
+    fields = {model_field.alias or name for name, model_field in ClusterStatus.model_fields.items()}
+    missing = {field for field in fields if f"`{field}`" not in text and f"`{field}." not in text}
     assert missing == set()

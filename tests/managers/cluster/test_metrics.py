@@ -36,8 +36,8 @@ MINE = '{name="x",namespace="ns"'
 
 def reading(live: Object) -> SecretReading:
     """A Secret whose certificate has its resourceVersion as fingerprint."""
-    found = gen.certificate(fingerprint=live["metadata"]["resourceVersion"])
-    return SecretReading(live, CertificateContent(certificate=found))
+    certificate = gen.certificate(fingerprint=live["metadata"]["resourceVersion"])
+    return SecretReading(live, CertificateContent(certificate=certificate))
 
 
 class Bench:
@@ -52,7 +52,7 @@ class Bench:
         """Store exactly these clusters, and end a reconcile of each."""
         self.version += 1
         version = str(self.version)
-        self.cache.says(*(one.marked(resourceVersion=version).object() for one in clusters))
+        self.cache.says(*(cluster.marked(resourceVersion=version).object() for cluster in clusters))
         for cluster in clusters:
             self.ours.record(ObjectKey(gen.NAMESPACE, cluster.name))
 
@@ -65,8 +65,8 @@ class Bench:
     def series(self, word: str = "openbao_") -> dict[str, float]:
         """Every series whose line begins with that word."""
         lines = generate_latest(self.metrics.registry).decode().splitlines()
-        found = (line.rpartition(" ") for line in lines if line.startswith(word))
-        return {name: float(value) for name, _, value in found}
+        pairs = (line.rpartition(" ") for line in lines if line.startswith(word))
+        return {name: float(value) for name, _, value in pairs}
 
     def names(self) -> set[str]:
         return {series.partition("{")[0] for series in self.series()}
@@ -78,17 +78,17 @@ def test_the_series_of_a_cluster() -> None:
     operation = {"kind": "Rolling", "done": 1, "total": 3, "summary": "Rolling 1/3"}
     bench.show(FINE.having(readReplicas=reading, operation=operation))
     bench.serves("first")
-    told = bench.series()
-    assert told[f"openbao_cluster_ready_replicas{MINE}}}"] == 3
-    assert told[f"openbao_cluster_desired_replicas{MINE}}}"] == 3
-    assert told[f"openbao_cluster_read_replicas_desired{MINE}}}"] == 2
-    assert told[f"openbao_cluster_read_replicas_ready{MINE}}}"] == 1
-    assert told['openbao_cluster_operation{kind="Rolling",name="x",namespace="ns"}'] == 1
+    series = bench.series()
+    assert series[f"openbao_cluster_ready_replicas{MINE}}}"] == 3
+    assert series[f"openbao_cluster_desired_replicas{MINE}}}"] == 3
+    assert series[f"openbao_cluster_read_replicas_desired{MINE}}}"] == 2
+    assert series[f"openbao_cluster_read_replicas_ready{MINE}}}"] == 1
+    assert series['openbao_cluster_operation{kind="Rolling",name="x",namespace="ns"}'] == 1
     ready = 'openbao_cluster_condition{name="x",namespace="ns",status="true",type="Ready"}'
-    assert told[ready] == 1
+    assert series[ready] == 1
     expiry = f'openbao_tls_cert_expiry_timestamp{MINE},type="OperatorManaged"}}'
-    assert told[expiry] == gen.certificate().not_after.timestamp()
-    assert not [one for one in told if "read_replicas_healthy" in one]
+    assert series[expiry] == gen.certificate().not_after.timestamp()
+    assert not [one for one in series if "read_replicas_healthy" in one]
     bench.show(FINE)
     assert not bench.series("openbao_cluster_operation{"), "it is over"
 
@@ -97,8 +97,8 @@ def test_b17_a_cluster_is_in_one_phase_at_a_time() -> None:
     bench = Bench()
     for phase in ("Initializing", "Running", "Upgrading", "Failed", "Running"):
         bench.show(FINE.having(phase=phase))
-        told = bench.series("openbao_cluster_phase{")
-        assert told == {f'openbao_cluster_phase{MINE},phase="{phase}"}}': 1.0}
+        series = bench.series("openbao_cluster_phase{")
+        assert series == {f'openbao_cluster_phase{MINE},phase="{phase}"}}': 1.0}
 
 
 def test_a_condition_has_one_status_at_a_time() -> None:
@@ -233,11 +233,11 @@ def test_the_page_lists_what_a_scrape_shows() -> None:
     bench.show(FINE.having(readReplicas=readers, operation={"kind": "Rolling"}))
     bench.serves("first")
     shown = families(generate_latest(bench.metrics.registry).decode())
-    told = {}
+    result = {}
     for row in re.findall(r"^\| `(openbao_\w+)` \| (\w+) \| ([\w, ]*) ?\|", PAGE, re.MULTILINE):
         more = {word.strip() for word in row[2].split(",")} - {""}
-        told[row[0]] = (row[1], frozenset({"namespace", "name"} | more))
-    assert told == shown
+        result[row[0]] = (row[1], frozenset({"namespace", "name"} | more))
+    assert result == shown
     assert f"at most {SERIES_PER_CLUSTER} series" in PAGE
     (listed,) = re.findall(r"Conditions told as metrics: ([\w, \n]+)\.", PAGE)
     assert {word.strip() for word in listed.split(",")} == REPORTED_CONDITIONS

@@ -61,8 +61,8 @@ async def test_an_oversize_spec_is_reported_with_its_size_and_blocks_the_cluster
     assert outcome.reason == "InvalidSpec"
     assert bench.writes == [STATUS]
     assert bench.condition("Stalled") == ("True", "InvalidSpec")
-    told = str(bench.cluster["status"]["conditions"])
-    assert f"(at most {DEFAULT.size}); make it smaller" in told
+    conditions = str(bench.cluster["status"]["conditions"])
+    assert f"(at most {DEFAULT.size}); make it smaller" in conditions
     assert bench.cluster["status"]["initialized"] is True
     assert bench.api.of(STATEFUL_SET) == before
     assert await turn(bench) == outcome
@@ -95,7 +95,7 @@ async def test_an_oversize_cluster_can_be_deleted_and_keeps_its_keys() -> None:
         "finalizers", ()
     )
     key = names.unseal_key_secret("x")
-    kept = next(one for one in bench.api.of(SECRET) if one["metadata"]["name"] == key)
+    kept = next(secret for secret in bench.api.of(SECRET) if secret["metadata"]["name"] == key)
     assert not kept["metadata"].get("ownerReferences")
 
 
@@ -108,7 +108,7 @@ async def test_an_oversize_stateful_set_does_not_block_the_deletion_and_the_key_
     bench.api.holding((STATEFUL_SET, child), (CLUSTERS, leaving))
     assert await turn(bench) == Done()
     key = names.unseal_key_secret("x")
-    kept = next(one for one in bench.api.of(SECRET) if one["metadata"]["name"] == key)
+    kept = next(secret for secret in bench.api.of(SECRET) if secret["metadata"]["name"] == key)
     assert not kept["metadata"].get("ownerReferences")
 
 

@@ -117,8 +117,8 @@ async def test_a_foreign_object_stops_the_pods_and_is_named() -> None:
     assert isinstance(await bench.until_quiet(), Blocked)
     assert (STATEFUL_SET, KEY) not in bench.api.objects
     assert bench.condition("Conflict") == ("True", "ForeignObject")
-    (told,) = [c for c in bench.cluster["status"]["conditions"] if c["type"] == "Conflict"]
-    assert "Service ns/x" in told["message"]
+    (condition,) = [c for c in bench.cluster["status"]["conditions"] if c["type"] == "Conflict"]
+    assert "Service ns/x" in condition["message"]
 
 
 async def test_a_deleted_cluster_is_done() -> None:
@@ -201,9 +201,9 @@ class TestEffects:
 class TestDeletion:
     def ask(self, bench: Bench) -> None:
         """Delete the cluster as a user."""
-        asked = copy.deepcopy(bench.cluster)
-        asked["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
-        bench.api.holding((CLUSTERS, asked))
+        cluster = copy.deepcopy(bench.cluster)
+        cluster["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
+        bench.api.holding((CLUSTERS, cluster))
 
     async def test_keys_are_kept_and_the_finalizer_is_removed_last(self) -> None:
         bench = await booted(gen.cluster())

@@ -54,7 +54,11 @@ async def test_a_denied_read_of_the_quorum_stops_the_rollout(
     bench = await before_a_rollout(monkeypatch, servers, ANSWERED)
     assert replaced(bench) == []
     assert bench.condition("Ready") == HELD
-    (ready,) = [one for one in bench.cluster["status"]["conditions"] if one["type"] == "Ready"]
+    (ready,) = [
+        condition
+        for condition in bench.cluster["status"]["conditions"]
+        if condition["type"] == "Ready"
+    ]
     assert f"{PATH} answered 403" in ready["message"]
     assert "policy openbao-operator" in ready["message"]
     # Certificates are still renewed: during a long rollout the waiting pods reload them.

@@ -68,8 +68,8 @@ def snapshot_is_overdue(resumed: datetime | None) -> bool:
 def pod_of_a_test_does_not_start(resumed: datetime | None) -> bool:
     begun = proving.run(uid="job-1")
     job = replace(proving.job(), ready=False, created_at=NOW - WEEK)
-    seen = proving.situation(proving.taken(test=begun), now=NOW, job=job, resumed=resumed)
-    return decide(seen).transition.action == "cancel"
+    situation = proving.situation(proving.taken(test=begun), now=NOW, job=job, resumed=resumed)
+    return decide(situation).transition.action == "cancel"
 
 
 def proof_is_outdated(resumed: datetime | None) -> bool:
@@ -79,8 +79,8 @@ def proof_is_outdated(resumed: datetime | None) -> bool:
     ).to_object()
     wish = {"schedule": "0 3 * * *", "target": STORE, "restoreTest": {"schedule": "0 5 * * *"}}
     cluster = gen.cluster(backup=wish).having(backup={"restoreTest": known})
-    found = backup_proven(_resumed(cluster, resumed).read(), NOW)
-    return found is not None and found.reason == "RestoreTestStale"
+    update = backup_proven(_resumed(cluster, resumed).read(), NOW)
+    return update is not None and update.reason == "RestoreTestStale"
 
 
 def servers_do_not_wake(resumed: datetime | None) -> bool:
@@ -92,9 +92,9 @@ def servers_do_not_wake(resumed: datetime | None) -> bool:
 
 
 def server_does_not_read_its_files(resumed: datetime | None) -> bool:
-    told = POD.reloading(NEW, asked=int((NOW - WEEK).timestamp())).facts()
-    observed = replace(gen.world().facts(), pods=(told,), resumed_at=resumed)
-    return bool(split(observed, (told,), ReloadTarget(NEW, "c1"), "image").to_replace)
+    facts = POD.reloading(NEW, asked=int((NOW - WEEK).timestamp())).facts()
+    observed = replace(gen.world().facts(), pods=(facts,), resumed_at=resumed)
+    return bool(split(observed, (facts,), ReloadTarget(NEW, "c1"), "image").to_replace)
 
 
 def file_system_does_not_grow(resumed: datetime | None) -> bool:
@@ -128,16 +128,16 @@ def fresh_cluster_does_not_come(resumed: datetime | None) -> bool:
 
 
 def members_do_not_agree(resumed: datetime | None) -> bool:
-    seen = _restoring(resumed, "Recovering", terminalObservedAt=rfc3339(restoring.NOW))
+    facts = _restoring(resumed, "Recovering", terminalObservedAt=rfc3339(restoring.NOW))
     return (
-        recovery_blocked(replace(seen, recovery=RecoveryVerdict("MembersDiffer", "one is lost")))
+        recovery_blocked(replace(facts, recovery=RecoveryVerdict("MembersDiffer", "one is lost")))
         is not None
     )
 
 
 def servers_stay_sealed(resumed: datetime | None) -> bool:
-    seen = _restoring(resumed, "Recovering", terminalObservedAt=rfc3339(restoring.NOW))
-    return servers_sealed(replace(seen, recovery=RecoveryVerdict("Sealed", "x-0 is"))) is not None
+    facts = _restoring(resumed, "Recovering", terminalObservedAt=rfc3339(restoring.NOW))
+    return servers_sealed(replace(facts, recovery=RecoveryVerdict("Sealed", "x-0 is"))) is not None
 
 
 DEADLINES: tuple[Late, ...] = (
@@ -159,7 +159,7 @@ def _resumed(cluster: gen.Cluster, at: datetime | None) -> gen.Cluster:
     return cluster if at is None else cluster.having(resumedAt=rfc3339(at))
 
 
-@pytest.mark.parametrize("late", DEADLINES, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("late", DEADLINES, ids=lambda case: case.__name__)
 def test_a_deadline_restarts_when_a_pause_ends(late: Late) -> None:
     assert late(None), "without a pause it has passed"
     assert not late(NOW), "nobody had the time"
@@ -170,9 +170,9 @@ def test_a_job_after_a_pause_has_its_full_deadline() -> None:
     """The Job of a restore has a deadline."""
     facts = _restoring(NOW, "Committed")
     assert isinstance(facts.source, SnapshotSource)
-    seen = RestoreObservation(restoring.restore_object(), facts, None, EXECUTOR)
-    asked = environment(seen, facts.source)
-    assert asked.deadline == rfc3339(restoring.NOW + WEEK + PREPARATION)
+    observation = RestoreObservation(restoring.restore_object(), facts, None, EXECUTOR)
+    env = environment(observation, facts.source)
+    assert env.deadline == rfc3339(restoring.NOW + WEEK + PREPARATION)
 
 
 # --- the two that the pause drops -----------------------------------------------------------------
@@ -252,8 +252,8 @@ def _said(cluster: gen.Cluster, at: datetime) -> OpenBaoCluster:
 def test_the_end_of_a_pause_is_written_once() -> None:
     cluster = gen.cluster().initialized()
     assert _said(cluster, NOW).status.resumed_at is None
-    told = cluster.wanting(paused=True).having(conditions=PAUSED)
-    still = _said(told, NOW + WEEK)
+    result = cluster.wanting(paused=True).having(conditions=PAUSED)
+    still = _said(result, NOW + WEEK)
     assert is_paused(still.status)
     assert still.status.resumed_at is None
     after = _said(cluster.having(conditions=PAUSED), NOW + WEEK)

@@ -64,13 +64,13 @@ def as_plain(told: str) -> str:
 
 def without_digests(told: str) -> str:
     """Two digests in the pod template include the name of the file and its hosts."""
-    found = json.loads(told)
-    for body in found:
+    document = json.loads(told)
+    for body in document:
         template = body.get("spec", {}).get("template")
         if template is not None:
             for mark in (labels.TEMPLATE_HASH, labels.RELOAD_HASH):
                 template["metadata"]["annotations"].pop(mark)
-    return json.dumps(found, sort_keys=True)
+    return json.dumps(document, sort_keys=True)
 
 
 @pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES)
@@ -98,8 +98,8 @@ def test_its_volumes_are_found_by_their_names() -> None:
 
 class TestWhoMayLead:
     def test_jobs_connect_to_the_serving_pool(self) -> None:
-        found = servers_of(on(REVISION).read())
-        assert found == tuple(NEWER.pod(ordinal) for ordinal in range(3))
+        servers = servers_of(on(REVISION).read())
+        assert servers == tuple(NEWER.pod(ordinal) for ordinal in range(3))
 
     def test_jobs_connect_to_both_pools_while_there_are_two(self) -> None:
         cluster = PLAIN.having(blueGreen={"greenRevision": OTHER}).read()
@@ -109,16 +109,16 @@ class TestWhoMayLead:
 
     def test_a_leader_of_either_pool_is_found(self) -> None:
         leader = gen.pod(1).of(OTHER).ready(leading=True).facts()
-        seen = gen.world().with_pods(gen.pod(0).ready()).facts()
-        both = replace(seen, green=replace(seen.green, pods=(leader,)))
-        assert seen.leaders == ()
+        facts = gen.world().with_pods(gen.pod(0).ready()).facts()
+        both = replace(facts, green=replace(facts.green, pods=(leader,)))
+        assert facts.leaders == ()
         assert both.leaders == (leader,)
 
 
 def test_after_a_restore_the_servers_of_the_pool_are_restarted() -> None:
-    wanted, voters = expected_servers(on(REVISION).read(), "x")
-    assert tuple(wanted) == tuple(NEWER.pod(ordinal) for ordinal in range(3))
-    assert voters == frozenset(wanted)
+    expected, voters = expected_servers(on(REVISION).read(), "x")
+    assert tuple(expected) == tuple(NEWER.pod(ordinal) for ordinal in range(3))
+    assert voters == frozenset(expected)
 
 
 def test_a_voter_without_membership_is_reported_with_its_volume() -> None:
@@ -139,11 +139,11 @@ def test_a_voter_without_membership_is_reported_with_its_volume() -> None:
 class TestRights:
     def names(self, green: PoolSpec | None = None, *pods: gen.Pod) -> list[str]:
         facts = gen.world().facts()
-        seen = replace(facts, green=replace(facts.green, pods=tuple(p.facts() for p in pods)))
-        made = identity(replace(gen.resolved(PLAIN), green=green), seen)
-        (role,) = (one.body for one in made.intents if one.resource == ROLE)
-        found: list[str] = role["rules"][0]["resourceNames"]
-        return found
+        new_facts = replace(facts, green=replace(facts.green, pods=tuple(p.facts() for p in pods)))
+        result = identity(replace(gen.resolved(PLAIN), green=green), new_facts)
+        (role,) = (intent.body for intent in result.intents if intent.resource == ROLE)
+        resource_names: list[str] = role["rules"][0]["resourceNames"]
+        return resource_names
 
     def test_green_pods_have_rights_before_they_are_created(self) -> None:
         green = PoolSpec(OTHER, Release("2.5.0"), 2)
@@ -158,19 +158,19 @@ class TestRights:
 class TestTraffic:
     def selector(self, traffic: str, *, first: bool = False) -> dict[str, str]:
         meant = replace(gen.resolved(PLAIN), traffic=traffic, traffic_first=first)
-        found: dict[str, str] = public_service(meant).body["spec"]["selector"]
-        return found
+        selector: dict[str, str] = public_service(meant).body["spec"]["selector"]
+        return selector
 
     def test_clients_are_sent_to_all_servers(self) -> None:
         assert self.selector("") == labels.servers("x")
 
     def test_the_first_pool_is_selected_by_a_label_of_its_pods(self) -> None:
-        found = self.selector("", first=True)
-        assert found == {**labels.servers("x"), labels.FIRST_SET: "true"}
-        assert not found.items() <= ServerPool("x", OTHER).pod_labels.items()
+        selector = self.selector("", first=True)
+        assert selector == {**labels.servers("x"), labels.FIRST_SET: "true"}
+        assert not selector.items() <= ServerPool("x", OTHER).pod_labels.items()
 
     def test_clients_are_sent_to_one_pool_only(self) -> None:
-        found = self.selector(OTHER)
-        assert found == {**labels.servers("x"), labels.REVISION: OTHER}
-        assert found.items() <= ServerPool("x", OTHER).pod_labels.items()
-        assert not found.items() <= ServerPool("x").pod_labels.items()
+        selector = self.selector(OTHER)
+        assert selector == {**labels.servers("x"), labels.REVISION: OTHER}
+        assert selector.items() <= ServerPool("x", OTHER).pod_labels.items()
+        assert not selector.items() <= ServerPool("x").pod_labels.items()

@@ -45,8 +45,8 @@ class TestFromIdleToIdle:
         assert status["selector"] == labels.selector_text(green.selector)
         assert "operationLock" not in status
         assert "greenRevision" not in status["blueGreen"]
-        for kind, said in (("Ready", "True"), ("Reconciling", "False"), ("Upgrading", "False")):
-            assert world.bench.condition(kind)[0] == said
+        for kind, value in (("Ready", "True"), ("Reconciling", "False"), ("Upgrading", "False")):
+            assert world.bench.condition(kind)[0] == value
 
     async def test_nothing_is_written_after_the_upgrade(
         self, monkeypatch: pytest.MonkeyPatch
@@ -100,8 +100,8 @@ async def test_read_replicas_follow_at_the_end(
     world = await begun(monkeypatch, restarts=restarts, readReplicas={"replicas": 2})
     await world.settle()
     assert world.phases == [*PHASES, "RestoringReadReplicas", "Idle"]
-    reads = [one for one in world.api.of(POD) if "-read-" in one["metadata"]["name"]]
-    assert {one["metadata"]["labels"]["openbao-version"] for one in reads} == {NEW}
+    reads = [pod for pod in world.api.of(POD) if "-read-" in pod["metadata"]["name"]]
+    assert {pod["metadata"]["labels"]["openbao-version"] for pod in reads} == {NEW}
     assert read_stateful_set("x") in world.named(STATEFUL_SET)
 
 
@@ -143,7 +143,11 @@ class TestGivenUp:
 
     def is_as_before(self, world: Takeover) -> None:
         """Blue serves, and no object of green is left."""
-        assert world.named(POD) == of("") == {one for one, votes in world.raft.items() if votes}
+        assert (
+            world.named(POD)
+            == of("")
+            == {pod_name for pod_name, votes in world.raft.items() if votes}
+        )
         assert (world.named(STATEFUL_SET), world.named(CONFIG_MAP)) == ({"x"}, {"x-config"})
         assert world.named(PVC) == {f"data-x-{number}" for number in range(3)}
         assert world.selected() == labels.servers("x")
@@ -184,8 +188,8 @@ class TestFrozen:
         while world.phase == phase:
             await world.turn()
             sizes = {
-                one["metadata"]["name"]: one["spec"]["replicas"]
-                for one in world.api.of(STATEFUL_SET)
+                stateful_set["metadata"]["name"]: stateful_set["spec"]["replicas"]
+                for stateful_set in world.api.of(STATEFUL_SET)
             }
             assert set(sizes.values()) == {3}
         await world.settle()

@@ -38,8 +38,8 @@ async def test_a_volume_of_an_earlier_cluster_is_never_deleted_and_never_used(
     assert name not in {deleted for deleted, _ in world.deleted}
     assert "greenRevision" not in world.status.get("blueGreen", {})
     assert world.bench.condition("Stalled") == ("True", "BlueGreenHold")
-    told = [c["message"] for c in world.status["conditions"] if c["type"] == "Stalled"]
-    assert f"kubectl delete pvc {name}" in told[0]
+    messages = [c["message"] for c in world.status["conditions"] if c["type"] == "Stalled"]
+    assert f"kubectl delete pvc {name}" in messages[0]
 
 
 async def test_a_reused_release_gets_a_new_revision(

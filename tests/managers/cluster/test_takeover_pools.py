@@ -56,13 +56,13 @@ def at(phase: str, cluster: gen.Cluster = PLAIN, **status: Any) -> gen.Cluster:
 
 def world(*, green: bool = True, first: bool = False) -> Observed:
     """Blue serves, and green exists; `first`: the pods of blue are labelled."""
-    seen = gen.running(gen.cluster().initialized()).facts()
-    pods = tuple(replace(one, first_set=first) for one in seen.pods)
+    facts = gen.running(gen.cluster().initialized()).facts()
+    pods = tuple(replace(pod, first_set=first) for pod in facts.pods)
     if not green:
-        return replace(seen, pods=pods)
+        return replace(facts, pods=pods)
     theirs = tuple(gen.pod(number).of(GREEN).ready(version="2.4.1").facts() for number in range(3))
     live = gen.stateful_set().of(GREEN).facts()
-    return replace(seen, pods=pods, green=PoolFacts(live, theirs))
+    return replace(facts, pods=pods, green=PoolFacts(live, theirs))
 
 
 def as_green(seen: Observed) -> Observed:
@@ -80,9 +80,9 @@ def meant(cluster: gen.Cluster, seen: Observed) -> Resolved:
     """The resolved spec of a reconcile, with the green pool."""
     read = cluster.read()
     course = decide_upgrade(read, seen, timedelta(minutes=10))
-    found = resolve(with_accepted_release(read), cluster.owner(), seen, HERE)
-    assert isinstance(found, Resolved), found
-    return with_green_pool(found, read, seen, HERE, course)
+    resolved = resolve(with_accepted_release(read), cluster.owner(), seen, HERE)
+    assert isinstance(resolved, Resolved), resolved
+    return with_green_pool(resolved, read, seen, HERE, course)
 
 
 def planned(cluster: gen.Cluster, seen: Observed) -> Desired:
@@ -93,12 +93,12 @@ def planned(cluster: gen.Cluster, seen: Observed) -> Desired:
 
 
 def named(desired: Desired, kind: Any) -> set[str]:
-    return {one.key.name for one in desired.intents if one.resource == kind}
+    return {intent.key.name for intent in desired.intents if intent.resource == kind}
 
 
 def selector(found: Resolved) -> dict[str, str]:
-    told: dict[str, str] = public_service(found).body["spec"]["selector"]
-    return told
+    selector: dict[str, str] = public_service(found).body["spec"]["selector"]
+    return selector
 
 
 class TestRoles:
@@ -119,27 +119,27 @@ class TestRoles:
 class TestGreen:
     @pytest.mark.parametrize("phase", PHASES_WITH_GREEN)
     def test_both_pools_are_planned_during_the_switch(self, phase: str) -> None:
-        told = planned(at(phase), world())
+        desired = planned(at(phase), world())
         # A pool that may have to lead again does not change.
         blue = set() if phase == "DemotingBlue" else {"x"}
-        assert named(told, STATEFUL_SET) == blue | {SET.stateful_set}
-        assert named(told, CONFIG_MAP) == {"x-config", SET.config_map}
+        assert named(desired, STATEFUL_SET) == blue | {SET.stateful_set}
+        assert named(desired, CONFIG_MAP) == {"x-config", SET.config_map}
 
     def test_nothing_is_created_before_the_upgrade_starts(self) -> None:
-        told = planned(at("Idle"), world(green=False))
-        assert named(told, STATEFUL_SET) == {"x"}
-        assert told.retained == ()
+        desired = planned(at("Idle"), world(green=False))
+        assert named(desired, STATEFUL_SET) == {"x"}
+        assert desired.retained == ()
 
     def test_only_green_is_planned_when_blue_is_deleted(self) -> None:
-        told = planned(at("Cleanup"), as_green(world()))
-        assert named(told, STATEFUL_SET) == {SET.stateful_set}
-        assert told.retained == ((CONFIG_MAP, told.retained[0][1]),)
-        assert told.retained[0][1].name == "x-config"
+        desired = planned(at("Cleanup"), as_green(world()))
+        assert named(desired, STATEFUL_SET) == {SET.stateful_set}
+        assert desired.retained == ((CONFIG_MAP, desired.retained[0][1]),)
+        assert desired.retained[0][1].name == "x-config"
 
     def test_a_deleted_green_pool_is_not_planned(self) -> None:
-        told = planned(at("RollbackCleanup"), world())
-        assert named(told, STATEFUL_SET) == {"x"}
-        assert [key.name for _, key in told.retained] == [SET.config_map]
+        desired = planned(at("RollbackCleanup"), world())
+        assert named(desired, STATEFUL_SET) == {"x"}
+        assert [key.name for _, key in desired.retained] == [SET.config_map]
 
     def test_a_deleted_pool_keeps_no_configuration(self) -> None:
         assert planned(at("RollbackCleanup"), world(green=False)).retained == ()
@@ -147,19 +147,21 @@ class TestGreen:
         assert planned(at("Cleanup"), alone).retained == ()
 
     def test_a_remaining_pod_keeps_the_configuration(self) -> None:
-        seen = world()
-        left = replace(seen, green=PoolFacts(None, seen.green.pods[:1]))
+        observed = world()
+        left = replace(observed, green=PoolFacts(None, observed.green.pods[:1]))
         assert [key.name for _, key in planned(at("RollbackCleanup"), left).retained] == [
             SET.config_map
         ]
 
     def test_there_is_no_green_pool_without_an_upgrade(self) -> None:
-        cluster, seen = at("Syncing"), world()
-        found = resolve(with_accepted_release(cluster.read()), cluster.owner(), seen, HERE)
-        assert isinstance(found, Resolved)
+        cluster, observed = at("Syncing"), world()
+        resolved = resolve(with_accepted_release(cluster.read()), cluster.owner(), observed, HERE)
+        assert isinstance(resolved, Resolved)
         assert (
-            with_green_pool(found, cluster.read(), seen, HERE, UpgradeDecision(Release("2.4.0")))
-            is found
+            with_green_pool(
+                resolved, cluster.read(), observed, HERE, UpgradeDecision(Release("2.4.0"))
+            )
+            is resolved
         )
 
 
@@ -168,38 +170,38 @@ class TestImage:
     BLUE, WANTED = (f"{HERE.image_repository}:{version}" for version in ("2.4.0", "2.4.1"))
 
     def seen(self, *proven: str, green: bool = False) -> Observed:
-        verdicts = {one: ImageVerdict(one, f"{one}@sha256:1", "record") for one in proven}
+        verdicts = {item: ImageVerdict(item, f"{item}@sha256:1", "record") for item in proven}
         return replace(world(green=green), images=verdicts)
 
     def test_green_is_not_created_before_its_image_is_verified(self) -> None:
         cluster = at("DeployingGreen", self.POLICY)
-        found = meant(cluster, self.seen(self.BLUE))
-        assert found.green is not None
-        assert not isinstance(found.green.images.outcome, Done)
-        told = servers(found, self.seen(self.BLUE), Inputs("", Files("")))
-        assert told.intents == ()
-        assert told.outcome == found.green.images.outcome
+        resolved = meant(cluster, self.seen(self.BLUE))
+        assert resolved.green is not None
+        assert not isinstance(resolved.green.images.outcome, Done)
+        result = servers(resolved, self.seen(self.BLUE), Inputs("", Files("")))
+        assert result.intents == ()
+        assert result.outcome == resolved.green.images.outcome
         # Its configuration may exist earlier.
-        (config,) = files(found, self.seen(self.BLUE)).intents
+        (config,) = files(resolved, self.seen(self.BLUE)).intents
         assert config.key.name == SET.config_map
 
     def test_green_runs_the_verified_image(self) -> None:
-        seen = self.seen(self.BLUE, self.WANTED)
-        (made,) = servers(
-            meant(at("DeployingGreen", self.POLICY), seen), seen, Inputs("", Files(""))
+        observed = self.seen(self.BLUE, self.WANTED)
+        (intent,) = servers(
+            meant(at("DeployingGreen", self.POLICY), observed), observed, Inputs("", Files(""))
         ).intents
-        spec = made.body["spec"]["template"]["spec"]
+        spec = intent.body["spec"]["template"]["spec"]
         assert spec["containers"][0]["image"] == f"{self.WANTED}@sha256:1"
-        assert made.body["metadata"]["annotations"][labels.IMAGE_VERIFICATION] == "record"
+        assert intent.body["metadata"]["annotations"][labels.IMAGE_VERIFICATION] == "record"
 
 
 class TestVolumes:
     def size(self, seen: Observed) -> str:
         edited = at("Syncing", PLAIN.wanting(storage={"size": "2Gi"}))
-        (made,) = servers(meant(edited, seen), seen, Inputs("", Files(""))).intents
-        (claim,) = made.body["spec"]["volumeClaimTemplates"]
-        told: str = claim["spec"]["resources"]["requests"]["storage"]
-        return told
+        (intent,) = servers(meant(edited, seen), seen, Inputs("", Files(""))).intents
+        (claim,) = intent.body["spec"]["volumeClaimTemplates"]
+        storage: str = claim["spec"]["resources"]["requests"]["storage"]
+        return storage
 
     def test_an_existing_pool_keeps_its_volume_size_and_a_new_pool_has_the_new_size(self) -> None:
         assert self.size(world()) == "1Gi"
@@ -208,69 +210,73 @@ class TestVolumes:
 
 class TestReload:
     def test_green_reloads_changed_files_and_is_never_replaced(self) -> None:
-        seen, cluster = world(), at("Syncing")
-        found = meant(cluster, seen)
-        told = servers(found, seen, Inputs("", Files("", "new"), operator_image="image"))
+        observed, cluster = world(), at("Syncing")
+        resolved = meant(cluster, observed)
+        result = servers(resolved, observed, Inputs("", Files("", "new"), operator_image="image"))
         # Pods of another template do not change either.
-        names = {effect.name for effect in told.effects}
+        names = {effect.name for effect in result.effects}
         assert names <= {MarkFirst.name, ReloadPod.name}
-        assert {one.target for one in told.effects if one.name == ReloadPod.name} <= {
-            one.name for one in seen.green.pods
+        assert {effect.target for effect in result.effects if effect.name == ReloadPod.name} <= {
+            pod.name for pod in observed.green.pods
         }
 
     def test_without_an_operator_image_green_does_not_reload(self) -> None:
-        seen, cluster = world(first=True), at("Syncing")
-        told = servers(meant(cluster, seen), seen, Inputs("", Files("", "new")))
-        assert told.effects == ()
-        assert told.outcome == Done()
+        observed, cluster = world(first=True), at("Syncing")
+        result = servers(meant(cluster, observed), observed, Inputs("", Files("", "new")))
+        assert result.effects == ()
+        assert result.outcome == Done()
 
     def test_a_reload_is_reported(self) -> None:
-        seen = world(first=True)
-        found = meant(at("Syncing"), seen)
-        (made,) = servers(found, seen, Inputs("", Files(""), operator_image="image")).intents
-        digest = made.body["spec"]["template"]["metadata"]["annotations"][labels.TEMPLATE_HASH]
-        pods = tuple(replace(one, template=digest, reload_hash="old") for one in seen.green.pods)
-        seen = replace(seen, green=replace(seen.green, pods=pods))
-        told = servers(found, seen, Inputs("", Files(""), operator_image="image"))
-        assert [one.name for one in told.effects] == [ReloadPod.name] * 3
-        assert isinstance(told.outcome, Wait)
+        observed = world(first=True)
+        resolved = meant(at("Syncing"), observed)
+        (intent,) = servers(
+            resolved, observed, Inputs("", Files(""), operator_image="image")
+        ).intents
+        digest = intent.body["spec"]["template"]["metadata"]["annotations"][labels.TEMPLATE_HASH]
+        pods = tuple(
+            replace(pod, template=digest, reload_hash="old") for pod in observed.green.pods
+        )
+        observed = replace(observed, green=replace(observed.green, pods=pods))
+        result = servers(resolved, observed, Inputs("", Files(""), operator_image="image"))
+        assert [effect.name for effect in result.effects] == [ReloadPod.name] * 3
+        assert isinstance(result.outcome, Wait)
 
 
 class TestTraffic:
     @pytest.mark.parametrize("phase", ["Idle", *PHASES_WITH_GREEN[:-1], "RollbackCleanup"])
     def test_clients_use_blue_by_its_label_or_revision(self, phase: str) -> None:
-        found = selector(meant(at(phase), world(first=True)))
-        assert found == {**labels.servers("x"), labels.FIRST_SET: "true"}
-        found = selector(meant(at(phase, blueRevision=BEFORE), world(first=True)))
-        assert found == {**labels.servers("x"), labels.REVISION: BEFORE}
+        result = selector(meant(at(phase), world(first=True)))
+        assert result == {**labels.servers("x"), labels.FIRST_SET: "true"}
+        result = selector(meant(at(phase, blueRevision=BEFORE), world(first=True)))
+        assert result == {**labels.servers("x"), labels.REVISION: BEFORE}
 
     def test_the_selector_is_unchanged_before_a_pod_has_the_label(self) -> None:
         assert selector(meant(at("Idle"), world(green=False))) == labels.servers("x")
 
     @pytest.mark.parametrize("phase", ["DemotingBlue", "Cleanup"])
     def test_clients_are_sent_to_green(self, phase: str) -> None:
-        seen = world(first=True)
-        found = meant(at(phase), as_green(seen) if phase == "Cleanup" else seen)
-        assert selector(found) == {**labels.servers("x"), labels.REVISION: GREEN}
+        observed = world(first=True)
+        resolved = meant(at(phase), as_green(observed) if phase == "Cleanup" else observed)
+        assert selector(resolved) == {**labels.servers("x"), labels.REVISION: GREEN}
 
     def test_the_selector_matches_all_pools_at_the_end(self) -> None:
         ended = PLAIN.having(
             release={"version": "2.4.1"}, blueGreen={"phase": "Idle", "blueRevision": GREEN}
         )
-        seen = replace(as_green(world()), green=PoolFacts())
-        assert selector(meant(ended, seen)) == labels.servers("x")
+        observed = replace(as_green(world()), green=PoolFacts())
+        assert selector(meant(ended, observed)) == labels.servers("x")
 
 
 class TestMarks:
     def marked(self, cluster: gen.Cluster, seen: Observed) -> list[str]:
-        told = planned(cluster, seen)
-        return [one.target for one in told.effects if one.name == MarkFirst.name]
+        desired = planned(cluster, seen)
+        return [effect.target for effect in desired.effects if effect.name == MarkFirst.name]
 
     def test_blue_and_recreated_pods_are_labelled_before_green_is_created(self) -> None:
         assert self.marked(at("Idle"), world(green=False)) == ["x-0", "x-1", "x-2"]
-        seen = world(first=True)
-        pods = (replace(seen.pods[0], first_set=False), *seen.pods[1:])
-        assert self.marked(at("Syncing"), replace(seen, pods=pods)) == ["x-0"]
+        observed = world(first=True)
+        pods = (replace(observed.pods[0], first_set=False), *observed.pods[1:])
+        assert self.marked(at("Syncing"), replace(observed, pods=pods)) == ["x-0"]
         assert self.marked(at("Syncing", blueRevision=BEFORE), world()) == []
         assert self.marked(at("Cleanup"), as_green(world())) == []
         plain = gen.cluster().initialized()

@@ -106,11 +106,11 @@ class TestWritten:
         assert answered.acknowledged_at == gen.NOW
 
     def test_the_selector_is_that_of_the_serving_pool(self) -> None:
-        for cluster, wanted in (
+        for cluster, expected in (
             (at("DemotingBlue"), ServerPool("x")),
             (at("Cleanup"), ServerPool("x", GREEN)),
         ):
-            assert status_of(cluster).selector == labels.selector_text(wanted.selector)
+            assert status_of(cluster).selector == labels.selector_text(expected.selector)
 
 
 class Bench:
@@ -158,8 +158,8 @@ class TestAnnouncements:
             {"break_glass": at("Syncing").having(breakGlass=GLASS).read().status.break_glass},
         )
         for number, change in enumerate(changes):
-            told = replace(TOLD, text=f"{TOLD.text} {number}")
-            assert await bench.write(self.STATUS.model_copy(update=change), told) is None
+            record = replace(TOLD, text=f"{TOLD.text} {number}")
+            assert await bench.write(self.STATUS.model_copy(update=change), record) is None
         assert (await bench.told()).count(TOLD.reason) == 2
 
 
@@ -187,12 +187,14 @@ async def test_images_are_verified_once(cluster: gen.Cluster, versions: list[str
     observer = observer_of(Outside(), caches, images=verifier)
     asking = cluster.wanting(imageVerification=POLICY)
     await observer.observe(asking.read(), asking.owner())
-    assert sorted(one.reference.rpartition(":")[2] for one in verifier.questions) == versions
+    assert (
+        sorted(request.reference.rpartition(":")[2] for request in verifier.questions) == versions
+    )
 
 
 def test_a_reconcile_changes_no_facts() -> None:
     """Memoized results share them."""
-    seen = gen.running(gen.cluster().initialized()).facts()
-    before = replace(seen)
-    status_of(at("Syncing"), seen)
-    assert seen == before
+    facts = gen.running(gen.cluster().initialized()).facts()
+    before = replace(facts)
+    status_of(at("Syncing"), facts)
+    assert facts == before

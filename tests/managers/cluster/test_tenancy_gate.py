@@ -75,8 +75,8 @@ async def test_a_persistent_wait_is_reported_in_the_status() -> None:
     await bench.telling(KEY)
     await bench.outside.clock.advance(GRACE_PERIOD)
     assert await bench.telling(KEY) == PENDING
-    told = bench.outside.api.body_of(STATUS)["status"]["conditions"]
-    assert {one["reason"] for one in told} == {"SecretAccessPending"}
+    conditions = bench.outside.api.body_of(STATUS)["status"]["conditions"]
+    assert {condition["reason"] for condition in conditions} == {"SecretAccessPending"}
     assert bench.passes == 0
 
 

@@ -21,7 +21,7 @@ def endpoint_slice(*addresses: str, port: int | None = 6443, **endpoint: Any) ->
         "kind": "EndpointSlice",
         "metadata": {"name": "kubernetes", "namespace": "default"},
         "addressType": "IPv4",
-        "endpoints": [{"addresses": [one], **endpoint} for one in addresses],
+        "endpoints": [{"addresses": [address], **endpoint} for address in addresses],
         "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
     }
 

@@ -28,4 +28,4 @@ def test_the_oldest_attempts_are_dropped() -> None:
     kept = AttemptLog(kept=2)
     for uid in ("1", "2", "1", "3"):
         kept.note(attempt("a", uid))
-    assert [one.uid for one in kept.of(frozenset({"1", "2", "3"}))] == ["1", "3"]
+    assert [item.uid for item in kept.of(frozenset({"1", "2", "3"}))] == ["1", "3"]

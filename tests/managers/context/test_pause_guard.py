@@ -118,7 +118,7 @@ async def test_the_lease_is_checked_first() -> None:
 
 async def test_no_write_is_sent_to_a_server_either() -> None:
     """A read is sent as usual; it fails because no server has the address."""
-    found: list[str] = []
+    results: list[str] = []
     cache = StillInformer(CLUSTERS)
     cache.says(RUNS.object())
 
@@ -130,8 +130,8 @@ async def test_no_write_is_sent_to_a_server_either() -> None:
                 try:
                     await call
                 except Exception as error:  # noqa: BLE001  its name is what is asked for
-                    found.append(type(error).__name__)
+                    results.append(type(error).__name__)
         return Done()
 
     await PauseGuard(ask, cache)(KEY)
-    assert found == [PausedMeanwhileError.__name__, "BaoError"]
+    assert results == [PausedMeanwhileError.__name__, "BaoError"]

@@ -12,27 +12,27 @@ OWNER = gen.cluster().owner()
 
 
 def test_it_is_ours_with_and_without_its_owner_reference() -> None:
-    made = secret_object(OWNER, "s", {"key": b"\x00\xff"})
-    assert ownership_of(made, OWNER, MARKS) is Ownership.MINE
-    del made["metadata"]["ownerReferences"]
-    assert ownership_of(made, OWNER, MARKS) is Ownership.MINE
+    result = secret_object(OWNER, "s", {"key": b"\x00\xff"})
+    assert ownership_of(result, OWNER, MARKS) is Ownership.MINE
+    del result["metadata"]["ownerReferences"]
+    assert ownership_of(result, OWNER, MARKS) is Ownership.MINE
     stranger = gen.cluster().marked(uid="uid-2").owner()
-    assert ownership_of(made, stranger, MARKS) is Ownership.FOREIGN
+    assert ownership_of(result, stranger, MARKS) is Ownership.FOREIGN
 
 
 def test_bytes_survive() -> None:
-    made = secret_object(OWNER, "s", {"key": bytes(range(256))})
-    assert base64.b64decode(made["data"]["key"]) == bytes(range(256))
+    result = secret_object(OWNER, "s", {"key": bytes(range(256))})
+    assert base64.b64decode(result["data"]["key"]) == bytes(range(256))
 
 
 def test_it_carries_the_labels_of_the_cluster() -> None:
-    made = secret_object(OWNER, "s", {})
-    assert made["metadata"]["labels"] == labels.base("x")
-    assert made["metadata"]["namespace"] == gen.NAMESPACE
+    result = secret_object(OWNER, "s", {})
+    assert result["metadata"]["labels"] == labels.base("x")
+    assert result["metadata"]["namespace"] == gen.NAMESPACE
 
 
 def test_type_and_immutability_are_parameters() -> None:
     assert secret_object(OWNER, "s", {})["type"] == "Opaque"
     assert "immutable" not in secret_object(OWNER, "s", {})
-    made = secret_object(OWNER, "s", {}, kind="kubernetes.io/tls", immutable=True)
-    assert (made["type"], made["immutable"]) == ("kubernetes.io/tls", True)
+    result = secret_object(OWNER, "s", {}, kind="kubernetes.io/tls", immutable=True)
+    assert (result["type"], result["immutable"]) == ("kubernetes.io/tls", True)

@@ -15,7 +15,7 @@ SECRET = SensitiveString("hunter2")
 
 
 @pytest.mark.parametrize(
-    "write", [str, repr, "{}".format, "{!r}".format, lambda one: f"{one} {[one]} {(one,)!r}"]
+    "write", [str, repr, "{}".format, "{!r}".format, lambda item: f"{item} {[item]} {(item,)!r}"]
 )
 def test_it_is_never_shown(write: Callable[[Any], str]) -> None:
     assert "hunter2" not in write(SECRET)

@@ -47,7 +47,7 @@ def openbao(name: str, **changes: Any) -> BootstrapService:
 
 def datacenter(name: str = "fra1", **changes: Any) -> DatacenterInfo:
     """An active datacenter with a place and a label."""
-    made = DatacenterInfo(
+    info = DatacenterInfo(
         name=name,
         uid=f"uid-{name}",
         namespace=f"dc-{name}",
@@ -55,7 +55,7 @@ def datacenter(name: str = "fra1", **changes: Any) -> DatacenterInfo:
         zone="eu-central-1a",
         labels={"tier": "edge"},
     )
-    return replace(made, **changes)
+    return replace(info, **changes)
 
 
 def desired_service(

@@ -160,24 +160,24 @@ class Objects:
 
     def live(self, resource: Resource, name: str, namespace: str = "") -> Object:
         """The object on the server."""
-        found = self.api.get(resource, ObjectKey(namespace, name))
-        assert found is not None, f"no {resource.kind} {name}"
-        return found
+        result = self.api.get(resource, ObjectKey(namespace, name))
+        assert result is not None, f"no {resource.kind} {name}"
+        return result
 
     def names(self, *resources: Resource) -> list[str]:
         """Kind and name of everything of these kinds that is there."""
         return sorted(
-            f"{resource.kind} {key_of(one).name}"
+            f"{resource.kind} {key_of(obj).name}"
             for resource in resources
-            for one in self.api.objects(resource)
+            for obj in self.api.objects(resource)
         )
 
     @property
     def states(self) -> dict[str, str]:
         """The state of each record, by its name, as its status tells."""
         return {
-            key_of(one).name: (one.get("status") or {}).get("state", "")
-            for one in self.api.objects(WORKLOADS)
+            key_of(obj).name: (obj.get("status") or {}).get("state", "")
+            for obj in self.api.objects(WORKLOADS)
         }
 
     def says(self, resource: Resource, name: str, **status: Any) -> None:
@@ -210,8 +210,8 @@ class Objects:
     def condition(self, kind: str = "Ready", name: str = NAME) -> tuple[str, str, str]:
         """Answer, reason and message of a condition of a Datacenter."""
         conditions = self.live(DATACENTERS, name)["status"]["conditions"]
-        (found,) = [one for one in conditions if one["type"] == kind]
-        return found["status"], found["reason"], found["message"]
+        (condition,) = [one for one in conditions if one["type"] == kind]
+        return condition["status"], condition["reason"], condition["message"]
 
     def ready(self, name: str = NAME) -> tuple[str, str]:
         """Answer and reason of Ready."""
@@ -301,11 +301,11 @@ class Operator:
 
     async def round(self) -> None:
         """One pass of everything; what is to be tried again is, the next time."""
-        for resource, one in ((DATACENTERS, self.reconcile), (WORKLOADS, self.drive)):
+        for resource, datacenter in ((DATACENTERS, self.reconcile), (WORKLOADS, self.drive)):
             for live in list(self.server.api.objects(resource)):
                 self.look()
                 try:
-                    await one(Request("", key_of(live).name))
+                    await datacenter(Request("", key_of(live).name))
                 except (ApiError, Transient):
                     continue
         self.look()
@@ -330,7 +330,7 @@ class Operator:
         """Whom and what the events since the last question were about, in order."""
         self.recorder.stop()
         await self.recorder.run()
-        said = [
+        result = [
             f"{call.body['regarding']['kind']} {call.body['regarding']['name']} "
             f"{call.body['reason']}"
             for call in self._noted.calls
@@ -338,4 +338,4 @@ class Operator:
         self._noted.calls.clear()
         # Another one, that has not heard any of it: what is said twice is seen.
         self.recorder = self._new_recorder()
-        return said
+        return result

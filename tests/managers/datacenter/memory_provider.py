@@ -61,7 +61,7 @@ class MemoryProvider:
             message=self._unhealthy.get(record.name, ""),
             provider_ref=f"{self._name}/{record.id}",
             service_refs=tuple(
-                sorted((one.name, f"{record.id}/{one.name}") for one in service.services)
+                sorted((item.name, f"{record.id}/{item.name}") for item in service.services)
             ),
             vault=vault,
         )

@@ -41,7 +41,7 @@ class MemoryStore:
 
     async def get(self, record_id: str) -> ServiceRecord | None:
         """Return a record by its id; None when it is gone."""
-        return next((one for one in self._records.values() if one.id == record_id), None)
+        return next((record for record in self._records.values() if record.id == record_id), None)
 
     async def get_by_name(self, datacenter: DatacenterInfo, name: str) -> ServiceRecord | None:
         """Return a record by the name of its service; None without one."""

@@ -152,20 +152,20 @@ class Bench:
     def names(self) -> list[str]:
         """Kind and name of everything that is there."""
         return sorted(
-            f"{resource.kind} {key_of(one).name}"
+            f"{resource.kind} {key_of(obj).name}"
             for resource in RESOURCES
-            for one in self.server.objects(resource)
+            for obj in self.server.objects(resource)
         )
 
     def state(self) -> dict[str, Object]:
         """Everything that is there, without what differs from run to run."""
-        found = {}
+        result = {}
         for resource in RESOURCES:
-            for one in self.server.objects(resource):
-                kept = {k: v for k, v in one["metadata"].items() if k not in _VOLATILE}
-                bare = {k: v for k, v in one.items() if k != "status"}
-                found[f"{resource.kind} {key_of(one).name}"] = {**bare, "metadata": kept}
-        return found
+            for obj in self.server.objects(resource):
+                kept = {k: v for k, v in obj["metadata"].items() if k not in _VOLATILE}
+                bare = {k: v for k, v in obj.items() if k != "status"}
+                result[f"{resource.kind} {key_of(obj).name}"] = {**bare, "metadata": kept}
+        return result
 
     def edit(self, resource: Resource, name: str, change: Callable[[Object], Object]) -> None:
         """Let somebody else write an object."""

@@ -89,9 +89,9 @@ class Bench:
         return await self.service.reconcile(where, declared, extras)
 
     async def record(self, name: str = "shipper") -> ServiceRecord:
-        found = await self.memory.get_by_name(FRA, name)
-        assert found is not None
-        return found
+        record = await self.memory.get_by_name(FRA, name)
+        assert record is not None
+        return record
 
     async def states(self) -> dict[str, str]:
         return {
@@ -102,6 +102,6 @@ class Bench:
     @property
     def events(self) -> list[str]:
         """Who was told of what since the last time, in order."""
-        said = [f"{name} {reason}" for name, _, reason in self.events_sent]
+        result = [f"{name} {reason}" for name, _, reason in self.events_sent]
         self.events_sent.clear()
-        return said
+        return result

@@ -51,9 +51,9 @@ async def names(store: WorkloadStore) -> list[str]:
 
 async def seen(store: WorkloadStore, record: ServiceRecord) -> ServiceRecord:
     """The record as the store has it now."""
-    found = await store.get_by_name(FRA, record.name)
-    assert found is not None
-    return found
+    service_record = await store.get_by_name(FRA, record.name)
+    assert service_record is not None
+    return service_record
 
 
 class StoreContract:
@@ -64,7 +64,7 @@ class StoreContract:
         assert await store.get("no-id") is None
         assert await store.get_by_name(FRA, "shipper") is None
 
-    @pytest.mark.parametrize("given", [SHIPPER, DNS, VAULT], ids=lambda one: one.name)
+    @pytest.mark.parametrize("given", [SHIPPER, DNS, VAULT], ids=lambda case: case.name)
     async def test_a_record_comes_back_as_it_was_made(
         self, store: WorkloadStore, given: DesiredService
     ) -> None:
@@ -83,8 +83,8 @@ class StoreContract:
         assert (by_id.id, by_id.desired, by_id.version) == (record.id, given, record.version)
 
     async def test_records_are_listed_by_name_and_datacenter(self, store: WorkloadStore) -> None:
-        for one in (SHIPPER, DNS, VAULT):
-            await store.insert(FRA, one)
+        for shipper in (SHIPPER, DNS, VAULT):
+            await store.insert(FRA, shipper)
         await store.insert(AMS, SHIPPER)
         assert await names(store) == ["dns", "shipper", "vault"]
         assert [record.datacenter.name for record in await store.list_by_datacenter(AMS)] == [
@@ -112,8 +112,11 @@ class StoreContract:
         where = waiting.datacenter
         assert (where.namespace, where.provider) == ("dc-fra1", "other")
         await store.record(record, replace(RUNNING, provider_ref="Deployment dc-fra1/fra1-shipper"))
-        (made,) = await store.list_by_datacenter(provider_changed)
-        assert (made.datacenter.namespace, made.datacenter.provider) == ("dc-fra1", "kubernetes")
+        (service_record,) = await store.list_by_datacenter(provider_changed)
+        assert (service_record.datacenter.namespace, service_record.datacenter.provider) == (
+            "dc-fra1",
+            "kubernetes",
+        )
 
     async def test_an_update_changes_the_wish_alone(self, store: WorkloadStore) -> None:
         record = await store.record(await store.insert(FRA, SHIPPER), RUNNING)
@@ -134,7 +137,7 @@ class StoreContract:
             await store.update(record, DNS)
         assert await names(store) == ["shipper"]
 
-    @pytest.mark.parametrize("progress", [RUNNING, FAILED], ids=lambda one: str(one.state))
+    @pytest.mark.parametrize("progress", [RUNNING, FAILED], ids=lambda case: str(case.state))
     async def test_progress_comes_back_as_it_was_recorded(
         self, store: WorkloadStore, progress: ServiceProgress
     ) -> None:

@@ -45,9 +45,9 @@ class Cluster:
 
     @property
     def live(self) -> Object:
-        found = self.server.get(WORKLOADS, KEY)
-        assert found is not None
-        return found
+        workload = self.server.get(WORKLOADS, KEY)
+        assert workload is not None
+        return workload
 
     @property
     def writes(self) -> list[HttpRequest]:

@@ -113,7 +113,7 @@ async def test_a_service_may_be_wanted_again_at_each_moment_of_its_end() -> None
         # Only one that had not begun to go is the same.
         assert (uid_of(live) == record) == (moment == 0)
         owners = server.live(DEPLOYMENT, NAME, NAMESPACE)["metadata"]["ownerReferences"]
-        assert [one["uid"] for one in owners] == [uid_of(live)]
+        assert [owner["uid"] for owner in owners] == [uid_of(live)]
         ends.append(ended)
         if ended:
             break
@@ -143,7 +143,7 @@ async def test_other_volumes_of_a_stateful_set_leave_pods_and_data(
     assert uid_of(after) != uid_of(before)
     (claim,) = after["spec"]["volumeClaimTemplates"]
     assert claim["spec"]["resources"]["requests"]["storage"] == "2Gi"
-    (call,) = [one for one in server.api.requests if one.method == "DELETE"]
+    (call,) = [request for request in server.api.requests if request.method == "DELETE"]
     assert call.path.endswith(f"/statefulsets/{NAME}")
     # Pods and volumes are not its own any more when it goes.
     assert orjson.loads(call.body or b"")["propagationPolicy"] == "Orphan"
@@ -190,7 +190,7 @@ async def test_each_call_of_a_deletion_may_fail(fault: Fault) -> None:
     for number in range(1, 100):
         struck, left, events_sent = await deleted(number, fault)
         assert left == [], number
-        retired = [one for one in events_sent if one.endswith("Retired")]
+        retired = [event for event in events_sent if event.endswith("Retired")]
         assert sorted(retired) == [
             "BootstrapWorkload fra1.dns Retired",
             "BootstrapWorkload fra1.shop Retired",

@@ -89,7 +89,7 @@ def test_waits_are_those_of_the_schedule_within_a_tenth(attempts: int, seconds: 
 def events_sent(world: World) -> dict[str, int]:
     """How often each event was told, by what it is about."""
     events = world.api.objects(EVENT)
-    return Counter(f"{one['regarding']['name']} {one['reason']}" for one in events)
+    return Counter(f"{event['regarding']['name']} {event['reason']}" for event in events)
 
 
 def test_each_transition_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ def test_five_minutes_of_troubles_that_do_not_change_are_written_nowhere() -> No
             world.wire.sent.clear()
             revision = world.api.storage.revision
             await world.rest(300.0)
-            assert [one for one in world.requests if not one.startswith("GET")] == []
+            assert [request for request in world.requests if not request.startswith("GET")] == []
             assert world.api.storage.revision == revision
 
     play(main)

@@ -165,6 +165,6 @@ def test_a_new_goal_has_no_count() -> None:
 
 
 def test_the_goal_of_a_record_is_its_wish_until_it_is_to_go() -> None:
-    made = record(desired_service(service("shipper")))
-    assert goal_of(made) == made.desired.digest
-    assert goal_of(replace(made, retiring=True)) == RETIRE
+    service_record = record(desired_service(service("shipper")))
+    assert goal_of(service_record) == service_record.desired.digest
+    assert goal_of(replace(service_record, retiring=True)) == RETIRE

@@ -254,13 +254,13 @@ class Slow:
         self._inner = inner
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._inner, name)
-        if not asyncio.iscoroutinefunction(found):
-            return found
+        result = getattr(self._inner, name)
+        if not asyncio.iscoroutinefunction(result):
+            return result
 
         async def call(*given: Any) -> Any:
             await yield_to_loop()
-            answer = await found(*given)
+            answer = await result(*given)
             await yield_to_loop()
             return answer
 
@@ -292,7 +292,7 @@ def test_two_processes_at_once_run_nothing_twice(seed: int) -> None:
 
         ends = []
         for step in LIFE.values():
-            await asyncio.gather(*(passes(one, step) for one in both))
+            await asyncio.gather(*(passes(datacenter_service, step) for datacenter_service in both))
             if step.passes is None:
                 ends.append(await world.snapshot())
         return ends

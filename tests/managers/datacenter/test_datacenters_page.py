@@ -51,42 +51,45 @@ YES_NO: Final = {True: "yes", False: "no"}
 
 def schema_of(crd: Schema) -> Schema:
     (version,) = crd["spec"]["versions"]
-    found: Schema = version["schema"]["openAPIV3Schema"]
-    return found
+    schema: Schema = version["schema"]["openAPIV3Schema"]
+    return schema
 
 
 def rows_of(heading: str) -> list[list[str]]:
     """The cells of the table under a first line that begins like this."""
-    _, found, rest = PAGE.partition(f"\n| {heading}")
-    assert found, heading
+    _, result, rest = PAGE.partition(f"\n| {heading}")
+    assert result, heading
     lines = rest.partition("\n\n")[0].split("\n")[2:]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
 def shown(kind: str) -> dict[str, Any]:
-    (found,) = [one for one in manifests(PAGE) if one["kind"] == kind]
-    return found
+    (manifest,) = [one for one in manifests(PAGE) if one["kind"] == kind]
+    return manifest
 
 
 def test_the_datacenter_is_valid() -> None:
-    found = shown(DATACENTER_KIND)
-    assert list(unknown_fields(found, schema_of(datacenter_crd()))) == []
-    read = Datacenter.from_object(found)
+    obj = shown(DATACENTER_KIND)
+    assert list(unknown_fields(obj, schema_of(datacenter_crd()))) == []
+    read = Datacenter.from_object(obj)
     assert datacenter_violations(read) == ()
-    assert [one.name for one in read.spec.bootstrap_services or ()] == ["vault", "log-shipper"]
+    assert [bootstrap_service.name for bootstrap_service in read.spec.bootstrap_services or ()] == [
+        "vault",
+        "log-shipper",
+    ]
 
 
 def test_the_set_is_valid() -> None:
-    found = shown(SERVICE_SET_KIND)
-    assert list(unknown_fields(found, schema_of(service_set_crd()))) == []
-    assert set_violations(BootstrapServiceSet.from_object(found)) == ()
+    obj = shown(SERVICE_SET_KIND)
+    assert list(unknown_fields(obj, schema_of(service_set_crd()))) == []
+    assert set_violations(BootstrapServiceSet.from_object(obj)) == ()
 
 
 def _snippet(first: str) -> dict[str, Any]:
     """The piece of YAML that begins like this."""
     blocks = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    (found,) = [block for block in blocks if block.startswith(first)]
-    read: dict[str, Any] = yaml.safe_load(found)
+    (match,) = [block for block in blocks if block.startswith(first)]
+    read: dict[str, Any] = yaml.safe_load(match)
     return read
 
 
@@ -104,17 +107,19 @@ def test_the_objects_are_of_the_kinds_that_are_allowed_beside_them() -> None:
     )
     blocks = re.findall(r"^```yaml\n(# three services.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     bodies = read_services(yaml.safe_load(blocks[0]), "services")
-    assert [one.kind for one in bodies] == ["Objects", "Deployment", "Objects"]
-    assert [one for body in bodies for one in object_kind_violations(body, kinds, "fra1")] == []
+    assert [body.kind for body in bodies] == ["Objects", "Deployment", "Objects"]
+    assert [
+        violation for body in bodies for violation in object_kind_violations(body, kinds, "fra1")
+    ] == []
 
 
 def test_the_hook_gives_what_the_operator_takes() -> None:
-    made: dict[str, Any] = {}
-    exec(CODE[0], made)  # noqa: S102 - the example of a page is run as its reader would
-    hook = made["NetworkHook"]()
+    result: dict[str, Any] = {}
+    exec(CODE[0], result)  # noqa: S102 - the example of a page is run as its reader would
+    hook = result["NetworkHook"]()
     context = hooks.HookContext(hooks.DEADLINE, hooks.log)
-    (given,) = read_services(asyncio.run(hook.services(context, EDGE)), "services")
-    assert (given.name, given.kind) == ("resolver", "DaemonSet")
+    (service,) = read_services(asyncio.run(hook.services(context, EDGE)), "services")
+    assert (service.name, service.kind) == ("resolver", "DaemonSet")
     assert asyncio.run(hook.services(context, CORE)) == []
     assert f'entry-points."{entry_points.GROUP}"' in PAGE
     assert f"`ctx.deadline` seconds ({hooks.DEADLINE:g})" in WORDS
@@ -140,8 +145,8 @@ def test_the_states_are_those_of_the_table() -> None:
 
 
 def test_the_gates_are_those_of_the_code() -> None:
-    found = {state: tuple(cells) for state, *cells in rows_of("`spec.state`")}
-    assert found == {
+    result = {state: tuple(cells) for state, *cells in rows_of("`spec.state`")}
+    assert result == {
         state: (
             YES_NO[gate.writes],
             YES_NO[gate.prunes],
@@ -153,8 +158,8 @@ def test_the_gates_are_those_of_the_code() -> None:
 
 
 def test_every_reason_stands_there_with_its_condition() -> None:
-    found = {reason: (meaning, step) for _, reason, meaning, step in rows_of("condition")}
-    assert found == {
+    result = {reason: (meaning, step) for _, reason, meaning, step in rows_of("condition")}
+    assert result == {
         name: (reason.meaning, reason.next_step) for name, reason in DATACENTER_REASONS.items()
     }
     assert {kind for kind, *_ in rows_of("condition")} == {READY, SOURCES_READY, NO_CONFLICTS}
@@ -174,8 +179,8 @@ def test_every_error_of_the_provider_stands_there() -> None:
 
 
 def test_every_metric_stands_there() -> None:
-    found = {(name.strip("`"), label) for name, _, label, _ in rows_of("metric")}
-    assert found == {
+    rows = {(name.strip("`"), label) for name, _, label, _ in rows_of("metric")}
+    assert rows == {
         (metrics.SERVICES, "state"),
         (metrics.READY, "name"),
         (metrics.FAILED, "name"),

@@ -46,9 +46,9 @@ class Bench:
         text = generate_latest(self.metrics.registry).decode()
         return {
             next(iter(sample.labels.values())): sample.value
-            for found in text_string_to_metric_families(text)
-            if found.name == f"openbao_datacenter_{family}"
-            for sample in found.samples
+            for series_family in text_string_to_metric_families(text)
+            if series_family.name == f"openbao_datacenter_{family}"
+            for sample in series_family.samples
         }
 
 

@@ -202,7 +202,7 @@ async def test_05_a_changed_body_and_a_failing_deprovision_count_in_one_record(
         assert server.names(WORKLOADS) == [f"BootstrapWorkload {RECORD}"]
         await server.clock.advance(LONG)
     assert await operator.events_sent() == [
-        f"BootstrapWorkload {RECORD} {one}" for one in ("Started", "Failed")
+        f"BootstrapWorkload {RECORD} {suffix}" for suffix in ("Started", "Failed")
     ]
     operator.wire.faults = NoFaults()
     await operator.settle()

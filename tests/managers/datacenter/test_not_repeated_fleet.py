@@ -46,8 +46,8 @@ LONG = 721.0
 
 def replicas(server: Server) -> int:
     """How many pods the shipper of fra1 is to have."""
-    found: int = server.live(DEPLOYMENT, NAME, NAMESPACE)["spec"]["replicas"]
-    return found
+    replicas: int = server.live(DEPLOYMENT, NAME, NAMESPACE)["spec"]["replicas"]
+    return replicas
 
 
 # --- 11: a datacenter goes and leaves its services ------------------------------------------------
@@ -80,15 +80,18 @@ async def test_12_of_two_processes_that_see_the_same_one_makes_a_service(server:
     server.put(DATACENTERS, datacenter())
     await both[0].tick()
     server.edit(bootstrapServices=[SHIPPER])
-    for one in both:
-        one.look()
+    for operator in both:
+        operator.look()
     ends = await asyncio.gather(
-        *(one.reconcile(Request("", "fra1")) for one in both), return_exceptions=True
+        *(operator.reconcile(Request("", "fra1")) for operator in both), return_exceptions=True
     )
-    assert [type(one) for one in ends if isinstance(one, BaseException)] in ([], [NotRecordedError])
-    for one in both:
-        one.look()
-    await asyncio.gather(*(one.drive(Request("", RECORD)) for one in both))
+    assert [type(result) for result in ends if isinstance(result, BaseException)] in (
+        [],
+        [NotRecordedError],
+    )
+    for operator in both:
+        operator.look()
+    await asyncio.gather(*(operator.drive(Request("", RECORD)) for operator in both))
     assert server.names(WORKLOADS, *CHILDREN) == [
         f"BootstrapWorkload {RECORD}",
         f"Deployment {NAME}",
@@ -137,9 +140,9 @@ def test_13_datacenters_are_read_in_pages_and_to_the_last() -> None:
             world.put(DATACENTERS, datacenter(name=f"dc{number}", namespace=NAMESPACE))
         async with world.operator():
             await world.rest(30.0)
-        ready = [one.get("status", {}).get("summary") for one in world.api.objects(DATACENTERS)]
+        ready = [obj.get("status", {}).get("summary") for obj in world.api.objects(DATACENTERS)]
         assert ready == ["0/0"] * MANY
-        pages = [one for one in world.api.requests if one.target.startswith(PAGES)]
+        pages = [request for request in world.api.requests if request.target.startswith(PAGES)]
         assert len(pages) == -(-MANY // LIST_PAGE)
 
     play(main)
@@ -188,7 +191,7 @@ async def test_14_the_state_of_a_datacenter_decides_what_happens(
     # No record is touched, either, where nothing may happen.
     assert server.live(WORKLOADS, RECORD)["spec"]["service"].get("replicas", 1) == pods
     assert len(server.names(WORKLOADS)) == len(left)
-    assert {one["metadata"].get("deletionTimestamp") for one in server.api.objects(WORKLOADS)} == {
+    assert {obj["metadata"].get("deletionTimestamp") for obj in server.api.objects(WORKLOADS)} == {
         None
     }
     touched = {NAMESPACE} if pods == 2 else set()
@@ -294,7 +297,8 @@ async def test_17_what_is_invalid_is_refused_with_its_field(
     server.put(DATACENTERS, datacenter())
     await operator.settle()
     errors = {
-        one["name"]: one["error"] for one in server.live(DATACENTERS, "fra1")["status"]["sources"]
+        source["name"]: source["error"]
+        for source in server.live(DATACENTERS, "fra1")["status"]["sources"]
     }
     assert errors["hook/net"].startswith(f"services{field}: ")
     assert errors["set/net"].startswith(f"BootstrapServiceSet net: spec.services{field}: ")
@@ -315,11 +319,11 @@ async def test_18_services_of_two_datacenters_never_meet(
         server.put(DATACENTERS, datacenter(SHIPPER, name=name, namespace=namespace))
     for _ in range(4):
         await operator.round()
-    made = {
+    namespaces = {
         (live["metadata"]["namespace"], live["metadata"]["name"])
         for live in server.api.objects(DEPLOYMENT)
     }
-    assert made == {
+    assert namespaces == {
         ("dc-fra1", "fra1-shipper"),
         ("dc-ams1", "ams1-shipper"),
         ("dc-fra1", "lon1-shipper"),
@@ -328,7 +332,7 @@ async def test_18_services_of_two_datacenters_never_meet(
         sorted(live["spec"]["selector"]["matchLabels"].items())
         for live in server.api.objects(DEPLOYMENT)
     ]
-    assert len({tuple(one) for one in selectors}) == 3
+    assert len({tuple(selector) for selector in selectors}) == 3
     template = server.live(DEPLOYMENT, NAME, NAMESPACE)["spec"]["template"]["spec"]
     assert template["securityContext"]["runAsNonRoot"] is True
     assert template["containers"][0]["securityContext"]["capabilities"] == {"drop": ["ALL"]}

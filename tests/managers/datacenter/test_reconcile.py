@@ -79,7 +79,9 @@ async def test_from_objects_to_what_runs(server: Server, operator: Operator) -> 
         3,
         0,
     )
-    assert [(one["name"], one["services"], one["error"]) for one in status["sources"]] == [
+    assert [
+        (source["name"], source["services"], source["error"]) for source in status["sources"]
+    ] == [
         ("declared", 1, ""),
         ("set/elsewhere", 0, ""),
         ("set/vaults", 2, ""),
@@ -177,13 +179,13 @@ async def test_an_order_to_redeploy_is_carried_out_once(server: Server, operator
     await operator.settle()
     server.edit(redeploy=[{"name": "shipper", "token": "again-1"}])
     await operator.settle()
-    made = server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)
-    template = made["spec"]["template"]["metadata"]["annotations"]
+    result = server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)
+    template = result["spec"]["template"]["metadata"]["annotations"]
     assert template["openbao.org/redeploy"] == "again-1"
     server.edit(redeploy=None)
     await operator.settle()
     same = server.live(DEPLOYMENT, "fra1-shipper", NAMESPACE)
-    assert same["metadata"]["generation"] == made["metadata"]["generation"]
+    assert same["metadata"]["generation"] == result["metadata"]["generation"]
 
 
 async def test_a_set_that_goes_retires_and_a_source_that_is_forgotten_too(
@@ -225,8 +227,8 @@ async def test_a_hook_that_fails_keeps_its_services_and_is_told_of(
         "SourceDegraded",
         "hook/net: ValueError: no route",
     )
-    found = server.live(DATACENTERS, "fra1")["status"]["sources"][1]
-    assert (found["name"], found["services"], found["error"]) == (
+    source = server.live(DATACENTERS, "fra1")["status"]["sources"][1]
+    assert (source["name"], source["services"], source["error"]) == (
         "hook/net",
         1,
         "ValueError: no route",

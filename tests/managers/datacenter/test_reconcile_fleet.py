@@ -23,24 +23,26 @@ SERVICES = (service("dns"), service("shipper"), service("shop"))
 async def test_what_did_not_change_is_not_read_again() -> None:
     server = Server()
     for number in range(COUNT):
-        made = server.api.put(DATACENTERS, datacenter(name=f"dc{number}", namespace=NAMESPACE))
-        place = DatacenterInfo(f"dc{number}", made["metadata"]["uid"], NAMESPACE)
-        for one in SERVICES:
-            server.api.put(WORKLOADS, body_of(place, desired_service(one)))
+        live_datacenter = server.api.put(
+            DATACENTERS, datacenter(name=f"dc{number}", namespace=NAMESPACE)
+        )
+        place = DatacenterInfo(f"dc{number}", live_datacenter["metadata"]["uid"], NAMESPACE)
+        for name in SERVICES:
+            server.api.put(WORKLOADS, body_of(place, desired_service(name)))
     operator = Operator(server)
 
     async def look() -> list[object]:
         """Everything as both reconcilers read it."""
-        found: list[object] = []
+        results: list[object] = []
         for live in operator.caches[DATACENTERS].list():
             desired = _read(live)
             assert isinstance(desired, ValidDatacenter)
-            found += [desired, *await operator.store.list_by_datacenter(desired.info)]
-        return found
+            results += [desired, *await operator.store.list_by_datacenter(desired.info)]
+        return results
 
     first, second = await look(), await look()
     assert len(first) == 4 * COUNT > 2 * SIZE
-    assert all(one is other for one, other in zip(first, second, strict=True))
+    assert all(item is other for item, other in zip(first, second, strict=True))
 
 
 async def test_both_reconcilers_read_a_record_alike() -> None:

@@ -247,28 +247,28 @@ async def test_two_processes_do_not_fight(server: Server) -> None:
     server.put(DATACENTERS, datacenter(SHIPPER, DNS))
     server.put(SERVICE_SETS, service_set("vaults", VAULT, READER, body("shipper")))
     for _ in range(20):
-        for one in both:
-            await one.round()
+        for operator in both:
+            await operator.round()
         server.controllers()
     assert server.ready() == ("True", "AllRunning")
-    for one in both:
-        one.wire.sent.clear()
+    for operator in both:
+        operator.wire.sent.clear()
     for _ in range(5):
-        for one in both:
-            await one.round()
+        for operator in both:
+            await operator.round()
             await server.clock.advance(700.0)
-    assert [one.names_of for one in both] == [[], []]
+    assert [operator.names_of for operator in both] == [[], []]
     server.edit(bootstrapServices=[body("shipper", replicas=2)])
     for _ in range(20):
-        for one in both:
-            await one.round()
+        for operator in both:
+            await operator.round()
         server.controllers()
     assert server.states == {
         "fra1.reader": "Running",
         "fra1.shipper": "Running",
         "fra1.vault": "Running",
     }
-    assert sum(len(one.names_of) for one in both) < 40
+    assert sum(len(operator.names_of) for operator in both) < 40
 
 
 async def test_who_sees_an_old_world_does_no_harm(server: Server) -> None:

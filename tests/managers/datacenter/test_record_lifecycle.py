@@ -202,11 +202,11 @@ async def test_what_somebody_deleted_is_made_anew(bench: Bench) -> None:
 async def test_retries_follow_the_schedule(bench: Bench) -> None:
     bench.provider.fail("provision shipper", *[BUSY] * 10)
     start = bench.clock.now()
-    tried, seen = [], 0
+    tried, count = [], 0
     for _ in range(2400):
         await bench.run()
-        if bench.provider.names_of("provision")[seen:]:
-            seen = len(bench.provider.names_of("provision"))
+        if bench.provider.names_of("provision")[count:]:
+            count = len(bench.provider.names_of("provision"))
             tried.append((bench.clock.now() - start).total_seconds())
         await bench.clock.advance(1)
     gaps = [after - before for before, after in pairwise(tried)]
@@ -278,8 +278,12 @@ async def test_a_partial_provision_is_finished(bench: Bench) -> None:
         """Fails with half of the objects made."""
 
         async def observe(self, record: ServiceRecord) -> Observation:
-            seen = await super().observe(record)
-            return replace(seen, digest="") if len(self.names_of("provision")) < 2 else seen
+            observation = await super().observe(record)
+            return (
+                replace(observation, digest="")
+                if len(self.names_of("provision")) < 2
+                else observation
+            )
 
         async def provision(self, record: ServiceRecord, vaults: tuple[Vault, ...]) -> None:
             await super().provision(record, vaults)

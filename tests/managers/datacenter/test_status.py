@@ -46,7 +46,7 @@ def record(
 
 
 def merge_result(*services: BootstrapService, **more: Any) -> MergeResult:
-    wishes = tuple(bodies.desired_service(one) for one in services)
+    wishes = tuple(bodies.desired_service(service) for service in services)
     return replace(MergeResult(wishes, (), ()), **more)
 
 
@@ -54,8 +54,8 @@ def report(
     *records: ServiceRecord, desired: MergeResult | None = None, **more: Any
 ) -> DatacenterReport:
     """A pass that wanted just these records, unless told otherwise."""
-    found = desired or merge_result(*(one.desired.service for one in records))
-    return replace(DatacenterReport(found, RecordPlan(), records), **more)
+    result = desired or merge_result(*(record.desired.service for record in records))
+    return replace(DatacenterReport(result, RecordPlan(), records), **more)
 
 
 OLD = replace(record(DNS), desired=bodies.desired_service(bodies.service("dns", replicas=2)))
@@ -211,21 +211,24 @@ def test_what_runs_as_nobody_wants_it_any_more_does_not_count() -> None:
 
 def test_three_conditions_are_stated() -> None:
     status = compute(LIVE, DatacenterSummary(RUNS, (), merge_result()), NOW)
-    assert [(one.type, one.status, one.reason, one.message) for one in status.conditions] == [
+    assert [
+        (condition.type, condition.status, condition.reason, condition.message)
+        for condition in status.conditions
+    ] == [
         (READY, "True", "AllRunning", "Every service runs in its desired state."),
         (SOURCES_READY, "True", "AllAnswer", "Every source of services returned a valid list."),
         (NO_CONFLICTS, "True", "NoConflict", "No two sources declare a service of the same name."),
     ]
-    assert {one.observed_generation for one in status.conditions} == {3}
-    assert {one.last_transition_time for one in status.conditions} == {NOW}
+    assert {condition.observed_generation for condition in status.conditions} == {3}
+    assert {condition.last_transition_time for condition in status.conditions} == {NOW}
 
 
 def test_sources_that_fail_and_names_that_are_fought_over_are_named() -> None:
     conflict = NameConflict("shipper", "declared", "set/net")
-    found = merge_result(
+    result = merge_result(
         sources=(source("declared"), source("hook/a", "", "late")), conflicts=(conflict,)
     )
-    _, sources, conflicts = compute(LIVE, DatacenterSummary(RUNS, (), found), NOW).conditions
+    _, sources, conflicts = compute(LIVE, DatacenterSummary(RUNS, (), result), NOW).conditions
     assert (sources.status, sources.reason, sources.message) == (
         "False",
         "SourceDegraded",
@@ -244,15 +247,15 @@ def kept(status: DatacenterStatus) -> Object:
 
 
 def test_what_stays_keeps_its_time() -> None:
-    found = merge_result(sources=(source("declared"), source("hook/a", "")))
-    first = compute(LIVE, DatacenterSummary(RUNS, (), found), NOW)
-    assert [one.last_good_time for one in first.sources] == [NOW, None]
-    assert compute(kept(first), DatacenterSummary(RUNS, (), found), LATER) == first
+    result = merge_result(sources=(source("declared"), source("hook/a", "")))
+    first = compute(LIVE, DatacenterSummary(RUNS, (), result), NOW)
+    assert [view.last_good_time for view in first.sources] == [NOW, None]
+    assert compute(kept(first), DatacenterSummary(RUNS, (), result), LATER) == first
     busy = DatacenterCondition("False", "ServicesNotRunning", "x")
     changed = merge_result(sources=(source("declared", "d2"), source("hook/a", "d1")))
     second = compute(kept(first), DatacenterSummary(busy, (), changed), LATER)
-    assert [one.last_good_time for one in second.sources] == [LATER, LATER]
-    assert [one.last_transition_time for one in second.conditions] == [LATER, NOW, NOW]
+    assert [view.last_good_time for view in second.sources] == [LATER, LATER]
+    assert [condition.last_transition_time for condition in second.conditions] == [LATER, NOW, NOW]
     # Another reason of the same answer is no transition.
     failed = DatacenterCondition("False", "ServicesFailed", "x")
     third = compute(
@@ -267,8 +270,8 @@ def test_a_source_that_fails_keeps_the_time_of_its_last_good_answer() -> None:
         LIVE, DatacenterSummary(RUNS, (), merge_result(sources=(source("hook/a"),))), NOW
     )
     failing = merge_result(sources=(source("hook/a", error="no route"),))
-    (found,) = compute(kept(first), DatacenterSummary(RUNS, (), failing), LATER).sources
-    assert (found.error, found.last_good, found.last_good_time) == ("no route", "d1", NOW)
+    (view,) = compute(kept(first), DatacenterSummary(RUNS, (), failing), LATER).sources
+    assert (view.error, view.last_good, view.last_good_time) == ("no route", "d1", NOW)
 
 
 def test_whoever_asked_no_source_repeats_what_was_said_of_them() -> None:
@@ -280,9 +283,9 @@ def test_whoever_asked_no_source_repeats_what_was_said_of_them() -> None:
     assert second.conditions[1:] == first.conditions[1:]
     assert second.summary == "1/1"
     # A new one has nothing to repeat.
-    assert [one.type for one in compute(LIVE, DatacenterSummary(leaving), NOW).conditions] == [
-        READY
-    ]
+    assert [
+        condition.type for condition in compute(LIVE, DatacenterSummary(leaving), NOW).conditions
+    ] == [READY]
 
 
 def test_moments_are_whole_seconds() -> None:
@@ -298,7 +301,9 @@ def test_moments_are_whole_seconds() -> None:
 def test_no_more_sources_are_listed_than_a_status_may_have() -> None:
     many = tuple(source(f"hook/{n:03}") for n in range(SOURCES_MAX + 3))
     status = compute(LIVE, DatacenterSummary(RUNS, (), merge_result(sources=many)), NOW)
-    assert [one.name for one in status.sources] == [one.source.name for one in many[:SOURCES_MAX]]
+    assert [view.name for view in status.sources] == [
+        source_report.source.name for source_report in many[:SOURCES_MAX]
+    ]
 
 
 def test_texts_of_others_are_cut_and_cleaned() -> None:

@@ -31,9 +31,9 @@ class TestMemory(StoreContract):
         labels = {"tier": "edge"}
         record = await store.insert(replace(FRA, labels=labels), SHIPPER)
         labels["tier"] = "core"
-        found = await store.get(record.id)
-        assert found is not None
-        assert found.datacenter.labels == {"tier": "edge"}
+        result = await store.get(record.id)
+        assert result is not None
+        assert result.datacenter.labels == {"tier": "edge"}
 
     async def test_writes_are_counted(self, store: MemoryStore) -> None:
         record = await store.record(await store.insert(FRA, SHIPPER), RUNNING)
@@ -82,7 +82,7 @@ async def test_the_status_is_applied_whole_by_a_manager_of_its_own(cluster: Clus
     assert call.query["fieldManager"] == "openbao-operator-datacenter"
     status = cluster.live["status"]
     assert status["state"] == "Running"
-    assert [(one["type"], one["status"]) for one in status["conditions"]] == [
+    assert [(condition["type"], condition["status"]) for condition in status["conditions"]] == [
         ("Ready", "True"),
         ("Stalled", "False"),
     ]
@@ -108,13 +108,22 @@ async def test_a_new_generation_is_acknowledged(cluster: Cluster) -> None:
 
 async def test_a_condition_keeps_its_time_while_its_answer_stays(cluster: Cluster) -> None:
     record = await cluster.store.record(await cluster.store.insert(FRA, SHIPPER), FAILED)
-    since = {one["type"]: one["lastTransitionTime"] for one in cluster.live["status"]["conditions"]}
+    since = {
+        condition["type"]: condition["lastTransitionTime"]
+        for condition in cluster.live["status"]["conditions"]
+    }
     await cluster.clock.advance(60)
     record = await cluster.store.record(record, replace(FAILED, attempts=4))
-    again = {one["type"]: one["lastTransitionTime"] for one in cluster.live["status"]["conditions"]}
+    again = {
+        condition["type"]: condition["lastTransitionTime"]
+        for condition in cluster.live["status"]["conditions"]
+    }
     assert again == since
     await cluster.store.record(record, RUNNING)
-    after = {one["type"]: one["lastTransitionTime"] for one in cluster.live["status"]["conditions"]}
+    after = {
+        condition["type"]: condition["lastTransitionTime"]
+        for condition in cluster.live["status"]["conditions"]
+    }
     assert after == {"Ready": "2030-01-01T00:01:00Z", "Stalled": "2030-01-01T00:00:00Z"}
 
 

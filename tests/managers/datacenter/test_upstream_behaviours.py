@@ -102,12 +102,12 @@ class OnKubernetes:
         self._operator.wire.faults = NoFaults()
 
     async def records(self) -> dict[str, tuple[str, str, int]]:
-        found = {}
+        result = {}
         for live in self._server.api.objects(WORKLOADS):
             spec, status = live["spec"], live["status"]
-            said = status["state"], spec["source"]["name"], status.get("attempts", 0)
-            found[spec["service"]["name"]] = said
-        return found
+            states = status["state"], spec["source"]["name"], status.get("attempts", 0)
+            result[spec["service"]["name"]] = states
+        return result
 
     def made(self) -> list[str]:
         return [
@@ -132,9 +132,9 @@ class OnKubernetes:
 
 @pytest.fixture(params=[Embedded, OnKubernetes], ids=["embedded", "operator"])
 def place(request: pytest.FixtureRequest) -> Place:
-    made: Any = request.param
-    found: Place = made()
-    return found
+    param: Any = request.param
+    place: Place = param()
+    return place
 
 
 def image(name: str) -> list[Object]:

@@ -21,13 +21,13 @@ ALL = {SERVICE_ACCOUNT, *ROLES}
 
 
 def kinds(cluster: gen.Cluster, world: gen.World) -> set[Any]:
-    made = plan(gen.resolved(cluster, world), world.facts()).intents
-    return {intent.resource for intent in made}
+    intents = plan(gen.resolved(cluster, world), world.facts()).intents
+    return {intent.resource for intent in intents}
 
 
 def spared(cluster: gen.Cluster, world: gen.World) -> list[tuple[str, str]]:
-    made = plan(gen.resolved(cluster, world), world.facts()).retained
-    return [(resource.kind, key.name) for resource, key in made]
+    intents = plan(gen.resolved(cluster, world), world.facts()).retained
+    return [(resource.kind, key.name) for resource, key in intents]
 
 
 # sentence: (the existing account of the name, planned kinds)
@@ -93,11 +93,11 @@ def test_missing_annotations_are_reported(
     there: Mapping[str, str], status: str, reason: str
 ) -> None:
     world = gen.world().with_account("mine", annotations=there)
-    found = service_account_ready(NAMED.read().spec, world.facts())
-    assert found is not None
-    assert (found.status, found.reason) == (status, reason)
-    assert "mine" in found.message
-    assert ("iam" in found.message) is (status == "False")
+    update = service_account_ready(NAMED.read().spec, world.facts())
+    assert update is not None
+    assert (update.status, update.reason) == (status, reason)
+    assert "mine" in update.message
+    assert ("iam" in update.message) is (status == "False")
 
 
 @pytest.mark.parametrize(
@@ -151,15 +151,15 @@ def test_a_former_account_is_kept_while_a_pod_uses_it(
 def test_read_replicas_count_as_well() -> None:
     facts = gen.world().facts()
     read = replace(facts.read, pods=(gen.pod(0).under(OLD).facts(),))
-    made = plan(gen.resolved(NAMED), replace(facts, read=read))
-    assert [key.name for _, key in made.retained] == [name for _, name in OLD_THREE]
+    result = plan(gen.resolved(NAMED), replace(facts, read=read))
+    assert [key.name for _, key in result.retained] == [name for _, name in OLD_THREE]
 
 
 def test_attack_t06_a_pod_of_a_user_gives_its_account_no_rights() -> None:
     """A user who may create pods could name any account in a pod that looks like a server."""
     world = gen.world().with_pods(gen.pod(7).under("victim"))
-    made = plan(gen.resolved(gen.cluster(), world), world.facts())
-    assert not any("victim" in str(intent.body) for intent in made.intents)
+    result = plan(gen.resolved(gen.cluster(), world), world.facts())
+    assert not any("victim" in str(intent.body) for intent in result.intents)
 
 
 # --- powerful accounts --------------------------------------------------------------------------
@@ -239,23 +239,25 @@ JOB_ACCOUNTS: dict[str, tuple[gen.Cluster, list[str]]] = {
 
 @pytest.mark.parametrize(("cluster", "expected"), JOB_ACCOUNTS.values(), ids=JOB_ACCOUNTS.keys())
 def test_which_accounts_jobs_have(cluster: gen.Cluster, expected: list[str]) -> None:
-    made = plan(gen.resolved(cluster), gen.world().facts()).intents
-    accounts = [intent for intent in made if intent.resource == SERVICE_ACCOUNT]
-    assert [one.key.name for one in accounts] == ["x-serviceaccount", *expected]
-    assert all(one.body["automountServiceAccountToken"] is False for one in accounts)
+    intents = plan(gen.resolved(cluster), gen.world().facts()).intents
+    accounts = [intent for intent in intents if intent.resource == SERVICE_ACCOUNT]
+    assert [account.key.name for account in accounts] == ["x-serviceaccount", *expected]
+    assert all(account.body["automountServiceAccountToken"] is False for account in accounts)
     # The rights of a job exist only during its run.
-    assert [one.key.name for one in made if one.resource == ROLE] == ["x-serviceaccount-role"]
+    assert [intent.key.name for intent in intents if intent.resource == ROLE] == [
+        "x-serviceaccount-role"
+    ]
 
 
 def test_job_accounts_have_the_cloud_annotations() -> None:
     identity = {"serviceAccountAnnotations": {"iam": "arn"}}
     target = {**TARGET, "workloadIdentity": identity}
     cluster = gen.cluster(backup={**BACKUP, "target": target}, upgrade={"jwtAuthRole": "its-own"})
-    made = plan(gen.resolved(cluster), gen.world().facts()).intents
-    found = {
+    intents = plan(gen.resolved(cluster), gen.world().facts()).intents
+    annotations = {
         intent.key.name: intent.body["metadata"].get("annotations", {})
-        for intent in made
+        for intent in intents
         if intent.resource == SERVICE_ACCOUNT
     }
-    assert found[BACKUP_ACCOUNT] == found[RESTORE_ACCOUNT] == {"iam": "arn"}
-    assert found["x-serviceaccount"] == found[UPGRADE_ACCOUNT] == {}
+    assert annotations[BACKUP_ACCOUNT] == annotations[RESTORE_ACCOUNT] == {"iam": "arn"}
+    assert annotations["x-serviceaccount"] == annotations[UPGRADE_ACCOUNT] == {}

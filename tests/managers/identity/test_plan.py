@@ -14,9 +14,9 @@ from tests import gen
 
 
 def bodies(world: gen.World | None = None, **spec: Any) -> dict[Resource, Object]:
-    made = plan(gen.resolved(gen.cluster(**spec).self_init()), (world or gen.world()).facts())
-    assert (made.effects, made.outcome, made.gate) == ((), Done(), False)
-    return {intent.resource: intent.body for intent in made.intents}
+    result = plan(gen.resolved(gen.cluster(**spec).self_init()), (world or gen.world()).facts())
+    assert (result.effects, result.outcome, result.gate) == ((), Done(), False)
+    return {intent.resource: intent.body for intent in result.intents}
 
 
 def pods_of(role: Object) -> list[str]:
@@ -26,26 +26,26 @@ def pods_of(role: Object) -> list[str]:
 
 
 def test_account_role_and_binding_refer_to_each_other() -> None:
-    made = bodies()
-    assert set(made) == {SERVICE_ACCOUNT, ROLE, ROLE_BINDING}
-    binding = made[ROLE_BINDING]
-    assert binding["roleRef"]["name"] == made[ROLE]["metadata"]["name"]
+    result = bodies()
+    assert set(result) == {SERVICE_ACCOUNT, ROLE, ROLE_BINDING}
+    binding = result[ROLE_BINDING]
+    assert binding["roleRef"]["name"] == result[ROLE]["metadata"]["name"]
     assert binding["roleRef"]["apiGroup"] == "rbac.authorization.k8s.io"
     assert binding["subjects"] == [
         {
             "kind": "ServiceAccount",
-            "name": made[SERVICE_ACCOUNT]["metadata"]["name"],
+            "name": result[SERVICE_ACCOUNT]["metadata"]["name"],
             "namespace": gen.NAMESPACE,
         }
     ]
 
 
 def test_the_names_follow_the_account_of_the_users_choice() -> None:
-    made = bodies(serviceAccount={"name": "mine", "annotations": {"iam": "arn"}})
-    assert made[SERVICE_ACCOUNT]["metadata"]["name"] == "mine"
-    assert made[SERVICE_ACCOUNT]["metadata"]["annotations"] == {"iam": "arn"}
-    assert made[ROLE]["metadata"]["name"] == "mine-role"
-    assert made[ROLE_BINDING]["metadata"]["name"] == "mine-rolebinding"
+    result = bodies(serviceAccount={"name": "mine", "annotations": {"iam": "arn"}})
+    assert result[SERVICE_ACCOUNT]["metadata"]["name"] == "mine"
+    assert result[SERVICE_ACCOUNT]["metadata"]["annotations"] == {"iam": "arn"}
+    assert result[ROLE]["metadata"]["name"] == "mine-role"
+    assert result[ROLE_BINDING]["metadata"]["name"] == "mine-rolebinding"
 
 
 def test_the_account_does_not_automount_its_token() -> None:

@@ -28,11 +28,11 @@ class Bench:
     verifier: ImageVerifier
 
     def question(self, tag: str = "2.4.0", **policy: object) -> VerificationRequest:
-        wanted = {"enabled": True, "publicKey": self.signer.public_key, "ignoreTlog": True}
+        expected = {"enabled": True, "publicKey": self.signer.public_key, "ignoreTlog": True}
         return VerificationRequest(
             "shop",
             f"{self.server.address}/team/openbao:{tag}",
-            ImageVerification.model_validate({**wanted, **policy}),
+            ImageVerification.model_validate({**expected, **policy}),
             (),
         )
 

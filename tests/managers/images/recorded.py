@@ -39,8 +39,8 @@ class Recording:
         """The one signature of the older scheme."""
         manifest = orjson.loads(self.manifests[f"{self.digest.replace(':', '-')}.sig"])
         (layer,) = manifest["layers"]
-        found: dict[str, Any] = layer
-        return found
+        result: dict[str, Any] = layer
+        return result
 
     @property
     def older_payload(self) -> bytes:

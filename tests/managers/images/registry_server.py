@@ -106,13 +106,13 @@ class RegistryServer:
             return refusal
         kind, _, name = request.path.partition("/v2/")[2].rpartition("/")
         kind = kind.rpartition("/")[2]
-        found: bytes | None
+        text: bytes | None
         if kind == "referrers":
             known = self.referrers.get(name, []) if self.lists_referrers else None
-            found = None if known is None else orjson.dumps({"manifests": known})
+            text = None if known is None else orjson.dumps({"manifests": known})
         else:
-            found = {"manifests": self.manifests, "blobs": self.blobs}[kind].get(name)
-        return web.Response(status=404, text="{}") if found is None else web.Response(body=found)
+            text = {"manifests": self.manifests, "blobs": self.blobs}[kind].get(name)
+        return web.Response(status=404, text="{}") if text is None else web.Response(body=text)
 
     def _token(self, request: web.Request) -> web.Response:
         if request.headers.get("Authorization") != BASIC:
@@ -120,10 +120,10 @@ class RegistryServer:
         return web.json_response({"token": TOKEN, "scope": request.query["scope"]})
 
     def _refusal(self, request: web.Request) -> web.Response | None:
-        given = request.headers.get("Authorization", "")
-        if self.wants == "basic" and given != BASIC:
+        authorization = request.headers.get("Authorization", "")
+        if self.wants == "basic" and authorization != BASIC:
             return web.Response(status=401, headers={"WWW-Authenticate": 'Basic realm="x"'})
-        if self.wants == "bearer" and given != f"Bearer {TOKEN}":
+        if self.wants == "bearer" and authorization != f"Bearer {TOKEN}":
             challenge = f'Bearer realm="http://{self.address}/token",service="here",scope="x"'
             return web.Response(status=401, headers={"WWW-Authenticate": challenge})
         return None

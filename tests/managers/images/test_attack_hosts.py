@@ -56,8 +56,8 @@ def resolving_to(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
         self: Any, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[Any]:
         kind = socket.AF_INET6 if ":" in address else socket.AF_INET
-        found = {"hostname": host, "host": address, "port": port, "family": kind}
-        return [{**found, "proto": 0, "flags": 0}]
+        result = {"hostname": host, "host": address, "port": port, "family": kind}
+        return [{**result, "proto": 0, "flags": 0}]
 
     monkeypatch.setattr(aiohttp.ThreadedResolver, "resolve", resolve)
 
@@ -87,7 +87,11 @@ async def test_attack_t09_no_host_of_the_table_is_connected_to(
     except ValueError:
         return
     assert await asked(host)
-    assert [one for one in connections if not is_allowed_address(one[0], loopback=False)] == []
+    assert [
+        connection
+        for connection in connections
+        if not is_allowed_address(connection[0], loopback=False)
+    ] == []
 
 
 @pytest.mark.parametrize("address", METADATA)
@@ -107,4 +111,4 @@ async def test_an_address_of_a_registry_is_connected_to(
     """So that the tests above see what they mean to see."""
     resolving_to(monkeypatch, "192.0.2.10")
     assert await asked("registry.example.com")
-    assert [one[0] for one in connections] == ["192.0.2.10"]
+    assert [connection[0] for connection in connections] == ["192.0.2.10"]

@@ -24,14 +24,14 @@ REPOSITORY = "registry.example.com/openbao"
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_signatures_of_real_cosign_are_believed(kind: str) -> None:
-    made = recording(kind)
-    key = read_public_key(made.public_key)
-    signed = check_bundle(made.bundle, key, made.digest)
-    assert made.digest.removeprefix("sha256:").encode() in signed.content
+    result = recording(kind)
+    key = read_public_key(result.public_key)
+    signed = check_bundle(result.bundle, key, result.digest)
+    assert result.digest.removeprefix("sha256:").encode() in signed.content
     signed = check_simple_signing(
-        made.older_layer, made.older_payload, key, made.reference, made.digest
+        result.older_layer, result.older_payload, key, result.reference, result.digest
     )
-    assert signed.content == made.older_payload
+    assert signed.content == result.older_payload
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -39,35 +39,37 @@ def test_signatures_of_real_cosign_are_believed(kind: str) -> None:
 def test_each_key_proves_only_what_it_signed(kind: str, other: str) -> None:
     if kind == other:
         return
-    made, key = recording(kind), read_public_key(recording(other).public_key)
+    result, key = recording(kind), read_public_key(recording(other).public_key)
     with pytest.raises(NotProvenError, match="not made with the key"):
-        check_bundle(made.bundle, key, made.digest)
+        check_bundle(result.bundle, key, result.digest)
     with pytest.raises(NotProvenError, match="not made with the key"):
-        check_simple_signing(made.older_layer, made.older_payload, key, made.reference, made.digest)
+        check_simple_signing(
+            result.older_layer, result.older_payload, key, result.reference, result.digest
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_signature_is_not_moved_to_another_image(kind: str) -> None:
-    made = recording(kind)
-    key = read_public_key(made.public_key)
+    result = recording(kind)
+    key = read_public_key(result.public_key)
     with pytest.raises(NotProvenError, match="another image"):
-        check_bundle(made.bundle, key, OTHER)
+        check_bundle(result.bundle, key, OTHER)
     with pytest.raises(NotProvenError, match="another image"):
-        check_simple_signing(made.older_layer, made.older_payload, key, made.reference, OTHER)
+        check_simple_signing(result.older_layer, result.older_payload, key, result.reference, OTHER)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_byte_that_differs_proves_nothing(kind: str) -> None:
-    made = recording(kind)
-    key = read_public_key(made.public_key)
-    payload = made.older_payload.replace(b'"optional":null', b'"optional":true')
+    result = recording(kind)
+    key = read_public_key(result.public_key)
+    payload = result.older_payload.replace(b'"optional":null', b'"optional":true')
     with pytest.raises(NotProvenError):
-        check_simple_signing(made.older_layer, payload, key, made.reference, made.digest)
-    whole = orjson.loads(made.bundle)
+        check_simple_signing(result.older_layer, payload, key, result.reference, result.digest)
+    whole = orjson.loads(result.bundle)
     statement = whole["dsseEnvelope"]["payload"]
     whole["dsseEnvelope"]["payload"] = statement[:-4] + "IH19"
     with pytest.raises(NotProvenError):
-        check_bundle(orjson.dumps(whole), key, made.digest)
+        check_bundle(orjson.dumps(whole), key, result.digest)
 
 
 def test_an_older_signature_is_for_its_repository_alone() -> None:

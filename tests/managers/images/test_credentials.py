@@ -45,8 +45,8 @@ COVERED: dict[str, tuple[str, str, bool]] = {
 @pytest.mark.parametrize(("place", "image", "fine"), COVERED.values(), ids=COVERED.keys())
 def test_a_login_is_for_its_place(place: str, image: str, fine: bool) -> None:
     for older in (False, True):
-        found = login_for(parse(image), [secret({place: entry()}, older=older)])
-        assert (found is not None) is fine
+        login = login_for(parse(image), [secret({place: entry()}, older=older)])
+        assert (login is not None) is fine
 
 
 def test_the_longest_place_wins_and_the_first_secret() -> None:
@@ -58,10 +58,10 @@ def test_the_longest_place_wins_and_the_first_secret() -> None:
 
 def test_user_and_password_may_stand_alone() -> None:
     named = {"username": "u", "password": "p:q"}
-    found = gen.present(login_for(parse("r.example.com/a"), [secret({"r.example.com": named})]))
-    assert found.basic() == f"Basic {base64_of(b'u:p:q')}"
+    login = gen.present(login_for(parse("r.example.com/a"), [secret({"r.example.com": named})]))
+    assert login.basic() == f"Basic {base64_of(b'u:p:q')}"
     split = login_for(parse("r.example.com/a"), [secret({"r.example.com": entry("u", "p:q")})])
-    assert split == found
+    assert split == login
 
 
 JUNK: dict[str, dict[str, Any]] = {
@@ -88,8 +88,8 @@ def test_junk_is_no_login_and_no_error(junk: dict[str, Any]) -> None:
 
 
 def test_a_login_is_not_printed() -> None:
-    found = login_for(parse("r.example.com/a"), [secret({"r.example.com": entry("u", "hush")})])
-    assert "hush" not in f"{found!r} {found}"
+    login = login_for(parse("r.example.com/a"), [secret({"r.example.com": entry("u", "hush")})])
+    assert "hush" not in f"{login!r} {login}"
 
 
 def test_attack_t10_a_secret_of_many_logins_is_refused_by_name() -> None:

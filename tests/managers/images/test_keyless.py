@@ -162,8 +162,8 @@ Change = Callable[[dict[str, Any]], None]
 
 def entry_of(parts: dict[str, Any]) -> dict[str, Any]:
     (entry,) = parts["verificationMaterial"]["tlogEntries"]
-    found: dict[str, Any] = entry
-    return found
+    result: dict[str, Any] = entry
+    return result
 
 
 def other_entry(parts: dict[str, Any]) -> None:

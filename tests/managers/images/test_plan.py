@@ -39,8 +39,8 @@ def spec(**fields: Any) -> ClusterSpec:
 
 def choose(verdict: ImageVerdict | None, **fields: Any) -> ImageChoice:
     images = {} if verdict is None else {verdict.reference: verdict}
-    wanted = {"imageVerification": POLICY, **fields}
-    return images_of(spec(**wanted), HERE, Observed(now=EPOCH, images=images))
+    expected = {"imageVerification": POLICY, **fields}
+    return images_of(spec(**expected), HERE, Observed(now=EPOCH, images=images))
 
 
 PROVEN = ImageVerdict(IMAGE, pinned=PINNED, record=f"key {PINNED}")
@@ -50,10 +50,10 @@ WARN = {"imageVerification": {**POLICY, "failurePolicy": "Warn"}}
 
 
 def test_b34_exactly_what_was_proven_is_written() -> None:
-    found = choose(PROVEN)
-    assert found.server == PINNED
-    assert found.outcome == Done()
-    assert dict(found.records) == {labels.IMAGE_VERIFICATION: f"key {PINNED}"}
+    choice = choose(PROVEN)
+    assert choice.server == PINNED
+    assert choice.outcome == Done()
+    assert dict(choice.records) == {labels.IMAGE_VERIFICATION: f"key {PINNED}"}
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,11 @@ DEFAULTS: dict[str, tuple[dict[str, Any], str]] = {
 def test_b34_the_default_image_is_asked_about_as_it_is_written(
     fields: dict[str, Any], image: str
 ) -> None:
-    wanted = spec(imageVerification=POLICY, **fields)
-    assert server_image(wanted, HERE.image_repository) == image
+    cluster_spec = spec(imageVerification=POLICY, **fields)
+    assert server_image(cluster_spec, HERE.image_repository) == image
     assert (
-        gen.present(server_image_request(wanted, "shop", HERE.image_repository)).reference == image
+        gen.present(server_image_request(cluster_spec, "shop", HERE.image_repository)).reference
+        == image
     )
     without = images_of(spec(**fields), HERE, Observed(now=EPOCH))
     assert without.server == image
@@ -106,17 +107,17 @@ HELD: dict[str, tuple[ImageVerdict | None, type, str]] = {
 
 @pytest.mark.parametrize(("verdict", "kind", "reason"), HELD.values(), ids=HELD.keys())
 def test_block_holds_back_the_pods(verdict: ImageVerdict | None, kind: type, reason: str) -> None:
-    found = choose(verdict)
-    assert isinstance(found.outcome, kind)
-    assert isinstance(found.outcome, Blocked | Wait)
-    assert (found.outcome.reason, found.records) == (reason, ())
+    choice = choose(verdict)
+    assert isinstance(choice.outcome, kind)
+    assert isinstance(choice.outcome, Blocked | Wait)
+    assert (choice.outcome.reason, choice.records) == (reason, ())
 
 
 @pytest.mark.parametrize("verdict", [UNPROVEN, DOWN, None])
 def test_warn_uses_the_tag_and_records_nothing(verdict: ImageVerdict | None) -> None:
-    found = choose(verdict, **WARN)
-    assert (found.server, found.records) == (IMAGE, ())
-    assert isinstance(found.outcome, Done)
+    choice = choose(verdict, **WARN)
+    assert (choice.server, choice.records) == (IMAGE, ())
+    assert isinstance(choice.outcome, Done)
 
 
 def test_warn_pins_what_is_proven_all_the_same() -> None:
@@ -125,37 +126,39 @@ def test_warn_pins_what_is_proven_all_the_same() -> None:
 
 @pytest.mark.parametrize("policy", [None, {**POLICY, "enabled": False}])
 def test_without_a_policy_nothing_is_asked_and_the_tag_is_used(policy: Any) -> None:
-    wanted = spec(imageVerification=policy)
-    assert server_image_request(wanted, "shop", HERE.image_repository) is None
-    found = choose(PROVEN, imageVerification=policy)
-    assert (found.server, found.outcome, found.records) == (IMAGE, Done(), ())
+    cluster_spec = spec(imageVerification=policy)
+    assert server_image_request(cluster_spec, "shop", HERE.image_repository) is None
+    choice = choose(PROVEN, imageVerification=policy)
+    assert (choice.server, choice.outcome, choice.records) == (IMAGE, Done(), ())
 
 
 def test_an_identity_is_asked_for_as_a_key_is() -> None:
     keyless = {"enabled": True, **IDENTITY}
-    wanted = spec(imageVerification=keyless, operatorImageVerification=keyless)
+    cluster_spec = spec(imageVerification=keyless, operatorImageVerification=keyless)
     questions = (
-        server_image_request(wanted, "shop", HERE.image_repository),
-        operator_image_request(wanted, "shop", HERE.operator_image),
+        server_image_request(cluster_spec, "shop", HERE.image_repository),
+        operator_image_request(cluster_spec, "shop", HERE.operator_image),
     )
-    assert [one and one.policy.subject for one in questions] == [IDENTITY["subject"]] * 2
-    found = images_of(wanted, HERE, Observed(now=EPOCH))
-    assert not isinstance(found.outcome, Done)
-    assert found.operator_image == ""
+    assert [request and request.policy.subject for request in questions] == [
+        IDENTITY["subject"]
+    ] * 2
+    images = images_of(cluster_spec, HERE, Observed(now=EPOCH))
+    assert not isinstance(images.outcome, Done)
+    assert images.operator_image == ""
 
 
 def helper(verdict: ImageVerdict | None, **policy: Any) -> ImageChoice:
     images = {} if verdict is None else {verdict.reference: verdict}
-    wanted = spec(operatorImageVerification={**POLICY, **policy})
-    return images_of(wanted, HERE, Observed(now=EPOCH, images=images))
+    cluster_spec = spec(operatorImageVerification={**POLICY, **policy})
+    return images_of(cluster_spec, HERE, Observed(now=EPOCH, images=images))
 
 
 def test_the_helper_has_a_policy_of_its_own() -> None:
     proven = ImageVerdict("r/op:1", pinned=HELPER_PINNED, record=f"key {HELPER_PINNED}")
-    found = helper(proven)
-    assert found.operator_image == HELPER_PINNED
-    assert dict(found.records) == {labels.OPERATOR_IMAGE_VERIFICATION: f"key {HELPER_PINNED}"}
-    assert found.server == IMAGE
+    choice = helper(proven)
+    assert choice.operator_image == HELPER_PINNED
+    assert dict(choice.records) == {labels.OPERATOR_IMAGE_VERIFICATION: f"key {HELPER_PINNED}"}
+    assert choice.server == IMAGE
     # Nothing falls through from the server's policy to the helper's, nor back.
     assert choose(PROVEN).operator_image == "r/op:1"
     assert helper(None).outcome == Done()
@@ -171,18 +174,18 @@ def test_a_helper_that_is_not_proven_is_not_used_and_stops_no_pod() -> None:
 
 
 def test_without_an_operator_image_there_is_nothing_to_ask() -> None:
-    wanted = spec(operatorImageVerification=POLICY)
-    assert operator_image_request(wanted, "shop", "") is None
+    cluster_spec = spec(operatorImageVerification=POLICY)
+    assert operator_image_request(cluster_spec, "shop", "") is None
     bare = replace(HERE, operator_image="")
-    assert images_of(wanted, bare, Observed(now=EPOCH)).operator_image == ""
+    assert images_of(cluster_spec, bare, Observed(now=EPOCH)).operator_image == ""
 
 
 def test_pull_secrets_of_the_policy_come_first_and_once() -> None:
-    wanted = spec(
+    cluster_spec = spec(
         imagePullSecrets=[{"name": "b"}, {"name": "c"}],
         imageVerification={**POLICY, "imagePullSecrets": [{"name": "a"}, {"name": "b"}]},
     )
-    question = gen.present(server_image_request(wanted, "shop", HERE.image_repository))
+    question = gen.present(server_image_request(cluster_spec, "shop", HERE.image_repository))
     assert question.pull_secrets == ("a", "b", "c")
 
 
@@ -221,9 +224,9 @@ def test_a_record_is_read_back_and_nothing_else_is() -> None:
     ],
 )
 def test_a_tag_of_another_version_is_refused(image: str | None, blocked: bool) -> None:
-    found = version_mismatch(spec().model_copy(update={"image": image}))
-    assert (found is not None) is blocked
-    if found is not None:
-        assert found.reason == "ImageVersionMismatch"
-        assert "spec.image" in found.message
-        assert "2.4.0" in found.message
+    result = version_mismatch(spec().model_copy(update={"image": image}))
+    assert (result is not None) is blocked
+    if result is not None:
+        assert result.reason == "ImageVersionMismatch"
+        assert "spec.image" in result.message
+        assert "2.4.0" in result.message

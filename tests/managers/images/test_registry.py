@@ -25,8 +25,8 @@ def asking(server: RegistryServer, login: RegistryLogin | None = None) -> Regist
 async def test_a_manifest_comes_with_the_digest_that_it_has() -> None:
     async with registry_server() as server, asking(server) as registry:
         digest = server.image("2.4.0")
-        found = gen.present(await registry.manifest("2.4.0"))
-        assert found.digest == digest == digest_of(found.body)
+        manifest = gen.present(await registry.manifest("2.4.0"))
+        assert manifest.digest == digest == digest_of(manifest.body)
         assert server.asked == [f"/v2/{REPOSITORY}/manifests/2.4.0"]
 
 
@@ -130,8 +130,8 @@ async def test_a_blob_may_be_elsewhere_and_the_login_does_not_go_there() -> None
 
         server.fault = moved
         async with asking(server, READER) as registry:
-            found = await registry.blob(digest)
-        assert gen.present(found).body == b"content"
+            blob = await registry.blob(digest)
+        assert gen.present(blob).body == b"content"
         assert store.authorized == [""]
 
 

@@ -52,13 +52,13 @@ class Log(Signer):
 
     def tlog_entry(self, body: dict[str, Any]) -> dict[str, Any]:
         """The same in the form of a bundle."""
-        made = self.promise(body)
+        obj = self.promise(body)
         return {
             "logIndex": "7",
             "logId": {"keyId": base64_of(self.id)},
             "integratedTime": str(TIME),
-            "inclusionPromise": {"signedEntryTimestamp": made["SignedEntryTimestamp"]},
-            "canonicalizedBody": made["Payload"]["body"],
+            "inclusionPromise": {"signedEntryTimestamp": obj["SignedEntryTimestamp"]},
+            "canonicalizedBody": obj["Payload"]["body"],
         }
 
 

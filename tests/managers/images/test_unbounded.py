@@ -53,11 +53,11 @@ async def test_interim_answers_without_end_are_cut_off() -> None:
 
 async def test_what_is_packed_is_not_unpacked() -> None:
     async with pouring(bomb(8 << 20)) as server, asking(f"127.0.0.1:{server.port}") as registry:
-        found = await registry.manifest("x")
-    assert found is not None
-    assert len(found.body) < 1 << 20
+        manifest = await registry.manifest("x")
+    assert manifest is not None
+    assert len(manifest.body) < 1 << 20
     with pytest.raises(RegistryError, match="not a manifest"):
-        found.json()
+        manifest.json()
 
 
 LISTED: dict[str, bytes] = {
@@ -72,10 +72,10 @@ LISTED: dict[str, bytes] = {
 @pytest.mark.parametrize("body", LISTED.values(), ids=LISTED.keys())
 async def test_a_list_that_nobody_can_use_is_no_manifest(body: bytes) -> None:
     async with pouring(answer(body)) as server, asking(f"127.0.0.1:{server.port}") as registry:
-        found = await registry.referrers("sha256:" + "a" * 64, "x")
-        assert found is not None
+        referrers = await registry.referrers("sha256:" + "a" * 64, "x")
+        assert referrers is not None
         with pytest.raises(RegistryError, match="not a manifest"):
-            found.json()
+            referrers.json()
 
 
 TOKENS: dict[str, object] = {

@@ -46,24 +46,24 @@ async def test_the_older_scheme_proves_as_well() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scheme", ["bundle", "older"])
 async def test_what_real_cosign_left_in_a_registry_is_found(kind: str, scheme: str) -> None:
-    made = recording(kind)
+    result = recording(kind)
     hidden = "" if scheme == "older" else ".sig"
     kept = {
         name: text.encode()
-        for name, text in made.manifests.items()
-        if not (name.endswith(".sig") if hidden else name == made.digest.replace(":", "-"))
+        for name, text in result.manifests.items()
+        if not (name.endswith(".sig") if hidden else name == result.digest.replace(":", "-"))
     }
-    blobs = {name: text.encode() for name, text in made.blobs.items()}
-    policy = ImageVerification(enabled=True, public_key=made.public_key, ignore_tlog=True)
-    question = VerificationRequest("shop", made.reference, policy, ())
+    blobs = {name: text.encode() for name, text in result.blobs.items()}
+    policy = ImageVerification(enabled=True, public_key=result.public_key, ignore_tlog=True)
+    question = VerificationRequest("shop", result.reference, policy, ())
     async with (
         registry_server(manifests=kept, blobs=blobs, lists_referrers=False) as server,
-        RegistrySession(server.address, made.repository, None, insecure=True) as registry,
+        RegistrySession(server.address, result.repository, None, insecure=True) as registry,
     ):
         found = await prove(
-            registry, image_reference.parse(made.reference), question, EMPTY_TRUST_ROOT
+            registry, image_reference.parse(result.reference), question, EMPTY_TRUST_ROOT
         )
-    assert found == made.digest
+    assert found == result.digest
 
 
 async def test_b41_a_running_cluster_costs_the_registry_nothing() -> None:
@@ -169,8 +169,8 @@ async def test_b14_one_key_does_not_vouch_for_another() -> None:
         shared = 40
         assert mine.policy.public_key is not None
         assert mine.policy.public_key[:shared] == other[:shared]
-        asked = replace(mine, policy=mine.policy.model_copy(update={"public_key": other}))
-        assert (await here.verifier.verdict(asked, [first.record])).problem == "unproven"
+        question = replace(mine, policy=mine.policy.model_copy(update={"public_key": other}))
+        assert (await here.verifier.verdict(question, [first.record])).problem == "unproven"
 
 
 CHANGES: dict[str, dict[str, object]] = {
@@ -186,27 +186,29 @@ CHANGES: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 async def test_b14_the_name_of_an_answer_covers(change: dict[str, object]) -> None:
     async with bench() as here:
-        asked = here.question()
-        other = replace(asked, policy=asked.policy.model_copy(update=change))
-        assert cache_key(asked, "") != cache_key(other, "")
+        request = here.question()
+        other = replace(request, policy=request.policy.model_copy(update=change))
+        assert cache_key(request, "") != cache_key(other, "")
 
 
 async def test_b14_the_name_of_an_answer_covers_reference_and_trust_root() -> None:
     async with bench() as here:
-        asked = here.question()
-        assert cache_key(asked, "") != cache_key(asked, "root")
-        assert cache_key(asked, "") != cache_key(here.question("2.5.0"), "")
-        warned = replace(asked, policy=asked.policy.model_copy(update={"failure_policy": "Warn"}))
-        assert cache_key(asked, "") == cache_key(warned, "")
+        request = here.question()
+        assert cache_key(request, "") != cache_key(request, "root")
+        assert cache_key(request, "") != cache_key(here.question("2.5.0"), "")
+        warned = replace(
+            request, policy=request.policy.model_copy(update={"failure_policy": "Warn"})
+        )
+        assert cache_key(request, "") == cache_key(warned, "")
 
 
 async def test_what_one_namespace_may_read_is_not_told_to_another() -> None:
     async with bench(wants="basic") as here:
         here.signed_image()
         here.api.holding((SECRET, pull_secret(here.server.address)))
-        asked = replace(here.question(), pull_secrets=("login",))
-        assert (await here.verifier.verdict(asked)).pinned
-        elsewhere = replace(asked, namespace="elsewhere")
+        request = replace(here.question(), pull_secrets=("login",))
+        assert (await here.verifier.verdict(request)).pinned
+        elsewhere = replace(request, namespace="elsewhere")
         refused = await here.verifier.verdict(elsewhere)
         assert refused.problem == "unproven"
         assert "pull secret" in refused.message
@@ -229,10 +231,10 @@ async def test_pull_secrets_are_read_by_name_once_and_not_kept(wants: str) -> No
     async with bench(wants=wants) as here:
         here.signed_image()
         here.api.holding((SECRET, pull_secret(here.server.address)))
-        asked = replace(here.question(), pull_secrets=("absent", "login"))
-        assert (await here.verifier.verdict(asked)).pinned
+        request = replace(here.question(), pull_secrets=("absent", "login"))
+        assert (await here.verifier.verdict(request)).pinned
         assert here.api.asked == ["get Secret absent", "get Secret login"]
-        await here.verifier.verdict(asked)
+        await here.verifier.verdict(request)
         assert here.api.asked == []
         assert "sesame" not in repr(vars(here.verifier))
 
@@ -299,10 +301,10 @@ async def test_questions_are_answered_together() -> None:
 async def test_an_image_named_by_digest_needs_no_tag() -> None:
     async with bench() as here:
         digest = here.signed_image()
-        asked = here.question()
-        by_digest = replace(asked, reference=f"{here.server.address}/team/openbao@{digest}")
+        request = here.question()
+        by_digest = replace(request, reference=f"{here.server.address}/team/openbao@{digest}")
         assert (await here.verifier.verdict(by_digest)).pinned == by_digest.reference
-        both = replace(asked, reference=f"{asked.reference}@{digest}")
+        both = replace(request, reference=f"{request.reference}@{digest}")
         assert (await here.verifier.verdict(both)).pinned == by_digest.reference
 
 

@@ -38,8 +38,8 @@ async def test_a_job_is_owned_by_its_run_and_a_retry_finds_it() -> None:
     api = FakeApi()
     first = await Jobs(api).ensure(wanted(), RUN)
     assert (first.state, first.foreign) == ("Active", False)
-    made = api.body_of(CREATE)
-    assert made["metadata"]["ownerReferences"] == [RUN.reference()]
+    body = api.body_of(CREATE)
+    assert body["metadata"]["ownerReferences"] == [RUN.reference()]
     assert api.asked == [CREATE]
     again = await Jobs(api).ensure(wanted(), RUN)
     assert (again.uid, again.foreign) == (first.uid, False)
@@ -91,11 +91,11 @@ async def test_a_temporary_rejection_is_raised_unchanged(error: ApiError) -> Non
 
 async def test_a_job_is_identified_by_its_uid() -> None:
     jobs = Jobs(FakeApi().holding(there()))
-    found = await jobs.get(KEY, "u", RUN.uid)
-    assert found is not None
-    assert found.uid == "u"
+    result = await jobs.get(KEY, "u", RUN.uid)
+    assert result is not None
+    assert result.uid == "u"
     assert await jobs.get(KEY, "of-one-before-it", RUN.uid) is None
-    assert await jobs.get(KEY, "", RUN.uid) == found
+    assert await jobs.get(KEY, "", RUN.uid) == result
     assert await Jobs(FakeApi()).get(KEY, "u", RUN.uid) is None
 
 

@@ -85,11 +85,11 @@ STATES: dict[str, tuple[dict[str, Any], str, bool, datetime | None, str]] = {
 def test_the_state_of_a_job(
     status: dict[str, Any], state: str, ready: bool, finished: datetime | None, reason: str
 ) -> None:
-    seen = job_observation(job(**status), RUN.uid)
-    assert (seen.uid, seen.state, seen.ready) == ("u", state, ready)
-    assert (seen.finished_at, seen.reason) == (finished, reason)
-    assert bool(seen.message) is bool(reason)
-    assert not seen.foreign
+    observation = job_observation(job(**status), RUN.uid)
+    assert (observation.uid, observation.state, observation.ready) == ("u", state, ready)
+    assert (observation.finished_at, observation.reason) == (finished, reason)
+    assert bool(observation.message) is bool(reason)
+    assert not observation.foreign
 
 
 @pytest.mark.parametrize("owner", [None, "uid-of-another"])
@@ -175,7 +175,7 @@ def test_only_the_pod_of_the_job_may_reach_the_cloud_metadata() -> None:
 
 
 def test_a_run_with_a_login_has_no_policy() -> None:
-    assert NETWORK_POLICY not in {one.resource for one in rights_objects(RUN, RIGHTS)}
+    assert NETWORK_POLICY not in {rights_obj.resource for rights_obj in rights_objects(RUN, RIGHTS)}
 
 
 def test_rights_on_another_object_are_refused() -> None:

@@ -19,10 +19,10 @@ TWO = tuple(Member(node_id=f"x-{n}", leader=n == 0, voter=True) for n in range(2
 
 def test_a_server_that_runs_outside_of_raft_is_named_with_the_way_back() -> None:
     status, _ = evaluate_members(Answers(IDS, TWO, ""), ExpectedMembers("x", 3), None, gen.NOW)
-    found = membership_ready(gen.cluster().read().spec, status.raft, status.last_error)
-    assert (found.status, found.reason) == ("False", "ServerOutsideRaft")
+    update = membership_ready(gen.cluster().read().spec, status.raft, status.last_error)
+    assert (update.status, update.reason) == ("False", "ServerOutsideRaft")
     for word in ("x-2", "kubectl delete pvc data-x-2", "kubectl delete pod x-2"):
-        assert word in found.message
+        assert word in update.message
 
 
 def test_a_read_replica_outside_of_raft_is_named_too() -> None:
@@ -35,8 +35,8 @@ def test_a_read_replica_outside_of_raft_is_named_too() -> None:
 
 def test_members_that_were_read_before_are_no_proof() -> None:
     raft = RaftStatus(voters=2, non_voters=0, leader="x-0", cluster_id="c1")
-    found = membership_ready(gen.cluster().read().spec, raft, None)
-    assert found.reason == "VotersMissing"
+    update = membership_ready(gen.cluster().read().spec, raft, None)
+    assert update.reason == "VotersMissing"
 
 
 @pytest.mark.parametrize("known", [None, RaftStatus(voters=3, leader="x-0", cluster_id="c1")])
@@ -45,14 +45,14 @@ def test_an_answer_that_was_not_read_is_told_of_with_its_bound(
     known: RaftStatus | None, second: int
 ) -> None:
     """Whatever was known before: a server that answers like this is no witness."""
-    told = "sys/health of 10.0.0.1: the answer is longer than 262144 bytes"
-    answers = Answers(IDS, TWO, "", unusable=told)
+    result = "sys/health of 10.0.0.1: the answer is longer than 262144 bytes"
+    answers = Answers(IDS, TWO, "", unusable=result)
     status, _ = evaluate_members(answers, ExpectedMembers("x", 3), None, gen.NOW)
     spec = gen.cluster().read().spec
-    found = membership_ready(spec, known, status.last_error, green_servers=second)
-    assert (found.status, found.reason) == ("Unknown", "AnswerUnusable")
-    assert found.message.startswith(told)
-    assert "spec.image" in found.message
+    update = membership_ready(spec, known, status.last_error, green_servers=second)
+    assert (update.status, update.reason) == ("Unknown", "AnswerUnusable")
+    assert update.message.startswith(result)
+    assert "spec.image" in update.message
 
 
 def raft_of(voters: int, others: int, readers: int | None = None) -> RaftStatus:
@@ -82,8 +82,10 @@ TWO_POOLS: dict[str, tuple[dict[str, Any], RaftStatus, str]] = {
 def test_members_of_two_pools_are_expected_while_one_takes_over(
     spec: dict[str, Any], raft: RaftStatus, said: str
 ) -> None:
-    found = membership_ready(gen.cluster().wanting(**spec).read().spec, raft, None, green_servers=3)
-    assert f"{found.status} {found.reason}" == said
+    update = membership_ready(
+        gen.cluster().wanting(**spec).read().spec, raft, None, green_servers=3
+    )
+    assert f"{update.status} {update.reason}" == said
 
 
 def test_while_a_set_takes_over_the_numbers_are_told() -> None:
@@ -99,16 +101,16 @@ def test_a_server_outside_of_raft_is_told_of_whatever_goes_on() -> None:
         Answers(IDS, TWO, ""), ExpectedMembers("x", 3, green_servers=3), None, gen.NOW
     )
     spec = gen.cluster().read().spec
-    found = membership_ready(spec, status.raft, status.last_error, green_servers=3)
-    assert found.reason == "ServerOutsideRaft"
+    update = membership_ready(spec, status.raft, status.last_error, green_servers=3)
+    assert update.reason == "ServerOutsideRaft"
     assert membership_ready(spec, None, None, green_servers=3).status == "Unknown"
 
 
 @pytest.mark.parametrize(("replicas", "losses"), [(2, 0), (4, 1), (6, 2)])
 def test_an_even_number_survives_no_more_than_one_less(replicas: int, losses: int) -> None:
-    told = even_replicas(replicas)
-    assert f"the loss of {losses}" in told
-    assert f"Set it to {replicas - 1} or {replicas + 1}" in told
+    result = even_replicas(replicas)
+    assert f"the loss of {losses}" in result
+    assert f"Set it to {replicas - 1} or {replicas + 1}" in result
 
 
 @pytest.mark.parametrize("replicas", [1, 3, 5])

@@ -48,8 +48,8 @@ async def test_who_is_a_member_is_told_by_raft_and_not_by_the_autopilot() -> Non
         Member(node_id="x-0", leader=True, voter=True),
         Member(node_id="x-3", voter=False),
     )
-    found = await read_quorum(servers, PODS, ROOT)
-    assert found.servers == (
+    quorum = await read_quorum(servers, PODS, ROOT)
+    assert quorum.servers == (
         RaftServer("x-0", voter=True, healthy=True, leader=True),
         RaftServer("x-3", voter=False, healthy=False, follows=False),
     )
@@ -59,8 +59,8 @@ async def test_a_server_that_the_leaders_log_has_not_reached_does_not_follow() -
     """The autopilot finds it well all the same: it was away for less than ten seconds."""
     servers = Servers()
     servers.ends = {"leader": 97, "10.0.0.1": 64, "10.0.0.3": 97}
-    found = await read_quorum(servers, PODS, ROOT)
-    assert {one.node_id: one.follows for one in found.servers} == {
+    quorum = await read_quorum(servers, PODS, ROOT)
+    assert {server.node_id: server.follows for server in quorum.servers} == {
         "x-0": False,
         "x-1": True,
         "x-2": True,
@@ -70,14 +70,14 @@ async def test_a_server_that_the_leaders_log_has_not_reached_does_not_follow() -
 async def test_an_empty_answer_is_no_quorum_at_all() -> None:
     servers = Servers()
     servers.state = AutopilotState()
-    found = await read_quorum(servers, PODS, ROOT)
-    assert found == Quorum((), 0)
+    quorum = await read_quorum(servers, PODS, ROOT)
+    assert quorum == Quorum((), 0)
 
 
 async def test_nobody_is_asked_while_it_is_unclear_who_leads() -> None:
     servers = Servers()
-    found = await read_quorum(servers, PODS[:1], ROOT)
-    assert found.trouble
+    quorum = await read_quorum(servers, PODS[:1], ROOT)
+    assert quorum.trouble
     assert servers.asked == []
 
 
@@ -175,8 +175,8 @@ async def test_without_an_autopilot_the_logs_say_who_is_well() -> None:
 async def test_a_leader_that_does_not_answer_holds_the_roll() -> None:
     servers = Servers()
     servers.trouble = BaoError("no answer")
-    found = await read_quorum(servers, PODS, ROOT)
-    assert found.trouble == "no answer"
+    quorum = await read_quorum(servers, PODS, ROOT)
+    assert quorum.trouble == "no answer"
 
 
 @pytest.mark.parametrize("broken", [{"servers": {"x-0": {}}}, {"voters": None}, {}])

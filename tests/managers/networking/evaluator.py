@@ -61,7 +61,7 @@ class Policy:
 
 def _any_peer(peers: list[Mapping[str, Any]] | None, peer: Peer, own: str) -> bool:
     """An absent or empty list is everybody."""
-    return not peers or any(_is(wanted, peer, own) for wanted in peers)
+    return not peers or any(_is(rule_peer, peer, own) for rule_peer in peers)
 
 
 def _is(wanted: Mapping[str, Any], peer: Peer, own: str) -> bool:

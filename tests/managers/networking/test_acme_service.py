@@ -8,18 +8,20 @@ ACME = {"mode": "ACME", "acme": {"directoryURL": "https://acme.example.com/dir"}
 
 
 def services(cluster: gen.Cluster) -> dict[str, Intent]:
-    made = plan(gen.resolved(cluster), gen.world().facts())
-    return {one.key.name: one for one in made.intents if one.resource.kind == "Service"}
+    result = plan(gen.resolved(cluster), gen.world().facts())
+    return {
+        intent.key.name: intent for intent in result.intents if intent.resource.kind == "Service"
+    }
 
 
 def test_it_leads_both_ports_to_the_servers_ready_or_not() -> None:
-    found = services(gen.cluster().wanting(replicas=1, tls=ACME))["x-acme"].body["spec"]
-    assert [(port["port"], port["targetPort"]) for port in found["ports"]] == [
+    spec = services(gen.cluster().wanting(replicas=1, tls=ACME))["x-acme"].body["spec"]
+    assert [(port["port"], port["targetPort"]) for port in spec["ports"]] == [
         (80, 8200),
         (443, 8200),
     ]
-    assert found["publishNotReadyAddresses"] is True
-    assert found["selector"]["openbao.org/workload-pool"] == "voter"
+    assert spec["publishNotReadyAddresses"] is True
+    assert spec["selector"]["openbao.org/workload-pool"] == "voter"
 
 
 def test_there_is_none_in_other_modes() -> None:

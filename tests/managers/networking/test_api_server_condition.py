@@ -67,10 +67,10 @@ ROWS: dict[str, tuple[gen.World, Mapping[str, Any], Told, str]] = {
 
 @pytest.mark.parametrize(("world", "network", "told", "word"), ROWS.values(), ids=ROWS.keys())
 def test_what_is_said(world: gen.World, network: Mapping[str, Any], told: Told, word: str) -> None:
-    found = api_server_network(gen.cluster(network=network).read().spec, world.facts())
+    update = api_server_network(gen.cluster(network=network).read().spec, world.facts())
     if told is None:
-        assert found is None
+        assert update is None
         return
-    assert found is not None
-    assert (found.status, found.reason) == told
-    assert word in found.message
+    assert update is not None
+    assert (update.status, update.reason) == told
+    assert word in update.message

@@ -39,8 +39,8 @@ INGRESS_ROWS: dict[str, tuple[gen.Cluster, ExposureFacts, str]] = {
 def test_the_ingress(sentence: str) -> None:
     cluster, facts, expected = INGRESS_ROWS[sentence]
     read = cluster.read()
-    found = gen.present(ingress_ready(read.spec, exposure_spec(read).ingress, facts))
-    assert f"{found.status} {found.reason}" == expected
+    update = gen.present(ingress_ready(read.spec, exposure_spec(read).ingress, facts))
+    assert f"{update.status} {update.reason}" == expected
 
 
 MONITOR_ROWS: dict[str, tuple[ExposureFacts, str]] = {
@@ -54,8 +54,8 @@ MONITOR_ROWS: dict[str, tuple[ExposureFacts, str]] = {
 @pytest.mark.parametrize("sentence", MONITOR_ROWS)
 def test_the_monitor(sentence: str) -> None:
     facts, expected = MONITOR_ROWS[sentence]
-    found = gen.present(monitor_ready(exposure_spec(monitor().read()).monitor, facts))
-    assert f"{found.status} {found.reason}" == expected
+    update = gen.present(monitor_ready(exposure_spec(monitor().read()).monitor, facts))
+    assert f"{update.status} {update.reason}" == expected
 
 
 def test_what_nobody_asks_for_is_not_told() -> None:

@@ -91,7 +91,7 @@ def test_every_exception_is_one_that_kubernetes_takes(
     address: ipaddress.IPv4Address | ipaddress.IPv6Address, prefix: int, inside: list[Any]
 ) -> None:
     """It validates that an exception is a strict subset of its block."""
-    for start in (address, *(one.network_address for one in inside)):
+    for start in (address, *(network.network_address for network in inside)):
         width = min(prefix, start.max_prefixlen)
         outer = ipaddress.ip_network(f"{start}/{width}", strict=False)
         ((peer,),) = (rule["to"] for rule in rules(block(f"{start}/{width}")))
@@ -121,6 +121,6 @@ def test_servers_and_jobs_reach_the_internet_without_the_metadata(address: str, 
     spec = {**hardened(network=network), "version": "2.5.5"}
     meant = gen.resolved(gen.cluster().wanting(**spec))
     for build in (network_policy, jobs_network_policy):
-        found = Policy(build(meant, gen.world().facts()).body)
-        assert found.lets_out(Peer(address=address), 443) is may
-        assert not found.lets_out(Peer(address=address), 80)
+        policy = Policy(build(meant, gen.world().facts()).body)
+        assert policy.lets_out(Peer(address=address), 443) is may
+        assert not policy.lets_out(Peer(address=address), 80)

@@ -93,28 +93,28 @@ CASES: dict[str, tuple[gen.Cluster, ExposureFacts, list[str]]] = {
 
 @pytest.mark.parametrize("sentence", CASES)
 def test_what_is_wanted(sentence: str) -> None:
-    cluster, facts, wanted = CASES[sentence]
+    cluster, facts, expected = CASES[sentence]
     observed = seeing(cluster, facts)
     made = plan(gen.resolved(cluster), observed).optional
-    assert [f"{intent.resource.kind} {intent.key.name}" for intent in made] == wanted
+    assert [f"{intent.resource.kind} {intent.key.name}" for intent in made] == expected
     assert all(intent.key.namespace == gen.NAMESPACE for intent in made)
 
 
 def test_b09_no_way_in_is_ever_among_what_the_pods_wait_for() -> None:
     for cluster, facts, _ in CASES.values():
-        made = plan(gen.resolved(cluster), seeing(cluster, facts))
-        kinds = {intent.resource.kind for intent in made.intents}
+        result = plan(gen.resolved(cluster), seeing(cluster, facts))
+        kinds = {intent.resource.kind for intent in result.intents}
         assert kinds <= {"Service", "NetworkPolicy"}
-        assert "x-metrics" not in {intent.key.name for intent in made.intents}
-        assert isinstance(made.outcome, Done)
-        assert not made.gate
+        assert "x-metrics" not in {intent.key.name for intent in result.intents}
+        assert isinstance(result.outcome, Done)
+        assert not result.gate
 
 
 def test_the_authority_is_published_once_it_is_known() -> None:
     cluster = gateway()
     bare = replace(gen.world().facts(), exposure=THERE)
-    made = exposure_intents(gen.resolved(cluster), bare)
-    assert "ConfigMap" not in {intent.resource.kind for intent in made}
+    intents = exposure_intents(gen.resolved(cluster), bare)
+    assert "ConfigMap" not in {intent.resource.kind for intent in intents}
 
 
 GOLDEN_CASES: dict[str, gen.Cluster] = {
@@ -151,23 +151,23 @@ GOLDEN_CASES: dict[str, gen.Cluster] = {
 @pytest.mark.parametrize("case", GOLDEN_CASES)
 def test_golden(case: str) -> None:
     cluster = GOLDEN_CASES[case]
-    made = exposure_intents(gen.resolved(cluster), seeing(cluster, THERE))
-    text = yaml.safe_dump_all([intent.body for intent in made], sort_keys=True)
+    intents = exposure_intents(gen.resolved(cluster), seeing(cluster, THERE))
+    text = yaml.safe_dump_all([intent.body for intent in intents], sort_keys=True)
     assert text == (GOLDEN / f"{case}.yaml").read_text(encoding="utf-8")
 
 
 def intents(cluster: gen.Cluster, facts: ExposureFacts = THERE) -> dict[str, Object]:
-    made = exposure_intents(gen.resolved(cluster), seeing(cluster, facts))
-    return {intent.resource.kind: intent.body for intent in made}
+    intents = exposure_intents(gen.resolved(cluster), seeing(cluster, facts))
+    return {intent.resource.kind: intent.body for intent in intents}
 
 
 @pytest.mark.parametrize("hostname", [None, "inside.example.com"])
 def test_b19_policy_route_service_and_certificate_fit_each_other(hostname: str | None) -> None:
     cluster = gateway(backendTLS={"hostname": hostname} if hostname else {})
-    made, meant = intents(cluster), gen.resolved(cluster)
-    (backend,) = made["HTTPRoute"]["spec"]["rules"][0]["backendRefs"]
-    (target,) = made["BackendTLSPolicy"]["spec"]["targetRefs"]
-    validation = made["BackendTLSPolicy"]["spec"]["validation"]
+    result, meant = intents(cluster), gen.resolved(cluster)
+    (backend,) = result["HTTPRoute"]["spec"]["rules"][0]["backendRefs"]
+    (target,) = result["BackendTLSPolicy"]["spec"]["targetRefs"]
+    validation = result["BackendTLSPolicy"]["spec"]["validation"]
     services = {
         intent.key.name: intent.body
         for intent in plan(meant, seeing(cluster, THERE)).intents
@@ -178,8 +178,8 @@ def test_b19_policy_route_service_and_certificate_fit_each_other(hostname: str |
     assert validation["hostname"] in meant.certificate_names
     assert HOST in meant.certificate_names
     (authority,) = validation["caCertificateRefs"]
-    assert authority["name"] == made["ConfigMap"]["metadata"]["name"]
-    assert made["ConfigMap"]["data"]["ca.crt"]
+    assert authority["name"] == result["ConfigMap"]["metadata"]["name"]
+    assert result["ConfigMap"]["data"]["ca.crt"]
 
 
 def test_the_host_of_an_ingress_joins_the_certificate() -> None:
@@ -214,33 +214,35 @@ def test_what_the_server_fills_in_is_spelled_out() -> None:
 
 def test_b43_an_ingress_opens_no_port() -> None:
     def policies(cluster: gen.Cluster) -> list[Object]:
-        made = plan(gen.resolved(cluster), seeing(cluster, THERE)).intents
-        return [intent.body for intent in made if intent.resource.kind == "NetworkPolicy"]
+        intents = plan(gen.resolved(cluster), seeing(cluster, THERE)).intents
+        return [intent.body for intent in intents if intent.resource.kind == "NetworkPolicy"]
 
     assert policies(ingress()) == policies(gen.cluster(network=PEERS))
 
 
 def test_attack_t04_nothing_is_written_into_the_namespace_of_the_gateway() -> None:
     cluster = gateway(gatewayRef={"name": "public", "namespace": "kube-system"})
-    made = plan(gen.resolved(cluster), seeing(cluster, THERE))
-    assert {intent.key.namespace for intent in (*made.intents, *made.optional)} == {gen.NAMESPACE}
-    assert not any("ReferenceGrant" in intent.resource.kind for intent in made.optional)
+    result = plan(gen.resolved(cluster), seeing(cluster, THERE))
+    assert {intent.key.namespace for intent in (*result.intents, *result.optional)} == {
+        gen.NAMESPACE
+    }
+    assert not any("ReferenceGrant" in intent.resource.kind for intent in result.optional)
 
 
 def test_prometheus_finds_one_service_and_the_right_pods() -> None:
     every = intents(monitor({"scrapeProfile": "AllNodes"}))
     leader = intents(monitor())
-    for made in (every, leader):
-        selector = made["ServiceMonitor"]["spec"]["selector"]["matchLabels"]
-        assert selector.items() <= made["Service"]["metadata"]["labels"].items()
-        (endpoint,) = made["ServiceMonitor"]["spec"]["endpoints"]
-        assert endpoint["port"] in [port["name"] for port in made["Service"]["spec"]["ports"]]
+    for result in (every, leader):
+        selector = result["ServiceMonitor"]["spec"]["selector"]["matchLabels"]
+        assert selector.items() <= result["Service"]["metadata"]["labels"].items()
+        (endpoint,) = result["ServiceMonitor"]["spec"]["endpoints"]
+        assert endpoint["port"] in [port["name"] for port in result["Service"]["spec"]["ports"]]
         others = plan(gen.resolved(monitor()), seeing(monitor(), THERE)).intents
         assert not any(
             selector.items() <= intent.body["metadata"]["labels"].items() for intent in others
         )
         job = labels.component("x", "backup")
-        assert not made["Service"]["spec"]["selector"].items() <= job.items()
+        assert not result["Service"]["spec"]["selector"].items() <= job.items()
     assert leader["Service"]["spec"]["selector"][labels.SERVER_ACTIVE] == "true"
     assert labels.SERVER_ACTIVE not in every["Service"]["spec"]["selector"]
     assert every["Service"]["spec"]["publishNotReadyAddresses"] is True
@@ -249,13 +251,13 @@ def test_prometheus_finds_one_service_and_the_right_pods() -> None:
 def test_attack_t11_labels_of_a_monitor_cannot_hide_whose_it_is() -> None:
     theirs = labels.users_own(dict.fromkeys(labels.base("x"), "mine"))
     assert theirs
-    made = intents(monitor(labels=theirs))
-    assert made["ServiceMonitor"]["metadata"]["labels"] == labels.base("x")
+    result = intents(monitor(labels=theirs))
+    assert result["ServiceMonitor"]["metadata"]["labels"] == labels.base("x")
 
 
 def test_with_acme_tls_is_handed_through() -> None:
     def broken(cluster: gen.Cluster) -> set[str]:
-        return {found.rule for found in violations(cluster.read())}
+        return {violation.rule for violation in violations(cluster.read())}
 
     assert "gateway-acme" in broken(gateway().wanting(tls=ACME))
     assert "gateway-acme" not in broken(gateway(tlsPassthrough=True).wanting(tls=ACME))

@@ -35,7 +35,7 @@ def wish(**more: Any) -> GatewaySettings:
 
 
 def answered(*answers: tuple[dict[str, Any], dict[str, Any]], generation: int = 2) -> Any:
-    parents = [{"parentRef": parent, "conditions": [said]} for parent, said in answers]
+    parents = [{"parentRef": parent, "conditions": [result]} for parent, result in answers]
     return {"metadata": {"generation": generation}, "status": {"parents": parents}}
 
 
@@ -72,8 +72,8 @@ def test_a_gateway_is_read() -> None:
 
 def test_a_class_is_read() -> None:
     live = {"status": {"conditions": [YES, {**NO, "type": "SupportedVersion"}]}}
-    found = class_facts(live)
-    assert (found.accepted.status, found.supported.status) == ("True", "False")
+    facts = class_facts(live)
+    assert (facts.accepted.status, facts.supported.status) == ("True", "False")
 
 
 @pytest.mark.parametrize("odd", [{}, {"spec": None, "status": None}, {"status": {"parents": None}}])
@@ -112,8 +112,10 @@ PARENTS: dict[str, tuple[GatewaySettings, dict[str, Any], bool]] = {
 
 @pytest.mark.parametrize("sentence", PARENTS)
 def test_only_the_answer_of_our_gateway_counts(sentence: str) -> None:
-    asked, parent, counts = PARENTS[sentence]
-    assert (route_facts(answered((parent, NO)), True, asked).accepted.status == "False") is counts
+    requests, parent, counts = PARENTS[sentence]
+    assert (
+        route_facts(answered((parent, NO)), True, requests).accepted.status == "False"
+    ) is counts
 
 
 def test_of_several_answers_the_worst_counts() -> None:

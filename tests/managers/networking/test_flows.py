@@ -74,16 +74,16 @@ def wishing(**network: Any) -> gen.Cluster:
 
 def policies(cluster: gen.Cluster, world: gen.World | None = None) -> list[Policy]:
     facts = world or gen.world()
-    made = plan(gen.resolved(cluster, facts), facts.facts()).intents
-    return [Policy(one.body) for one in made if one.resource == NETWORK_POLICY]
+    intents = plan(gen.resolved(cluster, facts), facts.facts()).intents
+    return [Policy(intent.body) for intent in intents if intent.resource == NETWORK_POLICY]
 
 
 def may(found: list[Policy], source: Peer, target: Peer, port: int, protocol: str) -> bool:
     """Policies add up: a pod that at least one selects may do what one of those allows."""
-    leaves = [one for one in found if source.namespace and one.selects(source)]
-    enters = [one for one in found if target.namespace and one.selects(target)]
-    out = not leaves or any(one.lets_out(target, port, protocol) for one in leaves)
-    return out and (not enters or any(one.lets_in(source, port, protocol) for one in enters))
+    leaves = [policy for policy in found if source.namespace and policy.selects(source)]
+    enters = [policy for policy in found if target.namespace and policy.selects(target)]
+    out = not leaves or any(leaf.lets_out(target, port, protocol) for leaf in leaves)
+    return out and (not enters or any(enter.lets_in(source, port, protocol) for enter in enters))
 
 
 class Row(NamedTuple):
@@ -205,10 +205,10 @@ def test_the_port_of_the_api_server_is_the_one_that_it_listens_on(
 
 
 def test_nothing_known_of_the_api_server_opens_nothing() -> None:
-    found = policies(OPEN, gen.world().reaching())
+    result = policies(OPEN, gen.world().reaching())
     for port in (443, 6443):
-        assert not may(found, VOTER, WORLD, port, "TCP")
-        assert not may(found, BACKUP, WORLD, port, "TCP")
+        assert not may(result, VOTER, WORLD, port, "TCP")
+        assert not may(result, BACKUP, WORLD, port, "TCP")
 
 
 def test_b42_a_gateway_in_the_own_namespace_gets_in() -> None:
@@ -221,10 +221,10 @@ def test_b42_a_gateway_in_the_own_namespace_gets_in() -> None:
 def test_b43_an_ingress_opens_nothing_to_the_world(cluster: gen.Cluster) -> None:
     peers = {"trustedIngressPeers": [GATEWAY_TRUSTED]}
     ingress = {"enabled": True, "host": "bao.example.com"}
-    found = policies(cluster.wanting(ingress=ingress, network=peers))
-    assert not may(found, WORLD, VOTER, 8200, "TCP")
+    result = policies(cluster.wanting(ingress=ingress, network=peers))
+    assert not may(result, WORLD, VOTER, 8200, "TCP")
     assert (
-        found[0].body["spec"]["ingress"]
+        result[0].body["spec"]["ingress"]
         == policies(cluster.wanting(network=peers))[0].body["spec"]["ingress"]
     )
 
@@ -243,7 +243,7 @@ def test_b10_no_address_is_guessed() -> None:
 
 def test_no_pod_is_there_before_its_policy() -> None:
     """Both policies are of the foundation, without which no StatefulSet is applied."""
-    assert [one.body["metadata"]["name"] for one in policies(OPEN)] == [
+    assert [policy.body["metadata"]["name"] for policy in policies(OPEN)] == [
         "x-network-policy",
         "x-jobs-network-policy",
     ]
@@ -252,16 +252,16 @@ def test_no_pod_is_there_before_its_policy() -> None:
 def test_every_row_of_the_table_is_a_rule_somewhere() -> None:
     cluster = BACKED_UP.wanting(network={"trustedIngressPeers": [TEAM_TRUSTED]})
     rules = 0
-    for found in policies(cluster):
-        spec = found.body["spec"]
+    for policy in policies(cluster):
+        spec = policy.body["spec"]
         rules += len(spec.get("ingress", ())) + len(spec["egress"])
     assert rules == sum(len(row.guarded) for row in PERMISSIONS)
 
 
 def test_no_rule_is_open_to_everybody() -> None:
     for cluster in (OPEN, hardened()):
-        for found in policies(cluster, gen.world().reaching()):
-            for rule in (*found.body["spec"].get("ingress", ()), *found.body["spec"]["egress"]):
+        for policy in policies(cluster, gen.world().reaching()):
+            for rule in (*policy.body["spec"].get("ingress", ()), *policy.body["spec"]["egress"]):
                 assert rule.get("from") or rule.get("to")
                 assert rule["ports"]
 

@@ -175,9 +175,9 @@ def judged(cluster: gen.Cluster, facts: ExposureFacts) -> ConditionUpdate:
 @pytest.mark.parametrize("sentence", ROWS)
 def test_what_is_told(sentence: str) -> None:
     cluster, facts, expected = ROWS[sentence]
-    found = judged(cluster, facts)
-    assert f"{found.status} {found.reason}" == expected
-    assert found.message
+    update = judged(cluster, facts)
+    assert f"{update.status} {update.reason}" == expected
+    assert update.message
 
 
 def test_nothing_is_told_of_a_gateway_that_nobody_asks_for() -> None:
@@ -188,9 +188,9 @@ def test_nothing_is_told_of_a_gateway_that_nobody_asks_for() -> None:
 def test_attack_t04_nobody_learns_what_there_is_in_other_namespaces() -> None:
     """A Gateway that does not let this namespace in is answered like one that is not there."""
     private = through(HTTPS, programmed=NO)
-    seen, unseen = judged(ELSEWHERE, private), judged(ELSEWHERE, replace(READY, gateway=None))
-    assert seen == unseen
-    assert seen.reason == "GatewayReferenceMissing"
+    update, unseen = judged(ELSEWHERE, private), judged(ELSEWHERE, replace(READY, gateway=None))
+    assert update == unseen
+    assert update.reason == "GatewayReferenceMissing"
 
 
 def test_the_cause_is_told_in_the_words_of_the_gateway() -> None:

@@ -111,8 +111,8 @@ ROWS = {
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
 def test_who_may_talk_to_whom(row: Row) -> None:
-    found = policy(**row.network)
-    talks = found.lets_in if row.way == "in" else found.lets_out
+    result = policy(**row.network)
+    talks = result.lets_in if row.way == "in" else result.lets_out
     assert talks(row.peer, row.port, row.protocol) is row.may
 
 
@@ -125,9 +125,9 @@ def test_the_port_of_metrics_is_open_to_clients_when_something_listens(
 ) -> None:
     spec = {"version": "2.5.5", "observability": {"metrics": metrics}}
     meant = gen.resolved(gen.cluster().wanting(**spec))
-    found = Policy(network_policy(meant, gen.world().facts()).body)
-    assert found.lets_in(APP, 8202, "TCP") is may
-    assert found.lets_in(INTERNET, 8202, "TCP") is False
+    policy = Policy(network_policy(meant, gen.world().facts()).body)
+    assert policy.lets_in(APP, 8202, "TCP") is may
+    assert policy.lets_in(INTERNET, 8202, "TCP") is False
 
 
 # sentence: (pod, is it guarded)

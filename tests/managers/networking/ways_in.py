@@ -38,8 +38,8 @@ def ingress(**more: Any) -> gen.Cluster:
 
 def monitor(metrics: dict[str, Any] | None = None, **more: Any) -> gen.Cluster:
     """A cluster that asks for a ServiceMonitor."""
-    asked = {"enabled": True, **(metrics or {}), "serviceMonitor": {"enabled": True, **more}}
-    return gen.cluster(version="2.5.0", observability={"metrics": asked})
+    spec = {"enabled": True, **(metrics or {}), "serviceMonitor": {"enabled": True, **more}}
+    return gen.cluster(version="2.5.0", observability={"metrics": spec})
 
 
 def newest(kind: OptionalKind) -> KindAvailability:

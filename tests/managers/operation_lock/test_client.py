@@ -43,8 +43,8 @@ class Bench:
 
     @property
     def status(self) -> Object:
-        found: Object = self.api.objects[(CLUSTERS, KEY)].get("status") or {}
-        return found
+        status: Object = self.api.objects[(CLUSTERS, KEY)].get("status") or {}
+        return status
 
     @property
     def lock(self) -> dict[str, Any] | None:
@@ -78,8 +78,8 @@ async def test_of_two_requesters_of_a_free_lock_one_wins() -> None:
         bench.process().acquire(KEY, BACKUP, uid=UID),
         bench.process().acquire(KEY, RESTORE, uid=UID),
     )
-    winners = [one.lock.holder for one in answers if isinstance(one, Acquired)]
-    losers = [one.lock.holder for one in answers if isinstance(one, LockConflict)]
+    winners = [answer.lock.holder for answer in answers if isinstance(answer, Acquired)]
+    losers = [answer.lock.holder for answer in answers if isinstance(answer, LockConflict)]
     assert winners == losers
     assert [gen.present(bench.lock)["holder"]] == winners
 
@@ -176,14 +176,14 @@ async def test_the_lock_of_a_deleted_cluster_is_free() -> None:
 
 async def test_force_is_evaluated_for_the_current_lock() -> None:
     bench = await holding()
-    asked: list[str] = []
+    requests: list[str] = []
 
     def force(lock: Any) -> bool:
-        asked.append(lock.holder)
+        requests.append(lock.holder)
         return True
 
     answer = await bench.process().acquire(KEY, RESTORE, uid=UID, force=force)
-    assert asked == [BACKUP.holder]
+    assert requests == [BACKUP.holder]
     assert isinstance(answer, Acquired)
     assert gen.present(answer.overridden).holder == BACKUP.holder
     assert answer.lock.epoch == 2
@@ -234,10 +234,10 @@ async def test_each_change_of_the_holder_is_logged_and_renewals_are_not() -> Non
         await bench.process().renew(KEY, BACKUP, uid=UID)
         await bench.process().acquire(KEY, RESTORE, uid=UID, force=lambda lock: True)
         await bench.process().release(KEY, RESTORE.holder, uid=UID)
-    told = [(one["event_type"], one["holder"], one["lock_holder"]) for one in logs]
-    assert told == [
+    event_types = [(entry["event_type"], entry["holder"], entry["lock_holder"]) for entry in logs]
+    assert event_types == [
         ("operation_lock_acquired", BACKUP.holder, BACKUP.holder),
         ("operation_lock_taken_by_force", RESTORE.holder, BACKUP.holder),
         ("operation_lock_released", RESTORE.holder, RESTORE.holder),
     ]
-    assert all(one["audit"] for one in logs)
+    assert all(entry["audit"] for entry in logs)

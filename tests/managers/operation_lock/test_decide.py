@@ -139,7 +139,7 @@ def test_restores_go_before_upgrades_and_those_before_backups(
 
 
 def test_the_same_operation_has_no_precedence() -> None:
-    assert [first_in_line(one, {one}) for one in PRECEDENCE] == [None, None, None]
+    assert [first_in_line(operation, {operation}) for operation in PRECEDENCE] == [None, None, None]
 
 
 def test_the_holder_is_named_for_users() -> None:

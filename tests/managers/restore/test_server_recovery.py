@@ -37,7 +37,7 @@ CASES = {
     "one is missing": (with_server(1, present=False, ready=False, health=None), "Restarting"),
     "one is still sealed": (with_server(1, ready=False, health=SEALED), "Restarting"),
     "all are sealed": (
-        replace(FINE, servers=[replace(one, ready=False, health=SEALED) for one in SERVERS]),
+        replace(FINE, servers=[replace(server, ready=False, health=SEALED) for server in SERVERS]),
         "Sealed",
     ),
     "one does not answer": (with_server(2, health=None), "Leaderless"),

@@ -74,7 +74,7 @@ def test_every_transition_has_an_example() -> None:
         facts(at("Unknown"), None),
         facts(at("Unknown"), READY),
     ]
-    used += [decide(one).transition for one in more]
+    used += [decide(fact).transition for fact in more]
     missing = [(row.at, row.when.__name__) for row in TABLE if row not in used]
     assert missing == []
 

@@ -106,16 +106,16 @@ def recorded(given: RestoreTestFacts) -> RestoreTestRecord:
 @pytest.mark.parametrize("name", STARTS)
 def test_a_test_starts_when_it_is_due(name: str) -> None:
     given, snapshot, cause = STARTS[name]
-    found = next_record(given, decide(given))
+    record = next_record(given, decide(given))
     if snapshot is None:
-        assert found is None
+        assert record is None
         return
-    assert found is not None
-    assert found.run is not None
-    assert (found.candidate.name, found.run.cause) == (snapshot, cause)
-    assert found.proof == found.candidate.proof
-    assert found.run.job_name == f"test-{snapshot}-{found.run.run}"
-    assert found.run.request == (found.candidate.request if cause == "Requested" else "")
+    assert record is not None
+    assert record.run is not None
+    assert (record.candidate.name, record.run.cause) == (snapshot, cause)
+    assert record.proof == record.candidate.proof
+    assert record.run.job_name == f"test-{snapshot}-{record.run.run}"
+    assert record.run.request == (record.candidate.request if cause == "Requested" else "")
 
 
 def test_a_repeated_request_is_another_run() -> None:
@@ -131,20 +131,20 @@ def test_a_repeated_request_is_another_run() -> None:
 def test_an_idle_cluster_waits_for_its_next_test(
     known: dict[str, datetime], after: float | None
 ) -> None:
-    given = situation(**weekly(**known))
-    assert recheck_after(given, decide(given), NOW) == after
+    facts = situation(**weekly(**known))
+    assert recheck_after(facts, decide(facts), NOW) == after
 
 
 def test_a_job_that_runs_is_read_again_soon_whatever_is_due_later() -> None:
-    given = situation(taken(test=run(uid="job-1")), job=job(), **weekly(**LATER))
-    assert recheck_after(given, decide(given), NOW) == POLL_SECONDS
+    facts = situation(taken(test=run(uid="job-1")), job=job(), **weekly(**LATER))
+    assert recheck_after(facts, decide(facts), NOW) == POLL_SECONDS
 
 
 def test_a_request_without_a_snapshot_is_refused_once() -> None:
-    asked = taken(request="now", snapshot=None)
-    found = gen.present(recorded(situation(asked, spec=None)).proof)
-    assert (found.reason, found.request) == ("NothingToTest", "now")
-    again = situation(replace(asked, proof=found), spec=None)
+    obj = taken(request="now", snapshot=None)
+    result = gen.present(recorded(situation(obj, spec=None)).proof)
+    assert (result.reason, result.request) == ("NothingToTest", "now")
+    again = situation(replace(obj, proof=result), spec=None)
     assert next_record(again, decide(again)) is None
 
 
@@ -192,12 +192,12 @@ def test_transition_of_a_recorded_run(name: str) -> None:
     decision = decide(given)
     assert decision.transition.action == act
     if reason:
-        found = recorded(given)
-        assert found.run is None
-        assert found.proof is not None
-        assert found.proof.reason == reason
-        assert found.proof.outcome == RESTORE_TEST_REASONS[reason].outcome
-        assert found.proof.run == "0123456789"
+        record = recorded(given)
+        assert record.run is None
+        assert record.proof is not None
+        assert record.proof.reason == reason
+        assert record.proof.outcome == RESTORE_TEST_REASONS[reason].outcome
+        assert record.proof.run == "0123456789"
 
 
 def test_every_transition_has_an_example() -> None:
@@ -216,21 +216,21 @@ def test_every_state_action_and_reason_is_one_of_the_table() -> None:
 
 
 def test_a_created_job_is_recorded_with_its_uid() -> None:
-    given = situation(taken(test=run()))
-    assert state_of(given) == "Prepared"
-    found = gen.present(next_record(replace(given, job=job()), decide(given)))
-    assert found.run == run(uid="job-1")
+    facts = situation(taken(test=run()))
+    assert state_of(facts) == "Prepared"
+    record = gen.present(next_record(replace(facts, job=job()), decide(facts)))
+    assert record.run == run(uid="job-1")
 
 
 def test_a_job_that_cannot_be_created_yet_changes_nothing_recorded() -> None:
-    given = situation(taken(test=run()))
-    waiting = wait_decision(decide(given), "no image yet", 7.0)
+    facts = situation(taken(test=run()))
+    waiting = wait_decision(decide(facts), "no image yet", 7.0)
     assert waiting.transition.after == 7.0
-    assert next_record(given, waiting) is None
+    assert next_record(facts, waiting) is None
 
 
 def test_a_rejected_job_ends_the_test() -> None:
-    given = situation(taken(test=run()))
-    found = gen.present(next_record(given, refused(decide(given), "no Jobs here")))
-    assert found.proof is not None
-    assert (found.proof.reason, found.proof.message) == ("PreparationFailed", "no Jobs here")
+    facts = situation(taken(test=run()))
+    record = gen.present(next_record(facts, refused(decide(facts), "no Jobs here")))
+    assert record.proof is not None
+    assert (record.proof.reason, record.proof.message) == ("PreparationFailed", "no Jobs here")

@@ -66,7 +66,7 @@ class Bench:
     def __init__(
         self, *tenants: Object, space: Object | None = None, pace: int = UNBOUNDED
     ) -> None:
-        self.api = FakeApi().holding(*((TENANTS, one) for one in tenants))
+        self.api = FakeApi().holding(*((TENANTS, tenant) for tenant in tenants))
         self.delegate = Counted()
         # One world, two books of calls.
         self.delegate.objects = self.api.objects
@@ -88,8 +88,8 @@ class Bench:
 
     def says(self, *clusters: Object) -> None:
         """Show exactly these clusters."""
-        for one in clusters:
-            one["metadata"]["resourceVersion"] = str(next(self.api._versions))
+        for cluster in clusters:
+            cluster["metadata"]["resourceVersion"] = str(next(self.api._versions))
         self.clusters.says(*clusters)
 
     def sync(self) -> None:
@@ -122,13 +122,13 @@ class Bench:
     def names(self, resource: Resource, where: str = TARGET) -> list[str]:
         """The names of all objects of a kind in a namespace."""
         return sorted(
-            key_of(one).name for one in self.api.of(resource) if key_of(one).namespace == where
+            key_of(obj).name for obj in self.api.of(resource) if key_of(obj).namespace == where
         )
 
     def status(self, name: str = "t", home: str = HOME) -> Object:
         """The status of a tenant."""
-        found: Object = self.object(TENANTS, name, home).get("status") or {}
-        return found
+        status: Object = self.object(TENANTS, name, home).get("status") or {}
+        return status
 
     def reason(self, name: str = "t", home: str = HOME) -> tuple[str, str]:
         """Status and reason of the one condition."""

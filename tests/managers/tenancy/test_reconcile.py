@@ -23,9 +23,9 @@ KINDS = ("backup", "cluster", "restore")
 
 
 def cluster(name: str = "x", **spec: Any) -> Object:
-    made = gen.cluster(name, **spec).object()
-    made["metadata"]["namespace"] = TARGET
-    return made
+    result = gen.cluster(name, **spec).object()
+    result["metadata"]["namespace"] = TARGET
+    return result
 
 
 async def onboarded(*clusters: Object) -> Bench:
@@ -93,17 +93,17 @@ class TestOnboarding:
         bench = await onboarded(cluster())
         await bench.clock.advance(2 * PERIOD)
         await bench.run()
-        asked = bench.asked()
-        assert asked
-        assert all(call.startswith("get ") for call in asked)
+        requests = bench.asked()
+        assert requests
+        assert all(call.startswith("get ") for call in requests)
 
     async def test_drift_is_repaired_at_the_next_look(self) -> None:
         bench = await onboarded(cluster())
-        wanted = list(bench.object(ROLE, tenancy.TENANT_ROLE)["rules"])
+        rules = list(bench.object(ROLE, tenancy.TENANT_ROLE)["rules"])
         bench.object(ROLE, tenancy.TENANT_ROLE)["rules"] = []
         await bench.clock.advance(2 * PERIOD)
         await bench.run()
-        assert bench.object(ROLE, tenancy.TENANT_ROLE)["rules"] == wanted
+        assert bench.object(ROLE, tenancy.TENANT_ROLE)["rules"] == rules
 
     async def test_the_role_names_no_secret_and_no_wildcard(self) -> None:
         bench = await onboarded()
@@ -322,10 +322,10 @@ class TestPace:
         bench = Bench(tenant(), space=namespace(), pace=2)
         running = asyncio.create_task(bench.run())
         await bench.clock.advance(0.5)
-        asked = bench.delegate.asked
-        assert [call.split()[0] for call in asked].count("apply") == 2
+        requests = bench.delegate.asked
+        assert [call.split()[0] for call in requests].count("apply") == 2
         # Both bounds have been looked at, and wait to be written: one in each second.
-        assert f"get LimitRange {tenancy.LIMITS}" in asked
+        assert f"get LimitRange {tenancy.LIMITS}" in requests
         await bench.clock.advance(3.0)
         await running
         assert bench.reason() == ("True", "Provisioned")

@@ -39,8 +39,8 @@ async def test_both_are_there() -> None:
 )
 async def test_one_that_lacks_is_named(there: str, lacking: str, role: str) -> None:
     accounts = Accounts(holding(there), ManualClock(), "operators", WANTED)
-    told = f"ServiceAccount operators/{lacking} does not exist: it is required as {role}"
-    with pytest.raises(AccountMissingError, match=told):
+    text = f"ServiceAccount operators/{lacking} does not exist: it is required as {role}"
+    with pytest.raises(AccountMissingError, match=text):
         await accounts.run()
 
 

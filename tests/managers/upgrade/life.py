@@ -43,8 +43,8 @@ class UpgradeLife(Bench):
     @property
     def template(self) -> Object:
         """The template of the StatefulSet."""
-        found: Object = self.api.objects[(STATEFUL_SET, KEY)]["spec"]["template"]
-        return found
+        template: Object = self.api.objects[(STATEFUL_SET, KEY)]["spec"]["template"]
+        return template
 
     @property
     def version(self) -> str:
@@ -105,9 +105,9 @@ class UpgradeLife(Bench):
             pod = pod.waiting("ImagePullBackOff", "no such image")
         else:
             pod = pod.ready(version=self.version)
-        found = pod.object()
-        found["metadata"]["uid"] = f"uid-{ordinal}-{self.births}"
-        return found
+        result = pod.object()
+        result["metadata"]["uid"] = f"uid-{ordinal}-{self.births}"
+        return result
 
     async def on(self, turns: int = 1) -> Outcome:
         """Make passes, each after the world had time to answer the last one."""
@@ -132,8 +132,8 @@ class UpgradeLife(Bench):
         """Make passes until the upgrade is in that phase, or Failed."""
         for _ in range(turns):
             await self.on()
-            found = self.status.upgrade
-            if found and (found.phase == phase or (phase == "Failed" and found.failure)):
+            upgrade = self.status.upgrade
+            if upgrade and (upgrade.phase == phase or (phase == "Failed" and upgrade.failure)):
                 return
         raise AssertionError(f"{self.status.upgrade} after {turns} passes, and not {phase}")
 
@@ -153,7 +153,7 @@ class UpgradeLife(Bench):
 
     def backups(self) -> list[OpenBaoBackup]:
         """The OpenBaoBackups that were made."""
-        return [OpenBaoBackup.from_object(one) for one in self.api.of(BACKUPS)]
+        return [OpenBaoBackup.from_object(backup) for backup in self.api.of(BACKUPS)]
 
     def end_backup(self, phase: str) -> None:
         """Let the newest OpenBaoBackup end."""

@@ -94,14 +94,14 @@ class Mesh:
     def tick(self) -> None:
         """Let two seconds go by: pods start and end, Jobs work."""
         self.now += TICK
-        for revision, found in tuple(self.sets.items()):
-            if found.ending and not found.pods:
+        for revision, fact in tuple(self.sets.items()):
+            if fact.ending and not fact.pods:
                 del self.sets[revision]
-            elif found.ending:
-                found.pods = {}
+            elif fact.ending:
+                fact.pods = {}
             else:
                 broken = revision in self.trouble
-                found.pods = {pod: not broken and pod not in self.unready for pod in found.pods}
+                fact.pods = {pod: not broken and pod not in self.unready for pod in fact.pods}
         for name, job in tuple(self.jobs.items()):
             if self.now - job.made > JOB_LIFE:
                 del self.jobs[name]
@@ -149,7 +149,7 @@ class Mesh:
 
     def check(self) -> None:
         """A majority of the voters is there, and one of them leads."""
-        ready = {pod for found in self.sets.values() for pod, well in found.pods.items() if well}
+        ready = {pod for fact in self.sets.values() for pod, well in fact.pods.items() if well}
         voters = {pod for pod, votes in self.raft.items() if votes}
         alive = voters & ready
         assert len(alive) > len(voters) // 2, f"of voters {voters} only {alive} are there"

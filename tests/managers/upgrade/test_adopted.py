@@ -22,13 +22,13 @@ THREE = gen.cluster(replicas=3)
 def as_before(bench: Bench) -> None:
     """Let the status be as the release before wrote it."""
     live = copy.deepcopy(bench.cluster)
-    live["status"] = {part: told for part, told in live["status"].items() if part not in OURS}
+    live["status"] = {part: status for part, status in live["status"].items() if part not in OURS}
     bench.api._applied.clear()
     bench.api.holding((CLUSTERS, live))
 
 
 def pods(bench: Bench) -> set[str]:
-    return {one["metadata"]["uid"] for one in bench.api.of(POD)}
+    return {pod["metadata"]["uid"] for pod in bench.api.of(POD)}
 
 
 async def test_nothing_but_the_status_is_written() -> None:

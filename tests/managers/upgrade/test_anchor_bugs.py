@@ -128,17 +128,17 @@ async def test_u02_between_the_edit_and_the_lock_the_template_is_the_old_one(
 ) -> None:
     """Whatever is written until then: no template, and no pod is touched."""
     life = await serving(monkeypatch)
-    before, told = copy.deepcopy(life.template), life.status
+    before, status = copy.deepcopy(life.template), life.status
     life.ask_for(version=NEW)
     for _ in range(20):
-        told = life.status
+        status = life.status
         await life.on()
         if life.template != before:
             break
         assert life.gone == []
     assert life.template != before
-    assert told.operation_lock is not None
-    assert told.operation_lock.operation == "Upgrade"
+    assert status.operation_lock is not None
+    assert status.operation_lock.operation == "Upgrade"
 
 
 # --- U-03: which pods count as upgraded -----------------------------------------------------------
@@ -168,17 +168,17 @@ COUNTED: dict[str, tuple[gen.Pod, tuple[int, ...]]] = {
 def test_u03_only_a_ready_pod_of_the_newest_template_that_stays_is_upgraded(
     pod: gen.Pod, renewed: tuple[int, ...]
 ) -> None:
-    found = counted(pod)
-    assert found.renewed == renewed
-    assert found.complete is (len(renewed) == 3)
+    progress = counted(pod)
+    assert progress.renewed == renewed
+    assert progress.complete is (len(renewed) == 3)
 
 
 def test_u03_while_the_statefulset_is_behind_its_spec_nobody_is_upgraded() -> None:
     """Its revision is that of the template before, whatever the pods look like."""
     live = gen.present(MADE.stateful_set)
     behind = MADE.with_set(live.unsettled())
-    found = gen.present(merge_plans(gen.resolved(NEWEST, behind), behind.facts()).rolled)
-    assert (found.renewed, found.complete) == ((), False)
+    progress = gen.present(merge_plans(gen.resolved(NEWEST, behind), behind.facts()).rolled)
+    assert (progress.renewed, progress.complete) == ((), False)
 
 
 async def test_u03_the_leader_is_asked_to_step_down_only_when_it_is_the_last_old_one(
@@ -210,9 +210,9 @@ class Losing:
         apply = life.api.apply
 
         async def lossy(resource: Any, body: Object, **more: Any) -> Any:
-            told = resource == CLUSTERS and more.get("subresource") == "status"
-            self.count += told
-            lost = told and self.count == number
+            result = resource == CLUSTERS and more.get("subresource") == "status"
+            self.count += result
+            lost = result and self.count == number
             if lost and not arrives:
                 raise api_error(500)
             done = await apply(resource, body, **more)
@@ -276,7 +276,7 @@ def test_u05_no_upgrade_takes_the_job_of_another_for_its_own() -> None:
     """Jobs stay for an hour: a second upgrade, and a retry, ask by Jobs of other names."""
     first, second = StepDownJob("x", "0123456789"), StepDownJob("x", "9876543210")
     pods = ("uid-a", "uid-b")
-    assert len({one.job(pod) for one in (first, second) for pod in pods}) == 4
+    assert len({operator.job(pod) for operator in (first, second) for pod in pods}) == 4
     assert first.job("uid-a") == StepDownJob("x", "0123456789").job("uid-a")
 
 

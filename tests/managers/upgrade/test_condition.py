@@ -67,9 +67,9 @@ TOLD: dict[str, tuple[gen.Cluster, UpgradeDecision, str | None, str]] = {
 def test_what_is_told(
     cluster: gen.Cluster, decided: UpgradeDecision, said: str | None, named: str
 ) -> None:
-    found = upgrading(cluster.read(), decided)
-    assert _said(found) == said
-    assert found is None or named in found.message
+    update = upgrading(cluster.read(), decided)
+    assert _said(update) == said
+    assert update is None or named in update.message
 
 
 def _said(found: ConditionUpdate | None) -> str | None:
@@ -107,7 +107,7 @@ def test_every_reason_of_the_table_may_be_told() -> None:
 
 
 def test_every_reason_of_a_check_may_be_told() -> None:
-    reasons = {said.split()[2] for _, _, said, _ in CHECKED.values() if len(said.split()) > 2}
+    reasons = {result.split()[2] for _, _, result, _ in CHECKED.values() if len(result.split()) > 2}
     assert reasons == {
         "DowngradeBlocked",
         "ImageVersionMismatch",

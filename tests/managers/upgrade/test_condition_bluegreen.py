@@ -32,8 +32,8 @@ def course_of(world: TwoPools) -> UpgradeDecision:
 
 def told(world: TwoPools) -> tuple[str, str]:
     """`status reason` of the condition in the next pass, and its message."""
-    found = gen.present(upgrading(world.read(), course_of(world)))
-    return f"{found.status} {found.reason}", found.message
+    update = gen.present(upgrading(world.read(), course_of(world)))
+    return f"{update.status} {update.reason}", update.message
 
 
 def held() -> TwoPools:
@@ -175,15 +175,15 @@ def _found(world: TwoPools, second: UpgradeDecision) -> ConditionUpdate | None:
 
 class TestPaused:
     def test_the_phase_is_told_by_the_status_alone(self) -> None:
-        found = gen.present(upgrading_while_paused(TwoPools().to("Promoting").read()))
-        assert (found.status, found.reason) == ("Unknown", "Paused")
-        assert found.message.startswith(ABOUT + "Promoting (green servers become voters)")
+        update = gen.present(upgrading_while_paused(TwoPools().to("Promoting").read()))
+        assert (update.status, update.reason) == ("Unknown", "Paused")
+        assert update.message.startswith(ABOUT + "Promoting (green servers become voters)")
 
     def test_read_replicas_that_follow_are_told(self) -> None:
         world = TwoPools(readReplicas={"replicas": 1})
         world.reads_settled = False
-        found = gen.present(upgrading_while_paused(world.to("RestoringReadReplicas").read()))
-        assert found.message.startswith(f"to {NEW}, RestoringReadReplicas (")
+        update = gen.present(upgrading_while_paused(world.to("RestoringReadReplicas").read()))
+        assert update.message.startswith(f"to {NEW}, RestoringReadReplicas (")
 
     def test_nothing_is_told_of_what_is_over(self) -> None:
         assert upgrading_while_paused(TwoPools().done().read()) is None
@@ -193,20 +193,20 @@ class TestSafeMode:
     def test_it_is_the_gravest_failure(self) -> None:
         world = safe_mode()
         for course in (course_of(world), None):
-            found = gen.present(failure_of(world.read(), course))
-            assert found.reason == "BreakGlassRequired"
-            assert "status.breakGlass.steps" in found.message
-            assert "spec.breakGlassAck" in found.message
-            assert world.status["breakGlass"]["message"] in found.message
-            assert found.at is not None
+            failure = gen.present(failure_of(world.read(), course))
+            assert failure.reason == "BreakGlassRequired"
+            assert "status.breakGlass.steps" in failure.message
+            assert "spec.breakGlassAck" in failure.message
+            assert world.status["breakGlass"]["message"] in failure.message
+            assert failure.at is not None
 
     def test_it_is_told_in_the_pass_in_which_it_begins(self) -> None:
         world = going_back()
         world.fails = {"bluegreen-repair-consensus": FOR_EVER}
         world.drive(400, until=lambda: bool(direct(world.facts()).break_glass))
         assert world.read().status.break_glass is None
-        found = gen.present(failure_of(world.read(), course_of(world)))
-        assert found.reason == "BreakGlassRequired"
+        failure = gen.present(failure_of(world.read(), course_of(world)))
+        assert failure.reason == "BreakGlassRequired"
 
     def test_it_waits_for_a_person(self) -> None:
         assert gen.expect(Blocked, course_of(safe_mode()).outcome).reason == "BreakGlassRequired"
@@ -220,6 +220,6 @@ class TestSafeMode:
         world = safe_mode()
         glass = {**world.status["breakGlass"], "message": "x" * MESSAGE_MAX}
         world.status = {**world.status, "breakGlass": glass}
-        found = gen.present(failure_of(world.read(), None))
-        assert len(found.message) == MESSAGE_MAX
-        assert "spec.breakGlassAck" in found.message
+        failure = gen.present(failure_of(world.read(), None))
+        assert len(failure.message) == MESSAGE_MAX
+        assert "spec.breakGlassAck" in failure.message

@@ -20,12 +20,12 @@ MOST = 20
 async def _restarted(life: UpgradeLife) -> UpgradeLife:
     """Start another operator without any state."""
     live = life.cluster
-    made = UpgradeLife(gen.cluster(version=OLD), life.api)
-    made.api.objects[(CLUSTERS, KEY)] = live
-    made.gone, made.births, made.leads = life.gone, life.births, life.leads
-    age = life.outside.clock.now() - made.outside.clock.now()
-    await made.outside.clock.advance(age.total_seconds())
-    return made
+    upgrade_life = UpgradeLife(gen.cluster(version=OLD), life.api)
+    upgrade_life.api.objects[(CLUSTERS, KEY)] = live
+    upgrade_life.gone, upgrade_life.births, upgrade_life.leads = life.gone, life.births, life.leads
+    age = life.outside.clock.now() - upgrade_life.outside.clock.now()
+    await upgrade_life.outside.clock.advance(age.total_seconds())
+    return upgrade_life
 
 
 async def _upgraded(life: UpgradeLife) -> UpgradeLife:

@@ -28,14 +28,14 @@ class Told(TwoPools):
         self.events: list[EventRecord] = []
 
     def _store(self, fresh: dict[str, Any]) -> None:
-        before, after = (ClusterStatus.lenient(one) for one in (self.status, fresh))
+        before, after = (ClusterStatus.lenient(status) for status in (self.status, fresh))
         super()._store(fresh)
         self.events += upgrade_events(before, after)
         self.events += self.course.events if self.course is not None else ()
 
     def names(self) -> list[str]:
         """The reasons of all events, in order."""
-        return [one.reason for one in self.events]
+        return [event.reason for event in self.events]
 
 
 def whole() -> Told:
@@ -199,9 +199,9 @@ LIVES = {
 def test_what_is_told_of_a_life(live: Callable[[], Told], expected: list[str]) -> None:
     world = live()
     assert world.names() == expected
-    assert all(one.text for one in world.events)
-    seen = ClusterStatus.lenient(world.status)
-    assert upgrade_events(seen, seen) == ()
+    assert all(event.text for event in world.events)
+    status = ClusterStatus.lenient(world.status)
+    assert upgrade_events(status, status) == ()
 
 
 def test_every_event_is_on_the_page() -> None:
@@ -209,12 +209,12 @@ def test_every_event_is_on_the_page() -> None:
     listed = {
         word for row in re.findall(r"^\| (\w[\w, ]*) \|", part, re.M) for word in row.split(", ")
     }
-    told = {name for _, names in LIVES.values() for name in names} | {"BlueGreenHoldEntered"}
-    assert listed - {"reason"} == told
+    result = {name for _, names in LIVES.values() for name in names} | {"BlueGreenHoldEntered"}
+    assert listed - {"reason"} == result
 
 
 def test_the_texts_name_what_happened() -> None:
-    texts = {one.reason: one.text for one in safe_mode().events}
+    texts = {event.reason: event.text for event in safe_mode().events}
     assert NEW in texts["TrafficSwitched"]
     assert texts["RollbackComplete"].startswith(f"{OLD} still serves; {NEW} was removed")
     assert texts["BlueGreenPhase"] == "RollbackCleanup: green is removed"
@@ -238,10 +238,10 @@ def test_a_hold_is_told_when_it_begins(
     before: dict[str, str] | None, after: dict[str, str], expected: list[str]
 ) -> None:
     was, now = (
-        ClusterStatus.model_validate({"conditions": [one] if one else []})
-        for one in (before, after)
+        ClusterStatus.model_validate({"conditions": [item] if item else []})
+        for item in (before, after)
     )
-    assert [one.reason for one in upgrade_events(was, now)] == expected
+    assert [upgrade_event.reason for upgrade_event in upgrade_events(was, now)] == expected
 
 
 def test_a_status_that_is_lost_is_told_by_the_write_that_repeats_it() -> None:

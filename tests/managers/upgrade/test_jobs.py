@@ -34,8 +34,8 @@ def there(owner: Object, **content: Any) -> tuple[Any, Object]:
 
 async def test_the_job_belongs_to_the_cluster_and_is_made_once() -> None:
     api = FakeApi()
-    made = await ensure_order(Jobs(api), upgrader(), OWNER, STEPS_DOWN)
-    assert (made.name, made.state, made.foreign) == (NAME, "Active", False)
+    order = await ensure_order(Jobs(api), upgrader(), OWNER, STEPS_DOWN)
+    assert (order.name, order.state, order.foreign) == (NAME, "Active", False)
     assert api.body_of(f"create Job {NAME}")["metadata"]["ownerReferences"] == [OWNER.reference()]
     await ensure_order(Jobs(api), upgrader(), OWNER, STEPS_DOWN)
     assert len(api.of(JOB)) == 1
@@ -43,8 +43,8 @@ async def test_the_job_belongs_to_the_cluster_and_is_made_once() -> None:
 
 async def test_an_order_about_pools_has_a_job_of_its_own() -> None:
     api = FakeApi()
-    made = await ensure_order(Jobs(api), upgrader(), OWNER, ORDER)
-    assert made.name == names.upgrade_job("x", PROMOTE, "run-1")
+    order = await ensure_order(Jobs(api), upgrader(), OWNER, ORDER)
+    assert order.name == names.upgrade_job("x", PROMOTE, "run-1")
 
 
 async def test_a_job_of_another_owner_is_told_apart() -> None:
@@ -76,5 +76,5 @@ async def test_the_end_of_a_job_is_its_condition(
 ) -> None:
     status = {"conditions": [{"type": kind, "status": "True", **words}]}
     api = FakeApi().holding(there(OWNER.reference(), status=status))
-    seen = gen.present(await read_job(api, read(), NAME))
-    assert (seen.name, seen.state, seen.message, seen.foreign) == (NAME, state, message, False)
+    job = gen.present(await read_job(api, read(), NAME))
+    assert (job.name, job.state, job.message, job.foreign) == (NAME, state, message, False)

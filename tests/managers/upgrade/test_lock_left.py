@@ -38,11 +38,11 @@ def test_it_is_freed_when_the_release_that_is_asked_for_is_refused() -> None:
 
 
 def test_then_the_refusal_is_told() -> None:
-    found = course("2.4.0")
-    assert not found.effects
-    assert gen.expect(Blocked, found.outcome).reason == "DowngradeBlocked"
+    decision = course("2.4.0")
+    assert not decision.effects
+    assert gen.expect(Blocked, decision.outcome).reason == "DowngradeBlocked"
 
 
 def test_that_of_another_stays() -> None:
-    for asked in (RUNS, "2.4.0"):
-        assert not frees(course(asked, operationLock=OTHER))
+    for run in (RUNS, "2.4.0"):
+        assert not frees(course(run, operationLock=OTHER))

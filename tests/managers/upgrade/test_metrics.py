@@ -43,12 +43,12 @@ class Bench:
         self.ours.changed(KEY, self.known, after, NOW + timedelta(seconds=seconds))
         self.known = after
         self.version += 1
-        made = gen.cluster(replicas=3).having(**after.to_object())
-        self.cache.says(made.marked(resourceVersion=str(self.version)).object())
+        result = gen.cluster(replicas=3).having(**after.to_object())
+        self.cache.says(result.marked(resourceVersion=str(self.version)).object())
 
     def series(self) -> dict[str, float]:
         """Name and labels beside the object's, and the value, of all series about upgrades."""
-        found = {}
+        result = {}
         text = generate_latest(self.metrics.registry).decode()
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
@@ -58,8 +58,8 @@ class Bench:
                 assert labels.pop("namespace") == KEY.namespace
                 assert labels.pop("name") == KEY.name
                 more = ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
-                found[f"{sample.name}{{{more}}}" if more else sample.name] = sample.value
-        return found
+                result[f"{sample.name}{{{more}}}" if more else sample.name] = sample.value
+        return result
 
 
 def since(upgrade: dict[str, Any], seconds: float = 0.0, **more: Any) -> dict[str, Any]:
@@ -106,9 +106,9 @@ STATES: dict[str, tuple[ClusterStatus, tuple[float, ...]]] = {
 def test_where_an_upgrade_is(seen: ClusterStatus, expected: tuple[float, ...]) -> None:
     bench = Bench()
     bench.write(seen)
-    told = bench.series()
+    series = bench.series()
     names = ("status", "in_progress", "pods_completed", "pods_total", "partition")
-    assert tuple(told[f"openbao_upgrade_{name}"] for name in names) == expected
+    assert tuple(series[f"openbao_upgrade_{name}"] for name in names) == expected
 
 
 def a_whole_one(bench: Bench, to: str = "2.5.0") -> None:
@@ -117,8 +117,8 @@ def a_whole_one(bench: Bench, to: str = "2.5.0") -> None:
     bench.write(status(since(rolls, 5), to), 5)
     bench.write(status(since(rolls, 20, completedPods=[2]), to), 20)
     bench.write(status(since(rolls, 50, completedPods=[2, 1]), to), 50)
-    asked = since(rolls, 51, completedPods=[2, 1], stepDownJob="upgrade-x", stepDowns=1)
-    bench.write(status(asked, to), 51)
+    entries = since(rolls, 51, completedPods=[2, 1], stepDownJob="upgrade-x", stepDowns=1)
+    bench.write(status(entries, to), 51)
     bench.write(OVER if to == "2.5.0" else status(None, to, replicas=3), 90)
 
 
@@ -126,15 +126,15 @@ def test_a_whole_upgrade_is_observed_once() -> None:
     bench = Bench()
     a_whole_one(bench)
     pair = "from_version=2.4.0,to_version=2.5.0"
-    told = bench.series()
-    assert told[f"openbao_upgrade_duration_seconds_count{{{pair}}}"] == 1
-    assert told[f"openbao_upgrade_duration_seconds_sum{{{pair}}}"] == 90
-    pods = {n: told[f"openbao_upgrade_pod_duration_seconds_sum{{ordinal={n}}}"] for n in range(3)}
+    series = bench.series()
+    assert series[f"openbao_upgrade_duration_seconds_count{{{pair}}}"] == 1
+    assert series[f"openbao_upgrade_duration_seconds_sum{{{pair}}}"] == 90
+    pods = {n: series[f"openbao_upgrade_pod_duration_seconds_sum{{ordinal={n}}}"] for n in range(3)}
     assert pods == {2: 15, 1: 30, 0: 39}
-    assert told["openbao_upgrade_stepdown_total"] == 1
-    assert told["openbao_upgrade_stepdown_failures_total"] == 0
+    assert series["openbao_upgrade_stepdown_total"] == 1
+    assert series["openbao_upgrade_stepdown_failures_total"] == 0
     bench.write(bench.known, 1000)
-    assert bench.series() == told
+    assert bench.series() == series
     bench.cache.says()
     bench.ours.forget(KEY)
     assert bench.series() == {}, "no series outlives its cluster"
@@ -145,9 +145,9 @@ def test_a_whole_upgrade_is_observed_once() -> None:
 )
 def test_a_step_down_that_fails_is_counted_once(reason: str, failures: int) -> None:
     bench = Bench()
-    asked = since(ROLLS, 5, stepDownJob="upgrade-x")
-    failed = {**asked, "failure": {"reason": reason, "message": "it leads"}}
-    for seen in (status(asked), status(failed), status(failed)):
+    entries = since(ROLLS, 5, stepDownJob="upgrade-x")
+    failed = {**entries, "failure": {"reason": reason, "message": "it leads"}}
+    for seen in (status(entries), status(failed), status(failed)):
         bench.write(seen, 70)
     assert bench.series()["openbao_upgrade_stepdown_failures_total"] == failures
     assert bench.series()["openbao_upgrade_stepdown_total"] == 1
@@ -181,18 +181,18 @@ def test_users_do_not_choose_how_many_series_there_are() -> None:
 
 async def test_a_write_of_the_status_is_told_and_counted_and_a_lost_one_is_not() -> None:
     bench, outside = Bench(), Outside()
-    made = gen.cluster(replicas=3)
-    outside.api.holding((CLUSTERS, made.object()))
+    cluster = gen.cluster(replicas=3)
+    outside.api.holding((CLUSTERS, cluster.object()))
     writer = StatusWriter(outside.api, bench.cache, outside.events, outside.clock, bench.ours)
-    asked = status(since(ROLLS, stepDownJob="upgrade-x"))
+    live_status = status(since(ROLLS, stepDownJob="upgrade-x"))
     live = outside.api.of(CLUSTERS)[0]
     gone = {**live, "metadata": {**live["metadata"], "uid": "gone"}}
-    assert await writer.write(gone, asked) is None
+    assert await writer.write(gone, live_status) is None
     assert "openbao_upgrade_stepdown_total" not in bench.series()
-    await writer.write(live, asked)
+    await writer.write(live, live_status)
     assert bench.series()["openbao_upgrade_stepdown_total"] == 1
     assert [reason for _, reason, _ in await outside.told()] == ["UpgradeStarted"]
-    await writer.write(outside.api.of(CLUSTERS)[0], asked)
+    await writer.write(outside.api.of(CLUSTERS)[0], live_status)
     assert bench.series()["openbao_upgrade_stepdown_total"] == 1
     assert await outside.told() == []
     writer.forget(KEY)
@@ -209,9 +209,9 @@ def test_the_phase_of_a_green_pool_is_one_of_all() -> None:
     assert not [name for name in bench.series() if "bluegreen" in name]
     for phase in get_args(BlueGreenPhase):
         a_green_pool(bench, phase)
-        told = {n: v for n, v in bench.series().items() if "bluegreen_phase" in n}
-        assert len(told) == len(get_args(BlueGreenPhase))
-        assert [n for n, v in told.items() if v] == [
+        series = {n: v for n, v in bench.series().items() if "bluegreen_phase" in n}
+        assert len(series) == len(get_args(BlueGreenPhase))
+        assert [n for n, v in series.items() if v] == [
             f"openbao_upgrade_bluegreen_phase{{phase={phase}}}"
         ]
 
@@ -224,9 +224,9 @@ def test_jobs_that_fail_and_ways_back_are_counted_once() -> None:
     a_green_pool(bench, "Syncing")
     for phase in ("Promoting", "RollingBack", "RollingBack", "RollbackCleanup"):
         a_green_pool(bench, phase)
-    told = bench.series()
-    assert told["openbao_upgrade_bluegreen_job_failures_total"] == 2
-    assert told["openbao_upgrade_bluegreen_rollbacks_total"] == 1
+    series = bench.series()
+    assert series["openbao_upgrade_bluegreen_job_failures_total"] == 2
+    assert series["openbao_upgrade_bluegreen_rollbacks_total"] == 1
     bench.cache.says()
     bench.ours.forget(KEY)
     assert bench.series() == {}
@@ -249,7 +249,7 @@ def test_the_page_lists_what_a_scrape_shows() -> None:
     for family in text_string_to_metric_families(generate_latest(bench.metrics.registry).decode()):
         if family.name.startswith("openbao_upgrade"):
             name = family.name + ("_total" if family.type == "counter" else "")
-            more = {label for one in family.samples for label in one.labels}
+            more = {label for sample in family.samples for label in sample.labels}
             labels = ", ".join(sorted(more - {"namespace", "name", "le"}))
             shown.add((name, family.type, labels))
     assert set(re.findall(r"^\| `(openbao_\w+)` \| (\w+) \| ([\w, ]*?) ?\|", PAGE, re.M)) == shown

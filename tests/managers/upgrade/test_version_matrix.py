@@ -73,9 +73,9 @@ ROWS: dict[str, tuple[str, str, Strategy, SealType, Grade, str]] = {
 def test_row(
     before: str, after: str, strategy: Strategy, seal: SealType, grade: Grade, told: str
 ) -> None:
-    found = judged(before, after, strategy, seal)
-    said = "; ".join((*found.refusals, *found.warnings))
-    assert (found.grade, told in said, bool(said)) == (grade, True, bool(told))
+    verdict = judged(before, after, strategy, seal)
+    text = "; ".join((*verdict.refusals, *verdict.warnings))
+    assert (verdict.grade, told in text, bool(text)) == (grade, True, bool(told))
 
 
 def test_every_row_of_the_catalogue_speaks_in_some_row_here() -> None:
@@ -123,8 +123,8 @@ numbers = st.builds(semver.Version, st.integers(0, 4), st.integers(0, 9), st.int
 
 @given(numbers, numbers)
 def test_what_no_row_knows_is_never_refused(before: semver.Version, after: semver.Version) -> None:
-    found = evaluate_pair(before, after, "BlueGreen", "awskms")
-    assert found.grade != "refuse" or found.sources
+    verdict = evaluate_pair(before, after, "BlueGreen", "awskms")
+    assert verdict.grade != "refuse" or verdict.sources
 
 
 @pytest.mark.parametrize(

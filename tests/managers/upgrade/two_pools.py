@@ -122,8 +122,10 @@ class TwoPools(Mesh):
     @property
     def revision(self) -> str:
         """Revision of green, or of the pool that would be green."""
-        found = self.known.green_revision
-        return found or bluegreen.revision_of(Release.requested(self.read()), self.spec["replicas"])
+        green_revision = self.known.green_revision
+        return green_revision or bluegreen.revision_of(
+            Release.requested(self.read()), self.spec["replicas"]
+        )
 
     @property
     def release(self) -> str:
@@ -139,8 +141,8 @@ class TwoPools(Mesh):
     def order(self, **tokens: str) -> None:
         """Change spec.upgrade.requests."""
         upgrade = self.spec["upgrade"]
-        asked = {**upgrade.get("requests", {}), **tokens}
-        self.edit(upgrade={**upgrade, "requests": asked})
+        requests = {**upgrade.get("requests", {}), **tokens}
+        self.edit(upgrade={**upgrade, "requests": requests})
 
     def wish(self, **fields: Any) -> None:
         """Change spec.upgrade.blueGreen."""
@@ -175,20 +177,20 @@ class TwoPools(Mesh):
 
     def seen(self, revision: str) -> PoolObservation:
         """One set as a pass sees it."""
-        found = self.sets.get(revision)
+        fact = self.sets.get(revision)
         prefix = f"data-{revisions.server_stateful_set(NAME, revision)}-"
         claims = tuple(
             PvcObservation(name, uid)
             for name, uid in sorted(self.claims.items())
             if name.startswith(prefix) and "-" not in name.removeprefix(prefix)
         )
-        if found is None:
+        if fact is None:
             return PoolObservation(claims=claims)
         return PoolObservation(
-            uid="" if found.ending else found.uid,
-            replicas=found.replicas,
-            pods=len(found.pods),
-            ready=sum(found.pods.values()) if not found.ending else 0,
+            uid="" if fact.ending else fact.uid,
+            replicas=fact.replicas,
+            pods=len(fact.pods),
+            ready=sum(fact.pods.values()) if not fact.ending else 0,
             trouble=self.trouble.get(revision, ""),
             claims=claims,
         )
@@ -205,9 +207,9 @@ class TwoPools(Mesh):
             leads = "green"
         return Membership(
             leads,
-            sum(self.raft[one] for one in blue),
+            sum(self.raft[pod_name] for pod_name in blue),
             len(blue),
-            sum(self.raft[one] for one in green),
+            sum(self.raft[pod_name] for pod_name in green),
             len(green),
         )
 
@@ -216,8 +218,8 @@ class TwoPools(Mesh):
         return sorted(names & self.raft.keys())
 
     def _judge(self, name: str) -> HookObservation | None:
-        found = self.hooks.get(name)
-        return None if found is None else HookObservation(found.uid, found.state, found.suspended)
+        hook = self.hooks.get(name)
+        return None if hook is None else HookObservation(hook.uid, hook.state, hook.suspended)
 
     def _snapshot(self) -> SnapshotObservation | None:
         name = self.known.pre_upgrade_snapshot_job_name or ""
@@ -239,25 +241,25 @@ class TwoPools(Mesh):
     def run(self) -> UpgradeDecision:
         """One pass: decide, render, act, and write the status."""
         course = self.course = direct(self.facts())
-        for wanted in (course.blue, course.green):
-            if wanted is not None and wanted.applied:
-                self._apply(wanted)
+        for pool in (course.blue, course.green):
+            if pool is not None and pool.applied:
+                self._apply(pool)
         if course.traffic != self.traffic:
             self.write(lambda: self._flip(course.traffic))
         for effect in course.effects:
-            self.write(lambda one=effect: self._act(one))  # type: ignore[misc]
+            self.write(lambda item=effect: self._act(item))  # type: ignore[misc]
         fresh = self._status(course)
         if fresh != self.status:
             self.write(lambda: self._store(fresh))
-        self.told += [one.reason for one in course.events]
+        self.told += [event.reason for event in course.events]
         return course
 
     def _apply(self, wanted: PoolSpec) -> None:
-        found = self.sets.get(wanted.revision)
-        if found is None:
+        fact = self.sets.get(wanted.revision)
+        if fact is None:
             self.write(lambda: self._make_set(wanted))
-        if found is not None and self.known.operation_id:
-            assert found.replicas == wanted.replicas, "a pool is resized while an upgrade goes on"
+        if fact is not None and self.known.operation_id:
+            assert fact.replicas == wanted.replicas, "a pool is resized while an upgrade goes on"
 
     def _make_set(self, wanted: PoolSpec) -> None:
         assert wanted.revision, "the pool that was there before is never made anew"
@@ -317,11 +319,11 @@ class TwoPools(Mesh):
             self.hooks.setdefault(effect.target, Judge(self.uid()))
             return
         assert isinstance(effect, StartHook | DropHook)
-        found = self.hooks.get(effect.target)
-        if found is None or found.uid != effect.uid:
+        hook = self.hooks.get(effect.target)
+        if hook is None or hook.uid != effect.uid:
             return
         if isinstance(effect, StartHook):
-            found.suspended = False
+            hook.suspended = False
         else:
             del self.hooks[effect.target]
 
@@ -368,8 +370,8 @@ class TwoPools(Mesh):
     @property
     def lock(self) -> str:
         """Who holds the operation lock; "" if nobody does."""
-        found = self.status.get("operationLock")
-        return found["holder"] if found else ""
+        operation_lock = self.status.get("operationLock")
+        return operation_lock["holder"] if operation_lock else ""
 
     def actions(self) -> list[str]:
         """The actions of all Jobs that were made, in order."""

@@ -33,13 +33,13 @@ def planned(cluster: gen.Cluster, facts: Observed) -> Plan:
 
 
 def guards(made: Plan) -> bool:
-    budgets = [one for one in made.intents if one.resource == POD_DISRUPTION_BUDGET]
-    assert all(one.body["spec"]["maxUnavailable"] == 1 for one in budgets)
+    budgets = [intent for intent in made.intents if intent.resource == POD_DISRUPTION_BUDGET]
+    assert all(budget.body["spec"]["maxUnavailable"] == 1 for budget in budgets)
     return bool(budgets)
 
 
 def size_of(made: Plan) -> int:
-    (live_set,) = [one for one in made.intents if one.resource == STATEFUL_SET]
+    (live_set,) = [intent for intent in made.intents if intent.resource == STATEFUL_SET]
     return int(live_set.body["spec"]["replicas"])
 
 
@@ -112,19 +112,19 @@ def test_from_five_to_three_no_eviction_costs_the_quorum() -> None:
         world = servers(count).saying(*raft(*numbered(voters)))
         if voters < count:
             world = world.marked(count - 1)
-        made = planned(THREE, world.facts())
-        assert guards(made)
+        result = planned(THREE, world.facts())
+        assert guards(result)
         # The budget lets one pod go of as many as the StatefulSet wants, and it may be a voter.
         assert voters - 1 >= majority(voters)
-        sizes.append(size_of(made))
+        sizes.append(size_of(result))
     assert sizes == [5, 4, 4, 3, 3]
 
 
 def test_from_three_to_one_it_goes_with_the_third_server() -> None:
     three = servers(3).marked(2).saying(*raft(*numbered(2)))
-    made = planned(ONE, three.facts())
+    result = planned(ONE, three.facts())
     # The write that takes the third one away is on its way only.
-    assert (size_of(made), guards(made)) == (2, True)
+    assert (size_of(result), guards(result)) == (2, True)
     assert not guards(planned(ONE, servers(2).facts()))
 
 

@@ -60,12 +60,12 @@ class TestPlan:
     def test_a_closed_budget_is_asked_again_and_told_all_the_time(
         self, ago: timedelta, rolling: timedelta, effects: tuple[Effect, ...], reason: str
     ) -> None:
-        made = refused(ago, rolling)
-        assert tuple(one for one in made.effects if one.name == ReplacePod.name) == effects
-        assert isinstance(made.outcome, Wait)
-        assert (made.outcome.reason, made.outcome.after) == (reason, 1.0)
-        assert f"x-2 is not evicted: {WORDS}" in made.outcome.message
-        assert made.operation is not None
+        plan = refused(ago, rolling)
+        assert tuple(effect for effect in plan.effects if effect.name == ReplacePod.name) == effects
+        assert isinstance(plan.outcome, Wait)
+        assert (plan.outcome.reason, plan.outcome.after) == (reason, 1.0)
+        assert f"x-2 is not evicted: {WORDS}" in plan.outcome.message
+        assert plan.operation is not None
 
     def test_what_was_refused_while_it_was_ready_holds_no_repair(self) -> None:
         ill = gen.pod(2).made_from("old")

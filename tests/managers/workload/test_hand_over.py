@@ -172,15 +172,15 @@ ROWS |= {
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
 def test_row(row: Row) -> None:
-    made = move(row.world)
-    assert shown(made) == row.expected
-    assert row.why in made.why
+    action = move(row.world)
+    assert shown(action) == row.expected
+    assert row.why in action.why
 
 
 def test_a_single_server_is_not_asked() -> None:
     alone = world(LEAD, quorum=Quorum((RaftServer("x-0", True, True),), 0))
-    made = move(alone.with_set(gen.stateful_set().sized(1).made_from("new")), 1)
-    assert made.kind == "replace"
+    action = move(alone.with_set(gen.stateful_set().sized(1).made_from("new")), 1)
+    assert action.kind == "replace"
 
 
 @st.composite
@@ -222,18 +222,23 @@ def test_never_below_the_majority(
             }[state]
         )
     size = len(pods)
-    made = move(world(*pods, quorum=quorum), size)
-    if made.kind not in ("replace", "step-down") or made.pod is None or quorum is None or size < 3:
+    action = move(world(*pods, quorum=quorum), size)
+    if (
+        action.kind not in ("replace", "step-down")
+        or action.pod is None
+        or quorum is None
+        or size < 3
+    ):
         return
     assert "going" not in states
-    if not made.pod.ready and made.pod.waiting:
+    if not action.pod.ready and action.pod.waiting:
         return
     assert not quorum.trouble
     voters = [server for server in quorum.servers if server.voter]
-    others = sum(server.healthy for server in voters if server.node_id != made.pod.name)
-    counts = any(server.healthy for server in voters if server.node_id == made.pod.name)
+    others = sum(server.healthy for server in voters if server.node_id != action.pod.name)
+    counts = any(server.healthy for server in voters if server.node_id == action.pod.name)
     assert others >= len(voters) // 2 + 1 or not counts
-    if made.pod.ready:
+    if action.pod.ready:
         assert all(pod.is_ready for pod in pods)
         assert len(voters) == size
 
@@ -247,16 +252,16 @@ def test_a_whole_roll_ends_with_the_former_leader(ordinal: int) -> None:
             gen.pod(n).made_from("old" if n in old else "new").ready(leading=n == leader)
             for n in range(3)
         ]
-        made = move(world(*pods))
-        if made.pod is None:
+        action = move(world(*pods))
+        if action.pod is None:
             break
-        if made.kind == "step-down":
+        if action.kind == "step-down":
             leader = (leader + 1) % 3
             assert leader not in old, "the lead went to a server that is still to go"
             continue
-        assert made.pod.ordinal != leader
-        old.discard(made.pod.ordinal)
-        gone.append(made.pod.ordinal)
+        assert action.pod.ordinal != leader
+        old.discard(action.pod.ordinal)
+        gone.append(action.pod.ordinal)
     assert gone[-1] == ordinal
     assert sorted(gone) == [0, 1, 2]
 
@@ -267,8 +272,8 @@ class TestAsleep:
     NOW = (gen.pod(0).made_from("old").ready(), NEW_ONE.saying(active="true"), NEW_TWO)
 
     def test_the_former_leader_goes_when_it_is_awake(self) -> None:
-        asked = world(*self.NOW).tried(StepDown.name, "uid-x-0", ago=STEP_DOWN_SLEEP / 2)
-        assert (move(asked).kind, move(asked).why[:18]) == ("hold", "x-0 stepped down, ")
+        state = world(*self.NOW).tried(StepDown.name, "uid-x-0", ago=STEP_DOWN_SLEEP / 2)
+        assert (move(state).kind, move(state).why[:18]) == ("hold", "x-0 stepped down, ")
         awake = world(*self.NOW).tried(StepDown.name, "uid-x-0", ago=STEP_DOWN_SLEEP)
         assert (move(awake).kind, move(awake).pod and "x-0") == ("replace", "x-0")
 
@@ -276,9 +281,9 @@ class TestAsleep:
         facts = world(*self.NOW).facts()
         late = STEP_DOWN_SLEEP + JOB_STARTS
         for ago, kind in ((late - timedelta(seconds=1), "hold"), (late, "replace")):
-            seen = replace(facts, upgrade=UpgradeFacts(step_down_requested_at=facts.now - ago))
-            old = [pod for pod in seen.pods if pod.template == "old"]
-            assert next_action(seen, old, 3).kind == kind
+            new_facts = replace(facts, upgrade=UpgradeFacts(step_down_requested_at=facts.now - ago))
+            old = [pod for pod in new_facts.pods if pod.template == "old"]
+            assert next_action(new_facts, old, 3).kind == kind
 
     def test_one_that_was_not_asked_goes_at_once(self) -> None:
         assert move(world(*self.NOW)).kind == "replace"
@@ -290,5 +295,5 @@ class TestAsleep:
 def test_a_pod_that_has_just_started_is_not_told_to_end(age: int, kind: str) -> None:
     """It would not hear it, and end with its grace."""
     starting = gen.pod(2).made_from("old").born(timedelta(seconds=age))
-    made = move(world(LEAD.made_from("new"), NEW_ONE, starting))
-    assert shown(made) == f"{kind} x-2"
+    action = move(world(LEAD.made_from("new"), NEW_ONE, starting))
+    assert shown(action) == f"{kind} x-2"

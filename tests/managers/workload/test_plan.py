@@ -75,10 +75,10 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, int, str]] = {
 
 @pytest.mark.parametrize(("cluster", "world", "replicas", "reason"), ROWS.values(), ids=ROWS.keys())
 def test_row(cluster: gen.Cluster, world: gen.World, replicas: int, reason: str) -> None:
-    made = planned(cluster, world)
-    assert set_of(made)["replicas"] == replicas
-    assert ("" if isinstance(made.outcome, Done) else made.outcome.reason) == reason
-    assert not made.gate
+    result = planned(cluster, world)
+    assert set_of(result)["replicas"] == replicas
+    assert ("" if isinstance(result.outcome, Done) else result.outcome.reason) == reason
+    assert not result.gate
 
 
 def test_scaling_down_is_held_and_says_how_to_go_on() -> None:
@@ -88,9 +88,9 @@ def test_scaling_down_is_held_and_says_how_to_go_on() -> None:
 
 
 def test_a_victim_is_named_by_uid() -> None:
-    made = planned(OLD, serving(template="old"))
-    assert made.effects == (ReplacePod("x-2", "uid-x-2", evict=True),)
-    assert made.outcome == Wait("RollingOut", "3 of 3 pods run an older template", 0.5)
+    result = planned(OLD, serving(template="old"))
+    assert result.effects == (ReplacePod("x-2", "uid-x-2", evict=True),)
+    assert result.outcome == Wait("RollingOut", "3 of 3 pods run an older template", 0.5)
 
 
 def test_nobody_is_replaced_before_data_exists() -> None:
@@ -155,18 +155,18 @@ def test_what_replaces_pods(spec: dict[str, Any], inputs: Inputs, replaces: bool
 
 
 def budget(made: Plan) -> Intent | None:
-    found = [intent for intent in made.intents if intent.resource == POD_DISRUPTION_BUDGET]
-    return found[0] if found else None
+    intents = [intent for intent in made.intents if intent.resource == POD_DISRUPTION_BUDGET]
+    return intents[0] if intents else None
 
 
 @pytest.mark.parametrize("replicas", [1, 3, 5])
 def test_a_budget_guards_the_quorum_where_there_is_one(replicas: int) -> None:
-    found = budget(planned(OLD.wanting(replicas=replicas), EMPTY))
+    intent = budget(planned(OLD.wanting(replicas=replicas), EMPTY))
     if replicas < 3:
         # A budget would only keep the node of a single server from being drained.
-        assert found is None
+        assert intent is None
     else:
-        assert gen.present(found).body["spec"]["maxUnavailable"] == 1
+        assert gen.present(intent).body["spec"]["maxUnavailable"] == 1
 
 
 class TestImmutableFields:
@@ -223,8 +223,8 @@ def test_a_server_that_leaves_keeps_the_roll_from_replacing_another() -> None:
     well = Quorum(tuple(RaftServer(f"x-{n}", voter=True, healthy=True) for n in range(3)), 1)
     there = serving(template="old").with_quorum(well)
     facts = replace(there.facts(), client_config=ServerClientConfig("the authority", "the name"))
-    made = plan(gen.resolved(OLD.wanting(replicas=2), there), facts, INPUTS)
-    assert [effect.name for effect in made.effects] == ["remove-peer"]
+    result = plan(gen.resolved(OLD.wanting(replicas=2), there), facts, INPUTS)
+    assert [effect.name for effect in result.effects] == ["remove-peer"]
 
 
 def test_a_pod_that_does_not_end_is_told() -> None:

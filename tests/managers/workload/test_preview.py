@@ -28,13 +28,13 @@ def pods(size: int, leader: int | None) -> tuple[gen.Pod, ...]:
 )
 def test_the_leader_goes_last(leader: int, order: list[str]) -> None:
     turns = replacements(world(*pods(3, leader)))
-    assert [one.pod for one in turns] == order
-    assert [one.leads for one in turns] == [False, False, True]
+    assert [step.pod for step in turns] == order
+    assert [step.leads for step in turns] == [False, False, True]
 
 
 def test_without_a_leader_nobody_is_told_to_step_down() -> None:
     turns = replacements(world(*pods(3, None)))
-    assert ([one.leads for one in turns], len(turns)) == ([False] * 3, 3)
+    assert ([step.leads for step in turns], len(turns)) == ([False] * 3, 3)
 
 
 def test_a_single_server_has_nobody_to_step_down_for() -> None:
@@ -42,14 +42,16 @@ def test_a_single_server_has_nobody_to_step_down_for() -> None:
 
 
 def test_what_is_new_already_is_left_out() -> None:
-    assert [one.pod for one in replacements(world(*pods(3, 0)), done=(2, 1))] == ["x-0"]
+    assert [replacement.pod for replacement in replacements(world(*pods(3, 0)), done=(2, 1))] == [
+        "x-0"
+    ]
 
 
 def test_read_replicas_go_before_the_voters() -> None:
     readers = (gen.read_pod(0).ready(), gen.read_pod(1).unready())
     there = gen.world().with_set(NEW.sized(3)).with_pods(*pods(3, 0))
-    seen = there.with_readers(gen.read_set().sized(2), *readers).facts()
-    assert [(one.pod, one.votes) for one in replacements(seen)[:3]] == [
+    facts = there.with_readers(gen.read_set().sized(2), *readers).facts()
+    assert [(replacement.pod, replacement.votes) for replacement in replacements(facts)[:3]] == [
         ("x-read-1", False),
         ("x-read-0", False),
         ("x-2", True),
@@ -64,14 +66,15 @@ def test_without_servers_there_is_no_order() -> None:
 def test_it_is_the_order_of_a_roll(size: int, data: st.DataObject) -> None:
     """Replace what the roll picks, let all come back, and ask it again."""
     leader = data.draw(st.integers(0, size - 1))
-    seen = world(*pods(size, leader))
+    observed = world(*pods(size, leader))
     gone: list[str] = []
     while len(gone) < size:
-        outdated = [pod for pod in seen.pods if pod.template == "old"]
-        victim = gen.present(next_action(seen, outdated, size).pod)
+        outdated = [pod for pod in observed.pods if pod.template == "old"]
+        victim = gen.present(next_action(observed, outdated, size).pod)
         gone.append(victim.name)
         renewed = (
-            replace(pod, template="new") if pod.name == victim.name else pod for pod in seen.pods
+            replace(pod, template="new") if pod.name == victim.name else pod
+            for pod in observed.pods
         )
-        seen = replace(seen, pods=tuple(renewed))
-    assert [one.pod for one in replacements(world(*pods(size, leader)))] == gone
+        observed = replace(observed, pods=tuple(renewed))
+    assert [replacement.pod for replacement in replacements(world(*pods(size, leader)))] == gone

@@ -30,8 +30,8 @@ READERS = ("x-read-0", "x-read-1")
 
 def size_of(made: ReadPlan) -> int | None:
     """The replicas of the StatefulSet; None when none is wanted."""
-    found = [one for one in made.plan.intents if one.resource == STATEFUL_SET]
-    return int(found[0].body["spec"]["replicas"]) if found else None
+    intents = [intent for intent in made.plan.intents if intent.resource == STATEFUL_SET]
+    return int(intents[0].body["spec"]["replicas"]) if intents else None
 
 
 LEADERLESS = (gen.pod(n).ready() for n in range(3))
@@ -205,8 +205,8 @@ ROWS = {
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
 def test_row(row: Row) -> None:
     cluster, world, replicas, effects, reason = row
-    made = planned(cluster, world)
-    assert (size_of(made), named(made), reason_of(made)) == (replicas, effects, reason)
+    plan = planned(cluster, world)
+    assert (size_of(plan), named(plan), reason_of(plan)) == (replicas, effects, reason)
 
 
 ASKED: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
@@ -228,5 +228,5 @@ ASKED: dict[str, tuple[gen.Cluster, gen.World, bool]] = {
 
 @pytest.mark.parametrize("row", ASKED.values(), ids=ASKED.keys())
 def test_the_leader_is_asked_only_when_it_matters(row: tuple[gen.Cluster, gen.World, bool]) -> None:
-    cluster, world, asked = row
-    assert needs_members(cluster.read().spec, world.facts()) is asked
+    cluster, world, expected = row
+    assert needs_members(cluster.read().spec, world.facts()) is expected

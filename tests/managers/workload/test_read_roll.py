@@ -32,8 +32,8 @@ class TestTemplate:
         )
         (intent,) = planned(cluster, serving(0).with_readers(None)).plan.intents
         assert intent.key.name == "x-read"
-        found: dict[str, Any] = intent.body["spec"]
-        return found
+        spec: dict[str, Any] = intent.body["spec"]
+        return spec
 
     def test_it_is_a_server_of_the_same_name_space_with_a_configuration_of_its_own(self) -> None:
         spec = self.spec()
@@ -41,7 +41,7 @@ class TestTemplate:
         assert spec["selector"]["matchLabels"] == labels.read_replicas("x")
         template = spec["template"]
         assert labels.servers("x").items() <= template["metadata"]["labels"].items()
-        volumes = {one["name"]: one for one in template["spec"]["volumes"]}
+        volumes = {volume["name"]: volume for volume in template["spec"]["volumes"]}
         assert volumes["config"]["configMap"]["name"] == names.read_config_map("x")
         assert "init" not in volumes
 
@@ -88,16 +88,16 @@ class TestTemplate:
 
 class TestRoll:
     def test_the_highest_goes_first_and_one_at_a_time(self) -> None:
-        made = planned(TWO, serving(template="old"))
-        assert made.plan.effects == (ReplacePod("x-read-1", "uid-x-read-1"),)
-        assert reason_of(made) == "RollingOut"
-        assert "the read replicas go first" in made.hold
+        plan = planned(TWO, serving(template="old"))
+        assert plan.plan.effects == (ReplacePod("x-read-1", "uid-x-read-1"),)
+        assert reason_of(plan) == "RollingOut"
+        assert "the read replicas go first" in plan.hold
 
     def test_none_goes_while_a_green_pool_of_voters_takes_over(self) -> None:
-        made = planned(TWO, serving(template="old"), held=True)
-        assert named(made) == []
-        assert isinstance(made.plan.outcome, Done)
-        assert made.hold == ""
+        plan = planned(TWO, serving(template="old"), held=True)
+        assert named(plan) == []
+        assert isinstance(plan.plan.outcome, Done)
+        assert plan.hold == ""
 
     def test_the_next_one_waits_until_the_first_is_back(self) -> None:
         world = serving(template="old")
@@ -123,10 +123,10 @@ class TestRoll:
 
     def test_one_that_votes_is_not_replaced(self) -> None:
         quorum = knowing("x-read-0", "x-read-1", voting=("x-read-1",))
-        made = planned(TWO, serving(template="old").with_quorum(quorum))
-        assert named(made) == []
-        assert gen.expect(Blocked, made.plan.outcome).reason == "ReadReplicaVotes"
-        assert made.hold == ""
+        plan = planned(TWO, serving(template="old").with_quorum(quorum))
+        assert named(plan) == []
+        assert gen.expect(Blocked, plan.plan.outcome).reason == "ReadReplicaVotes"
+        assert plan.hold == ""
 
     def test_the_leader_is_asked_who_votes(self) -> None:
         spec = TWO.read().spec
@@ -153,11 +153,11 @@ class TestHold:
     def test_attack_t20_an_ill_read_replica_does_not_hold_them_for_ever(self) -> None:
         late = ROLL_PATIENCE + timedelta(seconds=1)
         world = serving(1, size=2).rolling_for(late)
-        made = planned(TWO, world)
-        assert made.hold == ""
-        assert isinstance(made.plan.outcome, Wait)
-        assert made.plan.outcome.reason == "RolloutStuck"
-        assert "no longer wait for them" in made.plan.outcome.message
+        plan = planned(TWO, world)
+        assert plan.hold == ""
+        assert isinstance(plan.plan.outcome, Wait)
+        assert plan.plan.outcome.reason == "RolloutStuck"
+        assert "no longer wait for them" in plan.plan.outcome.message
 
     def test_one_that_is_stuck_is_named(self) -> None:
         world = serving(1, size=2)
@@ -169,9 +169,9 @@ class TestHold:
 
     def test_a_reload_goes_through_those_of_the_pool_first_that_can_hear(self) -> None:
         world, lags = serving(), reader(0).reading("former")
-        made = planned(TWO, world.with_readers(world.read_set, lags, reader(1)))
-        assert named(made) == [(ReloadPod.name, "x-read-0")]
-        assert made.hold_reload
-        assert made.hold == ""
+        plan = planned(TWO, world.with_readers(world.read_set, lags, reader(1)))
+        assert named(plan) == [(ReloadPod.name, "x-read-0")]
+        assert plan.hold_reload
+        assert plan.hold == ""
         deaf = world.with_readers(world.read_set, lags.unready(), reader(1))
         assert not planned(TWO, deaf).hold_reload

@@ -38,9 +38,9 @@ def wait_of(plan: Plan) -> Wait:
 
 class TestRoll:
     def test_no_pod_is_replaced_and_the_message_says_why(self) -> None:
-        made = planned(THREE, world())
-        assert made.effects == ()
-        waits = wait_of(made)
+        plan = planned(THREE, world())
+        assert plan.effects == ()
+        waits = wait_of(plan)
         assert (waits.reason, waits.after) == (QUESTION_REFUSED, QUESTION_RECHECK)
         assert WHY in waits.message
 
@@ -55,8 +55,8 @@ class TestRoll:
     def test_the_leader_is_not_asked_to_step_down(self) -> None:
         pods = (OLD[0], *(gen.pod(n).made_from(digest()).ready() for n in (1, 2)))
         facts = world(*pods).facts()
-        made = next_action(facts, facts.pods[:1], 3)
-        assert (made.kind, made.reason) == ("hold", QUESTION_REFUSED)
+        action = next_action(facts, facts.pods[:1], 3)
+        assert (action.kind, action.reason) == ("hold", QUESTION_REFUSED)
 
     def test_a_server_that_does_not_run_is_missed_by_nobody(self) -> None:
         down = gen.pod(2).made_from("old").waiting("CrashLoopBackOff")
@@ -70,8 +70,8 @@ class TestRoll:
         assert effects_of(planned(THREE, world(quorum=None))) == "replace-pod x-2"
 
     def test_what_only_did_not_answer_is_told_as_before(self) -> None:
-        made = planned(THREE, world(quorum=Quorum(trouble="no answer")))
-        assert wait_of(made).reason == "RollingOut"
+        plan = planned(THREE, world(quorum=Quorum(trouble="no answer")))
+        assert wait_of(plan).reason == "RollingOut"
 
 
 class TestProofOfReplication:
@@ -85,9 +85,9 @@ class TestProofOfReplication:
             MarkLog.name, "uid-x-2", refused="no"
         )
         facts = there.facts()
-        made = next_action(facts, facts.pods[:2], 3)
-        assert (made.kind, made.pod and made.pod.name) == ("hold", "x-1")
-        assert "x-2" in made.why
+        action = next_action(facts, facts.pods[:2], 3)
+        assert (action.kind, action.pod and action.pod.name) == ("hold", "x-1")
+        assert "x-2" in action.why
 
     def test_nor_that_the_new_one_could_lead(self) -> None:
         pods = (OLD[0], gen.pod(1).made_from("new").ready().born(timedelta(seconds=5)), self.NEW)
@@ -129,12 +129,12 @@ def test_no_server_is_fenced() -> None:
     cluster = THREE.wanting(fencedPods=["x-2"])
     live = gen.stateful_set().gated()
     facts = world().with_set(live).facts()
-    made = fence(gen.resolved(cluster), facts)
-    assert made.effects == ()
-    assert isinstance(made.outcome, Wait)
-    assert made.outcome.reason == FENCING
-    assert WHY in made.outcome.message
-    assert made.outcome.after == QUESTION_RECHECK
+    result = fence(gen.resolved(cluster), facts)
+    assert result.effects == ()
+    assert isinstance(result.outcome, Wait)
+    assert result.outcome.reason == FENCING
+    assert WHY in result.outcome.message
+    assert result.outcome.after == QUESTION_RECHECK
 
 
 class TestReadReplicas:
@@ -142,25 +142,25 @@ class TestReadReplicas:
         return read_worlds.serving(template=template).with_quorum(quorum)
 
     def test_one_that_may_have_a_vote_is_not_replaced(self) -> None:
-        made = read_worlds.planned(read_worlds.TWO, self.there(REFUSED, "old"))
-        assert read_worlds.named(made) == []
-        waits = wait_of(made.plan)
+        result = read_worlds.planned(read_worlds.TWO, self.there(REFUSED, "old"))
+        assert read_worlds.named(result) == []
+        waits = wait_of(result.plan)
         assert waits.reason == QUESTION_REFUSED
         assert "whether it has a vote" in waits.message
         assert WHY in waits.message
 
     def test_nor_while_the_leader_does_not_answer(self) -> None:
         silent = Quorum(trouble="no answer")
-        made = read_worlds.planned(read_worlds.TWO, self.there(silent, "old"))
-        assert read_worlds.named(made) == []
-        assert wait_of(made.plan).reason == "LeaderUnknown"
+        result = read_worlds.planned(read_worlds.TWO, self.there(silent, "old"))
+        assert read_worlds.named(result) == []
+        assert wait_of(result.plan).reason == "LeaderUnknown"
 
     def test_without_a_login_they_are_replaced_as_before(self) -> None:
-        made = read_worlds.planned(read_worlds.TWO, self.there(None, "old"))
-        assert read_worlds.named(made) == [("replace-pod", "x-read-1")]
+        result = read_worlds.planned(read_worlds.TWO, self.there(None, "old"))
+        assert read_worlds.named(result) == [("replace-pod", "x-read-1")]
 
     def test_none_is_taken_away_while_it_would_stay_a_member(self) -> None:
-        made = read_worlds.planned(read_worlds.ONE, self.there(REFUSED)).plan
-        assert made.intents[0].body["spec"]["replicas"] == 2
-        assert wait_of(made).reason == QUESTION_REFUSED
-        assert WHY in wait_of(made).message
+        plan = read_worlds.planned(read_worlds.ONE, self.there(REFUSED)).plan
+        assert plan.intents[0].body["spec"]["replicas"] == 2
+        assert wait_of(plan).reason == QUESTION_REFUSED
+        assert WHY in wait_of(plan).message

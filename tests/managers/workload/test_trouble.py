@@ -31,29 +31,33 @@ def planned(cluster: gen.Cluster, world: gen.World) -> Desired:
 
 
 def replaced(desired: Desired) -> list[tuple[str, str]]:
-    return [(one.name, one.target) for one in desired.effects if one.name.startswith("replace")]
+    return [
+        (effect.name, effect.target)
+        for effect in desired.effects
+        if effect.name.startswith("replace")
+    ]
 
 
 def waits(desired: Desired) -> list[Outcome]:
-    return [one for one in desired.outcomes if isinstance(one, Wait)]
+    return [outcome for outcome in desired.outcomes if isinstance(outcome, Wait)]
 
 
 def test_nothing_more_is_touched_and_the_scheduler_is_quoted_at_once() -> None:
     world = wishing(BAD, stuck_from=BAD).rolling_for(timedelta(seconds=5))
     desired = planned(BAD, world)
     assert replaced(desired) == []
-    (told,) = waits(desired)
-    assert isinstance(told, Wait)
-    assert told.reason == "RollingOut"
-    assert f"x-2 waits: Unschedulable: {WORDS}" in told.message
+    (outcome,) = waits(desired)
+    assert isinstance(outcome, Wait)
+    assert outcome.reason == "RollingOut"
+    assert f"x-2 waits: Unschedulable: {WORDS}" in outcome.message
 
 
 def test_after_a_while_it_is_called_stuck() -> None:
     desired = planned(BAD, wishing(BAD, stuck_from=BAD).rolling_for(PATIENCE))
-    (told,) = waits(desired)
-    assert isinstance(told, Wait)
-    assert told.reason == "RolloutStuck"
-    assert WORDS in told.message
+    (outcome,) = waits(desired)
+    assert isinstance(outcome, Wait)
+    assert outcome.reason == "RolloutStuck"
+    assert WORDS in outcome.message
     assert replaced(desired) == []
 
 
@@ -68,8 +72,8 @@ def test_a_pod_that_merely_starts_is_not_quoted() -> None:
     world = wishing(BAD, stuck_from=BAD)
     starting = gen.pod(2).made_from(digest_of(BAD)).waiting("ContainerCreating")
     world = world.with_pods(*world.pods[:2], starting).rolling_for(timedelta(seconds=5))
-    (told,) = waits(planned(BAD, world))
-    assert "waits" not in gen.expect(Wait, told).message
+    (outcome,) = waits(planned(BAD, world))
+    assert "waits" not in gen.expect(Wait, outcome).message
 
 
 def test_before_there_is_data_the_way_back_is_open_too() -> None:

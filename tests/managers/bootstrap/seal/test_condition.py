@@ -18,8 +18,8 @@ PAIR = {"AWS_ACCESS_KEY_ID": TEXT, "AWS_SECRET_ACCESS_KEY": TEXT}
 
 def judged(world: gen.World, **spec: Any) -> tuple[str, str, str]:
     cluster = gen.cluster().wanting(**spec).read()
-    found = gen.present(unseal_identity(cluster.spec, world.facts()))
-    return found.status, found.reason, found.message
+    update = gen.present(unseal_identity(cluster.spec, world.facts()))
+    return update.status, update.reason, update.message
 
 
 def test_a_seal_without_a_cloud_needs_no_identity() -> None:

@@ -43,8 +43,8 @@ def left(*secrets: SecretFacts) -> gen.World:
 
 def decided(made: gen.Cluster, world: gen.World) -> tuple[Rotation, Outcome, bool]:
     resolved = gen.resolved(made, world)
-    found = plan(resolved, world.facts())
-    return gen.present(resolved.unseal.rotation), found.outcome, found.gate
+    result = plan(resolved, world.facts())
+    return gen.present(resolved.unseal.rotation), result.outcome, result.gate
 
 
 # sentence: (cluster, Secrets, the ids that may have sealed the data, the key ring of the servers)
@@ -86,23 +86,23 @@ OPEN: dict[str, tuple[gen.Cluster, tuple[SecretFacts, ...], set[str], str]] = {
 def test_servers_start_with_every_key_that_may_be_needed(
     made: gen.Cluster, secrets: tuple[SecretFacts, ...], sealed: set[str], row: str
 ) -> None:
-    found, _, gate = decided(made, left(*secrets))
-    assert str(found.ring) == row
-    assert sealed <= {key.id for key in found.ring.keys}
+    result, _, gate = decided(made, left(*secrets))
+    assert str(result.ring) == row
+    assert sealed <= {key.id for key in result.ring.keys}
     assert not gate
-    assert found.draw == "", "no key is generated before the servers are ready"
+    assert result.draw == "", "no key is generated before the servers are ready"
 
 
 def test_after_twelve_rotations_the_last_two_keys_are_used() -> None:
     many = [gen.secret(f"x.{n}-unseal-key", key_id=f"k{n}") for n in range(2, 14)]
-    found, _, gate = decided(cluster("k13"), left(ONE, *many))
-    assert (str(found.ring), gate) == ("k13=key-13,k12=key-12,recovered", False)
+    result, _, gate = decided(cluster("k13"), left(ONE, *many))
+    assert (str(result.ring), gate) == ("k13=key-13,k12=key-12,recovered", False)
 
 
 def test_with_an_older_id_the_message_names_the_id_to_set() -> None:
-    found, outcome, gate = decided(cluster(V1), left(ONE, SECOND))
+    result, outcome, gate = decided(cluster(V1), left(ONE, SECOND))
     assert isinstance(outcome, Blocked)
-    assert (found.step, outcome.reason, gate) == ("Refused", "UnsealKeyRotationRefused", False)
+    assert (result.step, outcome.reason, gate) == ("Refused", "UnsealKeyRotationRefused", False)
     assert f"set currentKeyID to {TWO}" in outcome.message
     # No later pass goes back to the older key: the template has the key ring.
     rows = [gen.pod(n).knowing(BOTH).ready(leading=n == 0) for n in range(3)]
@@ -128,16 +128,16 @@ def test_both_secrets_of_an_earlier_cluster_must_be_adopted() -> None:
 
 
 def test_without_any_key_no_pod_starts_and_no_key_is_generated() -> None:
-    made = left()
-    found = plan(gen.resolved(cluster(), made), made.facts())
-    assert isinstance(found.outcome, Blocked)
-    assert (found.outcome.reason, found.gate, found.effects) == ("UnsealKeyMissing", True, ())
-    assert "x.2-unseal-key" in found.outcome.message
+    world = left()
+    result = plan(gen.resolved(cluster(), world), world.facts())
+    assert isinstance(result.outcome, Blocked)
+    assert (result.outcome.reason, result.gate, result.effects) == ("UnsealKeyMissing", True, ())
+    assert "x.2-unseal-key" in result.outcome.message
 
 
 def test_a_new_cluster_takes_the_key_that_the_spec_names() -> None:
-    found, _, gate = decided(cluster(), gen.world().with_secrets(ONE, SECOND))
-    assert (str(found.ring), gate) == (f"{TWO}=key-2", False)
+    result, _, gate = decided(cluster(), gen.world().with_secrets(ONE, SECOND))
+    assert (str(result.ring), gate) == (f"{TWO}=key-2", False)
 
 
 # --- servers that run and stay sealed ------------------------------------------------------------
@@ -192,9 +192,9 @@ SHUT: dict[str, tuple[str, gen.World, str]] = {
 @pytest.mark.parametrize(("key", "world", "row"), SHUT.values(), ids=SHUT.keys())
 def test_sealed_servers_get_the_newer_key_of_the_spec(key: str, world: gen.World, row: str) -> None:
     unseal = Unseal.model_validate({"static": {"currentKeyID": key}})
-    found = rotation("x", unseal, world.facts(), "")
-    assert str(found.ring) == row
-    assert found.draw == ""
+    result = rotation("x", unseal, world.facts(), "")
+    assert str(result.ring) == row
+    assert result.draw == ""
 
 
 def test_sealed_servers_get_the_former_supplied_key_of_the_spec() -> None:
@@ -204,8 +204,8 @@ def test_sealed_servers_get_the_former_supplied_key_of_the_spec() -> None:
     }
     keys = {"a": gen.unseal_key("f1"), "b": gen.unseal_key("f2")}
     world = shut("two=b@f2", gen.secret("mine", of="a user", keys=keys))
-    found = rotation("x", Unseal.model_validate(spec), world.facts(), "")
-    assert str(found.ring) == "two=b@f2,one=a@f1"
+    result = rotation("x", Unseal.model_validate(spec), world.facts(), "")
+    assert str(result.ring) == "two=b@f2,one=a@f1"
 
 
 # sentence: (id of the spec, world, words of the message)
@@ -235,9 +235,9 @@ WORDS: dict[str, tuple[str, gen.World, str]] = {
 
 @pytest.mark.parametrize(("key", "world", "words"), WORDS.values(), ids=WORDS.keys())
 def test_the_condition_names_the_secret_to_restore(key: str, world: gen.World, words: str) -> None:
-    told = why_sealed(cluster(key).read(), world.facts())
-    assert words in told
-    assert f"currentKeyID to {V1}" not in told
+    text = why_sealed(cluster(key).read(), world.facts())
+    assert words in text
+    assert f"currentKeyID to {V1}" not in text
 
 
 def test_one_unsealed_server_is_enough_for_no_message() -> None:
@@ -251,10 +251,10 @@ def test_one_unsealed_server_is_enough_for_no_message() -> None:
 
 def ring(template: str | None, pods: tuple[str, ...], told: str) -> str:
     live = None if template is None else gen.stateful_set().sized(3).knowing(template)
-    made = [gen.pod(n).knowing(row).ready() for n, row in enumerate(pods)]
-    facts = gen.world().with_set(live).with_pods(*made).with_claims(0).facts()
-    found = live_ring(ServerEvidence.of(facts), told)
-    return "" if found is None else str(found)
+    results = [gen.pod(n).knowing(row).ready() for n, row in enumerate(pods)]
+    facts = gen.world().with_set(live).with_pods(*results).with_claims(0).facts()
+    key_ring = live_ring(ServerEvidence.of(facts), told)
+    return "" if key_ring is None else str(key_ring)
 
 
 OLD, NEW, EVIL = f"{V1}=key", f"{TWO}=key-2", "evil=key-7"
@@ -299,6 +299,6 @@ def test_all_secrets_are_read_only_for_data_without_evidence() -> None:
 
 
 def test_a_recovered_key_ring_survives_a_round_trip() -> None:
-    found = gen.present(KeyRing.parse(BOTH))
-    assert (found.recovered, str(found)) == (True, BOTH)
+    result = gen.present(KeyRing.parse(BOTH))
+    assert (result.recovered, str(result)) == (True, BOTH)
     assert KeyRing.parse("recovered") is None

@@ -39,12 +39,14 @@ def ring(text: str) -> KeyRing:
 
 
 def env(part: PodPart) -> dict[str, Any]:
-    return {one["name"]: one.get("value") or one["valueFrom"]["secretKeyRef"] for one in part.env}
+    return {
+        item["name"]: item.get("value") or item["valueFrom"]["secretKeyRef"] for item in part.env
+    }
 
 
 def sources(part: PodPart) -> list[Any]:
     (volume,) = part.volumes
-    return [one["secret"] for one in volume["projected"]["sources"]]
+    return [source["secret"] for source in volume["projected"]["sources"]]
 
 
 def test_the_next_key_is_mounted_as_optional() -> None:
@@ -60,7 +62,7 @@ def test_the_next_key_is_mounted_as_optional() -> None:
 
 def test_two_keys_are_required_without_a_third() -> None:
     part = seal_part("x", Unseal(), ring("two=key-2,one=key"))
-    assert [(one["name"], one.get("optional")) for one in sources(part)] == [
+    assert [(source["name"], source.get("optional")) for source in sources(part)] == [
         ("x-unseal-key", None),
         ("x.2-unseal-key", None),
     ]
@@ -129,10 +131,10 @@ def test_the_runtime_of_an_hsm_library() -> None:
         "env": [{"name": "SLOT", "secretKey": "slot"}],
         "fileEnv": [{"name": "CONF", "secretKey": "hsm.conf"}],
     }
-    found = env(seal_part("x", unseal("pkcs11", runtime=runtime), None))
-    assert found["LD_LIBRARY_PATH"] == "/opt/hsm"
-    assert found["SLOT"] == {"name": "mine", "key": "slot"}
-    assert found["CONF"] == "/etc/bao/seal-creds/hsm.conf"
+    result = env(seal_part("x", unseal("pkcs11", runtime=runtime), None))
+    assert result["LD_LIBRARY_PATH"] == "/opt/hsm"
+    assert result["SLOT"] == {"name": "mine", "key": "slot"}
+    assert result["CONF"] == "/etc/bao/seal-creds/hsm.conf"
 
 
 AUTHORITY = {"ca.crt": CredentialFacts(900, False, certificate=True)}

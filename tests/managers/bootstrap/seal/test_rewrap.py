@@ -38,21 +38,21 @@ class FakeBao:
 
 
 def pods(ring: str = SWITCH, mark: str = "", *, ready: bool = True) -> tuple[gen.Pod, ...]:
-    made = [
+    results = [
         gen.pod(n).knowing(ring, mark if n == 0 else "").ready(leading=n == 0) for n in range(3)
     ]
-    return (*made[:2], made[2] if ready else made[2].unready())
+    return (*results[:2], results[2] if ready else results[2].unready())
 
 
 def facts(*args: str, ready: bool = True) -> list[PodFacts]:
-    return [one.facts() for one in pods(*args, ready=ready)]
+    return [pod.facts() for pod in pods(*args, ready=ready)]
 
 
 async def looked(outside: Outside, bao: FakeBao, mark: str = "", *, login: bool = True) -> bool:
     shown = pods(SWITCH, mark)
     outside.api.holding((POD, shown[0].object()))
     token = StoredToken("t") if login else None
-    servers = SealSession(bao, [one.facts() for one in shown], token)  # type: ignore[arg-type]
+    servers = SealSession(bao, [pod.facts() for pod in shown], token)  # type: ignore[arg-type]
     return await rewrap(outside.context, CLUSTER.read(), CLUSTER.owner(), servers)
 
 

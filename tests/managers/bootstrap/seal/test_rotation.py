@@ -97,15 +97,15 @@ ROWS = {
 
 @pytest.mark.parametrize(("key", "facts", "ring", "step"), ROWS.values(), ids=ROWS.keys())
 def test_row(key: str, facts: gen.World, ring: str, step: str) -> None:
-    found = decided(unseal(key), facts)
-    assert (str(found.ring), found.step) == (ring, step)
-    assert found.refusal is None
-    assert found.draw == ("x.2-unseal-key" if step == "Drawing" else "")
+    result = decided(unseal(key), facts)
+    assert (str(result.ring), result.step) == (ring, step)
+    assert result.refusal is None
+    assert result.draw == ("x.2-unseal-key" if step == "Drawing" else "")
 
 
 def test_without_the_stateful_set_the_last_status_has_the_key_ring() -> None:
-    found = decided(unseal(), gen.world().with_secrets(FIRST, SECOND), SWITCH)
-    assert str(found.ring) == SWITCH
+    result = decided(unseal(), gen.world().with_secrets(FIRST, SECOND), SWITCH)
+    assert str(result.ring) == SWITCH
 
 
 REFUSALS: dict[str, tuple[Unseal, gen.World, str]] = {
@@ -124,18 +124,18 @@ REFUSALS: dict[str, tuple[Unseal, gen.World, str]] = {
 
 @pytest.mark.parametrize(("spec", "facts", "words"), REFUSALS.values(), ids=REFUSALS.keys())
 def test_an_id_cannot_be_reused(spec: Unseal, facts: gen.World, words: str) -> None:
-    found = decided(spec, facts)
-    assert found.refusal is not None
-    assert (found.refusal.reason, found.step) == (REFUSED, "Refused")
-    assert words in found.refusal.message
+    result = decided(spec, facts)
+    assert result.refusal is not None
+    assert (result.refusal.reason, result.step) == (REFUSED, "Refused")
+    assert words in result.refusal.message
     # The servers keep their keys.
-    assert str(found.ring) == gen.present(facts.stateful_set).keys
+    assert str(result.ring) == gen.present(facts.stateful_set).keys
 
 
 def test_a_foreign_secret_is_not_the_next_key() -> None:
     foreign = gen.secret("x.2-unseal-key", of="Shop s (uid 1)")
-    found = decided(unseal(), world(RING_OLD, RING_OLD).with_secrets(FIRST, foreign))
-    assert gen.present(found.refusal).reason == "ForeignObject"
+    result = decided(unseal(), world(RING_OLD, RING_OLD).with_secrets(FIRST, foreign))
+    assert gen.present(result.refusal).reason == "ForeignObject"
 
 
 # --- a key that the user supplied ---------------------------------------------------------------
@@ -158,8 +158,8 @@ def holding(**fingerprints: str) -> gen.World:
 
 
 def test_a_second_supplied_key_is_rolled_out() -> None:
-    found = decided(brought("two", "b"), holding(a="f1", b="f2"))
-    assert (str(found.ring), found.step) == (f"{OWN_OLD},{OWN_NEW}", "Spreading")
+    result = decided(brought("two", "b"), holding(a="f1", b="f2"))
+    assert (str(result.ring), result.step) == (f"{OWN_OLD},{OWN_NEW}", "Spreading")
 
 
 @pytest.mark.parametrize(
@@ -172,9 +172,9 @@ def test_a_second_supplied_key_is_rolled_out() -> None:
     ],
 )
 def test_an_invalid_next_key_is_refused(spec: Unseal, facts: gen.World, words: str) -> None:
-    found = decided(spec, facts)
-    assert words in gen.present(found.refusal).message
-    assert str(found.ring) == OWN_OLD
+    result = decided(spec, facts)
+    assert words in gen.present(result.refusal).message
+    assert str(result.ring) == OWN_OLD
 
 
 # --- the Secrets to read ------------------------------------------------------------------------
@@ -186,8 +186,8 @@ def test_a_settled_cluster_reads_only_its_own_key() -> None:
 
 
 def test_a_new_id_is_compared_with_every_older_one() -> None:
-    wanted = ("x-unseal-key", "x.2-unseal-key", "x.3-unseal-key")
-    assert unseal_secrets("x", unseal("three"), RING_NEW) == wanted
+    expected = ("x-unseal-key", "x.2-unseal-key", "x.3-unseal-key")
+    assert unseal_secrets("x", unseal("three"), RING_NEW) == expected
 
 
 # --- simulation: every server may restart at any time -------------------------------------------
@@ -233,25 +233,25 @@ class Cluster:
             for n, row in enumerate(rows)
         ]
         known = {"key": (1, OLD), "key-2": (2, NEW), "key-3": (3, "three")}
-        found = [
+        secrets = [
             gen.secret(names.unseal_key_secret("x", known[file][0]), key_id=known[file][1])
             for file in self.secrets
         ]
-        return facts.with_pods(*pods).with_secrets(*found).facts()
+        return facts.with_pods(*pods).with_secrets(*secrets).facts()
 
     def reconcile(self) -> None:
-        found = rotation("x", unseal(self.wanted), self.observed(), "")
-        if found.draw:
-            self.secrets.add(found.target.file)
+        result = rotation("x", unseal(self.wanted), self.observed(), "")
+        if result.draw:
+            self.secrets.add(result.target.file)
             return
-        self.template = found.ring
-        if found.step == "Rewrapping":
+        self.template = result.ring
+        if result.step == "Rewrapping":
             self.rewrap()
 
     def rewrap(self) -> None:
         """Rewrap on the leader; set the annotation when every copy has the change."""
         current = self.servers[self.leader].row.current.id
-        if self.asked and all(one.wrapped == current for one in self.servers):
+        if self.asked and all(server.wrapped == current for server in self.servers):
             self.mark = current
         self.write(current)
         self.asked = True
@@ -265,7 +265,7 @@ class Cluster:
 
     def roll(self) -> None:
         """Replace one outdated pod; if it is the leader, another one is elected."""
-        behind = [n for n, one in enumerate(self.servers) if one.row != self.template]
+        behind = [n for n, server in enumerate(self.servers) if server.row != self.template]
         if not behind:
             return
         number = self.chance.choice(behind)
@@ -286,8 +286,8 @@ class Cluster:
 
     def _server(self) -> Server:
         part = seal_part("x", unseal(self.wanted), self.template)
-        sources = [one["secret"] for one in part.volumes[0]["projected"]["sources"]]
-        paths = {one["items"][0]["path"]: one.get("optional", False) for one in sources}
+        sources = [source["secret"] for source in part.volumes[0]["projected"]["sources"]]
+        paths = {source["items"][0]["path"]: source.get("optional", False) for source in sources}
         return Server(
             self.template,
             frozenset(path for path, optional in paths.items() if not optional),

@@ -20,8 +20,8 @@ KEY = bytes(range(32))
 
 
 def facts(content: bytes) -> CredentialFacts:
-    (found,) = credential_facts({"k": base64.b64encode(content).decode()}).values()
-    return found
+    (credential_fact,) = credential_facts({"k": base64.b64encode(content).decode()}).values()
+    return credential_fact
 
 
 @pytest.mark.parametrize(
@@ -30,18 +30,18 @@ def facts(content: bytes) -> CredentialFacts:
     ids=["raw", "hex", "base64", "base64 of URLs"],
 )
 def test_a_key_is_recognized_in_every_encoding_of_the_server(content: bytes) -> None:
-    found = facts(content)
-    assert found.unseal_key
-    assert found.fingerprint == fingerprint(KEY)
+    result = facts(content)
+    assert result.unseal_key
+    assert result.fingerprint == fingerprint(KEY)
 
 
 @pytest.mark.parametrize(
     "content", [b"", KEY[:31], KEY + b"\n", b"g" * 64, b"!" * 43, KEY.hex().encode() + b"\n"]
 )
 def test_content_that_the_server_rejects_is_not_a_key(content: bytes) -> None:
-    found = facts(content)
-    assert not found.unseal_key
-    assert found.fingerprint == ""
+    result = facts(content)
+    assert not result.unseal_key
+    assert result.fingerprint == ""
 
 
 def test_fingerprints_differ_and_do_not_contain_the_key() -> None:
@@ -148,7 +148,10 @@ def test_too_many_files_are_reported() -> None:
     pem = base64.b64encode(key_files.key_pem(key_files.SIGNER)).decode()
     data = {f"k{n:02}": pem for n in range(FILES_MAX + 2)} | {"k00-token": "eA==", "z": "eA=="}
     read = credential_facts(data)
-    assert {name for name, one in read.items() if one.problem} == {"k16", "k17"}
+    assert {name for name, credential_fact in read.items() if credential_fact.problem} == {
+        "k16",
+        "k17",
+    }
     assert f"file 17 of its Secret, and up to {FILES_MAX}" in read["k16"].problem
     assert read["k15"].public_key
 

@@ -11,6 +11,6 @@ def test_the_generation_of_a_key_is_reported_as_a_rotation() -> None:
     facts = gen.running(gen.cluster().initialized())
     old = world(RING_OLD, RING_OLD, RING_OLD)
     facts = facts.with_set(old.stateful_set).with_pods(*old.pods).with_secrets(FIRST)
-    found = gen.expect(Wait, plan(gen.resolved(cluster, facts), facts.facts()).outcome)
-    assert found.reason == "RotatingUnsealKey"
-    assert NEW in found.message
+    outcome = gen.expect(Wait, plan(gen.resolved(cluster, facts), facts.facts()).outcome)
+    assert outcome.reason == "RotatingUnsealKey"
+    assert NEW in outcome.message

@@ -158,10 +158,10 @@ async def test_the_autopilot_is_set_once_and_read_no_more_often_than_the_members
     bench = make(OLD, TLS, TOKEN)
     for _ in range(3):
         await bench.turn()
-    asked = bench.servers.asked
-    read = [line for line in asked if line.startswith("autopilot")]
-    assert len(read) == len([line for line in asked if line.startswith("members")]) == 3
-    assert asked.count("set autopilot 10.0.0.1 t1") == 1
+    calls = bench.servers.asked
+    read = [line for line in calls if line.startswith("autopilot")]
+    assert len(read) == len([line for line in calls if line.startswith("members")]) == 3
+    assert calls.count("set autopilot 10.0.0.1 t1") == 1
     assert bench.written["autopilot"]["applied"] is True
 
 
@@ -197,9 +197,9 @@ async def test_an_unchanged_result_is_written_once_and_reads_no_root_token(make:
     await bench.turn()
     assert WRITE in bench.api.asked
     await bench.turn()
-    asked = bench.api.asked
-    assert WRITE not in asked
-    assert not any("root-token" in line for line in asked)
+    calls = bench.api.asked
+    assert WRITE not in calls
+    assert not any("root-token" in line for line in calls)
 
 
 async def test_a_missing_root_token_before_the_set_up_is_reported(
@@ -208,17 +208,17 @@ async def test_a_missing_root_token_before_the_set_up_is_reported(
     bench = Bench(monkeypatch, gen.cluster(replicas=1).initialized(), TLS)
     monkeypatch.setattr(bench.servers, "login", refused_login)
     await bench.turn()
-    trouble = bench.written["operatorLogin"]
-    assert trouble["reason"] == "RootTokenMissing"
-    assert "Secret x-root-token" in trouble["problem"]
+    operator_login = bench.written["operatorLogin"]
+    assert operator_login["reason"] == "RootTokenMissing"
+    assert "Secret x-root-token" in operator_login["problem"]
     # From now on the cluster has no login.
     bench.servers.asked.clear()
     await bench.turn()
     assert bench.written["lastError"]["reason"] == "MembershipUnknown"
     assert bench.servers.asked == ["health 10.0.0.1", "bye"]
-    asked = bench.api.asked
-    assert asked.count("peek Secret x-root-token") == 1
-    assert WRITE in asked
+    calls = bench.api.asked
+    assert calls.count("peek Secret x-root-token") == 1
+    assert WRITE in calls
     await bench.turn()
     assert WRITE not in bench.api.asked
 
@@ -288,9 +288,9 @@ async def test_a_refused_token_request_is_reported(make: Make) -> None:
     await bench.turn()
     assert bench.servers.logins == 0
     assert "ServiceAccount operators/the-operator" in bench.written["lastError"]["message"]
-    trouble = bench.written["operatorLogin"]
-    assert trouble["reason"] == "OperatorLoginMissing"
-    assert "serviceaccounts/token" in trouble["problem"]
+    operator_login = bench.written["operatorLogin"]
+    assert operator_login["reason"] == "OperatorLoginMissing"
+    assert "serviceaccounts/token" in operator_login["problem"]
     assert requests(bench) == 1, "asked by many, refused once"
     await bench.clock.advance(REFUSED_SECONDS)
     await bench.turn()

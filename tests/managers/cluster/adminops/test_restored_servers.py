@@ -38,8 +38,8 @@ async def seen(servers: Servers, pods: Mapping[str, PodFacts] = PODS) -> Replica
 
 async def test_the_index_of_the_leader_is_read_first() -> None:
     servers = Copies(x_0=9, x_1=8, x_2=9)
-    found = await seen(servers)
-    assert found == ReplicationObservation(
+    observation = await seen(servers)
+    assert observation == ReplicationObservation(
         [
             ReplicationProgress("x-0", index=9),
             ReplicationProgress("x-1", index=8),
@@ -48,17 +48,17 @@ async def test_the_index_of_the_leader_is_read_first() -> None:
         "x-0",
         9,
     )
-    asked = [one for one in servers.asked if one.startswith("applied")]
-    assert asked[0] == f"applied {ADDRESS['x-0']}", "before anybody is held against it"
+    requests = [request for request in servers.asked if request.startswith("applied")]
+    assert requests[0] == f"applied {ADDRESS['x-0']}", "before anybody is held against it"
 
 
 async def test_an_unavailable_server_has_no_index() -> None:
     servers = Copies(x_0=9, x_1=9, x_2=9)
     servers.silent = {ADDRESS["x-1"]}
     pods = {**PODS, "x-2": gen.pod(2).ready().terminating().facts()}
-    assert [one.index for one in (await seen(servers, pods)).copies] == [9, None, None]
+    assert [copy.index for copy in (await seen(servers, pods)).copies] == [9, None, None]
     del pods["x-2"]
-    assert [one.index for one in (await seen(servers, pods)).copies] == [9, None, None]
+    assert [copy.index for copy in (await seen(servers, pods)).copies] == [9, None, None]
 
 
 async def test_a_server_without_an_index_has_none() -> None:
@@ -68,15 +68,15 @@ async def test_a_server_without_an_index_has_none() -> None:
 async def test_two_leaders_count_as_no_leader() -> None:
     servers = Copies(x_0=9, x_1=9, x_2=9)
     servers.standby = {ADDRESS["x-2"]}
-    found = await seen(servers)
-    assert (found.leader, found.reached) == ("", None)
+    observation = await seen(servers)
+    assert (observation.leader, observation.reached) == ("", None)
 
 
 async def test_sealed_servers_are_reported() -> None:
     servers = Copies(x_0=0, x_1=0, x_2=0)
     servers.sealed = True
-    found = await seen(servers)
-    assert found == ReplicationObservation(
+    observation = await seen(servers)
+    assert observation == ReplicationObservation(
         [ReplicationProgress(name, sealed=True) for name in NAMES]
     )
 

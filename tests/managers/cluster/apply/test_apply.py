@@ -181,6 +181,6 @@ async def test_spared_objects_are_neither_written_nor_deleted() -> None:
     for spared, left in (((named,), 1), ((), 0)):
         bench = Bench(FakeApi().holding((ROLE, former)))
         await bench.apply(replace(DESIRED, retained=spared))
-        roles = [one for one in bench.api.of(ROLE) if one["metadata"]["name"] == "former-role"]
+        roles = [role for role in bench.api.of(ROLE) if role["metadata"]["name"] == "former-role"]
         assert len(roles) == left
         assert not any("former" in call for call in bench.written) or not left

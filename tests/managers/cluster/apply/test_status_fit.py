@@ -46,7 +46,7 @@ def test_a_status_that_fits_is_the_same_object(schema: Any) -> None:
 
 def test_decisions_are_parts_of_the_status() -> None:
     def aliases(model: Any) -> set[str]:
-        return {one.alias or name for name, one in model.model_fields.items()}
+        return {model_field.alias or name for name, model_field in model.model_fields.items()}
 
     assert aliases(ClusterStatus) >= DECISIONS
     assert aliases(AdminOpsStatus) >= ADMINOPS_DECISIONS

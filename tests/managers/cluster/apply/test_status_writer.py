@@ -170,8 +170,8 @@ class TestEvents:
         bench = Bench()
         await bench.write(STEADY)
         await bench.write(HEADLINE)
-        told = await bench.outside.told()
-        assert [(kind, reason) for kind, reason, _ in told] == [
+        events = await bench.outside.told()
+        assert [(kind, reason) for kind, reason, _ in events] == [
             ("Normal", "AllReplicasReady"),
             ("Normal", "Initialized"),
             ("Warning", "NotReady"),
@@ -289,8 +289,8 @@ class TestOlderSchema:
         schemas = OlderSchemas("adminOps.recoveryKeys.stored", "adminOps.raft.leader")
         stored = {"recoveryKeys": {"stored": False, "nonce": "n", "reason": "", "message": ""}}
         bench = self.bench(schemas, OLD.having(adminOps=stored))
-        wanted = {"recoveryKeys": {"stored": True}, "raft": {"voters": 3, "leader": "x-0"}}
-        await bench.writer.write_adminops(bench.live, wanted)
+        expected = {"recoveryKeys": {"stored": True}, "raft": {"voters": 3, "leader": "x-0"}}
+        await bench.writer.write_adminops(bench.live, expected)
         written = bench.api.body_of(WRITE)["status"]["adminOps"]
         assert written == {**stored, "raft": {"voters": 3}}
 

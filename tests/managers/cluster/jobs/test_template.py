@@ -121,12 +121,12 @@ LOGINS = {
 def test_how_a_job_logs_in(
     cluster: gen.Cluster, job: Job, asked: JobOverrides, expected: JobLogin | str
 ) -> None:
-    found = login_of(cluster.read(), job, asked)
-    if isinstance(found, Blocked):
-        assert found.reason == expected
-        assert f"spec.{job}.jwtAuthRole" in found.message
+    login = login_of(cluster.read(), job, asked)
+    if isinstance(login, Blocked):
+        assert login.reason == expected
+        assert f"spec.{job}.jwtAuthRole" in login.message
     else:
-        assert found == expected
+        assert login == expected
 
 
 EXTERNAL = {"mode": "External", "external": {"serverSecretRef": {"name": "mine"}}}
@@ -144,9 +144,9 @@ AUTHORITIES: dict[str, tuple[dict[str, Any] | None, AuthorityFile | None]] = {
 
 @pytest.mark.parametrize(("tls", "expected"), AUTHORITIES.values(), ids=AUTHORITIES.keys())
 def test_which_ca_a_job_trusts(tls: dict[str, Any] | None, expected: AuthorityFile | None) -> None:
-    found = authority_of(PLAIN.wanting(tls=tls).read())
-    assert found == expected
-    assert found is None or found.secret != names.tls_ca_secret("x")
+    authority = authority_of(PLAIN.wanting(tls=tls).read())
+    assert authority == expected
+    assert authority is None or authority.secret != names.tls_ca_secret("x")
 
 
 def test_the_addresses_of_the_api_server_are_forbidden() -> None:
@@ -160,8 +160,8 @@ def test_the_addresses_of_the_api_server_are_forbidden() -> None:
 
 
 def raft(voters: int, others: int = 0, readers: int | None = None) -> dict[str, Any]:
-    found = {"voters": voters, "nonVoters": others, "leader": "x-0"}
-    return {"raft": {**found, **({} if readers is None else {"readReplicas": readers})}}
+    result = {"voters": voters, "nonVoters": others, "leader": "x-0"}
+    return {"raft": {**result, **({} if readers is None else {"readReplicas": readers})}}
 
 
 # sentence: (cluster, how many pods may lead)
@@ -217,18 +217,18 @@ def test_which_image_runs(
     policy: dict[str, Any] | None, verdict: ImageVerdict | None, expected: str
 ) -> None:
     cluster = PLAIN.wanting(operatorImageVerification=policy).read()
-    found = verified_image(cluster, "backup", IMAGE, verdict)
-    assert (found if isinstance(found, str) else found.reason) == expected
-    if isinstance(found, Blocked):
-        assert IMAGE in found.message or "signature" in found.message
-    if not isinstance(found, str):
-        assert not isinstance(found, Wait) or found.after
+    outcome = verified_image(cluster, "backup", IMAGE, verdict)
+    assert (outcome if isinstance(outcome, str) else outcome.reason) == expected
+    if isinstance(outcome, Blocked):
+        assert IMAGE in outcome.message or "signature" in outcome.message
+    if not isinstance(outcome, str):
+        assert not isinstance(outcome, Wait) or outcome.after
 
 
 def test_a_restore_has_its_own_reason() -> None:
     cluster = PLAIN.wanting(operatorImageVerification=STRICT).read()
-    found = gen.expect(Blocked, verified_image(cluster, "restore", IMAGE, UNPROVEN))
-    assert found.reason == "RestoreExecutorImageVerificationFailed"
+    outcome = gen.expect(Blocked, verified_image(cluster, "restore", IMAGE, UNPROVEN))
+    assert outcome.reason == "RestoreExecutorImageVerificationFailed"
 
 
 # --- inputs that are read -----------------------------------------------------------------------
@@ -273,10 +273,10 @@ class Bench:
 
 
 async def test_an_executor_is_described() -> None:
-    found = gen.expect(JobTemplate, await Bench().having(SERVICE_ACCOUNT, ACCOUNT).of(BACKED_UP))
-    assert (found.image, found.account, found.login) == (IMAGE, ACCOUNT, DEFAULT)
-    assert (found.audience, found.forbidden) == ("openbao-internal/ns/x", ("10.96.0.1:443",))
-    assert found.server_env().ca_path
+    template = gen.expect(JobTemplate, await Bench().having(SERVICE_ACCOUNT, ACCOUNT).of(BACKED_UP))
+    assert (template.image, template.account, template.login) == (IMAGE, ACCOUNT, DEFAULT)
+    assert (template.audience, template.forbidden) == ("openbao-internal/ns/x", ("10.96.0.1:443",))
+    assert template.server_env().ca_path
 
 
 async def test_the_spec_decides_what_the_pod_looks_like() -> None:
@@ -285,11 +285,11 @@ async def test_the_spec_decides_what_the_pod_looks_like() -> None:
         scheduling={"nodeSelector": {"disk": "ssd"}, "affinity": {"nodeAffinity": {}}},
         workloadHardening={"appArmorEnabled": True},
     )
-    found = await Bench(platform="openshift").having(SERVICE_ACCOUNT, ACCOUNT).of(cluster)
-    assert found.pull_secrets == ("pull",)
-    assert found.nodes == {"nodeSelector": {"disk": "ssd"}}
-    assert found.confined
-    assert not found.fixed_ids
+    result = await Bench(platform="openshift").having(SERVICE_ACCOUNT, ACCOUNT).of(cluster)
+    assert result.pull_secrets == ("pull",)
+    assert result.nodes == {"nodeSelector": {"disk": "ssd"}}
+    assert result.confined
+    assert not result.fixed_ids
 
 
 async def test_the_requested_image_is_verified() -> None:
@@ -297,46 +297,48 @@ async def test_the_requested_image_is_verified() -> None:
     cluster = BACKED_UP.wanting(
         backup=backup(image="registry.example.com/own:1"), operatorImageVerification=STRICT
     )
-    found = await bench.of(cluster)
-    assert found.image == PINNED
-    assert [one.reference for one in bench.verifier.asked] == ["registry.example.com/own:1"]
+    result = await bench.of(cluster)
+    assert result.image == PINNED
+    assert [request.reference for request in bench.verifier.asked] == ["registry.example.com/own:1"]
     await bench.of(cluster, JobOverrides(image="registry.example.com/its:1"))
     assert bench.verifier.asked[-1].reference == "registry.example.com/its:1"
 
 
 async def test_without_an_image_there_is_no_template() -> None:
-    found = gen.expect(
+    outcome = gen.expect(
         Blocked, await Bench(image="").having(SERVICE_ACCOUNT, ACCOUNT).of(BACKED_UP)
     )
-    assert found.reason == "ExecutorImageUnknown"
+    assert outcome.reason == "ExecutorImageUnknown"
 
 
 @pytest.mark.parametrize(("job", "field"), [("backup", "backup"), ("upgrade", "upgrade")])
 async def test_the_field_of_the_image_is_reported(job: Job, field: str) -> None:
-    found = await Bench(image="").of(BACKED_UP, job=job)
-    assert f"set spec.{field}.image" in found.message
+    result = await Bench(image="").of(BACKED_UP, job=job)
+    assert f"set spec.{field}.image" in result.message
 
 
 async def test_a_step_of_an_upgrade_has_its_own_image_and_account_and_needs_no_store() -> None:
     bench = Bench().having(SERVICE_ACCOUNT, "x-upgrade-serviceaccount")
     cluster = VOLUME.wanting(upgrade={"image": "registry.example.com/step:1"})
-    found = gen.expect(JobTemplate, await bench.of(cluster, job="upgrade"))
-    assert (found.image, found.account) == (
+    template = gen.expect(JobTemplate, await bench.of(cluster, job="upgrade"))
+    assert (template.image, template.account) == (
         "registry.example.com/step:1",
         "x-upgrade-serviceaccount",
     )
-    assert found.login == JobLogin(role="openbao-operator-upgrade")
+    assert template.login == JobLogin(role="openbao-operator-upgrade")
 
 
 async def test_a_job_waits_for_its_account() -> None:
-    found = gen.expect(Wait, await Bench().of(BACKED_UP))
-    assert (found.reason, found.after) == ("ExecutorAccountMissing", 1.0)
+    outcome = gen.expect(Wait, await Bench().of(BACKED_UP))
+    assert (outcome.reason, outcome.after) == ("ExecutorAccountMissing", 1.0)
 
 
 async def test_an_account_of_another_owner_is_not_used() -> None:
-    found = gen.expect(Blocked, await Bench().having(SERVICE_ACCOUNT, ACCOUNT, OTHER).of(BACKED_UP))
-    assert found.reason == "ForeignObject"
-    assert "Other o" in found.message
+    outcome = gen.expect(
+        Blocked, await Bench().having(SERVICE_ACCOUNT, ACCOUNT, OTHER).of(BACKED_UP)
+    )
+    assert outcome.reason == "ForeignObject"
+    assert "Other o" in outcome.message
 
 
 VOLUME = BACKED_UP.wanting(
@@ -360,10 +362,10 @@ async def test_the_volume_of_snapshots_must_exist(
     bench = Bench().having(SERVICE_ACCOUNT, ACCOUNT)
     if there:
         bench.having(PVC, there)
-    found = await bench.of(VOLUME, asked)
+    result = await bench.of(VOLUME, asked)
     if enough:
-        assert isinstance(found, JobTemplate)
+        assert isinstance(result, JobTemplate)
     else:
-        assert isinstance(found, Blocked)
-        assert found.reason == "SnapshotVolumeMissing"
-        assert "create it" in found.message
+        assert isinstance(result, Blocked)
+        assert result.reason == "SnapshotVolumeMissing"
+        assert "create it" in result.message

@@ -35,12 +35,12 @@ def pods(*secrets: str) -> tuple[PodFacts, ...]:
 def reached(
     cluster: OpenBaoCluster, *secrets: SecretFacts, on: tuple[str, ...]
 ) -> ServerClientConfig | None:
-    return client_config_of(cluster, {one.name: one for one in secrets}, pods(*on))
+    return client_config_of(cluster, {fact.name: fact for fact in secrets}, pods(*on))
 
 
 def test_our_own_ca() -> None:
-    found = reached(OURS, secret("x-tls-server", "A"), on=("x-tls-server",))
-    assert found == ServerClientConfig("A\n", NAME)
+    config = reached(OURS, secret("x-tls-server", "A"), on=("x-tls-server",))
+    assert config == ServerClientConfig("A\n", NAME)
 
 
 def test_a_foreign_secret_does_not_replace_ours() -> None:
@@ -77,5 +77,5 @@ def test_a_public_acme_server_is_trusted_as_the_host_trusts_it() -> None:
 def test_a_private_acme_server_is_trusted_by_its_secret() -> None:
     private = acme(caSecretRef={"name": "roots"})
     assert reached(private, on=()) is None
-    found = reached(private, secret("roots", "R", of="nobody"), on=())
-    assert found == ServerClientConfig("R", "x-acme.ns.svc")
+    config = reached(private, secret("roots", "R", of="nobody"), on=())
+    assert config == ServerClientConfig("R", "x-acme.ns.svc")

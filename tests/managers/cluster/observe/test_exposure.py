@@ -49,7 +49,11 @@ def booting(cluster: gen.Cluster, offers: dict[str, KindAvailability]) -> Desire
 class Bench:
     def __init__(self) -> None:
         self.api = FakeApi()
-        kinds = (*PRUNED, STATEFUL_SET, *(one for kind in OPTIONAL_KINDS for one in kind.resources))
+        kinds = (
+            *PRUNED,
+            STATEFUL_SET,
+            *(resource for kind in OPTIONAL_KINDS for resource in kind.resources),
+        )
         self.caches = {kind: StillInformer(kind) for kind in kinds}
         self.applier = applier_of(self.api, self.caches)
 
@@ -76,10 +80,10 @@ async def test_b09_pods_start_whatever_fails_in_the_exposure() -> None:
     assert "apply StatefulSet x" in written
     # A rejected object does not stop the next one.
     assert f"apply BackendTLSPolicy {names.backend_tls_policy('x')}" in written
-    (told,) = [one for one in done.outcomes if isinstance(one, Wait)]
-    assert told.reason == "TransientError"
-    assert "HTTPRoute" in told.message
-    assert told.after is not None
+    (outcome,) = [one for one in done.outcomes if isinstance(one, Wait)]
+    assert outcome.reason == "TransientError"
+    assert "HTTPRoute" in outcome.message
+    assert outcome.after is not None
 
 
 async def test_b09_the_exposure_is_created_after_the_pods() -> None:
@@ -108,7 +112,7 @@ async def test_attack_t11_a_foreign_exposure_object_is_reported_and_not_changed(
     assert done.in_place
     assert len(done.conflicts) == 1
     assert name in done.conflicts[0]
-    assert any(isinstance(one, Blocked) for one in done.outcomes)
+    assert any(isinstance(outcome, Blocked) for outcome in done.outcomes)
     assert bench.api.objects[(ROUTE, ObjectKey(gen.NAMESPACE, name))]["spec"] == theirs["spec"]
     # Nor is it pruned when the spec no longer requests a route.
     await bench.apply(booting(gen.cluster(), ALL))
@@ -157,12 +161,12 @@ class Kinds(OptionalKinds):
 class Looking:
     def __init__(self, offers: dict[str, KindAvailability]) -> None:
         self.api = FakeApi()
-        kinds = (INGRESS, *(one for kind in OPTIONAL_KINDS for one in kind.resources))
+        kinds = (INGRESS, *(resource for kind in OPTIONAL_KINDS for resource in kind.resources))
         self.caches = {kind: StillInformer(kind) for kind in kinds}
-        seen = objects_by_name(
+        objects = objects_by_name(
             self.api, ManualClock(), CachePolicy(9.0, absent=9.0, refusals=(Forbidden,))
         )
-        self.exposure = ExposureObserver(Kinds(offers), self.caches, seen)
+        self.exposure = ExposureObserver(Kinds(offers), self.caches, objects)
 
     async def facts(self, cluster: gen.Cluster) -> ExposureFacts:
         return await self.exposure.facts(cluster.read(), cluster.owner())
@@ -175,10 +179,10 @@ class Looking:
 
 async def test_b09_observing_an_absent_api_costs_no_request() -> None:
     looking = Looking(NONE)
-    found = await looking.facts(gateway())
+    facts = await looking.facts(gateway())
     assert looking.api.asked == []
-    assert found.route is None
-    assert found.usable == ()
+    assert facts.route is None
+    assert facts.usable == ()
 
 
 async def test_a_cluster_without_exposure_costs_no_request() -> None:
@@ -196,12 +200,12 @@ async def test_the_gateway_and_its_class_are_read_by_name() -> None:
     )
     looking.mine(ROUTE, names.http_route("x"))
     looking.mine(POLICY, names.backend_tls_policy("x"))
-    found = await looking.facts(gateway())
+    facts = await looking.facts(gateway())
     assert looking.api.asked == ["get Gateway public", "get GatewayClass edge"]
-    assert found.gateway is not None
-    assert found.gateway_class is not None
-    assert gen.present(found.route).owned
-    assert found.policy is not None
+    assert facts.gateway is not None
+    assert facts.gateway_class is not None
+    assert gen.present(facts.route).owned
+    assert facts.policy is not None
     # Many reconciles share the response.
     await looking.facts(gateway())
     assert looking.api.asked == []
@@ -209,9 +213,9 @@ async def test_the_gateway_and_its_class_are_read_by_name() -> None:
 
 async def test_the_class_of_an_absent_gateway_is_not_read() -> None:
     looking = Looking(ALL)
-    found = await looking.facts(gateway())
+    facts = await looking.facts(gateway())
     assert looking.api.asked == ["get Gateway public"]
-    assert (found.gateway, found.gateway_class, found.gateway_readable) == (None, None, True)
+    assert (facts.gateway, facts.gateway_class, facts.gateway_readable) == (None, None, True)
 
 
 async def test_our_ingress_and_monitor_are_observed() -> None:
@@ -219,9 +223,9 @@ async def test_our_ingress_and_monitor_are_observed() -> None:
     looking.mine(INGRESS, "x")
     looking.mine(MONITOR, "x")
     both = ingress().wanting(version="2.5.0", observability=monitor().spec["observability"])
-    found = await looking.facts(both)
-    assert gen.present(found.ingress).owned
-    assert found.monitor
+    facts = await looking.facts(both)
+    assert gen.present(facts.ingress).owned
+    assert facts.monitor
     assert looking.api.asked == []
 
 
@@ -230,5 +234,5 @@ async def test_objects_of_another_cluster_are_not_ours() -> None:
     looking.caches[INGRESS].says(
         {"metadata": {"name": "x", "namespace": gen.NAMESPACE, "resourceVersion": "1"}}
     )
-    found = await looking.facts(ingress())
-    assert not gen.present(found.ingress).owned
+    facts = await looking.facts(ingress())
+    assert not gen.present(facts.ingress).owned

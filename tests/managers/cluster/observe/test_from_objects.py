@@ -129,11 +129,11 @@ def test_b40_a_new_pod_has_not_started(status: Any) -> None:
 
 
 def test_labels_of_the_server_are_separate_from_kubernetes_facts() -> None:
-    said = gen.pod().ready(leading=True).unready().facts()
-    assert not said.ready
-    assert said.registration.active is True
-    assert said.registration.sealed is False
-    assert said.registration.version == "2.4.0"
+    facts = gen.pod().ready(leading=True).unready().facts()
+    assert not facts.ready
+    assert facts.registration.active is True
+    assert facts.registration.sealed is False
+    assert facts.registration.version == "2.4.0"
     assert gen.pod().saying(active="perhaps").facts().registration.active is None
 
 
@@ -195,13 +195,13 @@ class TestClaims:
 
     def test_the_annotation_names_the_owner(self) -> None:
         marked = self.claim("data-x-0", annotations={labels.OWNER_UID: "uid-x"})
-        found = pvc_facts(ServerPool("x"), [self.claim("data-x-1"), marked])
-        assert [(c.name, c.owner_uid) for c in found] == [("data-x-0", "uid-x"), ("data-x-1", "")]
+        facts = pvc_facts(ServerPool("x"), [self.claim("data-x-1"), marked])
+        assert [(c.name, c.owner_uid) for c in facts] == [("data-x-0", "uid-x"), ("data-x-1", "")]
 
     def test_its_growth_is_read(self) -> None:
         live = self.claim("data-x-0", annotations={labels.ADOPT: "x"})
         live["spec"] = {"resources": {"requests": {"storage": "2Gi"}}, "storageClassName": "fast"}
-        told = {
+        result = {
             "type": "FileSystemResizePending",
             "status": "True",
             "message": "restart it",
@@ -210,17 +210,21 @@ class TestClaims:
         live["status"] = {
             "phase": "Bound",
             "capacity": {"storage": "1Gi"},
-            "conditions": [{**told, "type": "Resizing", "status": "False"}, told],
+            "conditions": [{**result, "type": "Resizing", "status": "False"}, result],
         }
-        (found,) = pvc_facts(ServerPool("x"), [live])
-        assert (found.requested, found.capacity, found.storage_class) == ("2Gi", "1Gi", "fast")
-        assert (found.phase, found.adopt) == ("Bound", "x")
-        assert (found.resizing, found.resize_message) == (told["type"], "restart it")
-        assert found.resizing_since == datetime(2030, 1, 1, tzinfo=UTC)
+        (pvc_fact,) = pvc_facts(ServerPool("x"), [live])
+        assert (pvc_fact.requested, pvc_fact.capacity, pvc_fact.storage_class) == (
+            "2Gi",
+            "1Gi",
+            "fast",
+        )
+        assert (pvc_fact.phase, pvc_fact.adopt) == ("Bound", "x")
+        assert (pvc_fact.resizing, pvc_fact.resize_message) == (result["type"], "restart it")
+        assert pvc_fact.resizing_since == datetime(2030, 1, 1, tzinfo=UTC)
 
     def test_a_terminating_pvc_is_reported(self) -> None:
-        (found,) = pvc_facts(ServerPool("x"), [self.claim("data-x-0", deletionTimestamp="t")])
-        assert found.terminating
+        (pvc_fact,) = pvc_facts(ServerPool("x"), [self.claim("data-x-0", deletionTimestamp="t")])
+        assert pvc_fact.terminating
 
     @pytest.mark.parametrize("name", ["data-y-0", "audit-x-0", "data-x-0a", "data-x", "x-0"])
     def test_a_volume_of_another_name_holds_no_data_of_ours(self, name: str) -> None:
@@ -284,8 +288,8 @@ class TestSecrets:
 
     def test_an_authority_signs_itself(self) -> None:
         reading = secret_reading(secret(ca_crt=AUTHORITY.certificate, ca_key=AUTHORITY.key))
-        found = gen.present(reading.content.certificate)
-        assert found.issuer_fingerprint == found.fingerprint
+        certificate = gen.present(reading.content.certificate)
+        assert certificate.issuer_fingerprint == certificate.fingerprint
 
     def test_metadata_alone_has_no_problem(self) -> None:
         live = secret()

@@ -105,13 +105,13 @@ async def test_over_data_of_an_earlier_cluster_every_key_is_read_by_name() -> No
     bench.caches[PVC].says(claim)
     observed = await bench.look()
     assert "x.13-unseal-key" in observed.secrets
-    asked = [one for one in bench.api.asked if one.endswith("unseal-key")]
-    assert len(asked) == len(set(asked)) == KEYS_SOUGHT
+    requests = [request for request in bench.api.asked if request.endswith("unseal-key")]
+    assert len(requests) == len(set(requests)) == KEYS_SOUGHT
     # Absent Secrets are read less often than existing ones.
     bench.api.calls.clear()
     await bench.outside.clock.advance(gen.INSTALLATION.secret_recheck)
     await bench.look()
-    again = [one for one in bench.api.asked if one.endswith("unseal-key")]
+    again = [request for request in bench.api.asked if request.endswith("unseal-key")]
     assert sorted(again) == ["peek Secret x-unseal-key", "peek Secret x.13-unseal-key"]
 
 
@@ -175,8 +175,10 @@ class TestReach:
         files = {"tls.crt": SERVER.certificate, "tls.key": SERVER.key, "ca.crt": CA.certificate}
         ours = secret_object(OLD.owner(), "x-tls-server", files)
         bench = Bench(ours)
-        found = await bench.observer.client_config(OLD.read(), OLD.owner())
-        assert found == ServerClientConfig(CA.certificate.decode(), "openbao-cluster-x.local")
+        client_config = await bench.observer.client_config(OLD.read(), OLD.owner())
+        assert client_config == ServerClientConfig(
+            CA.certificate.decode(), "openbao-cluster-x.local"
+        )
         assert bench.api.asked == ["get Secret x-tls-server"]
         stranger = OLD.marked(uid="uid-2").owner()
         assert await Bench(ours).observer.client_config(OLD.read(), stranger) is None
@@ -186,18 +188,18 @@ class TestReach:
 class TestServed:
     async def test_only_ready_pods_are_probed(self) -> None:
         files = {"tls.crt": SERVER.certificate, "tls.key": SERVER.key, "ca.crt": CA.certificate}
-        asked: list[str] = []
+        requests: list[str] = []
 
         async def shake(address: str, server_name: str) -> str:
-            asked.append(address)
+            requests.append(address)
             return fingerprints(SERVER.certificate)[0]
 
         bench = Bench(secret_object(OLD.owner(), "x-tls-server", files))
         bench.witness(served=ServedCertificates(shake))
         bench.caches[POD].says(gen.pod(0).ready().object(), gen.pod(1).object())
-        seen = [(await bench.look(OLD)).pods for _ in range(3)]
-        assert [bool(pod.serves) for pod in seen[-1]] == [True, False]
-        assert asked == ["10.0.0.1"]
+        pods = [(await bench.look(OLD)).pods for _ in range(3)]
+        assert [bool(pod.serves) for pod in pods[-1]] == [True, False]
+        assert requests == ["10.0.0.1"]
 
     async def test_without_a_certificate_no_pod_is_probed(self) -> None:
         bench = Bench()
@@ -263,7 +265,11 @@ async def test_the_claim_of_audit_files_is_read_by_name(storage: dict[str, Any],
         "spec": {"accessModes": ["ReadWriteMany"]},
     }
     bench.api.holding((PVC, claim))
-    found = gen.present((await observer.observe(wanting.read(), wanting.owner())).audit_claim)
-    assert (found.name, found.access_modes, found.owner_uid) == (name, ("ReadWriteMany",), "")
+    audit_claim = gen.present((await observer.observe(wanting.read(), wanting.owner())).audit_claim)
+    assert (audit_claim.name, audit_claim.access_modes, audit_claim.owner_uid) == (
+        name,
+        ("ReadWriteMany",),
+        "",
+    )
     # Not requested, not read.
     assert (await observer.observe(NEW.read(), NEW.owner())).audit_claim is None

@@ -51,7 +51,7 @@ def test_all_fields_that_are_read_are_kept(case: str) -> None:
     assert server_facts(pools, [kept]) == server_facts(pools, [obj])
     assert SHAPE.shape(kept) == kept
     assert len(orjson.dumps(kept)) < len(orjson.dumps(obj)) / 2
-    assert [one["name"] for one in kept["spec"]["containers"]] == ["openbao", "sidecar"]
+    assert [container["name"] for container in kept["spec"]["containers"]] == ["openbao", "sidecar"]
 
 
 @pytest.mark.parametrize("spec", [None, {}, {"containers": None}, {"containers": ["odd"]}])

@@ -52,8 +52,8 @@ async def test_a_new_cluster_is_created_without_reads_of_its_children() -> None:
 
 async def test_objects_of_the_serving_and_the_green_pool_are_read() -> None:
     blue, green = "0" * 16, "1" * 16
-    told = {"blueRevision": blue, "greenRevision": green}
-    cluster = gen.cluster().initialized().having(blueGreen=told)
+    result = {"blueRevision": blue, "greenRevision": green}
+    cluster = gen.cluster().initialized().having(blueGreen=result)
     bench = PolledBench(cluster.marked(finalizers=[names.FINALIZER]))
     await bench.turn()
     assert bench.asked_for("StatefulSet") == sorted((f"x-{blue}", f"x-{green}", "x-read"))
@@ -126,10 +126,10 @@ async def test_a_calm_cluster_polls_its_servers_and_rarely_the_api() -> None:
     assert bench.condition("Ready") == ("True", "AllReplicasReady")
     assert bench.condition("Available")[0] == "True"
     before = bench.servers.asked
-    asked = await bench.follow(600.0)
+    requests = await bench.follow(600.0)
     assert bench.servers.asked - before >= 3 * 600 / (HEALTH_INTERVAL * (1 + JITTER)) * 0.9
-    assert sum(asked.values()) / 10.0 <= 6.0, asked
-    assert {what.split()[0] for what in asked} <= {"get", "peek"}
+    assert sum(requests.values()) / 10.0 <= 6.0, requests
+    assert {what.split()[0] for what in requests} <= {"get", "peek"}
 
 
 async def test_an_unresponsive_server_is_detected_by_the_next_health_poll() -> None:
@@ -148,16 +148,16 @@ async def test_unreachable_servers_cost_no_more_than_others() -> None:
     for ordinal in range(3):
         bench.servers.silent.add(bench.address(ordinal))
     await bench.follow(60.0)
-    asked = await bench.follow(600.0)
-    assert sum(asked.values()) / 10.0 <= 6.0, asked
+    requests = await bench.follow(600.0)
+    assert sum(requests.values()) / 10.0 <= 6.0, requests
 
 
 async def test_a_new_process_reads_once_and_writes_nothing() -> None:
     bench = await booted()
     before = {what: obj["metadata"]["resourceVersion"] for what, obj in bench.api.objects.items()}
     bench.restart()
-    asked = await bench.follow(30.0)
-    assert {what.split()[0] for what in asked} <= {"get", "peek"}
+    requests = await bench.follow(30.0)
+    assert {what.split()[0] for what in requests} <= {"get", "peek"}
     for what, obj in bench.api.objects.items():
         assert obj["metadata"]["resourceVersion"] == before.pop(what), what
     assert not before
@@ -204,9 +204,9 @@ async def test_paused_and_hibernated_clusters_are_not_polled() -> None:
 async def test_the_interval_grows_for_a_persistent_state() -> None:
     bench = PolledBench(gen.cluster())
     await bench.follow(600.0)
-    asked = await bench.follow(600.0)
+    requests = await bench.follow(600.0)
     # Pod 0 is expected and not created.
-    assert asked["get Pod"] <= 600 / SLOWEST * 1.3
+    assert requests["get Pod"] <= 600 / SLOWEST * 1.3
 
 
 async def test_objects_of_a_deleted_cluster_are_not_read() -> None:
@@ -222,5 +222,5 @@ async def test_volumes_of_removed_servers_are_found_one_after_the_other() -> Non
     bench = PolledBench(gen.cluster(replicas=1))
     bench.api.holding(*((PVC, retained(ordinal)) for ordinal in (0, 1, 3, 5)))
     await bench.turn()
-    found = {obj["metadata"]["name"] for obj in bench.mirrors[PVC].list()}
-    assert found == {"data-x-0", "data-x-1", "data-x-3", "data-x-5"}
+    result = {obj["metadata"]["name"] for obj in bench.mirrors[PVC].list()}
+    assert result == {"data-x-0", "data-x-1", "data-x-3", "data-x-5"}

@@ -51,30 +51,30 @@ READERS = ["x-read-0", "data-x-read-0"]
 
 
 def test_without_a_status_only_the_first_pool_is_observed() -> None:
-    found = seen()
-    assert told(found) == [set_of(""), [], READERS]
-    assert gen.present(found.voters.stateful_set).uid == "uid-sts-x"
-    assert found.green.stateful_set is None
+    pools = seen()
+    assert told(pools) == [set_of(""), [], READERS]
+    assert gen.present(pools.voters.stateful_set).uid == "uid-sts-x"
+    assert pools.green.stateful_set is None
 
 
 def test_green_is_observed_with_the_first_pool() -> None:
-    found = seen(greenRevision=GREEN)
-    assert told(found) == [set_of(""), set_of(GREEN), READERS]
-    assert gen.present(found.green.stateful_set).uid == f"uid-sts-x-{GREEN}"
+    pools = seen(greenRevision=GREEN)
+    assert told(pools) == [set_of(""), set_of(GREEN), READERS]
+    assert gen.present(pools.green.stateful_set).uid == f"uid-sts-x-{GREEN}"
 
 
 def test_blue_serves_once_it_has_a_revision() -> None:
-    found = seen(blueRevision=BLUE, greenRevision=GREEN)
-    assert told(found) == [set_of(BLUE), set_of(GREEN), READERS]
-    assert gen.present(found.voters.stateful_set).uid == f"uid-sts-x-{BLUE}"
+    pools = seen(blueRevision=BLUE, greenRevision=GREEN)
+    assert told(pools) == [set_of(BLUE), set_of(GREEN), READERS]
+    assert gen.present(pools.voters.stateful_set).uid == f"uid-sts-x-{BLUE}"
 
 
 def test_a_foreign_green_pool_is_ignored() -> None:
     theirs = gen.stateful_set().of(GREEN).object()
     del theirs["metadata"]["ownerReferences"]
     theirs["metadata"]["labels"] = {}
-    found = seen({f"x-{GREEN}": theirs}, greenRevision=GREEN)
-    assert found.green.stateful_set is None
+    pools = seen({f"x-{GREEN}": theirs}, greenRevision=GREEN)
+    assert pools.green.stateful_set is None
 
 
 def test_a_foreign_stateful_set_with_the_name_of_the_serving_pool_is_no_evidence() -> None:

@@ -45,16 +45,16 @@ def facts(cluster: gen.Cluster = QUIET, **foreign: Any) -> Observed:
     """A running cluster whose StatefulSet and pods another operator created."""
     observed = gen.running(cluster).facts()
     live = gen.present(observed.stateful_set)
-    pods = tuple(replace(one, labels=BASE, controller=live.uid) for one in observed.pods)
+    pods = tuple(replace(pod, labels=BASE, controller=live.uid) for pod in observed.pods)
     fixed = {**live.fixed, "spec.podManagementPolicy": "OrderedReady"}
-    made = replace(live, foreign=replace(FOREIGN, **foreign), fixed=fixed)
-    return replace(observed, stateful_set=made, pods=pods, foreign_objects=KEPT)
+    stateful_set = replace(live, foreign=replace(FOREIGN, **foreign), fixed=fixed)
+    return replace(observed, stateful_set=stateful_set, pods=pods, foreign_objects=KEPT)
 
 
 def labelled(observed: Observed) -> Observed:
     """The same, with pods that carry the labels of this operator."""
     carried = tuple(sorted(ServerPool("x").pod_labels.items()))
-    pods = tuple(replace(one, labels=carried) for one in observed.pods)
+    pods = tuple(replace(pod, labels=carried) for pod in observed.pods)
     return replace(observed, pods=pods)
 
 
@@ -70,13 +70,17 @@ def test_nothing_is_planned_before_a_user_requests_it() -> None:
     assert (adoption.stage, adoption.effects, adoption.outcome) == ("kept", (), Done())
     desired = merge_plans(gen.resolved(QUIET, gen.running(QUIET)), observed, adoption=adoption)
     assert not desired.workload
-    assert not {(one.resource, one.key) for one in desired.intents} & {*KEPT}
+    assert not {(intent.resource, intent.key) for intent in desired.intents} & {*KEPT}
     assert not desired.complete, "nothing may be pruned"
-    assert STATEFUL_SET not in {one.resource for one in desired.intents}
+    assert STATEFUL_SET not in {intent.resource for intent in desired.intents}
     # The selector of a new object matches the pods as they are.
-    made = {one.key.name: one.body["spec"] for one in desired.intents if one.resource == SERVICE}
-    assert made["x-public"]["selector"] == dict(BASE)
-    assert made["x-active"]["selector"] == {**dict(BASE), labels.SERVER_ACTIVE: "true"}
+    specs = {
+        intent.key.name: intent.body["spec"]
+        for intent in desired.intents
+        if intent.resource == SERVICE
+    }
+    assert specs["x-public"]["selector"] == dict(BASE)
+    assert specs["x-active"]["selector"] == {**dict(BASE), labels.SERVER_ACTIVE: "true"}
 
 
 @pytest.mark.parametrize("cluster", [RUNNING, QUIET.having(release={"version": "2.3.9"})])
@@ -96,7 +100,7 @@ def test_then_the_statefulset_is_recreated_without_its_pods() -> None:
     adoption = adoption_of(RUNNING.read(), observed)
     assert adoption.stage == "moving"
     desired = merge_plans(gen.resolved(RUNNING, gen.running(RUNNING)), observed, adoption=adoption)
-    assert [one.resource for one in desired.workload] == [POD_DISRUPTION_BUDGET]
+    assert [intent.resource for intent in desired.workload] == [POD_DISRUPTION_BUDGET]
     names = [effect.name for effect in desired.effects]
     assert "recreate-stateful-set" in names
     assert "replace-pod" not in names
@@ -108,7 +112,7 @@ def test_a_restart_that_the_pods_already_have_is_no_request() -> None:
 
 def test_a_pod_without_controller_gets_no_label() -> None:
     observed = facts(RUNNING)
-    strays = tuple(replace(one, controller="") for one in observed.pods)
+    strays = tuple(replace(pod, controller="") for pod in observed.pods)
     assert adoption_of(RUNNING.read(), replace(observed, pods=strays)).effects == ()
 
 

@@ -75,7 +75,7 @@ class TestServers:
     def test_green_has_the_same_service_and_its_own_configuration(self) -> None:
         servers = made()[1]
         assert servers["spec"]["serviceName"] == "x"
-        (config,) = (one for one in pod_of(servers)["volumes"] if one["name"] == "config")
+        (config,) = (volume for volume in pod_of(servers)["volumes"] if volume["name"] == "config")
         assert config["configMap"]["name"] == f"x-{REVISION}-config"
         assert labels.servers("x").items() <= (
             servers["spec"]["template"]["metadata"]["labels"].items()
@@ -84,7 +84,7 @@ class TestServers:
     @pytest.mark.parametrize("cluster", [OLD, gen.cluster()], ids=["with data", "before any"])
     def test_green_never_initializes_a_cluster(self, cluster: gen.Cluster) -> None:
         servers = made("", cluster)[1]
-        assert {one["name"] for one in pod_of(servers)["volumes"]}.isdisjoint(
+        assert {volume["name"] for volume in pod_of(servers)["volumes"]}.isdisjoint(
             {"init", "root-token"}
         )
         assert len(pod_of(servers)["containers"][0]["command"]) == 3
@@ -150,7 +150,9 @@ class TestJoining:
 class TestServingPool:
     def test_the_serving_pool_is_not_changed(self) -> None:
         meant = serving("")
-        mine = {one.body["metadata"]["name"] for one in green_pool(meant, GREEN, inputs(meant))}
+        mine = {
+            intent.body["metadata"]["name"] for intent in green_pool(meant, GREEN, inputs(meant))
+        }
         theirs = {config_map(meant).body["metadata"]["name"], meant.voter_pool.stateful_set}
         assert not mine & theirs
 

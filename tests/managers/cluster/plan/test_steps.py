@@ -30,10 +30,10 @@ def test_the_steps_are_named_once_and_keys_come_first() -> None:
 @pytest.mark.parametrize("replicas", [1, 3, 5])
 def test_a_running_cluster_needs_no_effect(replicas: int) -> None:
     cluster = RUNNING.wanting(replicas=replicas)
-    wanted = folded(cluster, gen.running(cluster))
-    assert wanted.effects == ()
-    assert isinstance(combine(*wanted.outcomes), Done)
-    assert wanted.complete
+    desired = folded(cluster, gen.running(cluster))
+    assert desired.effects == ()
+    assert isinstance(combine(*desired.outcomes), Done)
+    assert desired.complete
 
 
 def test_a_plan_is_a_function_of_its_facts() -> None:
@@ -53,23 +53,23 @@ def ready_to_boot(cluster: gen.Cluster) -> gen.World:
 
 
 def test_the_first_plan_generates_all_secrets_and_starts_no_pod() -> None:
-    wanted = folded(FRESH, gen.world())
-    assert wanted.workload == ()
-    assert not wanted.complete
-    assert {effect.name for effect in wanted.effects} == {
+    desired = folded(FRESH, gen.world())
+    assert desired.workload == ()
+    assert not desired.complete
+    assert {effect.name for effect in desired.effects} == {
         "draw-unseal-key",
         "draw-root-token",
         "issue-authority",
     }
-    assert gen.expect(Wait, combine(*wanted.outcomes)).after == 0.0
+    assert gen.expect(Wait, combine(*desired.outcomes)).after == 0.0
 
 
 def test_pods_start_when_all_secrets_exist() -> None:
-    wanted = folded(FRESH, ready_to_boot(FRESH))
-    kinds = {intent.resource for intent in wanted.workload}
+    desired = folded(FRESH, ready_to_boot(FRESH))
+    kinds = {intent.resource for intent in desired.workload}
     assert kinds == {STATEFUL_SET, POD_DISRUPTION_BUDGET}
-    assert wanted.effects == ()
-    assert wanted.complete
+    assert desired.effects == ()
+    assert desired.complete
 
 
 def test_the_first_boot_secret_is_not_planned_after_initialization() -> None:
@@ -114,11 +114,11 @@ GATES: dict[str, tuple[gen.World, bool, str]] = {
 
 @pytest.mark.parametrize(("world", "held", "reason"), GATES.values(), ids=GATES.keys())
 def test_gate(world: gen.World, held: bool, reason: str) -> None:
-    wanted = folded(RUNNING, world)
-    assert (wanted.workload == ()) is held
+    desired = folded(RUNNING, world)
+    assert (desired.workload == ()) is held
     # Objects outside an incomplete plan may still be desired.
-    assert wanted.complete is not held
-    answer = combine(*wanted.outcomes)
+    assert desired.complete is not held
+    answer = combine(*desired.outcomes)
     assert ("" if isinstance(answer, Done) else answer.reason) == reason
 
 

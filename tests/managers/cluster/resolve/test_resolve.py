@@ -95,10 +95,10 @@ MEANINGS = {
 
 @pytest.mark.parametrize(("spec", "path", "value"), MEANINGS.values(), ids=MEANINGS.keys())
 def test_resolved_field(spec: Mapping[str, Any], path: str, value: Any) -> None:
-    found: Any = gen.resolved(gen.cluster(**spec))
+    resolved: Any = gen.resolved(gen.cluster(**spec))
     for step in path.split("."):
-        found = getattr(found, step)
-    assert found == value
+        resolved = getattr(resolved, step)
+    assert resolved == value
 
 
 def test_extra_names_and_addresses_are_separated() -> None:
@@ -159,9 +159,9 @@ REFUSALS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
     ("cluster", "world", "reason", "named"), REFUSALS.values(), ids=REFUSALS.keys()
 )
 def test_refused(cluster: gen.Cluster, world: gen.World, reason: str, named: str) -> None:
-    found = gen.present(refusal(cluster, world))
-    assert found.reason == reason
-    assert named in found.message
+    outcome = gen.present(refusal(cluster, world))
+    assert outcome.reason == reason
+    assert named in outcome.message
 
 
 # sentence: (cluster, the world)
@@ -202,9 +202,9 @@ def test_accepted(cluster: gen.Cluster, world: gen.World) -> None:
 
 
 def test_all_violations_are_reported_together() -> None:
-    found = gen.present(refusal(gen.cluster(tls={"enabled": False}, version="2.3.0")))
-    assert "spec.tls.enabled" in found.message
-    assert "spec.version" in found.message
+    outcome = gen.present(refusal(gen.cluster(tls={"enabled": False}, version="2.3.0")))
+    assert "spec.tls.enabled" in outcome.message
+    assert "spec.version" in outcome.message
 
 
 FIRST = gen.stateful_set().first_boot()

@@ -36,7 +36,7 @@ LEADER, SECOND, THIRD = FINE.pods
 
 
 def types(status: ClusterStatus) -> set[str]:
-    return {found.type for found in status.conditions}
+    return {condition.type for condition in status.conditions}
 
 
 def carried_over(cluster: gen.Cluster, status: ClusterStatus) -> gen.Cluster:
@@ -222,7 +222,11 @@ class TestFailing:
 
     def test_a_cluster_without_a_status_gets_its_first_conditions(self) -> None:
         after = failing(NEW.read(), "no", gen.NOW)
-        assert [found.type for found in after.conditions] == ["Ready", "Reconciling", "Stalled"]
+        assert [condition.type for condition in after.conditions] == [
+            "Ready",
+            "Reconciling",
+            "Stalled",
+        ]
 
     @pytest.mark.parametrize(
         ("tell", "reason"), [(failing, "TransientError"), (deleting, "Deleting")]
@@ -233,7 +237,7 @@ class TestFailing:
         cluster = OLD.having(conditions=[foreign])
         after = tell(cluster.read(), "no", gen.NOW)
         assert said(after, "Reconciling") == ("True", reason)
-        assert "Upgraded" not in {found.type for found in after.conditions}
+        assert "Upgraded" not in {condition.type for condition in after.conditions}
 
 
 def test_a_stateful_set_without_volumes_is_no_crash() -> None:
@@ -259,7 +263,7 @@ def test_a_deletion_is_reported_and_other_conditions_are_kept() -> None:
     before = it.read()
     now = datetime(2030, 1, 2, tzinfo=UTC)
     status = deleting(before, "the servers stop before their volumes are deleted", now)
-    told = {c.type: (c.status, c.reason) for c in status.conditions}
-    assert told["Ready"] == told["Available"] == ("False", "Deleting")
-    assert told["Reconciling"] == ("True", "Deleting")
+    statuses = {c.type: (c.status, c.reason) for c in status.conditions}
+    assert statuses["Ready"] == statuses["Available"] == ("False", "Deleting")
+    assert statuses["Reconciling"] == ("True", "Deleting")
     assert status.initialized == before.status.initialized

@@ -72,7 +72,7 @@ def test_every_status_of_every_history_keeps_the_law(
 
 def check(conditions: Sequence[Condition]) -> None:
     """The invariants of one status."""
-    state = {found.type: found.status for found in conditions}
+    state = {condition.type: condition.status for condition in conditions}
     assert {"Ready", "Reconciling", "Stalled"} <= state.keys()
     if state["Stalled"] == "True":
         assert state["Reconciling"] == "False"
@@ -82,25 +82,29 @@ def check(conditions: Sequence[Condition]) -> None:
         assert state["Ready"] != "True"
     if state["Ready"] == "True":
         assert (state["Available"], state["Degraded"]) == ("True", "False")
-    trio = [found for found in conditions if found.type in ("Ready", "Reconciling", "Stalled")]
-    assert len({found.observed_generation for found in trio}) == 1
-    for found in conditions:
-        assert found.message
-        assert found.message.isprintable()
-        assert len(found.message) <= MESSAGE_MAX
-        assert found.observed_generation
-        assert found.last_transition_time is not None
+    trio = [
+        condition
+        for condition in conditions
+        if condition.type in ("Ready", "Reconciling", "Stalled")
+    ]
+    assert len({condition.observed_generation for condition in trio}) == 1
+    for condition in conditions:
+        assert condition.message
+        assert condition.message.isprintable()
+        assert len(condition.message) <= MESSAGE_MAX
+        assert condition.observed_generation
+        assert condition.last_transition_time is not None
 
 
 def check_times(before: Sequence[Condition], after: Sequence[Condition], now: datetime) -> None:
     """A time changes with the status, and only then."""
-    former = {found.type: found for found in before}
-    for found in after:
-        old = former.get(found.type)
-        if old is not None and old.status == found.status:
-            assert found.last_transition_time == old.last_transition_time
+    former = {condition.type: condition for condition in before}
+    for condition in after:
+        old = former.get(condition.type)
+        if old is not None and old.status == condition.status:
+            assert condition.last_transition_time == old.last_transition_time
         else:
-            assert found.last_transition_time == now
+            assert condition.last_transition_time == now
 
 
 @settings(deadline=None, max_examples=100)
@@ -114,10 +118,12 @@ def test_past_problems_leave_no_trace(cluster: gen.Cluster, history: list[Step])
     for step in history:
         cluster = with_status(cluster, step(cluster, gen.NOW))
     cluster = with_status(cluster, compute(a_pass(cluster, world, Done())))
-    found = compute(a_pass(cluster, world, Done()))
-    assert [_words(one) for one in found.conditions] == [_words(one) for one in fresh.conditions]
-    assert found.workload is None
-    assert found.operation is None
+    status = compute(a_pass(cluster, world, Done()))
+    assert [_words(condition) for condition in status.conditions] == [
+        _words(condition) for condition in fresh.conditions
+    ]
+    assert status.workload is None
+    assert status.operation is None
 
 
 def _words(found: Condition) -> tuple[str, str, str, str]:

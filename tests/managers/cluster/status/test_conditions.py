@@ -179,7 +179,7 @@ def test_condition(row: Row) -> None:
 @pytest.mark.parametrize("what", UNSTATED)
 def test_unrequested_conditions_are_not_reported(what: str) -> None:
     cluster, world, kind = UNSTATED[what]
-    assert kind not in {told.type for told in status_of(cluster, world).conditions}
+    assert kind not in {condition.type for condition in status_of(cluster, world).conditions}
 
 
 def test_every_condition_has_rows() -> None:
@@ -216,7 +216,7 @@ ALWAYS = frozenset(
 
 
 def test_a_plain_cluster_has_only_the_basic_conditions() -> None:
-    assert {found.type for found in status_of(OLD, FINE).conditions} == ALWAYS
+    assert {condition.type for condition in status_of(OLD, FINE).conditions} == ALWAYS
 
 
 def test_the_sets_of_reasons_are_reasons() -> None:
@@ -263,8 +263,8 @@ def test_message(world: gen.World, outcome: Outcome, kind: str, named: str) -> N
 
 @pytest.mark.parametrize(("others", "told"), [(0, False), (1, True)])
 def test_members_without_a_vote_are_reported(others: int, told: bool) -> None:
-    found = condition_of(status_of(raft(2, others), FINE), "RaftMembershipReady")
-    assert ("without a vote" in found.message) is told
+    condition = condition_of(status_of(raft(2, others), FINE), "RaftMembershipReady")
+    assert ("without a vote" in condition.message) is told
 
 
 @settings(deadline=None, max_examples=100)
@@ -275,13 +275,13 @@ def test_invariants_of_every_reconcile(
     this = a_pass(cluster, world, outcome)
     status = compute(this)
     # Each condition once, in the order of the table, with a message and the generation.
-    told = [found.type for found in status.conditions]
-    assert told == [kind.name for kind in TYPES if kind.name in told]
-    assert set(told) >= ALWAYS
-    for found in status.conditions:
-        assert found.message
-        assert found.observed_generation == this.cluster.metadata.generation
-        assert found.last_transition_time is not None
+    types = [condition.type for condition in status.conditions]
+    assert types == [kind.name for kind in TYPES if kind.name in types]
+    assert set(types) >= ALWAYS
+    for condition in status.conditions:
+        assert condition.message
+        assert condition.observed_generation == this.cluster.metadata.generation
+        assert condition.last_transition_time is not None
     _kstatus_agrees(status.conditions, this)
     if this.cluster.spec.paused:
         assert said(status, "Ready") == ("Unknown", "Paused")
@@ -289,7 +289,7 @@ def test_invariants_of_every_reconcile(
 
 def _kstatus_agrees(conditions: Any, this: ReconcileResult) -> None:
     """kstatus reports an object as current when Ready is True, and neither of the others is."""
-    by_type = {found.type: found for found in conditions}
+    by_type = {condition.type: condition for condition in conditions}
     ready, moving, stuck = (by_type[kind] for kind in ("Ready", "Reconciling", "Stalled"))
     if ready.status == "True":
         assert (moving.status, stuck.status) == ("False", "False")

@@ -24,8 +24,8 @@ STATUSES = (None, "True", "False", "Unknown")
 def state(kind: str, status: str | None) -> tuple[Condition, ...]:
     if status is None:
         return ()
-    made = {"type": kind, "status": status, "reason": "Why", "message": "what is"}
-    return (Condition.model_validate(made),)
+    result = {"type": kind, "status": status, "reason": "Why", "message": "what is"}
+    return (Condition.model_validate(result),)
 
 
 # sentence: (condition, status before, status now, kind of event or None)
@@ -77,10 +77,10 @@ def test_transition(kind: str, was: str | None, now: str, told: Kind | None) -> 
 @pytest.mark.parametrize("kind", [kind.name for kind in TYPES])
 def test_no_event_without_a_change_or_for_unknown(kind: str) -> None:
     for was, now in itertools.product(STATUSES, STATUSES):
-        told = condition_events(state(kind, was), state(kind, now))
+        records = condition_events(state(kind, was), state(kind, now))
         if was == now or now in (None, "Unknown"):
-            assert told == ()
-        for note in told:
+            assert records == ()
+        for note in records:
             assert (note.kind == "Normal") is (now == GOOD.get(kind, "True"))
 
 

@@ -39,8 +39,8 @@ KEYS = {
 def test_b30_a_cluster_without_user_logins_is_reported(
     requests: tuple[dict[str, Any], ...], reason: str
 ) -> None:
-    found = user_access(gen.cluster().self_init(*requests, login=True).read().spec)
-    assert (found.reason, found.status) == (
+    update = user_access(gen.cluster().self_init(*requests, login=True).read().spec)
+    assert (update.reason, update.status) == (
         reason,
         "True" if reason == "UserLoginFound" else "False",
     )
@@ -69,8 +69,8 @@ def test_the_state_of_recovery_keys_is_reported(
     known: RecoveryKeysStatus | None, initialized: bool, reason: str, status: str
 ) -> None:
     spec = gen.cluster(recoveryKeys=KEYS).self_init(KV, login=True).read().spec
-    found = gen.present(recovery_keys(spec, known, cluster="x", initialized=initialized))
-    assert (found.reason, found.status) == (reason, status)
+    update = gen.present(recovery_keys(spec, known, cluster="x", initialized=initialized))
+    assert (update.reason, update.status) == (reason, status)
 
 
 def test_unrequested_recovery_keys_are_not_reported() -> None:
@@ -90,14 +90,14 @@ def test_the_login_of_the_operator_is_reported(
     known: OperatorLoginStatus | None, status: str
 ) -> None:
     spec = gen.cluster().self_init(KV, login=True).read().spec
-    found = operator_login(spec, known, initialized=True)
-    assert found.status == status
+    bootstrap = operator_login(spec, known, initialized=True)
+    assert bootstrap.status == status
 
 
 def test_an_operator_without_a_login_is_reported() -> None:
     without = gen.cluster().self_init(KV).read().spec
-    found = operator_login(without, None, initialized=True)
-    assert found.reason == "OperatorLoginMissing"
+    bootstrap = operator_login(without, None, initialized=True)
+    assert bootstrap.reason == "OperatorLoginMissing"
 
 
 @pytest.mark.parametrize(
@@ -112,6 +112,6 @@ def test_an_operator_without_a_login_is_reported() -> None:
 def test_the_set_up_with_the_root_token_is_reported(
     known: OperatorLoginStatus | None, *, initialized: bool, reason: str
 ) -> None:
-    found = operator_login(gen.cluster().read().spec, known, initialized=initialized)
-    assert found.reason == reason
-    assert found.status == ("True" if reason == "OperatorLoginTrusted" else "False")
+    bootstrap = operator_login(gen.cluster().read().spec, known, initialized=initialized)
+    assert bootstrap.reason == reason
+    assert bootstrap.status == ("True" if reason == "OperatorLoginTrusted" else "False")

@@ -9,9 +9,13 @@ def test_an_api_server_with_all_fields_gets_no_condition() -> None:
 
 def test_the_message_names_fields_and_counts_the_rest() -> None:
     lacking = tuple(f"OpenBaoCluster.status.f{number}" for number in range(SHOWN + 2))
-    found = schema_outdated(lacking)
-    assert found is not None
-    assert (found.type, found.status, found.reason) == ("SchemaOutdated", "True", "SchemaOutdated")
-    assert "OpenBaoCluster.status.f0, " in found.message
-    assert " and 2 more. Apply" in found.message
-    assert lacking[-1] not in found.message
+    update = schema_outdated(lacking)
+    assert update is not None
+    assert (update.type, update.status, update.reason) == (
+        "SchemaOutdated",
+        "True",
+        "SchemaOutdated",
+    )
+    assert "OpenBaoCluster.status.f0, " in update.message
+    assert " and 2 more. Apply" in update.message
+    assert lacking[-1] not in update.message

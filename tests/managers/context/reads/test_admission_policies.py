@@ -31,18 +31,20 @@ LOCK, SCALE = LOCK_MANAGED.name, LOCK_SCALE.name
 
 def installed() -> list[tuple[Resource, Object]]:
     """All objects of the policies."""
-    found: list[tuple[Resource, Object]] = [(SERVICE_ACCOUNT, parameters(HERE.namespace))]
+    service_accounts: list[tuple[Resource, Object]] = [
+        (SERVICE_ACCOUNT, parameters(HERE.namespace))
+    ]
     for policy in POLICIES:
         rule, binding = as_objects(policy, HERE.namespace)
-        found += [(ADMISSION_POLICY, rule), (ADMISSION_BINDING, binding)]
-    return found
+        service_accounts += [(ADMISSION_POLICY, rule), (ADMISSION_BINDING, binding)]
+    return service_accounts
 
 
 def one(resource: Resource, policy: str) -> Object:
     """One object out of all."""
     name = PREFIX + policy
-    found = [body for kind, body in installed() if kind is resource]
-    return next(body for body in found if body["metadata"]["name"] == name)
+    results = [body for kind, body in installed() if kind is resource]
+    return next(body for body in results if body["metadata"]["name"] == name)
 
 
 class Looking:
@@ -147,6 +149,6 @@ async def test_policies_are_read_every_ten_minutes() -> None:
 
 def test_the_message_names_some_objects_and_the_next_step() -> None:
     assert (policies_lacking(None), policies_lacking(AdmissionFacts())) == ("", "")
-    told = policies_lacking(AdmissionFacts(missing=tuple("abcdef"), different=("g",)))
-    assert told.startswith("Missing: a, b, c, d and 2 more; Different from this release: g. ")
-    assert "deploy/admission" in told
+    message = policies_lacking(AdmissionFacts(missing=tuple("abcdef"), different=("g",)))
+    assert message.startswith("Missing: a, b, c, d and 2 more; Different from this release: g. ")
+    assert "deploy/admission" in message

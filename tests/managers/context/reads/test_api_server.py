@@ -110,30 +110,30 @@ def test_the_order_of_the_keys_does_not_matter() -> None:
 
 
 def api() -> FakeApi:
-    made = FakeApi()
+    fake_api = FakeApi()
     # The advertised URL is elsewhere, and is never opened.
-    made.raw[DISCOVERY] = {
+    fake_api.raw[DISCOVERY] = {
         "issuer": "https://issuer.example.com",
         "jwks_uri": "https://elsewhere.example.com/keys",
     }
-    made.raw[KEYS] = {"keys": [RFC_EC]}
-    return made
+    fake_api.raw[KEYS] = {"keys": [RFC_EC]}
+    return fake_api
 
 
 class TestIssuer:
     async def test_the_issuer_is_read_from_fixed_paths_and_cached(self) -> None:
         server, clock = api(), ManualClock()
         asker = ApiServer(server, clock, None)
-        found = gen.present(await asker.token_issuer())
-        assert found.issuer == "https://issuer.example.com"
-        assert found.public_keys == public_keys({"keys": [RFC_EC]})
+        token_issuer = gen.present(await asker.token_issuer())
+        assert token_issuer.issuer == "https://issuer.example.com"
+        assert token_issuer.public_keys == public_keys({"keys": [RFC_EC]})
         assert server.asked == [f"get path {DISCOVERY}", f"get path {KEYS}"]
         await clock.advance(MAX_AGE - 1)
-        assert await asker.token_issuer() == found
+        assert await asker.token_issuer() == token_issuer
         assert server.asked == []
         await clock.advance(1)
         server.raw[KEYS] = {"keys": [RFC_RSA]}
-        assert gen.present(await asker.token_issuer()).public_keys != found.public_keys
+        assert gen.present(await asker.token_issuer()).public_keys != token_issuer.public_keys
 
     @pytest.mark.parametrize("code", [403, 404])
     async def test_a_refusal_is_not_cached(self, code: int) -> None:
@@ -156,7 +156,7 @@ class TestIssuer:
                 await asker.token_issuer()
         assert await asker.token_issuer() is not None
         # Only outside clients may reach the URL that the server advertises.
-        assert not any("elsewhere" in asked for asked in server.asked)
+        assert not any("elsewhere" in request for request in server.asked)
 
     async def test_a_broken_server_is_an_error(self) -> None:
         server = api()

@@ -22,11 +22,13 @@ async def records_of(
     """The audit records of one pass."""
     with capture_logs() as logs:
         await bench.run(declared, options)
-    return [one for one in logs if one.get("audit")]
+    return [entry for entry in logs if entry.get("audit")]
 
 
 def steps(records: list[Any]) -> list[tuple[str, str]]:
-    return [(one["service"], one["event_type"].removeprefix("bootstrap_")) for one in records]
+    return [
+        (record["service"], record["event_type"].removeprefix("bootstrap_")) for record in records
+    ]
 
 
 def outcome(record: Any) -> tuple[Any, ...]:
@@ -65,10 +67,10 @@ async def test_a_record_says_of_what_it_is_and_who_asked_for_it(bench: Bench) ->
         "source": "hook/net",
         "digest": record.desired.digest,
     }
-    assert all(one.items() >= common.items() for one in records)
-    assert [one.get("id") for one in records] == [None, record.id, record.id]
+    assert all(entry.items() >= common.items() for entry in records)
+    assert [entry.get("id") for entry in records] == [None, record.id, record.id]
     outcomes = [(None, None, None), ("Provisioning", "", 0), ("Running", "", 0)]
-    assert [outcome(one) for one in records] == outcomes
+    assert [outcome(entry) for entry in records] == outcomes
 
 
 async def test_each_failed_attempt_is_on_record(bench: Bench) -> None:
@@ -93,7 +95,7 @@ async def test_each_failed_attempt_to_take_it_away_is_on_record(bench: Bench) ->
     await bench.run([SHIPPER])
     bench.provider.fail("deprovision shipper", BUSY)
     records = await records_of(bench, [SHIPPER], DELETING)
-    assert [one.get("reason") for one in records[1:]] == ["", "Unavailable"]
+    assert [record.get("reason") for record in records[1:]] == ["", "Unavailable"]
     assert steps(records) == [
         ("shipper", "workload_retired"),
         ("shipper", "service_retiring"),

@@ -37,17 +37,19 @@ class Place:
 
     def look(self, *answers: SourceResult, deleting: bool = False) -> RecordPlan:
         merge_result = merge(answers, self.records, {}, frozenset())
-        found = plan(FRA1, merge_result, self.records, deleting)
-        kept = {one.name: one for one in self.records}
-        kept.update({one.name: record(one) for one in found.insert})
-        kept.update({old.name: replace(old, desired=new) for old, new in found.update})
-        kept.update({old.name: replace(old, retiring=True) for old in found.retire})
-        self.writes += len(found.insert) + len(found.update) + len(found.retire)
+        result = plan(FRA1, merge_result, self.records, deleting)
+        kept = {service_record.name: service_record for service_record in self.records}
+        kept.update({one.name: record(one) for one in result.insert})
+        kept.update({old.name: replace(old, desired=new) for old, new in result.update})
+        kept.update({old.name: replace(old, retiring=True) for old in result.retire})
+        self.writes += len(result.insert) + len(result.update) + len(result.retire)
         self.records = tuple(kept.values())
-        return found
+        return result
 
     def let_go(self) -> None:
-        self.records = tuple(one for one in self.records if not one.retiring)
+        self.records = tuple(
+            service_record for service_record in self.records if not service_record.retiring
+        )
 
 
 def wanting(*wishes: DesiredService) -> MergeResult:
@@ -67,23 +69,23 @@ def said(found: RecordPlan) -> dict[str, str]:
 
 
 def test_declared_services_get_a_record_each() -> None:
-    found = Place().look(SourceResult(DECLARED, (service("b"), service("a"))))
-    assert found == RecordPlan(
+    record_plan = Place().look(SourceResult(DECLARED, (service("b"), service("a"))))
+    assert record_plan == RecordPlan(
         insert=(desired_service(service("a")), desired_service(service("b")))
     )
 
 
 def test_services_of_a_hook_get_a_record_each() -> None:
-    found = Place().look(SourceResult(DECLARED, None), SourceResult(HOOK, (service("a"),)))
-    assert found == RecordPlan(insert=(desired_service(service("a"), "hook/network"),))
+    record_plan = Place().look(SourceResult(DECLARED, None), SourceResult(HOOK, (service("a"),)))
+    assert record_plan == RecordPlan(insert=(desired_service(service("a"), "hook/network"),))
 
 
 def test_both_sources_are_merged_and_declared_wins() -> None:
-    found = Place().look(
+    record_plan = Place().look(
         SourceResult(HOOK, (service("a", replicas=9), service("b"))),
         SourceResult(DECLARED, (service("a", replicas=1),)),
     )
-    assert found == RecordPlan(
+    assert record_plan == RecordPlan(
         insert=(
             desired_service(service("a", replicas=1)),
             desired_service(service("b"), "hook/network"),
@@ -103,8 +105,10 @@ def test_a_service_that_nobody_wants_any_more_retires_and_the_others_stay() -> N
     place.look(
         SourceResult(DECLARED, (service("a"), service("b"))), SourceResult(HOOK, (service("c"),))
     )
-    found = place.look(SourceResult(DECLARED, (service("a"),)), SourceResult(HOOK, (service("c"),)))
-    assert said(found) == {"b": "retire"}
+    record_plan = place.look(
+        SourceResult(DECLARED, (service("a"),)), SourceResult(HOOK, (service("c"),))
+    )
+    assert said(record_plan) == {"b": "retire"}
 
 
 def test_a_hook_that_fails_leaves_its_services_running_until_it_answers_without_them() -> None:
@@ -143,9 +147,11 @@ def test_a_changed_body_changes_the_one_record_in_place() -> None:
     place = Place(
         record(desired_service(service("a")), progress=ServiceProgress("Failed", attempts=3))
     )
-    found = place.look(SourceResult(DECLARED, (service("a", replicas=2),)))
-    assert said(found) == {"a": "update"}
-    assert [(one.id, one.progress.attempts) for one in place.records] == [("record-fra1-a", 3)]
+    record_plan = place.look(SourceResult(DECLARED, (service("a", replicas=2),)))
+    assert said(record_plan) == {"a": "update"}
+    assert [
+        (service_record.id, service_record.progress.attempts) for service_record in place.records
+    ] == [("record-fra1-a", 3)]
 
 
 @pytest.mark.parametrize(
@@ -167,8 +173,10 @@ def test_every_field_of_a_body_counts(changes: dict[str, object]) -> None:
 
 def test_a_service_passes_from_one_source_to_another_in_place() -> None:
     place = Place(record(desired_service(service("a"), "hook/network")))
-    found = place.look(SourceResult(DECLARED, (service("a"),)), SourceResult(HOOK, (service("a"),)))
-    assert [(new.source.name, old.desired.source.name) for old, new in found.update] == [
+    record_plan = place.look(
+        SourceResult(DECLARED, (service("a"),)), SourceResult(HOOK, (service("a"),))
+    )
+    assert [(new.source.name, old.desired.source.name) for old, new in record_plan.update] == [
         ("declared", "hook/network")
     ]
     assert said(place.look(SourceResult(DECLARED, ()), SourceResult(HOOK, (service("a"),)))) == {
@@ -264,8 +272,8 @@ WANTED = wanting(
 def test_the_state_of_a_datacenter_is_a_gate(
     state: State, deleting: bool, expected: dict[str, str], blocked: str
 ) -> None:
-    found = plan(datacenter(state=state), WANTED, MIXED, deleting)
-    assert (said(found), found.blocked) == (expected, blocked)
+    result = plan(datacenter(state=state), WANTED, MIXED, deleting)
+    assert (said(result), result.blocked) == (expected, blocked)
 
 
 @pytest.mark.parametrize(
@@ -281,10 +289,10 @@ def test_the_state_of_a_datacenter_is_a_gate(
 def test_nothing_that_waits_is_said_where_nothing_waits(
     state: State, records: tuple[ServiceRecord, ...], deleting: bool, blocked: str
 ) -> None:
-    found = plan(
+    result = plan(
         datacenter(state=state), wanting(desired_service(service("keep"))), records, deleting
     )
-    assert found == RecordPlan(blocked=blocked)
+    assert result == RecordPlan(blocked=blocked)
 
 
 def test_many_names_are_cut() -> None:
@@ -297,11 +305,11 @@ def test_writes_are_by_name_whatever_order_records_and_wishes_come_in() -> None:
     def names(
         records: Iterable[ServiceRecord], merge_result: MergeResult, place: DatacenterInfo = FRA1
     ) -> list[list[str]]:
-        found = plan(place, merge_result, records, False)
+        result = plan(place, merge_result, records, False)
         return [
-            [one.name for one in found.insert],
-            [old.name for old, _ in found.update],
-            [old.name for old in found.retire],
+            [one.name for one in result.insert],
+            [old.name for old, _ in result.update],
+            [old.name for old in result.retire],
         ]
 
     records = [record(desired_service(service(name))) for name in ("d", "c", "b", "a")]

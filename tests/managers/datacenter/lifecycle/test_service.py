@@ -56,7 +56,7 @@ async def test_what_is_declared_wins(bench: Bench) -> None:
     bench.registry.register(Given("net", service("shipper", replicas=9), priority=1000))
     report = await bench.run([SHIPPER])
     assert (await bench.record()).desired.service == SHIPPER
-    assert [one.loser for one in report.merge_result.conflicts] == ["hook/net"]
+    assert [conflict.loser for conflict in report.merge_result.conflicts] == ["hook/net"]
 
 
 async def test_idempotent_three_passes_one_provision(bench: Bench) -> None:
@@ -121,7 +121,7 @@ async def test_a_source_that_begins_to_fail_is_logged_once_as_a_warning(bench: B
     with capture_logs() as logs:
         for _ in range(3):
             await bench.run(None)
-    warnings = [one for one in logs if one["log_level"] == "warning"]
+    warnings = [entry for entry in logs if entry["log_level"] == "warning"]
     assert warnings == [
         {
             "event": "sources",
@@ -136,7 +136,7 @@ async def test_a_source_that_begins_to_fail_is_logged_once_as_a_warning(bench: B
     hook.error = RuntimeError("no inventory again")
     with capture_logs() as logs:
         await bench.run(None)
-    assert [one["message"] for one in logs if one["log_level"] == "warning"] == [
+    assert [entry["message"] for entry in logs if entry["log_level"] == "warning"] == [
         "source hook/net: RuntimeError: no inventory again"
     ]
 
@@ -206,8 +206,8 @@ async def test_a_store_that_refuses_a_write_is_reported(bench: Bench) -> None:
     bench.restart()
     report = await bench.run([DNS, SHIPPER])
     assert await bench.states() == {"shipper": "Running"}
-    (trouble,) = report.failures
-    assert (trouble.name, trouble.message) == ("dns", "StoreConflictError: somebody has it")
+    (failure,) = report.failures
+    assert (failure.name, failure.message) == ("dns", "StoreConflictError: somebody has it")
     assert isinstance(report.outcome, Wait)
 
 
@@ -223,7 +223,9 @@ async def test_a_store_that_fails_for_one_record_stops_no_other(bench: Bench) ->
     bench.restart()
     report = await bench.run([DNS, SHIPPER])
     assert await bench.states() == {"dns": "Pending", "shipper": "Running"}
-    assert [(one.name, one.message) for one in report.failures] == [("dns", "OSError: disk full")]
+    assert [(failure.name, failure.message) for failure in report.failures] == [
+        ("dns", "OSError: disk full")
+    ]
     assert report.outcome == Wait("WriteFailed", "dns: OSError: disk full", 5.0)
     # What cannot be recorded is not begun.
     assert bench.provider.names_of("provision") == ["shipper"]

@@ -162,7 +162,7 @@ async def test_who_asks_for_a_vault_is_told_of_each(bench: Bench) -> None:
         "vault": "Running",
     }
     events_sent = bench.provider.workloads[(await bench.record("reader")).id].vaults
-    assert [(one.service, one.address) for one in events_sent] == [
+    assert [(vault.service, vault.address) for vault in events_sent] == [
         ("archive", "https://archive.dc-fra1.svc:8200"),
         ("vault", "https://vault.dc-fra1.svc:8200"),
     ]

@@ -72,8 +72,8 @@ def facts(
     seen: Observation | None, progress: ServiceProgress | None = None, **changes: Any
 ) -> ServiceFacts:
     retiring = changes.pop("retiring", False)
-    made = replace(SHIPPER, progress=progress or ServiceProgress(), retiring=retiring)
-    return ServiceFacts(made, seen, changes.pop("datacenter_state", "Active"), NOW, **changes)
+    shipper = replace(SHIPPER, progress=progress or ServiceProgress(), retiring=retiring)
+    return ServiceFacts(shipper, seen, changes.pop("datacenter_state", "Active"), NOW, **changes)
 
 
 CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
@@ -214,14 +214,14 @@ def test_no_stored_state_changes_a_verdict(case: str) -> None:
 
 def test_a_datacenter_that_is_offline_shows_what_was_known() -> None:
     for state in STATES:
-        given = facts(None, ServiceProgress(state, attempts=3), datacenter_state="Offline")
-        verdict = decide_service(given)
+        service_facts = facts(None, ServiceProgress(state, attempts=3), datacenter_state="Offline")
+        verdict = decide_service(service_facts)
         message = (
             "the datacenter is Offline: its services are not observed, and this status may be "
             "outdated"
         )
         assert verdict == ServiceVerdict(state, message, "")
-        assert progress_of(given, verdict) == ServiceProgress(state, message, attempts=3)
+        assert progress_of(service_facts, verdict) == ServiceProgress(state, message, attempts=3)
 
 
 def test_the_diagram_has_every_state() -> None:
@@ -351,8 +351,8 @@ OTHER = replace(failing(), failure=Failure("QuotaExceeded", "pods", NOW))
 def test_each_transition_is_told_once(
     before: ServiceProgress, after: ServiceProgress, events_sent: tuple[EventRecord, ...]
 ) -> None:
-    made: ServiceRecord = replace(SHIPPER, progress=before)
-    assert events_for(made, after) == events_sent
+    service_record: ServiceRecord = replace(SHIPPER, progress=before)
+    assert events_for(service_record, after) == events_sent
 
 
 @pytest.mark.parametrize(

@@ -169,9 +169,9 @@ class TestProvision:
         bench.says(
             DEPLOYMENT, NAME, replicas=1, updatedReplicas=1, readyReplicas=1, availableReplicas=1
         )
-        found = await bench.observe(record)
-        assert (found.healthy, found.ready, found.desired, found.message) == (True, 1, 1, "")
-        assert found.vault is None
+        result = await bench.observe(record)
+        assert (result.healthy, result.ready, result.desired, result.message) == (True, 1, 1, "")
+        assert result.vault is None
 
 
 class TestRefusals:

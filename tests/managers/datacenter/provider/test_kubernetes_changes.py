@@ -104,7 +104,7 @@ class TestAnew:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bench.server.storage, "drop", watched)
             await bench.bring(shipper())
-        assert [one["whenDeleted"] for one in seen] == ["Retain"]
+        assert [policy["whenDeleted"] for policy in seen] == ["Retain"]
         assert f"Deployment {NAME}" in bench.names()
         assert f"StatefulSet {NAME}" not in bench.names()
         # A Service never changes between a name per pod and one address.
@@ -172,7 +172,7 @@ class TestVaults:
         assert (await bench.observe(record)).vault is None
         healthy = [{"type": kind, "status": "True"} for kind in ("Ready", "Available")]
         bench.says(CLUSTERS, "fra1-vault", readyReplicas=3, conditions=healthy)
-        found = await bench.observe(record)
-        assert found.vault == Vault("vault", VAULT.address, "fra1-vault-tls-ca")
-        assert (found.ready, found.desired) == (3, 3)
-        assert found.service_refs == (("vault", "OpenBaoCluster dc-fra1/fra1-vault"),)
+        result = await bench.observe(record)
+        assert result.vault == Vault("vault", VAULT.address, "fra1-vault-tls-ca")
+        assert (result.ready, result.desired) == (3, 3)
+        assert result.service_refs == (("vault", "OpenBaoCluster dc-fra1/fra1-vault"),)

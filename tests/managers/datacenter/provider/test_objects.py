@@ -84,10 +84,10 @@ ORDER: dict[str, tuple[ServiceRecord, list[str]]] = {
 @pytest.mark.parametrize(("desired", "expected"), ORDER.values(), ids=ORDER)
 def test_what_runs_it_comes_last(desired: ServiceRecord, expected: list[str]) -> None:
     intents = render(desired, (VAULT,))
-    assert [f"{one.resource.kind} {one.key.name}" for one in intents] == expected
-    assert {one.key.namespace for one in intents} == {"dc-fra1"}
+    assert [f"{intent.resource.kind} {intent.key.name}" for intent in intents] == expected
+    assert {intent.key.namespace for intent in intents} == {"dc-fra1"}
     must, may = required_refs(desired)
-    built = {(one.resource, one.key) for one in intents}
+    built = {(intent.resource, intent.key) for intent in intents}
     # What is looked for is what is made.
     assert must <= built <= must | may
     assert built <= set(object_refs(desired))

@@ -36,8 +36,10 @@ CONFINED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}
 def template(
     *parts: Any, vaults: tuple[Vault, ...] = (), redeploy: str = "", **body: Any
 ) -> Object:
-    made = bodies.service("shipper", services=parts or ({"name": "main", "image": IMAGE},), **body)
-    return pod_template(bodies.record(bodies.desired_service(made, redeploy=redeploy)), vaults)
+    service = bodies.service(
+        "shipper", services=parts or ({"name": "main", "image": IMAGE},), **body
+    )
+    return pod_template(bodies.record(bodies.desired_service(service, redeploy=redeploy)), vaults)
 
 
 def part(name: str = "main", **fields: Any) -> dict[str, Any]:
@@ -45,8 +47,8 @@ def part(name: str = "main", **fields: Any) -> dict[str, Any]:
 
 
 def container(**fields: Any) -> Object:
-    (made,) = template(part(**fields))["spec"]["containers"]
-    return dict(made)
+    (container,) = template(part(**fields))["spec"]["containers"]
+    return dict(container)
 
 
 def test_the_least_body() -> None:
@@ -117,13 +119,13 @@ def test_pods_carry_the_users_labels_and_none_of_others() -> None:
 
 def test_annotations_tell_of_files_and_of_the_last_order() -> None:
     file = {"path": "/etc/x", "content": "1"}
-    made = template(
+    result = template(
         part(config_files=(file,)),
         annotations={"prometheus.io/scrape": "true", names.REDEPLOY: "mine"},
         redeploy="again-1",
     )
     service = bodies.service("shipper", services=(part(config_files=(file,)),))
-    assert made["metadata"]["annotations"] == {
+    assert result["metadata"]["annotations"] == {
         "prometheus.io/scrape": "true",
         names.FILES: digest(config_files(service)),
         names.REDEPLOY: "again-1",
@@ -146,15 +148,20 @@ def test_inits_and_sidecars_start_in_their_order() -> None:
         part("second", role="Init", depends_on=("first",)),
         part("first", role="Sidecar"),
     )["spec"]
-    assert [one["name"] for one in spec["containers"]] == ["main"]
+    assert [container["name"] for container in spec["containers"]] == ["main"]
     assert "restartPolicy" not in spec["containers"][0]
-    started = [(one["name"], one.get("restartPolicy")) for one in spec["initContainers"]]
+    started = [
+        (init_container["name"], init_container.get("restartPolicy"))
+        for init_container in spec["initContainers"]
+    ]
     assert started == [("first", "Always"), ("second", None), ("third", "Always")]
-    assert all(one["securityContext"] == CONFINED for one in spec["initContainers"])
+    assert all(
+        init_container["securityContext"] == CONFINED for init_container in spec["initContainers"]
+    )
 
 
 def test_what_a_container_runs() -> None:
-    made = container(
+    result = container(
         command=("ship",),
         args=("-v", ""),
         ports=({"name": "http", "port": 8080}, {"name": "log", "port": 514, "protocol": "UDP"}),
@@ -164,14 +171,14 @@ def test_what_a_container_runs() -> None:
             {"name": "WORD", "secret": {"name": "login", "key": "password"}},
         ),
     )
-    assert made["command"] == ["ship"]
-    assert made["args"] == ["-v", ""]
-    assert made["ports"] == [
+    assert result["command"] == ["ship"]
+    assert result["args"] == ["-v", ""]
+    assert result["ports"] == [
         {"name": "http", "containerPort": 8080, "protocol": "TCP"},
         {"name": "log", "containerPort": 514, "protocol": "UDP"},
     ]
-    assert made["resources"] == {"requests": {"cpu": "50m"}, "limits": {"memory": "64Mi"}}
-    assert made["env"] == [
+    assert result["resources"] == {"requests": {"cpu": "50m"}, "limits": {"memory": "64Mi"}}
+    assert result["env"] == [
         {"name": "LEVEL", "value": "info"},
         {
             "name": "WORD",
@@ -221,8 +228,8 @@ PROBES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("check", "probes"), PROBES.values(), ids=PROBES)
 def test_health_checks(check: dict[str, Any], probes: dict[str, Any]) -> None:
-    made = container(health_check=check)
-    assert {name: made[name] for name in made if name.endswith("Probe")} == probes
+    result = container(health_check=check)
+    assert {name: result[name] for name in result if name.endswith("Probe")} == probes
 
 
 def test_an_init_is_never_asked_how_it_is() -> None:
@@ -263,8 +270,8 @@ def test_each_volume_is_known_once_and_by_its_size() -> None:
             part("t", role="Sidecar", volumes=({"name": "a", "mount_path": "/d", "size": "3Gi"},)),
         ),
     )
-    found = volumes_by_name(service)
-    assert {name: volume.size for name, volume in found.items()} == {"a": "2Gi", "b": None}
+    volumes = volumes_by_name(service)
+    assert {name: volume.size for name, volume in volumes.items()} == {"a": "2Gi", "b": None}
 
 
 def test_files_are_mounted_one_by_one() -> None:
@@ -273,7 +280,7 @@ def test_files_are_mounted_one_by_one() -> None:
         "shipper",
         services=(part(config_files=(file,)), part("side", role="Sidecar", config_files=(file,))),
     )
-    keys = [file_key(one, one.config_files[0]) for one in service.services]
+    keys = [file_key(item, item.config_files[0]) for item in service.services]
     assert [key.rpartition("-")[0] for key in keys] == ["main", "side"]
     assert config_files(service) == dict.fromkeys(keys, "flush 5\n")
     spec = pod_template(bodies.record(bodies.desired_service(service)), ())["spec"]
@@ -307,13 +314,13 @@ def test_every_container_is_told_of_the_first_vault() -> None:
     spec = template(
         part(), part("first", role="Init"), vaults=(VAULT, Vault("w", "https://w", "w-ca"))
     )["spec"]
-    for made in (*spec["containers"], *spec["initContainers"]):
-        assert made["env"] == [
+    for container in (*spec["containers"], *spec["initContainers"]):
+        assert container["env"] == [
             {"name": "BAO_ADDR", "value": "https://v:8200"},
             {"name": "BAO_CACERT", "value": "/openbao/ca/ca.crt"},
             {"name": "BAO_ROLES", "value": "k/a,k/b"},
         ]
-        assert made["volumeMounts"] == [
+        assert container["volumeMounts"] == [
             {"name": "0-openbao-ca", "mountPath": "/openbao/ca", "readOnly": True}
         ]
     assert spec["volumes"] == [
@@ -332,14 +339,14 @@ def test_what_a_user_says_wins() -> None:
         ),
         vaults=(VAULT,),
     )["spec"]
-    (made,) = spec["containers"]
-    assert made["env"] == [
+    (container,) = spec["containers"]
+    assert container["env"] == [
         {"name": "BAO_CACERT", "value": "/openbao/ca/ca.crt"},
         {"name": "BAO_ROLES", "value": "k/a,k/b"},
         {"name": "BAO_ADDR", "value": "https://mine"},
         {"name": "A", "value": "1"},
     ]
-    assert made["volumeMounts"] == [{"name": "mine", "mountPath": "/openbao/ca/"}]
+    assert container["volumeMounts"] == [{"name": "mine", "mountPath": "/openbao/ca/"}]
 
 
 def test_a_directory_of_the_node_is_read_only_and_must_exist() -> None:

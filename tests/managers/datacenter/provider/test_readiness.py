@@ -237,8 +237,8 @@ NAME = "fra1-shipper"
 
 
 def piece(resource: Resource, name: str = NAME, **metadata: Any) -> tuple[ObjectRef, Object]:
-    made = {"name": name, "namespace": "dc-fra1", "generation": 1, **metadata}
-    return (resource, ObjectKey("dc-fra1", name)), {"metadata": made}
+    result = {"name": name, "namespace": "dc-fra1", "generation": 1, **metadata}
+    return (resource, ObjectKey("dc-fra1", name)), {"metadata": result}
 
 
 def whole(**changes: Any) -> dict[ObjectRef, Object]:
@@ -252,7 +252,7 @@ def whole(**changes: Any) -> dict[ObjectRef, Object]:
 
 
 def without(ref: ObjectRef) -> dict[ObjectRef, Object]:
-    return {one: live for one, live in whole().items() if one != ref}
+    return {item: live for item, live in whole().items() if item != ref}
 
 
 SEEN: dict[str, tuple[dict[ObjectRef, Object], str]] = {
@@ -276,14 +276,18 @@ def test_what_is_there_was_made_from_one_wish(seen: dict[ObjectRef, Object], dig
 
 
 def test_every_object_is_told_by_what_it_is_for() -> None:
-    found = observed(ROW, whole(), "d")
-    assert found.provider_ref == "Deployment dc-fra1/fra1-shipper"
+    observation = observed(ROW, whole(), "d")
+    assert observation.provider_ref == "Deployment dc-fra1/fra1-shipper"
     # The container has the name of the service, and is named once.
-    assert found.service_refs == (
+    assert observation.service_refs == (
         ("fra1-shipper-files", "ConfigMap dc-fra1/fra1-shipper-files"),
         ("shipper", "Deployment dc-fra1/fra1-shipper"),
     )
-    assert (found.present, found.digest, found.message) == (True, "d", NOT_OBSERVED)
+    assert (observation.present, observation.digest, observation.message) == (
+        True,
+        "d",
+        NOT_OBSERVED,
+    )
 
 
 @pytest.mark.parametrize(
@@ -301,6 +305,6 @@ def test_every_object_is_told_by_what_it_is_for() -> None:
 def test_what_is_not_whole_is_not_well(
     seen: dict[ObjectRef, Object], present: bool, message: str
 ) -> None:
-    found = observed(ROW, seen, "d")
-    assert (found.present, found.digest, found.healthy) == (present, "", False)
-    assert found.message == message
+    observation = observed(ROW, seen, "d")
+    assert (observation.present, observation.digest, observation.healthy) == (present, "", False)
+    assert observation.message == message

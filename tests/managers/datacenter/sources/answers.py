@@ -36,7 +36,7 @@ def merge_result(
 
 def desired(found: MergeResult) -> dict[str, str]:
     """Names of services, and where they come from."""
-    return {one.name: one.source.name for one in found.services}
+    return {service.name: service.source.name for service in found.services}
 
 
 def errors(found: MergeResult) -> dict[str, str]:

@@ -90,8 +90,10 @@ async def answers(points: Iterable[EntryPoint] | None) -> tuple[SourceResult, ..
     ],
 )
 async def test_an_entry_point_is_a_hook_or_makes_one(what: str, source: ServiceSource) -> None:
-    found = await answers([point("x", what)])
-    assert [(one.source, len(one.services or ()), one.error) for one in found] == [(source, 1, "")]
+    results = await answers([point("x", what)])
+    assert [(result.source, len(result.services or ()), result.error) for result in results] == [
+        (source, 1, "")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -135,8 +137,8 @@ async def test_a_broken_entry_point_is_a_failed_source_beside_the_others(
     broken: EntryPoint, error: str
 ) -> None:
     with capture_logs() as logs:
-        found = await answers([broken, point("z", "factory")])
-    assert [(one.source.name, one.error) for one in found] == [
+        results = await answers([broken, point("z", "factory")])
+    assert [(result.source.name, result.error) for result in results] == [
         ("hook/made", ""),
         ("hook/x", error),
     ]
@@ -148,13 +150,13 @@ async def test_a_broken_entry_point_is_a_failed_source_beside_the_others(
 async def test_two_packages_that_give_the_same_hook_give_none() -> None:
     """To take one of them would make services depend on the order of installation."""
     points = [point("b", "ready"), point("a", "Network"), point("c", "ready")]
-    found = await answers(points)
-    assert [one.source for one in found] == [ServiceSource("hook/network", 0)]
-    assert found[0].error == (
+    results = await answers(points)
+    assert [result.source for result in results] == [ServiceSource("hook/network", 0)]
+    assert results[0].error == (
         f"entry point a = {MODULE}:Network and entry point c = {MODULE}:ready both have the "
         "hook name network: uninstall one of the packages, or rename its hook"
     )
-    assert await answers(reversed(points)) == found
+    assert await answers(reversed(points)) == results
 
 
 @pytest.mark.parametrize(
@@ -174,9 +176,9 @@ def test_the_name_of_a_broken_entry_point_becomes_one_of_a_source(name: str, exp
 
 
 def test_hooks_of_installed_packages_are_found_and_their_package_is_named() -> None:
-    found = {hook.name: hook for hook in discover()}
-    assert type(found["network"]).__name__ == "Network"
-    bad = found["bad"]
+    hooks = {hook.name: hook for hook in discover()}
+    assert type(hooks["network"]).__name__ == "Network"
+    bad = hooks["bad"]
     assert isinstance(bad, BrokenHook)
     assert bad.error.startswith(
         f"entry point bad = {MODULE}:nowhere of network-extension could not be loaded: "

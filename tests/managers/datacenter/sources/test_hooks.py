@@ -81,11 +81,11 @@ async def test_a_hook_chooses_its_datacenters() -> None:
         return [service("a")] if info.labels.get("tier") == "edge" else []
 
     hook = FunctionHook("network", only_edge)
-    found = [
+    hooks = [
         await call_hook(SOURCE, hook, place, ManualClock())
         for place in (FRA1, datacenter("fra2", labels={"tier": "core"}))
     ]
-    assert found == [SourceResult(SOURCE, (service("a"),)), SourceResult(SOURCE, ())]
+    assert hooks == [SourceResult(SOURCE, (service("a"),)), SourceResult(SOURCE, ())]
 
 
 async def test_a_hook_is_told_its_deadline_and_whom_it_serves() -> None:
@@ -104,10 +104,10 @@ async def test_a_vault_is_judged_with_the_name_of_the_datacenter() -> None:
     spec = {**openbao("v").to_object()["openbao"], "fencedPods": ["fra1-v-0"]}
     vault = openbao("v", openbao=spec)
     assert await asked_for([vault]) == SourceResult(SOURCE, (vault,))
-    found = await call_hook(
+    response = await call_hook(
         SOURCE, Coded(lambda ctx, info: [vault]), datacenter("fra2"), ManualClock()
     )
-    assert found.error.startswith("services[0].openbao.fencedPods: ")
+    assert response.error.startswith("services[0].openbao.fencedPods: ")
 
 
 # --- failures -----------------------------------------------------------------------------------
@@ -143,9 +143,9 @@ async def test_an_answer_that_is_no_list_fails(given: Any, error: str) -> None:
 )
 async def test_one_invalid_service_fails_the_whole_answer(given: Any, field: str) -> None:
     """Half of an answer would retire the other half."""
-    found = await asked_for(given)
-    assert found.services is None
-    assert found.error.startswith(field)
+    result = await asked_for(given)
+    assert result.services is None
+    assert result.error.startswith(field)
 
 
 def raising(error: BaseException) -> Function:
@@ -174,8 +174,8 @@ async def test_whatever_a_hook_raises_is_a_failed_source(
 
 
 async def test_a_function_that_ends_like_an_iterator_fails() -> None:
-    found = await names_of(FunctionHook("network", raising(StopIteration("x"))))
-    assert found == SourceResult(SOURCE, None, "RuntimeError: raised StopIteration: x")
+    names = await names_of(FunctionHook("network", raising(StopIteration("x"))))
+    assert names == SourceResult(SOURCE, None, "RuntimeError: raised StopIteration: x")
 
 
 async def test_an_iterator_that_breaks_in_the_middle_fails() -> None:
@@ -189,9 +189,9 @@ async def test_an_iterator_that_breaks_in_the_middle_fails() -> None:
 
 
 async def test_long_errors_are_cut() -> None:
-    found = await names_of(Coded(raising(ValueError("x" * 5000))))
-    assert len(found.error) == ERROR_MAX
-    assert found.error.endswith("xxx...")
+    names = await names_of(Coded(raising(ValueError("x" * 5000))))
+    assert len(names.error) == ERROR_MAX
+    assert names.error.endswith("xxx...")
 
 
 async def test_a_hook_that_does_not_answer_in_time_fails() -> None:
@@ -298,8 +298,8 @@ async def test_a_generator_is_run_to_its_end_in_its_thread() -> None:
             yield service(f"a{number}")
             number += 1
 
-    found = await names_of(FunctionHook("network", endless))
-    assert found.services is None
+    names = await names_of(FunctionHook("network", endless))
+    assert names.services is None
     assert threads == {"hook network"}
 
 

@@ -83,8 +83,8 @@ async def test_everything_that_a_selector_names_must_be_so(
 ) -> None:
     assert selects(DatacenterSelector.model_validate(selector), FRA1) is expected
     hook = read_set(a_set(selector=selector))
-    found = await call_hook(ServiceSource("set/edge"), hook, FRA1, ManualClock())
-    assert found == SourceResult(ServiceSource("set/edge"), (service("a"),) if expected else ())
+    result = await call_hook(ServiceSource("set/edge"), hook, FRA1, ManualClock())
+    assert result == SourceResult(ServiceSource("set/edge"), (service("a"),) if expected else ())
 
 
 def test_a_datacenter_without_a_region_is_in_none() -> None:
@@ -122,20 +122,20 @@ async def test_a_set_that_breaks_a_rule_fails_and_keeps_what_it_gave(
 ) -> None:
     mirror = Mirror()
     mirror.put(a_set(**spec))
-    found = await mirror.answers()
-    assert [(one.source.name, one.services) for one in found] == [("set/edge", None)]
-    assert found[0].error.startswith(f"BootstrapServiceSet edge: {field}")
+    results = await mirror.answers()
+    assert [(result.source.name, result.services) for result in results] == [("set/edge", None)]
+    assert results[0].error.startswith(f"BootstrapServiceSet edge: {field}")
 
     records = [record(desired_service(service("a"), "set/edge"))]
-    kept = merge(found, records, {}, frozenset())
+    kept = merge(results, records, {}, frozenset())
     assert [one.name for one in kept.services] == ["a"]
-    assert [report.error for report in kept.sources] == [found[0].error]
+    assert [report.error for report in kept.sources] == [results[0].error]
 
 
 async def test_a_set_without_a_spec_fails() -> None:
     mirror = Mirror()
     mirror.put({"metadata": {"name": "edge"}})
-    assert [(one.services, one.error) for one in await mirror.answers()] == [
+    assert [(result.services, result.error) for result in await mirror.answers()] == [
         (None, "BootstrapServiceSet edge: spec: is required: set it")
     ]
 
@@ -149,7 +149,7 @@ async def test_the_registry_holds_what_the_informer_holds() -> None:
     mirror.put(a_set("low", priority=-1))
     mirror.put(a_set("high", priority=1))
     mirror.registry.register(FunctionHook("low", lambda ctx, info: []))
-    assert [one.source for one in await mirror.answers()] == [
+    assert [result.source for result in await mirror.answers()] == [
         ServiceSource("set/high", 1),
         ServiceSource("hook/low"),
         ServiceSource("set/low", -1),
@@ -157,7 +157,7 @@ async def test_the_registry_holds_what_the_informer_holds() -> None:
     mirror.put(a_set("low", priority=2))
     mirror.drop("high")
     handler.on_resync(a_set("low", priority=2))
-    assert [one.source for one in await mirror.answers()] == [
+    assert [result.source for result in await mirror.answers()] == [
         ServiceSource("set/low", 2),
         ServiceSource("hook/low"),
     ]
@@ -190,8 +190,8 @@ async def test_a_set_that_is_gone_retires_its_services_and_one_that_fails_does_n
     records = [record(desired_service(service("a"), "set/edge"))]
 
     async def desired() -> list[str]:
-        found = merge(await mirror.answers(), records, {}, frozenset())
-        return [one.name for one in found.services]
+        result = merge(await mirror.answers(), records, {}, frozenset())
+        return [one.name for one in result.services]
 
     assert await desired() == ["a"]
     mirror.put(a_set(services="broken"))
@@ -204,8 +204,8 @@ async def test_a_datacenter_that_leaves_the_selector_lets_the_services_go() -> N
     mirror = Mirror()
     mirror.put(a_set(selector={"labels": {"tier": "edge"}}))
     records = [record(desired_service(service("a"), "set/edge"))]
-    found = [
+    services = [
         merge(await mirror.answers(place), records, {}, frozenset()).services
         for place in (FRA1, datacenter(labels={"tier": "core"}))
     ]
-    assert found == [(desired_service(service("a"), "set/edge"),), ()]
+    assert services == [(desired_service(service("a"), "set/edge"),), ()]

@@ -52,7 +52,10 @@ def conditions(
     obj = live()
     record = record_of(obj, replace(FRA, state=state))
     status = status_of(obj, record, progress, NOW)
-    return {one.type: (one.status, one.reason, one.message) for one in status.conditions}
+    return {
+        condition.type: (condition.status, condition.reason, condition.message)
+        for condition in status.conditions
+    }
 
 
 def test_the_spec_says_all_that_the_record_is_to_be() -> None:
@@ -69,7 +72,7 @@ def test_the_spec_says_all_that_the_record_is_to_be() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [SHIPPER, desired_service(openbao("vault"))], ids=lambda one: one.name
+    "given", [SHIPPER, desired_service(openbao("vault"))], ids=lambda case: case.name
 )
 def test_a_record_comes_back(given: Any) -> None:
     obj = body_of(FRA, given)
@@ -258,9 +261,9 @@ def test_a_condition_keeps_its_time_while_its_answer_stays() -> None:
     obj = live(STARTING)
     record = record_of(obj, FRA)
     again = status_of(obj, record, replace(STARTING, message="0 of 2 pods are ready"), NOW)
-    assert [one.last_transition_time for one in again.conditions] == [THEN, THEN]
+    assert [condition.last_transition_time for condition in again.conditions] == [THEN, THEN]
     ready = status_of(obj, record, RUNNING, NOW)
-    assert [one.last_transition_time for one in ready.conditions] == [NOW, THEN]
+    assert [condition.last_transition_time for condition in ready.conditions] == [NOW, THEN]
 
 
 def test_what_is_too_long_is_cut() -> None:

@@ -55,7 +55,7 @@ class Bench:
         for effect in effects:
             run = self.acts.table[type(effect)]
             await run(self.outside.context, gen.cluster().owner(), effect)
-        return [str(one) for one in self.api.calls if one.verb != "get"]
+        return [str(call) for call in self.api.calls if call.verb != "get"]
 
     def refused(self, effect: EffectByUid) -> str | None:
         """What is remembered of an effect; None for nothing."""
@@ -67,8 +67,8 @@ class Bench:
         return (resource, ObjectKey(gen.NAMESPACE, name)) in self.api.objects
 
     def only_job(self) -> Object:
-        (found,) = self.api.of(JOB)
-        return found
+        (result,) = self.api.of(JOB)
+        return result
 
 
 class TestJob:

@@ -59,9 +59,9 @@ class TestSuccess:
         world = TwoPools(deletionPolicy="Retain")
         kept = {f"data-{pod}" for pod in BLUE}
         course = gen.present(world.drive(until=lambda: "UpgradeComplete" in world.told).course)
-        assert kept == {one for one in world.claims if world.revision not in one}
-        (told,) = course.events
-        assert all(volume in told.text for volume in kept)
+        assert kept == {pvc for pvc in world.claims if world.revision not in pvc}
+        (event,) = course.events
+        assert all(volume in event.text for volume in kept)
 
     def test_a_revision_whose_volumes_were_kept_waits_for_a_person(self) -> None:
         world = TwoPools(deletionPolicy="Retain")
@@ -282,8 +282,8 @@ class TestSafeMode:
         return world.drive(300)
 
     def glass(self, world: TwoPools) -> dict[str, Any]:
-        found: dict[str, Any] = world.status["breakGlass"]
-        return found
+        break_glass: dict[str, Any] = world.status["breakGlass"]
+        return break_glass
 
     def test_a_repair_that_fails_begins_it_and_nothing_happens_while_it_lasts(self) -> None:
         world = self.begun()

@@ -51,12 +51,12 @@ class TestWay:
     def test_no_pod_of_it_runs_before_its_uid_is_written_down(self) -> None:
         world = staged("Prepared")
         world.run()
-        assert [(one.suspended, one.runs) for one in world.hooks.values()] == [(True, 0)]
+        assert [(hook.suspended, hook.runs) for hook in world.hooks.values()] == [(True, 0)]
         world.run()
         assert _stage(world) == "Committed"
-        assert [one.suspended for one in world.hooks.values()] == [True]
+        assert [hook.suspended for hook in world.hooks.values()] == [True]
         world.run()
-        assert [one.suspended for one in world.hooks.values()] == [False]
+        assert [hook.suspended for hook in world.hooks.values()] == [False]
 
     def test_its_end_is_known_when_the_job_is_gone(self) -> None:
         world = staged("TerminalObserved", autoPromote=False)
@@ -121,12 +121,12 @@ class TestLost:
     def test_another_job_of_that_name_is_not_believed(self, stage: str) -> None:
         world = staged(stage)
         receipt = gen.present(world.known.validation_hook)
-        for seen in (
+        for observation in (
             HookObservation("another", "Succeeded"),
             HookObservation(receipt.job_uid or "", "Succeeded", foreign=True),
             None,
         ):
-            assert validation_hook.step(_facts(world, seen)) == "lost"
+            assert validation_hook.step(_facts(world, observation)) == "lost"
 
     @pytest.mark.parametrize(
         ("seen", "taken"),
@@ -185,18 +185,18 @@ class TestEdits:
         assert len(world.ran) == 1
 
     def test_the_identity_tells_hooks_and_upgrades_apart(self) -> None:
-        one = validation_hook.HookIdentity("x", "operation", "revision", "hash")
+        identity = validation_hook.HookIdentity("x", "operation", "revision", "hash")
         others = [
-            dataclasses.replace(one, **{name: "other"})
+            dataclasses.replace(identity, **{name: "other"})
             for name in ("operation_id", "green_revision", "spec_hash")
         ]
-        assert len({one.job_name, *(other.job_name for other in others)}) == 4
+        assert len({identity.job_name, *(other.job_name for other in others)}) == 4
 
     def test_the_same_hook_has_the_same_hash(self) -> None:
-        one, two = judged().facts().hook_settings, judged().facts().hook_settings
-        assert one is not None
+        hook_settings, two = judged().facts().hook_settings, judged().facts().hook_settings
+        assert hook_settings is not None
         assert two is not None
-        assert validation_hook.spec_hash(one) == validation_hook.spec_hash(two)
-        assert validation_hook.spec_hash(one) != validation_hook.spec_hash(
+        assert validation_hook.spec_hash(hook_settings) == validation_hook.spec_hash(two)
+        assert validation_hook.spec_hash(hook_settings) != validation_hook.spec_hash(
             two.model_copy(update={"timeout_seconds": 1})
         )

@@ -75,7 +75,7 @@ def facts(cluster: gen.Cluster, observed: Observed | None = None) -> BlueGreenFa
 def pool(*pods: gen.Pod, revision: str = GREEN, **more: Any) -> PoolFacts:
     """A set as it is observed."""
     live = gen.stateful_set().of(revision).sized(len(pods)).facts()
-    return PoolFacts(live, tuple(one.facts() for one in pods), **more)
+    return PoolFacts(live, tuple(pod.facts() for pod in pods), **more)
 
 
 def green_pod(ordinal: int = 0) -> gen.Pod:
@@ -153,7 +153,7 @@ HOOK: dict[str, str] = {
 
 @pytest.mark.parametrize(("cluster", "wanted"), SIGHTS.values(), ids=SIGHTS)
 def test_which_pools_are_looked_at(cluster: gen.Cluster, wanted: tuple[str, ...]) -> None:
-    assert pools_to_observe(cluster.read()) == tuple(ServerPool("x", one) for one in wanted)
+    assert pools_to_observe(cluster.read()) == tuple(ServerPool("x", item) for item in wanted)
 
 
 @pytest.mark.parametrize(
@@ -176,31 +176,31 @@ class TestSets:
     def both(self) -> Observed:
         """Blue of three and green of two are there."""
         blue = pool(*(gen.pod(n).ready() for n in range(3)), revision="")
-        seen = gen.world().facts()
+        green_facts = gen.world().facts()
         return replace(
-            seen,
+            green_facts,
             stateful_set=blue.stateful_set,
             pods=blue.pods,
             green=pool(green_pod(0), green_pod(1)),
         )
 
     def test_blue_serves_until_there_is_no_way_back_and_green_from_then_on(self) -> None:
-        seen = self.both()
-        told = facts(at("DemotingBlue"), seen)
-        assert (told.blue.pods, told.green.pods) == (3, 2)
-        assert told.blue.uid != told.green.uid
+        observed = self.both()
+        green_facts = facts(at("DemotingBlue"), observed)
+        assert (green_facts.blue.pods, green_facts.green.pods) == (3, 2)
+        assert green_facts.blue.uid != green_facts.green.uid
         turned = replace(
-            seen,
-            stateful_set=seen.green.stateful_set,
-            pods=seen.green.pods,
-            green=PoolFacts(seen.stateful_set, seen.pods),
+            observed,
+            stateful_set=observed.green.stateful_set,
+            pods=observed.green.pods,
+            green=PoolFacts(observed.stateful_set, observed.pods),
         )
         after = facts(at("Cleanup"), turned)
-        assert (told.blue, told.green) == (after.blue, after.green)
+        assert (green_facts.blue, green_facts.green) == (after.blue, after.green)
 
     def test_nothing_is_seen_of_a_set_that_nobody_looked_at(self) -> None:
-        told = facts(RUNNING.wanting(version="2.4.0"), self.both())
-        assert (told.green.uid, told.green.pods) == ("", 0)
+        green_facts = facts(RUNNING.wanting(version="2.4.0"), self.both())
+        assert (green_facts.green.uid, green_facts.green.pods) == ("", 0)
 
     # sentence: (pod of green, is it reckoned with)
     SERVING: dict[str, tuple[gen.Pod, bool]] = {  # noqa: RUF012  a constant
@@ -214,17 +214,17 @@ class TestSets:
 
     @pytest.mark.parametrize(("pod", "counts"), SERVING.values(), ids=SERVING)
     def test_which_servers_are_reckoned_with(self, pod: gen.Pod, counts: bool) -> None:
-        told = facts(at("Syncing"), replace(gen.world().facts(), green=pool(pod)))
-        assert (told.green.ready, told.green.pods) == (int(counts), 1)
+        green_facts = facts(at("Syncing"), replace(gen.world().facts(), green=pool(pod)))
+        assert (green_facts.green.ready, green_facts.green.pods) == (int(counts), 1)
 
     def test_blue_is_reckoned_with_in_whatever_version(self) -> None:
-        seen = gen.world().with_pods(gen.pod(0).ready(version="2.3.0")).facts()
-        assert facts(at("RollingBack"), seen).blue.ready == 1
+        green_facts = gen.world().with_pods(gen.pod(0).ready(version="2.3.0")).facts()
+        assert facts(at("RollingBack"), green_facts).blue.ready == 1
 
     def test_volumes_that_go_are_none(self) -> None:
         claims = (PvcFacts("a", "1", "uid-x", False), PvcFacts("b", "2", "uid-x", True))
-        seen = replace(gen.world().facts(), green=pool(green_pod(), claims=claims))
-        assert facts(at("Syncing"), seen).green.claims == (PvcObservation("a", "1"),)
+        new_facts = replace(gen.world().facts(), green=pool(green_pod(), claims=claims))
+        assert facts(at("Syncing"), new_facts).green.claims == (PvcObservation("a", "1"),)
 
 
 class TestTrouble:
@@ -260,9 +260,9 @@ class TestTrouble:
 
     @pytest.mark.parametrize(("pod", "wanted"), MOMENTS.values(), ids=MOMENTS)
     def test_a_server_that_can_never_run(self, pod: gen.Pod, wanted: str) -> None:
-        told = self.told(pod)
-        assert wanted in told
-        assert bool(told) == bool(wanted)
+        text = self.told(pod)
+        assert wanted in text
+        assert bool(text) == bool(wanted)
 
     def test_one_failure_has_one_word(self) -> None:
         """Else the status is written with each of the two that Kubernetes uses in turn."""
@@ -281,25 +281,25 @@ class TestMembership:
             RaftServer(self.OF_GREEN.pod(1), voter=True, healthy=True),
             RaftServer("x-read-0", voter=False, healthy=True),
         )
-        named = tuple(replace(one, leader=one.node_id == leader) for one in servers)
+        named = tuple(replace(server, leader=server.node_id == leader) for server in servers)
         pods = (gen.pod(1).ready(leading=True).facts(),)
         return replace(
             gen.world().facts(), pods=pods, quorum=Quorum(**{"servers": named, **quorum})
         )
 
     def test_members_are_counted_by_set(self) -> None:
-        told = gen.present(facts(at("Promoting"), self.seen()).membership)
-        assert (told.leader, told.blue_voters, told.blue_peers) == ("blue", 3, 3)
-        assert (told.green_voters, told.green_peers) == (1, 2)
+        membership = gen.present(facts(at("Promoting"), self.seen()).membership)
+        assert (membership.leader, membership.blue_voters, membership.blue_peers) == ("blue", 3, 3)
+        assert (membership.green_voters, membership.green_peers) == (1, 2)
 
     def test_the_raft_configuration_names_the_leader_whatever_the_labels_say(self) -> None:
-        told = facts(at("DemotingBlue"), self.seen(self.OF_GREEN.pod(1)))
-        assert gen.present(told.membership).leader == "green"
+        green_facts = facts(at("DemotingBlue"), self.seen(self.OF_GREEN.pod(1)))
+        assert gen.present(green_facts.membership).leader == "green"
 
     @pytest.mark.parametrize("leader", ["x-read-0", ""])
     def test_one_of_neither_set_or_nobody_may_lead(self, leader: str) -> None:
-        told = facts(at("Promoting"), self.seen(leader))
-        assert gen.present(told.membership).leader is None
+        green_facts = facts(at("Promoting"), self.seen(leader))
+        assert gen.present(green_facts.membership).leader is None
 
     def test_nothing_is_known_of_members_when_nobody_can_be_asked(self) -> None:
         for seen in (self.seen(trouble="no answer"), replace(self.seen(), quorum=None)):
@@ -316,11 +316,15 @@ class TestLookedUp:
             traffic=GREEN,
             nonce="n" * 32,
         )
-        seen = replace(gen.world().facts(), upgrade=UpgradeFacts(blue_green=second))
-        told = facts(at("Syncing"), seen)
-        assert (told.job, told.former_job, told.hook) == (second.job, "former", second.hook)
-        assert (told.snapshot, told.traffic) == (second.snapshot, GREEN)
-        assert told.nonce == second.nonce
+        new_facts = replace(gen.world().facts(), upgrade=UpgradeFacts(blue_green=second))
+        green_facts = facts(at("Syncing"), new_facts)
+        assert (green_facts.job, green_facts.former_job, green_facts.hook) == (
+            second.job,
+            "former",
+            second.hook,
+        )
+        assert (green_facts.snapshot, green_facts.traffic) == (second.snapshot, GREEN)
+        assert green_facts.nonce == second.nonce
 
     @pytest.mark.parametrize("effect", [MakeJob.name, MakeHook.name])
     def test_a_refusal_stands_until_it_is_tried_again(self, effect: str) -> None:
@@ -330,15 +334,17 @@ class TestLookedUp:
         name = HOOK["jobName"] if hook else job_name(cluster.read())
         for ago, again in ((timedelta(), False), (OFFER_AGAIN, True)):
             tried = world.tried(offered(effect, name), "uid-x", ago, "no")
-            told = facts(cluster, tried.facts())
-            refused = told.job_refused if effect == MakeJob.name else told.hook_refused
-            assert (refused, told.retry_allowed) == ("no", again)
+            green_facts = facts(cluster, tried.facts())
+            refused = (
+                green_facts.job_refused if effect == MakeJob.name else green_facts.hook_refused
+            )
+            assert (refused, green_facts.retry_allowed) == ("no", again)
 
     def test_what_was_refused_of_another_job_or_cluster_is_no_refusal(self) -> None:
         mine = offered(MakeJob.name, job_name(at("Syncing").read()))
         for effect, uid in ((offered(MakeJob.name, "another"), "uid-x"), (mine, "uid-y")):
-            seen = gen.world().tried(effect, uid, refused="no").facts()
-            assert facts(at("Syncing"), seen).job_refused == ""
+            green_facts = gen.world().tried(effect, uid, refused="no").facts()
+            assert facts(at("Syncing"), green_facts).job_refused == ""
 
     def test_the_checks_are_done_before_it_begins_and_never_again(self) -> None:
         assert facts(RUNNING).obstacle is not None
@@ -354,10 +360,10 @@ class TestReadReplicas:
 
     def settled(self, *pods: gen.Pod, wanted: int | None = 1) -> bool:
         cluster = self.END.wanting(readReplicas={"replicas": wanted} if wanted else None).read()
-        seen = replace(
-            gen.world().facts(), read=PoolFacts(None, tuple(one.facts() for one in pods))
+        new_facts = replace(
+            gen.world().facts(), read=PoolFacts(None, tuple(pod.facts() for pod in pods))
         )
-        return facts_of(cluster, seen, NEW).reads_settled
+        return facts_of(cluster, new_facts, NEW).reads_settled
 
     def test_all_of_them_follow(self) -> None:
         assert self.settled(gen.read_pod(0).ready(version="2.5.0"))

@@ -95,16 +95,16 @@ class TestWhoDecides:
 
     @pytest.mark.parametrize("phase", ["Idle", "Syncing", DEMOTING, CLEANUP, "RollingBack"])
     def test_what_was_begun_by_a_green_pool_ends_so(self, phase: str) -> None:
-        told = course(at(phase).wanting(upgrade=None))
-        assert told.is_blue_green
-        assert told.upgrade is None
+        decision = course(at(phase).wanting(upgrade=None))
+        assert decision.is_blue_green
+        assert decision.upgrade is None
 
     def test_what_was_begun_as_a_roll_ends_so_even_when_it_failed(self) -> None:
         failure = {"reason": "PodNotReady", "message": "it is not back"}
         for rolling in (ROLLING, {**ROLLING, "failure": failure}):
-            told = course(ASKED.having(upgrade=rolling))
-            assert not told.is_blue_green
-            assert told.upgrade is not None
+            decision = course(ASKED.having(upgrade=rolling))
+            assert not decision.is_blue_green
+            assert decision.upgrade is not None
 
     def test_nothing_is_decided_about_pools_at_rest(self) -> None:
         for cluster in (PLAIN, PLAIN.having(blueGreen={"phase": "Idle", "blueRevision": GREEN})):
@@ -115,14 +115,14 @@ class TestOrders:
     @pytest.mark.parametrize("strategy", ["BlueGreen", "RollingUpdate"])
     def test_what_nobody_has_a_use_for_is_acknowledged(self, strategy: str) -> None:
         cluster = PLAIN.wanting(upgrade={"strategy": strategy, "jwtAuthRole": "upgrader"})
-        told = gen.present(course(ordering(cluster, promote="go-1", rollback="back-1")).requests)
-        assert (told.last_handled_promote, told.last_handled_rollback) == ("go-1", "back-1")
+        request = gen.present(course(ordering(cluster, promote="go-1", rollback="back-1")).requests)
+        assert (request.last_handled_promote, request.last_handled_rollback) == ("go-1", "back-1")
 
     def test_a_roll_acknowledges_what_is_for_a_green_pool(self) -> None:
         rolling = ordering(ASKED.having(upgrade=ROLLING), promote="go-1", rollback="back-1")
         assert course(rolling).upgrade is not None
-        told = gen.present(course(rolling).requests)
-        assert (told.last_handled_promote, told.last_handled_rollback) == ("go-1", "back-1")
+        request = gen.present(course(rolling).requests)
+        assert (request.last_handled_promote, request.last_handled_rollback) == ("go-1", "back-1")
 
     def test_without_an_order_nothing_is_written(self) -> None:
         assert course(at("Syncing")).requests is None
@@ -154,8 +154,8 @@ class TestAsAccepted:
 class TestAsTargeted:
     def test_it_is_what_was_begun_whatever_is_asked_for_now(self) -> None:
         cluster = at("Syncing", ASKED.wanting(version="2.6.0"), greenImage="a/b:2.5.0")
-        told = gen.present(with_target_release(cluster.read()))
-        assert (told.spec.version, told.spec.image) == ("2.5.0", "a/b:2.5.0")
+        target_release = gen.present(with_target_release(cluster.read()))
+        assert (target_release.spec.version, target_release.spec.image) == ("2.5.0", "a/b:2.5.0")
         ended = PLAIN.having(blueGreen={"phase": "RestoringReadReplicas", "blueRevision": GREEN})
         for without in (ASKED, ended):
             assert with_target_release(without.read()) is None
@@ -166,17 +166,17 @@ class TestRelease:
         "phase", ["Idle", "DeployingGreen", "Syncing", DEMOTING, "RollingBack"]
     )
     def test_servers_are_rendered_with_what_was_accepted_and_untouched(self, phase: str) -> None:
-        told = course(at(phase))
-        assert (told.release, told.accepted) == (OLD, OLD)
-        assert told.hold_reason
+        decision = course(at(phase))
+        assert (decision.release, decision.accepted) == (OLD, OLD)
+        assert decision.hold_reason
 
     def test_the_target_is_accepted_when_there_is_no_way_back(self) -> None:
         assert course(ASKED).hold_reason == ""
         cluster = at(CLEANUP).having(release={"version": "2.5.0"})
         assert accepted(cluster.read()) == NEW
-        told = course(cluster)
-        assert (told.release, told.accepted) == (NEW, NEW)
-        assert told.hold_reason
+        decision = course(cluster)
+        assert (decision.release, decision.accepted) == (NEW, NEW)
+        assert decision.hold_reason
 
     def test_the_condition_tells_of_it(self) -> None:
         for cluster in (ASKED, at("Syncing")):
@@ -185,9 +185,9 @@ class TestRelease:
 
 def test_a_course_changes_nothing_in_what_it_was_decided_by() -> None:
     """The records are shared by everybody who remembers them."""
-    cluster, seen = at("Syncing").read(), gen.running(ASKED).facts()
+    cluster, facts = at("Syncing").read(), gen.running(ASKED).facts()
     before = cluster.model_copy(deep=True)
-    assert decide_upgrade(cluster, seen, DEADLINE) == decide_upgrade(
-        cluster, replace(seen), DEADLINE
+    assert decide_upgrade(cluster, facts, DEADLINE) == decide_upgrade(
+        cluster, replace(facts), DEADLINE
     )
     assert cluster == before

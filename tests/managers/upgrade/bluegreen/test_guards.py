@@ -198,7 +198,7 @@ def test_a_job_that_the_api_server_refuses_is_told() -> None:
 def test_and_offered_again_after_a_while_with_the_same_words() -> None:
     before = direct(told("JoiningMesh", job_refused="exceeded quota"))
     again = direct(told("JoiningMesh", job_refused="exceeded quota", retry_allowed=True))
-    assert [one.name for one in again.effects] == ["make-upgrade-job"]
+    assert [effect.name for effect in again.effects] == ["make-upgrade-job"]
     assert isinstance(before.outcome, Blocked)
     assert isinstance(again.outcome, Blocked)
     assert before.outcome.message == again.outcome.message

@@ -89,8 +89,8 @@ MORE: dict[str, list[str]] = {
 async def test_only_what_the_phase_looks_at_is_asked_for(phase: str) -> None:
     cluster = named(phase)
     own = [f"get Job {job_name(cluster)}"] if phase in ACTIONS else []
-    seen, asked = await look(cluster)
-    assert asked == [*own, *MORE.get(phase, [])]
+    seen, requests = await look(cluster)
+    assert requests == [*own, *MORE.get(phase, [])]
     assert seen == BlueGreenObservation(nonce="07" * 16)
 
 
@@ -98,22 +98,22 @@ async def test_only_what_the_phase_looks_at_is_asked_for(phase: str) -> None:
 async def test_what_is_not_named_is_not_asked_for(phase: str) -> None:
     cluster = at(phase)
     done = at(phase, completedJob=job_name(cluster))
-    _, asked = await look(done)
+    _, requests = await look(done)
     # Where clients are sent is no question any more once the Job of the phase is done.
-    assert [one for one in asked if not one.startswith("get Service")] == []
+    assert [request for request in requests if not request.startswith("get Service")] == []
 
 
 @pytest.mark.parametrize("stage", ["TerminalObserved", "Unknown"])
 async def test_a_hook_that_has_ended_is_not_looked_at_again(stage: str) -> None:
     cluster = at("Syncing", validationHook={**RECEIPT, "stage": stage})
-    _, asked = await look(cluster)
-    assert asked == [f"get Job {job_name(cluster)}"]
+    _, requests = await look(cluster)
+    assert requests == [f"get Job {job_name(cluster)}"]
 
 
 async def test_the_job_of_the_phase() -> None:
     cluster = at("Promoting")
     name = job_name(cluster)
-    for live, wanted in (
+    for live, expected in (
         (job(name), ("Active", False)),
         (job(name, status=ended("Complete")), ("Succeeded", False)),
         (job(name, status=ended("Failed")), ("Failed", False)),
@@ -121,7 +121,7 @@ async def test_the_job_of_the_phase() -> None:
     ):
         seen, _ = await look(cluster, (JOB, live))
         assert seen.job is not None
-        assert (seen.job.state, seen.job.foreign) == wanted
+        assert (seen.job.state, seen.job.foreign) == expected
 
 
 class TestFormerJob:
@@ -177,10 +177,14 @@ class TestHook:
     RECEIPT = ValidationHookStatus.model_validate(RECEIPT)
 
     def test_it_is_ours_by_owner_and_by_the_receipt(self) -> None:
-        seen = hook_observation(job("hook", spec={"suspend": True}), self.RECEIPT, "uid-x")
-        assert (seen.uid, seen.state, seen.suspended) == ("uid-hook", "Active", True)
-        assert not seen.foreign
-        assert not seen.terminating
+        observation = hook_observation(job("hook", spec={"suspend": True}), self.RECEIPT, "uid-x")
+        assert (observation.uid, observation.state, observation.suspended) == (
+            "uid-hook",
+            "Active",
+            True,
+        )
+        assert not observation.foreign
+        assert not observation.terminating
 
     @pytest.mark.parametrize("note", NOTES)
     def test_one_note_that_differs_makes_it_anothers(self, note: str) -> None:
@@ -195,15 +199,15 @@ class TestHook:
     def test_how_it_ended(self) -> None:
         failed = ended("Failed")
         failed["conditions"][0] |= {"reason": "DeadlineExceeded", "message": "too late"}
-        seen = hook_observation(job("hook", status=failed), self.RECEIPT, "uid-x")
-        assert (seen.state, seen.message) == ("Failed", "DeadlineExceeded: too late")
+        observation = hook_observation(job("hook", status=failed), self.RECEIPT, "uid-x")
+        assert (observation.state, observation.message) == ("Failed", "DeadlineExceeded: too late")
 
 
 class TestWhenAnybodyLooks:
     async def facts(self, cluster: OpenBaoCluster) -> tuple[bool, list[str]]:
         api = FakeApi()
-        found = await UpgradeObserver(api, bytes).facts(cluster)
-        return found.blue_green is not None, api.asked
+        facts = await UpgradeObserver(api, bytes).facts(cluster)
+        return facts.blue_green is not None, api.asked
 
     async def test_a_quiet_cluster_costs_nothing(self) -> None:
         quiet = gen.cluster(upgrade={"strategy": "BlueGreen"}).initialized()
@@ -220,6 +224,6 @@ class TestWhenAnybodyLooks:
         assert await self.facts(paused) == (False, [])
 
     async def test_an_upgrade_is_looked_at(self) -> None:
-        looked, asked = await self.facts(named("Syncing"))
+        looked, requests = await self.facts(named("Syncing"))
         assert looked
-        assert len(asked) == 2
+        assert len(requests) == 2

@@ -108,7 +108,7 @@ class TestIdle:
         facts = dataclasses.replace(world.facts(), membership=None)
         assert direct(facts).effects == ()
         alone = dataclasses.replace(world.facts(), membership=Membership("blue", 3, 3))
-        assert [one.name for one in direct(alone).effects] == ["delete-server-set"]
+        assert [effect.name for effect in direct(alone).effects] == ["delete-server-set"]
 
 
 class TestDecisions:

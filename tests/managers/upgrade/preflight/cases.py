@@ -186,7 +186,7 @@ ROWS: dict[str, tuple[gen.Cluster, gen.World, str, str]] = {
 def found(verdict: PreflightResult) -> list[str]:
     """What the checks that are not content said, in order."""
     return [
-        " ".join(filter(None, (one.check, one.state, one.reason)))
-        for one in verdict.results
-        if one.state != "ok"
+        " ".join(filter(None, (result.check, result.state, result.reason)))
+        for result in verdict.results
+        if result.state != "ok"
     ]

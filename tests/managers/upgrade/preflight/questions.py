@@ -30,4 +30,4 @@ def asked(cluster: gen.Cluster, observed: Observed, *, resuming: bool = False) -
 
 
 def said(verdict: PreflightResult, name: str) -> str:
-    return next(one for one in verdict.results if one.check == name).messages[0]
+    return next(result for result in verdict.results if result.check == name).messages[0]

@@ -32,8 +32,8 @@ from tests.managers.upgrade.preflight.cases import (
 
 def going_on(**upgrade: Any) -> gen.Cluster:
     """It was accepted, and servers are replaced."""
-    told = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Rolling", **upgrade}
-    return CLUSTER.having(release={"version": NEW}, upgrade=told)
+    result = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Rolling", **upgrade}
+    return CLUSTER.having(release={"version": NEW}, upgrade=result)
 
 
 def test_a_cluster_that_is_well_passes_every_check() -> None:
@@ -48,7 +48,7 @@ def test_one_check_fails_and_no_other(
     verdict = asked(cluster, world)
     assert found(verdict) == [said]
     name = said.split()[0]
-    assert named in next(one for one in verdict.results if one.check == name).messages[0]
+    assert named in next(result for result in verdict.results if result.check == name).messages[0]
 
 
 def test_every_check_fails_in_some_row() -> None:
@@ -180,8 +180,8 @@ def test_a_single_server_may_go_back_until_it_came_up(pod: gen.Pod | None, may: 
 
 
 def test_an_upgrade_that_was_not_accepted_yet_may_be_taken_back() -> None:
-    told = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Snapshot"}
-    assert asked(CLUSTER.having(upgrade=told).wanting(**BACK)).refusal is None
+    result = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Snapshot"}
+    assert asked(CLUSTER.having(upgrade=result).wanting(**BACK)).refusal is None
 
 
 def test_going_back_further_than_one_came_from_is_refused() -> None:

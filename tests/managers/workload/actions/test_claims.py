@@ -44,8 +44,8 @@ def outside(found: Object | None = None) -> Outside:
 
 
 def size_of(there: Outside) -> str:
-    found: Any = there.api.objects[(PVC, KEY)]
-    return str(found["spec"]["resources"]["requests"]["storage"])
+    obj: Any = there.api.objects[(PVC, KEY)]
+    return str(obj["spec"]["resources"]["requests"]["storage"])
 
 
 class TestGrow:
@@ -97,8 +97,8 @@ class TestTake:
     async def test_it_carries_our_uid_and_no_longer_the_word(self) -> None:
         there = outside(claim(**{labels.ADOPT: "x", labels.OWNER_UID: "uid-of-before"}))
         await adopt_pvc(there.context, MEANT, TAKE)
-        found = there.api.objects[(PVC, KEY)]
-        assert annotations_of(found) == {labels.OWNER_UID: "uid-x"}
+        obj = there.api.objects[(PVC, KEY)]
+        assert annotations_of(obj) == {labels.OWNER_UID: "uid-x"}
         assert [reason for _, reason, _ in await there.told()] == ["VolumeTaken"]
 
     @pytest.mark.parametrize("word", ["y", None])

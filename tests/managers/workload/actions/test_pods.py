@@ -69,7 +69,10 @@ class TestReload:
         there = Outside(FakeApi().holding((POD, pod)))
         await reload_pod(there.context, MEANT, RELOAD)
         (live,) = there.api.of(POD)
-        names = [one["name"] for one in live["spec"]["ephemeralContainers"]]
+        names = [
+            ephemeral_container["name"]
+            for ephemeral_container in live["spec"]["ephemeralContainers"]
+        ]
         assert names == ["reload-1-01234567", "reload-1-abcdef01"]
 
     async def test_its_successor_of_the_same_name_is_let_be(self) -> None:
@@ -116,9 +119,9 @@ class TestServers:
     @pytest.fixture
     def servers(self, monkeypatch: pytest.MonkeyPatch) -> Servers:
         """The servers of every session."""
-        made = Servers()
-        monkeypatch.setattr(login, "Bao", lambda authority, name, guard: made)
-        return made
+        servers = Servers()
+        monkeypatch.setattr(login, "Bao", lambda authority, name, guard: servers)
+        return servers
 
     def there(self) -> Outside:
         return Outside(FakeApi())

@@ -23,9 +23,9 @@ from tests.managers.workload.actions.raft_peers_bench import CLAIM, MEANT, REMOV
 @pytest.fixture
 def servers(monkeypatch: pytest.MonkeyPatch) -> Servers:
     """The servers of every session."""
-    made = Servers()
-    monkeypatch.setattr(login, "Bao", lambda authority, name, guard: made)
-    return made
+    servers = Servers()
+    monkeypatch.setattr(login, "Bao", lambda authority, name, guard: servers)
+    return servers
 
 
 LOGIN = "login 10.0.0.1 jwt-operator openbao-operator jwt-1"
@@ -38,8 +38,8 @@ def there() -> Outside:
 
 def mark_of(outside: Outside) -> str | None:
     (claim,) = outside.api.of(PVC)
-    found: str | None = claim["metadata"]["annotations"].get(labels.REMOVED_PEER)
-    return found
+    removed_peer: str | None = claim["metadata"]["annotations"].get(labels.REMOVED_PEER)
+    return removed_peer
 
 
 class TestRemovePeer:

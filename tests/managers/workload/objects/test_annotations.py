@@ -37,25 +37,25 @@ def names_of(made: Plan) -> list[tuple[str, str]]:
 
 
 def test_a_fence_is_a_gate_in_the_template_and_replaces_nobody() -> None:
-    made = planned(FENCED, serving())
-    assert template_of(made)["spec"]["schedulingGates"] == GATE
-    assert ReplacePod.name not in {effect.name for effect in made.effects}
+    plan = planned(FENCED, serving())
+    assert template_of(plan)["spec"]["schedulingGates"] == GATE
+    assert ReplacePod.name not in {effect.name for effect in plan.effects}
     assert "schedulingGates" not in template_of(planned(OLD, serving()))["spec"]
 
 
 def test_maintenance_is_a_mark_everywhere_and_replaces_nobody() -> None:
-    made = planned(MAINTAINED, serving())
-    (servers,) = [one for one in made.intents if one.resource.kind == "StatefulSet"]
+    plan = planned(MAINTAINED, serving())
+    (servers,) = [intent for intent in plan.intents if intent.resource.kind == "StatefulSet"]
     assert servers.body["metadata"]["annotations"][labels.MAINTENANCE] == "true"
-    assert template_of(made)["metadata"]["annotations"][labels.MAINTENANCE] == "true"
-    assert names_of(made) == [(MarkPod.name, f"x-{n}") for n in range(3)]
+    assert template_of(plan)["metadata"]["annotations"][labels.MAINTENANCE] == "true"
+    assert names_of(plan) == [(MarkPod.name, f"x-{n}") for n in range(3)]
     plain = planned(OLD, serving())
     assert labels.MAINTENANCE not in template_of(plain)["metadata"]["annotations"]
 
 
 @pytest.mark.parametrize("cluster", [FENCED, MAINTAINED])
 def test_neither_changes_the_digest_of_the_template(cluster: gen.Cluster) -> None:
-    digests = {template_digest(gen.resolved(one), "text") for one in (OLD, cluster)}
+    digests = {template_digest(gen.resolved(item), "text") for item in (OLD, cluster)}
     assert len(digests) == 1
 
 
@@ -77,8 +77,8 @@ def test_pods_are_marked_once_and_unmarked_once() -> None:
 
 def test_read_replicas_are_marked_too() -> None:
     world = gen.world().with_readers(gen.read_set(), gen.read_pod(0).ready())
-    (made,) = pod_marks(gen.resolved(MAINTAINED), world.facts())
-    assert made.target == "x-read-0"
+    (pod_mark,) = pod_marks(gen.resolved(MAINTAINED), world.facts())
+    assert pod_mark.target == "x-read-0"
 
 
 def test_a_pod_without_annotations_of_ours_is_not_marked() -> None:
@@ -132,11 +132,11 @@ class TestRolls:
         if cluster is FENCED:
             gone = gen.pod(2).made_from("old").reading(FILES.digest).gated()
             world = world.with_pods(*world.pods[:2], gone)
-        made = planned(cluster, world)
-        assert not {ReplacePod.name, StepDown.name} & {effect.name for effect in made.effects}
-        assert isinstance(made.outcome, Wait)
-        assert made.outcome.reason == reason
-        assert "3 pods wait for replacement" in made.outcome.message
+        plan = planned(cluster, world)
+        assert not {ReplacePod.name, StepDown.name} & {effect.name for effect in plan.effects}
+        assert isinstance(plan.outcome, Wait)
+        assert plan.outcome.reason == reason
+        assert "3 pods wait for replacement" in plan.outcome.message
 
     def test_without_either_it_goes_on(self) -> None:
         assert ReplacePod.name in {effect.name for effect in planned(OLD, old_pods()).effects}
@@ -187,15 +187,15 @@ class TestPlans:
 
     def test_a_pod_at_the_gate_is_let_go_after_the_last_fence(self) -> None:
         world = serving()
-        made = planned(OLD, world.with_pods(*world.pods[:2], world.pods[2].gated()))
-        assert (UngatePod.name, "x-2") in names_of(made)
+        plan = planned(OLD, world.with_pods(*world.pods[:2], world.pods[2].gated()))
+        assert (UngatePod.name, "x-2") in names_of(plan)
 
     def test_sleep_is_no_replicas_and_nothing_else_to_do(self) -> None:
         asleep = OLD.wanting(hibernate=True)
-        made = planned(asleep, serving(template="old"))
-        assert set_of(made)["replicas"] == 0
-        assert made.effects == ()
-        assert gen.expect(Wait, made.outcome).reason == "Hibernating"
+        plan = planned(asleep, serving(template="old"))
+        assert set_of(plan)["replicas"] == 0
+        assert plan.effects == ()
+        assert gen.expect(Wait, plan.outcome).reason == "Hibernating"
         done = planned(asleep, serving().with_pods().with_set(gen.stateful_set().sized(0)))
         assert done.outcome == Done()
 

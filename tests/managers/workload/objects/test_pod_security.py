@@ -22,8 +22,8 @@ def test_without_a_wish_the_pod_is_restricted() -> None:
 
 
 def test_a_field_replaces_ours_and_the_others_stay() -> None:
-    wanted = {"runAsUser": 2000, "fsGroup": 3000, "seLinuxOptions": {"level": "s0:c1"}}
-    assert _security(securityContext=wanted) == {**pod_security(), **wanted}
+    expected = {"runAsUser": 2000, "fsGroup": 3000, "seLinuxOptions": {"level": "s0:c1"}}
+    assert _security(securityContext=expected) == {**pod_security(), **expected}
 
 
 @pytest.mark.parametrize(

@@ -43,5 +43,5 @@ def test_sysctls_of_the_user_are_kept() -> None:
     theirs = {"name": "net.ipv4.tcp_syncookies", "value": "1"}
     mistaken = {"name": SYSCTL, "value": "1024"}
     wish = acme(securityContext={"sysctls": [theirs, mistaken]})
-    found = pod_of(wish)["securityContext"]["sysctls"]
-    assert found == [theirs, {"name": SYSCTL, "value": "0"}]
+    sysctls = pod_of(wish)["securityContext"]["sysctls"]
+    assert sysctls == [theirs, {"name": SYSCTL, "value": "0"}]

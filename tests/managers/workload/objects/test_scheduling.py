@@ -34,27 +34,27 @@ def fields(**wish: Any) -> dict[str, Any]:
 
 
 def test_by_default_pods_prefer_other_nodes_and_zones_and_insist_on_nothing() -> None:
-    found = fields()
-    assert found.keys() == {"affinity", "topologySpreadConstraints"}
-    (term,) = found["affinity"]["podAntiAffinity"][
+    result = fields()
+    assert result.keys() == {"affinity", "topologySpreadConstraints"}
+    (term,) = result["affinity"]["podAntiAffinity"][
         "preferredDuringSchedulingIgnoredDuringExecution"
     ]
-    assert found["affinity"].keys() == {"podAntiAffinity"}
-    assert found["affinity"]["podAntiAffinity"].keys() == {
+    assert result["affinity"].keys() == {"podAntiAffinity"}
+    assert result["affinity"]["podAntiAffinity"].keys() == {
         "preferredDuringSchedulingIgnoredDuringExecution"
     }
     assert term["weight"] == 100
     assert term["podAffinityTerm"] == {**SELECTOR, "topologyKey": HOSTNAME}
-    assert found["topologySpreadConstraints"] == [
+    assert result["topologySpreadConstraints"] == [
         {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "ScheduleAnyway", **SELECTOR}
         for key in (HOSTNAME, ZONE)
     ]
 
 
 def test_each_pool_counts_its_own_pods() -> None:
-    found = scheduling_fields(None, READERS)
-    assert str(READERS) in str(found)
-    assert str(OWN) not in str(found)
+    result = scheduling_fields(None, READERS)
+    assert str(READERS) in str(result)
+    assert str(OWN) not in str(result)
 
 
 # sentence: (spec.scheduling, fields that are exactly so)
@@ -80,9 +80,9 @@ ASKED: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
 
 @pytest.mark.parametrize(("wish", "expected"), ASKED.values(), ids=ASKED.keys())
 def test_what_is_asked_for(wish: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    found = fields(**wish)
-    assert {key: found[key] for key in expected} == expected
-    assert found.keys() == {"affinity", "topologySpreadConstraints", *expected}
+    result = fields(**wish)
+    assert {key: result[key] for key in expected} == expected
+    assert result.keys() == {"affinity", "topologySpreadConstraints", *expected}
 
 
 def template(**spec: Any) -> dict[str, Any]:
@@ -102,10 +102,10 @@ def test_it_reaches_the_pod_and_names_another_template() -> None:
 
 
 def security(platform: Any, **spec: Any) -> dict[str, Any]:
-    made = gen.resolved(gen.cluster(**spec), on=platform)
-    context: dict[str, Any] = pod_template(made, digest="d", reload="r", first_boot=False)["spec"][
-        "securityContext"
-    ]
+    resolved = gen.resolved(gen.cluster(**spec), on=platform)
+    context: dict[str, Any] = pod_template(resolved, digest="d", reload="r", first_boot=False)[
+        "spec"
+    ]["securityContext"]
     return context
 
 
@@ -139,7 +139,7 @@ RESERVED = {
 
 def refused(**spec: Any) -> set[str]:
     """The fields of a spec that break a rule."""
-    return {one.field for one in violations(gen.cluster(**spec).read())}
+    return {violation.field for violation in violations(gen.cluster(**spec).read())}
 
 
 def test_attack_t07_a_spec_cannot_say_what_only_a_server_or_the_operator_says() -> None:
@@ -148,8 +148,8 @@ def test_attack_t07_a_spec_cannot_say_what_only_a_server_or_the_operator_says() 
         wish = {"labels": {key: value, "team": "a"}}
         assert refused(podMetadata=wish) == {"spec.podMetadata.labels"}
     assert labels.users_own({**RESERVED, "team": "a"}) == {"team": "a"}
-    found = template(podMetadata={"labels": {"team": "a", labels.INSTANCE: "other"}})["metadata"]
-    assert found["labels"] == {**labels.server_pod("x"), "team": "a"}
+    metadata = template(podMetadata={"labels": {"team": "a", labels.INSTANCE: "other"}})["metadata"]
+    assert metadata["labels"] == {**labels.server_pod("x"), "team": "a"}
 
 
 def test_attack_t07_annotations_of_ours_are_not_taken_from_a_spec() -> None:
@@ -179,7 +179,7 @@ def test_attack_t07_there_is_no_field_for_a_way_around_the_template() -> None:
         {"securityContext": {"privileged": True, "capabilities": {"add": ["ALL"]}}},
     ):
         try:
-            found = template(**wish)
+            result = template(**wish)
         except Exception:  # noqa: BLE001, S112  refused is as good as ignored
             continue
-        assert found["spec"] == template()["spec"], wish
+        assert result["spec"] == template()["spec"], wish

@@ -16,7 +16,7 @@ NOWHERE = OLD.unscheduled("0/1 nodes are available")
 
 
 def targets(world: gen.World, *, newest: bool = True) -> list[str]:
-    return [one.target for one in replace_unstarted(world.facts(), NEW, newest=newest)]
+    return [item.target for item in replace_unstarted(world.facts(), NEW, newest=newest)]
 
 
 # sentence: (the first pod, does it go)

@@ -77,12 +77,12 @@ ROWS |= {
     ),
     "one after the other": (world(SEALED[0].terminating(), *SEALED[1:], live=KEYED), 3, None),
     "sealed ones that know these keys stay": (
-        world(*(one.knowing("v1=key,two=key-2") for one in SEALED), live=KEYED),
+        world(*(pod.knowing("v1=key,two=key-2") for pod in SEALED), live=KEYED),
         3,
         None,
     ),
     "one that says nothing of its seal stays": (
-        world(*(one.saying(sealed="") for one in SEALED), live=KEYED),
+        world(*(pod.saying(sealed="") for pod in SEALED), live=KEYED),
         3,
         None,
     ),
@@ -97,14 +97,14 @@ def test_row(observed: Observed, replicas: int, ordinal: int | None) -> None:
 
 @st.composite
 def any_world(draw: st.DrawFn) -> Observed:
-    made = []
+    results = []
     for ordinal in sorted(draw(st.sets(st.integers(0, 4), max_size=5))):
         pod = gen.pod(ordinal).made_from(draw(st.sampled_from(["new", "old", ""])))
         pod = pod.ready(leading=draw(st.booleans()))
         pod = pod if draw(st.integers(0, 3)) else pod.unready()
-        made.append(pod if draw(st.integers(0, 5)) else pod.terminating())
+        results.append(pod if draw(st.integers(0, 5)) else pod.terminating())
     live = draw(st.sampled_from([NEW, NEW, NEW, NEW.unsettled(), None]))
-    return world(*made, live=live)
+    return world(*results, live=live)
 
 
 @settings(deadline=None, max_examples=200)

@@ -98,9 +98,9 @@ SORTED: dict[str, tuple[PodFacts, str, str]] = {
 @pytest.mark.parametrize(("pod", "image", "where"), SORTED.values(), ids=SORTED.keys())
 def test_sorting(pod: PodFacts, image: str, where: str) -> None:
     world = replace(gen.world().facts(), pods=(pod,))
-    found = split(world, world.pods, ReloadTarget(NEW, "c1"), image)
+    result = split(world, world.pods, ReloadTarget(NEW, "c1"), image)
     sorts = ("due", "waiting", "to_replace")
-    assert [kind for kind in sorts if getattr(found, kind)] == ([where] if where else [])
+    assert [kind for kind in sorts if getattr(result, kind)] == ([where] if where else [])
 
 
 def test_what_the_api_server_refuses_is_not_asked_again() -> None:
@@ -129,8 +129,8 @@ def test_other_ephemeral_containers_are_nobodys_business() -> None:
         {"name": "reload-1-nothexxx"},
         {"name": f"reload-3-{NEW[:8]}", "args": ["--asked", "never"]},
     ]
-    (found,) = pod_facts(ServerPool("x"), [pod])
-    assert [(one.number, one.requested_at) for one in found.reloads] == [(3, None)]
+    (pod_fact,) = pod_facts(ServerPool("x"), [pod])
+    assert [(reload.number, reload.requested_at) for reload in pod_fact.reloads] == [(3, None)]
 
 
 def made(pod: gen.Pod = POD, files: Files | None = None) -> dict[str, Any]:
@@ -177,8 +177,8 @@ INPUTS = Inputs("restart", FILES, IMAGE)
 def running(*pods: gen.Pod) -> gen.World:
     digest = template_digest(gen.resolved(CLUSTER), "restart")
     live = gen.stateful_set().made_from(digest).reading(FILES.digest)
-    made = [pod.made_from(digest) for pod in pods]
-    return gen.world().with_set(live).with_pods(*made)
+    results = [pod.made_from(digest) for pod in pods]
+    return gen.world().with_set(live).with_pods(*results)
 
 
 def three(files: str) -> tuple[gen.Pod, ...]:
@@ -190,30 +190,30 @@ def planned(world: gen.World, inputs: Inputs = INPUTS) -> Any:
 
 
 def test_a_changed_file_reloads_every_pod_and_replaces_none() -> None:
-    found = planned(running(*three("before")))
-    assert [effect.name for effect in found.effects] == [ReloadPod.name] * 3
-    assert found.outcome == Wait("Reloading", "3 of 3 servers reload their files")
-    (intent, _) = found.intents
+    result = planned(running(*three("before")))
+    assert [effect.name for effect in result.effects] == [ReloadPod.name] * 3
+    assert result.outcome == Wait("Reloading", "3 of 3 servers reload their files")
+    (intent, _) = result.intents
     annotations = intent.body["spec"]["template"]["metadata"]["annotations"]
     assert annotations["openbao.org/reload-hash"] == FILES.digest
 
 
 def test_nothing_is_asked_while_they_reload() -> None:
     busy = [pod.reloading(FILES.digest, asked=int(NOW.timestamp())) for pod in three("before")]
-    found = planned(running(*busy))
-    assert found.effects == ()
-    assert isinstance(found.outcome, Wait)
+    result = planned(running(*busy))
+    assert result.effects == ()
+    assert isinstance(result.outcome, Wait)
 
 
 def test_it_is_done_when_all_have_read() -> None:
-    found = planned(running(*(pod.reloading(FILES.digest, 0) for pod in three("before"))))
-    assert (found.effects, found.outcome) == ((), Done())
+    result = planned(running(*(pod.reloading(FILES.digest, 0) for pod in three("before"))))
+    assert (result.effects, result.outcome) == ((), Done())
 
 
 def test_without_an_image_they_are_replaced_one_at_a_time() -> None:
-    found = planned(running(*three("before")), Inputs("restart", FILES))
-    assert [(effect.name, effect.target) for effect in found.effects] == [("replace-pod", "x-2")]
-    assert gen.expect(Wait, found.outcome).reason == "RollingOut"
+    result = planned(running(*three("before")), Inputs("restart", FILES))
+    assert [(effect.name, effect.target) for effect in result.effects] == [("replace-pod", "x-2")]
+    assert gen.expect(Wait, result.outcome).reason == "RollingOut"
 
 
 def test_nobody_is_replaced_before_the_template_names_the_new_files() -> None:
@@ -227,14 +227,14 @@ def test_nobody_is_replaced_before_the_template_names_the_new_files() -> None:
 
 
 def test_what_goes_anyway_is_not_reloaded_first() -> None:
-    found = planned(running(*three("before")), Inputs("another", FILES, IMAGE))
-    assert ReloadPod.name not in [effect.name for effect in found.effects]
+    result = planned(running(*three("before")), Inputs("another", FILES, IMAGE))
+    assert ReloadPod.name not in [effect.name for effect in result.effects]
 
 
 def test_a_roll_that_hangs_does_not_keep_a_new_certificate_from_the_others() -> None:
     late = running(*three("before")).rolling_for(timedelta(minutes=6))
-    found = planned(late, Inputs("another", FILES, IMAGE))
-    assert [effect.name for effect in found.effects].count(ReloadPod.name) == 3
+    result = planned(late, Inputs("another", FILES, IMAGE))
+    assert [effect.name for effect in result.effects].count(ReloadPod.name) == 3
 
 
 # sentence: (world, is the leader asked for its followers)

@@ -37,14 +37,14 @@ def digest(cluster: gen.Cluster) -> str:
 
 def old(ordinal: int) -> gen.Pod:
     """One from the template before the restore."""
-    made = gen.pod(ordinal).made_from(digest(PLAIN)).reading(FILES.digest)
-    return made.ready(leading=ordinal == 0)
+    result = gen.pod(ordinal).made_from(digest(PLAIN)).reading(FILES.digest)
+    return result.ready(leading=ordinal == 0)
 
 
 def new(ordinal: int, uid: str = "restore-1") -> gen.Pod:
     """One that was made since."""
-    made = gen.pod(ordinal).made_from(digest(RESTORED)).reading(FILES.digest)
-    return made.since_restore(uid)
+    result = gen.pod(ordinal).made_from(digest(RESTORED)).reading(FILES.digest)
+    return result.since_restore(uid)
 
 
 def world(*pods: gen.Pod, cluster: gen.Cluster = RESTORED) -> gen.World:
@@ -57,17 +57,17 @@ def planned(cluster: gen.Cluster, seen: gen.World, inputs: Inputs = INPUTS) -> P
 
 
 def gone(made: Plan) -> list[str]:
-    assert all(one.name == ReplacePod.name for one in made.effects), made.effects
-    return [one.target for one in made.effects]
+    assert all(effect.name == ReplacePod.name for effect in made.effects), made.effects
+    return [effect.target for effect in made.effects]
 
 
 ALL = world(old(0), old(1), old(2))
 
 
 def test_all_go_at_once_each_by_its_uid() -> None:
-    made = planned(RESTORED, ALL)
-    assert made.effects == tuple(ReplacePod(f"x-{n}", f"uid-x-{n}") for n in range(3))
-    assert made.outcome == Wait("RollingOut", f"3 of 3 pods run an older template; {MESSAGE}")
+    result = planned(RESTORED, ALL)
+    assert result.effects == tuple(ReplacePod(f"x-{n}", f"uid-x-{n}") for n in range(3))
+    assert result.outcome == Wait("RollingOut", f"3 of 3 pods run an older template; {MESSAGE}")
 
 
 EACH = ["x-0", "x-1", "x-2"]
@@ -127,16 +127,16 @@ def test_nobody_waits_for_the_read_replicas() -> None:
 def test_in_maintenance_nobody_goes() -> None:
     resting = RESTORED.wanting(maintenance={"enabled": True})
     held = world(old(0), old(1), old(2), cluster=resting)
-    made = planned(resting, held)
-    assert ReplacePod.name not in [one.name for one in made.effects]
+    result = planned(resting, held)
+    assert ReplacePod.name not in [effect.name for effect in result.effects]
 
 
 def test_the_read_replicas_go_at_once_as_well() -> None:
     two = read_worlds.TWO.having(restore={"name": "monday", "uid": "restore-1"})
     newest = read_worlds.digest(two)
     before = read_worlds.serving(cluster=two, template="old")
-    made = read_worlds.planned(two, before)
-    assert gone(made.plan) == ["x-read-0", "x-read-1"]
+    result = read_worlds.planned(two, before)
+    assert gone(result.plan) == ["x-read-0", "x-read-1"]
     half = before.with_readers(
         before.read_set,
         read_worlds.reader(0, two).made_from("old"),

@@ -62,27 +62,27 @@ def other_service(observed: Observed) -> Observed:
 
 class TestLargerVolumes:
     def test_once_all_have_grown_the_stateful_set_is_made_anew(self) -> None:
-        made = planned(LARGER, GROWN)
-        (effect,) = [one for one in made.effects if one.name == RecreateStatefulSet.name]
+        result = planned(LARGER, GROWN)
+        (effect,) = [one for one in result.effects if one.name == RecreateStatefulSet.name]
         assert effect == RecreateStatefulSet("x", "uid-sts-x", "1")
-        assert gen.expect(Wait, made.outcome).reason == "RecreatingStatefulSet"
-        assert made.operation == Operation("Recreating", 0, 1)
+        assert gen.expect(Wait, result.outcome).reason == "RecreatingStatefulSet"
+        assert result.operation == Operation("Recreating", 0, 1)
         # It is not applied in the same pass.
-        assert [intent.resource for intent in made.intents] == [POD_DISRUPTION_BUDGET]
+        assert [intent.resource for intent in result.intents] == [POD_DISRUPTION_BUDGET]
 
     def test_while_they_grow_it_stays_as_it_is(self) -> None:
-        made = planned(LARGER, world(grown(0), grown(1), claim(2)))
-        assert not recreated(made)
-        assert has_set(made)
-        assert gen.expect(Wait, made.outcome).reason == "StorageResizing"
+        result = planned(LARGER, world(grown(0), grown(1), claim(2)))
+        assert not recreated(result)
+        assert has_set(result)
+        assert gen.expect(Wait, result.outcome).reason == "StorageResizing"
         # Volumes that nobody has seen have not grown.
         assert not recreated(planned(LARGER, world(grown(0), grown(1))))
 
     @pytest.mark.parametrize("size", ["1Gi", "1024Mi", "1073741824"])
     def test_the_same_size_however_written_is_none(self, size: str) -> None:
         same = OLD.wanting(storage={"size": size})
-        made = planned(same, SMALL)
-        assert (made.outcome, made.effects) == (Done(), ())
+        result = planned(same, SMALL)
+        assert (result.outcome, result.effects) == (Done(), ())
 
     def test_a_template_that_is_larger_stays(self) -> None:
         def larger(observed: Observed) -> Observed:
@@ -91,48 +91,48 @@ class TestLargerVolumes:
         assert not recreated(planned(LARGER, GROWN, larger))
 
     def test_a_roll_is_finished_first(self) -> None:
-        pods = tuple(one.made_from("before") for one in GROWN.pods)
-        made = planned(LARGER, GROWN.with_pods(*pods))
-        assert not recreated(made)
-        assert has_set(made)
+        pods = tuple(pod.made_from("before") for pod in GROWN.pods)
+        result = planned(LARGER, GROWN.with_pods(*pods))
+        assert not recreated(result)
+        assert has_set(result)
 
     def test_then_the_new_one_makes_larger_volumes(self) -> None:
         """Whoever finds no StatefulSet makes it, also a process that knows nothing of before."""
-        made = planned(LARGER, GROWN.with_set(None))
-        (spec,) = [i.body["spec"] for i in made.intents if i.resource == STATEFUL_SET]
+        result = planned(LARGER, GROWN.with_set(None))
+        (spec,) = [i.body["spec"] for i in result.intents if i.resource == STATEFUL_SET]
         (template,) = spec["volumeClaimTemplates"]
         assert template["spec"]["resources"]["requests"]["storage"] == "2Gi"
         assert spec["replicas"] == 3
 
     def test_what_was_asked_for_a_moment_ago_is_not_asked_for_again(self) -> None:
         lately = GROWN.tried(RecreateStatefulSet.name, "uid-x", ASK_AGAIN - timedelta(seconds=1))
-        made = planned(LARGER, lately)
-        assert not recreated(made)
-        assert not has_set(made)
+        result = planned(LARGER, lately)
+        assert not recreated(result)
+        assert not has_set(result)
         assert recreated(planned(LARGER, GROWN.tried(RecreateStatefulSet.name, "uid-x", ASK_AGAIN)))
 
 
 class TestFieldsOfAnOlderOperator:
     @pytest.mark.parametrize("field", ["serviceName", "selector", "podManagementPolicy"])
     def test_each_makes_it_anew(self, field: str) -> None:
-        made = planned(OLD, SMALL, lambda observed: differing(observed, **{field: "before"}))
-        assert recreated(made)
-        assert field in made.outcome.message  # type: ignore[union-attr]
+        result = planned(OLD, SMALL, lambda observed: differing(observed, **{field: "before"}))
+        assert recreated(result)
+        assert field in result.outcome.message  # type: ignore[union-attr]
 
     def test_marks_of_the_volumes_too(self) -> None:
         marks = {"volumeClaimTemplates annotations": "openbao.org/owner-uid=uid-of-before"}
-        made = planned(OLD, SMALL, lambda observed: differing(observed, **marks))
-        assert recreated(made)
+        result = planned(OLD, SMALL, lambda observed: differing(observed, **marks))
+        assert recreated(result)
 
     def test_it_is_not_applied_because_it_would_be_refused(self) -> None:
         pods = (*SMALL.pods[:2], SMALL.pods[2].unready())
-        made = planned(OLD, SMALL.with_pods(*pods), other_service)
-        assert not has_set(made)
-        assert not recreated(made)
+        result = planned(OLD, SMALL.with_pods(*pods), other_service)
+        assert not has_set(result)
+        assert not recreated(result)
 
     def test_it_waits_neither_for_the_roll_nor_for_volumes_that_cannot_grow(self) -> None:
         """A roll would wait for it."""
-        pods = tuple(one.made_from("before") for one in SMALL.pods)
+        pods = tuple(pod.made_from("before") for pod in SMALL.pods)
         assert recreated(planned(OLD, SMALL.with_pods(*pods), other_service))
         assert recreated(planned(LARGER, SMALL, other_service))
 
@@ -167,11 +167,11 @@ class TestNotYet:
 
 
 def test_fixed_fields_are_read_alike_from_the_plan_and_from_the_server() -> None:
-    wanted: Mapping[str, Any] = next(
+    spec: Mapping[str, Any] = next(
         intent.body["spec"]
         for intent in planned(OLD, SMALL).intents
         if intent.resource == STATEFUL_SET
     )
-    assert fixed_fields(wanted) == fixed_fields(gen.stateful_set().object()["spec"])
-    assert all(fixed_fields(wanted).values())
+    assert fixed_fields(spec) == fixed_fields(gen.stateful_set().object()["spec"])
+    assert all(fixed_fields(spec).values())
     assert set(fixed_fields({}).values()) == {""}

@@ -39,8 +39,8 @@ def of(cluster: gen.Cluster, there: gen.World) -> Growth:
 
 def others(*claims: PvcFacts) -> gen.World:
     """A world with these, and the usual ones for the other ordinals."""
-    taken = {one.name for one in claims}
-    return world(*claims, *(one for one in THREE if one.name not in taken))
+    taken = {pvc.name for pvc in claims}
+    return world(*claims, *(pvc for pvc in THREE if pvc.name not in taken))
 
 
 class Row(NamedTuple):
@@ -136,11 +136,11 @@ ROWS = {
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
 def test_what_is_said(row: Row) -> None:
-    told = of(row.cluster, row.there).state
-    assert f"{told.kind} {told.reason}" == row.expected
-    assert all(word in told.message for word in row.words), told.message
-    outcome = {"ready": Done, "unknown": Done, "progressing": Wait, "failed": Blocked}[told.kind]
-    assert isinstance(told.outcome(), outcome)
+    state = of(row.cluster, row.there).state
+    assert f"{state.kind} {state.reason}" == row.expected
+    assert all(word in state.message for word in row.words), state.message
+    outcome = {"ready": Done, "unknown": Done, "progressing": Wait, "failed": Blocked}[state.kind]
+    assert isinstance(state.outcome(), outcome)
 
 
 def grow(ordinal: int, size: str = "2Gi") -> Effect:
@@ -213,7 +213,7 @@ class TestHandedOver:
         """It goes with this cluster from now on."""
         theirs = claim(1, owner_uid="uid-of-before", adopt="x")
         there = world(claim(0), theirs, claim(2))
-        assert [one.name for one in effects(OLD, there)] == [AdoptPvc.name]
+        assert [effect.name for effect in effects(OLD, there)] == [AdoptPvc.name]
         assert of(OLD, there).state.kind == "ready"
 
     @pytest.mark.parametrize("word", ["", "y", "X"])
@@ -246,15 +246,15 @@ class TestNewPods:
         assert self.names(self.seen(grown(0), waiting(1, later), grown(2))) == []
 
     def test_a_pod_of_the_same_second_has_to_go(self) -> None:
-        seen = self.seen(waiting(0, self.SINCE), made_ago=timedelta(0))
-        assert self.names(seen) == ["x-0"]
+        observed = self.seen(waiting(0, self.SINCE), made_ago=timedelta(0))
+        assert self.names(observed) == ["x-0"]
 
     def test_a_newer_pod_is_not_replaced_again_and_that_is_told(self) -> None:
         claims = (waiting(0, self.SINCE), grown(1), grown(2))
-        seen = self.seen(*claims, made_ago=-timedelta(seconds=1))
-        assert self.names(seen) == []
-        told = growth(gen.resolved(LARGER), seen).state
-        assert "replacing x-0 has not helped" in told.message
+        observed = self.seen(*claims, made_ago=-timedelta(seconds=1))
+        assert self.names(observed) == []
+        state = growth(gen.resolved(LARGER), observed).state
+        assert "replacing x-0 has not helped" in state.message
 
     @pytest.mark.parametrize("kind", ["Resizing", "NodeResizeError", "ControllerResizeError"])
     def test_nothing_else_asks_for_a_new_pod(self, kind: str) -> None:
@@ -262,11 +262,11 @@ class TestNewPods:
 
     def test_without_a_time_nobody_goes(self) -> None:
         """It could not be told whether the pod was replaced already: it would go on for ever."""
-        seen = self.seen(replace(waiting(0, self.SINCE), resizing_since=None))
-        assert self.names(seen) == []
-        assert self.names(replace(seen, claims=(waiting(0, self.SINCE),))) == ["x-0"]
-        ageless = tuple(replace(pod, creation_timestamp=None) for pod in seen.pods)
-        assert self.names(replace(seen, claims=(waiting(0, self.SINCE),), pods=ageless)) == []
+        observed = self.seen(replace(waiting(0, self.SINCE), resizing_since=None))
+        assert self.names(observed) == []
+        assert self.names(replace(observed, claims=(waiting(0, self.SINCE),))) == ["x-0"]
+        ageless = tuple(replace(pod, creation_timestamp=None) for pod in observed.pods)
+        assert self.names(replace(observed, claims=(waiting(0, self.SINCE),), pods=ageless)) == []
 
 
 def test_the_word_for_a_waiting_file_system_is_that_of_kubernetes() -> None:
