@@ -83,8 +83,8 @@ class StoreContract:
         assert (by_id.id, by_id.desired, by_id.version) == (record.id, given, record.version)
 
     async def test_records_are_listed_by_name_and_datacenter(self, store: WorkloadStore) -> None:
-        for shipper in (SHIPPER, DNS, VAULT):
-            await store.insert(FRA, shipper)
+        for desired in (SHIPPER, DNS, VAULT):
+            await store.insert(FRA, desired)
         await store.insert(AMS, SHIPPER)
         assert await names(store) == ["dns", "shipper", "vault"]
         assert [record.datacenter.name for record in await store.list_by_datacenter(AMS)] == [

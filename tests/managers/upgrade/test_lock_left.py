@@ -44,5 +44,5 @@ def test_then_the_refusal_is_told() -> None:
 
 
 def test_that_of_another_stays() -> None:
-    for run in (RUNS, "2.4.0"):
-        assert not frees(course(run, operationLock=OTHER))
+    for phase in (RUNS, "2.4.0"):
+        assert not frees(course(phase, operationLock=OTHER))
