@@ -31,7 +31,9 @@ from tests.managers.datacenter.bodies import datacenter
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 FRA1 = datacenter()
-KINDS: dict[str, Resource] = {one.kind: one for one in (DATACENTERS, SERVICE_SETS, WORKLOADS)}
+KINDS: dict[str, Resource] = {
+    resource.kind: resource for resource in (DATACENTERS, SERVICE_SETS, WORKLOADS)
+}
 FAILURE = Failure("ImagePullFailed", "image not found", NOW - timedelta(minutes=5))
 
 
@@ -88,10 +90,10 @@ def live_workload(
 def failed(seconds: float | None = 8, attempts: int = 3, **changes: Any) -> ServiceProgress:
     """A service whose next attempt is that long after NOW; never again with None."""
     later = None if seconds is None else NOW + timedelta(seconds=seconds)
-    made = ServiceProgress(
+    progress = ServiceProgress(
         "Failed", FAILURE.message, attempts=attempts, next_retry=later, failure=FAILURE
     )
-    return replace(made, **changes)
+    return replace(progress, **changes)
 
 
 def server_of(objects: Iterable[Object], clock: Clock | None = None) -> FakeApiServer:
@@ -99,8 +101,8 @@ def server_of(objects: Iterable[Object], clock: Clock | None = None) -> FakeApiS
     server = FakeApiServer(clock or SystemClock(), random.Random(1))
     for kind in KINDS.values():
         server.serve(custom(kind))
-    for one in objects:
-        keep(server, one)
+    for obj in objects:
+        keep(server, obj)
     return server
 
 

@@ -64,13 +64,17 @@ class World(Objects):
         )
         controllers = build_controllers(parts)
         async with asyncio.TaskGroup() as group:
-            runs = (parts.informers.run, parts.events.run, *(one.run for one in controllers))
+            runs = (
+                parts.informers.run,
+                parts.events.run,
+                *(controller.run for controller in controllers),
+            )
             tasks = [group.create_task(run()) for run in runs]
             try:
                 yield parts
             finally:
-                for one in controllers:
-                    one.stop()
+                for controller in controllers:
+                    controller.stop()
                 for task in tasks:
                     task.cancel()
 
@@ -106,8 +110,8 @@ class World(Objects):
     def reported(self) -> list[str]:
         """What the events on the server are about."""
         return sorted(
-            f"{one['regarding']['kind']} {one['regarding']['name']} {one['reason']}"
-            for one in self.api.objects(EVENT)
+            f"{obj['regarding']['kind']} {obj['regarding']['name']} {obj['reason']}"
+            for obj in self.api.objects(EVENT)
         )
 
 

@@ -56,9 +56,9 @@ def test_no_help_imports_http_tls_or_a_terminal_library() -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
-    found = [line for line in done.stdout.splitlines() if line.startswith("HEAVY")]
-    assert len(found) == len(list(paths())) > 10
-    assert [line for line in found if not line.endswith(" []")] == []
+    lines = [line for line in done.stdout.splitlines() if line.startswith("HEAVY")]
+    assert len(lines) == len(list(paths())) > 10
+    assert [line for line in lines if not line.endswith(" []")] == []
 
 
 def test_what_pods_run_is_not_listed() -> None:
@@ -129,10 +129,10 @@ FLAGS: dict[str, tuple[tuple[str, ...], str, Any]] = {
 def started(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     """What the operator would have been started with."""
     env = {"WATCH_NAMESPACE": "from-env", "METRICS_PORT": "9090"}
-    seen: list[Settings] = []
+    settings: list[Settings] = []
     monkeypatch.setattr(baoctl.settings, "from_environment", partial(from_environment, env))
-    monkeypatch.setattr(baoctl.process.run, "run_operator", seen.append)
-    return seen
+    monkeypatch.setattr(baoctl.process.run, "run_operator", settings.append)
+    return settings
 
 
 @pytest.mark.parametrize(("arguments", "name", "value"), FLAGS.values(), ids=FLAGS.keys())

@@ -37,8 +37,8 @@ Objects = Mapping[tuple[str, str], dict[str, Any]]
 
 
 def objects(text: str) -> Objects:
-    found = [one for one in yaml.safe_load_all(text) if one]
-    return {(one["kind"], one["metadata"]["name"]): one for one in found}
+    results = [document for document in yaml.safe_load_all(text) if document]
+    return {(obj["kind"], obj["metadata"]["name"]): obj for obj in results}
 
 
 def before(folder: Path) -> Objects:
@@ -64,9 +64,9 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
 def digest(of: Objects, kind: str = "StatefulSet") -> dict[str, str]:
     """What the pods of each StatefulSet are compared by."""
     return {
-        name: one["spec"]["template"]["metadata"]["annotations"][labels.TEMPLATE_HASH]
-        for (found, name), one in of.items()
-        if found == kind
+        name: obj["spec"]["template"]["metadata"]["annotations"][labels.TEMPLATE_HASH]
+        for (resource_kind, name), obj in of.items()
+        if resource_kind == kind
     }
 
 
@@ -79,34 +79,36 @@ def found_differences(folder: Path) -> set[tuple[str, str, str]]:
     }
 
 
-@pytest.mark.parametrize("folder", CASES, ids=lambda one: one.name)
+@pytest.mark.parametrize("folder", CASES, ids=lambda case: case.name)
 def test_the_children_are_those_of_the_release_before(folder: Path) -> None:
     declared = {
-        (one["case"], one["object"], one["path"]) for one in DECLARED if one["case"] == folder.name
+        (difference["case"], difference["object"], difference["path"])
+        for difference in DECLARED
+        if difference["case"] == folder.name
     }
     assert found_differences(folder) == declared
 
 
-@pytest.mark.parametrize("folder", CASES, ids=lambda one: one.name)
+@pytest.mark.parametrize("folder", CASES, ids=lambda case: case.name)
 def test_no_pod_restarts_for_what_is_not_declared_to_restart_it(folder: Path) -> None:
     restarts = {
-        one["object"].partition("/")[2]
-        for one in DECLARED
-        if one["case"] == folder.name and one["restarts"]
+        difference["object"].partition("/")[2]
+        for difference in DECLARED
+        if difference["case"] == folder.name and difference["restarts"]
     }
     old, new = digest(before(folder)), digest(now(folder))
     assert {name for name in old if old[name] != new[name]} == restarts
     assert old.keys() == new.keys()
 
 
-@pytest.mark.parametrize("folder", CASES, ids=lambda one: one.name)
+@pytest.mark.parametrize("folder", CASES, ids=lambda case: case.name)
 def test_a_statefulset_never_replaces_pods_by_itself(folder: Path) -> None:
     """Of the release before neither: then it could not roll while this one starts."""
-    for made in (before(folder), now(folder)):
-        sets = [one for (kind, _), one in made.items() if kind == "StatefulSet"]
+    for obj in (before(folder), now(folder)):
+        sets = [item for (kind, _), item in obj.items() if kind == "StatefulSet"]
         assert sets
-        for one in sets:
-            assert one["spec"]["updateStrategy"] == {"type": "OnDelete"}
+        for item in sets:
+            assert item["spec"]["updateStrategy"] == {"type": "OnDelete"}
 
 
 def test_another_image_of_the_operator_is_no_reason_to_replace_a_pod() -> None:
@@ -117,9 +119,9 @@ def test_another_image_of_the_operator_is_no_reason_to_replace_a_pod() -> None:
 
 
 def test_every_difference_says_why() -> None:
-    for one in DECLARED:
-        assert set(one) == {"case", "object", "path", "reason", "restarts"}
-        assert len(one["reason"].split()) > 3
+    for difference in DECLARED:
+        assert set(difference) == {"case", "object", "path", "reason", "restarts"}
+        assert len(difference["reason"].split()) > 3
     assert CASES, "nothing is compared"
 
 

@@ -63,8 +63,8 @@ def test_files_that_do_not_come_end_it_with_their_names(
 ) -> None:
     place = processes(tmp_path / "proc", bao=1)
     waited: list[float] = []
-    wanted = [expected(tmp_path / "no-such-file", NEW)]
-    assert program.reload(wanted, 5, processes=place, pause=waited.append) == LATE
+    files = [expected(tmp_path / "no-such-file", NEW)]
+    assert program.reload(files, 5, processes=place, pause=waited.append) == LATE
     assert sum(waited) == pytest.approx(5, abs=1)
     assert "no-such-file" in capsys.readouterr().out
     assert signalled == []
@@ -131,7 +131,7 @@ def test_the_arguments_that_the_plan_gives_are_understood(
     seen: list[tuple[str, str]] = []
 
     def note(wanted: list[ExpectedFile], seconds: float) -> int:
-        seen.extend((str(one.path), one.digest) for one in wanted)
+        seen.extend((str(file.path), file.digest) for file in wanted)
         return DONE
 
     monkeypatch.setattr(program, "reload", note)

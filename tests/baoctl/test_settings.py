@@ -104,10 +104,10 @@ ROWS: dict[str, Row] = {
 
 @pytest.mark.parametrize(("env", "path", "value"), ROWS.values(), ids=ROWS.keys())
 def test_setting(env: Mapping[str, str], path: str, value: Any) -> None:
-    found: Any = from_environment(env)
+    environment: Any = from_environment(env)
     for step in path.split("."):
-        found = getattr(found, step)
-    assert found == value
+        environment = getattr(environment, step)
+    assert environment == value
 
 
 def test_no_two_processes_of_a_pod_share_an_identity() -> None:
@@ -123,8 +123,8 @@ def test_a_port_that_is_no_number_is_refused_at_once() -> None:
 
 def test_registries_without_tls_are_named_one_by_one() -> None:
     assert from_environment({}).images.insecure_registries == frozenset()
-    given = from_environment({"INSECURE_REGISTRIES": "r.test:5000,127.0.0.1:5000,"})
-    assert given.images.insecure_registries == {"r.test:5000", "127.0.0.1:5000"}
+    environment = from_environment({"INSECURE_REGISTRIES": "r.test:5000,127.0.0.1:5000,"})
+    assert environment.images.insecure_registries == {"r.test:5000", "127.0.0.1:5000"}
 
 
 def test_no_log_is_believed_without_a_trust_root(tmp_path: Path) -> None:

@@ -21,4 +21,4 @@ def manifest(**spec: Any) -> str:
 
 
 def objects(text: str) -> list[dict[str, Any]]:
-    return [one for one in yaml.safe_load_all(text) if one]
+    return [document for document in yaml.safe_load_all(text) if document]

@@ -44,10 +44,10 @@ ANSWERS: dict[str, tuple[ApiError | TransportError, ExitCode]] = {
 def test_an_answer_has_a_status_and_a_next_step(
     error: ApiError | TransportError, code: ExitCode
 ) -> None:
-    found = error_of(error)
-    assert found.exit_code is code
-    assert "; " in str(found)
-    assert "\n" not in str(found)
+    request_error = error_of(error)
+    assert request_error.exit_code is code
+    assert "; " in str(request_error)
+    assert "\n" not in str(request_error)
 
 
 def test_every_status_has_a_meaning() -> None:

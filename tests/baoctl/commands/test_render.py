@@ -44,7 +44,7 @@ def test_the_quickstart_is_the_golden_one(phase: str) -> None:
 @pytest.mark.parametrize("phase", PHASES)
 def test_every_object_is_there_in_the_order_of_the_apply(phase: str) -> None:
     done = printed("--phase", phase, "-f", str(SAMPLE))
-    assert [one["kind"] for one in objects(done.output)] == KINDS[phase]
+    assert [obj["kind"] for obj in objects(done.output)] == KINDS[phase]
 
 
 def test_it_is_what_the_controller_plans_for_a_cluster_that_runs() -> None:
@@ -75,7 +75,7 @@ def annotations_of(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def test_nothing_secret_is_printed_and_what_is_missing_is_named() -> None:
     done = printed("-f", "-", text=manifest())
-    assert not [one for one in objects(done.output) if one["kind"] == "Secret"]
+    assert not [obj for obj in objects(done.output) if obj["kind"] == "Secret"]
     for name in ("x-tls-ca", "x-tls-server", "x-unseal-key", "x-root-token"):
         assert f"Secret {name}: created by the operator" in done.output
     assert UNKNOWN not in "".join(
@@ -86,14 +86,14 @@ def test_nothing_secret_is_printed_and_what_is_missing_is_named() -> None:
 def test_several_clusters_come_one_after_the_other() -> None:
     both = f"{manifest()}---\nkind: ConfigMap\n---\n{yaml.safe_dump(gen.cluster('y').object())}"
     done = printed("-f", "-", text=both)
-    names = {one["metadata"]["name"] for one in objects(done.output)}
+    names = {obj["metadata"]["name"] for obj in objects(done.output)}
     assert {"x-config", "y-config"} <= names
 
 
 def test_clusters_in_a_list_are_rendered() -> None:
     both = {"kind": "List", "items": [yaml.safe_load(manifest()), gen.cluster("y").object()]}
     done = printed("-f", "-", text=yaml.dump(both))
-    names = {one["metadata"]["name"] for one in objects(done.output)}
+    names = {obj["metadata"]["name"] for obj in objects(done.output)}
     assert {"x-config", "y-config"} <= names
 
 
@@ -141,7 +141,7 @@ def test_a_hardened_cluster_with_everything_from_outside_is_printed_whole(
     file.write_text(text, encoding="utf-8")
     done = printed("--phase", phase, "-f", str(file))
     assert done.exit_code == 0, done.output
-    assert [one["kind"] for one in objects(done.output)] == KINDS[phase]
+    assert [obj["kind"] for obj in objects(done.output)] == KINDS[phase]
     assert "Secret aws: created by you" in done.output
     assert "Secret x-tls-server: created by you" in done.output
     assert "would wait" not in done.output

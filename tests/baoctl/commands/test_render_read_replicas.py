@@ -24,7 +24,7 @@ WISHES = {
 def readers(*arguments: str, **wishes: Any) -> list[dict[str, Any]]:
     done = printed(*arguments, "-f", "-", text=manifest(readReplicas={**WISHES, **wishes}))
     assert done.exit_code == 0, done.output
-    return [one for one in objects(done.output) if one["metadata"]["name"].endswith("-read")]
+    return [obj for obj in objects(done.output) if obj["metadata"]["name"].endswith("-read")]
 
 
 def test_they_are_the_golden_ones() -> None:
@@ -36,8 +36,8 @@ def test_they_are_the_golden_ones() -> None:
 
 
 def test_before_the_first_boot_there_is_nothing_that_they_could_join() -> None:
-    found = readers("--phase", "first-boot")
-    assert [one["kind"] for one in found] == ["Service"]
+    result = readers("--phase", "first-boot")
+    assert [reader["kind"] for reader in result] == ["Service"]
 
 
 def test_none_are_printed_when_none_are_asked_for() -> None:

@@ -36,16 +36,16 @@ async def woken(
     others = {BACKUPS: [versioned(WAITING, 1), versioned(ENDED, 2)]}
     for kind, cache in caches.items():
         there = [versioned(before, 3)] if kind == resource and before is not None else []
-        names = {one["metadata"]["name"] for one in there}
-        kept = [one for one in others.get(kind, []) if one["metadata"]["name"] not in names]
+        names = {obj["metadata"]["name"] for obj in there}
+        kept = [obj for obj in others.get(kind, []) if obj["metadata"]["name"] not in names]
         cache.says(*kept, *there)
     sight = BackupCaches(*caches.values())
-    asked: set[Request] = set()
+    requests: set[Request] = set()
     heard = asyncio.Event()
 
     async def reconcile(request: Request, /) -> Outcome:
         if heard.is_set():
-            asked.add(request)
+            requests.add(request)
         return Done()
 
     clock = ManualClock()
@@ -63,7 +63,7 @@ async def woken(
     await clock.settle()
     controller.stop()
     await working
-    return asked
+    return requests
 
 
 def having(**status: Any) -> Object:
@@ -126,5 +126,5 @@ async def test_who_is_woken(
 
 
 async def test_nothing_wakes_what_has_ended() -> None:
-    asked = await woken(False, CLUSTERS, having(), having(operationLock=LOCK))
-    assert ObjectKey(gen.NAMESPACE, "ended") not in asked
+    requests = await woken(False, CLUSTERS, having(), having(operationLock=LOCK))
+    assert ObjectKey(gen.NAMESPACE, "ended") not in requests

@@ -27,8 +27,8 @@ def at(*path: str, value: Any) -> Object:
     obj: Any = value
     for step in reversed(path):
         obj = {step: obj}
-    made: Object = obj
-    return made
+    result: Object = obj
+    return result
 
 
 # sentence: (object before, object after, does it pass `part_changed("status", "phase")`)
@@ -63,10 +63,10 @@ def test_an_object_names_its_cluster_by_our_label() -> None:
 
 async def woken(which: str, resource: Resource, *states: Object | None) -> list[Request]:
     """Who is asked for after the last of these states of one object; None: it is gone."""
-    clock, asked = ManualClock(), list[Request]()
+    clock, requests = ManualClock(), list[Request]()
 
     async def note(request: Request) -> Outcome:
-        asked.append(request)
+        requests.append(request)
         return Done()
 
     clusters = StillInformer(CLUSTERS)
@@ -79,12 +79,12 @@ async def woken(which: str, resource: Resource, *states: Object | None) -> list[
     speaking = clusters if resource == CLUSTERS else children[resource]
     for number, state in enumerate(states, start=1):
         await clock.settle()
-        asked.clear()
+        requests.clear()
         speaking.says(*([] if state is None else [versioned(state, number)]))
     await clock.settle()
     controller.stop()
     await working
-    return asked
+    return requests
 
 
 def versioned(obj: Object, version: int) -> Object:

@@ -70,17 +70,17 @@ async def woken(resource: Resource, before: Object | None, after: Object | None)
     """The requests that a change enqueues, next to OTHERS; names of workloads have a dot."""
     caches = {kind: StillInformer(kind) for kind in KINDS}
     caches[WORKLOADS].add_index(DATACENTER_INDEX, by_datacenter)
-    there = {kind: {one["metadata"]["name"]: one for one in OTHERS.get(kind, ())} for kind in KINDS}
+    there = {kind: {obj["metadata"]["name"]: obj for obj in OTHERS.get(kind, ())} for kind in KINDS}
     if before is not None:
         there[resource][before["metadata"]["name"]] = before
     for kind, cache in caches.items():
-        cache.says(*(versioned(one, n) for n, one in enumerate(there[kind].values(), start=1)))
-    asked: set[str] = set()
+        cache.says(*(versioned(item, n) for n, item in enumerate(there[kind].values(), start=1)))
+    requests: set[str] = set()
     heard = asyncio.Event()
 
     async def reconcile(request: Request, /) -> Outcome:
         if heard.is_set():
-            asked.add(request.name)
+            requests.add(request.name)
         return Done()
 
     clock = ManualClock()
@@ -90,18 +90,18 @@ async def woken(resource: Resource, before: Object | None, after: Object | None)
     watch_datacenters(first, caches[DATACENTERS], caches[WORKLOADS])
     children = {kind: caches[kind] for kind in (DEPLOYMENT, STATEFUL_SET)}
     watch_workloads(second, caches[WORKLOADS], caches[DATACENTERS], children)
-    working = [asyncio.create_task(one.run()) for one in (first, second)]
+    working = [asyncio.create_task(operator.run()) for operator in (first, second)]
     await clock.settle()
     heard.set()
-    names = [one["metadata"]["name"] for one in (before, after) if one is not None]
-    kept = [one for one in caches[resource].list() if one["metadata"]["name"] not in names]
+    names = [obj["metadata"]["name"] for obj in (before, after) if obj is not None]
+    kept = [obj for obj in caches[resource].list() if obj["metadata"]["name"] not in names]
     caches[resource]._version = 99
     caches[resource].says(*kept, *([versioned(after, 99)] if after else []))
     await clock.advance(FIRST_STATUS)
-    for one in (first, second):
-        one.stop()
+    for operator in (first, second):
+        operator.stop()
     await asyncio.gather(*working)
-    return asked
+    return requests
 
 
 RUNNING, PENDING = {"state": "Running"}, {"state": "Pending"}

@@ -23,11 +23,11 @@ ELSEWHERE = [
 
 
 def cache(resource: Resource, *objects: Object) -> StillInformer:
-    made = StillInformer(resource)
-    made.says(
-        *({**one, "metadata": {**one["metadata"], "resourceVersion": "1"}} for one in objects)
+    informer = StillInformer(resource)
+    informer.says(
+        *({**obj, "metadata": {**obj["metadata"], "resourceVersion": "1"}} for obj in objects)
     )
-    return made
+    return informer
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
@@ -66,11 +66,11 @@ def test_metrics_tell_of_the_clusters_of_the_shard() -> None:
     clusters = [gen.cluster(name=f"c-{number}").object() for number in range(20)]
     everything = cache(CLUSTERS, *clusters)
     parts = [ClustersOfShard(everything, shard) for shard in SHARDS]
-    listed = [{key_of(one) for one in part.list()} for part in parts]
+    listed = [{key_of(obj) for obj in part.list()} for part in parts]
     assert all(listed)
-    assert listed[0] | listed[1] == {key_of(one) for one in clusters}
+    assert listed[0] | listed[1] == {key_of(cluster) for cluster in clusters}
     assert not listed[0] & listed[1]
     for part, keys in zip(parts, listed, strict=True):
-        assert {key_of(one) for one in part.list(gen.NAMESPACE)} == keys
+        assert {key_of(namespace) for namespace in part.list(gen.NAMESPACE)} == keys
         assert part.list("elsewhere") == []
-        assert {key_of(one) for one in clusters if part.get(key_of(one))} == keys
+        assert {key_of(cluster) for cluster in clusters if part.get(key_of(cluster))} == keys

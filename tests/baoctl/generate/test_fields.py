@@ -59,7 +59,7 @@ def test_every_field_of_a_cluster_is_a_row() -> None:
     def count(schema: Any) -> int:
         inner = schema.get("items") or schema.get("additionalProperties") or schema
         fields = inner.get("properties", {}) if isinstance(inner, dict) else {}
-        return sum(1 + count(one) for one in fields.values())
+        return sum(1 + count(field) for field in fields.values())
 
     parts = open_api_schema()["properties"]
     expected = sum(count(parts[name]) for name in ("spec", "status"))

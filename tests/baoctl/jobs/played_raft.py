@@ -22,8 +22,8 @@ class Prompt(ManualClock):
 
     async def sleep(self, seconds: float) -> None:
         self._move_to(self.monotonic() + seconds)
-        due = [one for one in self.later if one[0] <= self.monotonic()]
-        self.later = [one for one in self.later if one not in due]
+        due = [item for item in self.later if item[0] <= self.monotonic()]
+        self.later = [item for item in self.later if item not in due]
         for _, happen in due:
             happen()
         # Whoever waits beside this one has its turn.

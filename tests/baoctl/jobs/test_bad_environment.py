@@ -60,12 +60,12 @@ def kinds_of(record: Env) -> Iterator[tuple[str, str]]:
     import contracts.jobs.env as module
 
     names = {id(value): name for name, value in vars(module).items() if name.startswith("_")}
-    for one in dataclasses.fields(cast(Any, record)):
-        value = getattr(record, one.name)
+    for field in dataclasses.fields(cast(Any, record)):
+        value = getattr(record, field.name)
         if isinstance(value, Env):
             yield from kinds_of(value)
         else:
-            yield one.metadata["variable"], names[id(one.metadata["kind"])]
+            yield field.metadata["variable"], names[id(field.metadata["kind"])]
 
 
 ROWS = sorted(
@@ -81,7 +81,7 @@ ROWS = sorted(
 
 
 @pytest.mark.parametrize(
-    ("record", "name", "value"), ROWS, ids=lambda one: one if isinstance(one, str) else ""
+    ("record", "name", "value"), ROWS, ids=lambda case: case if isinstance(case, str) else ""
 )
 def test_a_value_that_makes_no_sense_is_named(record: Env, name: str, value: str) -> None:
     with pytest.raises(JobEnvError) as refused:

@@ -22,7 +22,7 @@ def aged(*days: float) -> list[BackupKey]:
 
 
 def going(keys: list[BackupKey], rules: RetentionEnv) -> list[int]:
-    return [keys.index(one) for one in outdated(keys, rules, NOW)]
+    return [keys.index(key) for key in outdated(keys, rules, NOW)]
 
 
 def test_the_oldest_go_first_beyond_the_count() -> None:
@@ -55,7 +55,7 @@ def test_what_is_protected_stays_and_counts() -> None:
 def test_the_newest_never_goes(ages: list[float], count: int, age: int) -> None:
     keys = aged(*ages)
     gone = outdated(keys, RetentionEnv(count, age), NOW)
-    assert not keys or max(keys, key=lambda one: (one.at, one.id8)) not in gone
+    assert not keys or max(keys, key=lambda key: (key.at, key.id8)) not in gone
     if count:
         assert len(keys) - len(gone) <= max(count, 1)
 
@@ -68,10 +68,10 @@ def test_only_whole_snapshots_of_this_place_are_listed() -> None:
         BackupKey("p/p", "n", "c", NOW, "00000000"),
         BackupKey("p", "n", "c", NOW, "00000000", "pre-upgrade"),
     ]
-    found = [whole.text, whole.manifest, bare.text, alone.manifest, "p/n/c/notes.json"]
-    for one in others:
-        found += [one.text, manifest_key(one.text)]
-    assert listed(found, whole) == ([whole], [alone])
+    names = [whole.text, whole.manifest, bare.text, alone.manifest, "p/n/c/notes.json"]
+    for other in others:
+        names += [other.text, manifest_key(other.text)]
+    assert listed(names, whole) == ([whole], [alone])
 
 
 def test_what_no_retention_ever_removes_is_counted_for_a_person() -> None:

@@ -54,30 +54,30 @@ def stored(api: FakeApi) -> Object | None:
 
 
 async def test_it_is_taken_once() -> None:
-    api, asked = permit(at("Created"))
-    await take_claim(asked, CLAIM)
+    api, requests = permit(at("Created"))
+    await take_claim(requests, CLAIM)
     assert (stored(api) or {})["podUID"] == "pod-uid"
     with pytest.raises(JobFailure, match="already has the claim"):
-        await take_claim(asked, CLAIM)
+        await take_claim(requests, CLAIM)
 
 
 async def test_a_lost_answer_counts_when_it_is_read_back() -> None:
-    api, asked = permit(at("Created"), LosesAnswers())
-    await take_claim(asked, CLAIM)
+    api, requests = permit(at("Created"), LosesAnswers())
+    await take_claim(requests, CLAIM)
     assert api.asked.count(WRITE) == 1
 
 
 async def test_a_conflict_is_looked_at_anew() -> None:
-    api, asked = permit(at("Created"))
+    api, requests = permit(at("Created"))
     api.refuse(WRITE, api_error(409))
-    await take_claim(asked, CLAIM)
+    await take_claim(requests, CLAIM)
     assert stored(api)
 
 
 async def test_it_waits_for_its_receipts_and_no_longer_than_it_may() -> None:
-    api, asked = permit(at("Committed"))
+    api, requests = permit(at("Committed"))
     with pytest.raises(JobFailure, match="the deadline has passed"):
-        await take_claim(asked, CLAIM)
+        await take_claim(requests, CLAIM)
     assert stored(api) is None
 
 
@@ -93,7 +93,7 @@ async def test_it_waits_for_its_receipts_and_no_longer_than_it_may() -> None:
     ],
 )
 async def test_whoever_may_not_send_is_told_why(status: Object, told: str) -> None:
-    api, asked = permit(status)
+    api, requests = permit(status)
     with pytest.raises(JobFailure, match=told):
-        await take_claim(asked, CLAIM)
+        await take_claim(requests, CLAIM)
     assert stored(api) is None

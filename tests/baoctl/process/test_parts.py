@@ -34,14 +34,14 @@ def test_a_standby_imports_nothing_that_only_a_leader_needs() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_preflight_lists_what_a_leader_waits_for(tmp_path: Path, mode: str) -> None:
-    made = await build_parts(settings(tmp_path, **MODES[mode]), ManualClock())
-    build_controllers(made)
-    informers = made.informers._informers
+    parts = await build_parts(settings(tmp_path, **MODES[mode]), ManualClock())
+    build_controllers(parts)
+    informers = parts.informers._informers
     waited = {
         (selection.resource, selection.namespace)
         for selection, informer in informers.items()
         if not informer.optional
     }
-    assert set(kinds_of_leader(made.settings)) == waited
-    await made.client.close()
-    await made.lease_client.close()
+    assert set(kinds_of_leader(parts.settings)) == waited
+    await parts.client.close()
+    await parts.lease_client.close()

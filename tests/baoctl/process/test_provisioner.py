@@ -24,9 +24,13 @@ def test_the_settings_of_a_pod() -> None:
         "TENANT_RECHECK_SECONDS": "30",
         "WATCH_NAMESPACE": "of-another-process",
     }
-    made = provisioner_from_environment(env)
-    assert (made.delegate, made.reads, made.recheck) == ("delegate", "watch", 30.0)
-    assert made.process.installation.service_account == "controller"
+    provisioner = provisioner_from_environment(env)
+    assert (provisioner.delegate, provisioner.reads, provisioner.recheck) == (
+        "delegate",
+        "watch",
+        30.0,
+    )
+    assert provisioner.process.installation.service_account == "controller"
     assert provisioner_from_environment({}).reads == "poll"
 
 

@@ -40,10 +40,10 @@ from tests.runtime.reflecting import end_of_list
 
 @pytest_asyncio.fixture
 async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
-    made = await build_parts(settings(tmp_path), ManualClock())
-    yield made
-    await made.client.close()
-    await made.lease_client.close()
+    parts = await build_parts(settings(tmp_path), ManualClock())
+    yield parts
+    await parts.client.close()
+    await parts.lease_client.close()
 
 
 def test_controllers_with_names_of_their_own(parts: Parts) -> None:
@@ -57,33 +57,41 @@ OWN = {"openbaobackups.openbao.org", "openbaoclusters.openbao.org", "openbaorest
 
 def selections(parts: Parts) -> dict[str, Any]:
     """What everybody waits for: of kinds that may be absent tells tests/runtime/test_optional."""
-    made = parts.informers._informers
-    return {str(found.resource): found for found, one in made.items() if not one.optional}
+    informers = parts.informers._informers
+    return {
+        str(resource.resource): resource
+        for resource, informer in informers.items()
+        if not informer.optional
+    }
 
 
 def test_kinds_that_may_be_absent_are_read_by_nobody_until_they_come(parts: Parts) -> None:
     build_controllers(parts)
-    made = parts.informers._informers
-    optional = {found for found, one in made.items() if one.optional}
-    awake = {found.field_selector for found in optional - parts.informers._asleep}
+    informers = parts.informers._informers
+    optional = {resource for resource, informer in informers.items() if informer.optional}
+    awake = {informer.field_selector for informer in optional - parts.informers._asleep}
     assert awake == {f"metadata.name={kind.definition}" for kind in OPTIONAL_KINDS}
-    asleep = {found.resource for found in parts.informers._asleep}
+    asleep = {informer.resource for informer in parts.informers._asleep}
     assert asleep == {resource for kind in OPTIONAL_KINDS for resource in kind.resources}
 
 
 def test_what_is_watched_and_how_much_of_it(parts: Parts) -> None:
     build_controllers(parts)
-    found = selections(parts)
-    assert set(found) == {*OWN, *(str(kind) for kind, _ in CHILDREN)}
-    assert str(SECRET) not in found
-    reduced = {name: one.fields for name, one in found.items() if one.fields or one.metadata_only}
+    result = selections(parts)
+    assert set(result) == {*OWN, *(str(kind) for kind, _ in CHILDREN)}
+    assert str(SECRET) not in result
+    reduced = {
+        name: selection.fields
+        for name, selection in result.items()
+        if selection.fields or selection.metadata_only
+    }
     assert reduced == {"persistentvolumeclaims": CLAIM_FIELDS, "pods": POD_FIELDS}
-    for name, one in found.items():
+    for name, selection in result.items():
         ours = "" if name in OWN else "app.kubernetes.io/managed-by=openbao-operator"
-        selector, _, more = one.label_selector.partition(",")
+        selector, _, more = selection.label_selector.partition(",")
         assert selector == ours
         assert bool(more) is (name == "pods")
-        assert one.namespace is None
+        assert selection.namespace is None
 
 
 def test_the_pods_of_jobs_are_nobodys_business(parts: Parts) -> None:
@@ -97,11 +105,11 @@ def test_the_pods_of_jobs_are_nobodys_business(parts: Parts) -> None:
 
 
 async def test_one_namespace_is_watched_when_asked_for(tmp_path: Path) -> None:
-    made = await build_parts(settings(tmp_path, namespaces=("a",)), ManualClock())
-    build_controllers(made)
-    assert {one.namespace for one in selections(made).values()} == {"a"}
-    await made.client.close()
-    await made.lease_client.close()
+    parts = await build_parts(settings(tmp_path, namespaces=("a",)), ManualClock())
+    build_controllers(parts)
+    assert {selection.namespace for selection in selections(parts).values()} == {"a"}
+    await parts.client.close()
+    await parts.lease_client.close()
 
 
 async def test_a_lease_is_a_matter_of_settings(tmp_path: Path, parts: Parts) -> None:
@@ -123,16 +131,16 @@ async def empty_cluster(request: web.BaseRequest) -> web.StreamResponse:
 async def test_a_process_starts_waits_and_ends_without_a_single_write(tmp_path: Path) -> None:
     async with ScriptedServer(otherwise=empty_cluster) as server:
         chosen = settings(tmp_path, server.url, leader_election=False, listen="127.0.0.1", port=0)
-        made = await build_parts(chosen, SystemClock())
-        build = partial(build_controllers, made)
-        manager = build_manager(made, lambda: build, kinds_of_leader(chosen))
+        parts = await build_parts(chosen, SystemClock())
+        build = partial(build_controllers, parts)
+        manager = build_manager(parts, lambda: build, kinds_of_leader(chosen))
         running = asyncio.create_task(manager.run())
-        await eventually(lambda: made.informers.unsynced() is None, say="synced")
+        await eventually(lambda: parts.informers.unsynced() is None, say="synced")
         await eventually(lambda: gc.get_freeze_count() > 0, say="caches settled")
         manager.stop()
         await running
-        await made.client.close()
-        await made.lease_client.close()
+        await parts.client.close()
+        await parts.lease_client.close()
     gc.unfreeze()
     assert {request.method for request in server.requests} == {"GET"}
     # The admission policies are looked at by name.
@@ -146,97 +154,102 @@ async def test_a_process_starts_waits_and_ends_without_a_single_write(tmp_path: 
 async def built(tmp_path: Path, **environment: str) -> Parts:
     """The parts of a process in some mode, its controllers built."""
     chosen = settings(tmp_path)
-    found = from_environment({"KUBECONFIG": str(chosen.kubeconfig), **environment})
-    made = await build_parts(found, ManualClock())
-    build_controllers(made)
-    await made.client.close()
-    await made.lease_client.close()
-    return made
+    result = from_environment({"KUBECONFIG": str(chosen.kubeconfig), **environment})
+    parts = await build_parts(result, ManualClock())
+    build_controllers(parts)
+    await parts.client.close()
+    await parts.lease_client.close()
+    return parts
 
 
 async def test_a_list_of_namespaces_is_read_one_by_one_and_waited_for_by_nobody(
     tmp_path: Path,
 ) -> None:
-    made = await built(tmp_path, WATCH_NAMESPACE="a,b,a")
-    found = [one for one in made.informers._informers if one.resource.namespaced]
-    assert {one.namespace for one in found} == {"a", "b"}
-    assert len(found) == 2 * (
+    parts = await built(tmp_path, WATCH_NAMESPACE="a,b,a")
+    informers = [
+        informer for informer in parts.informers._informers if informer.resource.namespaced
+    ]
+    assert {informer.namespace for informer in informers} == {"a", "b"}
+    assert len(informers) == 2 * (
         len(OWN) + len(CHILDREN) + sum(len(k.resources) for k in OPTIONAL_KINDS)
     )
-    assert made.informers.unsynced() is None
+    assert parts.informers.unsynced() is None
 
 
 async def test_tenants_that_are_polled_have_only_our_own_kinds_watched(tmp_path: Path) -> None:
-    made = await built(tmp_path, TENANCY_MODE="multi-tenant")
-    assert {str(one.resource) for one in made.informers._informers} == {
+    parts = await built(tmp_path, TENANCY_MODE="multi-tenant")
+    assert {str(informer.resource) for informer in parts.informers._informers} == {
         *OWN,
         "openbaotenants.openbao.org",
     }
-    assert [one.name for one in made.runnables][-2:] == ["definitions", "cache refresher"]
+    assert [runnable.name for runnable in parts.runnables][-2:] == [
+        "definitions",
+        "cache refresher",
+    ]
 
 
 async def test_tenants_that_are_watched_are_watched_once_they_are_provisioned(
     tmp_path: Path,
 ) -> None:
-    made = await built(tmp_path, TENANCY_MODE="multi-tenant", TENANT_READS="watch")
-    assert set(selections(made)) == {*OWN, "openbaotenants.openbao.org"}
-    assert "definitions" in [one.name for one in made.runnables]
+    parts = await built(tmp_path, TENANCY_MODE="multi-tenant", TENANT_READS="watch")
+    assert set(selections(parts)) == {*OWN, "openbaotenants.openbao.org"}
+    assert "definitions" in [runnable.name for runnable in parts.runnables]
 
 
 PLATFORM = {"datacenters", "bootstrapservicesets", "bootstrapworkloads"}
 
 
 async def test_without_datacenters_nothing_of_them_is_watched(tmp_path: Path) -> None:
-    made = await built(tmp_path)
-    kinds = {one.resource.plural for one in made.informers._informers}
+    parts = await built(tmp_path)
+    kinds = {informer.resource.plural for informer in parts.informers._informers}
     assert not kinds & {*PLATFORM, "deployments", "daemonsets"}
-    assert b"openbao_datacenter" not in generate_latest(made.metrics.registry)
+    assert b"openbao_datacenter" not in generate_latest(parts.metrics.registry)
 
 
 async def test_datacenters_are_a_matter_of_settings(tmp_path: Path) -> None:
     chosen = settings(tmp_path)
     environment = {"KUBECONFIG": str(chosen.kubeconfig), "DATACENTERS": "true"}
-    made = await build_parts(from_environment(environment), ManualClock())
-    names = [controller.name for controller in build_controllers(made)]
-    await made.client.close()
-    await made.lease_client.close()
+    parts = await build_parts(from_environment(environment), ManualClock())
+    names = [controller.name for controller in build_controllers(parts)]
+    await parts.client.close()
+    await parts.lease_client.close()
     assert names[-2:] == ["datacenter", "bootstrapworkload"]
     assert len(names) == len(set(names))
-    found = selections(made)
+    result = selections(parts)
     own = {f"{kind}.openbao.org" for kind in PLATFORM}
     ours = "app.kubernetes.io/managed-by=openbao-operator"
     more = {"deployments.apps": ours, "daemonsets.apps": ours, **dict.fromkeys(own, "")}
-    assert set(found) == {*OWN, *(str(kind) for kind, _ in CHILDREN), *more}
-    assert {name: found[name].label_selector for name in more} == more
+    assert set(result) == {*OWN, *(str(kind) for kind, _ in CHILDREN), *more}
+    assert {name: result[name].label_selector for name in more} == more
     # What clusters own, too, is watched once for both.
-    watched = Counter(one.resource for one in made.informers._informers)
+    watched = Counter(informer.resource for informer in parts.informers._informers)
     assert {watched[kind] for kind in RESOURCES} == {1}
-    assert b"openbao_datacenter_services" in generate_latest(made.metrics.registry)
+    assert b"openbao_datacenter_services" in generate_latest(parts.metrics.registry)
 
 
 async def test_each_controller_has_the_requests_of_its_shard(tmp_path: Path) -> None:
     clusters = [ObjectKey("ns", f"cluster-{number}") for number in range(20)]
     for shard in (Shard(0, 2), Shard(1, 2)):
-        made = await build_parts(settings(tmp_path, shard=shard), ManualClock())
-        controllers = build_controllers(made)
+        parts = await build_parts(settings(tmp_path, shard=shard), ManualClock())
+        controllers = build_controllers(parts)
         assert len(controllers) == 6
         for controller in controllers:
             if controller.name in ("openbaobackup", "openbaorestore"):
                 continue
             owned = [key for key in clusters if controller._options.owns(key)]
             assert owned == [key for key in clusters if shard.owns(key)], controller.name
-        await made.client.close()
-        await made.lease_client.close()
+        await parts.client.close()
+        await parts.lease_client.close()
 
 
 async def test_the_first_shard_alone_has_datacenters(tmp_path: Path) -> None:
     for shard, there in ((Shard(), True), (Shard(0, 2), True), (Shard(1, 2), False)):
-        made = await build_parts(settings(tmp_path, shard=shard, datacenters=True), ManualClock())
-        controllers = {one.name: one for one in build_controllers(made)}
+        parts = await build_parts(settings(tmp_path, shard=shard, datacenters=True), ManualClock())
+        controllers = {controller.name: controller for controller in build_controllers(parts)}
         assert ("datacenter" in controllers, "bootstrapworkload" in controllers) == (there, there)
-        assert (str(DATACENTERS) in selections(made)) is there
+        assert (str(DATACENTERS) in selections(parts)) is there
         for name in {"datacenter", "bootstrapworkload"} & set(controllers):
             keys = [ObjectKey("", f"fra{number}") for number in range(9)]
             assert all(controllers[name]._options.owns(key) for key in keys)
-        await made.client.close()
-        await made.lease_client.close()
+        await parts.client.close()
+        await parts.lease_client.close()

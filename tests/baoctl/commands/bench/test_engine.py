@@ -52,9 +52,9 @@ SETTINGS: dict[str, tuple[dict[str, Any], int | None]] = {
 
 @pytest.mark.parametrize(("settings", "version"), SETTINGS.values(), ids=SETTINGS.keys())
 def test_an_engine_that_exists(settings: dict[str, Any], version: int | None) -> None:
-    found = existing_engine("secret", "0123", settings)
-    assert (found and found.version) == version
-    assert found is None or not found.is_own
+    engine = existing_engine("secret", "0123", settings)
+    assert (engine and engine.version) == version
+    assert engine is None or not engine.is_own
 
 
 def mounted(*paths: str, description: object = DESCRIPTION) -> dict[str, Any]:

@@ -46,26 +46,31 @@ def test_so_many_percent_do_not_exceed_it_and_less_do_not_exceed_the_one_before(
     values: list[float], percent: float
 ) -> None:
     ordered = sorted(values)
-    found = percentile(ordered, percent)
-    assert found in ordered
+    result = percentile(ordered, percent)
+    assert result in ordered
     share = percent / 100.0 * len(ordered)
-    assert sum(one <= found for one in ordered) >= share
-    assert sum(one < found for one in ordered) < share
+    assert sum(value <= result for value in ordered) >= share
+    assert sum(value < result for value in ordered) < share
 
 
 def test_the_rate_counts_what_was_answered_and_durations_are_milliseconds() -> None:
     samples = Samples([0.004, 0.001, 0.002, 0.003])
     samples.fail("answered 503")
     samples.fail("answered 503")
-    found = operation_figures("writes", samples, 2.0)
-    assert (found.count, found.per_second) == (4, 2.0)
-    assert (found.p50_ms, found.p99_ms, found.max_ms) == (2.0, 4.0, 4.0)
-    assert (found.errors, found.error_counts) == (2, {"answered 503": 2})
+    figures = operation_figures("writes", samples, 2.0)
+    assert (figures.count, figures.per_second) == (4, 2.0)
+    assert (figures.p50_ms, figures.p99_ms, figures.max_ms) == (2.0, 4.0, 4.0)
+    assert (figures.errors, figures.error_counts) == (2, {"answered 503": 2})
 
 
 def test_an_operation_without_an_answer_has_no_durations() -> None:
-    found = operation_figures("reads", Samples(), 0.0)
-    assert (found.count, found.per_second, found.p50_ms, found.max_ms) == (0, 0.0, None, None)
+    figures = operation_figures("reads", Samples(), 0.0)
+    assert (figures.count, figures.per_second, figures.p50_ms, figures.max_ms) == (
+        0,
+        0.0,
+        None,
+        None,
+    )
 
 
 def test_few_errors_are_kept_and_all_are_counted() -> None:

@@ -30,7 +30,9 @@ def worker(bao: Bao, clock: ManualClock) -> Worker:
 
 
 def deleted(server: Server) -> list[str]:
-    return [one.path.removeprefix("/v1/") for one in server.asked if one.method == "DELETE"]
+    return [
+        request.path.removeprefix("/v1/") for request in server.asked if request.method == "DELETE"
+    ]
 
 
 async def test_a_removal_is_repeated_until_it_is_done(tmp_path: Path) -> None:

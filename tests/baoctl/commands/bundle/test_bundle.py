@@ -53,8 +53,8 @@ def files_of(path: Path) -> dict[str, str]:
 
 
 def manifest_of(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files_of(path)["first/MANIFEST.json"])
-    return found
+    document: dict[str, Any] = json.loads(files_of(path)["first/MANIFEST.json"])
+    return document
 
 
 async def test_an_archive_has_what_support_needs(tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ async def test_its_diagnosis_is_that_of_doctor(tmp_path: Path) -> None:
     (printed,) = json.loads(doctor.stdout)
     kept = json.loads(files_of(target)["first/doctor.json"])
     assert kept.keys() == printed.keys()
-    assert [one["cause"] for one in kept["findings"]] == [
-        one["cause"] for one in printed["findings"]
+    assert [finding["cause"] for finding in kept["findings"]] == [
+        finding["cause"] for finding in printed["findings"]
     ]
     assert sorted(kept["denied"]) == sorted(printed["denied"])
     assert "statefulsets" in kept["denied"]
@@ -153,7 +153,7 @@ async def test_what_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> N
     async with command_line(surroundings(), tmp_path, faults) as baoctl:
         result = await baoctl("bundle", "first", "-f", str(tmp_path / "x.tar.gz"))
     assert result.exit_code == 0
-    unread = {one["what"]: one["why"] for one in manifest_of(tmp_path / "x.tar.gz")["unread"]}
+    unread = {item["what"]: item["why"] for item in manifest_of(tmp_path / "x.tar.gz")["unread"]}
     assert "500" in unread["secrets"] or "internal" in unread["secrets"].lower()
     assert "Not in the archive: secrets: " in result.stdout
 
@@ -170,6 +170,6 @@ async def test_a_cluster_that_is_none_and_a_folder_that_is_none(tmp_path: Path) 
 def test_the_log_before_a_restart_is_read_too() -> None:
     pod = healthy().pods[0]
     pod["status"]["containerStatuses"][0] |= {"name": "openbao", "restartCount": 2}
-    found = [(one.file, one.previous) for one in log_requests([pod], "x-")]
-    assert ("x-first-0.openbao", False) in found
-    assert ("x-first-0.openbao.previous", True) in found
+    files = [(log_request.file, log_request.previous) for log_request in log_requests([pod], "x-")]
+    assert ("x-first-0.openbao", False) in files
+    assert ("x-first-0.openbao.previous", True) in files

@@ -35,12 +35,12 @@ def cluster() -> Object:
 
 
 def test_objects_become_files_without_what_repeats_them() -> None:
-    made = bundle_of(Collected(cluster(), (config_map(**{"config.hcl": "ui = true\n"}),)))
-    assert list(made.files) == sorted(made.files)
-    live = json.loads(made.files["cluster.json"])
+    bundle = bundle_of(Collected(cluster(), (config_map(**{"config.hcl": "ui = true\n"}),)))
+    assert list(bundle.files) == sorted(bundle.files)
+    live = json.loads(bundle.files["cluster.json"])
     assert live["metadata"] == {"name": "first", "annotations": {"example.com/team": "a"}}
-    assert made.files["configmaps/first-config/config.hcl"] == "ui = true\n"
-    shape = json.loads(made.files["objects/configmap/first-config.json"])
+    assert bundle.files["configmaps/first-config/config.hcl"] == "ui = true\n"
+    shape = json.loads(bundle.files["objects/configmap/first-config.json"])
     assert shape["data"] == {"config.hcl": 10}
 
 
@@ -55,33 +55,33 @@ def test_of_a_secret_there_is_no_data_and_no_annotation() -> None:
 
 
 def test_a_name_of_a_file_stays_in_the_archive() -> None:
-    made = bundle_of(Collected(cluster(), logs={"../../etc/passwd": "x"}, reports={"..": "y"}))
-    outside = [name for name in made.files if ".." in name.split("/") or name.startswith("/")]
+    bundle = bundle_of(Collected(cluster(), logs={"../../etc/passwd": "x"}, reports={"..": "y"}))
+    outside = [name for name in bundle.files if ".." in name.split("/") or name.startswith("/")]
     assert outside == []
-    assert {"x", "y"} <= set(made.files.values())
+    assert {"x", "y"} <= set(bundle.files.values())
 
 
 def test_what_has_no_room_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "FILES_MAX", 1000)
-    made = bundle_of(Collected(cluster(), logs={"first-0.openbao": 2000 * "x"}))
-    assert "logs/first-0.openbao.log" not in made.files
-    assert [one.what for one in made.unread] == ["logs/first-0.openbao.log"]
+    bundle = bundle_of(Collected(cluster(), logs={"first-0.openbao": 2000 * "x"}))
+    assert "logs/first-0.openbao.log" not in bundle.files
+    assert [part.what for part in bundle.unread] == ["logs/first-0.openbao.log"]
 
 
 def test_the_manifest_names_each_file_and_what_is_not_there() -> None:
-    made = Bundle({"b": "x\n", "a": "é"}, (MissingPart("events", f"denied\nfor {TOKEN}"),))
-    found = json.loads(manifest(made, "2026-11-26T12:00:00Z", "1.2.3"))
-    assert [one["name"] for one in found["files"]] == ["a", "b"]
-    assert found["files"][0] == {
+    bundle = Bundle({"b": "x\n", "a": "é"}, (MissingPart("events", f"denied\nfor {TOKEN}"),))
+    document = json.loads(manifest(bundle, "2026-11-26T12:00:00Z", "1.2.3"))
+    assert [file["name"] for file in document["files"]] == ["a", "b"]
+    assert document["files"][0] == {
         "name": "a", "bytes": 2, "sha256": hashlib.sha256("é".encode()).hexdigest(),
     }  # fmt: skip
-    assert found["unread"] == [{"what": "events", "why": "denied\\nfor [redacted]"}]
+    assert document["unread"] == [{"what": "events", "why": "denied\\nfor [redacted]"}]
 
 
 def test_a_secret_is_refused_by_file_and_line_and_never_shown() -> None:
-    made = Bundle({"configmaps/a/b": f"x\n{TOKEN}\n", "cluster.json": "{}"})
+    bundle = Bundle({"configmaps/a/b": f"x\n{TOKEN}\n", "cluster.json": "{}"})
     with pytest.raises(VerbError) as refused:
-        without_secrets(made, redact=False)
+        without_secrets(bundle, redact=False)
     assert refused.value.exit_code == ExitCode.REFUSED
     assert "configmaps/a/b line 2 (OpenBao token)" in str(refused.value)
     assert "--redact" in str(refused.value)
@@ -89,15 +89,15 @@ def test_a_secret_is_refused_by_file_and_line_and_never_shown() -> None:
 
 
 def test_many_secrets_are_counted() -> None:
-    made = Bundle({f"log{number}": TOKEN for number in range(9)})
+    bundle = Bundle({f"log{number}": TOKEN for number in range(9)})
     with pytest.raises(VerbError, match=r"9 secrets.*and 4 more"):
-        without_secrets(made, redact=False)
+        without_secrets(bundle, redact=False)
 
 
 def test_what_was_redacted_is_in_the_manifest() -> None:
-    made = without_secrets(Bundle({"a": f"x\ny {TOKEN} z"}), redact=True)
-    assert made.files == {"a": "x\ny [redacted] z"}
-    listed = json.loads(manifest(made, "", ""))["redacted"]
+    secrets = without_secrets(Bundle({"a": f"x\ny {TOKEN} z"}), redact=True)
+    assert secrets.files == {"a": "x\ny [redacted] z"}
+    listed = json.loads(manifest(secrets, "", ""))["redacted"]
     assert listed == [{"file": "a", "line": 2, "kind": "OpenBao token"}]
 
 
@@ -114,7 +114,7 @@ class TestFile:
         target = tmp_path / "x.tar.gz"
         write_archive(target, b"1", force=False)
         assert stat.S_IMODE(target.stat().st_mode) == 0o600
-        assert [one.name for one in tmp_path.iterdir()] == ["x.tar.gz"]
+        assert [path.name for path in tmp_path.iterdir()] == ["x.tar.gz"]
 
     def test_a_file_that_is_there_stays_unless_force(self, tmp_path: Path) -> None:
         target = tmp_path / "x.tar.gz"
@@ -124,4 +124,4 @@ class TestFile:
         assert target.read_bytes() == b"mine"
         write_archive(target, b"2", force=True)
         assert target.read_bytes() == b"2"
-        assert [one.name for one in tmp_path.iterdir()] == ["x.tar.gz"]
+        assert [path.name for path in tmp_path.iterdir()] == ["x.tar.gz"]

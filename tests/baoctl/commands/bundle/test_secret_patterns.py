@@ -29,46 +29,46 @@ def pem(kind: str) -> str:
 
 # By kind: a text with a secret in it, and the part that may not stay.
 PLANTED: dict[str, st.SearchStrategy[tuple[str, str]]] = {
-    "service token": letters(24, 100).map(lambda one: (f"hvs.{one}", one)),
-    "older token": letters(24, 24).map(lambda one: (f"s.{one}", one)),
-    "batch token": letters(60, 200).map(lambda one: (f"b.{one}", one)),
-    "recovery token": letters(24, 95).map(lambda one: (f"hvr.{one}", one)),
+    "service token": letters(24, 100).map(lambda token: (f"hvs.{token}", token)),
+    "older token": letters(24, 24).map(lambda token: (f"s.{token}", token)),
+    "batch token": letters(60, 200).map(lambda token: (f"b.{token}", token)),
+    "recovery token": letters(24, 95).map(lambda token: (f"hvr.{token}", token)),
     "JWT": st.tuples(letters(20, 60), letters(20, 90)).map(
-        lambda one: (f"eyJ{one[0]}.eyJ{one[1]}.{one[0]}", one[1])
+        lambda item: (f"eyJ{item[0]}.eyJ{item[1]}.{item[0]}", item[1])
     ),
-    "registry login": letters(40, 80).map(lambda one: (f"eyJ{one}==", one)),
+    "registry login": letters(40, 80).map(lambda token: (f"eyJ{token}==", token)),
     "private key": st.sampled_from(["", "RSA ", "EC ", "ENCRYPTED "]).map(
-        lambda one: (pem(one), _PEM_LINES.splitlines()[0])
+        lambda item: (pem(item), _PEM_LINES.splitlines()[0])
     ),
-    "URL": letters(8, 30).map(lambda one: (f"https://admin:{one}@db.example.com/x", one)),
+    "URL": letters(8, 30).map(lambda token: (f"https://admin:{token}@db.example.com/x", token)),
     "AWS key": st.text(string.ascii_uppercase + string.digits, min_size=16, max_size=16).map(
-        lambda one: (f"AKIA{one}", one)
+        lambda item: (f"AKIA{item}", item)
     ),
-    "unseal key": letters(44, 66).map(lambda one: (f"Unseal Key 1: {one}", one)),
-    "recovery key": letters(44, 66).map(lambda one: (f"Recovery Key 3: {one}", one)),
-    "header": letters(24, 60).map(lambda one: (f"Authorization: Bearer {one}", one)),
+    "unseal key": letters(44, 66).map(lambda token: (f"Unseal Key 1: {token}", token)),
+    "recovery key": letters(44, 66).map(lambda token: (f"Recovery Key 3: {token}", token)),
+    "header": letters(24, 60).map(lambda token: (f"Authorization: Bearer {token}", token)),
     "presigned URL": letters(64, 64).map(
-        lambda one: (f"https://s3.example.com/b?X-Amz-Signature={one}", one)
+        lambda item: (f"https://s3.example.com/b?X-Amz-Signature={item}", item)
     ),
-    "HCL": letters(8, 30).map(lambda one: (f'  secret_key = "{one}"', one)),
-    "query": letters(8, 30).map(lambda one: (f"GET /x?client_token={one}", one)),
-    "JSON": letters(8, 30).map(lambda one: (f'{{"bindPassword": "{one}"}}', one)),
-    "nested JSON": letters(8, 30).map(lambda one: (f'{{\\"password\\":\\"{one}\\"}}', one)),
+    "HCL": letters(8, 30).map(lambda token: (f'  secret_key = "{token}"', token)),
+    "query": letters(8, 30).map(lambda token: (f"GET /x?client_token={token}", token)),
+    "JSON": letters(8, 30).map(lambda token: (f'{{"bindPassword": "{token}"}}', token)),
+    "nested JSON": letters(8, 30).map(lambda token: (f'{{\\"password\\":\\"{token}\\"}}', token)),
     "variable": letters(8, 30).map(
-        lambda one: (as_json({"name": "DB_PASSWORD", "value": one}), one)
+        lambda item: (as_json({"name": "DB_PASSWORD", "value": item}), item)
     ),
     "variable in YAML": letters(8, 30).map(
-        lambda one: (f"env:\n- name: API_TOKEN\n  value: {one}", one)
+        lambda item: (f"env:\n- name: API_TOKEN\n  value: {item}", item)
     ),
     "annotation": letters(8, 30).map(
-        lambda one: (as_json({"annotations": {"example.com/secret": one}}), one)
+        lambda item: (as_json({"annotations": {"example.com/secret": item}}), item)
     ),
-    "YAML": letters(8, 30).map(lambda one: (f"  password: {one}", one)),
+    "YAML": letters(8, 30).map(lambda token: (f"  password: {token}", token)),
 }
 # Lines of text that hold nothing.
 _AROUND = st.lists(
     st.text(string.ascii_letters + string.digits + " .,:;=-_[]", max_size=60)
-    | st.text(max_size=40).map(lambda one: one.replace("\n", " ")),
+    | st.text(max_size=40).map(lambda token: token.replace("\n", " ")),
     max_size=5,
 ).map("\n".join)
 
@@ -81,7 +81,7 @@ def test_a_secret_is_found_at_its_line_and_does_not_stay(kind: str, data: st.Dat
     assume(secret not in before + after)
     text = f"{before}\n{planted}\n{after}"
     position = text.index(planted) + planted.index(secret)
-    assert any(one.start <= position < one.end for one in find_secrets(text)), kind
+    assert any(match.start <= position < match.end for match in find_secrets(text)), kind
     clean, matches = redact(text)
     assert secret not in clean
     assert matches
@@ -90,16 +90,16 @@ def test_a_secret_is_found_at_its_line_and_does_not_stay(kind: str, data: st.Dat
 
 @given(st.text(max_size=400), st.lists(st.one_of(*PLANTED.values()), max_size=3))
 def test_lines_and_the_rest_of_a_text_stay(text: str, planted: list[tuple[str, str]]) -> None:
-    whole = "\n".join((text, *(one for one, _ in planted)))
+    whole = "\n".join((text, *(item for item, _ in planted)))
     matches = find_secrets(whole)
     for match in matches:
         assert match.line == whole.count("\n", 0, match.start) + 1
-    assert [one.start for one in matches[1:]] >= [one.end for one in matches[:-1]]
+    assert [match.start for match in matches[1:]] >= [match.end for match in matches[:-1]]
     outside = "".join(
         whole[end:start]
         for end, start in zip(
-            [0, *(one.end for one in matches)],
-            [*(one.start for one in matches), len(whole)],
+            [0, *(match.end for match in matches)],
+            [*(match.start for match in matches), len(whole)],
             strict=True,
         )
     )

@@ -24,7 +24,8 @@ from runtime.types import Object, Resource, key_of
 from tests.baoctl.commands.cluster.looks import healthy, lease
 
 KINDS: dict[str, Resource] = {
-    one.kind: one for one in (CLUSTERS, BACKUPS, RESTORES, POD, PVC, SECRET, STATEFUL_SET, LEASE)
+    resource.kind: resource
+    for resource in (CLUSTERS, BACKUPS, RESTORES, POD, PVC, SECRET, STATEFUL_SET, LEASE)
 }
 
 
@@ -35,8 +36,8 @@ def server_of(objects: Iterable[Object]) -> FakeApiServer:
         server.serve(custom(kind))
     for kind in (POD, PVC, SECRET, STATEFUL_SET, LEASE, EVENT, DEPLOYMENT, ADMISSION_POLICY):
         server.serve(Kind(kind, status=kind in (POD, PVC, STATEFUL_SET)))
-    for one in objects:
-        keep(server, one)
+    for obj in objects:
+        keep(server, obj)
     return server
 
 

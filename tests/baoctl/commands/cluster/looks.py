@@ -19,27 +19,27 @@ RECORDED = Path(__file__).parent / "recorded"
 
 @lru_cache
 def _recorded() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((RECORDED / "healthy.json").read_text(encoding="utf-8"))
-    return found
+    document: dict[str, Any] = json.loads((RECORDED / "healthy.json").read_text(encoding="utf-8"))
+    return document
 
 
 def lease(ago: timedelta = timedelta(seconds=3)) -> Object:
     """The Lease of an operator that renewed it so long ago."""
-    found: Object = copy.deepcopy(_recorded()["lease"])
+    new_lease: Object = copy.deepcopy(_recorded()["lease"])
     renewed = (NOW - ago).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
-    found["spec"] |= {"renewTime": renewed, "leaseDurationSeconds": 15}
-    return found
+    new_lease["spec"] |= {"renewTime": renewed, "leaseDurationSeconds": 15}
+    return new_lease
 
 
 def healthy() -> ClusterObservation:
     """The cluster, with an operator that works."""
-    found = copy.deepcopy(_recorded())
-    name = found["cluster"]["metadata"]["name"]
+    objects = copy.deepcopy(_recorded())
+    name = objects["cluster"]["metadata"]["name"]
     return ClusterObservation(
         now=NOW,
-        cluster=found["cluster"],
-        pods=tuple(found["pods"]),
-        secrets=tuple(f"{name}-{one}" for one in ("root-token", "tls-ca", "unseal-key")),
+        cluster=objects["cluster"],
+        pods=tuple(objects["pods"]),
+        secrets=tuple(f"{name}-{suffix}" for suffix in ("root-token", "tls-ca", "unseal-key")),
         operator=Operator("operators", lease=lease(), policies=("openbao-operator-x",)),
     )
 
@@ -58,9 +58,11 @@ def stating(
     seen: ClusterObservation, kind: str, status: str, reason: str, message: str, **more: Any
 ) -> ClusterObservation:
     """The cluster with one other condition."""
-    kept = [one for one in seen.cluster["status"]["conditions"] if one["type"] != kind]
-    made = {"type": kind, "status": status, "reason": reason, "message": message, **more}
-    return having(seen, conditions=[*kept, made])
+    kept = [
+        condition for condition in seen.cluster["status"]["conditions"] if condition["type"] != kind
+    ]
+    result = {"type": kind, "status": status, "reason": reason, "message": message, **more}
+    return having(seen, conditions=[*kept, result])
 
 
 def with_pod(
@@ -69,9 +71,9 @@ def with_pod(
     """The cluster with one server that is not ready; `state` is that of its container."""
     pods = list(copy.deepcopy(seen.pods))
     pod = pods[ordinal]
-    for one in pod["status"]["conditions"]:
-        if one["type"] in ("Ready", "ContainersReady"):
-            one["status"] = "False"
+    for condition in pod["status"]["conditions"]:
+        if condition["type"] in ("Ready", "ContainersReady"):
+            condition["status"] = "False"
     container = pod["status"]["containerStatuses"][0]
     container |= {"ready": False, **({"state": state} if state else {}), **more}
     return replace(seen, pods=tuple(pods))

@@ -30,9 +30,9 @@ def not_ready(
 
 
 def seal_secret_missing() -> ClusterObservation:
-    seen = not_ready(with_pod(healthy(), 0))
+    observation = not_ready(with_pod(healthy(), 0))
     text = "Secret first-unseal-key does not exist, and the cluster has data"
-    return stating(seen, "Stalled", "True", "UnsealKeyMissing", text)
+    return stating(observation, "Stalled", "True", "UnsealKeyMissing", text)
 
 
 def seal_secret_missing_while_the_operator_is_silent() -> ClusterObservation:
@@ -55,13 +55,15 @@ def expired_certificate() -> ClusterObservation:
 
 def certificate_that_ended_today() -> ClusterObservation:
     text = "Secret first-tls-server: tls.crt expired at 2026-11-26T11:59:00+00:00: replace it"
-    seen = stating(healthy(), "TLSReady", "False", "TLSSecretInvalid", text)
-    return stating(seen, "Stalled", "True", "TLSSecretInvalid", text)
+    observation = stating(healthy(), "TLSReady", "False", "TLSSecretInvalid", text)
+    return stating(observation, "Stalled", "True", "TLSSecretInvalid", text)
 
 
 def refused_before_there_is_a_certificate() -> ClusterObservation:
-    seen = stating(healthy(), "TLSReady", "False", "TLSSecretMissing", "it is not there yet")
-    return stating(seen, "Stalled", "True", "ImageVersionMismatch", "the tag is another version")
+    observation = stating(healthy(), "TLSReady", "False", "TLSSecretMissing", "it is not there yet")
+    return stating(
+        observation, "Stalled", "True", "ImageVersionMismatch", "the tag is another version"
+    )
 
 
 def full_volume() -> ClusterObservation:
@@ -82,15 +84,15 @@ def policy_missing() -> ClusterObservation:
 
 
 def no_policy_at_all() -> ClusterObservation:
-    seen = wanting(healthy(), profile="Hardened")
-    return replace(seen, operator=Operator(SYSTEM, lease=lease(), policies=("other",)))
+    observation = wanting(healthy(), profile="Hardened")
+    return replace(observation, operator=Operator(SYSTEM, lease=lease(), policies=("other",)))
 
 
 def policy_without_a_binding() -> ClusterObservation:
-    seen = wanting(healthy(), profile="Hardened")
+    observation = wanting(healthy(), profile="Hardened")
     names = ("openbao-operator-x", "openbao-operator-y")
     operator = Operator(SYSTEM, lease=lease(), policies=names, bindings=("openbao-operator-x",))
-    return replace(seen, operator=operator)
+    return replace(observation, operator=operator)
 
 
 def operator_silent() -> ClusterObservation:
@@ -110,8 +112,8 @@ def operator_scaled_away() -> ClusterObservation:
 
 def webhook_refuses() -> ClusterObservation:
     note = 'create Pod first-2 failed: admission webhook "x.example.com" denied the request: no'
-    seen = replace(not_ready(healthy()), events=(event("FailedCreate", note),))
-    return replace(seen, pods=seen.pods[:1])
+    observation = replace(not_ready(healthy()), events=(event("FailedCreate", note),))
+    return replace(observation, pods=observation.pods[:1])
 
 
 def webhook_does_not_answer() -> ClusterObservation:
@@ -121,8 +123,10 @@ def webhook_does_not_answer() -> ClusterObservation:
 
 def paused_and_forgotten() -> ClusterObservation:
     since = {"lastTransitionTime": "2026-11-23T12:00:00Z"}
-    seen = stating(wanting(healthy(), paused=True), "Paused", "True", "Paused", "paused", **since)
-    return stating(seen, "Ready", "Unknown", "Paused", "spec.paused is true")
+    observation = stating(
+        wanting(healthy(), paused=True), "Paused", "True", "Paused", "paused", **since
+    )
+    return stating(observation, "Ready", "Unknown", "Paused", "spec.paused is true")
 
 
 HELD = {
@@ -141,14 +145,14 @@ def lock_of_a_silent_holder() -> ClusterObservation:
 
 
 def unschedulable() -> ClusterObservation:
-    seen = with_pod(with_pod(healthy(), 1), 2)
-    pods = list(seen.pods)
+    pod = with_pod(with_pod(healthy(), 1), 2)
+    pods = list(pod.pods)
     held = {
         "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
         "message": "0/1 nodes are available",
     }  # fmt: skip
     pods[2] = {**pods[2], "status": {"phase": "Pending", "conditions": [held]}}
-    return not_ready(replace(seen, pods=tuple(pods)))
+    return not_ready(replace(pod, pods=tuple(pods)))
 
 
 # sentence: (cluster, words of the first finding, words of its command)
@@ -240,20 +244,25 @@ def test_what_is_fine_or_not_known_is_no_finding(seen: ClusterObservation) -> No
 
 
 def test_a_sealed_server_says_why_itself() -> None:
-    seen = with_pod(healthy(), 0)
-    pod = seen.pods[0]
+    observation = with_pod(healthy(), 0)
+    pod = observation.pods[0]
     sealed = {**pod["metadata"]["labels"], labels.SERVER_SEALED: "true"}
-    pods = ({**pod, "metadata": {**pod["metadata"], "labels": sealed}}, *seen.pods[1:])
+    pods = ({**pod, "metadata": {**pod["metadata"], "labels": sealed}}, *observation.pods[1:])
     line = "[WARN] failed to unseal core: message authentication failed"
-    seen = replace(seen, pods=pods, logs={"first-0": f"started\n{line}\nstarted"})
-    assert diagnose(seen)[0].cause == "Servers are sealed: first-0"
-    assert diagnose(seen)[0].evidence == line
+    observation = replace(observation, pods=pods, logs={"first-0": f"started\n{line}\nstarted"})
+    assert diagnose(observation)[0].cause == "Servers are sealed: first-0"
+    assert diagnose(observation)[0].evidence == line
 
 
 def test_a_reason_of_several_conditions_is_one_finding() -> None:
-    seen = stating(certificate_that_ended_today(), "Available", "False", "NotInitialized", "a")
-    seen = stating(seen, "OpenBaoLeader", "Unknown", "NotInitialized", "b")
-    assert [one.reason for one in diagnose(seen)] == ["TLSSecretInvalid", "NotInitialized"]
+    observation = stating(
+        certificate_that_ended_today(), "Available", "False", "NotInitialized", "a"
+    )
+    observation = stating(observation, "OpenBaoLeader", "Unknown", "NotInitialized", "b")
+    assert [finding.reason for finding in diagnose(observation)] == [
+        "TLSSecretInvalid",
+        "NotInitialized",
+    ]
 
 
 def test_a_cluster_without_a_status_is_told() -> None:
@@ -268,5 +277,5 @@ def test_objects_that_are_anything_are_no_traceback() -> None:
 
 
 def test_every_check_has_a_question() -> None:
-    assert all(one.question.endswith("?") for one in CHECKS)
-    assert len({one.name for one in CHECKS}) == len(CHECKS)
+    assert all(check.question.endswith("?") for check in CHECKS)
+    assert len({check.name for check in CHECKS}) == len(CHECKS)

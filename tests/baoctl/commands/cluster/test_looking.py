@@ -74,8 +74,13 @@ def event(name: str, ago: int, **more: object) -> Object:
 
 
 def test_events_are_those_of_the_cluster_the_newest_last() -> None:
-    found = [event("first-0", 5), event("other-0", 4), event("data-first-1", 90), event("first", 3)]
-    rows = rows_of("first", found, NOW)
+    events = [
+        event("first-0", 5),
+        event("other-0", 4),
+        event("data-first-1", 90),
+        event("first", 3),
+    ]
+    rows = rows_of("first", events, NOW)
     assert [(row.age, row.about) for row in rows] == [
         ("90s", "Pod/data-first-1"), ("5s", "Pod/first-0"), ("3s", "Pod/first"),
     ]  # fmt: skip
@@ -87,7 +92,7 @@ def test_an_object_stands_below_its_owner() -> None:
     pod["metadata"] = {**pod["metadata"], "ownerReferences": [{"uid": "s"}]}
     lost = {"kind": "Job", "metadata": {"name": "j", "uid": "j", "ownerReferences": [{"uid": "?"}]}}
     root = node_of({**healthy().cluster, "kind": CLUSTER_KIND}, [pod, owner, lost], NOW)
-    assert [(one.kind, [below.name for below in one.below]) for one in root.below] == [
+    assert [(node.kind, [below.name for below in node.below]) for node in root.below] == [
         ("StatefulSet", ["first-0"]), ("Job", []),
     ]  # fmt: skip
     assert root.below[0].below[0].state == "ready"

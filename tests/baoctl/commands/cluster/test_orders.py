@@ -77,8 +77,8 @@ WRITES: dict[str, tuple[Object, str, str, dict[str, Any]]] = {
 def test_what_is_written(live: Object, verb: str, argument: str, fields: dict[str, Any]) -> None:
     spec = spec_after(live, verb, argument)
     assert {name: spec[name] for name in fields} == fields
-    assert {name: one for name, one in spec.items() if name not in fields} == {
-        name: one for name, one in live["spec"].items() if name not in fields
+    assert {name: item for name, item in spec.items() if name not in fields} == {
+        name: item for name, item in live["spec"].items() if name not in fields
     }
     OpenBaoCluster.from_object({**live, "spec": spec})
 
@@ -141,7 +141,7 @@ async def test_the_verbs_write_once_and_say_so(tmp_path: Path) -> None:
         again = await baoctl("pause", "first")
         fenced = await baoctl("fence", "first-2")
         nobody = await baoctl("fence", "other-0")
-        asked = await baoctl("hibernate", "first")
+        unconfirmed = await baoctl("hibernate", "first")
         refused = await baoctl("backup", "first")
         missing = await baoctl("restart", "other")
     assert "would be patched" in dry.stdout
@@ -153,7 +153,7 @@ async def test_the_verbs_write_once_and_say_so(tmp_path: Path) -> None:
     assert live is not None
     assert (live["spec"]["paused"], live["spec"]["fencedPods"]) == (True, ["first-2"])
     assert not live["spec"].get("hibernate")
-    codes = [one.exit_code for one in (fenced, nobody, asked, refused, missing)]
+    codes = [result.exit_code for result in (fenced, nobody, unconfirmed, refused, missing)]
     assert codes == [0, 5, 1, 4, 5]
 
 
@@ -166,9 +166,9 @@ async def test_a_backup_is_an_object_of_its_own(tmp_path: Path) -> None:
         late = await baoctl("backup", "first", "--timeout", "1s")
     assert done.exit_code == 0, done.stderr
     assert late.exit_code in (3, 4)
-    made = server.objects(BACKUPS)
-    assert {one["spec"]["cluster"] for one in made} == {"first"}
-    assert all(one["metadata"]["name"].startswith("first-manual-") for one in made)
+    objects = server.objects(BACKUPS)
+    assert {obj["spec"]["cluster"] for obj in objects} == {"first"}
+    assert all(obj["metadata"]["name"].startswith("first-manual-") for obj in objects)
 
 
 @pytest.mark.parametrize(

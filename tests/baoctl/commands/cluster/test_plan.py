@@ -113,11 +113,11 @@ def test_what_an_edit_changes(
     assert done.exit_code == 0, done.output
     (plan,) = json.loads(done.stdout)
     assert plan["verb"] == ("update" if spec else "none")
-    assert {one["path"].split(".")[1] for one in plan["spec"]} == set(spec)
-    names = {f"{one['verb']} {one['kind']} {one['name']}" for one in plan["objects"]}
+    assert {change["path"].split(".")[1] for change in plan["spec"]} == set(spec)
+    names = {f"{obj['verb']} {obj['kind']} {obj['name']}" for obj in plan["objects"]}
     assert objects <= names
     assert bool(objects) == bool(names)
-    assert [(one["effect"], one["text"]) for one in plan["pods"]] == pods
+    assert [(pod["effect"], pod["text"]) for pod in plan["pods"]] == pods
     assert note in " ".join(plan["notes"])
     assert bool(note) == bool(plan["notes"])
 
@@ -126,8 +126,8 @@ def test_a_cluster_that_is_not_there_is_created_whole(tmp_path: Path) -> None:
     other = {**manifest(), "metadata": {"name": "second"}}
     (plan,) = json.loads(offline(tmp_path, other).stdout)
     assert (plan["cluster"], plan["verb"]) == ("default/second", "create")
-    assert {one["verb"] for one in plan["objects"]} == {"create"}
-    assert [one["text"] for one in plan["pods"]] == [
+    assert {obj["verb"] for obj in plan["objects"]} == {"create"}
+    assert [pod["text"] for pod in plan["pods"]] == [
         "1 starts and initializes the cluster; then 2 join it"
     ]
 
@@ -203,8 +203,8 @@ def test_equal_values_differ_in_nothing_and_others_in_something(one: Any, other:
 def _without_null(value: Any) -> Any:
     """An API server stores no null."""
     if isinstance(value, dict):
-        return {name: _without_null(one) for name, one in value.items() if one is not None}
-    return [_without_null(one) for one in value] if isinstance(value, list) else value
+        return {name: _without_null(item) for name, item in value.items() if item is not None}
+    return [_without_null(item) for item in value] if isinstance(value, list) else value
 
 
 async def test_it_asks_the_api_server_and_changes_nothing(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ async def test_it_asks_the_api_server_and_changes_nothing(tmp_path: Path) -> Non
         created = await baoctl("plan", "-f", str(other), "-o", "json")
     assert (changed.exit_code, created.exit_code) == (0, 0), changed.output + created.output
     (plan,) = json.loads(changed.stdout)
-    assert [(one["path"], one["after"]) for one in plan["spec"]] == [("spec.replicas", 5)]
+    assert [(change["path"], change["after"]) for change in plan["spec"]] == [("spec.replicas", 5)]
     assert json.loads(created.stdout)[0]["verb"] == "create"
     after = server.get(CLUSTERS, KEY)
     assert before is not None

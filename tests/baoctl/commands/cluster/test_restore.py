@@ -45,13 +45,13 @@ BACKUPS = (
 
 def with_backups() -> FakeApiServer:
     server = world()
-    for one in BACKUPS:
-        keep(server, one)
+    for backup in BACKUPS:
+        keep(server, backup)
     return server
 
 
 def test_the_completed_ones_of_the_cluster_stand_there_the_newest_first() -> None:
-    names = [one.backup for one in snapshots_of("first", BACKUPS)]
+    names = [snapshot.backup for snapshot in snapshots_of("first", BACKUPS)]
     assert names == ["wednesday", "tuesday", "monday", "without-a-time"]
 
 
@@ -89,9 +89,9 @@ async def test_nothing_is_ordered_before_the_user_agrees(
         done = await baoctl("restore", "first", "--no-wait", *arguments, typed=typed)
     assert done.exit_code == status, done.output
     assert words in done.output
-    specs = [one["spec"] for one in server.objects(RESTORES)]
+    specs = [obj["spec"] for obj in server.objects(RESTORES)]
     assert len(specs) == ordered
-    assert all(one["cluster"] == "first" for one in specs)
+    assert all(spec["cluster"] == "first" for spec in specs)
 
 
 # phase in which it ends: (exit status, words)

@@ -177,9 +177,9 @@ class Terminal:
 
 @pytest.fixture
 def terminal() -> Iterator[Terminal]:
-    made = Terminal()
-    yield made
-    made.close()
+    terminal = Terminal()
+    yield terminal
+    terminal.close()
 
 
 # sentence: (environment, whether it draws)

@@ -124,9 +124,11 @@ def test_the_screen_says(seen: ClusterObservation, words: tuple[str, ...]) -> No
 
 
 def test_a_reason_stands_once_with_all_its_conditions() -> None:
-    seen = stating(healthy(), "Available", "False", "Hibernated", "no server runs")
-    seen = stating(seen, "Hibernated", "True", "Hibernated", "volumes and keys are kept")
-    text = printed(seen)
+    observation = stating(healthy(), "Available", "False", "Hibernated", "no server runs")
+    observation = stating(
+        observation, "Hibernated", "True", "Hibernated", "volumes and keys are kept"
+    )
+    text = printed(observation)
     assert "Available, Hibernated  Hibernated\n    volumes and keys are kept" in text
     assert "no server runs" not in text
 

@@ -60,10 +60,10 @@ async def test_a_uid_and_a_name_are_ids(
 ) -> None:
     server = fleet()
     for identity in (await uid_at(server, kind, name), name):
-        found = await look_up(client_at(server), identity)
-        assert found.view.name == name.partition(".")[0]
-        assert [row.name for row in found.view.workloads] == rows
-        assert found.exit_code == status
+        result = await look_up(client_at(server), identity)
+        assert result.view.name == name.partition(".")[0]
+        assert [row.name for row in result.view.workloads] == rows
+        assert result.exit_code == status
     assert {call.method for call in server.requests} == {"GET"}
 
 

@@ -51,7 +51,7 @@ def orders_of(server: FakeApiServer) -> dict[str, str] | None:
     live = server.get(DATACENTERS, ObjectKey("", "fra1"))
     assert live is not None
     listed = live["spec"].get("redeploy")
-    return None if listed is None else {one["name"]: one["token"] for one in listed}
+    return None if listed is None else {item["name"]: item["token"] for item in listed}
 
 
 def writes(server: FakeApiServer) -> list[str]:
@@ -181,7 +181,9 @@ async def test_what_is_going_is_not_redeployed(leaving: Object, message: str) ->
     server = holding(fra1())
     held = {**leaving, "metadata": {**leaving["metadata"], "finalizers": ["test/hold"]}}
     keep(server, held)
-    kind = next(one for one in (DATACENTERS, WORKLOADS) if one.kind == leaving["kind"])
+    kind = next(
+        resource for resource in (DATACENTERS, WORKLOADS) if resource.kind == leaving["kind"]
+    )
     server.remove(kind, ObjectKey("", leaving["metadata"]["name"]))
     with pytest.raises(RequestError) as raised:
         await ordered(server)

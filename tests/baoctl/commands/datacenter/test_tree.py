@@ -247,9 +247,9 @@ DETAILS: dict[str, tuple[Object, str, str]] = {
 @pytest.mark.parametrize(("obj", "state", "detail"), DETAILS.values(), ids=DETAILS.keys())
 def test_what_is_said_of_a_service(obj: Object, state: str, detail: str) -> None:
     *_, line = as_text(view_of(live_datacenter(READY), [obj]), NOW).splitlines()
-    head, _, told = line.partition(f"  {state}")
+    head, _, result = line.partition(f"  {state}")
     assert head in ("   └─ shipper", "   └─ ams1.shipper")
-    kept = re.sub(r"^ +(Deployment +)?(1/1 +)?(declared *)?", "", told)
+    kept = re.sub(r"^ +(Deployment +)?(1/1 +)?(declared *)?", "", result)
     assert kept == detail
 
 
@@ -271,8 +271,8 @@ def tree(*services: ServiceView) -> list[str]:
     listed = tuple(sorted(services, key=lambda each: each.name))
     view = replace(view_of(live_datacenter(READY), ()), workloads=listed)
     lines = as_text(view, NOW).split("services\n")[1].splitlines()
-    found = [re.fullmatch(r"   ([│├└─ ]*)([^ ]+) .*", line) for line in lines]
-    return ["." * (len(each[1]) // 3 - 1) + each[2] for each in found if each]
+    matches = [re.fullmatch(r"   ([│├└─ ]*)([^ ]+) .*", line) for line in lines]
+    return ["." * (len(each[1]) // 3 - 1) + each[2] for each in matches if each]
 
 
 VAULTS = (one("a", kind="OpenBaoCluster"), one("b", OPENBAO_READY, kind="OpenBaoCluster"))
@@ -338,8 +338,10 @@ def test_no_text_reaches_the_terminal_raw() -> None:
     text = as_text(view, NOW, verbose=True)
     assert {char for char in text if not char.isprintable()} == {"\n"}
     # All of them are shown: 4 in the head, 2 of the source, 2 conditions, 5 and 3 of the service.
-    told = text.replace(next(line for line in text.splitlines() if "cannot be read" in line), "")
-    assert told.count(SHOWN) == 4 + 2 + 2 + 5 + 3
+    new_text = text.replace(
+        next(line for line in text.splitlines() if "cannot be read" in line), ""
+    )
+    assert new_text.count(SHOWN) == 4 + 2 + 2 + 5 + 3
     assert len(text.splitlines()) == 10
     assert json.loads(as_json(view))["workloads"][0]["message"] == HOSTILE
     assert {char for char in as_json(view) if not " " <= char <= "~"} == {"\n"}

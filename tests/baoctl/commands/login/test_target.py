@@ -89,8 +89,8 @@ TRUSTS: dict[str, tuple[Object | None, str, str | None, str]] = {
 @pytest.mark.parametrize("case", TRUSTS)
 def test_a_server_is_verified_as_its_mode_wants_it(case: str) -> None:
     tls, name, secret, entry = TRUSTS[case]
-    seen = healthy() if tls is None else wanting(healthy(), tls=tls)
-    trust = trust_of(seen.cluster)
+    observation = healthy() if tls is None else wanting(healthy(), tls=tls)
+    trust = trust_of(observation.cluster)
     assert (trust.server_name, trust.secret, trust.entry) == (name, secret, entry)
 
 
@@ -145,8 +145,10 @@ def test_a_command_gets_this_server_and_no_other() -> None:
         "PATH": "/bin", "BAO_FORMAT": "json", "BAO_NAMESPACE": "team", "VAULT_ADDR": "https://x",
         "VAULT_TOKEN": "old", "BAO_SKIP_VERIFY": "1", "BAO_CLIENT_CERT": "/x", "BAO_TOKEN": "old",
     }  # fmt: skip
-    made = environment_of(inherited, Connection(40321, "openbao-cluster-a.local", "/d/ca", "hvs.x"))
-    assert made == {
+    environment = environment_of(
+        inherited, Connection(40321, "openbao-cluster-a.local", "/d/ca", "hvs.x")
+    )
+    assert environment == {
         "PATH": "/bin",
         "BAO_FORMAT": "json",
         "BAO_NAMESPACE": "team",

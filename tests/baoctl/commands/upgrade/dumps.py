@@ -30,6 +30,6 @@ def claim(ordinal: int, **status: Any) -> Object:
 def dump(cluster: gen.Cluster = CLUSTER, *, pods: tuple[gen.Pod, ...] = PODS) -> str:
     """What `kubectl get openbaocluster,sts,pods,pvc -o yaml` prints."""
     items = [cluster.object(), gen.stateful_set().sized(3).object()]
-    items += [{"apiVersion": "v1", "kind": "Pod", **one.object()} for one in pods]
+    items += [{"apiVersion": "v1", "kind": "Pod", **pod.object()} for pod in pods]
     items += [claim(n) for n in range(3)]
     return yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": items})

@@ -56,8 +56,8 @@ def test_the_order_and_the_checks_are_printed() -> None:
 
 
 def test_the_example_in_the_docs_is_what_it_prints() -> None:
-    asked = CLUSTER.wanting(upgrade={"jwtAuthRole": "openbao-operator-upgrade"})
-    printed = call(dump(asked), "--to", NEW).stdout
+    cluster = CLUSTER.wanting(upgrade={"jwtAuthRole": "openbao-operator-upgrade"})
+    printed = call(dump(cluster), "--to", NEW).stdout
     assert printed in PAGE.read_text(encoding="utf-8").replace("default/vault", "ns/x")
 
 
@@ -96,9 +96,9 @@ ANSWERS: dict[str, tuple[gen.Cluster, tuple[str, ...], str, str, int]] = {
 def test_answer(
     cluster: gen.Cluster, arguments: tuple[str, ...], answer: str, reason: str, status: int
 ) -> None:
-    found = plan_of(dump(cluster), *arguments)
-    assert (found["answer"], found["exit"]) == (answer, status)
-    assert reason in ("", found["reason"])
+    plan = plan_of(dump(cluster), *arguments)
+    assert (plan["answer"], plan["exit"]) == (answer, status)
+    assert reason in ("", plan["reason"])
 
 
 def test_what_is_refused_has_no_order() -> None:
@@ -116,21 +116,23 @@ def test_another_target_replaces_all_of_them() -> None:
 
 
 def test_the_checks_are_those_of_the_operator() -> None:
-    seen = read_dump(objects_in(dump(CLUSTER.having(operationLock=LOCK))), None, gen.world().now)
-    cluster = edited(seen.cluster, UpgradeRequest(NEW))
-    verdict = check(cluster, seen.observed, Release.requested(cluster), resuming=False)
-    lines = forecast(seen, UpgradeRequest(NEW), DEADLINE).checks
+    cluster_dump = read_dump(
+        objects_in(dump(CLUSTER.having(operationLock=LOCK))), None, gen.world().now
+    )
+    cluster = edited(cluster_dump.cluster, UpgradeRequest(NEW))
+    verdict = check(cluster, cluster_dump.observed, Release.requested(cluster), resuming=False)
+    lines = forecast(cluster_dump, UpgradeRequest(NEW), DEADLINE).checks
     # Whether the leader finds all well is asked by the operator alone.
-    assert [(one.check, one.state) for one in lines if one.state != "unknown"] == [
-        (one.check, one.state) for one in verdict.results if one.check != "quorum"
+    assert [(line.check, line.state) for line in lines if line.state != "unknown"] == [
+        (result.check, result.state) for result in verdict.results if result.check != "quorum"
     ]
 
 
 def test_what_a_dump_cannot_tell_is_not_called_well() -> None:
     items = yaml.safe_load(dump())["items"]
-    without = [one for one in items if one["kind"] != "PersistentVolumeClaim"]
+    without = [item for item in items if item["kind"] != "PersistentVolumeClaim"]
     checks = plan_of(yaml.safe_dump_all(without), "--to", NEW)["checks"]
-    assert {one["check"] for one in checks if one["state"] == "unknown"} == {"quorum", "volumes"}
+    assert {item["check"] for item in checks if item["state"] == "unknown"} == {"quorum", "volumes"}
 
 
 @pytest.mark.parametrize(
@@ -187,7 +189,9 @@ def test_without_a_dump_a_cluster_has_to_be_named() -> None:
     assert (result.exit_code, "--cluster" in result.stderr) == (2, True)
 
 
-KINDS: Mapping[str, Resource] = {one.kind: one for one in (CLUSTERS, STATEFUL_SET, POD, PVC)}
+KINDS: Mapping[str, Resource] = {
+    resource.kind: resource for resource in (CLUSTERS, STATEFUL_SET, POD, PVC)
+}
 
 
 def live() -> Client:
@@ -195,17 +199,17 @@ def live() -> Client:
     server = FakeApiServer(SystemClock(), random.Random(1))
     server.serve(custom(CLUSTERS))
     others = {"apiVersion": "v1", "kind": "Pod", **gen.pod(0, "other").object()}
-    for one in (*objects_in(dump()), others):
-        metadata = {k: v for k, v in one["metadata"].items() if k not in ("resourceVersion", "uid")}
-        server.put(KINDS[one["kind"]], {**one, "metadata": metadata})
+    for obj in (*objects_in(dump()), others):
+        metadata = {k: v for k, v in obj["metadata"].items() if k not in ("resourceVersion", "uid")}
+        server.put(KINDS[obj["kind"]], {**obj, "metadata": metadata})
     return client_of(FakeWire(server, random.Random(1)))
 
 
 async def test_the_cluster_itself_is_looked_at_without_a_dump() -> None:
     found = await fetch(live(), "ns/x")
-    seen = read_dump(found, "ns/x", gen.world().now)
-    assert [pod.name for pod in seen.observed.pods] == ["x-0", "x-1", "x-2"]
-    assert seen.kinds == {"StatefulSet", "Pod", "PersistentVolumeClaim"}
+    cluster_dump = read_dump(found, "ns/x", gen.world().now)
+    assert [pod.name for pod in cluster_dump.observed.pods] == ["x-0", "x-1", "x-2"]
+    assert cluster_dump.kinds == {"StatefulSet", "Pod", "PersistentVolumeClaim"}
 
 
 async def test_a_cluster_that_is_not_there_is_said() -> None:

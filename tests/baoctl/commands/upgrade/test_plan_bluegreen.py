@@ -105,8 +105,8 @@ def test_read_replicas_follow() -> None:
 def test_a_snapshot_comes_first() -> None:
     target = {"provider": "s3", "bucket": "b", "endpoint": "https://s3.example.com"}
     backup = {"schedule": "0 3 * * *", "target": target, "jwtAuthRole": "backup"}
-    asked = with_settings(preUpgradeSnapshot=True).wanting(backup=backup)
-    assert "OpenBaoBackup" in plan_of(asked)["steps"][1]
+    cluster = with_settings(preUpgradeSnapshot=True).wanting(backup=backup)
+    assert "OpenBaoBackup" in plan_of(cluster)["steps"][1]
 
 
 # sentence: (cluster, arguments, answer, reason, what the message names)
@@ -137,10 +137,10 @@ ANSWERS: dict[str, tuple[gen.Cluster, str, str, str]] = {
     ("cluster", "answer", "reason", "named"), ANSWERS.values(), ids=ANSWERS.keys()
 )
 def test_answer(cluster: gen.Cluster, answer: str, reason: str, named: str) -> None:
-    found = plan_of(cluster)
-    assert (found["answer"], found["reason"]) == (answer, reason)
-    assert named in found["message"]
-    assert found["strategy"] == "BlueGreen"
+    plan = plan_of(cluster)
+    assert (plan["answer"], plan["reason"]) == (answer, reason)
+    assert named in plan["message"]
+    assert plan["strategy"] == "BlueGreen"
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ def test_answer(cluster: gen.Cluster, answer: str, reason: str, named: str) -> N
     ],
 )
 def test_another_wish_on_the_way(phase: str, version: str, named: str) -> None:
-    found = plan_of(going(phase), "--to", version)
-    assert found["answer"] == "goes-on"
-    assert named in found["message"]
+    plan = plan_of(going(phase), "--to", version)
+    assert plan["answer"] == "goes-on"
+    assert named in plan["message"]
 
 
 def test_only_what_is_left_is_told() -> None:
@@ -179,8 +179,8 @@ def test_only_what_is_left_is_told() -> None:
 
 def test_what_was_begun_ends_by_its_strategy() -> None:
     rolling = {"targetVersion": NEW, "fromVersion": OLD, "phase": "Rolling"}
-    found = plan_of(CLUSTER.wanting(version=NEW).having(release={"version": NEW}, upgrade=rolling))
-    assert found["strategy"] == "RollingUpdate"
+    plan = plan_of(CLUSTER.wanting(version=NEW).having(release={"version": NEW}, upgrade=rolling))
+    assert plan["strategy"] == "RollingUpdate"
     assert plan_of(going("Syncing").wanting(upgrade={}))["strategy"] == "BlueGreen"
 
 

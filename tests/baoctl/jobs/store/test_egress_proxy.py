@@ -136,10 +136,10 @@ def test_a_name_is_looked_up_anew_for_each_connection(store: int) -> None:
 
 
 def test_the_identity_of_the_pod_is_asked_for_where_it_is_and_by_no_other_name() -> None:
-    asked: list[str] = []
+    requests: list[str] = []
 
     def resolve(host: str, port: int) -> list[tuple[Any, ...]]:
-        asked.append(host)
+        requests.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("169.254.169.254", port))]
 
     identity = (EgressEndpoint("169.254.169.254", 80),)
@@ -154,7 +154,7 @@ def test_the_identity_of_the_pod_is_asked_for_where_it_is_and_by_no_other_name()
         pass
     with EgressProxy(rules) as egress:
         assert ask(egress, "http://store.example.com/")[0] == 403
-    assert asked == ["169.254.169.254", "store.example.com"]
+    assert requests == ["169.254.169.254", "store.example.com"]
 
 
 def test_a_store_that_redirects_to_a_cloud_gets_nothing_from_it(store: int) -> None:

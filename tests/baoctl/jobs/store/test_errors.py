@@ -29,8 +29,8 @@ def test_an_identity_that_is_refused_is_named(text: str, kept: str) -> None:
 
 def test_a_store_that_refuses_is_not_a_cloud_that_does() -> None:
     text = f"Error performing PUT https://s3.example.com/b/key in 1ms - {ANSWER} 403 Forbidden: x"
-    found = str(store_failure("key", PermissionDeniedError(text)))
-    assert found == "key: the store refuses the credentials (status 403)"
+    failure = str(store_failure("key", PermissionDeniedError(text)))
+    assert failure == "key: the store refuses the credentials (status 403)"
 
 
 def test_a_metadata_server_that_is_silent_refused_nothing() -> None:

@@ -33,19 +33,19 @@ def made(
 
 
 def test_s3_with_keys_goes_to_its_endpoint_alone() -> None:
-    found = made(S3, KEYS | {"sessionToken": "ST", "region": "eu-west-1"})
-    assert found.endpoints == (EgressEndpoint("s3.example.com", 9000),)
-    assert found.identity == ()
-    assert found.options["endpoint"] == "https://s3.example.com:9000"
-    assert found.options["session_token"] == "ST"
-    assert found.options["region"] == "eu-west-1"
-    assert found.options["unsigned_payload"]
-    assert "SK" not in repr(found)
+    store_settings = made(S3, KEYS | {"sessionToken": "ST", "region": "eu-west-1"})
+    assert store_settings.endpoints == (EgressEndpoint("s3.example.com", 9000),)
+    assert store_settings.identity == ()
+    assert store_settings.options["endpoint"] == "https://s3.example.com:9000"
+    assert store_settings.options["session_token"] == "ST"
+    assert store_settings.options["region"] == "eu-west-1"
+    assert store_settings.options["unsigned_payload"]
+    assert "SK" not in repr(store_settings)
 
 
 def test_the_region_of_the_spec_wins() -> None:
-    found = made(replace(S3, region="eu-central-1"), KEYS | {"region": "eu-west-1"})
-    assert found.options["region"] == "eu-central-1"
+    store_settings = made(replace(S3, region="eu-central-1"), KEYS | {"region": "eu-west-1"})
+    assert store_settings.options["region"] == "eu-central-1"
     assert made(S3, KEYS).options["region"] == "us-east-1"
 
 
@@ -77,9 +77,9 @@ def test_where_the_bucket_is_written(
     endpoint: str, path_style: bool, bucket: str, address: str, expected: EgressEndpoint
 ) -> None:
     env = StoreEnv("s3", bucket, endpoint, use_path_style=path_style)
-    found = made(env, KEYS)
-    assert (found.options["endpoint"], found.endpoints) == (address, (expected,))
-    assert found.options["virtual_hosted_style_request"] == (f"{bucket}." in address)
+    store_settings = made(env, KEYS)
+    assert (store_settings.options["endpoint"], store_settings.endpoints) == (address, (expected,))
+    assert store_settings.options["virtual_hosted_style_request"] == (f"{bucket}." in address)
 
 
 def test_a_role_is_taken_at_the_token_service_of_its_region() -> None:
@@ -87,24 +87,26 @@ def test_a_role_is_taken_at_the_token_service_of_its_region() -> None:
         "s3", "bkt", at("s3.eu-central-1.amazonaws.com"), region="eu-central-1",
         role_arn="arn:aws:iam::1:role/x", web_identity_path="/token",
     )  # fmt: skip
-    found = made(env)
-    assert found.options["endpoint_url_sts"] == at("sts.eu-central-1.amazonaws.com")
-    assert EgressEndpoint("sts.eu-central-1.amazonaws.com", 443) in found.endpoints
-    assert found.options["web_identity_token_file"] == "/token"
-    assert found.identity == ()
+    store_settings = made(env)
+    assert store_settings.options["endpoint_url_sts"] == at("sts.eu-central-1.amazonaws.com")
+    assert EgressEndpoint("sts.eu-central-1.amazonaws.com", 443) in store_settings.endpoints
+    assert store_settings.options["web_identity_token_file"] == "/token"
+    assert store_settings.identity == ()
 
 
 def test_another_store_gives_roles_itself() -> None:
-    found = made(replace(S3, role_arn="arn:x", web_identity_path="/token"), {"caCert": "pem"})
-    assert found.options["endpoint_url_sts"] == "https://s3.example.com:9000"
-    assert set(found.endpoints) == {EgressEndpoint("s3.example.com", 9000)}
+    store_settings = made(
+        replace(S3, role_arn="arn:x", web_identity_path="/token"), {"caCert": "pem"}
+    )
+    assert store_settings.options["endpoint_url_sts"] == "https://s3.example.com:9000"
+    assert set(store_settings.endpoints) == {EgressEndpoint("s3.example.com", 9000)}
 
 
 def test_the_identity_of_the_pod_is_asked_for_only_without_credentials() -> None:
     uri = "http://169.254.170.23/v1/credentials"
-    found = made(S3, environ={"AWS_CONTAINER_CREDENTIALS_FULL_URI": uri})
-    assert EgressEndpoint("169.254.169.254", 80) in found.identity
-    assert found.options["container_credentials_full_uri"] == uri
+    store_settings = made(S3, environ={"AWS_CONTAINER_CREDENTIALS_FULL_URI": uri})
+    assert EgressEndpoint("169.254.169.254", 80) in store_settings.identity
+    assert store_settings.options["container_credentials_full_uri"] == uri
     assert made(GCS).identity
     assert made(AZURE).identity
     for env, secret in ((S3, KEYS), (GCS, {"credentials.json": GOOGLE_KEY})):
@@ -114,18 +116,18 @@ def test_the_identity_of_the_pod_is_asked_for_only_without_credentials() -> None
 
 def test_every_address_that_is_asked_is_open_to_the_pod() -> None:
     for env in (S3, GCS, AZURE):
-        opened = {(one.address, port) for one in ADDRESSES[env.provider] for port in one.ports}
-        asked = {(one.host, one.port) for one in made(env).identity}
-        assert asked - {("metadata.google.internal", 80)} <= opened
+        opened = {(item.address, port) for item in ADDRESSES[env.provider] for port in item.ports}
+        hosts = {(item.host, item.port) for item in made(env).identity}
+        assert hosts - {("metadata.google.internal", 80)} <= opened
 
 
 def test_gcs_with_the_login_of_a_user() -> None:
     text = json.dumps({"type": "authorized_user", **GOOGLE_USER})
-    found = made(replace(GCS, credentials_path="/credentials"), {"credentials.json": text})
+    store_settings = made(replace(GCS, credentials_path="/credentials"), {"credentials.json": text})
     # The library takes no text of this type.
-    assert found.options["application_credentials"] == "/credentials/credentials.json"
-    assert EgressEndpoint("accounts.google.com", 443) in found.endpoints
-    assert found.identity == ()
+    assert store_settings.options["application_credentials"] == "/credentials/credentials.json"
+    assert EgressEndpoint("accounts.google.com", 443) in store_settings.endpoints
+    assert store_settings.identity == ()
 
 
 def test_a_token_for_azure_needs_no_metadata() -> None:
@@ -136,22 +138,24 @@ def test_a_token_for_azure_needs_no_metadata() -> None:
 
 
 def test_gcs_with_a_key_file() -> None:
-    found = made(GCS, {"credentials.json": GOOGLE_KEY})
-    assert found.options["service_account_key"] == GOOGLE_KEY
-    assert EgressEndpoint("storage.googleapis.com", 443) in found.endpoints
+    store_settings = made(GCS, {"credentials.json": GOOGLE_KEY})
+    assert store_settings.options["service_account_key"] == GOOGLE_KEY
+    assert EgressEndpoint("storage.googleapis.com", 443) in store_settings.endpoints
 
 
 def test_gcs_of_an_emulator_knows_nobody() -> None:
-    found = made(replace(GCS, endpoint="http://gcs:4443"))
-    assert found.options["skip_signature"]
-    assert found.identity == ()
-    assert found.http
+    store_settings = made(replace(GCS, endpoint="http://gcs:4443"))
+    assert store_settings.options["skip_signature"]
+    assert store_settings.identity == ()
+    assert store_settings.http
 
 
 def test_gcs_at_another_endpoint_keeps_the_credentials() -> None:
-    found = made(replace(GCS, endpoint="http://gcs:4443"), {"credentials.json": GOOGLE_KEY})
-    assert found.options["base_url"] == "http://gcs:4443"
-    assert found.endpoints[0] == EgressEndpoint("gcs", 4443)
+    store_settings = made(
+        replace(GCS, endpoint="http://gcs:4443"), {"credentials.json": GOOGLE_KEY}
+    )
+    assert store_settings.options["base_url"] == "http://gcs:4443"
+    assert store_settings.endpoints[0] == EgressEndpoint("gcs", 4443)
 
 
 @pytest.mark.parametrize(
@@ -173,22 +177,25 @@ def test_a_connection_string_says_all() -> None:
         "DefaultEndpointsProtocol=http;AccountName=dev;AccountKey=a2V5==;"
         "BlobEndpoint=http://10.0.0.8:10000/dev;"
     )
-    found = made(StoreEnv("azure", "c"), {"connectionString": text, "accountKey": "other"})
-    assert (found.options["account_name"], found.options["account_key"]) == ("dev", "a2V5==")
-    assert found.options["endpoint"] == "http://10.0.0.8:10000/dev"
-    assert found.endpoints[0] == EgressEndpoint("10.0.0.8", 10000)
+    store_settings = made(StoreEnv("azure", "c"), {"connectionString": text, "accountKey": "other"})
+    assert (store_settings.options["account_name"], store_settings.options["account_key"]) == (
+        "dev",
+        "a2V5==",
+    )
+    assert store_settings.options["endpoint"] == "http://10.0.0.8:10000/dev"
+    assert store_settings.endpoints[0] == EgressEndpoint("10.0.0.8", 10000)
 
 
 def test_a_connection_string_with_a_shared_access_signature() -> None:
     text = "AccountName=dev;EndpointSuffix=core.chinacloudapi.cn;SharedAccessSignature=?sv=1&sig=x"
-    found = made(StoreEnv("azure", "c"), {"connectionString": text})
-    assert found.options["sas_key"] == "sv=1&sig=x"
-    assert found.options["endpoint"] == at("dev.blob.core.chinacloudapi.cn")
+    store_settings = made(StoreEnv("azure", "c"), {"connectionString": text})
+    assert store_settings.options["sas_key"] == "sv=1&sig=x"
+    assert store_settings.options["endpoint"] == at("dev.blob.core.chinacloudapi.cn")
 
 
 def test_a_container_of_its_own_wins_over_the_bucket() -> None:
-    found = made(replace(AZURE, azure_container="box"), {"accountKey": "k"})
-    assert found.options["container_name"] == "box"
+    store_settings = made(replace(AZURE, azure_container="box"), {"accountKey": "k"})
+    assert store_settings.options["container_name"] == "box"
 
 
 def test_azure_workload_identity_comes_from_its_webhook() -> None:
@@ -196,9 +203,9 @@ def test_azure_workload_identity_comes_from_its_webhook() -> None:
         "AZURE_CLIENT_ID": "c", "AZURE_TENANT_ID": "t", "AZURE_FEDERATED_TOKEN_FILE": "/f",
         "AZURE_AUTHORITY_HOST": at("login.microsoftonline.com/"),
     }  # fmt: skip
-    found = made(AZURE, environ=environ)
-    assert found.options["federated_token_file"] == "/f"
-    assert EgressEndpoint("login.microsoftonline.com", 443) in found.endpoints
+    store_settings = made(AZURE, environ=environ)
+    assert store_settings.options["federated_token_file"] == "/f"
+    assert EgressEndpoint("login.microsoftonline.com", 443) in store_settings.endpoints
 
 
 def test_a_volume_is_a_folder_below_its_mount() -> None:

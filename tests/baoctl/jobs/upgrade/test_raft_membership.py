@@ -69,8 +69,8 @@ async def test_a_leader_that_comes_back_is_asked_once_more(tmp_path: Path) -> No
 
     raft.on_step_down = make_way
     await demote_blue(raft.work(tmp_path, clock, **SETS))
-    asked = ["demote c-1", "demote c-2", "step-down c-0", "step-down c-0", "demote c-0"]
-    assert raft.asked == asked
+    calls = ["demote c-1", "demote c-2", "step-down c-0", "step-down c-0", "demote c-0"]
+    assert raft.asked == calls
     assert clock.monotonic() < 30.0
 
 
