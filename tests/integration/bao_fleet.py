@@ -135,23 +135,23 @@ storage "raft" {{
 
     async def leader(self) -> str:
         """The leader. Fails if there is none in time."""
-        found: str | None = None
+        process: str | None = None
         async with self.client() as bao:
             clock = SystemClock()
             ends = clock.monotonic() + 40.0
-            while found is None and clock.monotonic() < ends:
+            while process is None and clock.monotonic() < ends:
                 await clock.sleep(0.1)
                 active = [pod for pod in self.processes if await self._active(bao, pod)]
-                found = active[0] if len(active) == 1 else None
-        assert found is not None, self._tails()
-        return found
+                process = active[0] if len(active) == 1 else None
+        assert process is not None, self._tails()
+        return process
 
     async def members(self) -> dict[str, Member]:
         """The members by node id, as reported by the leader."""
         leader = self.addresses[await self.leader()]
         async with self.client() as bao:
             token = await self._token(bao, leader)
-            return {one.node_id: one for one in await bao.members(leader, token)}
+            return {member.node_id: member for member in await bao.members(leader, token)}
 
     async def wait_for(self, voters: Sequence[str]) -> None:
         """Wait until these servers are voters and healthy."""
@@ -165,7 +165,7 @@ storage "raft" {{
                     state = await bao.autopilot_state(leader, await self._token(bao, leader))
                 except (BaoError, Denied):
                     continue
-            well = [pod for pod, one in (state.servers or {}).items() if one.healthy]
+            well = [pod for pod, server in (state.servers or {}).items() if server.healthy]
             if {*voters} <= {*(state.voters or ())} and {*voters} <= {*well}:
                 return
         raise AssertionError(self._tails())
@@ -202,11 +202,11 @@ def fleet(
     self_init = render_self_init(ConfigInput(CLUSTER, NS, oidc=oidc))
     (folder / "root-token").write_text(ROOT_TOKEN)
     self_init = self_init.replace(f"{mount_paths.ROOT_TOKEN}/token", str(folder / "root-token"))
-    made = Fleet(folder, binary, free_port(), free_port(), signer, raft_settings)
+    fleet = Fleet(folder, binary, free_port(), free_port(), signer, raft_settings)
     try:
-        made.start(pods[0], self_init=self_init)
+        fleet.start(pods[0], self_init=self_init)
         for pod in pods[1:]:
-            made.start(pod, joins=pods[:1])
-        yield made
+            fleet.start(pod, joins=pods[:1])
+        yield fleet
     finally:
-        made.kill(*list(made.processes))
+        fleet.kill(*list(fleet.processes))

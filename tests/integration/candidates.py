@@ -90,7 +90,7 @@ async def watched(*candidates: Candidate) -> AsyncIterator[None]:
     async def watch() -> None:
         while True:
             writers = [candidate.shard for candidate in candidates if candidate.may_write()]
-            if len(set(writers)) < len(writers) or len({one.count for one in writers}) > 1:
+            if len(set(writers)) < len(writers) or len({writer.count for writer in writers}) > 1:
                 together.append(clock.monotonic())
             await clock.sleep(0.002)
 
@@ -113,11 +113,11 @@ async def renewals(client: Client, namespace: str, count: int) -> None:
     """Wait until the holder has renewed the Lease `count` times."""
     clock = SystemClock()
     end = clock.monotonic() + PATIENCE
-    seen = {(await lease_spec(client, namespace))["renewTime"]}
-    while len(seen) <= count:
+    renew_times = {(await lease_spec(client, namespace))["renewTime"]}
+    while len(renew_times) <= count:
         assert clock.monotonic() < end, "the Lease is not renewed"
         await clock.sleep(0.01)
-        seen.add((await lease_spec(client, namespace))["renewTime"])
+        renew_times.add((await lease_spec(client, namespace))["renewTime"])
 
 
 @contextlib.asynccontextmanager

@@ -82,11 +82,11 @@ def metrics() -> Metrics:
 
 @pytest_asyncio.fixture
 async def client(credentials: KubeconfigCredentials, metrics: Metrics) -> AsyncIterator[Client]:
-    made = Client(credentials, user_agent="itest", clock=SystemClock(), metrics=metrics)
+    client = Client(credentials, user_agent="itest", clock=SystemClock(), metrics=metrics)
     try:
-        yield made
+        yield client
     finally:
-        await made.close()
+        await client.close()
 
 
 @pytest_asyncio.fixture
@@ -97,10 +97,10 @@ async def namespace(client: Client) -> AsyncIterator[str]:
     is not reused.
     """
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "itest-"}}
-    made = await client.create(NAMESPACE, body, field_manager="itest")
-    name: str = made["metadata"]["name"]
+    namespace = await client.create(NAMESPACE, body, field_manager="itest")
+    name: str = namespace["metadata"]["name"]
     yield name
-    await client.delete(NAMESPACE, ObjectKey("", name), uid=uid_of(made))
+    await client.delete(NAMESPACE, ObjectKey("", name), uid=uid_of(namespace))
 
 
 @pytest.fixture(scope="session")

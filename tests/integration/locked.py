@@ -180,10 +180,10 @@ def refusal(act: Callable[[], object]) -> str:
     """Check that a policy refuses a request, and return the error."""
     with pytest.raises(ApiError) as caught:
         act()
-    said = str(caught.value)
-    assert caught.value.code == 403, said
-    assert "resulted in error" not in said, said
-    return said
+    value = str(caught.value)
+    assert caught.value.code == 403, value
+    assert "resulted in error" not in value, value
+    return value
 
 
 def await_allowed(act: Callable[[], object]) -> None:
@@ -236,14 +236,14 @@ def pod_spec(**more: object) -> Object:
 
 def pod(namespace: str, name: str = "", **metadata: object) -> Object:
     """A server pod; by default owned by the StatefulSet of the cluster."""
-    told = {
+    result = {
         "labels": labels.server_pod(CLUSTER),
         "ownerReferences": [owned_by("StatefulSet", CLUSTER)],
         **metadata,
     }
     name = name or names.pod(CLUSTER, 0)
     return {
-        "metadata": {"name": name, "namespace": namespace, **told},
+        "metadata": {"name": name, "namespace": namespace, **result},
         "spec": pod_spec(nodeName="n1"),
     }
 
@@ -272,8 +272,8 @@ def stateful_set(namespace: str, spec: Object | None = None, **metadata: object)
 
 def secret(namespace: str, name: str, **metadata: object) -> Object:
     """A Secret of the cluster; by default with an owner."""
-    told = {"ownerReferences": [owned_by("OpenBaoCluster", CLUSTER, "openbao.org/v1alpha1")]}
-    return {"metadata": meta(namespace, name, **{**told, **metadata}), "data": {"key": "MDA="}}
+    result = {"ownerReferences": [owned_by("OpenBaoCluster", CLUSTER, "openbao.org/v1alpha1")]}
+    return {"metadata": meta(namespace, name, **{**result, **metadata}), "data": {"key": "MDA="}}
 
 
 def config_map(namespace: str, name: str = "", **metadata: object) -> Object:

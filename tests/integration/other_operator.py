@@ -83,13 +83,13 @@ class OtherOperator:
         await self._secrets()
         text = self.files[1].read_text(encoding="utf-8")
         text = text.replace("NAMESPACE", self.namespace).replace(NO_UID, uid_of(self.cluster))
-        for one in yaml.safe_load_all(text):
-            if one["kind"] == "StatefulSet":
-                one["spec"] |= set_changes or {}
-                one["spec"]["template"]["metadata"]["labels"] |= one["spec"]["selector"][
+        for document in yaml.safe_load_all(text):
+            if document["kind"] == "StatefulSet":
+                document["spec"] |= set_changes or {}
+                document["spec"]["template"]["metadata"]["labels"] |= document["spec"]["selector"][
                     "matchLabels"
                 ]
-            await self._apply(KINDS[one["kind"]], one)
+            await self._apply(KINDS[document["kind"]], document)
         await self.pods(without)
         await self._status()
 
@@ -159,8 +159,8 @@ class OtherOperator:
             }
             claim = {"persistentVolumeClaim": {"claimName": f"data-{self.name}-{number}"}}
             pod["spec"]["volumes"].append({"name": "data", **claim})
-            said = {"active": str(number == 0).lower(), "initialized": "true", "sealed": "false"}
-            pod["metadata"]["labels"] |= {f"openbao-{word}": text for word, text in said.items()}
+            result = {"active": str(number == 0).lower(), "initialized": "true", "sealed": "false"}
+            pod["metadata"]["labels"] |= {f"openbao-{word}": text for word, text in result.items()}
             pod["metadata"]["labels"] |= {"openbao-version": self.version}
             for label in without:
                 del pod["metadata"]["labels"][label]
@@ -217,19 +217,19 @@ class OtherOperator:
 
     async def found(self) -> Found:
         """UID and resourceVersion of each object in the namespace, by kind and name."""
-        found: Found = {}
+        result: Found = {}
         for kind in EVERY_KIND:
-            for one in (await self.client.list(kind, self.namespace)).items:
-                metadata = one["metadata"]
-                found[kind.kind, metadata["name"]] = metadata["uid"], metadata["resourceVersion"]
-        return found
+            for item in (await self.client.list(kind, self.namespace)).items:
+                metadata = item["metadata"]
+                result[kind.kind, metadata["name"]] = metadata["uid"], metadata["resourceVersion"]
+        return result
 
     async def orphan(self) -> None:
         """Do the work of the garbage collector for a StatefulSet that is deleted as an orphan."""
-        for one in (await self.client.list(POD, self.namespace)).items:
+        for item in (await self.client.list(POD, self.namespace)).items:
             remove = [{"op": "remove", "path": "/metadata/ownerReferences"}]
-            if one["metadata"].get("ownerReferences"):
-                await self.client.json_patch(POD, key_of(one), remove)
+            if item["metadata"].get("ownerReferences"):
+                await self.client.json_patch(POD, key_of(item), remove)
         remove = [{"op": "remove", "path": "/metadata/finalizers"}]
         await self.client.json_patch(STATEFUL_SET, ObjectKey(self.namespace, self.name), remove)
 

@@ -132,11 +132,11 @@ async def operating(
     """Run an operator of that namespace until the end of the context."""
     metrics = Metrics()
     acting = Sneaky(credentials, user_agent="itest", clock=SystemClock(), metrics=metrics)
-    made = Bench(acting, watcher, metrics, namespace)
-    running = asyncio.create_task(made.set.run())
+    bench = Bench(acting, watcher, metrics, namespace)
+    running = asyncio.create_task(bench.set.run())
     try:
-        await made.set.wait_synced(10.0)
-        yield made
+        await bench.set.wait_synced(10.0)
+        yield bench
     finally:
         running.cancel()
         await asyncio.wait([running])

@@ -20,6 +20,6 @@ UNKNOWN_TO_THIS_SERVER = {
 def is_newer(case: str, server: str = OPENBAO) -> bool:
     """Whether a case is for a newer minor release than this server."""
     cluster = yaml.safe_load((GOLDEN / case / "cluster.yaml").read_text(encoding="utf-8"))
-    found = semver.Version.parse(cluster["spec"]["version"].removeprefix("v"))
+    version = semver.Version.parse(cluster["spec"]["version"].removeprefix("v"))
     here = semver.Version.parse(server)
-    return (found.major, found.minor) > (here.major, here.minor)
+    return (version.major, version.minor) > (here.major, here.minor)

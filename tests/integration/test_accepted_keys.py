@@ -93,8 +93,8 @@ def test_b31_keys_of_storage_and_joins_are_those_of_the_server(source: Path) -> 
     for case, document in documents():
         for body in bodies(document, "storage"):
             assert set(body) <= storage | {non_voter[1]} | TOLERATED, case
-            for one in body.get("retry_join", []):
-                assert set(one) <= join, case
+            for item in body.get("retry_join", []):
+                assert set(item) <= join, case
 
 
 @pytest.mark.parametrize("kind", ["file", "socket", "syslog"])

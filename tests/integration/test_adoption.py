@@ -65,8 +65,8 @@ class Watcher:
         return await self.client.get(CLUSTERS, ObjectKey(self.namespace, self.name))
 
     async def pods(self) -> dict[str, str]:
-        found = (await self.client.list(POD, self.namespace)).items
-        return {key_of(one).name: uid_of(one) for one in found}
+        items = (await self.client.list(POD, self.namespace)).items
+        return {key_of(item).name: uid_of(item) for item in items}
 
     async def until(self, holds: Callable[[Object], bool], say: str) -> Object:
         clock = SystemClock()
@@ -82,15 +82,18 @@ class Watcher:
         """Name the Services that select none of the pods."""
         pods = (await self.client.list(POD, self.namespace)).items
         return [
-            one["metadata"]["name"]
-            for one in (await self.client.list(SERVICE, self.namespace)).items
-            if not any(one["spec"]["selector"].items() <= labels_of(pod).items() for pod in pods)
+            item["metadata"]["name"]
+            for item in (await self.client.list(SERVICE, self.namespace)).items
+            if not any(item["spec"]["selector"].items() <= labels_of(pod).items() for pod in pods)
         ]
 
 
 def conditions(live: Object) -> dict[str, tuple[str, str, str]]:
-    found = (live.get("status") or {}).get("conditions") or ()
-    return {one["type"]: (one["status"], one["reason"], one["message"]) for one in found}
+    conditions = (live.get("status") or {}).get("conditions") or ()
+    return {
+        condition["type"]: (condition["status"], condition["reason"], condition["message"])
+        for condition in conditions
+    }
 
 
 def says(kind: str, status: str, reason: str) -> Callable[[Object], bool]:
@@ -112,19 +115,19 @@ async def test_objects_of_another_operator_are_not_changed(
         live = await see.until(says("Adopted", "False", "AdoptionPending"), "nothing is said")
         live = await see.until(says("Ready", "True", "AllReplicasReady"), "not ready")
         live = await see.until(
-            lambda one: "EtcdEncryptionWarning" not in conditions(one), "a condition of the other"
+            lambda item: "EtcdEncryptionWarning" not in conditions(item), "a condition of the other"
         )
         assert await see.unserved() == []
     after = await other.found()
-    assert {name: one for name, one in after.items() if name in before} == before
-    said = conditions(live)
-    assert "spec.runtime.restartAt" in said["Adopted"][2]
-    assert labels.WORKLOAD_POOL in said["Adopted"][2]
-    assert said["Stalled"][0] == "False"
+    assert {name: item for name, item in after.items() if name in before} == before
+    result = conditions(live)
+    assert "spec.runtime.restartAt" in result["Adopted"][2]
+    assert labels.WORKLOAD_POOL in result["Adopted"][2]
+    assert result["Stalled"][0] == "False"
     # The status has no fields of the other operator, and is updated.
-    assert "EtcdEncryptionWarning" not in said
-    managers = {one["manager"] for one in live["metadata"]["managedFields"]}
-    assert not {one for one in managers if one.endswith("-controller")}
+    assert "EtcdEncryptionWarning" not in result
+    managers = {managed_field["manager"] for managed_field in live["metadata"]["managedFields"]}
+    assert not {manager for manager in managers if manager.endswith("-controller")}
     assert "workload" not in live["status"]
 
 
@@ -135,7 +138,7 @@ async def test_a_requested_restart_adopts_the_servers(
     see = Watcher(client, namespace)
     key = ObjectKey(namespace, NAME)
     pods = {
-        one["metadata"]["name"]: uid_of(one) for one in (await client.list(POD, namespace)).items
+        item["metadata"]["name"]: uid_of(item) for item in (await client.list(POD, namespace)).items
     }
     former = uid_of(await client.get(STATEFUL_SET, key))
     async with operator(installed, namespace):
@@ -158,8 +161,8 @@ async def test_a_requested_restart_adopts_the_servers(
         assert selector[labels.WORKLOAD_POOL] == labels.VOTER
         there = (await client.list(POD, namespace)).items
         assert await see.pods() == pods
-        assert all(selector.items() <= labels_of(one).items() for one in there)
-        await see.until(lambda one: "Adopted" not in conditions(one), "still foreign")
+        assert all(selector.items() <= labels_of(item).items() for item in there)
+        await see.until(lambda item: "Adopted" not in conditions(item), "still foreign")
 
 
 @pytest.mark.parametrize(
@@ -216,8 +219,8 @@ async def test_servers_of_the_previous_release_keep_running(
         clock = SystemClock()
         end = clock.monotonic() + PATIENCE
         while not all(
-            labels.servers("three").items() <= labels_of(one).items()
-            for one in (await client.list(POD, namespace)).items
+            labels.servers("three").items() <= labels_of(item).items()
+            for item in (await client.list(POD, namespace)).items
         ):
             assert clock.monotonic() < end, "the pods lack a label"
             await clock.sleep(0.1)

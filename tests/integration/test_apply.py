@@ -29,8 +29,8 @@ from tests.integration.owned import LABELS, MANAGER, MARKS, Bench, operating, ow
 async def bench(
     credentials: KubeconfigCredentials, client: Client, namespace: str
 ) -> AsyncIterator[Bench]:
-    async with operating(credentials, client, namespace) as made:
-        yield made
+    async with operating(credentials, client, namespace) as bench:
+        yield bench
 
 
 def managers(live: Object) -> list[str]:
@@ -265,15 +265,15 @@ def stateful_set(namespace: str, cpu: str) -> Intent:
 
 @pytest.mark.parametrize(("cpu", "stored"), [("1000m", "1"), ("0.5", "500m"), ("+1", "1")])
 async def test_t24_a_quantity_is_sent_as_it_is_stored(bench: Bench, cpu: str, stored: str) -> None:
-    wanted = stateful_set(bench.namespace, cpu)
-    created = await bench.ensure(wanted)
+    intent = stateful_set(bench.namespace, cpu)
+    created = await bench.ensure(intent)
     assert created.live is not None
     resources = created.live["spec"]["template"]["spec"]["containers"][0]["resources"]
     assert resources == {"requests": {"cpu": stored}}
     before = bench.requests
     await bench.seen(created.live, STATEFUL_SET)
     bench.restart()
-    assert (await bench.ensure(wanted)).verdict is Verdict.SKIPPED
+    assert (await bench.ensure(intent)).verdict is Verdict.SKIPPED
     assert bench.requests == before
 
 
@@ -281,29 +281,29 @@ async def test_t24_a_value_that_the_server_writes_in_another_form_is_sent_once(
     bench: Bench,
 ) -> None:
     """A quantity with a finer unit than milli is rounded up."""
-    wanted = stateful_set(bench.namespace, "1500u")
-    created = await bench.ensure(wanted)
+    intent = stateful_set(bench.namespace, "1500u")
+    created = await bench.ensure(intent)
     assert created.live is not None
     stored = created.live["spec"]["template"]["spec"]["containers"][0]["resources"]
     assert stored == {"requests": {"cpu": "2m"}}
     before = bench.requests
-    assert (await bench.ensure(wanted)).verdict is Verdict.SKIPPED
+    assert (await bench.ensure(intent)).verdict is Verdict.SKIPPED
     assert bench.requests == before
     # A new process cannot know that both are equal: it applies once, which changes nothing.
     await bench.seen(created.live, STATEFUL_SET)
     bench.restart()
-    await bench.ensure(wanted)
-    await bench.ensure(wanted)
+    await bench.ensure(intent)
+    await bench.ensure(intent)
     assert bench.requests == before + 1
     live = await bench.live("s", STATEFUL_SET)
     assert resource_version_of(live) == resource_version_of(created.live)
 
 
 async def test_t24_a_status_of_another_writer_causes_no_requests(bench: Bench) -> None:
-    wanted = stateful_set(bench.namespace, "1")
-    await bench.ensure(wanted)
+    intent = stateful_set(bench.namespace, "1")
+    await bench.ensure(intent)
     body: dict[str, Any] = {
-        **{key: wanted.body[key] for key in ("apiVersion", "kind")},
+        **{key: intent.body[key] for key in ("apiVersion", "kind")},
         "metadata": {"name": "s", "namespace": bench.namespace},
         "status": {"replicas": 1, "observedGeneration": 1},
     }
@@ -312,14 +312,14 @@ async def test_t24_a_status_of_another_writer_causes_no_requests(bench: Bench) -
     )
     await bench.seen(result.object, STATEFUL_SET)
     before = bench.requests
-    assert (await bench.ensure(wanted)).verdict is Verdict.SKIPPED
+    assert (await bench.ensure(intent)).verdict is Verdict.SKIPPED
     assert bench.requests == before
 
 
 async def test_a_batch_with_one_refused_object(bench: Bench) -> None:
-    wanted = [bench.intent(f"c-{n}") for n in range(20)]
-    wanted[7] = Intent(CONFIG_MAP, {**wanted[7].body, "data": {"not/a/key": "x"}})
-    answers = await bench.owned.ensure_all(bench.owner, wanted)
-    assert [a.intent for a in answers] == wanted
+    intents = [bench.intent(f"c-{n}") for n in range(20)]
+    intents[7] = Intent(CONFIG_MAP, {**intents[7].body, "data": {"not/a/key": "x"}})
+    answers = await bench.owned.ensure_all(bench.owner, intents)
+    assert [a.intent for a in answers] == intents
     assert answers[7].verdict is Verdict.REJECTED
     assert all(a.verdict is Verdict.CREATED for n, a in enumerate(answers) if n != 7)

@@ -40,8 +40,8 @@ PORT = {"name": "api", "port": 8200, "targetPort": 8200, "protocol": "TCP"}
 async def bench(
     credentials: KubeconfigCredentials, client: Client, namespace: str
 ) -> AsyncIterator[Bench]:
-    async with operating(credentials, client, namespace) as made:
-        yield made
+    async with operating(credentials, client, namespace) as bench:
+        yield bench
 
 
 def intent(bench: Bench, resource: Resource, content: Object) -> Intent:
@@ -78,14 +78,14 @@ ATOMIC: dict[str, tuple[Resource, Object, str, Any]] = {
 async def test_t24_an_item_added_to_an_atomic_list_is_removed_with_one_apply(
     bench: Bench, resource: Resource, content: Object, path: str, value: Any
 ) -> None:
-    wanted = intent(bench, resource, content)
-    await bench.ensure(wanted)
+    expected = intent(bench, resource, content)
+    await bench.ensure(expected)
     op = {"op": "add", "path": path, "value": value}
-    edited = await bench.client.json_patch(resource, wanted.key, [op], field_manager="somebody")
+    edited = await bench.client.json_patch(resource, expected.key, [op], field_manager="somebody")
     await bench.seen(edited, resource)
     before = bench.requests
-    assert (await bench.ensure(wanted)).verdict is Verdict.UPDATED
-    assert (await bench.ensure(wanted)).verdict is Verdict.SKIPPED
+    assert (await bench.ensure(expected)).verdict is Verdict.UPDATED
+    assert (await bench.ensure(expected)).verdict is Verdict.SKIPPED
     assert bench.requests == before + 1
     live = await bench.live("l", resource)
     for field in content:
@@ -93,13 +93,13 @@ async def test_t24_an_item_added_to_an_atomic_list_is_removed_with_one_apply(
 
 
 async def test_t24_an_item_added_to_a_map_list_is_kept(bench: Bench) -> None:
-    wanted = intent(bench, SERVICE, {"spec": {**SELECTOR, "ports": [PORT]}})
-    await bench.ensure(wanted)
+    expected = intent(bench, SERVICE, {"spec": {**SELECTOR, "ports": [PORT]}})
+    await bench.ensure(expected)
     theirs = {"name": "theirs", "port": 80, "targetPort": 80, "protocol": "TCP"}
     body = intent(bench, SERVICE, {"spec": {"ports": [theirs]}}).body
     await bench.edit(body)
     before = bench.requests
-    assert (await bench.ensure(wanted)).verdict is Verdict.SKIPPED
+    assert (await bench.ensure(expected)).verdict is Verdict.SKIPPED
     assert bench.requests == before
     live = await bench.live("l", SERVICE)
     assert [port["name"] for port in live["spec"]["ports"]] == ["api", "theirs"]

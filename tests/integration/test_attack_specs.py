@@ -61,7 +61,7 @@ def guarded(installed: Rig) -> Iterator[Rig]:
 
 def _await_policy(rig: Rig) -> None:
     """Wait until the policy is enforced."""
-    forbidden = next(one for one in ATTEMPTS if one.rule == "audit-options-known")
+    forbidden = next(attempt for attempt in ATTEMPTS if attempt.rule == "audit-options-known")
     body = orjson.dumps(_body("default", forbidden.spec)).decode()
 
     def refuses() -> bool:
@@ -109,7 +109,9 @@ class Server:
                 await self._client.create(CLUSTERS, body, field_manager="itest", dry_run=True)
             except ApiError as error:
                 causes = getattr(error, "causes", ())
-                return "\n".join((str(error), *(f"{one.field}: {one.message}" for one in causes)))
+                return "\n".join(
+                    (str(error), *(f"{cause.field}: {cause.message}" for cause in causes))
+                )
         return ""
 
     async def refusals(self, bodies: list[Object]) -> list[str]:
@@ -128,15 +130,17 @@ def _complaint(attempt: Attempt, said: str) -> str:
 
 async def test_attack_c18_every_forbidden_spec_is_refused_twice(server: Server) -> None:
     bodies = [_body("ns", attempt.spec) for attempt in ATTEMPTS]
-    said = await server.refusals(bodies)
+    refusals = await server.refusals(bodies)
     wrong = {
         attempt.name: complaint
-        for attempt, words in zip(ATTEMPTS, said, strict=True)
+        for attempt, words in zip(ATTEMPTS, refusals, strict=True)
         if (complaint := _complaint(attempt, words))
     }
     assert wrong == {}
     for attempt, body in zip(ATTEMPTS, bodies, strict=True):
-        assert [(one.rule, one.field) for one in by_code(body)] == [(attempt.rule, attempt.field)]
+        assert [(violation.rule, violation.field) for violation in by_code(body)] == [
+            (attempt.rule, attempt.field)
+        ]
 
 
 @pytest.mark.parametrize("field", URL_FIELDS)
@@ -146,21 +150,21 @@ async def test_attack_t09_every_url_is_refused_twice_in_every_field(
     fine = _body("ns", with_url(field, "https://bao.example.com"))
     assert by_code(fine) == []
     bodies = [fine, *(_body("ns", with_url(field, url)) for url in URLS)]
-    accepted, *said = await server.refusals(bodies)
+    accepted, *result = await server.refusals(bodies)
     assert accepted == ""
-    for url, body, words in zip(URLS, bodies[1:], said, strict=True):
-        found = by_code(body)
-        assert [one for one in found if one.field == field], url
+    for url, body, words in zip(URLS, bodies[1:], result, strict=True):
+        code = by_code(body)
+        assert [violation for violation in code if violation.field == field], url
         assert words, url
-        for one in found:
+        for violation in code:
             # An empty text is refused by the schema of the field.
-            assert one.rule == "schema" or WORDS[one.rule] in words, (url, one)
+            assert violation.rule == "schema" or WORDS[violation.rule] in words, (url, violation)
 
 
 def _hostile() -> list[tuple[str, str, Object]]:
     """Field, text and object: some texts for every text field of a spec, the same in each run."""
     chosen = random.Random(SEED)
-    found = []
+    results = []
     seen: set[str] = set()
     for manifest in MANIFESTS.values():
         for path in strings(manifest["spec"]):
@@ -169,21 +173,21 @@ def _hostile() -> list[tuple[str, str, Object]]:
                 continue
             seen.add(place)
             texts = chosen.sample(TEXTS, PER_TEXT)
-            found += [(place, text, changed(manifest, path, text)) for text in texts]
-    return found
+            results += [(place, text, changed(manifest, path, text)) for text in texts]
+    return results
 
 
 @pytest.mark.timeout(400)
 async def test_attack_c18_schema_and_operator_refuse_the_same_texts(server: Server) -> None:
     """With the same message if there is a rule. Accepted texts are never interpreted (T02)."""
     hostile = _hostile()
-    said = await server.refusals([body for _, _, body in hostile])
+    refusals = await server.refusals([body for _, _, body in hostile])
     counted: Counter[str] = Counter()
     apart = []
-    for (place, text, body), words in zip(hostile, said, strict=True):
-        found = by_code(body)
-        rules = {one.rule for one in found}
-        if bool(words) == bool(found):
+    for (place, text, body), words in zip(hostile, refusals, strict=True):
+        code = by_code(body)
+        rules = {violation.rule for violation in code}
+        if bool(words) == bool(code):
             counted["refused twice" if words else "taken as text"] += 1
         elif rules and rules <= OF_CODE:
             counted["refused by code alone"] += 1

@@ -73,11 +73,11 @@ async def operator(
     kubeconfig.write_bytes(orjson.dumps(config))
     clock = SystemClock()
     own = await from_kubeconfig(str(kubeconfig), None, clock)
-    made = Client(own, user_agent="itest-operator", clock=clock, metrics=Metrics())
+    result = Client(own, user_agent="itest-operator", clock=clock, metrics=Metrics())
     try:
-        yield made
+        yield result
     finally:
-        await made.close()
+        await result.close()
 
 
 def _token_request(account: str) -> Object:
@@ -114,9 +114,9 @@ async def captured(operator: Client, victim: Owner, folder: Path) -> str:
     async with serving(folder, routes) as tenants, tenants.client() as session:
         # The tenant has the CA of its own servers, so the operator trusts the simulated server.
         assert await login.token(session, ADDRESS) == "of-the-tenant"
-    (asked,) = tenants.asked
-    assert asked.path == "/v1/auth/jwt-operator/login"
-    token: str = asked.body["jwt"]
+    (request,) = tenants.asked
+    assert request.path == "/v1/auth/jwt-operator/login"
+    token: str = request.body["jwt"]
     return token
 
 
@@ -136,10 +136,10 @@ async def test_attack_t14_a_captured_login_opens_no_other_cluster(
     bao: Path, client: Client, operator: Client, tmp_path: Path
 ) -> None:
     jwt = await captured(operator, RED.owner(), tmp_path)
-    found = claims(jwt)
-    assert found["aud"] == [f"openbao-internal/{gen.NAMESPACE}/red"]
-    assert found["sub"] == HERE.subject
-    assert found["exp"] - found["iat"] == LIFE_SECONDS
+    result = claims(jwt)
+    assert result["aud"] == [f"openbao-internal/{gen.NAMESPACE}/red"]
+    assert result["sub"] == HERE.subject
+    assert result["exp"] - result["iat"] == LIFE_SECONDS
 
     red, blue = await config_of(RED, client), await config_of(BLUE, client)
     with started(bao, tmp_path / "red", red) as its, started(bao, tmp_path / "blue", blue) as other:

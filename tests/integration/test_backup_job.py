@@ -116,43 +116,43 @@ async def test_a_volume_is_a_store_like_others(job: Place, tmp_path: Path) -> No
 
 
 async def test_a_wrong_secret_key_is_reported_without_its_value(job: Place, store: Store) -> None:
-    found = await failure(job.with_login(secretAccessKey="not-the-secret-key"))
-    assert found.failure == "Storage"
-    assert "the secret key is wrong" in str(found)
-    assert "not-the-secret-key" not in str(found)
+    job_failure = await failure(job.with_login(secretAccessKey="not-the-secret-key"))
+    assert job_failure.failure == "Storage"
+    assert "the secret key is wrong" in str(job_failure)
+    assert "not-the-secret-key" not in str(job_failure)
     assert store.keys("") == []
 
 
 async def test_an_unknown_access_key_is_reported(job: Place) -> None:
-    found = await failure(job.with_login(accessKeyId="nobody"))
-    assert found.failure == "Storage"
-    assert "does not know the access key" in str(found)
+    job_failure = await failure(job.with_login(accessKeyId="nobody"))
+    assert job_failure.failure == "Storage"
+    assert "does not know the access key" in str(job_failure)
 
 
 async def test_half_of_a_pair_of_keys_is_no_login(job: Place) -> None:
-    found = await failure(job.with_login(secretAccessKey=None))
-    assert found.failure == "Config"
-    assert "has accessKeyId but no secretAccessKey" in str(found)
+    job_failure = await failure(job.with_login(secretAccessKey=None))
+    assert job_failure.failure == "Config"
+    assert "has accessKeyId but no secretAccessKey" in str(job_failure)
 
 
 async def test_a_bucket_is_never_created(job: Place, store: Store) -> None:
-    found = await failure(job.with_store(bucket="absent"))
-    assert found.failure == "Storage"
-    assert "in bucket absent: the bucket does not exist" in str(found)
+    job_failure = await failure(job.with_store(bucket="absent"))
+    assert job_failure.failure == "Storage"
+    assert "in bucket absent: the bucket does not exist" in str(job_failure)
 
 
 async def test_a_store_with_a_certificate_of_another_ca_is_refused(
     job: Place, source: Source
 ) -> None:
-    found = await failure(job.with_login(caCert=source.authority.read_text()))
-    assert found.failure == "Storage"
-    assert "set caCert" in str(found)
+    job_failure = await failure(job.with_login(caCert=source.authority.read_text()))
+    assert job_failure.failure == "Storage"
+    assert "set caCert" in str(job_failure)
 
 
 async def test_an_unreachable_store_is_reported(job: Place) -> None:
-    found = await failure(job.with_store(endpoint=f"https://127.0.0.1:{free_port()}"))
-    assert found.failure == "Storage"
-    assert "cannot be reached" in str(found)
+    job_failure = await failure(job.with_store(endpoint=f"https://127.0.0.1:{free_port()}"))
+    assert job_failure.failure == "Storage"
+    assert "cannot be reached" in str(job_failure)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]"])
@@ -161,24 +161,26 @@ async def test_a_store_address_in_the_pod_itself_is_refused(
 ) -> None:
     port = store.endpoint.rpartition(":")[2]
     strict = replace(job.here, policy=replace(job.here.policy, permitted=()))
-    found = await failure(replace(job.with_store(endpoint=f"https://{host}:{port}"), here=strict))
-    assert found.failure == "Config"
-    assert "the pod itself" in str(found)
+    job_failure = await failure(
+        replace(job.with_store(endpoint=f"https://{host}:{port}"), here=strict)
+    )
+    assert job_failure.failure == "Config"
+    assert "the pod itself" in str(job_failure)
     assert store.keys("") == []
 
 
 async def test_a_refused_login_is_reported(job: Place) -> None:
     (job.folder / "jwt").write_text("not.a.token")
-    found = await failure(job)
-    assert (found.failure, found.exit_code) == ("Authentication", 2)
-    assert "not.a.token" not in str(found)
+    job_failure = await failure(job)
+    assert (job_failure.failure, job_failure.exit_code) == ("Authentication", 2)
+    assert "not.a.token" not in str(job_failure)
 
 
 async def test_a_token_without_snapshot_permission_is_reported(job: Place) -> None:
     (job.folder / "token").write_text("s.nobody")
-    found = await failure(job.with_server(auth="token", token_path=str(job.folder / "token")))
-    assert found.failure == "Authentication"
-    assert "s.nobody" not in str(found)
+    job_failure = await failure(job.with_server(auth="token", token_path=str(job.folder / "token")))
+    assert job_failure.failure == "Authentication"
+    assert "s.nobody" not in str(job_failure)
 
 
 async def test_retention_deletes_only_outdated_snapshots_of_the_cluster(
@@ -231,9 +233,9 @@ async def test_servers_that_do_not_lead_are_named(
             job.here, clock=Impatient(), addresses=replace(job.here.addresses, port=port)
         )
         away = job.with_server(pods=("c-0", "c-1"), ca_path=str(sleepy / "tls" / "ca.crt"))
-        found = await failure(replace(away, here=here))
-    assert (found.failure, found.exit_code) == ("LeaderDiscovery", 3)
-    assert "c-0: not initialized; c-1: not initialized" in str(found)
+        job_failure = await failure(replace(away, here=here))
+    assert (job_failure.failure, job_failure.exit_code) == ("LeaderDiscovery", 3)
+    assert "c-0: not initialized; c-1: not initialized" in str(job_failure)
     assert store.keys("") == []
 
 
@@ -241,9 +243,9 @@ async def test_unreachable_servers_are_named(job: Place) -> None:
     here = replace(
         job.here, clock=Impatient(), addresses=replace(job.here.addresses, port=free_port())
     )
-    found = await failure(replace(job, here=here))
-    assert found.failure == "LeaderDiscovery"
-    assert "c-0: no answer" in str(found)
+    job_failure = await failure(replace(job, here=here))
+    assert job_failure.failure == "LeaderDiscovery"
+    assert "c-0: no answer" in str(job_failure)
 
 
 def _in_pieces(content: bytes) -> Callable[[], AsyncIterator[bytes]]:
@@ -271,9 +273,9 @@ async def test_less_than_a_whole_snapshot_is_never_stored(
     content, drop, words = BAD[case]
     (tmp_path / "token").write_text("any")
     async with played_server(tmp_path, _in_pieces(content), drop=drop) as port:
-        found = await failure(_played(job, tmp_path, port))
-    assert (found.failure, found.exit_code) == ("Snapshot", 4)
-    assert words in str(found)
+        job_failure = await failure(_played(job, tmp_path, port))
+    assert (job_failure.failure, job_failure.exit_code) == ("Snapshot", 4)
+    assert words in str(job_failure)
     assert store.keys("") == []
 
 

@@ -67,11 +67,11 @@ async def reader(installed: Rig, surroundings: str, tmp_path: Path) -> AsyncIter
     }
     installed.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(role))
     account = accounts.make(installed, surroundings, "reader", tmp_path, (READER,))
-    made = account.client()
+    client = account.client()
     try:
-        yield made
+        yield client
     finally:
-        await made.close()
+        await client.close()
 
 
 def session(client: Client, namespace: str) -> Session:
@@ -81,18 +81,18 @@ def session(client: Client, namespace: str) -> Session:
 async def test_a_secret_gives_its_name_and_nothing_else(client: Client, surroundings: str) -> None:
     read = await collect(session(client, surroundings), NAME, "operators", 10)
     collected, version = read.collected, read.server_version
-    made = bundle_of(collected)
+    bundle = bundle_of(collected)
     assert json.loads(version)["gitVersion"].startswith("v")
-    assert made.files["configmaps/config/config.hcl"] == "ui = true\n"
-    (secret,) = json.loads(made.files["secrets.json"])
+    assert bundle.files["configmaps/config/config.hcl"] == "ui = true\n"
+    (secret,) = json.loads(bundle.files["secrets.json"])
     assert secret["metadata"]["name"] == "root-token"
-    assert HUSH not in "".join(made.files.values())
-    assert made.unread == ()
+    assert HUSH not in "".join(bundle.files.values())
+    assert bundle.unread == ()
 
 
 async def test_a_missing_right_is_named_for_each_kind(reader: Client, surroundings: str) -> None:
     collected = (await collect(session(reader, surroundings), NAME, "operators", 10)).collected
-    unread = {one.what: one.why for one in bundle_of(collected).unread}
+    unread = {part.what: part.why for part in bundle_of(collected).unread}
     kinds = {"pods", "secrets", "configmaps", "jobs.batch", "openbaobackups.openbao.org"}
     assert kinds <= set(unread)
     assert all("forbidden" in unread[kind] for kind in kinds)

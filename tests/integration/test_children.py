@@ -102,10 +102,10 @@ async def restricted(client: Client) -> AsyncIterator[str]:
         "labels": {"pod-security.kubernetes.io/enforce": "restricted"},
     }
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-    made = await client.create(NAMESPACE, body, field_manager="itest")
-    name: str = made["metadata"]["name"]
+    namespace = await client.create(NAMESPACE, body, field_manager="itest")
+    name: str = namespace["metadata"]["name"]
     yield name
-    await client.delete(NAMESPACE, ObjectKey("", name), uid=uid_of(made))
+    await client.delete(NAMESPACE, ObjectKey("", name), uid=uid_of(namespace))
 
 
 def children(cluster: gen.Cluster) -> tuple[Intent, ...]:
@@ -114,23 +114,23 @@ def children(cluster: gen.Cluster) -> tuple[Intent, ...]:
     The StatefulSet is the one after the first boot; `templates` has both.
     """
     fresh = with_good_secrets(cluster, gen.world().with_issuer())
-    wanted: dict[tuple[Any, ObjectKey], Intent] = {}
+    intents: dict[tuple[Any, ObjectKey], Intent] = {}
     for state, world in ((cluster, fresh), (cluster.initialized(), fresh)):
         desired = merge_plans(gen.resolved(state, world), world.facts())
         assert desired.complete
-        wanted.update({(intent.resource, intent.key): intent for intent in desired.intents})
-    return tuple(wanted.values())
+        intents.update({(intent.resource, intent.key): intent for intent in desired.intents})
+    return tuple(intents.values())
 
 
 def templates(cluster: gen.Cluster) -> tuple[Object, ...]:
     """The pod templates of the first boot and of later pods."""
     fresh = with_good_secrets(cluster, gen.world().with_issuer())
-    found = []
+    results = []
     for state in (cluster, cluster.initialized()):
         desired = merge_plans(gen.resolved(state, fresh), fresh.facts())
         (intent,) = [i for i in desired.intents if i.resource == STATEFUL_SET]
-        found.append(intent.body["spec"]["template"])
-    return tuple(found)
+        results.append(intent.body["spec"]["template"])
+    return tuple(results)
 
 
 async def send(client: Client, intent: Intent, owner: Owner, *, dry_run: bool = False) -> Object:
@@ -151,15 +151,15 @@ async def test_every_object_is_accepted_and_an_equal_apply_changes_nothing(
     client: Client, restricted: str
 ) -> None:
     """The second round is a second later: the server must not write new timestamps either."""
-    made: list[tuple[Intent, Owner, Object]] = []
+    results: list[tuple[Intent, Owner, Object]] = []
     for cluster in SPECS.values():
         here = within(cluster, restricted)
         owner = here.owner()
-        made += [(i, owner, await send(client, i, owner)) for i in children(here)]
-    kinds = {intent.resource.kind for intent, _, _ in made}
+        results += [(i, owner, await send(client, i, owner)) for i in children(here)]
+    kinds = {intent.resource.kind for intent, _, _ in results}
     assert len(kinds) == 8
     await SystemClock().sleep(1.1)
-    for intent, owner, before in made:
+    for intent, owner, before in results:
         after = await send(client, intent, owner)
         assert resource_version_of(after) == resource_version_of(before), str(intent)
 
@@ -174,12 +174,12 @@ async def test_ranges_without_metadata_servers_are_accepted(
     here = within(gen.cluster("wide-egress", **spec), restricted)
     meant, facts = gen.resolved(here), gen.world().facts()
     for intent in (network_policy(meant, facts), jobs_network_policy(meant, facts)):
-        made = await send(client, intent, here.owner())
-        rule = made["spec"]["egress"][-1]
-        assert [one["ipBlock"]["cidr"] for one in rule["to"]] == list(ranges)
+        obj = await send(client, intent, here.owner())
+        rule = obj["spec"]["egress"][-1]
+        assert [peer["ipBlock"]["cidr"] for peer in rule["to"]] == list(ranges)
         assert "169.254.0.0/16" in rule["to"][0]["ipBlock"]["except"]
         again = await send(client, intent, here.owner())
-        assert resource_version_of(again) == resource_version_of(made)
+        assert resource_version_of(again) == resource_version_of(obj)
 
 
 @pytest.mark.parametrize("cluster", SPECS.values(), ids=SPECS.keys())
@@ -198,8 +198,8 @@ def account_of(cluster: gen.Cluster) -> Intent:
     """The ServiceAccount of the servers, not that of a Job."""
     of_job = names.job_service_account(cluster.name, "upgrade")
     accounts = [i for i in children(cluster) if i.resource == SERVICE_ACCOUNT]
-    (found,) = [i for i in accounts if i.key.name != of_job]
-    return found
+    (account,) = [i for i in accounts if i.key.name != of_job]
+    return account
 
 
 def pod_of(template: Object, cluster: gen.Cluster) -> Object:
@@ -272,18 +272,18 @@ class TestSecrets:
     ) -> None:
         here = within(SPECS["minimal"], restricted)
         meant, context = gen.resolved(here), self.context(client)
-        wanted: dict[str, type[Effect]] = {
+        effects: dict[str, type[Effect]] = {
             names.unseal_key_secret(here.name): DrawUnsealKey,
             names.root_token_secret(here.name): DrawRootToken,
             names.tls_ca_secret(here.name): IssueAuthority,
             names.tls_server_secret(here.name): IssueServerCertificate,
         }
         before = {}
-        for name, effect in wanted.items():
+        for name, effect in effects.items():
             await EFFECTS[effect](context, meant, effect(name))
             before[name] = await client.get(SECRET, ObjectKey(restricted, name))
             assert before[name]["metadata"]["ownerReferences"] == [here.owner().reference()]
-        for name, effect in wanted.items():
+        for name, effect in effects.items():
             await EFFECTS[effect](context, meant, effect(name))
             after = await client.get(SECRET, ObjectKey(restricted, name))
             renewed = name == names.tls_server_secret(here.name)

@@ -95,29 +95,31 @@ async def test_contested_fields_name_their_managers(client: Client, namespace: s
 
 
 async def test_deletes_have_uid_and_version_preconditions(client: Client, namespace: str) -> None:
-    made = await client.create(CONFIG_MAP, config_map(namespace), field_manager="me")
-    key, uid = key_of(made), uid_of(made)
+    live_config_map = await client.create(CONFIG_MAP, config_map(namespace), field_manager="me")
+    key, uid = key_of(live_config_map), uid_of(live_config_map)
     with pytest.raises(Conflict):
         await client.delete(CONFIG_MAP, key, uid="00000000-1")
     with pytest.raises(Conflict):
         await client.delete(CONFIG_MAP, key, uid=uid, resource_version="1")
-    await client.delete(CONFIG_MAP, key, uid=uid, resource_version=resource_version_of(made))
+    await client.delete(
+        CONFIG_MAP, key, uid=uid, resource_version=resource_version_of(live_config_map)
+    )
     with pytest.raises(NotFound):
         await client.delete(CONFIG_MAP, key, uid=uid)
 
 
 async def test_refusals_are_typed(client: Client, namespace: str) -> None:
-    made = await client.create(CONFIG_MAP, config_map(namespace), field_manager="me")
+    live_config_map = await client.create(CONFIG_MAP, config_map(namespace), field_manager="me")
     with pytest.raises(AlreadyExists):
         await client.create(CONFIG_MAP, config_map(namespace), field_manager="me")
     await client.json_patch(
-        CONFIG_MAP, key_of(made), [{"op": "add", "path": "/data", "value": {"a": "1"}}]
+        CONFIG_MAP, key_of(live_config_map), [{"op": "add", "path": "/data", "value": {"a": "1"}}]
     )
     with pytest.raises(Conflict):
-        await client.update(CONFIG_MAP, made)
+        await client.update(CONFIG_MAP, live_config_map)
     with pytest.raises(Invalid):
         await client.json_patch(
-            CONFIG_MAP, key_of(made), [{"op": "test", "path": "/data/a", "value": "2"}]
+            CONFIG_MAP, key_of(live_config_map), [{"op": "test", "path": "/data/a", "value": "2"}]
         )
     with pytest.raises(NotFound):
         await client.get(UNKNOWN, ObjectKey(namespace, "web"))
@@ -158,8 +160,8 @@ async def test_immutable_fields_are_invalid(client: Client, namespace: str) -> N
 
 async def test_a_terminating_namespace_has_its_own_error(client: Client, namespace: str) -> None:
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"{namespace}-end"}}
-    made = await client.create(NAMESPACE, body, field_manager="me")
-    await client.delete(NAMESPACE, key_of(made), uid=uid_of(made))
+    live_namespace = await client.create(NAMESPACE, body, field_manager="me")
+    await client.delete(NAMESPACE, key_of(live_namespace), uid=uid_of(live_namespace))
     with pytest.raises(NamespaceTerminating):
         await client.create(CONFIG_MAP, config_map(f"{namespace}-end"), field_manager="me")
 
@@ -185,11 +187,13 @@ async def test_more_than_a_thousand_objects_come_in_pages(client: Client, namesp
 
 
 async def test_metadata_alone(client: Client, namespace: str) -> None:
-    made = await client.create(CONFIG_MAP, config_map(namespace, a="1"), field_manager="me")
-    found = await client.get(CONFIG_MAP, key_of(made), metadata_only=True)
+    live_config_map = await client.create(
+        CONFIG_MAP, config_map(namespace, a="1"), field_manager="me"
+    )
+    found = await client.get(CONFIG_MAP, key_of(live_config_map), metadata_only=True)
     assert set(found) == {"apiVersion", "kind", "metadata"}
     assert (found["apiVersion"], found["kind"]) == ("v1", "ConfigMap")
-    assert uid_of(found) == uid_of(made)
+    assert uid_of(found) == uid_of(live_config_map)
 
 
 async def test_selectors(client: Client, namespace: str) -> None:

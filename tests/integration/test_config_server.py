@@ -55,14 +55,14 @@ def test_the_server_accepts_the_golden_documents(bao: Path, case: str) -> None:
         text=True,
         check=False,
     )
-    said = done.stdout + done.stderr
-    unknown = set(re.findall(r"[Uu]nknown or unsupported field (\w+)", said))
+    stdout = done.stdout + done.stderr
+    unknown = set(re.findall(r"[Uu]nknown or unsupported field (\w+)", stdout))
     if is_newer(case):
-        assert unknown <= UNKNOWN_TO_THIS_SERVER, said
-        assert "failure" not in said
+        assert unknown <= UNKNOWN_TO_THIS_SERVER, stdout
+        assert "failure" not in stdout
         return
     assert not unknown
-    assert done.returncode == 0, said
+    assert done.returncode == 0, stdout
     assert "success" in done.stdout
 
 
@@ -81,8 +81,8 @@ async def test_a_first_boot_runs_every_golden_request(bao: Path, tmp_path: Path,
             devices = json.loads(
                 json.dumps(devices).replace(str(tmp_path / "audit"), mount_paths.AUDIT)
             )
-            found = {path: _written(device) for path, device in devices["data"].items()}
-            assert found == {f"{stanza.name}/": _wanted(stanza) for stanza in config.audits}
+            result = {path: _written(device) for path, device in devices["data"].items()}
+            assert result == {f"{stanza.name}/": _wanted(stanza) for stanza in config.audits}
 
 
 def _written(device: dict[str, Any]) -> tuple[str, str, Any]:
@@ -168,12 +168,12 @@ async def test_a_signal_reloads_the_settings_that_need_no_restart(
         added = render_config(after).removeprefix(render_config(before).split("log_level")[0])
         file.write_text(file.read_text().split("log_level")[0] + added)
         server.process.send_signal(signal.SIGHUP)
-        deadline, found = clock.monotonic() + 20, set[str]()
-        while not found and clock.monotonic() < deadline:
+        deadline, data = clock.monotonic() + 20, set[str]()
+        while not data and clock.monotonic() < deadline:
             await clock.sleep(0.1)
             _, devices = await server.call("GET", "sys/audit", token=ROOT_TOKEN)
-            found = set(devices["data"])
-        assert found == {"stdout/"}
+            data = set(devices["data"])
+        assert data == {"stdout/"}
         status, _ = await server.call("PUT", "sys/audit/mine", body, token=ROOT_TOKEN)
         assert status in (200, 204)
         inspect = "sys/internal/inspect/router/root"

@@ -56,15 +56,15 @@ class TestRules:
             await _observe(client, body, case.status)
         with pytest.raises(Invalid) as caught:
             await _apply(client, _body(namespace, case.name, case.spec), dry_run=True)
-        told = [cause for cause in caught.value.causes if MESSAGES[case.rule] in cause.message]
+        causes = [cause for cause in caught.value.causes if MESSAGES[case.rule] in cause.message]
         if case.spec == CASES["a rotation period too long to count"].spec:
-            told = list(caught.value.causes)
-        assert len(told) == 1
+            causes = list(caught.value.causes)
+        assert len(causes) == 1
         if case.field.startswith("spec"):
-            assert told[0].field
-            assert case.field.startswith(told[0].field)
+            assert causes[0].field
+            assert case.field.startswith(causes[0].field)
         else:
-            assert case.field in told[0].message
+            assert case.field in causes[0].message
 
     @pytest.mark.parametrize("spec", FINE.values(), ids=FINE.keys())
     async def test_it_is_accepted(
@@ -190,7 +190,9 @@ async def test_explain_shows_every_field(installed: Rig, part: str) -> None:
             depth = (len(name) - len(name.lstrip())) // 2
             above = [*above[: depth - 1], name.strip()]
             shown.append(".".join([part, *above]))
-    wanted: list[str] = []
-    walk(open_api_schema(), lambda path, _: wanted.append(path.replace("[]", "").replace("{}", "")))
-    fields = {path for path in wanted if path.startswith(f"{part}.")}
+    expected: list[str] = []
+    walk(
+        open_api_schema(), lambda path, _: expected.append(path.replace("[]", "").replace("{}", ""))
+    )
+    fields = {path for path in expected if path.startswith(f"{part}.")}
     assert set(shown) == fields

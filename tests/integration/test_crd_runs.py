@@ -78,10 +78,10 @@ async def test_it_is_refused_with_field_and_next_step(
         await _apply(client, kind, place, case.before, dry_run=False)
     with pytest.raises(Invalid) as caught:
         await _apply(client, kind, place, case.spec, dry_run=True)
-    told = [cause for cause in caught.value.causes if MESSAGES[case.rule] in cause.message]
-    assert len(told) == 1
-    assert told[0].field
-    assert case.field.startswith(told[0].field)
+    causes = [cause for cause in caught.value.causes if MESSAGES[case.rule] in cause.message]
+    assert len(causes) == 1
+    assert causes[0].field
+    assert case.field.startswith(causes[0].field)
 
 
 @pytest.mark.parametrize(("kind", "spec"), FINE)
@@ -145,8 +145,8 @@ async def test_a_status_write_keeps_the_generation(client: Client, place: str) -
 
 
 async def test_both_kinds_are_in_the_category_openbao(installed: Rig, place: str) -> None:
-    found = installed.kubectl("api-resources", "--categories=openbao", "-o", "name").split()
-    assert {str(BACKUPS), str(RESTORES)} <= set(found)
+    resources = installed.kubectl("api-resources", "--categories=openbao", "-o", "name").split()
+    assert {str(BACKUPS), str(RESTORES)} <= set(resources)
 
 
 @pytest.mark.parametrize(
@@ -159,14 +159,14 @@ def test_a_sample_is_accepted_without_a_warning(
     """Only the objects of our API group; the rules of clusters are checked in Python."""
     text = (ROOT / "config" / "samples" / f"{sample}.yaml").read_text(encoding="utf-8")
     documents = list(yaml.safe_load_all(text))
-    ours = [one for one in documents if one["apiVersion"] == API_VERSION]
-    assert [one["kind"] for one in ours] == kinds
-    for one in ours:
-        if one["kind"] == CLUSTER_KIND:
-            assert violations(OpenBaoCluster.from_object(one)) == ()
+    ours = [document for document in documents if document["apiVersion"] == API_VERSION]
+    assert [document["kind"] for document in ours] == kinds
+    for document in ours:
+        if document["kind"] == CLUSTER_KIND:
+            assert violations(OpenBaoCluster.from_object(document)) == ()
             continue
-        one["metadata"]["namespace"] = "default"
-        wanted = json.dumps(one)
+        document["metadata"]["namespace"] = "default"
+        expected = json.dumps(document)
         installed.kubectl(
-            "apply", "--dry-run=server", "--warnings-as-errors", "-f", "-", input=wanted
+            "apply", "--dry-run=server", "--warnings-as-errors", "-f", "-", input=expected
         )

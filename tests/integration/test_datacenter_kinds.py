@@ -69,8 +69,8 @@ async def _causes(client: Client, kind: Resource, body: Object) -> list[tuple[st
 
 def _says(causes: list[tuple[str, str]], rule: str, field: str) -> bool:
     """Whether exactly one cause is that of the rule, at the field or its parent."""
-    told = [where for where, message in causes if MESSAGES[rule] in message]
-    return len(told) == 1 and bool(told[0]) and field.startswith(told[0])
+    results = [where for where, message in causes if MESSAGES[rule] in message]
+    return len(results) == 1 and bool(results[0]) and field.startswith(results[0])
 
 
 @each_place
@@ -95,8 +95,8 @@ async def test_it_is_accepted(
 async def test_rules_without_cel_are_checked_by_the_operator(server: Client, case: Case) -> None:
     """The operator refuses the object that the API server stored with its defaults."""
     stored = await _apply(server, DATACENTERS, datacenter_object(case.service))
-    found = datacenter_violations(Datacenter.from_object(stored))
-    assert {one.rule for one in found} == {f"service-{case.rule}"}
+    violations = datacenter_violations(Datacenter.from_object(stored))
+    assert {violation.rule for violation in violations} == {f"service-{case.rule}"}
 
 
 @pytest.mark.parametrize(

@@ -41,15 +41,15 @@ OPENED = {"labels": {LEVEL: "privileged"}}
 @pytest.fixture(scope="module")
 def place(installed: Rig) -> Iterator[Place]:
     """The control plane with the policies in force."""
-    made = locked.prepare(installed, POLICIES)
+    result = locked.prepare(installed, POLICIES)
     try:
         own = datacenter_object(namespace=NAMESPACE, name="canary")
-        locked.await_refusal(made.client(), DATACENTERS, own, "namespace of the operator")
-        loose = _daemon_set(made.namespace(), lambda pod: pod.update(hostNetwork=True))
+        locked.await_refusal(result.client(), DATACENTERS, own, "namespace of the operator")
+        loose = _daemon_set(result.namespace(), lambda pod: pod.update(hostNetwork=True))
         locked.await_refusal(
-            made.client(OPERATOR), kinds.DAEMON_SET, loose, "must not share network"
+            result.client(OPERATOR), kinds.DAEMON_SET, loose, "must not share network"
         )
-        yield made
+        yield result
     finally:
         # Later tests on this control plane must not be affected.
         locked.remove(installed, POLICIES)
@@ -61,18 +61,18 @@ def _rendered(where: str, body: Object) -> Object:
         BootstrapService.model_validate(body), ServiceSource("declared")
     )
     record = ServiceRecord("00000000-0000-0000-0000-000000000001", info, desired_service)
-    made = render(record, ())[-1].body
+    result = render(record, ())[-1].body
     return {
-        **made,
-        "metadata": {**made["metadata"], "ownerReferences": [owner_of(record).reference()]},
+        **result,
+        "metadata": {**result["metadata"], "ownerReferences": [owner_of(record).reference()]},
     }
 
 
 def _daemon_set(where: str, change: Callable[[Object], object] = lambda pod: None) -> Object:
     """The DaemonSet of the agent, with a change of its pod spec."""
-    made = _rendered(where, AGENT)
-    change(made["spec"]["template"]["spec"])
-    return made
+    daemon_set = _rendered(where, AGENT)
+    change(daemon_set["spec"]["template"]["spec"])
+    return daemon_set
 
 
 def _without_folders(pod: Object) -> None:
@@ -202,12 +202,14 @@ def test_an_agent_gets_no_more(place: Place, what: str) -> None:
 
 
 def test_a_deployment_gets_no_folder(place: Place) -> None:
-    made = _rendered(where := place.namespace(**OPENED), service("agent"))
-    assert made["metadata"]["namespace"] == where
+    daemon_set = _rendered(where := place.namespace(**OPENED), service("agent"))
+    assert daemon_set["metadata"]["namespace"] == where
     volume = {"name": "a", "hostPath": {"path": "/var/log"}}
-    made["spec"]["template"]["spec"]["volumes"] = [volume]
+    daemon_set["spec"]["template"]["spec"]["volumes"] = [volume]
     client = place.client(OPERATOR)
-    assert "only volumes of these kinds" in refusal(lambda: client.create(kinds.DEPLOYMENT, made))
+    assert "only volumes of these kinds" in refusal(
+        lambda: client.create(kinds.DEPLOYMENT, daemon_set)
+    )
 
 
 def test_what_is_of_no_datacenter_gets_no_folder(place: Place) -> None:

@@ -63,11 +63,11 @@ DEFINITIONS = Resource(
 @pytest_asyncio.fixture
 async def place(installed: object, client: Client) -> AsyncIterator["Place"]:
     """A namespace, and unique names."""
-    made = Place(client, uuid.uuid4().hex[:8])
-    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": made.namespace}}
+    place = Place(client, uuid.uuid4().hex[:8])
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.namespace}}
     await client.create(NAMESPACE, body, field_manager="somebody")
-    yield made
-    for resource, name in ((DEFINITIONS, f"{made.plural}.{made.group}"), (ROLES, made.role)):
+    yield place
+    for resource, name in ((DEFINITIONS, f"{place.plural}.{place.group}"), (ROLES, place.role)):
         try:
             live = await client.get(resource, ObjectKey("", name))
             await client.delete(resource, ObjectKey("", name), uid=uid_of(live))
@@ -158,7 +158,9 @@ async def test_a_definition_and_an_object_of_it(place: Place) -> None:
     live = await place.client.get(place.issuers, ObjectKey(place.namespace, "own"))
     assert live["spec"] == {"selfSigned": {}}
     assert labels_of(live)["team"] == "a"
-    assert [one["uid"] for one in live["metadata"]["ownerReferences"]] == ["record-2"]
+    assert [owner_reference["uid"] for owner_reference in live["metadata"]["ownerReferences"]] == [
+        "record-2"
+    ]
     # The garbage collector must never delete a CRD with its record.
     name = ObjectKey("", f"{place.plural}.{place.group}")
     assert "ownerReferences" not in (await place.client.get(DEFINITIONS, name))["metadata"]
@@ -194,9 +196,9 @@ async def test_an_object_that_was_removed_from_the_service_is_deleted(place: Pla
     await place.settled(place.record(place.definition()))
     both = place.record(cluster_role(place.role), place.issuer(), uid="record-2", name="issuers")
     await place.settled(both)
-    one = place.record(cluster_role(place.role), uid="record-2", name="issuers")
-    assert (await place.provider.observe(one)).digest == ""
-    await place.settled(one)
+    record = place.record(cluster_role(place.role), uid="record-2", name="issuers")
+    assert (await place.provider.observe(record)).digest == ""
+    await place.settled(record)
     with pytest.raises(NotFound):
         await place.client.get(place.issuers, ObjectKey(place.namespace, "own"))
 
@@ -221,7 +223,7 @@ async def test_revoked_permissions_are_reported_and_change_nothing(
     reference = {"apiGroup": ROLES.group, "kind": "ClusterRole", "name": user}
     subject = {"apiGroup": ROLES.group, "kind": "User", "name": user}
     binding = {"metadata": {"name": user}, "roleRef": reference, "subjects": [subject]}
-    made = await client.create(ROLES, role, field_manager="somebody")
+    live_role = await client.create(ROLES, role, field_manager="somebody")
     bound = await client.create(BINDINGS, binding, field_manager="somebody")
     limited = Client(
         Impersonating(credentials, user), user_agent="itest", clock=SystemClock(), metrics=Metrics()
@@ -243,7 +245,7 @@ async def test_revoked_permissions_are_reported_and_change_nothing(
         assert await client.get(ROLES, ObjectKey("", place.role)) == before
     finally:
         await limited.close()
-        await client.delete(ROLES, ObjectKey("", user), uid=uid_of(made))
+        await client.delete(ROLES, ObjectKey("", user), uid=uid_of(live_role))
 
 
 async def test_deprovisioning_keeps_crds_and_deletes_other_objects(place: Place) -> None:

@@ -32,8 +32,8 @@ EXPECTED: tuple[tuple[Resource, str, tuple[str, ...], tuple[str, ...]], ...] = (
 
 def may(api: Api, role: str, verb: str, kind: Resource, subresource: str = "") -> bool:
     """Whether a user with a cluster-wide binding of that role may do this (SubjectAccessReview)."""
-    asked = {"group": GROUP, "resource": kind.plural, "subresource": subresource, "verb": verb}
-    spec = {"user": f"holder-of-{role}", "resourceAttributes": asked}
+    attributes = {"group": GROUP, "resource": kind.plural, "subresource": subresource, "verb": verb}
+    spec = {"user": f"holder-of-{role}", "resourceAttributes": attributes}
     return bool(api.create(REVIEW, {"metadata": {}, "spec": spec})["status"]["allowed"])
 
 
@@ -45,20 +45,20 @@ def api(control_plane: Rig) -> Iterator[Api]:
     for role, name in zip(ROLES, names, strict=True):
         arguments = (f"--clusterrole=openbao-operator-{role}", f"--user={name}")
         control_plane.kubectl("create", "clusterrolebinding", name, *arguments)
-    made = Api(control_plane)
-    until("the bindings are effective", lambda: may(made, ROLES[-1], "get", DATACENTERS), 30.0)
-    yield made
+    api = Api(control_plane)
+    until("the bindings are effective", lambda: may(api, ROLES[-1], "get", DATACENTERS), 30.0)
+    yield api
     control_plane.kubectl("delete", "clusterrolebinding", *names)
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_who_may_do_what(api: Api, role: str) -> None:
-    found = {
+    rights = {
         (kind.plural, subresource, verb): may(api, role, verb, kind, subresource)
         for kind, subresource, verbs, _ in EXPECTED
         for verb in verbs
     }
-    assert found == {
+    assert rights == {
         (kind.plural, subresource, verb): role in holders
         for kind, subresource, verbs, holders in EXPECTED
         for verb in verbs

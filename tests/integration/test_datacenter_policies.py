@@ -51,10 +51,10 @@ Act = Callable[[ImpersonatingClient, str], Any]
 @pytest.fixture(scope="module")
 def place(installed: Rig) -> Iterator[Place]:
     """The control plane with the policies in force."""
-    made = locked.prepare(installed, POLICIES)
+    result = locked.prepare(installed, POLICIES)
     try:
-        _await_policies(made)
-        yield made
+        _await_policies(result)
+        yield result
     finally:
         # Later tests on this control plane must not be affected.
         locked.remove(installed, POLICIES)
@@ -107,15 +107,15 @@ def _objects(where: str, body: Object) -> list[tuple[Resource, Object]]:
     """All objects that the operator creates for a service."""
     record = _record(where, body)
     owner = owner_of(record).reference()
-    made = []
+    results = []
     for intent in render(record, TOLD):
         metadata = {**intent.body["metadata"], "ownerReferences": [owner]}
-        made.append((intent.resource, {**intent.body, "metadata": metadata}))
-    return made
+        results.append((intent.resource, {**intent.body, "metadata": metadata}))
+    return results
 
 
 def _first(where: str, body: Object, resource: Resource) -> Object:
-    return next(made for kind, made in _objects(where, body) if kind == resource)
+    return next(obj for kind, obj in _objects(where, body) if kind == resource)
 
 
 # --- datacenters --------------------------------------------------------------------------------
@@ -170,8 +170,8 @@ WRITES: dict[str, Callable[[ImpersonatingClient, str], Any]] = {
 def test_only_the_operator_writes_a_workload(
     place: Place, workload: str, what: str, who: User
 ) -> None:
-    said = refusal(lambda: WRITES[what](place.client(who), workload))
-    assert "change the services of its Datacenter or of its BootstrapServiceSet instead" in said
+    result = refusal(lambda: WRITES[what](place.client(who), workload))
+    assert "change the services of its Datacenter or of its BootstrapServiceSet instead" in result
 
 
 def test_the_operator_and_the_garbage_collector_may_write_it(place: Place, workload: str) -> None:
@@ -274,8 +274,8 @@ TOO_FAR: dict[str, tuple[Callable[[str], Object], str]] = {
 
 @pytest.mark.parametrize("what", TOO_FAR)
 def test_the_operator_may_not_create_such_a_service(place: Place, what: str) -> None:
-    made, words = TOO_FAR[what]
-    body = made(place.namespace())
+    result, words = TOO_FAR[what]
+    body = result(place.namespace())
     assert words in refusal(lambda: place.client(OPERATOR).create(kinds.DEPLOYMENT, body))
 
 
@@ -361,10 +361,10 @@ def test_is_refused(place: Place, home: str, what: str) -> None:
     if "scale" in words or "replicas" in words:
         # As with its controller: the scale subresource needs the status.
         place.client(DEPLOYING).patch(kinds.DEPLOYMENT, home, NAME, OBSERVED, subresource="status")
-    said = refusal(lambda: act(place.client(who), home))
-    assert words in said
+    result = refusal(lambda: act(place.client(who), home))
+    assert words in result
     if "instead" in words:
-        assert f"deployments {NAME} belongs to service shipper of Datacenter fra1" in said
+        assert f"deployments {NAME} belongs to service shipper of Datacenter fra1" in result
 
 
 @pytest.mark.parametrize("what", ALLOWED)

@@ -63,5 +63,5 @@ async def test_repeated_events_cause_no_requests(client: Client, namespace: str)
     recorder.stop()
     await running
     events = (await client.list(EVENT, "default")).items
-    found = [e for e in events if (e["regarding"]["uid"], e["note"]) == (uid_of(obj), "again")]
-    assert len(found) == 1
+    items = [e for e in events if (e["regarding"]["uid"], e["note"]) == (uid_of(obj), "again")]
+    assert len(items) == 1

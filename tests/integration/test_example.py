@@ -93,10 +93,10 @@ class Site:
     async def has(self, resource: Resource, *path: str, value: object) -> bool:
         """Whether a field of an object of the site has that value; None: it is absent."""
         name = DIRECTORY if path and path[0] == DIRECTORY else "hello"
-        found: object = await self.read(resource, name)
+        result: object = await self.read(resource, name)
         for step in path[1:] if name == DIRECTORY else path:
-            found = found.get(step) if isinstance(found, dict) else None
-        return found == value
+            result = result.get(step) if isinstance(result, dict) else None
+        return result == value
 
     async def reason(self, value: str) -> None:
         await until(lambda: self.has(WEBSITE, "status", "reason", value=value), f"reason {value}")
@@ -138,8 +138,8 @@ async def test_a_site_is_created_repaired_changed_and_deleted(
 
         await _heals(site)
         await site.write({**SAMPLE["spec"], "replicas": 3, "pages": {"index.html": "new"}})
-        wanted = {"index.html": "new"}
-        await until(lambda: site.has(CONFIG_MAP, "data", value=wanted), "new pages")
+        expected = {"index.html": "new"}
+        await until(lambda: site.has(CONFIG_MAP, "data", value=expected), "new pages")
         await until(lambda: site.has(DEPLOYMENT, "spec", "replicas", value=3), "three replicas")
         await site.reason("RollingOut")
         assert 'website_pages{name="hello"' in await _metrics(port)
@@ -157,8 +157,8 @@ async def test_a_site_is_created_repaired_changed_and_deleted(
         assert 'website_pages{name="hello"' not in await _metrics(port)
     lease = await client.get(LEASE, ObjectKey(site.namespace, ACCOUNT))
     assert lease["spec"]["holderIdentity"] == ""
-    told = [event["reason"] for event in (await client.list(EVENT, site.namespace)).items]
-    assert {"RollingOut", "Published"} <= {*told}
+    reasons = [event["reason"] for event in (await client.list(EVENT, site.namespace)).items]
+    assert {"RollingOut", "Published"} <= {*reasons}
 
 
 async def _is_ready(site: Site, replicas: int) -> None:
@@ -183,8 +183,8 @@ async def _heals(site: Site) -> None:
     await client.delete(SERVICE, site.key(), uid=uid_of(service))
 
     async def made_anew() -> bool:
-        found = await site.read(SERVICE)
-        return found is not None and uid_of(found) != uid_of(service)
+        result = await site.read(SERVICE)
+        return result is not None and uid_of(result) != uid_of(service)
 
     await until(made_anew, "a new Service")
     gone = [{"op": "remove", "path": "/data/hello"}]
@@ -235,10 +235,12 @@ async def test_a_quiet_operator_writes_nothing(
 
         async def looked() -> bool:
             try:
-                told = await _metrics(port)
+                metrics = await _metrics(port)
             except OSError:
                 return False
-            passes = re.search(r'reconcile_time_seconds_count\{controller="website"\} (\d+)', told)
+            passes = re.search(
+                r'reconcile_time_seconds_count\{controller="website"\} (\d+)', metrics
+            )
             return passes is not None and int(passes[1]) >= sites
 
         await until(looked, "a pass over each site")
@@ -247,7 +249,7 @@ async def test_a_quiet_operator_writes_nothing(
 
 def _writes(rig: Rig, namespace: str) -> list[str]:
     """The writes of the operator in a namespace by the audit log, without Leases and Events."""
-    found = []
+    results = []
     for line in rig.audit_log.read_text().splitlines():
         event = json.loads(line)
         target = event.get("objectRef", {})
@@ -256,8 +258,8 @@ def _writes(rig: Rig, namespace: str) -> list[str]:
         chatter = target.get("resource") in ("leases", "events")
         writes = event["verb"] in ("create", "patch", "update", "delete")
         if ours and writes and not chatter and target.get("namespace") == namespace:
-            found.append(f"{event['verb']} {target['resource']}/{target.get('name')}")
-    return found
+            results.append(f"{event['verb']} {target['resource']}/{target.get('name')}")
+    return results
 
 
 def test_the_commands_of_the_documentation_work(

@@ -34,7 +34,9 @@ def _config(
     signer: Signer, *requests: Mapping[str, Any], roles: tuple[AuthRole, ...] | None = None
 ) -> ConfigInput:
     oidc = OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), roles or _roles())
-    read = tuple(SelfInitRequest.model_validate({"operation": "update", **one}) for one in requests)
+    read = tuple(
+        SelfInitRequest.model_validate({"operation": "update", **request}) for request in requests
+    )
     return ConfigInput("c", "ns", oidc=oidc, requests=read, autopilot=True)
 
 
@@ -74,10 +76,10 @@ async def test_the_operator_can_log_in_and_do_its_work_and_nothing_else(
         _, autopilot = await server.call(
             "GET", "sys/storage/raft/autopilot/configuration", token=token
         )
-        told = autopilot["data"]
-        assert (told["cleanup_dead_servers"], told["min_quorum"]) == (True, 3)
-        assert told["dead_server_last_contact_threshold"] == "24h0m0s"
-        assert told["server_stabilization_time"] == "10s"
+        data = autopilot["data"]
+        assert (data["cleanup_dead_servers"], data["min_quorum"]) == (True, 3)
+        assert data["dead_server_last_contact_threshold"] == "24h0m0s"
+        assert data["server_stabilization_time"] == "10s"
         for path in ("sys/mounts", "sys/policies/acl/root", "sys/storage/raft/snapshot"):
             assert (await server.call("GET", path, token=token))[0] == 403
 
@@ -96,8 +98,8 @@ async def test_each_role_is_for_its_own_account_and_its_own_work(bao: Path, tmp_
             _, may = await server.call(
                 "POST", "sys/capabilities-self", {"paths": everything}, token
             )
-            wanted = {path: sorted(role.rights.get(path, ("deny",))) for path in everything}
-            assert {path: sorted(may["data"][path]) for path in everything} == wanted, role.name
+            rights = {path: sorted(role.rights.get(path, ("deny",))) for path in everything}
+            assert {path: sorted(may["data"][path]) for path in everything} == rights, role.name
 
 
 async def test_a_backup_and_a_restore_can_do_their_work(bao: Path, tmp_path: Path) -> None:
@@ -135,9 +137,9 @@ async def test_the_operator_can_replace_the_keys_that_its_login_trusts(
         assert status == 204
         for signer in (before, after):
             assert (await _login(server, OPERATOR_ROLE, signer.token()))[0] == 200
-        _, told = await server.call("GET", "auth/jwt-operator/config", token=token)
-        assert told["data"]["bound_issuer"] == ISSUER
-        assert len(told["data"]["jwt_validation_pubkeys"]) == 2
+        _, result = await server.call("GET", "auth/jwt-operator/config", token=token)
+        assert result["data"]["bound_issuer"] == ISSUER
+        assert len(result["data"]["jwt_validation_pubkeys"]) == 2
 
 
 EVERY_KIND: tuple[Mapping[str, Any], ...] = (
@@ -191,7 +193,7 @@ EVERY_KIND: tuple[Mapping[str, Any], ...] = (
 
 async def test_requests_of_every_kind_have_their_effect(bao: Path, tmp_path: Path) -> None:
     audit = tmp_path / "audit.log"
-    requests = [dict(one) for one in EVERY_KIND]
+    requests = [dict(item) for item in EVERY_KIND]
     options = {"filePath": str(audit), "mode": "0600"}
     requests[0]["auditDevice"] = {**requests[0]["auditDevice"], "fileOptions": options}
     config = _config(Signer(), *requests)

@@ -121,14 +121,14 @@ def reads(metrics: Metrics) -> float:
 async def test_t10_the_list_is_at_the_head_of_the_watch(
     client: Client, namespace: str, start: Start, metrics: Metrics, watch_list: bool, requests: int
 ) -> None:
-    made = [await write(client, config_map(namespace, f"n{number}")) for number in range(20)]
+    objects = [await write(client, config_map(namespace, f"n{number}")) for number in range(20)]
     before = reads(metrics)
     selection = Selection(CONFIG_MAP, namespace, label_selector="app=web")
     async with start(selection, watch_list=watch_list) as mirror:
-        assert mirror.states() == states(made)
-        assert sorted(mirror.words) == sorted(f"+{key_of(obj).name}" for obj in made)
-        made.append(await write(client, config_map(namespace, "later")))
-        await eventually(lambda: mirror.states() == states(made), say="equality")
+        assert mirror.states() == states(objects)
+        assert sorted(mirror.words) == sorted(f"+{key_of(obj).name}" for obj in objects)
+        objects.append(await write(client, config_map(namespace, "later")))
+        await eventually(lambda: mirror.states() == states(objects), say="equality")
         assert reads(metrics) - before == requests
 
 
@@ -210,9 +210,9 @@ async def test_t12_a_recreated_object_is_a_delete_and_an_add(
         await remove(client, first)
         second = await write(client, config_map(namespace, "web"))
         await eventually(lambda: mirror.words == ["+web", "-web", "+web"])
-        found = mirror.informer.get(ObjectKey(namespace, "web"))
-        assert found is not None
-        assert uid_of(found) == uid_of(second) != uid_of(first)
+        result = mirror.informer.get(ObjectKey(namespace, "web"))
+        assert result is not None
+        assert uid_of(result) == uid_of(second) != uid_of(first)
 
 
 async def test_t28_own_writes_are_visible_immediately_and_reported_once(

@@ -116,12 +116,12 @@ async def test_a_restricted_namespace_with_quotas_accepts_the_job_and_its_pod(
 
 async def test_a_job_is_created_once_and_expires(client: Client, run: Owner) -> None:
     jobs = Jobs(client)
-    wanted = placed(JOBS["backup"], run.namespace)
-    first = await jobs.ensure(wanted, run)
-    again = await jobs.ensure(wanted, run)
+    manifest = placed(JOBS["backup"], run.namespace)
+    first = await jobs.ensure(manifest, run)
+    again = await jobs.ensure(manifest, run)
     assert (first.uid, first.state, first.foreign) == (again.uid, "Active", False)
     assert first.created_at is not None
-    key = key_of(wanted)
+    key = key_of(manifest)
     await jobs.expire(key, "of-another", 7)
     await jobs.expire(key, first.uid, 3600)
     live = await client.get(JOB, key)
@@ -129,16 +129,16 @@ async def test_a_job_is_created_once_and_expires(client: Client, run: Owner) -> 
     (owner,) = live["metadata"]["ownerReferences"]
     assert owner == run.reference()
     await jobs.cancel(key, first.uid)
-    seen = await jobs.get(key, first.uid, run.uid)
-    assert seen is None or seen.terminating
+    job = await jobs.get(key, first.uid, run.uid)
+    assert job is None or job.terminating
 
 
 async def test_a_foreign_job_of_that_name_is_not_used(client: Client, run: Owner) -> None:
-    wanted = placed(JOBS["backup"], run.namespace)
-    made = await client.create(JOB, wanted, field_manager=MANAGER)
-    seen = await Jobs(client).ensure(wanted, run)
+    manifest = placed(JOBS["backup"], run.namespace)
+    job = await client.create(JOB, manifest, field_manager=MANAGER)
+    seen = await Jobs(client).ensure(manifest, run)
     assert seen.foreign
-    assert seen.uid == uid_of(made)
+    assert seen.uid == uid_of(job)
 
 
 RIGHTS = Rights("x", "backup-nightly", "x-backup-serviceaccount", BACKUPS, metadata=ADDRESSES["s3"])

@@ -75,10 +75,10 @@ async def test_t20_one_of_many_concurrent_candidates_leads(client: Client, names
         crowd = [
             await stack.enter_async_context(candidate(client, namespace, f"c{n}")) for n in range(8)
         ]
-        await until(lambda: any(one.may_write() for one in crowd))
+        await until(lambda: any(election.may_write() for election in crowd))
         await renewals(client, namespace, 3)
-        await until(lambda: any(one.may_write() for one in crowd))
-        assert sum(one.may_write() for one in crowd) == 1
+        await until(lambda: any(election.may_write() for election in crowd))
+        assert sum(election.may_write() for election in crowd) == 1
         assert (await lease_spec(client, namespace))["leaseTransitions"] == 0
 
 

@@ -91,15 +91,15 @@ JOBS: dict[str, tuple[Owner, Object]] = {
 @pytest.fixture(scope="module")
 def place(control_plane: Rig) -> Iterator[Place]:
     """The control plane with the policies for the operator."""
-    made = locked.prepare(control_plane, POLICIES)
-    where, operator = made.namespace(), made.client(OPERATOR)
+    result = locked.prepare(control_plane, POLICIES)
+    where, operator = result.namespace(), result.client(OPERATOR)
     locked.await_refusal(operator, kinds.JOB, _job(where, "backup", run=None), "OpenBaoBackup or")
     loose = _job(where, "backup")
     loose["spec"]["template"]["spec"]["hostNetwork"] = True
     locked.await_refusal(operator, kinds.JOB, loose, "must not share network")
     stray = {"metadata": locked.meta(where, "stray"), "rules": [_rule("secrets", "")]}
     locked.await_refusal(operator, kinds.ROLE, stray, "and nothing else")
-    yield made
+    yield result
     locked.remove(control_plane, POLICIES)
 
 
@@ -322,20 +322,22 @@ def test_a_job_gets_no_other_permissions(place: Place, home: str, what: str) -> 
 
 
 BINDINGS_REFUSED: dict[str, Change] = {
-    "to a server": lambda one: one["subjects"][0].update(name=names.service_account(CLUSTER)),
-    "to the account of restores": lambda one: one["subjects"][0].update(
+    "to a server": lambda binding: binding["subjects"][0].update(
+        name=names.service_account(CLUSTER)
+    ),
+    "to the account of restores": lambda binding: binding["subjects"][0].update(
         name=names.job_service_account(CLUSTER, "restore")
     ),
-    "to an account elsewhere": lambda one: one["subjects"][0].update(namespace="default"),
-    "to a user": lambda one: one.update(
+    "to an account elsewhere": lambda binding: binding["subjects"][0].update(namespace="default"),
+    "to a user": lambda binding: binding.update(
         subjects=[{"kind": "User", "name": "tina", "apiGroup": kinds.ROLE.group}]
     ),
-    "to two": lambda one: one["subjects"].append(
-        {"kind": "ServiceAccount", "name": "default", "namespace": one["metadata"]["namespace"]}
+    "to two": lambda binding: binding["subjects"].append(
+        {"kind": "ServiceAccount", "name": "default", "namespace": binding["metadata"]["namespace"]}
     ),
-    "of another Role": lambda one: one["roleRef"].update(name="x-role"),
-    "of a ClusterRole": lambda one: one["roleRef"].update(kind="ClusterRole"),
-    "of no run": lambda one: one["metadata"].pop("ownerReferences"),
+    "of another Role": lambda binding: binding["roleRef"].update(name="x-role"),
+    "of a ClusterRole": lambda binding: binding["roleRef"].update(kind="ClusterRole"),
+    "of no run": lambda binding: binding["metadata"].pop("ownerReferences"),
 }
 
 

@@ -34,13 +34,13 @@ WORDS = "OpenBaoCluster"
 @pytest.fixture(scope="module")
 def place(control_plane: Rig) -> Iterator[Place]:
     """The control plane with both lock policies."""
-    made = locked.prepare(control_plane, LOCKS)
-    where = made.namespace()
+    result = locked.prepare(control_plane, LOCKS)
+    where = result.namespace()
     canary = locked.config_map(where, "canary")
-    locked.await_refusal(made.client(TENANT), kinds.CONFIG_MAP, canary, WORDS)
+    locked.await_refusal(result.client(TENANT), kinds.CONFIG_MAP, canary, WORDS)
     sets = locked.stateful_set(where)
-    made.client(OPERATOR).create(kinds.STATEFUL_SET, sets)
-    yield made
+    result.client(OPERATOR).create(kinds.STATEFUL_SET, sets)
+    yield result
     locked.remove(control_plane, LOCKS)
 
 
@@ -113,11 +113,11 @@ def test_a_volume_of_a_removed_server_may_be_deleted_by_users(place: Place, home
 def test_a_refusal_names_the_owner_and_the_next_step(place: Place, home: str) -> None:
     with pytest.raises(ApiError) as caught:
         EDIT(place.client(TENANT), home)
-    said = str(caught.value)
-    assert "configmaps c-config belongs to OpenBaoCluster c" in said
-    assert "change the cluster instead" in said
-    assert "verb maintain" in said
-    assert f"{labels.MAINTENANCE}=true" in said
+    value = str(caught.value)
+    assert "configmaps c-config belongs to OpenBaoCluster c" in value
+    assert "change the cluster instead" in value
+    assert "verb maintain" in value
+    assert f"{labels.MAINTENANCE}=true" in value
 
 
 def test_without_parameters_no_user_is_locked_out(place: Place, home: str) -> None:

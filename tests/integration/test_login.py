@@ -50,11 +50,11 @@ async def reader(
         "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}],
     }
     installed.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(role))
-    made = accounts.make(installed, namespace, "reader", tmp_path, (READER,)).client()
+    client = accounts.make(installed, namespace, "reader", tmp_path, (READER,)).client()
     try:
-        yield made
+        yield client
     finally:
-        await made.close()
+        await client.close()
 
 
 @pytest.fixture(scope="module")
@@ -105,15 +105,15 @@ async def test_without_access_to_the_secret_a_file_or_the_config_map_is_used(
         "metadata": metadata,
         "data": {"ca.crt": pem},
     }
-    made = await client.create(CONFIG_MAP, config, field_manager="itest")
+    config_map = await client.create(CONFIG_MAP, config, field_manager="itest")
     with pytest.raises(RequestError, match="--ca-file"):
         # Any user may have created it.
         await authority(reader, cluster, namespace)
     owner = {
         "apiVersion": API_VERSION, "kind": CLUSTER_KIND, "name": NAME, "uid": uid_of(cluster),
     }  # fmt: skip
-    made["metadata"]["ownerReferences"] = [owner]
-    await client.update(CONFIG_MAP, made)
+    config_map["metadata"]["ownerReferences"] = [owner]
+    await client.update(CONFIG_MAP, config_map)
     assert await authority(reader, cluster, namespace) == pem
 
 

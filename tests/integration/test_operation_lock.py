@@ -43,8 +43,8 @@ def claim(number: int) -> LockRequest:
 
 async def status_of(client: Client, made: Object) -> dict[str, Any]:
     live = await client.get(CLUSTERS, key(made))
-    found: dict[str, Any] = live.get("status") or {}
-    return found
+    status: dict[str, Any] = live.get("status") or {}
+    return status
 
 
 def key(made: Object) -> ObjectKey:
@@ -55,37 +55,39 @@ async def test_one_of_many_concurrent_requests_gets_the_lock(client: Client, mad
     answers = await asyncio.gather(
         *(locks(client).acquire(key(made), claim(n), uid=uid_of(made)) for n in range(MANY))
     )
-    winners = [one.lock.holder for one in answers if isinstance(one, Acquired)]
+    winners = [answer.lock.holder for answer in answers if isinstance(answer, Acquired)]
     assert len(winners) == 1
-    assert {one.lock.holder for one in answers if isinstance(one, LockConflict)} == set(winners)
+    assert {answer.lock.holder for answer in answers if isinstance(answer, LockConflict)} == set(
+        winners
+    )
     status = await status_of(client, made)
     assert status["operationLock"]["holder"] == winners[0]
     assert status["operationLockEpoch"] == 1
 
 
 async def test_the_epoch_outlives_the_lock(client: Client, made: Object) -> None:
-    one, place, uid = locks(client), key(made), uid_of(made)
+    operation_locks, place, uid = locks(client), key(made), uid_of(made)
     for epoch in (1, 2, 3):
-        answer = await one.acquire(place, claim(epoch), uid=uid)
+        answer = await operation_locks.acquire(place, claim(epoch), uid=uid)
         assert isinstance(answer, Acquired)
         assert answer.lock.epoch == epoch
-        assert await one.release(place, claim(epoch).holder, uid=uid) == Free()
+        assert await operation_locks.release(place, claim(epoch).holder, uid=uid) == Free()
         assert "operationLock" not in await status_of(client, made)
 
 
 async def test_manual_edits_of_the_lock_are_removed_with_it(client: Client, made: Object) -> None:
-    one, place, uid = locks(client), key(made), uid_of(made)
-    await one.acquire(place, claim(1), uid=uid)
+    operation_locks, place, uid = locks(client), key(made), uid_of(made)
+    await operation_locks.acquire(place, claim(1), uid=uid)
     edit = [{"op": "replace", "path": "/status/operationLock/message", "value": "by hand"}]
     await client.json_patch(CLUSTERS, place, edit, field_manager="kubectl", subresource="status")
-    assert await one.release(place, claim(1).holder, uid=uid) == Free()
+    assert await operation_locks.release(place, claim(1).holder, uid=uid) == Free()
     assert "operationLock" not in await status_of(client, made)
 
 
 async def test_no_writer_removes_fields_of_another(client: Client, made: Object) -> None:
     """The status pass, the lock and the backup record write to one status concurrently."""
     assert len(READY) + 1 < TRIES
-    one, place, uid = locks(client), key(made), uid_of(made)
+    operation_locks, place, uid = locks(client), key(made), uid_of(made)
     record = BackupRecord(client, StillInformer(CLUSTERS))
 
     async def passes() -> None:
@@ -111,7 +113,7 @@ async def test_no_writer_removes_fields_of_another(client: Client, made: Object)
         return status.model_copy(update={"consecutive_failures": 0, "last_failure_reason": None})
 
     await asyncio.gather(
-        passes(), one.acquire(place, RESTORE, uid=uid), record.change(made, failed)
+        passes(), operation_locks.acquire(place, RESTORE, uid=uid), record.change(made, failed)
     )
     live = await client.get(CLUSTERS, place)
     await asyncio.gather(record.change(live, failed), passes())

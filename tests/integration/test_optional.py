@@ -72,17 +72,21 @@ async def test_a_kind_is_added_removed_and_added_again(client: Client, namespace
     async with following(client) as kinds:
         await offered(kinds, absent)
         for _ in range(2):
-            made = await client.create(DEFINITION, definition(), field_manager="itest")
+            live_definition = await client.create(DEFINITION, definition(), field_manager="itest")
             await offered(kinds, there)
             await client.create(FIRST, gadget, field_manager="itest")
             await eventually(lambda: kinds.caches[FIRST].get(key), seconds=WITHIN, say="cached")
-            await client.delete(DEFINITION, ObjectKey("", GADGET.definition), uid=uid_of(made))
+            await client.delete(
+                DEFINITION, ObjectKey("", GADGET.definition), uid=uid_of(live_definition)
+            )
             await offered(kinds, absent)
             assert kinds.caches[FIRST].list() == []
 
             async def gone() -> bool:
-                found = await client.list(DEFINITION, None)
-                return GADGET.definition not in {one["metadata"]["name"] for one in found.items}
+                definitions = await client.list(DEFINITION, None)
+                return GADGET.definition not in {
+                    item["metadata"]["name"] for item in definitions.items
+                }
 
             for _ in range(int(WITHIN / 0.2)):
                 if await gone():

@@ -59,10 +59,16 @@ class Installed:
     def may(self, verb: str, resource: str, namespace: str = "", **more: str) -> bool:
         """Whether the controller may do this (SubjectAccessReview); "" means all namespaces."""
         group, _, plural = resource.rpartition("/") if "/" in resource else ("", "", resource)
-        asked = {"verb": verb, "group": group, "resource": plural, "namespace": namespace, **more}
+        variables = {
+            "verb": verb,
+            "group": group,
+            "resource": plural,
+            "namespace": namespace,
+            **more,
+        }
         user = f"system:serviceaccount:{self.namespace}:{CONTROLLER}"
         groups = ["system:serviceaccounts", f"system:serviceaccounts:{self.namespace}"]
-        spec = {"user": user, "groups": groups, "resourceAttributes": asked}
+        spec = {"user": user, "groups": groups, "resourceAttributes": variables}
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
         answer = self.admin.create(REVIEWS, {**body, "spec": spec})
         return bool(answer["status"]["allowed"])
@@ -79,12 +85,12 @@ def installed(
     overlay = str(request.param)
     build = Build.of(plane, copied(tmp_path_factory.mktemp(overlay), MOVED), overlay)
     assert SHIPPED not in build.text, "the shipped namespace was not replaced everywhere"
-    wanted = [one for one in build.objects if one["kind"] != DEFINITION]
-    text = as_list(wanted)
-    said = plane.kubectl("apply", "--server-side", "-f", "-", input=text, timeout=180.0)
-    assert said.count("serverside-applied") == len(wanted), said
+    objects = [obj for obj in build.objects if obj["kind"] != DEFINITION]
+    document = as_list(objects)
+    kubectl = plane.kubectl("apply", "--server-side", "-f", "-", input=document, timeout=180.0)
+    assert kubectl.count("serverside-applied") == len(objects), kubectl
     yield Installed(overlay, MOVED, build, plane, Kube.from_kubeconfig(plane.kubeconfig, "itest"))
-    gone = as_list(one for one in wanted if one["kind"] != "Namespace")
+    gone = as_list(obj for obj in objects if obj["kind"] != "Namespace")
     plane.kubectl("delete", "--wait=false", "-f", "-", input=gone, timeout=180.0)
 
 
@@ -93,7 +99,7 @@ def test_the_shipped_overlay_can_be_built(plane: Rig, overlay: str) -> None:
     build = Build.of(plane, REPOSITORY, overlay)
     (home,) = build.of_kind("Namespace")
     assert home["metadata"]["name"] == SHIPPED
-    named = {one["metadata"]["name"] for one in build.of_kind(DEFINITION)}
+    named = {definition["metadata"]["name"] for definition in build.of_kind(DEFINITION)}
     assert named == {f"{kind}.openbao.org" for kind in KINDS}
 
 
@@ -115,12 +121,12 @@ def test_the_service_monitor_selects_every_metrics_service(plane: Rig, overlay: 
 def test_it_contains_what_its_mode_needs(installed: Installed) -> None:
     build, overlay = installed.build, installed.overlay
     assert bool(build.of_kind(POLICY)) == (overlay != "without-admission")
-    names = {one["metadata"]["name"] for one in build.of_kind("Deployment")}
+    names = {deployment["metadata"]["name"] for deployment in build.of_kind("Deployment")}
     tenants = {"openbao-operator-provisioner"} if overlay == "multi-tenant" else set()
     assert names == {"openbao-operator", *tenants}
     env = {
-        one["name"]: one.get("value", one.get("valueFrom"))
-        for one in build.named("Deployment", "openbao-operator")["spec"]["template"]["spec"][
+        item["name"]: item.get("value", item.get("valueFrom"))
+        for item in build.named("Deployment", "openbao-operator")["spec"]["template"]["spec"][
             "containers"
         ][0]["env"]
     }
@@ -132,9 +138,9 @@ def test_it_contains_what_its_mode_needs(installed: Installed) -> None:
 
 
 def test_all_objects_have_the_part_of_label(installed: Installed) -> None:
-    for one in installed.build.objects:
-        found = labels_of(one).get(PART_OF)
-        assert found == "openbao-operator", (one["kind"], one["metadata"]["name"])
+    for obj in installed.build.objects:
+        part_of = labels_of(obj).get(PART_OF)
+        assert part_of == "openbao-operator", (obj["kind"], obj["metadata"]["name"])
 
 
 def test_no_permission_is_a_wildcard_or_allows_escalation(installed: Installed) -> None:
@@ -206,9 +212,9 @@ def test_the_operator_may_request_tokens_only_for_its_account(installed: Install
 
 def test_every_pod_is_admitted_in_a_restricted_namespace(installed: Installed) -> None:
     deployments = installed.build.of_kind("Deployment")
-    for one in deployments:
-        template = one["spec"]["template"]
-        metadata = {**template["metadata"], "name": one["metadata"]["name"]}
+    for deployment in deployments:
+        template = deployment["spec"]["template"]
+        metadata = {**template["metadata"], "name": deployment["metadata"]["name"]}
         metadata["namespace"] = installed.namespace
         pod: Object = {"apiVersion": "v1", "kind": "Pod", **template, "metadata": metadata}
         text = orjson.dumps(pod).decode()
@@ -225,10 +231,12 @@ def test_the_parameters_of_the_policies_name_the_accounts(installed: Installed) 
         return
     parameters = installed.build.named("ServiceAccount", PARAMETERS)
     assert parameters["metadata"]["namespace"] == installed.namespace
-    said = {key: parameters["metadata"]["annotations"][f"{GROUP}/{key}"] for key in NAMED}
-    assert said["controller"] == CONTROLLER
-    accounts = {one["metadata"]["name"] for one in installed.build.of_kind("ServiceAccount")}
-    named = set(said.values()) if installed.overlay == "multi-tenant" else {CONTROLLER}
+    annotations = {key: parameters["metadata"]["annotations"][f"{GROUP}/{key}"] for key in NAMED}
+    assert annotations["controller"] == CONTROLLER
+    accounts = {
+        account["metadata"]["name"] for account in installed.build.of_kind("ServiceAccount")
+    }
+    named = set(annotations.values()) if installed.overlay == "multi-tenant" else {CONTROLLER}
     assert accounts == {*named, PARAMETERS}
     for binding in installed.build.of_kind(f"{POLICY}Binding"):
         where = binding["spec"]["paramRef"]

@@ -36,26 +36,26 @@ def api(control_plane: Rig) -> Api:
 @pytest.fixture(scope="module")
 def operator(api: Api, tmp_path_factory: pytest.TempPathFactory) -> TokenClient:
     """The identity of the operator, once the plugin knows the kind of clusters."""
-    made = TokenClient(api, identity(api.rig, api, tmp_path_factory.mktemp("identity")))
+    client = TokenClient(api, identity(api.rig, api, tmp_path_factory.mktemp("identity")))
     owner = {"kind": CLUSTERS.kind, "name": NAME, "uid": "none", "blockOwnerDeletion": True}
     owner["apiVersion"] = CLUSTERS.api_version
     metadata = {"name": "trial", "ownerReferences": [owner]}
 
     def known() -> bool:
-        _, words = made.send("POST", CONFIG_MAP.path("default") + DRY, {"metadata": metadata})
+        _, words = client.send("POST", CONFIG_MAP.path("default") + DRY, {"metadata": metadata})
         return "cannot find RESTMapping" not in words
 
     # It discovers new kinds every ten seconds.
     until("the plugin knows the kind", known, 30.0)
-    return made
+    return client
 
 
 @pytest.fixture
 def role(api: Api) -> Iterator[Bound]:
     """The cluster-wide role of the operator; restored afterwards."""
-    found = next(one for one in bound(api) if one.resource == CLUSTER_ROLE)
-    yield found
-    found.write(api, found.rules)
+    result = next(role for role in bound(api) if role.resource == CLUSTER_ROLE)
+    yield result
+    result.write(api, result.rules)
 
 
 @pytest.fixture

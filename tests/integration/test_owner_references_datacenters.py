@@ -44,9 +44,9 @@ def operator(api: Api, tmp_path_factory: pytest.TempPathFactory) -> TokenClient:
 @pytest.fixture
 def role(api: Api) -> Iterator[Bound]:
     """The role of the operator for datacenters; restored afterwards."""
-    found = read_role(api, KIND, None, CLUSTER_ROLE)
-    yield found
-    found.write(api, found.rules)
+    role = read_role(api, KIND, None, CLUSTER_ROLE)
+    yield role
+    role.write(api, role.rules)
 
 
 def owned_by(kind: Resource, name: str, uid: str) -> Object:

@@ -149,8 +149,8 @@ async def remove(client: Client, obj: Object) -> None:
 
 
 async def versions(client: Client, namespace: str) -> dict[str, str]:
-    found = await client.list(CONFIG_MAP, namespace)
-    return {key_of(item).name: resource_version_of(item) for item in found.items}
+    config_maps = await client.list(CONFIG_MAP, namespace)
+    return {key_of(item).name: resource_version_of(item) for item in config_maps.items}
 
 
 async def ready(client: Client) -> None:
@@ -168,16 +168,16 @@ async def ready(client: Client) -> None:
 
 @pytest.fixture
 async def wire(credentials: KubeconfigCredentials) -> AsyncIterator[Cuttable]:
-    made = Cuttable(HttpWire(credentials, user_agent="itest-cuttable"))
-    yield made
-    await made.close()
+    wire = Cuttable(HttpWire(credentials, user_agent="itest-cuttable"))
+    yield wire
+    await wire.close()
 
 
 @pytest.fixture
 async def halting(credentials: KubeconfigCredentials) -> AsyncIterator[Halting]:
-    made = Halting(HttpWire(credentials, user_agent="itest-halting"))
-    yield made
-    await made.close()
+    wire = Halting(HttpWire(credentials, user_agent="itest-halting"))
+    yield wire
+    await wire.close()
 
 
 async def test_t08_through_compaction_and_a_killed_server_no_event_is_lost(

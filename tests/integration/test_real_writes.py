@@ -62,24 +62,24 @@ TRIALS: dict[str, Trial] = {
 async def test_a_dry_run_succeeds_and_changes_nothing(
     client: Client, namespace: str, trial: Trial
 ) -> None:
-    made = await make(client, namespace, a="1")
-    await trial(client, made)
-    assert await client.get(CONFIG_MAP, key_of(made)) == made
+    obj = await make(client, namespace, a="1")
+    await trial(client, obj)
+    assert await client.get(CONFIG_MAP, key_of(obj)) == obj
     with pytest.raises(NotFound):
         await client.get(CONFIG_MAP, ObjectKey(namespace, "new"))
 
 
 async def test_a_dry_run_is_refused_as_a_write_is(client: Client, namespace: str) -> None:
-    made = await make(client, namespace, a="1")
+    obj = await make(client, namespace, a="1")
     with pytest.raises(Conflict):
-        await client.delete(CONFIG_MAP, key_of(made), uid="00000000-1", dry_run=True)
-    stale = {**made, "metadata": {**made["metadata"], "resourceVersion": "1"}}
+        await client.delete(CONFIG_MAP, key_of(obj), uid="00000000-1", dry_run=True)
+    stale = {**obj, "metadata": {**obj["metadata"], "resourceVersion": "1"}}
     with pytest.raises(Conflict):
         await client.update(CONFIG_MAP, stale, dry_run=True)
 
 
 async def test_a_patch_is_atomic(client: Client, namespace: str) -> None:
-    made = await make(client, namespace, a="1")
+    obj = await make(client, namespace, a="1")
 
     def guarded(expected: str) -> list[dict[str, str]]:
         return [
@@ -88,18 +88,16 @@ async def test_a_patch_is_atomic(client: Client, namespace: str) -> None:
         ]
 
     with pytest.raises(PatchFailed):
-        await client.json_patch(CONFIG_MAP, key_of(made), guarded("other"))
+        await client.json_patch(CONFIG_MAP, key_of(obj), guarded("other"))
     with pytest.raises(PatchFailed):
-        await client.json_patch(
-            CONFIG_MAP, key_of(made), [{"op": "remove", "path": "/data/absent"}]
-        )
-    assert await client.get(CONFIG_MAP, key_of(made)) == made
-    patched = await client.json_patch(CONFIG_MAP, key_of(made), guarded("1"))
+        await client.json_patch(CONFIG_MAP, key_of(obj), [{"op": "remove", "path": "/data/absent"}])
+    assert await client.get(CONFIG_MAP, key_of(obj)) == obj
+    patched = await client.json_patch(CONFIG_MAP, key_of(obj), guarded("1"))
     assert patched["data"] == {"a": "2"}
     # A patch that validation refuses is a different error than one that does not fit the object.
     with pytest.raises(Invalid) as caught:
         await client.json_patch(
-            CONFIG_MAP, key_of(made), [{"op": "add", "path": "/data/bad name", "value": "x"}]
+            CONFIG_MAP, key_of(obj), [{"op": "add", "path": "/data/bad name", "value": "x"}]
         )
     assert not isinstance(caught.value, PatchFailed)
 
@@ -116,15 +114,15 @@ async def test_a_delete_of_the_former_object_keeps_its_successor(
 
 
 async def test_a_delete_of_an_old_version_is_refused(client: Client, namespace: str) -> None:
-    made = await make(client, namespace, a="1")
-    changed = await client.update(CONFIG_MAP, {**made, "data": {"a": "2"}})
-    old, new = resource_version_of(made), resource_version_of(changed)
+    obj = await make(client, namespace, a="1")
+    changed = await client.update(CONFIG_MAP, {**obj, "data": {"a": "2"}})
+    old, new = resource_version_of(obj), resource_version_of(changed)
     with pytest.raises(Conflict):
-        await client.delete(CONFIG_MAP, key_of(made), uid=uid_of(made), resource_version=old)
-    assert await client.get(CONFIG_MAP, key_of(made)) == changed
-    await client.delete(CONFIG_MAP, key_of(made), uid=uid_of(made), resource_version=new)
+        await client.delete(CONFIG_MAP, key_of(obj), uid=uid_of(obj), resource_version=old)
+    assert await client.get(CONFIG_MAP, key_of(obj)) == changed
+    await client.delete(CONFIG_MAP, key_of(obj), uid=uid_of(obj), resource_version=new)
     with pytest.raises(NotFound):
-        await client.get(CONFIG_MAP, key_of(made))
+        await client.get(CONFIG_MAP, key_of(obj))
 
 
 class Pod:

@@ -59,16 +59,16 @@ def people(tmp_path: Path) -> Iterator[tuple[Person, ...]]:
     """Three users with a key each."""
     folder = tmp_path / "people"
     folder.mkdir()
-    made = tuple(Person.with_new_key(name, folder) for name in ("alice", "bob", "carol"))
-    yield made
-    for person in made:
+    keys = tuple(Person.with_new_key(name, folder) for name in ("alice", "bob", "carol"))
+    yield keys
+    for person in keys:
         person.leave()
 
 
 def _spec(people: tuple[Person, ...]) -> dict[str, Any]:
     recipients = [
-        {"name": one.name, "fingerprint": one.fingerprint, "pgpPublicKey": one.public_key}
-        for one in people
+        {"name": holder.name, "fingerprint": holder.fingerprint, "pgpPublicKey": holder.public_key}
+        for holder in people
     ]
     return {"shares": len(people), "threshold": THRESHOLD, "recipients": recipients}
 

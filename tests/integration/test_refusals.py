@@ -96,13 +96,13 @@ async def test_t26_the_server_refuses_as_recorded(
 async def test_t26_a_terminating_namespace_refuses_as_recorded(
     client: Client, namespace: str
 ) -> None:
-    made = await client.create(
+    live_namespace = await client.create(
         NAMESPACE,
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "itest-going-"}},
         field_manager="itest",
     )
-    name = made["metadata"]["name"]
-    await client.delete(NAMESPACE, ObjectKey("", name), uid=uid_of(made))
+    name = live_namespace["metadata"]["name"]
+    await client.delete(NAMESPACE, ObjectKey("", name), uid=uid_of(live_namespace))
     with pytest.raises(ApiError) as refused:
         await apply(client, name, of(CONFIG_MAP, "c"))
     assert type(refused.value) is TABLE["namespace terminating"][0]

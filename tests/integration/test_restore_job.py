@@ -202,7 +202,7 @@ def make(target: Target, tmp_path: Path) -> Make:
         (tmp_path / "scratch").mkdir()
         (tmp_path / "jwt").write_text(target.signer.token(_subject("restore")))
         api = FakeApiServer(clock, random.Random(0), kinds=(Kind(RESTORES, status=True),))
-        made = api.put(RESTORES, RESTORE_OBJECT)
+        live = api.put(RESTORES, RESTORE_OBJECT)
         execution = {"stage": "Created", "jobUID": "job", "operationID": "run", **status}
 
         async def resolve(host: str) -> str:
@@ -210,7 +210,7 @@ def make(target: Target, tmp_path: Path) -> Make:
 
         port = int(target.server.url.rpartition(":")[2])
         env = RestoreEnv(
-            run=RunEnv("openbaorestores", NS, "monday", made["metadata"]["uid"], "p", "pod", "job"),
+            run=RunEnv("openbaorestores", NS, "monday", live["metadata"]["uid"], "p", "pod", "job"),
             store=StoreEnv("pvc", "bucket", volume_path=str(tmp_path / "store")),
             server=ServerEnv(
                 NS, "c", ("c-0",), server_name=LOOPBACK,

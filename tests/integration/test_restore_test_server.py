@@ -82,10 +82,10 @@ async def taken(bao: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIte
             async with client.snapshot(LOOPBACK, token) as pieces:
                 content = b"".join([piece async for piece in pieces])
     meta = _members(content)["meta.json"]
-    found = json.loads(meta)
+    document = json.loads(meta)
     manifest = Manifest(
         key=KEY, size=len(content), digest=_digest(content), cluster_id=health.cluster_id,
-        version=health.version, index=found["Index"], term=found["Term"], namespace="ns",
+        version=health.version, index=document["Index"], term=document["Term"], namespace="ns",
         cluster="c", cluster_uid="u", backup="b", taken_at="2026-01-01T03:00:00Z",
         seal="static:operator-generated-v1", mounts=mounts, canary=canary, canary_path=CANARY,
     )  # fmt: skip
@@ -97,8 +97,8 @@ def _config(signer: Signer) -> ConfigInput:
     mount = {"path": "sys/mounts/secret", "data": {"type": "kv"}}
     write = {"path": CANARY, "data": {"value": "bird"}}
     requests = tuple(
-        SelfInitRequest.model_validate({"operation": "update", "name": name, **one})
-        for name, one in (("mount", mount), ("canary", write))
+        SelfInitRequest.model_validate({"operation": "update", "name": name, **item})
+        for name, item in (("mount", mount), ("canary", write))
     )
     oidc = OidcBootstrap(AUDIENCE, ISSUER, (signer.public,), roles)
     return ConfigInput("c", "ns", oidc=oidc, requests=requests)
@@ -174,8 +174,8 @@ async def test_a_valid_snapshot_passes_all_checks(bao: Path, tmp_path: Path, tak
     assert (report.outcome, report.reason, report.job_uid) == ("Succeeded", "Restored", "job")
     assert report.snapshot is not None
     assert report.snapshot.digest == taken.manifest.digest
-    told = [line.partition(":")[0] for line in report.checks]
-    assert told == [
+    results = [line.partition(":")[0] for line in report.checks]
+    assert results == [
         "manifest", "archive", "server", "seal", "unsealed", "raft index", "login", "mounts",
         "canary",
     ]  # fmt: skip

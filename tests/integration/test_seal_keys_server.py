@@ -104,8 +104,8 @@ class Home:
 
 def ring(keys: str) -> KeyRing:
     """The key ring of these letters, the current key first."""
-    made = [UnsealKey(IDS[key], FILES[key]) for key in keys]
-    return KeyRing(made[0], made[1] if len(made) == 2 else None)
+    unseal_keys = [UnsealKey(IDS[key], FILES[key]) for key in keys]
+    return KeyRing(unseal_keys[0], unseal_keys[1] if len(unseal_keys) == 2 else None)
 
 
 async def first_word(server: BaoServer, *words: str) -> str:
@@ -114,9 +114,9 @@ async def first_word(server: BaoServer, *words: str) -> str:
     ends = clock.monotonic() + SECONDS
     while clock.monotonic() < ends:
         text = server.log.read_text(errors="replace")
-        found = next((word for word in words if word in text), None)
-        if found is not None:
-            return found
+        result = next((word for word in words if word in text), None)
+        if result is not None:
+            return result
         await clock.sleep(0.1)
     raise AssertionError(server.log.read_text(errors="replace")[-3000:])
 

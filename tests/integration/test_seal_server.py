@@ -54,7 +54,7 @@ def _source(seal: str) -> Path:
     """The source folder of a wrapper, in the version of the server."""
     tools = builds.toolchain(Cache(cache_root()), to_stderr())
     module = f"{WRAPPERS}/{seal}/v2"
-    said = subprocess.run(
+    result = subprocess.run(
         [tools.go, "mod", "download", "-json", module],
         cwd=TOOLS / "bao",
         env={**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod", "GONOSUMDB": "*"},
@@ -62,15 +62,15 @@ def _source(seal: str) -> Path:
         text=True,
         check=True,
     )
-    return Path(json.loads(said.stdout)["Dir"])
+    return Path(json.loads(result.stdout)["Dir"])
 
 
 @pytest.mark.parametrize("seal", ACCEPTED)
 def test_b31_the_pinned_keys_match_the_source_of_the_server(seal: str) -> None:
     folder = _source(seal)
     text = (folder / "options.go").read_text()
-    found = re.findall(r'^\s+case ((?:"[a-z0-9_]+"(?:, )?)+):', text, re.MULTILINE)
-    keys = {key for line in found for key in re.findall(r'"([a-z0-9_]+)"', line)}
+    matches = re.findall(r'^\s+case ((?:"[a-z0-9_]+"(?:, )?)+):', text, re.MULTILINE)
+    keys = {key for line in matches for key in re.findall(r'"([a-z0-9_]+)"', line)}
     if not keys:
         # The source uses constants instead of literals.
         keys = set(re.findall(r'^\s+KmsConfig\w+\s+= "([a-z0-9_]+)"', text, re.MULTILINE))
@@ -282,10 +282,10 @@ def test_the_server_contacts_the_key_service(
         timeout=GIVES_UP,
         check=False,
     )
-    said = ended.stdout + ended.stderr
-    assert ended.returncode == 1, said[-2000:]
-    assert "Error parsing Seal configuration" in said
-    assert re.search(far.told, said), said[-2000:]
+    stdout = ended.stdout + ended.stderr
+    assert ended.returncode == 1, stdout[-2000:]
+    assert "Error parsing Seal configuration" in stdout
+    assert re.search(far.told, stdout), stdout[-2000:]
     if far.asked:
         assert any(far.asked in request for request in stand_in.asked), stand_in.asked
 

@@ -48,7 +48,9 @@ async def shards(
 
 
 async def all_write(candidates: list[Candidate]) -> float:
-    return await until(lambda: all(one.may_write() for one in candidates), "all of them writing")
+    return await until(
+        lambda: all(candidate.may_write() for candidate in candidates), "all of them writing"
+    )
 
 
 async def test_each_shard_has_a_leader_and_a_standby_takes_over(
@@ -67,7 +69,7 @@ async def test_each_shard_has_a_leader_and_a_standby_takes_over(
                 (await lease_spec(client, namespace, lease_of_shard(LEASE_NAME, index)))
                 for index in range(2)
             ]
-    assert [one["holderIdentity"] for one in holders] == ["standby-0", "2-1"]
+    assert [holder["holderIdentity"] for holder in holders] == ["standby-0", "2-1"]
     left = await lease_spec(client, namespace)
     assert left["holderIdentity"] == group_identity(2), "the group Lease must not be released"
 
@@ -80,7 +82,7 @@ async def test_another_number_of_shards_starts_after_all_former_shards_stop(
         async with shards(client, namespace, 3) as three, watched(*two, *three):
             for former in two:
                 await renewals(client, namespace, FOR_LONG)
-                assert not any(one.may_write() for one in three)
+                assert not any(election.may_write() for election in three)
                 former.end.set()
                 await former.task
             waited = await all_write(three)
@@ -95,14 +97,14 @@ async def test_a_process_without_shards_excludes_shards_and_vice_versa(
         async with shards(client, namespace, 2) as two:
             async with watched(alone, *two):
                 await renewals(client, namespace, 8)
-                assert not any(one.may_write() for one in two)
+                assert not any(election.may_write() for election in two)
                 alone.end.set()
                 await alone.task
                 await all_write(two)
             async with keeping(Candidate(client, namespace, "old")) as old, watched(old, *two):
                 await renewals(client, namespace, FOR_LONG)
                 assert not old.may_write()
-                assert all(one.may_write() for one in two)
+                assert all(election.may_write() for election in two)
 
 
 @pytest.fixture

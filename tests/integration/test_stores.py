@@ -132,10 +132,10 @@ async def _nothing_of(opened: Opened, key: str) -> None:
 
 
 async def test_keys_are_those_below_a_prefix(opened: Opened) -> None:
-    wanted = [f"l/c/{number}.snap" for number in range(3)]
-    for key in (*wanted, "l/cd/other.snap", "l/c.snap"):
+    expected = [f"l/c/{number}.snap" for number in range(3)]
+    for key in (*expected, "l/cd/other.snap", "l/c.snap"):
         await opened.store.write(key, b"x")
-    assert sorted(await opened.store.keys("l/c/")) == wanted
+    assert sorted(await opened.store.keys("l/c/")) == expected
     assert await opened.store.keys("nobody/") == []
 
 

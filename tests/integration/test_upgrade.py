@@ -21,8 +21,8 @@ LEGACY = ("kubectl-create", "old-operator")
 async def bench(
     credentials: KubeconfigCredentials, client: Client, namespace: str
 ) -> AsyncIterator[Bench]:
-    async with operating(credentials, client, namespace) as made:
-        yield made
+    async with operating(credentials, client, namespace) as bench:
+        yield bench
 
 
 def entries(live: Object) -> list[tuple[str, str]]:

@@ -20,9 +20,9 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def servers(bao: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Fleet]:
-    with fleet(bao, tmp_path_factory.mktemp("three"), PODS, blue_green=False) as made:
-        await made.wait_for(PODS)
-        yield made
+    with fleet(bao, tmp_path_factory.mktemp("three"), PODS, blue_green=False) as server:
+        await server.wait_for(PODS)
+        yield server
 
 
 async def _step_down(servers: Fleet, target: str, *pods: str) -> tuple[str, int]:
@@ -32,9 +32,9 @@ async def _step_down(servers: Fleet, target: str, *pods: str) -> tuple[str, int]
 
 async def test_the_leader_steps_down_once(servers: Fleet) -> None:
     before, count = await servers.leader(), servers.leads()
-    said, code = await _step_down(servers, before)
+    result, code = await _step_down(servers, before)
     after = await servers.leader()
-    assert (code, said) == (0, f"{before} handed over to {after}")
+    assert (code, result) == (0, f"{before} handed over to {after}")
     assert after != before
     assert servers.leads() == count + 1
 
@@ -44,8 +44,8 @@ async def test_a_second_run_does_not_affect_the_successor(servers: Fleet) -> Non
     await servers.wait_for(PODS)
     await _step_down(servers, before)
     after, count = await servers.leader(), servers.leads()
-    said, code = await _step_down(servers, before)
-    assert (code, said) == (0, f"{before} does not lead; nothing was done")
+    result, code = await _step_down(servers, before)
+    assert (code, result) == (0, f"{before} does not lead; nothing was done")
     assert (await servers.leader(), servers.leads()) == (after, count)
 
 
@@ -58,9 +58,9 @@ async def test_a_pod_that_is_gone_does_not_lead(servers: Fleet) -> None:
 
 async def test_the_role_of_a_rolling_upgrade_may_not_change_votes(servers: Fleet) -> None:
     env = UpgradeEnv(servers.env(*PODS), PROMOTE, "run-1", blue=PODS[:2], green=PODS[2:])
-    said, code = await do(env.to_environment(), SystemClock(), servers.reach)
+    result, code = await do(env.to_environment(), SystemClock(), servers.reach)
     assert code == EXIT_CODES["Authentication"]
-    assert "the role of the job may not do this" in said
+    assert "the role of the job may not do this" in result
 
 
 async def test_an_account_without_the_role_changes_nothing(servers: Fleet) -> None:
@@ -68,16 +68,16 @@ async def test_an_account_without_the_role_changes_nothing(servers: Fleet) -> No
     env = UpgradeEnv(
         replace(servers.env(*PODS), role="another"), STEP_DOWN, "run-1", leader, timeout=5
     )
-    said, code = await do(env.to_environment(), SystemClock(), servers.reach)
+    result, code = await do(env.to_environment(), SystemClock(), servers.reach)
     assert (code, servers.leads()) == (EXIT_CODES["Authentication"], count)
-    assert "role another" in said
+    assert "role another" in result
 
 
 async def test_a_step_down_without_a_new_leader_fails_with_a_message(servers: Fleet) -> None:
     """The Job has no address of a server that could become the leader."""
     leader = await servers.leader()
     env = UpgradeEnv(servers.env(leader, "c-7"), STEP_DOWN, "run-2", leader, timeout=3)
-    said, code = await do(env.to_environment(), SystemClock(), servers.reach)
+    result, code = await do(env.to_environment(), SystemClock(), servers.reach)
     assert code == STEP_EXIT_CODES["StepDown"]
-    assert f"no server leads after the step-down of {leader}" in said
-    assert "c-7: its name does not resolve" in said
+    assert f"no server leads after the step-down of {leader}" in result
+    assert "c-7: its name does not resolve" in result

@@ -38,11 +38,11 @@ pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def servers(bao: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Fleet]:
     folder = tmp_path_factory.mktemp("sets")
-    with fleet(bao, folder, BLUE, blue_green=True, raft_settings=EAGER_AUTOPILOT) as made:
-        await made.wait_for(BLUE)
+    with fleet(bao, folder, BLUE, blue_green=True, raft_settings=EAGER_AUTOPILOT) as server:
+        await server.wait_for(BLUE)
         for pod in GREEN:
-            made.start(pod)
-        yield made
+            server.start(pod)
+        yield server
 
 
 async def _do(servers: Fleet, action: str, seconds: int = 60) -> tuple[str, int]:
@@ -54,26 +54,26 @@ async def _do(servers: Fleet, action: str, seconds: int = 60) -> tuple[str, int]
 
 async def _twice(servers: Fleet, action: str) -> str:
     """Run an action twice; the second run changes nothing, and the leader stays."""
-    said, code = await _do(servers, action)
-    assert code == 0, said
+    result, code = await _do(servers, action)
+    assert code == 0, result
     count, members = servers.leads(), await servers.members()
     again, code = await _do(servers, action)
     assert code == 0, again
     assert (servers.leads(), await servers.members()) == (count, members)
-    return said
+    return result
 
 
 async def _refused(servers: Fleet, action: str) -> str:
     """Check that an action is refused and changes nothing, and return the message."""
     before = await servers.members()
-    said, code = await _do(servers, action, 3)
-    assert code in STEP_EXIT_CODES.values(), said
+    result, code = await _do(servers, action, 3)
+    assert code in STEP_EXIT_CODES.values(), result
     assert await servers.members() == before
-    return said
+    return result
 
 
 async def _votes(servers: Fleet) -> dict[str, bool]:
-    return {pod: one.voter for pod, one in (await servers.members()).items()}
+    return {pod: member.voter for pod, member in (await servers.members()).items()}
 
 
 def _all(pods: tuple[str, ...], vote: bool) -> dict[str, bool]:
@@ -133,8 +133,8 @@ async def test_a_rollback_works_after_green_has_led(servers: Fleet) -> None:
 
 async def test_blue_is_removed_in_the_end(servers: Fleet) -> None:
     for action in (PROMOTE, DEMOTE):
-        said, code = await _do(servers, action)
-        assert code == 0, said
+        result, code = await _do(servers, action)
+        assert code == 0, result
     # A server that is down is removed as well, because it has no vote.
     servers.kill(BLUE[1])
     await _twice(servers, REMOVE_BLUE)

@@ -37,15 +37,15 @@ def installed(installed: Rig) -> Iterator[Rig]:
 def people(installed: Rig, tmp_path_factory: pytest.TempPathFactory) -> People:
     """A user who may write clusters, and for each ClusterRole one who has that role as well."""
     folder = tmp_path_factory.mktemp("people")
-    found = {WRITER: make(installed, PLACE, WRITER, folder, [EDIT, f"{PREFIX}view"])}
+    result = {WRITER: make(installed, PLACE, WRITER, folder, [EDIT, f"{PREFIX}view"])}
     for role in sorted({*ROLES.values(), READER}):
         bound = f"cluster:{PREFIX}{role}" if role in WIDE else f"{PREFIX}{role}"
         # The role `edit` of Kubernetes includes reading Secrets.
         bound = "system:aggregate-to-edit" if role == READER else bound
-        found[role] = make(installed, PLACE, role, folder, [EDIT, bound])
-    found[CONTROLLER] = make(installed, NAMESPACE, CONTROLLER, folder, [f"cluster:{EDIT}"])
-    _wait_until_asked(installed, found)
-    return found
+        result[role] = make(installed, PLACE, role, folder, [EDIT, bound])
+    result[CONTROLLER] = make(installed, NAMESPACE, CONTROLLER, folder, [f"cluster:{EDIT}"])
+    _wait_until_asked(installed, result)
+    return result
 
 
 def _wait_until_asked(rig: Rig, people: People) -> None:
@@ -56,8 +56,8 @@ def _wait_until_asked(rig: Rig, people: People) -> None:
     )
     for spec in gated:
         # Each request of kubectl takes a tenth of a second.
-        said = (_refusal(rig, people[WRITER].user, spec) for _ in range(300))
-        assert any("needs the verb" in text for text in said)
+        refusals = (_refusal(rig, people[WRITER].user, spec) for _ in range(300))
+        assert any("needs the verb" in text for text in refusals)
 
 
 def _refusal(rig: Rig, user: str, spec: dict[str, Any]) -> str:

@@ -50,9 +50,9 @@ async def acting(account: Account) -> AsyncIterator[Client]:
 
 def body(name: str, spec: dict[str, Any], **metadata: Any) -> Object:
     """A cluster with this spec in the namespace of the tests."""
-    made = cluster_object(name, **spec)
-    made["metadata"] |= {"namespace": PLACE, **metadata}
-    return made
+    result = cluster_object(name, **spec)
+    result["metadata"] |= {"namespace": PLACE, **metadata}
+    return result
 
 
 async def apply(client: Client, wanted: Object, *, dry_run: bool = True) -> Object:

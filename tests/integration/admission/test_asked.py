@@ -275,11 +275,11 @@ async def _until(rig: Rig, user: str, *, refused: bool, spec: dict[str, Any] | N
     """Retry until the response matches; changed parameters take effect after a moment."""
     # The operator creates clusters only for restores.
     notes = {labels.RESTORE_ORIGIN: "uid"}
-    wanted = json.dumps(body("asked", NODE_PORT if spec is None else spec, annotations=notes))
+    text = json.dumps(body("asked", NODE_PORT if spec is None else spec, annotations=notes))
     said = ""
     for _ in range(300):
         try:
-            rig.kubectl("create", "--dry-run=server", f"--as={user}", "-f", "-", input=wanted)
+            rig.kubectl("create", "--dry-run=server", f"--as={user}", "-f", "-", input=text)
         except RigError as error:
             said = str(error)
             if refused:

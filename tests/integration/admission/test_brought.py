@@ -21,8 +21,8 @@ _NAMES = (f"c{number}" for number in itertools.count())
 
 @pytest.fixture(params=CASES, ids=[f"{n}-{case.field}" for n, case in enumerate(CASES)])
 def case(request: pytest.FixtureRequest) -> Brought:
-    found: Brought = request.param
-    return found
+    case: Brought = request.param
+    return case
 
 
 @pytest.fixture

@@ -33,13 +33,15 @@ def accounts(installed: Rig, people: People, tmp_path_factory: pytest.TempPathFa
     """Users who may write runs or restore, and Jobs with more permissions than they ever have."""
     folder = tmp_path_factory.mktemp("runs")
     role = (ALL_STATUS, "--verb=get,patch")
-    resources = ",".join(f"{one.plural}.{one.group}/status" for one in (BACKUPS, RESTORES))
+    resources = ",".join(
+        f"{resource.plural}.{resource.group}/status" for resource in (BACKUPS, RESTORES)
+    )
     installed.kubectl("create", "clusterrole", *role, f"--resource={resources}")
     operator = f"--serviceaccount={NAMESPACE}:{CONTROLLER}"
     bound = (ALL_STATUS, f"--clusterrole={ALL_STATUS}", operator)
     installed.kubectl("create", "clusterrolebinding", *bound)
     verb = f"{PREFIX}{RESTORE.role}"
-    found = {
+    result = {
         RESTORER: make(installed, PLACE, RESTORER, folder, [EDIT, verb]),
         **{
             name: make(installed, PLACE, name, folder, [ALL_STATUS])
@@ -51,13 +53,13 @@ def accounts(installed: Rig, people: People, tmp_path_factory: pytest.TempPathFa
         },
     }
     for gate in ("use-secrets", "use-volume-claims", "use-cloud-identities"):
-        found[gate] = make(installed, PLACE, gate, folder, [EDIT, verb, f"{PREFIX}{gate}"])
+        result[gate] = make(installed, PLACE, gate, folder, [EDIT, verb, f"{PREFIX}{gate}"])
     secrets = [f"{PREFIX}use-secrets", f"{PREFIX}use-cloud-identities"]
-    found["both"] = make(installed, PLACE, "both", folder, [EDIT, verb, *secrets])
-    found["use-custom-executables"] = make(
+    result["both"] = make(installed, PLACE, "both", folder, [EDIT, verb, *secrets])
+    result["use-custom-executables"] = make(
         installed, PLACE, "runs-programs", folder, [EDIT, verb, f"{PREFIX}use-custom-executables"]
     )
-    return found
+    return result
 
 
 async def _apply(
@@ -218,19 +220,19 @@ def _claim(**more: Any) -> dict[str, Any]:
 @asynccontextmanager
 async def _ran(kind: Resource, name: str, people: People) -> AsyncIterator[Object]:
     """Create a run in phase Running; yields the body for writes of its status."""
-    made = {BACKUPS: backup_object, RESTORES: restore_object}[kind](name)
+    result = {BACKUPS: backup_object, RESTORES: restore_object}[kind](name)
     async with acting(people[CONTROLLER]) as operator:
-        await _apply(operator, kind, made, dry_run=False)
-        body = {key: made[key] for key in ("apiVersion", "kind", "metadata")}
+        await _apply(operator, kind, result, dry_run=False)
+        body = {key: result[key] for key in ("apiVersion", "kind", "metadata")}
         begun = {**body, "status": {"phase": "Running", "message": "runs"}}
         await _apply(operator, kind, begun, dry_run=False, subresource="status")
     yield body
 
 
 async def _say(client: Client, kind: Resource, body: Object, **status: Any) -> None:
-    said = {**body, "status": status}
+    result = {**body, "status": status}
     await client.apply(
-        kind, said, field_manager="openbao-executor", force=True, subresource="status"
+        kind, result, field_manager="openbao-executor", force=True, subresource="status"
     )
 
 
@@ -298,20 +300,20 @@ class TestTheOperator:
         plain, fresh = body("plain", {}), body("fresh", {})
         fresh["metadata"]["annotations"] = {labels.RESTORE_ORIGIN: "uid"}
         async with acting(people[CONTROLLER]) as operator:
-            made = await _apply(operator, CLUSTERS, fresh, dry_run=False)
-            await operator.delete(CLUSTERS, key_of(made), uid=uid_of(made))
+            obj = await _apply(operator, CLUSTERS, fresh, dry_run=False)
+            await operator.delete(CLUSTERS, key_of(obj), uid=uid_of(obj))
             with pytest.raises(Forbidden, match="only clusters of restores"):
                 await _apply(operator, CLUSTERS, plain)
-            made = await _apply(client, CLUSTERS, plain, dry_run=False)
+            obj = await _apply(client, CLUSTERS, plain, dry_run=False)
             with pytest.raises(Forbidden, match="only clusters of restores"):
-                await operator.delete(CLUSTERS, key_of(made), uid=uid_of(made))
+                await operator.delete(CLUSTERS, key_of(obj), uid=uid_of(obj))
 
     async def test_it_deletes_only_backups_that_it_created(self, people: People) -> None:
         own, foreign = backup_object("c-20260101-040000"), backup_object("kept")
         own["metadata"]["labels"] = labels.base("c")
         async with acting(people[CONTROLLER]) as operator, acting(people[WRITER]) as writer:
-            made = await _apply(operator, BACKUPS, own, dry_run=False)
-            await operator.delete(BACKUPS, key_of(made), uid=uid_of(made))
-            made = await _apply(writer, BACKUPS, foreign, dry_run=False)
+            obj = await _apply(operator, BACKUPS, own, dry_run=False)
+            await operator.delete(BACKUPS, key_of(obj), uid=uid_of(obj))
+            obj = await _apply(writer, BACKUPS, foreign, dry_run=False)
             with pytest.raises(Forbidden, match="only OpenBaoBackups that it created"):
-                await operator.delete(BACKUPS, key_of(made), uid=uid_of(made))
+                await operator.delete(BACKUPS, key_of(obj), uid=uid_of(obj))

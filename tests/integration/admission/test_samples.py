@@ -28,10 +28,10 @@ def place(installed: Rig, request: pytest.FixtureRequest) -> Iterator[Path]:
     """
     file: Path = request.param
     before = objects((FOLDER / AFTER.get(file.name, file.name)).read_text())
-    spaces = [one for one in before if one["kind"] == "Namespace"]
+    spaces = [obj for obj in before if obj["kind"] == "Namespace"]
     installed.kubectl("apply", "-f", "-", input=dump(spaces))
     yield file
-    rest = [one for one in objects(file.read_text()) if one["kind"] != "Namespace"]
+    rest = [obj for obj in objects(file.read_text()) if obj["kind"] != "Namespace"]
     installed.kubectl("delete", "--wait=false", "--ignore-not-found", "-f", "-", input=dump(rest))
 
 
@@ -39,8 +39,8 @@ def place(installed: Rig, request: pytest.FixtureRequest) -> Iterator[Path]:
 def test_it_is_accepted_without_a_warning(installed: Rig, people: People, place: Path) -> None:
     """kubectl sends each object separately, and refuses fields that the schema does not have."""
     assert people, "the policies are in force"
-    told = installed.kubectl("apply", "--warnings-as-errors", "-f", str(place))
-    assert len(told.splitlines()) == len(objects(place.read_text()))
+    kubectl = installed.kubectl("apply", "--warnings-as-errors", "-f", str(place))
+    assert len(kubectl.splitlines()) == len(objects(place.read_text()))
 
 
 @pytest.mark.parametrize(
@@ -56,10 +56,10 @@ def test_a_wrong_sample_is_refused(
 ) -> None:
     assert people, "the policies are in force"
     spoilt = objects((FOLDER / "development.yaml").read_text())
-    for one in spoilt:
-        if one["apiVersion"] == API_VERSION:
-            one["spec"] |= wrong
-    spaces = [one for one in spoilt if one["kind"] == "Namespace"]
+    for obj in spoilt:
+        if obj["apiVersion"] == API_VERSION:
+            obj["spec"] |= wrong
+    spaces = [obj for obj in spoilt if obj["kind"] == "Namespace"]
     installed.kubectl("apply", "-f", "-", input=dump(spaces))
     with pytest.raises(RigError, match=words):
         installed.kubectl("apply", "--warnings-as-errors", "-f", "-", input=dump(spoilt))

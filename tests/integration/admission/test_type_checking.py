@@ -22,7 +22,7 @@ CONTROLLERS = "validatingadmissionpolicy-status-controller,clusterrole-aggregati
 @pytest.fixture(scope="module")
 def controllers(installed: Rig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     """A kube-controller-manager with only two of its controllers."""
-    servers = [one for one in NODE if one.name == "kube-controller-manager"]
+    servers = [item for item in NODE if item.name == "kube-controller-manager"]
     (binary,) = builds.build(Cache(cache_root()), servers, to_stderr())
     log: Path = tmp_path_factory.mktemp("controllers") / "log"
     with log.open("wb") as output:
@@ -45,22 +45,22 @@ def controllers(installed: Rig, tmp_path_factory: pytest.TempPathFactory) -> Ite
 async def _until(rig: Rig, *arguments: str, done: Any) -> dict[str, Any]:
     clock = SystemClock()
     for _ in range(150):
-        found: dict[str, Any] = json.loads(rig.kubectl("get", *arguments, "-o", "json"))
-        if done(found):
-            return found
+        document: dict[str, Any] = json.loads(rig.kubectl("get", *arguments, "-o", "json"))
+        if done(document):
+            return document
         await clock.sleep(0.2)
     raise AssertionError(f"not yet: {arguments}")
 
 
 def _is_checked(policy: dict[str, Any]) -> bool:
-    seen = policy.get("status", {}).get("observedGeneration")
-    return bool(seen == policy["metadata"]["generation"])
+    observed_generation = policy.get("status", {}).get("observedGeneration")
+    return bool(observed_generation == policy["metadata"]["generation"])
 
 
 @pytest.mark.parametrize("name", [policy.full_name() for policy in POLICIES])
 async def test_every_expression_fits_the_types(controllers: Rig, name: str) -> None:
-    found = await _until(controllers, f"validatingadmissionpolicy/{name}", done=_is_checked)
-    assert found["status"].get("typeChecking", {}) == {}
+    policy = await _until(controllers, f"validatingadmissionpolicy/{name}", done=_is_checked)
+    assert policy["status"].get("typeChecking", {}) == {}
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,12 @@ async def test_the_default_roles_include_clusters(
     def knows(found: dict[str, Any]) -> bool:
         return any(CLUSTERS.group in rule["apiGroups"] for rule in found.get("rules") or ())
 
-    found = await _until(controllers, f"clusterrole/{role}", done=knows)
+    cluster_role = await _until(controllers, f"clusterrole/{role}", done=knows)
     held = {
-        (one, what)
-        for rule in found["rules"]
+        (item, what)
+        for rule in cluster_role["rules"]
         if CLUSTERS.group in rule["apiGroups"]
-        for one in rule["verbs"]
+        for item in rule["verbs"]
         for what in rule["resources"]
     }
     assert ((verb, resource) in held) == holds

@@ -72,7 +72,7 @@ async def test_the_largest_spec_fits_the_cost_budget_of_the_policy(
 
 async def test_both_lists_fit_the_cost_budget_of_the_policy(people: People, client: Client) -> None:
     spec = full(port=1000)
-    rules = [{"from": one["to"][:-1], "ports": one["ports"]} for one in _rules(spec)]
+    rules = [{"from": rule["to"][:-1], "ports": rule["ports"]} for rule in _rules(spec)]
     spec["network"]["ingressRules"] = rules
     await apply(client, body("both", spec), dry_run=False)
     async with acting(people[WRITER]) as writer:

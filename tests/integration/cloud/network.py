@@ -72,12 +72,12 @@ def network(cloud: Cloud, folder: Path) -> Iterator[Network]:
     )
     try:
         until("the network is up", (folder / "up").exists, _UP_SECONDS)
-        made = Network(folder, authority.pem.decode(), holder.pid)
-        argv = made.inside(sys.executable, "-m", "tests.integration.cloud.server", str(folder))
+        network = Network(folder, authority.pem.decode(), holder.pid)
+        argv = network.inside(sys.executable, "-m", "tests.integration.cloud.server", str(folder))
         serving = subprocess.Popen(argv, env=_environment({}), stdin=subprocess.PIPE)
         try:
             until("the cloud serves", (folder / "ready").exists, _UP_SECONDS)
-            yield made
+            yield network
         finally:
             serving.kill()
             serving.communicate()

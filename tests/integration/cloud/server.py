@@ -141,8 +141,8 @@ class Services:
         return self._token(self.google) if is_token else Answer(404)
 
     def _azure_metadata(self, request: Request) -> Answer:
-        asked = request.query("resource").rstrip("/")
-        if request.headers.get("metadata") != "true" or asked != BLOBS:
+        resource = request.query("resource").rstrip("/")
+        if request.headers.get("metadata") != "true" or resource != BLOBS:
             return Answer(400)
         is_token = request.path == "/metadata/identity/oauth2/token"
         return self._token(self.azure) if is_token else Answer(404)
@@ -182,8 +182,8 @@ class Services:
 
     def google_tokens(self, request: Request) -> Answer:
         """The token service of Google: a refresh token of a known client."""
-        asked = {name: request.form(name) for name in self.cloud.user}
-        if request.form("grant_type") != "refresh_token" or asked != self.cloud.user:
+        forms = {name: request.form(name) for name in self.cloud.user}
+        if request.form("grant_type") != "refresh_token" or forms != self.cloud.user:
             return _json(400, error="invalid_grant", error_description="Bad Request")
         return self._token(self.google)
 
@@ -244,8 +244,8 @@ class Services:
         if request.method == "PUT":
             self.objects[request.path] = request.body
             return Answer(201 if "x-ms-version" in request.headers else 200, b"", _STAMPS)
-        found = self.objects.get(request.path)
-        return _error(404, "NoSuchKey") if found is None else Answer(200, found, _STAMPS)
+        content = self.objects.get(request.path)
+        return _error(404, "NoSuchKey") if content is None else Answer(200, content, _STAMPS)
 
 
 _STAMPS = {"etag": '"1"', "last-modified": "Thu, 01 Jan 2026 00:00:00 GMT"}

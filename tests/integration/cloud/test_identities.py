@@ -133,12 +133,12 @@ class TestEksPodIdentity:
 
     def test_an_agent_that_is_not_there_is_named(self, place: Place) -> None:
         uri = f"http://{server.TASK_AGENT}/v1/credentials"
-        found = place.run(
+        text = place.run(
             S3,
             AWS_CONTAINER_CREDENTIALS_FULL_URI=uri,
             AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=place.token(place.cluster, "x"),
         )
-        refused(found, "cannot be reached", server.TASK_AGENT)
+        refused(text, "cannot be reached", server.TASK_AGENT)
 
 
 class TestRoleOfAws:
@@ -179,9 +179,9 @@ class TestFilesOfGoogle:
 
     def _run(self, place: Place, text: str) -> str:
         before = place.cloud.requests()
-        found = place.run(place.secret(GCS, credentials_json=text))
+        result = place.run(place.secret(GCS, credentials_json=text))
         assert METADATA not in asked(place, before)
-        return found
+        return result
 
     def test_the_key_of_an_account_is_taken(self, place: Place) -> None:
         assert self._run(place, self._account(place.account)) == CONTENT.decode()
@@ -205,7 +205,7 @@ class TestFilesOfGoogle:
 class TestWorkloadIdentityOfAzure:
     def _run(self, place: Place, path: str, client: str = CLIENT) -> str:
         before = place.cloud.requests()
-        found = place.run(
+        text = place.run(
             place.secret(AZURE),
             AZURE_CLIENT_ID=client,
             AZURE_TENANT_ID=TENANT,
@@ -213,7 +213,7 @@ class TestWorkloadIdentityOfAzure:
             AZURE_AUTHORITY_HOST=f"https://{server.AZURE_TOKENS}/",
         )
         assert METADATA not in asked(place, before)
-        return found
+        return text
 
     def test_the_token_of_the_pod_is_taken(self, place: Place) -> None:
         path = place.token(place.cluster, "api://AzureADTokenExchange")
