@@ -24,8 +24,8 @@ def run(clusters: int, phase: Phase = PHASE) -> Run:
 
 
 def goal(measured: Run, what: str) -> bool:
-    (found,) = [one for one in goals(measured) if one.what == what]
-    return found.is_met
+    (goal,) = [candidate for candidate in goals(measured) if candidate.what == what]
+    return goal.is_met
 
 
 @pytest.mark.parametrize(

@@ -85,27 +85,27 @@ async def case_a_plain_write_takes_an_applied_field(bench: Bench) -> None:
 
 
 async def case_the_uid_of_an_apply_is_a_precondition(bench: Bench) -> None:
-    made = await bench.apply(bench.config_map(k="v"))
+    result = await bench.apply(bench.config_map(k="v"))
     body = bench.config_map(k="w")
-    body["metadata"]["uid"] = uid_of(made)
+    body["metadata"]["uid"] = uid_of(result)
     assert (await bench.apply(body))["data"] == {"k": "w"}
     body["metadata"]["uid"] = "11111111-2222-3333-4444-555555555555"
     error = await refused(bench.apply(body))
     assert type(error) is Conflict, error
     assert error.code == 422
     missing = bench.config_map("missing")
-    missing["metadata"]["uid"] = uid_of(made)
+    missing["metadata"]["uid"] = uid_of(result)
     error = await refused(bench.apply(missing))
     assert type(error) is Conflict, error
     assert error.code == 409
 
 
 async def case_the_version_of_an_apply_is_a_precondition(bench: Bench) -> None:
-    made = await bench.apply(bench.config_map(k="v"))
+    result = await bench.apply(bench.config_map(k="v"))
     body = bench.config_map(k="w")
-    body["metadata"]["resourceVersion"] = rv(made)
+    body["metadata"]["resourceVersion"] = rv(result)
     changed = await bench.apply(body)
-    assert number(changed) > number(made)
+    assert number(changed) > number(result)
     body["data"] = {"k": "x"}
     error = await refused(bench.apply(body))
     assert type(error) is Conflict
@@ -115,8 +115,8 @@ async def case_the_version_of_an_apply_is_a_precondition(bench: Bench) -> None:
 async def case_an_apply_at_version_one_creates_and_never_merges(bench: Bench) -> None:
     body = bench.config_map(k="v")
     body["metadata"]["resourceVersion"] = "1"
-    made = await bench.apply(body)
-    assert made["data"] == {"k": "v"}
+    result = await bench.apply(body)
+    assert result["data"] == {"k": "v"}
     error = await refused(bench.apply(body, force=True))
     assert type(error) is Conflict
     assert error.code == 409
@@ -129,12 +129,12 @@ async def case_a_dry_run_stores_nothing(bench: Bench) -> None:
     )
     assert tried.created
     assert isinstance(await refused(bench.live()), NotFound)
-    made = await bench.apply(bench.config_map(k="v"))
+    result = await bench.apply(bench.config_map(k="v"))
     tried = await client.apply(
         CONFIG_MAP, bench.config_map(k="w"), field_manager="me", force=False, dry_run=True
     )
     assert tried.object["data"] == {"k": "w"}
-    assert await bench.live() == made
+    assert await bench.live() == result
 
 
 async def case_an_apply_needs_a_manager_and_no_managed_fields(bench: Bench) -> None:
@@ -142,18 +142,18 @@ async def case_an_apply_needs_a_manager_and_no_managed_fields(bench: Bench) -> N
     body = encode(bench.config_map(k="v"))
     error = await refused(bench.send(HttpRequest("PATCH", path, {}, body, APPLY_PATCH)))
     assert error.code == 422, error
-    made = await bench.apply(bench.config_map(k="v"))
-    error = await refused(bench.apply(made))
+    result = await bench.apply(bench.config_map(k="v"))
+    error = await refused(bench.apply(result))
     assert isinstance(error, BadRequest)
 
 
 async def case_items_of_a_list_that_is_a_map_have_owners(bench: Bench) -> None:
-    made = await bench.apply(bench.stateful_set())
+    result = await bench.apply(bench.stateful_set())
     side = {"name": "side", "image": "example.com/side:1"}
     theirs: Object = {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
-        "metadata": made["metadata"] | {"managedFields": None},
+        "metadata": result["metadata"] | {"managedFields": None},
         "spec": {"template": {"spec": {"containers": [side]}}},
     }
     theirs["metadata"] = {"name": "s", "namespace": bench.namespace}
@@ -172,7 +172,7 @@ async def case_items_of_a_list_that_is_a_map_have_owners(bench: Bench) -> None:
 
 
 async def case_status_is_applied_apart(bench: Bench) -> None:
-    made = await bench.apply(bench.stateful_set())
+    result = await bench.apply(bench.stateful_set())
     status: Object = {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
@@ -182,12 +182,12 @@ async def case_status_is_applied_apart(bench: Bench) -> None:
     in_spec = await bench.client.apply(
         STATEFUL_SET, status | bench.stateful_set(), field_manager="me", force=False
     )
-    assert rv(in_spec.object) == rv(made)
+    assert rv(in_spec.object) == rv(result)
     done = await bench.client.apply(
         STATEFUL_SET, status, field_manager="me", force=False, subresource="status"
     )
     assert done.object["status"]["replicas"] == 2
-    assert done.object["spec"] == made["spec"]
+    assert done.object["spec"] == result["spec"]
     assert done.object["metadata"]["generation"] == 1
     entries = done.object["metadata"]["managedFields"]
     assert sorted(entry.get("subresource", "") for entry in entries) == ["", "status"]

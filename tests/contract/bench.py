@@ -98,21 +98,26 @@ class Bench:
         self, count: int, *, until: str = "", partial: bool = False, **query: str
     ) -> list[Event]:
         """The first `count` events that are no plain bookmarks, or all up to a type of event."""
-        asked = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": "60", **query}
+        parameters = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": "60",
+            **query,
+        }
         call = HttpRequest(
-            "GET", self.collection(), asked, accept=PARTIAL_OBJECT if partial else JSON
+            "GET", self.collection(), parameters, accept=PARTIAL_OBJECT if partial else JSON
         )
-        seen: list[Event] = []
+        events: list[Event] = []
         async with Deadline(self.clock, WAIT_SECONDS), self.wire.stream(call) as lines:
             async for line in lines:
                 decoded = orjson.loads(line)
                 event = Event(decoded["type"], decoded["object"])
                 if event.type == "BOOKMARK" != until:
                     continue
-                seen.append(event)
-                if event.type == until or (not until and len(seen) == count):
+                events.append(event)
+                if event.type == until or (not until and len(events) == count):
                     break
-        return seen
+        return events
 
 
 async def refused(doing: Any) -> ApiError:

@@ -51,9 +51,9 @@ async def case_an_empty_list_is_a_list(bench: Bench) -> None:
 
 
 async def case_a_list_may_name_the_version_it_wants_at_least(bench: Bench) -> None:
-    made = await bench.create()
-    answer = await bench.listed(resourceVersion=rv(made))
-    assert number(answer) >= number(made)
+    result = await bench.create()
+    answer = await bench.listed(resourceVersion=rv(result))
+    assert number(answer) >= number(result)
     assert "a" in _names(answer["items"])
 
 
@@ -89,10 +89,10 @@ async def case_selectors_choose(bench: Bench) -> None:
         "app in (db),tier!=x": "c",
     }
     for selector, names in expected.items():
-        found = await bench.client.list(
+        config_maps = await bench.client.list(
             CONFIG_MAP, bench.namespace, options=ListOptions(label_selector=selector)
         )
-        assert _names(found.items) == list(names), selector
+        assert _names(config_maps.items) == list(names), selector
 
 
 async def case_fields_that_can_be_selected_are_few(bench: Bench) -> None:
@@ -105,27 +105,27 @@ async def case_fields_that_can_be_selected_are_few(bench: Bench) -> None:
 
 
 async def case_metadata_only_lists_and_objects(bench: Bench) -> None:
-    made = await bench.create(k="v")
+    result = await bench.create(k="v")
     answer = await bench.listed(PARTIAL_LIST, fieldSelector="metadata.name=a")
     assert answer["kind"] == "PartialObjectMetadataList"
     assert answer["apiVersion"] == "meta.k8s.io/v1"
     (item,) = answer["items"]
     assert item.keys() - {"kind", "apiVersion"} == {"metadata"}
-    assert item["metadata"]["uid"] == uid_of(made)
-    one = await bench.client.get(CONFIG_MAP, bench.key(), metadata_only=True)
-    assert one.keys() == {"kind", "apiVersion", "metadata"}
-    assert one["metadata"] == made["metadata"]
+    assert item["metadata"]["uid"] == uid_of(result)
+    config_map = await bench.client.get(CONFIG_MAP, bench.key(), metadata_only=True)
+    assert config_map.keys() == {"kind", "apiVersion", "metadata"}
+    assert config_map["metadata"] == result["metadata"]
 
 
 async def case_a_watch_goes_on_from_a_version(bench: Bench) -> None:
     before = await bench.create("a", k="1")
-    made = await bench.create("b")
+    result = await bench.create("b")
     changed = await bench.patch([{"op": "add", "path": "/data", "value": {"k": "2"}}], "b")
-    await bench.client.delete(CONFIG_MAP, bench.key("b"), uid=uid_of(made))
+    await bench.client.delete(CONFIG_MAP, bench.key("b"), uid=uid_of(result))
     events = await bench.watched(3, resourceVersion=rv(before))
     assert [event.word for event in events] == ["ADDED b", "MODIFIED b", "DELETED b"]
     versions = [number(event.object) for event in events]
-    assert versions[:2] == [number(made), number(changed)]
+    assert versions[:2] == [number(result), number(changed)]
     # A deletion has a version of its own, on the last state of the object.
     assert versions[2] > versions[1]
     assert events[2].object["data"] == {"k": "2"}
@@ -141,10 +141,10 @@ async def case_a_watch_without_a_version_begins_with_what_is_there(bench: Bench)
 
 
 async def case_leaving_a_selection_is_a_deletion_and_entering_it_an_addition(bench: Bench) -> None:
-    made = await bench.create("a", labels={"app": "web"}, k="1")
+    result = await bench.create("a", labels={"app": "web"}, k="1")
     left = await bench.patch([{"op": "replace", "path": "/metadata/labels/app", "value": "db"}])
     back = await bench.patch([{"op": "replace", "path": "/metadata/labels/app", "value": "web"}])
-    events = await bench.watched(2, resourceVersion=rv(made), labelSelector="app=web")
+    events = await bench.watched(2, resourceVersion=rv(result), labelSelector="app=web")
     assert [event.word for event in events] == ["DELETED a", "ADDED a"]
     # The state in which it was selected last, with the version of its leaving.
     assert events[0].object["metadata"]["labels"] == {"app": "web"}
@@ -162,7 +162,7 @@ async def case_a_metadata_only_watch(bench: Bench) -> None:
 
 async def case_a_streamed_list_ends_with_a_bookmark(bench: Bench) -> None:
     await bench.create("a")
-    made = await bench.create("b")
+    result = await bench.create("b")
     events = await bench.watched(
         0,
         until="BOOKMARK",
@@ -174,7 +174,7 @@ async def case_a_streamed_list_ends_with_a_bookmark(bench: Bench) -> None:
     end = events[-1].object
     assert end["kind"] == "ConfigMap"
     assert end["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
-    assert number(end) >= number(made)
+    assert number(end) >= number(result)
     assert end["metadata"].get("name") is None
 
 
@@ -207,18 +207,18 @@ async def case_a_watch_from_the_future_is_silent(bench: Bench) -> None:
 
 
 async def case_a_quiet_watch_ends_after_its_time_with_a_bookmark(bench: Bench) -> None:
-    made = await bench.create()
+    result = await bench.create()
     query = {
         "watch": "true",
         "allowWatchBookmarks": "true",
         "timeoutSeconds": "3",
-        "resourceVersion": rv(made),
+        "resourceVersion": rv(result),
         "labelSelector": "no=such",
     }
     async with bench.wire.stream(HttpRequest("GET", bench.collection(), query)) as lines:
-        seen = [line async for line in lines]
-    assert all(b'"BOOKMARK"' in line for line in seen), seen
-    assert len(seen) <= 2
+        stream = [line async for line in lines]
+    assert all(b'"BOOKMARK"' in line for line in stream), stream
+    assert len(stream) <= 2
 
 
 async def case_a_broken_page_token_is_refused(bench: Bench) -> None:

@@ -11,8 +11,8 @@ FINALIZER = "example.com/hold"
 
 
 async def case_a_new_object_has_what_the_server_adds(bench: Bench) -> None:
-    made = await bench.create(k="v")
-    metadata = made["metadata"]
+    result = await bench.create(k="v")
+    metadata = result["metadata"]
     assert metadata.keys() == {
         "name",
         "namespace",
@@ -21,19 +21,19 @@ async def case_a_new_object_has_what_the_server_adds(bench: Bench) -> None:
         "creationTimestamp",
         "managedFields",
     }
-    assert made["kind"] == "ConfigMap"
-    assert list(managers(made)) == ["creator Update"]
-    assert await bench.live() == made
+    assert result["kind"] == "ConfigMap"
+    assert list(managers(result)) == ["creator Update"]
+    assert await bench.live() == result
 
 
 async def case_a_name_can_be_generated(bench: Bench) -> None:
     body = bench.config_map()
     body["metadata"] = {"generateName": "gen-", "namespace": bench.namespace}
-    made = await bench.client.create(CONFIG_MAP, body, field_manager="me")
-    name = made["metadata"]["name"]
+    config_map = await bench.client.create(CONFIG_MAP, body, field_manager="me")
+    name = config_map["metadata"]["name"]
     assert name.startswith("gen-")
     assert len(name) == len("gen-") + 5
-    assert made["metadata"]["generateName"] == "gen-"
+    assert config_map["metadata"]["generateName"] == "gen-"
 
 
 async def case_a_name_is_taken_once(bench: Bench) -> None:
@@ -44,19 +44,19 @@ async def case_a_name_is_taken_once(bench: Bench) -> None:
 
 
 async def case_an_update_needs_the_present_version(bench: Bench) -> None:
-    made = await bench.create(k="1")
-    changed = await bench.client.update(CONFIG_MAP, {**made, "data": {"k": "2"}})
-    assert number(changed) > number(made)
-    assert uid_of(changed) == uid_of(made)
-    error = await refused(bench.client.update(CONFIG_MAP, {**made, "data": {"k": "3"}}))
+    result = await bench.create(k="1")
+    changed = await bench.client.update(CONFIG_MAP, {**result, "data": {"k": "2"}})
+    assert number(changed) > number(result)
+    assert uid_of(changed) == uid_of(result)
+    error = await refused(bench.client.update(CONFIG_MAP, {**result, "data": {"k": "3"}}))
     assert type(error) is Conflict
     assert "the object has been modified" in error.message
     assert (await bench.live())["data"] == {"k": "2"}
 
 
 async def case_an_update_that_changes_nothing_is_not_written(bench: Bench) -> None:
-    made = await bench.create(k="1")
-    assert rv(await bench.client.update(CONFIG_MAP, made)) == rv(made)
+    result = await bench.create(k="1")
+    assert rv(await bench.client.update(CONFIG_MAP, result)) == rv(result)
 
 
 async def case_an_update_of_nothing(bench: Bench) -> None:
@@ -67,7 +67,7 @@ async def case_an_update_of_nothing(bench: Bench) -> None:
 
 
 async def case_a_json_patch_is_all_or_none(bench: Bench) -> None:
-    made = await bench.create(k="1")
+    result = await bench.create(k="1")
     ops = [
         {"op": "replace", "path": "/data/k", "value": "2"},
         {"op": "test", "path": "/metadata/uid", "value": "another"},
@@ -75,8 +75,8 @@ async def case_a_json_patch_is_all_or_none(bench: Bench) -> None:
     error = await refused(bench.patch(ops))
     assert error.code == 422, error
     assert error.reason == "Invalid"
-    assert await bench.live() == made
-    ops[1]["value"] = uid_of(made)
+    assert await bench.live() == result
+    ops[1]["value"] = uid_of(result)
     ops.append({"op": "add", "path": "/data/l", "value": "3"})
     assert (await bench.patch(ops))["data"] == {"k": "2", "l": "3"}
 
@@ -98,19 +98,19 @@ async def case_a_json_patch_may_ask_that_nothing_is_there(bench: Bench) -> None:
 
 
 async def case_a_json_patch_may_name_the_version(bench: Bench) -> None:
-    made = await bench.create(k="1")
+    result = await bench.create(k="1")
     path = "/metadata/resourceVersion"
     changed = await bench.patch(
         [
-            {"op": "replace", "path": path, "value": rv(made)},
+            {"op": "replace", "path": path, "value": rv(result)},
             {"op": "replace", "path": "/data/k", "value": "2"},
         ]
     )
-    assert number(changed) > number(made)
+    assert number(changed) > number(result)
     error = await refused(
         bench.patch(
             [
-                {"op": "replace", "path": path, "value": rv(made)},
+                {"op": "replace", "path": path, "value": rv(result)},
                 {"op": "replace", "path": "/data/k", "value": "3"},
             ]
         )
@@ -119,30 +119,30 @@ async def case_a_json_patch_may_name_the_version(bench: Bench) -> None:
 
 
 async def case_a_delete_has_preconditions(bench: Bench) -> None:
-    made = await bench.create()
+    result = await bench.create()
     client, key = bench.client, bench.key()
     error = await refused(client.delete(CONFIG_MAP, key, uid="another"))
     assert type(error) is Conflict
     assert "the UID in the precondition (another) does not match" in error.message
-    error = await refused(client.delete(CONFIG_MAP, key, uid=uid_of(made), resource_version="1"))
+    error = await refused(client.delete(CONFIG_MAP, key, uid=uid_of(result), resource_version="1"))
     assert type(error) is Conflict
-    await client.delete(CONFIG_MAP, key, uid=uid_of(made), resource_version=rv(made))
-    error = await refused(client.delete(CONFIG_MAP, key, uid=uid_of(made)))
+    await client.delete(CONFIG_MAP, key, uid=uid_of(result), resource_version=rv(result))
+    error = await refused(client.delete(CONFIG_MAP, key, uid=uid_of(result)))
     assert isinstance(error, NotFound)
     again = await bench.create()
-    assert uid_of(again) != uid_of(made)
+    assert uid_of(again) != uid_of(result)
 
 
 async def case_a_finalizer_keeps_an_object(bench: Bench) -> None:
     body = bench.config_map()
     body["metadata"]["finalizers"] = [FINALIZER]
-    made = await bench.client.create(CONFIG_MAP, body, field_manager="me")
-    await bench.client.delete(CONFIG_MAP, bench.key(), uid=uid_of(made))
+    config_map = await bench.client.create(CONFIG_MAP, body, field_manager="me")
+    await bench.client.delete(CONFIG_MAP, bench.key(), uid=uid_of(config_map))
     kept = await bench.live()
     assert is_terminating(kept)
     assert kept["metadata"]["deletionGracePeriodSeconds"] == 0
-    assert number(kept) > number(made)
-    await bench.client.delete(CONFIG_MAP, bench.key(), uid=uid_of(made))
+    assert number(kept) > number(config_map)
+    await bench.client.delete(CONFIG_MAP, bench.key(), uid=uid_of(config_map))
     assert await bench.live() == kept
     error = await refused(
         bench.patch([{"op": "add", "path": "/metadata/finalizers/-", "value": "example.com/more"}])
@@ -150,15 +150,15 @@ async def case_a_finalizer_keeps_an_object(bench: Bench) -> None:
     assert isinstance(error, Invalid)
     await bench.patch([{"op": "remove", "path": "/metadata/finalizers/0"}])
     assert isinstance(await refused(bench.live()), NotFound)
-    events = await bench.watched(2, resourceVersion=rv(made))
+    events = await bench.watched(2, resourceVersion=rv(config_map))
     assert [event.word for event in events] == ["MODIFIED a", "DELETED a"]
     assert is_terminating(events[0].object)
     assert number(events[1].object) > number(kept)
 
 
 async def case_a_foreground_deletion_waits_for_the_collector(bench: Bench) -> None:
-    made = await bench.create()
-    await bench.client.delete(CONFIG_MAP, bench.key(), uid=uid_of(made), propagation="Foreground")
+    result = await bench.create()
+    await bench.client.delete(CONFIG_MAP, bench.key(), uid=uid_of(result), propagation="Foreground")
     kept = await bench.live()
     assert is_terminating(kept)
     assert kept["metadata"]["finalizers"] == ["foregroundDeletion"]
@@ -166,18 +166,18 @@ async def case_a_foreground_deletion_waits_for_the_collector(bench: Bench) -> No
 
 async def case_status_and_spec_are_written_apart(bench: Bench) -> None:
     client = bench.client
-    made = await client.create(STATEFUL_SET, bench.stateful_set(), field_manager="me")
-    assert made["metadata"]["generation"] == 1
+    stateful_set = await client.create(STATEFUL_SET, bench.stateful_set(), field_manager="me")
+    assert stateful_set["metadata"]["generation"] == 1
     status = {"replicas": 3, "observedGeneration": 1}
-    ignored = await client.update(STATEFUL_SET, {**made, "status": status})
-    assert rv(ignored) == rv(made)
+    ignored = await client.update(STATEFUL_SET, {**stateful_set, "status": status})
+    assert rv(ignored) == rv(stateful_set)
     written = await client.update(
-        STATEFUL_SET, {**made, "status": status, "spec": {}}, subresource="status"
+        STATEFUL_SET, {**stateful_set, "status": status, "spec": {}}, subresource="status"
     )
     assert written["status"]["replicas"] == 3
-    assert written["spec"] == made["spec"]
+    assert written["spec"] == stateful_set["spec"]
     assert written["metadata"]["generation"] == 1
-    assert number(written) > number(made)
+    assert number(written) > number(stateful_set)
     scaled = await client.update(
         STATEFUL_SET, {**written, "spec": {**written["spec"], "replicas": 5}}
     )
@@ -190,16 +190,16 @@ async def case_status_and_spec_are_written_apart(bench: Bench) -> None:
 
 
 async def case_what_has_no_status_has_no_such_path(bench: Bench) -> None:
-    made = await bench.create()
-    error = await refused(bench.client.update(CONFIG_MAP, made, subresource="status"))
+    result = await bench.create()
+    error = await refused(bench.client.update(CONFIG_MAP, result, subresource="status"))
     assert isinstance(error, NotFound)
 
 
 async def case_a_namespace_that_goes_takes_nothing_new(bench: Bench) -> None:
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "going-"}}
-    made = await bench.client.create(NAMESPACE, body, field_manager="me")
-    name = made["metadata"]["name"]
-    await bench.client.delete(NAMESPACE, ObjectKey("", name), uid=uid_of(made))
+    namespace = await bench.client.create(NAMESPACE, body, field_manager="me")
+    name = namespace["metadata"]["name"]
+    await bench.client.delete(NAMESPACE, ObjectKey("", name), uid=uid_of(namespace))
     error = await refused(replace(bench, namespace=name).create())
     assert type(error).__name__ == "NamespaceTerminating", error
     left = await bench.client.get(NAMESPACE, ObjectKey("", name))

@@ -32,14 +32,14 @@ def pod(
     name: str, *conditions: Object, state: Object | None = None, marks: dict[str, str] | None = None
 ) -> Object:
     """A pod with one container."""
-    found: Object = {
+    manifest: Object = {
         "metadata": {"name": name, "uid": name, "labels": {labels.CLUSTER: "bao", **(marks or {})}},
         "spec": {},
         "status": {"phase": "Pending", "conditions": list(conditions)},
     }
     if state is not None:
-        found["status"]["containerStatuses"] = [{"state": state}]
-    return found
+        manifest["status"]["containerStatuses"] = [{"state": state}]
+    return manifest
 
 
 def ready_pod(name: str) -> Object:

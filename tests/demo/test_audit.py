@@ -29,12 +29,12 @@ def line(identity: str, **changes: Any) -> bytes:
         "requestReceivedTimestamp": "2026-01-01T12:00:01.123456Z",
         **changes,
     }
-    return orjson.dumps({key: one for key, one in event.items() if one is not None}) + b"\n"
+    return orjson.dumps({key: item for key, item in event.items() if item is not None}) + b"\n"
 
 
 def test_a_request_is_read() -> None:
-    (found,) = parse([line("1", objectRef={"resource": "pods", "subresource": "status"})])
-    assert found == Request(
+    (result,) = parse([line("1", objectRef={"resource": "pods", "subresource": "status"})])
+    assert result == Request(
         id="1",
         at=datetime(2026, 1, 1, 12, 0, 1, 123456, tzinfo=UTC),
         user=OPERATOR_ACCOUNT,
@@ -46,8 +46,8 @@ def test_a_request_is_read() -> None:
 
 
 def test_a_request_about_no_resource_is_named_by_its_path() -> None:
-    (found,) = parse([line("1", objectRef=None, requestURI="/openid/v1/jwks?x=1", verb="get")])
-    assert found.resource == "/openid/v1/jwks"
+    (result,) = parse([line("1", objectRef=None, requestURI="/openid/v1/jwks?x=1", verb="get")])
+    assert result.resource == "/openid/v1/jwks"
 
 
 def test_a_watch_that_started_and_ended_is_one_request() -> None:
@@ -55,8 +55,8 @@ def test_a_watch_that_started_and_ended_is_one_request() -> None:
         line("1", verb="watch", stage="ResponseStarted"),
         line("1", verb="watch", stage="ResponseComplete"),
     ]
-    found = tally(parse(both), START, LATER)
-    assert (found.total, found.watches) == (1, 1)
+    counts = tally(parse(both), START, LATER)
+    assert (counts.total, counts.watches) == (1, 1)
 
 
 @pytest.mark.parametrize("written", [0, 1, 40])
@@ -71,7 +71,7 @@ def test_a_reader_that_begins_inside_of_a_line_leaves_it_out(tmp_path: Path, wri
 
 
 def test_a_line_that_is_still_being_written_is_left_for_later() -> None:
-    assert [one.id for one in parse([line("1"), line("2")[:-20]])] == ["1"]
+    assert [item.id for item in parse([line("1"), line("2")[:-20]])] == ["1"]
 
 
 def test_requests_are_counted_by_kind() -> None:
@@ -84,11 +84,11 @@ def test_requests_are_counted_by_kind() -> None:
         line("6", verb="watch"),
         line("7", verb="patch", responseStatus={"code": 409}),
     ]
-    found = tally(parse(lines), START, LATER)
-    assert (found.total, found.writes, found.reads, found.watches) == (7, 4, 2, 1)
-    assert (found.not_found, found.refused) == (2, 1)
-    assert found.by_verb["patch"] == 2
-    assert found.by_resource["patch", "configmaps"] == 2
+    counts = tally(parse(lines), START, LATER)
+    assert (counts.total, counts.writes, counts.reads, counts.watches) == (7, 4, 2, 1)
+    assert (counts.not_found, counts.refused) == (2, 1)
+    assert counts.by_verb["patch"] == 2
+    assert counts.by_resource["patch", "configmaps"] == 2
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,6 @@ def test_it_waits_for_the_event_of_what_a_list_shows(
         assert not journal.catch_up(0.0)
         api.deliver(*change)
         assert journal.catch_up(LONG)
-        assert [(one.change, one.object["metadata"]["name"]) for one in journal.entries()] == [
-            change[:2]
-        ]
+        assert [
+            (entry.change, entry.object["metadata"]["name"]) for entry in journal.entries()
+        ] == [change[:2]]

@@ -27,25 +27,29 @@ def deployment(wishes: Installation = WISHES) -> Object:
 
 
 def test_the_deployment_of_the_base_is_the_one_that_is_meant() -> None:
-    found = deployment()
-    assert found["metadata"]["name"] == OPERATOR_DEPLOYMENT
-    assert found["spec"]["selector"]["matchLabels"] == OPERATOR_SELECTOR
+    result = deployment()
+    assert result["metadata"]["name"] == OPERATOR_DEPLOYMENT
+    assert result["spec"]["selector"]["matchLabels"] == OPERATOR_SELECTOR
 
 
 def test_image_pull_policy_and_replicas_are_as_wished() -> None:
-    found = deployment()
-    (container,) = found["spec"]["template"]["spec"]["containers"]
+    result = deployment()
+    (container,) = result["spec"]["template"]["spec"]["containers"]
     assert (container["image"], container["imagePullPolicy"]) == ("localhost/operator:1", "Never")
-    assert found["spec"]["replicas"] == 2
+    assert result["spec"]["replicas"] == 2
 
 
 def test_the_repository_of_the_server_image_is_set_once_and_other_variables_stay() -> None:
     text = DEPLOYMENT.replace("env:", "env:\n            - {name: RELATED_IMAGE_OPENBAO, value: x}")
-    found = one_of_kind(operator_objects(text, WISHES), "Deployment")
-    (container,) = found["spec"]["template"]["spec"]["containers"]
-    values = [one["value"] for one in container["env"] if one["name"] == "RELATED_IMAGE_OPENBAO"]
+    manifest = one_of_kind(operator_objects(text, WISHES), "Deployment")
+    (container,) = manifest["spec"]["template"]["spec"]["containers"]
+    values = [
+        variable["value"]
+        for variable in container["env"]
+        if variable["name"] == "RELATED_IMAGE_OPENBAO"
+    ]
     assert values == ["localhost/openbao"]
-    assert "POD_NAME" in {one["name"] for one in container["env"]}
+    assert "POD_NAME" in {variable["name"] for variable in container["env"]}
 
 
 def test_new_content_behind_the_same_tag_makes_new_pods() -> None:

@@ -24,10 +24,10 @@ def test_a_condition_holds_when_it_is_true_of_the_present_spec(obj: Object, expe
 
 
 def test_a_ready_pod_is_ready_until_it_is_told_to_go() -> None:
-    found = ready_pod("bao-0")
-    assert is_ready(found)
-    found["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    assert not is_ready(found)
+    obj = ready_pod("bao-0")
+    assert is_ready(obj)
+    obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert not is_ready(obj)
 
 
 def test_a_pod_without_conditions_is_not_ready() -> None:

@@ -74,10 +74,10 @@ def test_the_page_lists_the_requests_by_number() -> None:
 
 
 def test_the_file_holds_plain_values() -> None:
-    found = orjson.loads(orjson.dumps(report.as_json(results())))
-    assert found["operator"][0]["requests"]["byResource"] == {
+    document = orjson.loads(orjson.dumps(report.as_json(results())))
+    assert document["operator"][0]["requests"]["byResource"] == {
         "patch configmaps": 30,
         "get secrets": 10,
     }
-    assert found["crowd"]["seconds"] == {"one-1": 5.0, "one-2": 8.0}
-    assert found["ratio"] == 1.2
+    assert document["crowd"]["seconds"] == {"one-1": 5.0, "one-2": 8.0}
+    assert document["ratio"] == 1.2

@@ -11,7 +11,7 @@ def test_the_sample_is_three_servers_and_an_application_that_may_log_in() -> Non
     assert (sample.home, sample.name) == ("openbao-quickstart", "quickstart")
     assert sample.replicas == 3
     requests = sample.cluster["spec"]["selfInit"]["requests"]
-    paths = {one["path"]: one for one in requests}
+    paths = {request["path"]: request for request in requests}
     role = paths[f"auth/{MOUNT}/role/{sample.application}"]["data"]
     assert role["bound_audiences"] == [AUDIENCE]
     assert role["bound_subject"] == f"system:serviceaccount:{sample.home}:{sample.application}"
@@ -24,7 +24,7 @@ def test_a_mark_is_put_on_a_copy() -> None:
 
 
 def test_one_of_the_crowd_is_a_valid_cluster_of_one_server() -> None:
-    made = single(Sample.load(), 4)
-    found = OpenBaoCluster.from_object(made)
-    assert (found.metadata.name, found.metadata.namespace) == ("one-4", CROWD_NAMESPACE)
-    assert found.spec.replicas == 1
+    manifest = single(Sample.load(), 4)
+    cluster = OpenBaoCluster.from_object(manifest)
+    assert (cluster.metadata.name, cluster.metadata.namespace) == ("one-4", CROWD_NAMESPACE)
+    assert cluster.spec.replicas == 1

@@ -25,8 +25,11 @@ SIGHTS = [
 
 
 def test_each_milestone_has_the_time_at_which_it_was_first_seen() -> None:
-    found = {one.name: round(one.seconds, 1) for one in bring_up(SIGHTS, "bao", 3, 100.0)}
-    assert found == {
+    seconds = {
+        milestone.name: round(milestone.seconds, 1)
+        for milestone in bring_up(SIGHTS, "bao", 3, 100.0)
+    }
+    assert seconds == {
         "first child": 0.1,
         "StatefulSet": 0.2,
         "first pod scheduled": 0.4,
@@ -59,7 +62,7 @@ def test_an_object_that_goes_reaches_nothing() -> None:
 
 
 def test_one_server_has_no_scale_out() -> None:
-    names = [one.name for one in bring_up(SIGHTS, "bao", 1, 100.0)]
+    names = [milestone.name for milestone in bring_up(SIGHTS, "bao", 1, 100.0)]
     assert "scaled out" not in names
     assert "pod 1 Ready" not in names
 

@@ -19,17 +19,17 @@ ROLLING: Object = {
 
 
 def server(name: str, version: str, **marks: str) -> Object:
-    made = shapes.ready_pod(name)
-    made["metadata"]["labels"] |= marks
+    pod = shapes.ready_pod(name)
+    pod["metadata"]["labels"] |= marks
     containers = [{"name": "openbao", "image": f"localhost:5000/openbao:{version}"}]
-    return {**made, "spec": {"containers": containers}}
+    return {**pod, "spec": {"containers": containers}}
 
 
 def moment(**status: Any) -> Object:
-    made = shapes.cluster(*status.pop("conditions", ()))
-    made["spec"] = {"version": "2.4.1", "replicas": 2}
-    made["status"] |= {"currentVersion": "2.4.0", **status}
-    return made
+    cluster = shapes.cluster(*status.pop("conditions", ()))
+    cluster["spec"] = {"version": "2.4.1", "replicas": 2}
+    cluster["status"] |= {"currentVersion": "2.4.0", **status}
+    return cluster
 
 
 def test_the_step_the_servers_and_the_job() -> None:

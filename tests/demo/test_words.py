@@ -57,9 +57,9 @@ def test_pods_come_in_the_order_of_their_names() -> None:
 
 
 def _stopping() -> Object:
-    found = ready_pod("bao-0")
-    found["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    return found
+    obj = ready_pod("bao-0")
+    obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    return obj
 
 
 @pytest.mark.parametrize(

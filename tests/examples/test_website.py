@@ -28,14 +28,14 @@ def applied(verdict: Verdict, ready: int = 0) -> Sequence[Applied]:
 
 
 def test_a_site_is_three_children_of_its_name() -> None:
-    made = {intent.resource: intent for intent in intents(SITE)}
-    assert set(made) == {CONFIG_MAP, SERVICE, DEPLOYMENT}
-    assert {str(intent.key) for intent in made.values()} == {"default/hello"}
-    assert made[CONFIG_MAP].body["data"] == SITE["spec"]["pages"]
-    assert made[DEPLOYMENT].body["spec"]["replicas"] == 2
-    selector = made[SERVICE].body["spec"]["selector"]
-    assert selector == made[DEPLOYMENT].body["spec"]["selector"]["matchLabels"]
-    assert selector == made[DEPLOYMENT].body["spec"]["template"]["metadata"]["labels"]
+    result = {intent.resource: intent for intent in intents(SITE)}
+    assert set(result) == {CONFIG_MAP, SERVICE, DEPLOYMENT}
+    assert {str(intent.key) for intent in result.values()} == {"default/hello"}
+    assert result[CONFIG_MAP].body["data"] == SITE["spec"]["pages"]
+    assert result[DEPLOYMENT].body["spec"]["replicas"] == 2
+    selector = result[SERVICE].body["spec"]["selector"]
+    assert selector == result[DEPLOYMENT].body["spec"]["selector"]["matchLabels"]
+    assert selector == result[DEPLOYMENT].body["spec"]["template"]["metadata"]["labels"]
 
 
 def test_other_pages_are_another_pod_template_and_the_same_pages_are_not() -> None:

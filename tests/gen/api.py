@@ -309,8 +309,8 @@ class StillInformer(Informer):
 
     def says(self, *objects: Object) -> None:
         """Show exactly these objects."""
-        seen = [int(resource_version_of(obj) or 0) for obj in objects]
-        self._version = max(self._version, *seen, 0)
+        versions = [int(resource_version_of(obj) or 0) for obj in objects]
+        self._version = max(self._version, *versions, 0)
         self._take_in(Replace(list(objects), str(self._version), "initial"))
 
 

@@ -52,8 +52,8 @@ class Cluster:
 
     def logging_in(self, **login: Any) -> Cluster:
         """Let the operator have a login that it set up, by default without roles of Jobs."""
-        found = {"rootTokenSecret": "uid-secret/1", **login}
-        return self.having(adminOps={**self.status.get("adminOps", {}), "operatorLogin": found})
+        result = {"rootTokenSecret": "uid-secret/1", **login}
+        return self.having(adminOps={**self.status.get("adminOps", {}), "operatorLogin": result})
 
     def marked(self, **metadata: Any) -> Cluster:
         """Replace or add metadata, by their names in YAML."""

@@ -168,7 +168,8 @@ class Pod:
             spec["serviceAccountName"] = self.account
         if self.ephemeral:
             spec["ephemeralContainers"] = [
-                {"name": name, "args": ["--asked", str(asked)]} for name, _, asked in self.ephemeral
+                {"name": name, "args": ["--asked", str(requests)]}
+                for name, _, requests in self.ephemeral
             ]
             status["ephemeralContainerStatuses"] = [
                 {"name": name, "state": {"terminated": {"exitCode": code}}}
@@ -188,7 +189,7 @@ class Pod:
         return replace(self, keys=keys, rewrapped=rewrapped)
 
     def _annotations(self) -> dict[str, str]:
-        found = {
+        result = {
             labels.TEMPLATE_HASH: self.template,
             labels.RELOAD_HASH: self.files,
             labels.UNSEAL_KEYS: self.keys,
@@ -196,7 +197,7 @@ class Pod:
             labels.MAINTENANCE: "true" if self.marked else "",
             labels.RESTORE_REVISION: self.restore,
         }
-        return {key: value for key, value in found.items() if value}
+        return {key: value for key, value in result.items() if value}
 
     def facts(self) -> PodFacts:
         """The pod as a plan sees it."""

@@ -112,7 +112,7 @@ class StatefulSet:
         claim: Object = {"resources": {"requests": {"storage": self.claim_size}}}
         if self.claim_class is not None:
             claim["storageClassName"] = self.claim_class
-        made: Object = {
+        stateful_set: Object = {
             "apiVersion": "apps/v1",
             "kind": "StatefulSet",
             "metadata": metadata,
@@ -142,7 +142,7 @@ class StatefulSet:
                 "readyReplicas": self.replicas,
             },
         }
-        return self._as_another_made_it(made) if self.foreign else made
+        return self._as_another_made_it(stateful_set) if self.foreign else stateful_set
 
     def _as_another_made_it(self, made: Object) -> Object:
         spec = made["spec"]

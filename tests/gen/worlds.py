@@ -108,7 +108,7 @@ class World:
 
     def with_secrets(self, *secrets: SecretFacts) -> World:
         """Let there be these Secrets too; one of the same name is replaced."""
-        new = {found.name for found in secrets}
+        new = {fact.name for fact in secrets}
         return replace(
             self, secrets=(*(old for old in self.secrets if old.name not in new), *secrets)
         )
@@ -133,8 +133,8 @@ class World:
         self, effect: str, uid: str, ago: timedelta = timedelta(0), refused: str = ""
     ) -> World:
         """Let this process remember an attempt."""
-        made = EffectAttempt(effect, uid, self.now - ago, refused)
-        return replace(self, attempts=(*self.attempts, made))
+        attempt = EffectAttempt(effect, uid, self.now - ago, refused)
+        return replace(self, attempts=(*self.attempts, attempt))
 
     def reaching(self, *hosts: str, endpoints: tuple[str, ...] = (), port: int = 6443) -> World:
         """Let the API server be at these addresses, and behind them at these."""
@@ -165,15 +165,15 @@ class World:
         return Observed(
             now=self.now,
             stateful_set=self.stateful_set.facts() if self.stateful_set else None,
-            pods=tuple(self._seen(one) for one in self.pods),
+            pods=tuple(self._seen(item) for item in self.pods),
             claims=self.claims,
             read=PoolFacts(
                 self.read_set.facts() if self.read_set else None,
-                tuple(self._seen(one) for one in self.read_pods),
+                tuple(self._seen(read_pod) for read_pod in self.read_pods),
                 self.read_claims,
             ),
             client_config=self.client_config,
-            secrets={one.name: one for one in self.secrets},
+            secrets={fact.name: fact for fact in self.secrets},
             token_issuer=self.issuer,
             rolling_since=self.rolling,
             waking_since=self.waking,
@@ -219,14 +219,14 @@ def server_certificate(meant: Resolved) -> CertificateFacts:
 def with_good_secrets(cluster: Cluster, facts: World) -> World:
     """The world with every Secret that the cluster needs."""
     meant = resolved(cluster, facts)
-    made = [
+    secrets = [
         secret(meant.unseal_secret),
         secret(names.tls_ca_secret(cluster.name), certificate=authority_certificate()),
         secret(names.tls_server_secret(cluster.name), certificate=server_certificate(meant)),
     ]
     if not meant.self_init:
-        made.append(secret(names.root_token_secret(cluster.name)))
-    return facts.with_secrets(*made)
+        secrets.append(secret(names.root_token_secret(cluster.name)))
+    return facts.with_secrets(*secrets)
 
 
 def digest_of(cluster: Cluster) -> str:

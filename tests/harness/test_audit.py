@@ -22,8 +22,8 @@ def test_a_line_that_began_before_the_mark_belongs_before_it(tmp_path: Path, wri
     mark = log.mark()
     with path.open("ab") as end:
         end.write(late[written:] + line("patch"))
-    found = [entry.verb for entry in log.since(mark)]
-    assert found == (["patch"] if written else ["get", "patch"])
+    verbs = [entry.verb for entry in log.since(mark)]
+    assert verbs == (["patch"] if written else ["get", "patch"])
 
 
 def test_without_a_mark_it_is_the_whole_log_but_for_a_line_in_the_making(tmp_path: Path) -> None:

@@ -51,7 +51,9 @@ def test_a_report_survives_the_way_from_a_worker() -> None:
     sent = report()
     hand_over(sent)
     data = sent._to_json()
-    data["user_properties"] = [list(map(list_of, one)) for one in data["user_properties"]]
+    data["user_properties"] = [
+        list(map(list_of, user_property_)) for user_property_ in data["user_properties"]
+    ]
     assert rows([pytest.TestReport._from_json(data)]) == rows([sent])
 
 

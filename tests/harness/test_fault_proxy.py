@@ -78,8 +78,8 @@ def proxy(tmp_path: Path) -> Iterator[FaultProxy]:
     endpoint = f"http://127.0.0.1:{server.server_address[1]}"
     store = Store("s3", endpoint, S3Objects(Endpoint(endpoint), "a", "b"), {})
     try:
-        with fault_proxy(Ground.loopback(), store, tmp_path, port=free_port()) as made:
-            yield made
+        with fault_proxy(Ground.loopback(), store, tmp_path, port=free_port()) as proxy:
+            yield proxy
     finally:
         server.shutdown()
         server.server_close()
@@ -106,8 +106,8 @@ def test_without_a_fault_everything_goes_through(proxy: FaultProxy) -> None:
     assert ask(proxy, "PUT", "/b/k?partNumber=1", BODY) == 200
     assert ask(proxy, "GET", "/b/k?partNumber=1") == 200
     assert Kept.objects == {"/b/k?partNumber=1": BODY}
-    wanted = Request("PUT", "/b/k", frozenset({"partNumber"}), len(BODY))
-    assert proxy.seen[0] == wanted
+    request = Request("PUT", "/b/k", frozenset({"partNumber"}), len(BODY))
+    assert proxy.seen[0] == request
 
 
 def test_a_cut_ends_in_the_middle_and_goes_on_ending(proxy: FaultProxy) -> None:

@@ -31,9 +31,9 @@ def forks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkedPro
     (tmp_path / "loaded.py").write_text("print('loaded')")
     root = str(Path(__file__).parents[2])
     monkeypatch.setenv("PYTHONPATH", f"{root}:{tmp_path}")
-    made = ForkedProcesses(in_this_namespace, tmp_path, ("loaded",))
-    yield made
-    made.close()
+    processes = ForkedProcesses(in_this_namespace, tmp_path, ("loaded",))
+    yield processes
+    processes.close()
 
 
 def run(forks: ForkedProcesses, *arguments: str, log: str = "log") -> Process:

@@ -27,15 +27,17 @@ def secret(**data: bytes) -> Object:
     ],
 )
 def test_a_secret_is_found_in_each_form(value: bytes, said: bytes) -> None:
-    assert any(one.text in said for one in markers([secret(value=value)]))
+    assert any(marker.text in said for marker in markers([secret(value=value)]))
 
 
 def test_what_is_public_or_short_is_not_looked_for() -> None:
     public = secret(ca_crt=PEM, username=b"a-name-of-some-length", pin=b"1234")
-    assert [one for one in markers([public]) if b"1234" in one.text or b"name" in one.text] == []
+    assert [
+        marker for marker in markers([public]) if b"1234" in marker.text or b"name" in marker.text
+    ] == []
     assert list(markers([secret(ca_crt=PEM)])) == []
 
 
 def test_the_place_is_named_and_the_secret_is_not() -> None:
-    (source,) = {one.source for one in markers([secret(token=TOKEN)])}
+    (source,) = {marker.source for marker in markers([secret(token=TOKEN)])}
     assert source == "Secret x, token"

@@ -43,7 +43,9 @@ def test_what_was_refused_used_nothing() -> None:
 def test_a_right_on_one_name_is_not_used_by_another() -> None:
     lease = replace(ENTRY, group="coordination.k8s.io", resource="leases", verb="get", code=200)
     assert len(unused([LEASES], grains_of(lease))) == 2
-    assert [one.verb for one in unused([LEASES], grains_of(replace(lease, name="a")))] == ["update"]
+    assert [grain.verb for grain in unused([LEASES], grains_of(replace(lease, name="a")))] == [
+        "update"
+    ]
 
 
 def test_a_path_is_a_right_of_its_own() -> None:

@@ -70,49 +70,56 @@ def sets(seen: list[JournalEntry] = SEEN) -> TwoPools:
 
 
 def test_which_pools_and_which_phases() -> None:
-    found = sets()
-    assert (found.blue, found.green) == (BLUE, GREEN)
-    phases = [(one.name, one.at) for one in found.phases()]
+    pools = sets()
+    assert (pools.blue, pools.green) == (BLUE, GREEN)
+    phases = [(phase.name, phase.at) for phase in pools.phases()]
     assert phases == [("DeployingGreen", at(3.0)), ("DemotingBlue", at(7.0)), ("Idle", at(9.0))]
-    assert found.began("DemotingBlue") == at(7.0)
-    assert found.timeline() == "DeployingGreen 4.0 s, DemotingBlue 2.0 s"
+    assert pools.began("DemotingBlue") == at(7.0)
+    assert pools.timeline() == "DeployingGreen 4.0 s, DemotingBlue 2.0 s"
 
 
 def test_a_service_that_was_narrowed_in_time_has_turned_once() -> None:
-    turns = [one.revisions for one in sets().directed(SERVICE)]
+    turns = [selection.revisions for selection in sets().directed(SERVICE)]
     assert turns == [{""}, {GREEN.revision}]
 
 
 def test_what_is_gone_is_sent_no_clients() -> None:
     wide = [*SEEN, entry(9.5, service(labels.voters(NAME)), SERVICES)]
-    assert [one.revisions for one in sets(wide).directed(SERVICE)] == [{""}, {GREEN.revision}]
+    assert [selection.revisions for selection in sets(wide).directed(SERVICE)] == [
+        {""},
+        {GREEN.revision},
+    ]
 
 
 def test_a_service_that_was_never_narrowed_sent_clients_to_both() -> None:
-    late = [one for one in SEEN if one.at != 2.0]
-    turns = [one.revisions for one in sets(late).directed(SERVICE)]
+    late = [journal_entry for journal_entry in SEEN if journal_entry.at != 2.0]
+    turns = [selection.revisions for selection in sets(late).directed(SERVICE)]
     assert turns == [{"", GREEN.revision}, {GREEN.revision}]
 
 
 def test_green_servers_that_were_there_before_count_from_the_start() -> None:
     history = History(NAME, [pod(BLUE), pod(GREEN)], SEEN)
     turns = TwoPools(history, [service(BLUE.selector)]).directed(SERVICE)
-    assert [one.revisions for one in turns] == [{"", GREEN.revision}, {""}, {GREEN.revision}]
+    assert [selection.revisions for selection in turns] == [
+        {"", GREEN.revision},
+        {""},
+        {GREEN.revision},
+    ]
 
 
 def test_a_service_that_turned_back_is_seen_to() -> None:
     back = [*SEEN[:-2], entry(7.8, service(OF_BLUE), SERVICES)]
-    turns = [one.revisions for one in sets(back).directed(SERVICE)]
+    turns = [selection.revisions for selection in sets(back).directed(SERVICE)]
     assert turns == [{""}, {GREEN.revision}, {""}]
 
 
 def test_pods_jobs_and_stateful_sets_are_told_apart() -> None:
-    found = sets()
-    assert [life.name for life in found.lives(BLUE)] == [BLUE.pod(0)]
-    assert [life.name for life in found.lives(GREEN)] == [GREEN.pod(0)]
-    assert found.actions() == ["join"]
-    assert len(found.stateful_sets(GREEN)) == 1
-    assert found.stateful_sets(BLUE) == []
+    pools = sets()
+    assert [life.name for life in pools.lives(BLUE)] == [BLUE.pod(0)]
+    assert [life.name for life in pools.lives(GREEN)] == [GREEN.pod(0)]
+    assert pools.actions() == ["join"]
+    assert len(pools.stateful_sets(GREEN)) == 1
+    assert pools.stateful_sets(BLUE) == []
 
 
 def test_how_often_a_hook_ran() -> None:
@@ -122,9 +129,13 @@ def test_how_often_a_hook_ran() -> None:
     of_hook = {
         "metadata": {"uid": "p", "labels": {**marks, "batch.kubernetes.io/job-name": "hook"}}
     }
-    seen = [entry(1.0, hook, JOBS, "ADDED"), entry(2.0, of_hook, PODS), entry(3.0, of_hook, PODS)]
-    assert sets(seen).hook_runs("this") == {"hook": 1}
-    assert sets(seen).hook_runs("another") == {}
+    entries = [
+        entry(1.0, hook, JOBS, "ADDED"),
+        entry(2.0, of_hook, PODS),
+        entry(3.0, of_hook, PODS),
+    ]
+    assert sets(entries).hook_runs("this") == {"hook": 1}
+    assert sets(entries).hook_runs("another") == {}
 
 
 def test_a_row_has_a_cell_for_each_header() -> None:

@@ -117,9 +117,9 @@ def test_a_pod_that_vanishes_unannounced_is_touched_and_leads_no_more() -> None:
     [(job(), None, False), (job(failed=True), at(2.0), False), (job(complete=True), at(2.0), True)],
 )
 def test_how_a_job_ended(last: Object, ended: Moment | None, succeeded: bool) -> None:
-    seen = [entry(1.0, job(), JOBS), entry(2.0, last, JOBS)]
-    (found,) = History(CLUSTER, [], seen).step_downs()
-    assert (found.made, found.ended, found.succeeded) == (at(1.0), ended, succeeded)
+    entries = [entry(1.0, job(), JOBS), entry(2.0, last, JOBS)]
+    (step_down,) = History(CLUSTER, [], entries).step_downs()
+    assert (step_down.made, step_down.ended, step_down.succeeded) == (at(1.0), ended, succeeded)
 
 
 def test_jobs_and_pods_of_others_are_left_out() -> None:
@@ -164,11 +164,11 @@ def test_what_is_left_is_no_end(left: Object) -> None:
 
 
 def test_when_something_was_first_so() -> None:
-    seen = [entry(when, done(currentVersion=version), CLUSTERS) for when, version in
+    entries = [entry(when, done(currentVersion=version), CLUSTERS) for when, version in
             ((1.0, "2.4.0"), (2.0, "2.4.1"), (3.0, "2.4.1"))]  # fmt: skip
-    history = History(CLUSTER, [], seen)
-    assert history.first(CLUSTERS, lambda found: finished(found, "2.4.1")) == at(2.0)
-    assert history.first(CLUSTERS, lambda found: finished(found, "2.4.2")) is None
+    history = History(CLUSTER, [], entries)
+    assert history.first(CLUSTERS, lambda result: finished(result, "2.4.1")) == at(2.0)
+    assert history.first(CLUSTERS, lambda result: finished(result, "2.4.2")) is None
     assert history.first(PODS, lambda _: True) is None
 
 

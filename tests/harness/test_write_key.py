@@ -21,19 +21,19 @@ def body(name: str) -> bytes:
 )
 def test_a_job_is_made(name: str, lasting: str) -> None:
     uri = f"{JOBS}?fieldManager=me"
-    wanted = WriteKey("create", "jobs", "", lasting, "me")
-    assert of_request("POST", uri, body(name)) == wanted
+    key = WriteKey("create", "jobs", "", lasting, "me")
+    assert of_request("POST", uri, body(name)) == key
 
 
 def test_an_event_has_no_name() -> None:
     uri = "/apis/events.k8s.io/v1/namespaces/x/events"
-    wanted = WriteKey("create", "events", "", "", "")
-    assert of_request("POST", uri, body("bao.17")) == wanted
+    key = WriteKey("create", "events", "", "", "")
+    assert of_request("POST", uri, body("bao.17")) == key
 
 
 def test_a_status_and_a_pod() -> None:
     status = "/apis/openbao.org/v1alpha1/namespaces/x/openbaoclusters/bao/status?fieldManager=m"
-    wanted = WriteKey("patch", "openbaoclusters", "status", "bao", "m")
-    assert of_request("PATCH", status, None) == wanted
+    key = WriteKey("patch", "openbaoclusters", "status", "bao", "m")
+    assert of_request("PATCH", status, None) == key
     pod = "/api/v1/namespaces/x/pods/bao-0"
     assert of_request("DELETE", pod, None) == WriteKey("delete", "pods", "", "bao-0", "")

@@ -82,14 +82,14 @@ def _matches(path: str, pattern: str) -> bool:
 @lru_cache(maxsize=1)
 def sources() -> tuple[Source, ...]:
     """Every text file."""
-    found = []
+    results = []
     for path in files():
         try:
             text = (ROOT / path).read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue
-        found.append(Source(path, text))
-    return tuple(found)
+        results.append(Source(path, text))
+    return tuple(results)
 
 
 def python_sources(*tops: str) -> tuple[Source, ...]:

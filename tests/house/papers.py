@@ -33,8 +33,8 @@ _FENCED = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 def adr_problems(name: str, text: str) -> Iterator[str]:
     """A decision is called YYYYMMDD-title.md, has a title, and says what was decided and why."""
-    found = _ADR.fullmatch(name)
-    if found is None or not _is_date(found[1]):
+    match = _ADR.fullmatch(name)
+    if match is None or not _is_date(match[1]):
         yield f"{name}: not YYYYMMDD-title.md"
     if not text.startswith("# "):
         yield f"{name}: no title in the first line"
@@ -94,7 +94,7 @@ def requirements(text: str) -> list[str]:
 
 
 def _names(lines: Iterable[str]) -> list[str]:
-    return [normal(found[0]) for text in lines if (found := _REQUIREMENT.match(text))]
+    return [normal(match[0]) for text in lines if (match := _REQUIREMENT.match(text))]
 
 
 def undocumented_dependencies(names: Iterable[str], document: str) -> list[str]:
@@ -147,19 +147,19 @@ def document_names(text: str) -> set[str]:
 
 def manifests(document: str) -> Iterator[dict[str, Any]]:
     """The Kubernetes objects in the fenced YAML of a document."""
-    return (found for found in _mappings(document) if "kind" in found)
+    return (mapping for mapping in _mappings(document) if "kind" in mapping)
 
 
 def parts(document: str) -> Iterator[dict[str, Any]]:
     """The pieces of a cluster in the fenced YAML of a document: a spec and nothing else."""
-    return (found for found in _mappings(document) if found.keys() == {"spec"})
+    return (mapping for mapping in _mappings(document) if mapping.keys() == {"spec"})
 
 
 def _mappings(document: str) -> Iterator[dict[str, Any]]:
     for block in _FENCED.findall(document):
-        for found in yaml.safe_load_all(block):
-            if isinstance(found, dict):
-                yield found
+        for result in yaml.safe_load_all(block):
+            if isinstance(result, dict):
+                yield result
 
 
 def lost_links(path: str, pages: Mapping[str, str]) -> Iterator[str]:
@@ -181,12 +181,12 @@ def lost_links(path: str, pages: Mapping[str, str]) -> Iterator[str]:
 
 def anchors(page: str) -> set[str]:
     """The anchors of the headings that the site and code hosts make alike."""
-    found = set()
+    result = set()
     for title in _HEADING.findall(_FENCE.sub("", page)):
         words = re.sub(r"[^\w\s-]", "", _LINK.sub("", title)).strip().lower()
         if re.search(r"[\s-]{2}", words) is None:
-            found.add(re.sub(r"\s", "-", words))
-    return found
+            result.add(re.sub(r"\s", "-", words))
+    return result
 
 
 def unlinked_pages(text: str) -> list[str]:
@@ -200,8 +200,8 @@ def navigation_problems(config: str, pages: Iterable[str]) -> list[str]:
     Also entries without a page. Decisions are left to docs/decisions.md, which is made of them.
     """
     listed = Counter(_entries(yaml.safe_load(config)["nav"]))
-    wanted = Counter(page for page in pages if not page.startswith("adr/"))
-    return sorted((listed - wanted) + (wanted - listed))
+    counter = Counter(page for page in pages if not page.startswith("adr/"))
+    return sorted((listed - counter) + (counter - listed))
 
 
 def _entries(nav: Any) -> Iterator[str]:

@@ -44,8 +44,8 @@ def argument_count(source: Source) -> Iterator[str]:
     for node in source.nodes:
         if not isinstance(node, Function):
             continue
-        given = node.args
-        count = len(given.posonlyargs) + len(given.args) + len(given.kwonlyargs)
+        args = node.args
+        count = len(args.posonlyargs) + len(args.args) + len(args.kwonlyargs)
         count -= id(node) in methods
         if count > ARGUMENTS and not _ARGUMENTS_WAIVED.search(source.lines[node.lineno - 1]):
             yield f"{node.name} takes {count} arguments, at most {ARGUMENTS}"

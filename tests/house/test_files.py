@@ -23,8 +23,8 @@ _KEPT = [pytest.param(r, s, id=f"{r.name}-{n}") for r in RULES for n, s in enume
 
 @pytest.mark.parametrize("rule", _BY_NAME)
 def test_the_checkout_keeps_the_rule(rule: Rule) -> None:
-    found = (sentence for source in sources() for sentence in rule.violations(source))
-    expect_none(found, rule.name)
+    violations = (sentence for source in sources() for sentence in rule.violations(source))
+    expect_none(violations, rule.name)
 
 
 @pytest.mark.parametrize(("rule", "planted"), _BROKEN)

@@ -31,10 +31,10 @@ def read(path: str) -> str:
 
 
 def test_decisions_keep_their_form() -> None:
-    found = sorted((ROOT / "docs/adr").iterdir())
-    assert found
+    paths = sorted((ROOT / "docs/adr").iterdir())
+    assert paths
     expect_none(
-        (said for file in found for said in papers.adr_problems(file.name, file.read_text())),
+        (problem for file in paths for problem in papers.adr_problems(file.name, file.read_text())),
         "decisions",
     )
 
@@ -58,9 +58,13 @@ def test_a_decision_in_form_is_not_reported() -> None:
 
 
 def test_changes_keep_their_form() -> None:
-    found = [file for file in (ROOT / "changes").iterdir() if file.name != "README.md"]
+    paths = [file for file in (ROOT / "changes").iterdir() if file.name != "README.md"]
     expect_none(
-        (said for file in found for said in papers.change_problems(file.name, file.read_text())),
+        (
+            problem
+            for file in paths
+            for problem in papers.change_problems(file.name, file.read_text())
+        ),
         "changes",
     )
 
@@ -139,13 +143,13 @@ def test_a_dependency_without_reason_is_reported() -> None:
 
 
 def test_make_help_lists_every_target() -> None:
-    told = subprocess.run(
+    result = subprocess.run(
         ["make", "--no-print-directory", "-C", ROOT, "help"],
         capture_output=True,
         text=True,
         check=True,
     )
-    expect_none(papers.undocumented_targets(read("Makefile"), told.stdout), "not in make help")
+    expect_none(papers.undocumented_targets(read("Makefile"), result.stdout), "not in make help")
 
 
 def test_a_target_without_help_is_reported() -> None:
@@ -156,8 +160,11 @@ def test_a_target_without_help_is_reported() -> None:
 def test_ci_runs_what_the_readme_names() -> None:
     readme = README.read_text()
     commands = [line.split(" </dev")[0] for line in read(".ci/run").splitlines() if "make" in line]
-    assert [one for one in commands if one.startswith("make ")] == ["make test", "make e2e"]
-    assert all(f"    {one}\n" in readme for one in ("make test", "make e2e"))
+    assert [command for command in commands if command.startswith("make ")] == [
+        "make test",
+        "make e2e",
+    ]
+    assert all(f"    {item}\n" in readme for item in ("make test", "make e2e"))
 
 
 @pytest.mark.parametrize("source", _DOCUMENTS, ids=lambda source: source.path)
@@ -251,9 +258,9 @@ def test_names_of_documents_are_found() -> None:
 @pytest.mark.parametrize("source", _DOCUMENTS, ids=lambda source: source.path)
 def test_clusters_in_documents_are_valid(source: Source) -> None:
     """Whole clusters, and parts of one that start with `spec:` and are put into a small one."""
-    for found in papers.manifests(source.text):
-        if found["kind"] == CLUSTER_KIND:
-            assert cluster_problems(found) == []
+    for manifest in papers.manifests(source.text):
+        if manifest["kind"] == CLUSTER_KIND:
+            assert cluster_problems(manifest) == []
     for part in papers.parts(source.text):
         assert cluster_problems(cluster_object(**part["spec"])) == []
 
@@ -273,4 +280,4 @@ def test_a_wrong_cluster_in_a_document_is_reported() -> None:
 
 
 def test_the_readme_shows_a_cluster() -> None:
-    assert CLUSTER_KIND in [found["kind"] for found in papers.manifests(README.read_text())]
+    assert CLUSTER_KIND in [manifest["kind"] for manifest in papers.manifests(README.read_text())]

@@ -16,8 +16,8 @@ _OF_THE_CATALOGUE = (
 
 
 def _tests() -> list[Source]:
-    found = python_sources("tests", "e2e")
-    return [source for source in found if not source.path.startswith(_OF_THE_CATALOGUE)]
+    sources = python_sources("tests", "e2e")
+    return [source for source in sources if not source.path.startswith(_OF_THE_CATALOGUE)]
 
 
 def test_nothing_that_was_ever_shown_has_disappeared() -> None:
@@ -57,8 +57,8 @@ def test_what_a_test_feeds_in_is_no_expectation() -> None:
 
 def test_a_constant_of_the_product_is_an_expectation() -> None:
     product = [Source("managers/x.py", "SLOW = 'Slow'")]
-    asked = Source("tests/x.py", "assert found.reason == SLOW")
-    assert unreached(["Slow"], [asked], product) == []
+    source = Source("tests/x.py", "assert found.reason == SLOW")
+    assert unreached(["Slow"], [source], product) == []
     assert unreached(["Slow"], [Source("tests/x.py", "Wait(SLOW, 'x')")], product) == ["Slow"]
 
 

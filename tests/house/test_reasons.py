@@ -34,16 +34,18 @@ def test_every_reason_is_used() -> None:
 
 
 def test_every_reason_of_a_tenant_is_given_and_expected() -> None:
-    given = (source for source in python_sources("managers") if speaks_to_tenants(source.path))
-    expect_none(unused_reasons(given, TENANT_REASONS), "reasons that no tenant is told")
+    sources = (source for source in python_sources("managers") if speaks_to_tenants(source.path))
+    expect_none(unused_reasons(sources, TENANT_REASONS), "reasons that no tenant is told")
     tests = ("tests/managers/tenancy/", "e2e/tenant_lifecycle/")
     said = (source for source in python_sources("tests", "e2e") if source.path.startswith(tests))
     expect_none(unused_reasons(said, TENANT_REASONS), "reasons that no test expects")
 
 
 def test_every_reason_of_a_datacenter_is_given_and_expected() -> None:
-    given = (source for source in python_sources("managers") if speaks_of_datacenters(source.path))
-    expect_none(unused_reasons(given, DATACENTER_REASONS), "reasons that no datacenter is told")
+    sources = (
+        source for source in python_sources("managers") if speaks_of_datacenters(source.path)
+    )
+    expect_none(unused_reasons(sources, DATACENTER_REASONS), "reasons that no datacenter is told")
     said = (
         source
         for source in python_sources("tests")
@@ -62,8 +64,8 @@ def test_every_reason_may_answer_some_condition() -> None:
 
 
 def test_an_unused_reason_is_reported() -> None:
-    said = "\n".join(repr(reason) for reason in REASONS if reason != "Sealed")
-    assert unused_reasons([Source("managers/x.py", said)], REASONS) == ["Sealed"]
+    text = "\n".join(repr(reason) for reason in REASONS if reason != "Sealed")
+    assert unused_reasons([Source("managers/x.py", text)], REASONS) == ["Sealed"]
 
 
 def test_a_type_that_nobody_states_is_reported() -> None:

@@ -20,9 +20,9 @@ def test_every_named_test_exists() -> None:
 
 
 def test_every_threat_and_every_attack_names_a_test() -> None:
-    found = _ROW.findall(PAGE.read_text(encoding="utf-8"))
-    assert found
-    lacking = [row for row in found if not _TEST.search(row) and "| later" not in row]
+    matches = _ROW.findall(PAGE.read_text(encoding="utf-8"))
+    assert matches
+    lacking = [row for row in matches if not _TEST.search(row) and "| later" not in row]
     expect_none(lacking, "rows without a test")
 
 

@@ -64,10 +64,10 @@ def bare_waiver(source: Source) -> Iterator[str]:
         waiver = _NOQA.search(token.string) if token.type == tokenize.COMMENT else None
         if waiver is None:
             continue
-        told = _CODES.fullmatch(waiver["rest"])
-        if told is None:
+        match = _CODES.fullmatch(waiver["rest"])
+        if match is None:
             yield f"line {token.start[0]}: noqa without a code"
-        elif not re.search(r"[A-Za-z]{3}", told["reason"]):
+        elif not re.search(r"[A-Za-z]{3}", match["reason"]):
             yield f"line {token.start[0]}: noqa without a reason"
 
 

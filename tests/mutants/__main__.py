@@ -62,7 +62,11 @@ def product(files: Mapping[str, str]) -> dict[str, str]:
 def sample(mutants: Sequence[Mutant], only: str, count: int, seed: int) -> list[Mutant]:
     """Draw mutants of a folder or a file; the same of the same list, in the same order."""
     top = only.rstrip("/")
-    below = [one for one in mutants if not top or one.path == top or one.path.startswith(f"{top}/")]
+    below = [
+        mutant
+        for mutant in mutants
+        if not top or mutant.path == top or mutant.path.startswith(f"{top}/")
+    ]
     return random.Random(seed).sample(below, min(count, len(below)))
 
 
@@ -74,14 +78,14 @@ def print_line(text: str) -> None:
 
 def copies(folder: Path, count: int) -> list[Copy]:
     """Make copies, and verify them. Raises MachineryError."""
-    made = [Copy(folder / str(number)) for number in range(count)]
-    for copy in made:
-        if copy is made[0]:
+    copies = [Copy(folder / str(number)) for number in range(count)]
+    for copy in copies:
+        if copy is copies[0]:
             copy.make()
         else:
-            copy.make_from(made[0])
+            copy.make_from(copies[0])
         copy.verify()
-    return made
+    return copies
 
 
 def measure(settings: Settings, folder: Path) -> None:
@@ -109,9 +113,9 @@ def measure(settings: Settings, folder: Path) -> None:
             # Also after an interrupt: what was measured until then is worth keeping.
             target = settings.json
             stack.callback(lambda: target.write_text(report.record(head, results)))
-        for one in runner.results(mutants):
-            results.append(one)
-            print_line(report.line(len(results), len(mutants), one))
+        for result in runner.results(mutants):
+            results.append(result)
+            print_line(report.line(len(results), len(mutants), result))
         results[:] = runner.checked(results, _CHECK_SECONDS)
     print_line(f"\n{report.tables(results)}")
 

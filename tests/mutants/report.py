@@ -32,14 +32,16 @@ def _short(text: str, length: int) -> str:
 
 def tables(results: Sequence[Result]) -> str:
     """A table per package, one per operator, one of what killed, and the mutants that are left."""
-    killed = [one for one in results if one.outcome in ("killed", "timeout")]
+    killed = [result for result in results if result.outcome in ("killed", "timeout")]
     parts = [
         _table("package", results, _package),
-        _table("operator", results, lambda one: one.mutant.operator),
+        _table("operator", results, lambda result: result.mutant.operator),
         table.plain(("killed by", "mutants"), _counts(killed)),
     ]
     for outcome in ("survived", "undecided"):
-        left = sorted((one for one in results if one.outcome == outcome), key=lambda o: o.mutant)
+        left = sorted(
+            (result for result in results if result.outcome == outcome), key=lambda o: o.mutant
+        )
         if left:
             parts.append("\n".join([f"{outcome}:", *map(_left, left)]))
     return "\n\n".join(parts)
@@ -55,14 +57,14 @@ def _left(one: Result) -> str:
 
 def _table(head: str, results: Sequence[Result], group: Callable[[Result], str]) -> str:
     groups: Mapping[str, list[Result]] = defaultdict(list)
-    for one in results:
-        groups[group(one)].append(one)
+    for result in results:
+        groups[group(result)].append(result)
     rows = [_row(name, groups[name]) for name in sorted(groups)]
     return table.plain((head, *COLUMNS), [*rows, _row("all", results)])
 
 
 def _row(name: str, results: Sequence[Result]) -> tuple[str, ...]:
-    outcomes: list[str] = [one.outcome for one in results]
+    outcomes: list[str] = [result.outcome for result in results]
     killed, timeout, survived, has_no_key_ring = map(
         outcomes.count, ("killed", "timeout", "survived", "undecided")
     )
@@ -73,7 +75,7 @@ def _row(name: str, results: Sequence[Result]) -> tuple[str, ...]:
 
 
 def _counts(killed: Sequence[Result]) -> list[tuple[str, str]]:
-    causes = [one.cause for one in killed]
+    causes = [result.cause for result in killed]
     return [(cause, str(causes.count(cause))) for cause in sorted({*causes})]
 
 
@@ -81,19 +83,19 @@ def record(head: Mapping[str, Any], results: Sequence[Result]) -> str:
     """The whole measurement as JSON: the settings, and all that is known about each mutant."""
     mutants = [
         {
-            "path": one.mutant.path,
-            "line": one.mutant.line,
-            "column": one.mutant.column,
-            "operator": one.mutant.operator,
-            "before": one.mutant.before,
-            "after": one.mutant.after,
-            "outcome": one.outcome,
-            "cause": one.cause,
-            "test": one.test,
-            "text": one.text,
-            "seconds": round(one.seconds, 1),
-            "files": one.files,
+            "path": result.mutant.path,
+            "line": result.mutant.line,
+            "column": result.mutant.column,
+            "operator": result.mutant.operator,
+            "before": result.mutant.before,
+            "after": result.mutant.after,
+            "outcome": result.outcome,
+            "cause": result.cause,
+            "test": result.test,
+            "text": result.text,
+            "seconds": round(result.seconds, 1),
+            "files": result.files,
         }
-        for one in sorted(results, key=lambda one: one.mutant)
+        for result in sorted(results, key=lambda result: result.mutant)
     ]
     return json.dumps({**head, "mutants": mutants}, indent=1) + "\n"

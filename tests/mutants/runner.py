@@ -49,13 +49,13 @@ class Runner:
         tests = self._select(mutant.path)
         with copy.mutated(mutant):
             run = copy.run(tests, self._seconds, STOP_AT_FIRST)
-        one = result(mutant, run, len(tests))
-        if one.outcome != "timeout" or run.status is not None:
-            return one
+        verdict = result(mutant, run, len(tests))
+        if verdict.outcome != "timeout" or run.status is not None:
+            return verdict
         if self._without_mutant(tests, copy).status is not None:
-            return one
+            return verdict
         # Tests that need longer than the limit anyway say nothing about the mutant.
-        return replace(one, outcome="undecided", text="its tests need longer than the limit")
+        return replace(verdict, outcome="undecided", text="its tests need longer than the limit")
 
     def _without_mutant(self, tests: tuple[str, ...], copy: Copy) -> Run:
         """Run tests on the product as it is, each list of files once."""

@@ -34,8 +34,8 @@ LOST = Failure("t.py", "collect", "import", "NameError: x")
 def test_the_outcome_of_a_run(
     status: int | None, failures: tuple[Failure, ...], output: str, expected: tuple[str, str]
 ) -> None:
-    one = result(MUTANT, Run(status, failures, 1.0, output), files=3)
-    assert (one.outcome, one.cause) == expected
+    verdict = result(MUTANT, Run(status, failures, 1.0, output), files=3)
+    assert (verdict.outcome, verdict.cause) == expected
 
 
 def test_a_run_without_a_failure_shows_its_output() -> None:
@@ -44,5 +44,5 @@ def test_a_run_without_a_failure_shows_its_output() -> None:
 
 def test_the_tests_that_killed_are_named_once_and_whole() -> None:
     again = Failure("t.py::test_a[2]", "call", "AssertionError", "")
-    runs = [Run(1, (one,), 1.0, "") for one in (WRONG, again, BROKEN, LOST, SLOW)]
+    runs = [Run(1, (outcome,), 1.0, "") for outcome in (WRONG, again, BROKEN, LOST, SLOW)]
     assert killers([result(MUTANT, run, 3) for run in runs]) == ("t.py::test_a", "t.py::test_b")

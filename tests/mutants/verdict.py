@@ -85,5 +85,7 @@ def _by_failure(first: Failure) -> tuple[Outcome, Cause]:
 
 def killers(results: Sequence[Result]) -> tuple[str, ...]:
     """The tests that killed, each once and without its parameters."""
-    killed = (one for one in results if one.outcome == "killed" and one.cause != "import")
-    return tuple(sorted({one.test.partition("[")[0] for one in killed if one.test}))
+    killed = (
+        result for result in results if result.outcome == "killed" and result.cause != "import"
+    )
+    return tuple(sorted({result.test.partition("[")[0] for result in killed if result.test}))

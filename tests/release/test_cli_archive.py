@@ -23,8 +23,8 @@ def test_what_differs_between_pythons_stands_apart(tmp_path: Path) -> None:
     }
     site = tmp_path / "site"
     split(trees, site)
-    found = {str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()}
-    assert found == {
+    relatives = {str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()}
+    assert relatives == {
         "pure/a.py",
         "single.py",
         "abi/3.11/fast/b.py",

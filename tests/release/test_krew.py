@@ -16,19 +16,19 @@ def test_the_archive_holds_the_program_and_the_license() -> None:
     packed = archive(b"program", b"license")
     assert packed == archive(b"program", b"license")
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
-        held = {one.name: (one.mode, tar.extractfile(one)) for one in tar.getmembers()}
+        held = {member.name: (member.mode, tar.extractfile(member)) for member in tar.getmembers()}
         contents = {name: (mode, file and file.read()) for name, (mode, file) in held.items()}
     assert contents == {"LICENSE": (0o644, b"license"), "kubectl-bao": (0o755, b"program")}
 
 
 def test_every_platform_has_its_archive_and_its_hash() -> None:
-    archives = {one: one.encode() for one in PLATFORMS}
+    archives = {platform: platform.encode() for platform in PLATFORMS}
     document = yaml.safe_load(manifest("0.1.0", SOURCE, archives))
     assert document["spec"]["version"] == "v0.1.0"
     assert len(document["spec"]["shortDescription"]) <= 50, "the index of krew takes no longer one"
     platforms = document["spec"]["platforms"]
-    assert [one["sha256"] for one in platforms] == [
-        hashlib.sha256(one).hexdigest() for one in archives.values()
+    assert [platform["sha256"] for platform in platforms] == [
+        hashlib.sha256(body).hexdigest() for body in archives.values()
     ]
     assert platforms[0]["selector"] == {"matchLabels": {"os": "linux", "arch": "amd64"}}
     assert platforms[0]["uri"] == f"{SOURCE.files}/kubectl-bao-linux-amd64.tar.gz"

@@ -71,11 +71,11 @@ def test_a_copy_has_the_same_paths_and_links(
     root = Root(source, target)
     root.copy(path)
     root.copy(path)
-    found = [one for one in target.rglob("*") if not (one.is_dir() and not one.is_symlink())]
+    paths = [one for one in target.rglob("*") if not (one.is_dir() and not one.is_symlink())]
     assert {
-        str(one.relative_to(target)): str(one.readlink()) for one in found if one.is_symlink()
+        str(item.relative_to(target)): str(item.readlink()) for item in paths if item.is_symlink()
     } == links
-    assert {str(one.relative_to(target)) for one in found if not one.is_symlink()} == files
+    assert {str(item.relative_to(target)) for item in paths if not item.is_symlink()} == files
 
 
 def test_libraries_that_the_loader_finds() -> None:

@@ -38,8 +38,12 @@ def test_it_gives_the_image_every_argument_that_it_takes() -> None:
 
 def test_it_writes_the_files_before_anything_is_public_and_signs_them() -> None:
     scripts = [step.get("run", "") or str(step["uses"]) for step in _STEPS]
-    written = next(n for n, one in enumerate(scripts) if one.startswith("make release "))
-    public = [n for n, one in enumerate(scripts) if "build-push" in one or "release create" in one]
+    written = next(n for n, script in enumerate(scripts) if script.startswith("make release "))
+    public = [
+        n
+        for n, script in enumerate(scripts)
+        if "build-push" in script or "release create" in script
+    ]
     assert written < min(public)
     everything = "\n".join(scripts)
     for name in (CHECKSUMS, NOTES, SBOM):
@@ -54,4 +58,4 @@ def test_it_builds_the_bundle_from_the_archive_of_the_release() -> None:
 
 def test_no_script_takes_in_what_others_write() -> None:
     scripts = [step["run"] for step in _STEPS if "run" in step]
-    assert not [one for one in scripts if "${{" in one]
+    assert not [script for script in scripts if "${{" in script]

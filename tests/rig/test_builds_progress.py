@@ -66,8 +66,8 @@ def test_others_are_not(other: Server) -> None:
 
 def test_all_of_kubernetes_is_one_group() -> None:
     node = (*versions.CONTROL_PLANE, *versions.NODE)
-    found = groups([one for one in node if isinstance(one, Server)])
-    assert [len(group) for group in found if group[0].module == "k8s"] == [5]
+    servers = groups([binary for binary in node if isinstance(binary, Server)])
+    assert [len(group) for group in servers if group[0].module == "k8s"] == [5]
 
 
 SECONDS = {0: "0 s", 89: "89 s", 90: "2 min", 170: "3 min", 545: "9 min"}
@@ -83,9 +83,9 @@ def test_each_binary_is_built_once_and_is_alone_in_its_folder(tmp_path: Path, ca
     cache = Cache(tmp_path / "cache")
     lines: list[str] = []
     servers = [ONE, OTHER, TWO, ONE]
-    found = builds.build(cache, servers, lines.append)
-    assert [path.read_text().strip() for path in found] == [server.package for server in servers]
-    assert all(list(path.parent.iterdir()) == [path] for path in found)
+    result = builds.build(cache, servers, lines.append)
+    assert [path.read_text().strip() for path in result] == [server.package for server in servers]
+    assert all(list(path.parent.iterdir()) == [path] for path in result)
     assert len(calls.read_text().splitlines()) == 2
     assert [line for line in lines if "done in" not in line] == [
         "3 of 3 servers to build; about 3 min left",
@@ -94,7 +94,7 @@ def test_each_binary_is_built_once_and_is_alone_in_its_folder(tmp_path: Path, ca
         "building other",
     ]
     lines.clear()
-    assert builds.build(cache, servers, lines.append) == found
+    assert builds.build(cache, servers, lines.append) == result
     assert lines == []
 
 

@@ -57,13 +57,13 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[_Server]:
-    made = _Server()
-    thread = Thread(target=made.serve_forever, args=(0.01,))
+    server = _Server()
+    thread = Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
-    yield made
-    made.shutdown()
+    yield server
+    server.shutdown()
     thread.join()
-    made.server_close()
+    server.server_close()
 
 
 @pytest.fixture

@@ -46,8 +46,8 @@ def test_every_component_has_a_command_that_stays_inside_the_folder(layout: Layo
     for name in components.names(layout):
         command = components.command(layout, name)
         # The interpreter lies wherever the checkout does.
-        told = [part for part in command.argv if part != sys.executable]
-        assert _OUTSIDE.findall(" ".join(told)) == []
+        argv = [part for part in command.argv if part != sys.executable]
+        assert _OUTSIDE.findall(" ".join(argv)) == []
         assert command.environment["TMPDIR"] == str(layout.paths.tmp)
 
 
@@ -97,12 +97,12 @@ CACHES = {
 
 @pytest.mark.parametrize("case", CACHES)
 def test_cache_root(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    variables, wanted = CACHES[case]
+    variables, expected = CACHES[case]
     for name in ("OPENBAO_RIG_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert Cache(cache_root()).root == Path(wanted)
+    assert Cache(cache_root()).root == Path(expected)
 
 
 def test_an_atomic_write_leaves_the_mode_and_no_second_file(tmp_path: Path) -> None:

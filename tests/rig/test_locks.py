@@ -10,11 +10,11 @@ from e2e.rig.progress import silent
 def test_the_second_waits_and_says_so(tmp_path: Path) -> None:
     lines: list[str] = []
     order: list[str] = []
-    said = threading.Event()
+    event = threading.Event()
 
     def note(line: str) -> None:
         lines.append(line)
-        said.set()
+        event.set()
 
     def second() -> None:
         with locked(tmp_path / "a.lock", note, "building x"):
@@ -23,7 +23,7 @@ def test_the_second_waits_and_says_so(tmp_path: Path) -> None:
     thread = threading.Thread(target=second)
     with locked(tmp_path / "a.lock", silent, "building x"):
         thread.start()
-        assert said.wait(10.0)
+        assert event.wait(10.0)
         order.append("first")
     thread.join(10.0)
     assert order == ["first", "second"]

@@ -16,9 +16,9 @@ SUBJECTS = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "pki"
-    make(made, SUBJECTS)
-    return made
+    folder = tmp_path / "pki"
+    make(folder, SUBJECTS)
+    return folder
 
 
 def _load(folder: Path, name: str) -> x509.Certificate:
@@ -32,8 +32,8 @@ def test_a_certificate_comes_from_the_authority(folder: Path, name: str) -> None
     subject = SUBJECTS[name]
     names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     groups = certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
-    assert [one.value for one in names] == [subject.user]
-    assert tuple(one.value for one in groups) == subject.groups
+    assert [attribute.value for attribute in names] == [subject.user]
+    assert tuple(group.value for group in groups) == subject.groups
 
 
 def test_addresses_are_split_into_ip_and_dns(folder: Path) -> None:

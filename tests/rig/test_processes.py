@@ -36,8 +36,8 @@ STATS = {
 
 @pytest.mark.parametrize("case", STATS)
 def test_parse_stat(case: str) -> None:
-    head, wanted = STATS[case]
-    assert parse_stat(head + _AFTER_STATE) == wanted
+    head, expected = STATS[case]
+    assert parse_stat(head + _AFTER_STATE) == expected
 
 
 @pytest.mark.parametrize("text", ["", "boot", "boot\n", "boot\n42 (sh) S"])
@@ -53,9 +53,9 @@ def test_a_whole_record() -> None:
 def table(tmp_path: Path) -> Iterator[ProcessTable]:
     for name in ("run", "log"):
         (tmp_path / name).mkdir()
-    made = ProcessTable(tmp_path / "run", tmp_path / "log")
-    yield made
-    made.stop(made.names(), 0.0)
+    table = ProcessTable(tmp_path / "run", tmp_path / "log")
+    yield table
+    table.stop(table.names(), 0.0)
 
 
 def _started(table: ProcessTable, name: str, *argv: str) -> Identity:
@@ -105,7 +105,7 @@ def test_a_process_lives_as_long_as_any_of_its_threads(table: ProcessTable, tmp_
     code = ["sh", "-c", f'exec 3<"{pipe}"; exec "$0" "$@"']
     word = [sys.executable, "-c", _HALF_DEAD, "3", str(_EXIT_OF_A_THREAD)]
     assert table.start("half", Command([*code, *word], SETTINGS))
-    with pipe.open("wb") as told:
+    with pipe.open("wb") as result:
         identity = table.running("half")
         assert identity is not None
         while (stat := stat_of(identity.pid)) is not None and stat.state != "Z":
@@ -113,7 +113,7 @@ def test_a_process_lives_as_long_as_any_of_its_threads(table: ProcessTable, tmp_
         assert stat is not None
         assert stat.threads == 2
         assert not wait_gone([identity], 0.02)
-        told.write(b"!")
+        result.write(b"!")
     assert wait_gone([identity], 5.0)
 
 
@@ -155,6 +155,6 @@ def test_a_process_is_found_by_program_and_whole_word(table: ProcessTable) -> No
     identity = _started(table, "one", "sleep", word)
     while Path(f"/proc/{identity.pid}/comm").read_text() != "sleep\n":
         os.sched_yield()
-    assert [found.pid for found in find_by_argument("sleep", word)] == [identity.pid]
+    assert [process.pid for process in find_by_argument("sleep", word)] == [identity.pid]
     assert find_by_argument("sleep", word[:-1]) == []
     assert find_by_argument("another", word) == []

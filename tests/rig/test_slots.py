@@ -59,8 +59,8 @@ TABLE: dict[str, tuple[dict[str, int], str, list[str], int]] = {
 
 @pytest.mark.parametrize("case", TABLE)
 def test_choose(case: str) -> None:
-    taken, name, routes, wanted = TABLE[case]
-    assert choose(taken, name, [IPv4Network(route) for route in routes]) == wanted
+    taken, name, routes, expected = TABLE[case]
+    assert choose(taken, name, [IPv4Network(route) for route in routes]) == expected
 
 
 def test_choose_says_when_nothing_is_left() -> None:

@@ -49,17 +49,17 @@ GROWTH: dict[str, tuple[str, str | None, str | None]] = {
 
 @pytest.mark.parametrize("case", GROWTH)
 def test_grown(case: str) -> None:
-    asked, granted, wanted = GROWTH[case]
-    assert grown(_claim(asked, granted)) == wanted
+    requests, granted, expected = GROWTH[case]
+    assert grown(_claim(requests, granted)) == expected
 
 
 def test_a_volume_is_bound_by_uid_and_follows_the_policy_of_its_class() -> None:
     kind = {**storage_class(), "reclaimPolicy": "Retain"}
-    made = volume(_claim(), kind, Path("/v"))
-    assert made["spec"]["claimRef"]["uid"] == "u-1"
-    assert made["spec"]["local"]["path"] == "/v/pvc-u-1"
-    assert made["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
-    assert made["spec"]["capacity"] == {"storage": "1Gi"}
+    result = volume(_claim(), kind, Path("/v"))
+    assert result["spec"]["claimRef"]["uid"] == "u-1"
+    assert result["spec"]["local"]["path"] == "/v/pvc-u-1"
+    assert result["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
+    assert result["spec"]["capacity"] == {"storage": "1Gi"}
 
 
 def test_a_claim_is_served_when_it_is_ours_and_its_turn() -> None:

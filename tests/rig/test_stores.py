@@ -41,6 +41,6 @@ def test_what_is_half_there_is_made_anew(tmp_path: Path, lock: Path) -> None:
     cache, seen = Cache(tmp_path / "cache"), list[Path]()
     with pytest.raises(OSError, match="no network"):
         installed(cache, "x", (lock,), filling(seen, fails=True), silent)
-    made = installed(cache, "x", (lock,), filling(seen), silent)
-    assert (made / "part").exists()
+    paths = installed(cache, "x", (lock,), filling(seen), silent)
+    assert (paths / "part").exists()
     assert len(seen) == 2

@@ -12,7 +12,7 @@ from e2e.rig.versions import Server
 from tests.house.papers import lock_problems
 
 SERVERS = (
-    *(one for one in (*versions.CONTROL_PLANE, *versions.NODE) if isinstance(one, Server)),
+    *(binary for binary in (*versions.CONTROL_PLANE, *versions.NODE) if isinstance(binary, Server)),
     versions.PAUSE_SERVER,
     versions.PEBBLE_SERVER,
     versions.BENCH,
@@ -106,16 +106,16 @@ def test_the_servers_that_are_no_go_programs_are_locked_at_the_versions_of_the_t
         locked = (TOOLS / name / "requirements.txt").read_text()
         assert re.search(rf"^{name}=={re.escape(version)}\b", locked, re.M)
     folder = TOOLS / "azurite"
-    wanted = orjson.loads((folder / "package.json").read_bytes())["dependencies"]
+    dependencies = orjson.loads((folder / "package.json").read_bytes())["dependencies"]
     tree = orjson.loads((folder / "package-lock.json").read_bytes())["packages"]
-    assert wanted == {"azurite": versions.AZURITE}
+    assert dependencies == {"azurite": versions.AZURITE}
     assert tree["node_modules/azurite"]["version"] == versions.AZURITE
 
 
 def test_a_lock_of_npm_names_hashes_and_no_registry() -> None:
     text = (TOOLS / "azurite" / "package-lock.json").read_text()
     packages = orjson.loads(text)["packages"]
-    assert [name for name, one in packages.items() if name and "integrity" not in one] == []
+    assert [name for name, package in packages.items() if name and "integrity" not in package] == []
     # Where a package is from is not our affair, nor are the addresses of those who made it: after
     # `npm install --package-lock-only`, take out "resolved", "funding" and licences that are links.
     assert "://" not in text
@@ -127,7 +127,7 @@ def test_a_lock_of_npm_names_hashes_and_no_registry() -> None:
         "moto/requirements.txt",
         "pykmip/requirements.txt",
         "azurite/node.txt",
-        *(f"wheels/{one.package}-{one.version}.txt" for one in versions.WHEELS),
+        *(f"wheels/{wheel.package}-{wheel.version}.txt" for wheel in versions.WHEELS),
     ],
 )
 def test_the_locks_of_python_packages_hold_hashes_alone(lock: str) -> None:
@@ -136,10 +136,10 @@ def test_the_locks_of_python_packages_hold_hashes_alone(lock: str) -> None:
 
 def test_each_wheel_is_locked_and_no_other_is() -> None:
     locks = {file.stem: file.read_text() for file in (TOOLS / "wheels").iterdir()}
-    assert locks.keys() == {f"{one.package}-{one.version}" for one in versions.WHEELS}
-    for one in versions.WHEELS:
-        text = locks[f"{one.package}-{one.version}"]
-        assert text.startswith(f"{one.package}=={one.version} ")
+    assert locks.keys() == {f"{wheel.package}-{wheel.version}" for wheel in versions.WHEELS}
+    for wheel in versions.WHEELS:
+        text = locks[f"{wheel.package}-{wheel.version}"]
+        assert text.startswith(f"{wheel.package}=={wheel.version} ")
 
 
 @pytest.mark.parametrize("module", ["coredns", "etcd"])

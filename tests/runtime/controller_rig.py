@@ -101,9 +101,9 @@ class Rig:
         await task
 
     def results(self) -> dict[str, float]:
-        found = {
+        samples = {
             result: self.sample("reconcile_total", result=result)
             for result in ("success", "error", "requeue", "requeue_after")
         }
-        assert None not in found.values(), "every result exists from the start"
-        return {result: value for result, value in found.items() if value}
+        assert None not in samples.values(), "every result exists from the start"
+        return {name: value for name, value in samples.items() if value}

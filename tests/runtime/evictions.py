@@ -63,10 +63,10 @@ async def _make(client: Client, resource: Resource, body: Object, status: Object
 
 async def is_there(client: Client, namespace: str, number: int) -> bool:
     """Whether a pod exists and is not terminating."""
-    found = await client.list(POD, namespace)
+    pods = await client.list(POD, namespace)
     return any(
-        one["metadata"]["name"] == f"x-{number}" and "deletionTimestamp" not in one["metadata"]
-        for one in found.items
+        item["metadata"]["name"] == f"x-{number}" and "deletionTimestamp" not in item["metadata"]
+        for item in pods.items
     )
 
 

@@ -54,6 +54,6 @@ class Row(NamedTuple):
 def check(row: Row) -> None:
     """Take the step of that row."""
     state, frame, phase, version, effects = row
-    after, told = step(state, frame)
+    after, result = step(state, frame)
     assert (after.phase, after.resource_version) == (phase, version)
-    assert told == effects
+    assert result == effects

@@ -49,16 +49,16 @@ class WatchfulStore(Store):
 @contextmanager
 def watched_stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[WatchfulStore]]:
     """Give every informer in this context a WatchfulStore; all are checked at its end."""
-    made: list[WatchfulStore] = []
+    stores: list[WatchfulStore] = []
 
     def make() -> WatchfulStore:
-        made.append(WatchfulStore())
-        return made[-1]
+        stores.append(WatchfulStore())
+        return stores[-1]
 
     with monkeypatch.context() as patched:
         patched.setattr("runtime.cache.informer.Store", make)
-        yield made
-    for store in made:
+        yield stores
+    for store in stores:
         store.check()
 
 

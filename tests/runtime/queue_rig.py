@@ -65,11 +65,11 @@ class Rig:
         return taken
 
     def sample(self, name: str, **labels: str) -> float | None:
-        wanted = {"name": "q", "controller": "q", **labels}
+        expected = {"name": "q", "controller": "q", **labels}
         # Restricted, because the collectors of process and platform take a hundred times as long.
         for family in self.metrics.registry.restricted_registry([name]).collect():
             for sample in family.samples:
-                if sample.name == name and sample.labels == wanted:
+                if sample.name == name and sample.labels == expected:
                     return sample.value
         return None
 

@@ -140,8 +140,8 @@ def together(processes: list[Process]) -> list[tuple[Process, Process]]:
     do."""
     writers = [process for process in processes if process.may_write()]
     return [
-        (one, other)
-        for number, one in enumerate(writers)
+        (writer, other)
+        for number, writer in enumerate(writers)
         for other in writers[number + 1 :]
-        if one.shard.count != other.shard.count or one.shard == other.shard
+        if writer.shard.count != other.shard.count or writer.shard == other.shard
     ]

@@ -215,9 +215,9 @@ class Fed:
 
     async def fill(self) -> None:
         for number in range(self.objects):
-            made: Object = {"metadata": {"namespace": "shop", "name": f"web-{number:04d}"}}
-            made |= {"apiVersion": "v1", "kind": "ConfigMap"}
-            await self.client.create(CONFIG_MAP, made, field_manager="test")
+            manifest: Object = {"metadata": {"namespace": "shop", "name": f"web-{number:04d}"}}
+            manifest |= {"apiVersion": "v1", "kind": "ConfigMap"}
+            await self.client.create(CONFIG_MAP, manifest, field_manager="test")
 
     async def turns(self) -> None:
         """Another task of the loop."""

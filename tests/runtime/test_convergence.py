@@ -80,12 +80,12 @@ class Story:
             gone = status_body(410, "Expired")
             return self.dice.choice((status(410, "Expired"), stream(event("ERROR", gone))))
         lines = [event(kind, obj) for version, kind, obj in self.history if version > int(since)]
-        told = lines[: self.dice.randint(0, len(lines))] if fault < 0.8 else lines
+        events = lines[: self.dice.randint(0, len(lines))] if fault < 0.8 else lines
         if fault < 0.4:
-            return stream(*told, b'{"type":"ADDED","obj', then=self.dice.choice(("end", "cut")))
+            return stream(*events, b'{"type":"ADDED","obj', then=self.dice.choice(("end", "cut")))
         if fault < 0.6:
-            return stream(*told, then="cut")
-        return stream(*told, *([bookmark(str(self.version))] if told == lines else []))
+            return stream(*events, then="cut")
+        return stream(*events, *([bookmark(str(self.version))] if events == lines else []))
 
     def _streamed_list(self, fault: float) -> Answer:
         """All objects in any order, the bookmark at the end, and nothing more."""
@@ -106,7 +106,7 @@ async def _play(story: Story, run: Running, server: ScriptedServer) -> None:
                 run.informer.observe(written)
         await run.clock.advance(story.dice.uniform(0.1, 4.0))
     story.faults = False
-    asked = len(server.requests)
+    count = len(server.requests)
 
     def caught_up() -> bool:
         return {key_of(obj).name: name_of(obj) for obj in run.informer.list()} == {
@@ -114,7 +114,7 @@ async def _play(story: Story, run: Running, server: ScriptedServer) -> None:
         }
 
     while not caught_up():
-        assert len(server.requests) < asked + 40
+        assert len(server.requests) < count + 40
         await run.clock.advance(5.0)
 
 

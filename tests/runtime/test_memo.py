@@ -32,23 +32,23 @@ class Counting:
 
 
 def test_a_call_is_computed_once_and_every_argument_is_compared() -> None:
-    made, thing = Counting(), Thing()
-    first = made.ask(thing, "a")
-    assert made.ask(thing, "a") is first
+    counter, thing = Counting(), Thing()
+    first = counter.ask(thing, "a")
+    assert counter.ask(thing, "a") is first
     assert first == ["a", "0"]
-    assert len(made.asked) == 1
-    assert made.ask(thing, "b") == ["b", "0"]
-    assert made.ask(thing, "b", number=1) == ["b", "1"]
-    assert made.ask(thing, "a") == ["a", "0"]
-    assert len(made.asked) == 4
+    assert len(counter.asked) == 1
+    assert counter.ask(thing, "b") == ["b", "0"]
+    assert counter.ask(thing, "b", number=1) == ["b", "1"]
+    assert counter.ask(thing, "a") == ["a", "0"]
+    assert len(counter.asked) == 4
 
 
 def test_an_equal_object_is_computed_again() -> None:
     """An equal object may be about to change: only the same one has certainly not changed."""
-    made, thing = Counting(), Thing()
-    made.ask(thing, "a")
-    made.ask(copy.copy(thing), "a")
-    assert len(made.asked) == 2
+    counter, thing = Counting(), Thing()
+    counter.ask(thing, "a")
+    counter.ask(copy.copy(thing), "a")
+    assert len(counter.asked) == 2
 
 
 def test_objects_with_a_reused_id_are_distinguished() -> None:
@@ -63,25 +63,25 @@ def test_objects_with_a_reused_id_are_distinguished() -> None:
 
 
 def test_exceptions_are_not_kept() -> None:
-    made, thing = Counting(), Thing()
+    counter, thing = Counting(), Thing()
     for _ in range(2):
         with pytest.raises(ValueError, match="bad"):
-            made.ask(thing, "bad")
-    assert len(made.asked) == 2
+            counter.ask(thing, "bad")
+    assert len(counter.asked) == 2
 
 
 def test_the_least_recently_used_is_dropped_first() -> None:
-    made = Counting()
+    counter = Counting()
     things = [Thing() for _ in range(SIZE)]
     for thing in things:
-        made.ask(thing, "a")
-    made.ask(things[0], "a")
-    made.ask(Thing(), "a")
-    made.asked.clear()
-    made.ask(things[0], "a")
-    assert made.asked == []
-    made.ask(things[1], "a")
-    assert len(made.asked) == 1
+        counter.ask(thing, "a")
+    counter.ask(things[0], "a")
+    counter.ask(Thing(), "a")
+    counter.asked.clear()
+    counter.ask(things[0], "a")
+    assert counter.asked == []
+    counter.ask(things[1], "a")
+    assert len(counter.asked) == 1
 
 
 def test_nothing_beyond_the_bound_is_kept_alive() -> None:
@@ -96,25 +96,25 @@ def test_nothing_beyond_the_bound_is_kept_alive() -> None:
 
 
 def test_a_newer_version_replaces_the_former_one() -> None:
-    asked: list[int] = []
+    calls: list[int] = []
 
     def look(thing: list[int]) -> int:
-        asked.append(thing[1])
+        calls.append(thing[1])
         return thing[1]
 
     version_of = memoize(look, size=2, slot=lambda thing: thing[0])
     first, second, other = [1, 10], [1, 11], [2, 20]
-    assert [version_of(one) for one in (first, other, second, second, other)] == [
+    assert [version_of(item) for item in (first, other, second, second, other)] == [
         10,
         20,
         11,
         11,
         20,
     ]
-    assert asked == [10, 20, 11]
+    assert calls == [10, 20, 11]
     # Another object of the same slot: the result of the former one is computed again.
     assert version_of(first) == 10
-    assert asked == [10, 20, 11, 10]
+    assert calls == [10, 20, 11, 10]
 
 
 def test_a_former_version_is_not_kept_alive() -> None:
@@ -129,13 +129,13 @@ def test_a_former_version_is_not_kept_alive() -> None:
 
 
 def test_the_size_can_be_that_of_a_fleet() -> None:
-    asked: list[int] = []
-    number_of = memoize(lambda numbers: asked.append(numbers[0]), size=2 * SIZE)
+    calls: list[int] = []
+    number_of = memoize(lambda numbers: calls.append(numbers[0]), size=2 * SIZE)
     things = [[n] for n in range(2 * SIZE)]
     for _ in range(3):
         for thing in things:
             number_of(thing)
-    assert len(asked) == 2 * SIZE
+    assert len(calls) == 2 * SIZE
 
 
 def test_a_result_that_another_thread_drops_is_still_returned() -> None:
@@ -150,27 +150,27 @@ def test_a_result_that_another_thread_drops_is_still_returned() -> None:
 
         __hash__ = None  # type: ignore[assignment]
 
-    pair = memoize(lambda one, two: [one, two], size=1)
-    made = pair(first, Meanwhile())
-    assert pair(first, Meanwhile()) is made
+    pair = memoize(lambda left, right: [left, right], size=1)
+    key_pair = pair(first, Meanwhile())
+    assert pair(first, Meanwhile()) is key_pair
 
 
 class TestPasses:
     def test_results_of_the_last_reconcile_are_used_by_the_next(self) -> None:
-        made, thing, memos = Counting(), Thing(), Memos()
+        counter, thing, memos = Counting(), Thing(), Memos()
         with memos.during("a"):
-            first = made.ask(thing, "a")
-            assert made.ask(thing, "a") is first
+            first = counter.ask(thing, "a")
+            assert counter.ask(thing, "a") is first
         with memos.during("a"):
-            assert made.ask(thing, "a") is first
-        assert len(made.asked) == 1
+            assert counter.ask(thing, "a") is first
+        assert len(counter.asked) == 1
 
     def test_unused_results_are_dropped_after_a_reconcile(self) -> None:
-        made, thing, memos = Counting(), Thing(), Memos()
+        counter, thing, memos = Counting(), Thing(), Memos()
         gone = weakref.ref(thing)
         with memos.during("a"):
-            made.ask(thing, "a")
-        made.asked.clear()
+            counter.ask(thing, "a")
+        counter.asked.clear()
         del thing
         gc.collect()
         assert gone() is not None
@@ -181,36 +181,36 @@ class TestPasses:
         assert len(memos) == 0
 
     def test_a_failed_reconcile_keeps_its_results(self) -> None:
-        made, thing, memos = Counting(), Thing(), Memos()
+        counter, thing, memos = Counting(), Thing(), Memos()
 
         def pass_of(text: str) -> None:
             with memos.during("a"):
-                made.ask(thing, "a")
-                made.ask(thing, text)
+                counter.ask(thing, "a")
+                counter.ask(thing, text)
 
         with pytest.raises(ValueError, match="bad"):
             pass_of("bad")
         pass_of("a")
-        assert [text for _, text, _ in made.asked] == ["a", "bad"]
+        assert [text for _, text, _ in counter.asked] == ["a", "bad"]
 
     def test_keys_are_separate_and_the_least_recently_reconciled_is_dropped_first(self) -> None:
-        made, thing, memos = Counting(), Thing(), Memos(keys=2)
+        counter, thing, memos = Counting(), Thing(), Memos(keys=2)
         for key in ("a", "b", "a", "c", "a", "b"):
             with memos.during(key):
-                made.ask(thing, key)
-        assert [text for _, text, _ in made.asked] == ["a", "b", "c", "b"]
+                counter.ask(thing, key)
+        assert [text for _, text, _ in counter.asked] == ["a", "b", "c", "b"]
         assert len(memos) == 2
 
     async def test_tasks_and_threads_of_a_reconcile_belong_to_it(self) -> None:
-        made, thing, memos = Counting(), Thing(), Memos()
+        counter, thing, memos = Counting(), Thing(), Memos()
 
         async def ask() -> list[str]:
-            return made.ask(thing, "a")
+            return counter.ask(thing, "a")
 
         with memos.during("a"):
-            first = await asyncio.to_thread(made.ask, thing, "a")
+            first = await asyncio.to_thread(counter.ask, thing, "a")
             assert await asyncio.create_task(ask()) is first
-        assert len(made.asked) == 1
+        assert len(counter.asked) == 1
 
     def test_the_results_of_a_reconcile_are_bounded(self) -> None:
         kept, memos = memoize(lambda thing: thing), Memos()
@@ -223,37 +223,37 @@ class TestPasses:
         assert sum(reference() is not None for reference in gone) == PASS_SIZE
 
     def test_results_of_a_fleet_are_shared_by_all_reconciles(self) -> None:
-        made, thing, memos = Counting(), Thing(), Memos()
-        shared = memoize(made._work, slot=id)
+        counter, thing, memos = Counting(), Thing(), Memos()
+        shared = memoize(counter._work, slot=id)
         for key in ("a", "b"):
             with memos.during(key):
                 shared(thing, "a")
-        assert len(made.asked) == 1
+        assert len(counter.asked) == 1
         assert len(memos) == 0
 
 
 def test_reconciles_of_two_controllers_share_a_result_while_one_of_them_keeps_it() -> None:
-    made, thing = Counting(), Thing()
-    one, other = Memos(), Memos()
-    with one.during("key"):
-        first = made.ask(thing, "a")
+    counter, thing = Counting(), Thing()
+    memos, other = Memos(), Memos()
+    with memos.during("key"):
+        first = counter.ask(thing, "a")
     with other.during("key"):
-        assert made.ask(thing, "a") is first
+        assert counter.ask(thing, "a") is first
         # Other arguments for the same object are computed again.
-        assert made.ask(thing, "b") == ["b", "0"]
-    assert len(made.asked) == 2
+        assert counter.ask(thing, "b") == ["b", "0"]
+    assert len(counter.asked) == 2
 
 
 def test_a_shared_result_is_dropped_with_its_last_user() -> None:
-    made, thing = Counting(), Thing()
+    counter, thing = Counting(), Thing()
     memos = Memos()
     with memos.during("key"):
-        made.ask(thing, "a")
+        counter.ask(thing, "a")
     # Two reconciles without a call: the first still keeps the results of the one before.
     for _ in range(2):
         with memos.during("key"):
             pass
     gc.collect()
     with memos.during("key"):
-        made.ask(thing, "a")
-    assert len(made.asked) == 2
+        counter.ask(thing, "a")
+    assert len(counter.asked) == 2

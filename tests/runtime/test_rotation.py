@@ -132,8 +132,8 @@ async def running(world: World) -> AsyncIterator[tuple[Client, CountedCredential
             "KUBERNETES_SERVICE_HOST": "127.0.0.1",
             "KUBERNETES_SERVICE_PORT": str(URL(world.server.url).port),
         }
-        found = in_cluster(world.clock, root=world.folder, environ=environ)
-        credentials = CountedCredentials(world.folder, found.server, world.clock)
+        cluster = in_cluster(world.clock, root=world.folder, environ=environ)
+        credentials = CountedCredentials(world.folder, cluster.server, world.clock)
         client = Client(credentials, user_agent="test/1", clock=world.clock)
         try:
             yield client, credentials

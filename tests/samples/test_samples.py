@@ -49,7 +49,7 @@ each_file = pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 
 
 def of_kind(file: Path, *kinds: str) -> list[Object]:
-    return [found for found in objects(file.read_text()) if found["kind"] in kinds]
+    return [obj for obj in objects(file.read_text()) if obj["kind"] in kinds]
 
 
 def problems(found: Object) -> list[str]:
@@ -58,8 +58,8 @@ def problems(found: Object) -> list[str]:
     try:
         read = model.from_object(found)
     except InvalidClusterError as error:
-        return [f"{one.field}: {one.message}" for one in error.violations]
-    lines = [f"{one.field}: {one.message}" for one in judge(read)]
+        return [f"{violation.field}: {violation.message}" for violation in error.violations]
+    lines = [f"{item.field}: {item.message}" for item in judge(read)]
     if not holds(read.spec.to_object(), found["spec"]):
         lines.append("a field is unknown")
     if isinstance(read, OpenBaoCluster):
@@ -69,22 +69,22 @@ def problems(found: Object) -> list[str]:
 
 @each_file
 def test_no_rule_is_broken_and_each_field_is_served(file: Path) -> None:
-    ours = [one for one in objects(file.read_text()) if one["apiVersion"] == API_VERSION]
+    ours = [obj for obj in objects(file.read_text()) if obj["apiVersion"] == API_VERSION]
     assert ours
-    assert [line for one in ours for line in problems(one)] == []
+    assert [line for obj in ours for line in problems(obj)] == []
 
 
 @pytest.mark.parametrize("wrong", [{"replica": 1}, {"reconcilePolicies": True}, {"audit": [{}]}])
 def test_a_wrong_field_is_noticed(wrong: Object) -> None:
-    (found,) = of_kind(FOLDER / "development.yaml", CLUSTER_KIND)
-    assert problems(found) == []
-    assert problems({**found, "spec": {**found["spec"], **wrong}}) != []
+    (result,) = of_kind(FOLDER / "development.yaml", CLUSTER_KIND)
+    assert problems(result) == []
+    assert problems({**result, "spec": {**result["spec"], **wrong}}) != []
 
 
 @each_file
 def test_clusters_run_the_newest_version(file: Path) -> None:
-    for found in of_kind(file, CLUSTER_KIND):
-        assert found["spec"]["version"] == OPENBAO_RELEASES[-1]
+    for cluster in of_kind(file, CLUSTER_KIND):
+        assert cluster["spec"]["version"] == OPENBAO_RELEASES[-1]
 
 
 @each_file
@@ -95,16 +95,16 @@ def test_it_has_a_restricted_namespace_for_all_of_its_objects(file: Path) -> Non
         assert space["metadata"]["labels"][_LEVEL] == "restricted"
     known = {space["metadata"]["name"] for space in spaces}
     used = {
-        one["metadata"]["namespace"]
-        for one in objects(file.read_text())
-        if "namespace" in one["metadata"] and one["kind"] != TENANT_KIND
+        obj["metadata"]["namespace"]
+        for obj in objects(file.read_text())
+        if "namespace" in obj["metadata"] and obj["kind"] != TENANT_KIND
     }
     assert used <= known
 
 
 def test_no_two_files_share_a_namespace() -> None:
-    found = [space["metadata"]["name"] for file in FILES for space in of_kind(file, "Namespace")]
-    assert len(found) == len(set(found))
+    names = [space["metadata"]["name"] for file in FILES for space in of_kind(file, "Namespace")]
+    assert len(names) == len(set(names))
 
 
 def secret_names(value: Any) -> set[str]:
@@ -125,24 +125,24 @@ def secret_names(value: Any) -> set[str]:
 @each_file
 def test_it_has_the_secrets_that_its_objects_name(file: Path) -> None:
     source = FOLDER / _CONTINUES.get(file.name, file.name)
-    there = {one["metadata"]["name"] for one in of_kind(source, "Secret")}
-    named = {name for one in of_kind(file, *_KINDS) for name in secret_names(one["spec"])}
+    there = {secret["metadata"]["name"] for secret in of_kind(source, "Secret")}
+    named = {name for item in of_kind(file, *_KINDS) for name in secret_names(item["spec"])}
     assert named == (there if source == file else set())
 
 
 @each_file
 def test_no_secret_holds_a_key_that_works(file: Path) -> None:
-    for one in of_kind(file, "Secret"):
-        assert "data" not in one
-        assert "-----BEGIN" not in str(one["stringData"])
+    for secret in of_kind(file, "Secret"):
+        assert "data" not in secret
+        assert "-----BEGIN" not in str(secret["stringData"])
 
 
 @each_file
 def test_the_comment_at_the_top_says_what_and_how(file: Path) -> None:
     lines = file.read_text().splitlines()
     head = [line[2:] for line in lines[: lines.index("apiVersion: " + first_version(lines))]]
-    told = " ".join(line for line in head if not line.startswith("  "))
-    assert 2 <= len(re.findall(r"\.(?: |$)", told)) <= 7, told
+    text = " ".join(line for line in head if not line.startswith("  "))
+    assert 2 <= len(re.findall(r"\.(?: |$)", text)) <= 7, text
     commands = [line.strip() for line in head if line.startswith("  kubectl")]
     assert any(f"-f config/samples/{file.name}" in line for line in commands[:1])
     assert any("wait" in line for line in commands)
@@ -153,5 +153,5 @@ def first_version(lines: list[str]) -> str:
 
 
 def test_the_table_lists_each_file_once() -> None:
-    found = _LISTED.findall((FOLDER / "README.md").read_text())
-    assert sorted(found) == [file.name for file in FILES]
+    matches = _LISTED.findall((FOLDER / "README.md").read_text())
+    assert sorted(matches) == [file.name for file in FILES]

@@ -104,8 +104,8 @@ class Chaos:
 
     def _put(self, key: ObjectKey) -> None:
         body = self.body(key)
-        made = self.server.put(CONFIG_MAP, body)
-        version = made["metadata"]["resourceVersion"]
+        config_map = self.server.put(CONFIG_MAP, body)
+        version = config_map["metadata"]["resourceVersion"]
         self._tell(f"put {key} {body['metadata']['labels']} @{version}")
 
     def _drop(self, key: ObjectKey) -> None:

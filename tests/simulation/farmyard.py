@@ -90,18 +90,18 @@ class Farmyard:
         self._tell(f"calls fail at a rate of {self.faults.rate}")
 
     def _sheep(self) -> list[Object]:
-        found = [obj for obj in self.server.objects(CONFIG_MAP) if labels_of(obj) == LABELS]
-        self.rng.shuffle(found)
-        return found
+        objects = [obj for obj in self.server.objects(CONFIG_MAP) if labels_of(obj) == LABELS]
+        self.rng.shuffle(objects)
+        return objects
 
     def _tell(self, what: str) -> None:
         self.story.append(f"{self.simulation.clock.monotonic():9.3f} {what}")
 
     def expect_order(self) -> None:
         """Exactly the sheep that are wanted, each as it is wanted."""
-        found = {key_of(obj): obj["data"] for obj in self._sheep()}
-        wanted = expected_sheep(self.server.objects(FLOCK))
-        assert found.keys() == wanted.keys()
-        for key, data in wanted.items():
+        result = {key_of(obj): obj["data"] for obj in self._sheep()}
+        expected = expected_sheep(self.server.objects(FLOCK))
+        assert result.keys() == expected.keys()
+        for key, data in expected.items():
             # What somebody else put beside our fields is theirs.
-            assert {name: found[key][name] for name in data} == data, key
+            assert {name: result[key][name] for name in data} == data, key

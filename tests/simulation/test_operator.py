@@ -25,15 +25,15 @@ async def keep_flocks(simulation: Simulation) -> None:
         yard.faults.rate = 0.0
         await simulation.clock.sleep(RECOVERY_SECONDS)
         yard.expect_order()
-        revision, asked = yard.server.storage.revision, len(yard.server.requests)
+        revision, count = yard.server.storage.revision, len(yard.server.requests)
         await simulation.clock.sleep(QUIET_SECONDS)
-        writes = [call for call in list(yard.server.requests)[asked:] if call.writes]
+        writes = [call for call in list(yard.server.requests)[count:] if call.writes]
         assert writes == []
         assert yard.server.storage.revision == revision
         # A new process finds everything in place.
         await yard.shepherd.crash()
         await simulation.clock.sleep(QUIET_SECONDS)
-        assert [call for call in list(yard.server.requests)[asked:] if call.writes] == []
+        assert [call for call in list(yard.server.requests)[count:] if call.writes] == []
         yard.expect_order()
     except BaseException as error:
         error.add_note("\n".join(yard.story))

@@ -31,8 +31,8 @@ CHILDREN = ((CONFIG_MAP, "x-config"), (SERVICE, "x"), (SERVICE, "x-public"))
 
 async def booted(world: World) -> None:
     """A cluster of three that serves."""
-    made = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
-    world.put(CLUSTERS, made.object())
+    cluster = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
+    world.put(CLUSTERS, cluster.object())
     await world.rest()
     world.start_pods(1)
     await world.rest()
@@ -125,7 +125,7 @@ def test_under_a_pause_nothing_is_written_whatever_happens(
                 assert world.live(resource, name), name
             assert world.live(STATEFUL_SET)["spec"]["replicas"] == 3
             # One backup makes up for three nights, and nobody calls it late.
-            scheduled = [one for one in world.server.objects(BACKUPS) if is_scheduled(one)]
+            scheduled = [obj for obj in world.server.objects(BACKUPS) if is_scheduled(obj)]
             assert len(scheduled) == 1
             assert world.condition("BackupHealthy") == ("True", "LastBackupSucceeded")
 
@@ -144,8 +144,8 @@ def test_the_pause_is_told_once_by_each(monkeypatch: pytest.MonkeyPatch) -> None
             world.sent()
             world.ask_for(paused=True)
             await world.rest(600.0)
-            told = sorted(what.rpartition("/namespaces/ns/")[2] for what in world.sent())
-            assert told == ["openbaobackups/by-hand/status", "openbaoclusters/x/status"]
+            results = sorted(what.rpartition("/namespaces/ns/")[2] for what in world.sent())
+            assert results == ["openbaobackups/by-hand/status", "openbaoclusters/x/status"]
 
     simulate(main, seed=2)
 
@@ -199,11 +199,11 @@ def test_a_pass_that_began_before_the_pause_writes_nothing_after_it_is_seen(
 
         world.wire.meanwhile = meanwhile
         async with world.operator():
-            made = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
-            world.put(CLUSTERS, made.object())
+            cluster = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
+            world.put(CLUSTERS, cluster.object())
             await world.rest(120.0)
             assert sent >= number
-            late = [one.what for one in world.wire.writes if one.seen_paused]
+            late = [write.what for write in world.wire.writes if write.seen_paused]
             assert late == [STATUS]
             assert world.condition("Paused") == ("True", "Paused")
 
@@ -216,8 +216,8 @@ def test_a_first_boot_that_was_paused_anywhere_goes_on(monkeypatch: pytest.Monke
     async def main(simulation: Simulation) -> None:
         world = World(simulation, monkeypatch)
         async with world.operator():
-            made = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
-            world.put(CLUSTERS, made.object())
+            cluster = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
+            world.put(CLUSTERS, cluster.object())
             for _ in range(10):
                 await world.rest(simulation.rng.uniform(0.0, 0.2))
                 world.ask_for(paused=True)

@@ -53,9 +53,9 @@ async def line() -> AsyncIterator[Line]:
             tokens = Tokens(f"http://127.0.0.1:{proxy.port}")
             client = Client(tokens, user_agent="test/1", clock=clock, timeout=5.0)
             try:
-                made = Line(client, proxy, server, faults)
-                made.put()
-                yield made
+                line = Line(client, proxy, server, faults)
+                line.put()
+                yield line
             finally:
                 await client.close()
 

@@ -61,9 +61,9 @@ def test_t08_a_history_that_went_back_is_followed(seed: int, watch_list: bool) -
         }
         server.put(CONFIG_MAP, config_map("new", "again"))
         await simulation.clock.sleep(1.0)
-        found = informer.get(ObjectKey("shop", "new"))
-        assert found is not None
-        assert found["data"]["value"] == "again"
+        result = informer.get(ObjectKey("shop", "new"))
+        assert result is not None
+        assert result["data"]["value"] == "again"
         running.cancel()
         await asyncio.wait([running])
 

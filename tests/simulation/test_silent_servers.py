@@ -56,9 +56,9 @@ def silent_world(
     patch.setattr(Bao, "_call", CALL)
     patch.setattr(Exchange, "send", lambda _, request, seconds: silence.send(request, seconds))
     for number in range(clusters):
-        made = gen.cluster(f"c{number}", replicas=3).initialized()
-        made = made.marked(namespace=HOSTILE, finalizers=[names.FINALIZER])
-        put(world, CLUSTERS, made.object())
+        cluster = gen.cluster(f"c{number}", replicas=3).initialized()
+        cluster = cluster.marked(namespace=HOSTILE, finalizers=[names.FINALIZER])
+        put(world, CLUSTERS, cluster.object())
         for ordinal in range(2):
             pod = gen.pod(ordinal, f"c{number}").ready().object()
             pod["metadata"]["namespace"] = HOSTILE
@@ -97,8 +97,8 @@ def test_the_first_boot_of_another_namespace_begins_within_two_seconds(
         async with world.operator():
             await world.rest(after)
             assert len({address for _, address in silence.sent}) >= 8, "nobody asks them"
-            made = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
-            world.put(CLUSTERS, made.object())
+            cluster = gen.cluster(replicas=3).marked(finalizers=[names.FINALIZER])
+            world.put(CLUSTERS, cluster.object())
             assert await seconds_until(world, STATEFUL_SET, "x", 60.0) < 2.0
             world.start_pods(1)
             begun = world.clock.monotonic()

@@ -134,14 +134,14 @@ class World:
                 for run in (
                     parts.informers.run,
                     parts.events.run,
-                    *(one.run for one in controllers),
+                    *(controller.run for controller in controllers),
                 )
             ]
             try:
                 yield parts
             finally:
-                for one in controllers:
-                    one.stop()
+                for controller in controllers:
+                    controller.stop()
                 for task in tasks:
                     task.cancel()
 
@@ -153,16 +153,16 @@ class World:
 
     def put(self, resource: Resource, obj: Object) -> None:
         """Somebody writes an object."""
-        given = copy.deepcopy(obj)
+        new_obj = copy.deepcopy(obj)
         for field in ("uid", "resourceVersion", "generation"):
-            given["metadata"].pop(field, None)
-        self.server.put(resource, given, manager="somebody")
+            new_obj["metadata"].pop(field, None)
+        self.server.put(resource, new_obj, manager="somebody")
 
     def live(self, resource: Resource, name: str = "x") -> Object:
         """A copy of what is stored."""
-        found = self.server.get(resource, ObjectKey(gen.NAMESPACE, name))
-        assert found is not None, f"no {resource.kind} {name}"
-        return copy.deepcopy(found)
+        result = self.server.get(resource, ObjectKey(gen.NAMESPACE, name))
+        assert result is not None, f"no {resource.kind} {name}"
+        return copy.deepcopy(result)
 
     def ask_for(self, **fields: Any) -> None:
         """Somebody edits the spec of the cluster."""
@@ -176,8 +176,8 @@ class World:
         marks = live["spec"]["template"]["metadata"]["annotations"]
         self.write_status(STATEFUL_SET, "x", {"observedGeneration": 99, "replicas": count})
         for n in range(count):
-            made = gen.pod(n).made_from(marks[labels.TEMPLATE_HASH])
-            obj = made.reading(marks[labels.RELOAD_HASH]).ready(leading=n == 0).object()
+            pod = gen.pod(n).made_from(marks[labels.TEMPLATE_HASH])
+            obj = pod.reading(marks[labels.RELOAD_HASH]).ready(leading=n == 0).object()
             self.put(POD, obj)
             self.write_status(POD, f"x-{n}", obj["status"])
 
@@ -213,15 +213,15 @@ class World:
 
     def sent(self) -> list[str]:
         """The writes since the last question, without events."""
-        words = [one.what for one in self.wire.writes if f"/{EVENT.plural}" not in one.what]
+        words = [write.what for write in self.wire.writes if f"/{EVENT.plural}" not in write.what]
         self.wire.writes.clear()
         return words
 
     def condition(self, kind: str) -> tuple[str, str]:
         conditions = self.live(CLUSTERS)["status"]["conditions"]
-        (found,) = [one for one in conditions if one["type"] == kind]
-        return found["status"], found["reason"]
+        (condition,) = [one for one in conditions if one["type"] == kind]
+        return condition["status"], condition["reason"]
 
     @property
     def jobs(self) -> list[str]:
-        return [one["metadata"]["name"] for one in self.server.objects(JOB)]
+        return [obj["metadata"]["name"] for obj in self.server.objects(JOB)]

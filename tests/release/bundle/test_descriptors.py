@@ -16,7 +16,7 @@ def definition(name: str) -> Any:
 
 
 def by_path(descriptors: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {one["path"]: one for one in descriptors}
+    return {descriptor["path"]: descriptor for descriptor in descriptors}
 
 
 def test_the_fields_of_a_cluster() -> None:
@@ -41,8 +41,8 @@ def test_the_status_of_a_cluster() -> None:
 def test_every_field_is_described_once(file: str) -> None:
     described = [*spec_descriptors(definition(file)), *status_descriptors(definition(file))]
     assert described
-    assert not [one["path"] for one in described if not one["description"]]
-    paths = [one["path"] for one in spec_descriptors(definition(file))]
+    assert not [descriptor["path"] for descriptor in described if not descriptor["description"]]
+    paths = [spec_descriptor["path"] for spec_descriptor in spec_descriptors(definition(file))]
     assert len(paths) == len(set(paths))
 
 

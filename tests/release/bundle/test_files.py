@@ -15,7 +15,7 @@ def test_the_archive_is_the_same_each_time() -> None:
     packed = bundle_archive(files, "0.1.0")
     assert packed == bundle_archive(dict(reversed(files.items())), "0.1.0")
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
-        assert [one.name for one in tar.getmembers()] == [
+        assert [member.name for member in tar.getmembers()] == [
             "openbao-operator-bundle-0.1.0/bundle.Dockerfile",
             "openbao-operator-bundle-0.1.0/manifests/b.yaml",
         ]

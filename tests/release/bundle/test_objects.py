@@ -41,7 +41,7 @@ OVERLAY = [
 
 
 def names(objects: Any) -> set[tuple[str, str]]:
-    return {(one["kind"], one["metadata"]["name"]) for one in objects}
+    return {(obj["kind"], obj["metadata"]["name"]) for obj in objects}
 
 
 def test_rights_of_the_controller_become_permissions() -> None:
@@ -65,7 +65,7 @@ def test_what_the_bundle_holds_has_no_namespace() -> None:
         ("Service", "metrics"),
         ("PodDisruptionBudget", "operator"),
     }
-    assert not [one for one in held if "namespace" in one["metadata"]]
+    assert not [other for other in held if "namespace" in other["metadata"]]
 
 
 def test_nothing_gets_lost() -> None:

@@ -13,7 +13,7 @@ ACCOUNT = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a
 
 
 def deployment(name: str = "openbao-operator", **variables: str) -> dict[str, Any]:
-    environment = [{"name": one, "value": text} for one, text in variables.items()]
+    environment = [{"name": item, "value": text} for item, text in variables.items()]
     container = {"name": "operator", "image": "x", "env": environment, "resources": {}}
     pod = {"template": {"spec": {"containers": [container]}}}
     return {
@@ -26,7 +26,7 @@ def deployment(name: str = "openbao-operator", **variables: str) -> dict[str, An
 
 def made(first: Any, *, others: Any = None) -> dict[str, str]:
     """The templates of an object that the first mode has, and of one that the others have."""
-    overlays = {mode: [one for one in [others] if one] for mode in MODES}
+    overlays = {mode: [other for other in [others] if other] for mode in MODES}
     return dict(templates({**overlays, MODES[0]: [first]}, {}))
 
 

@@ -50,10 +50,10 @@ async def test_an_absent_object_is_created_with_its_annotations_and_without_forc
 
 
 async def test_the_intent_is_not_changed() -> None:
-    bench, wanted = Bench(), intent()
-    before = copy.deepcopy(wanted.body)
-    await bench.ensure(wanted)
-    assert wanted.body == before
+    bench, expected = Bench(), intent()
+    before = copy.deepcopy(expected.body)
+    await bench.ensure(expected)
+    assert expected.body == before
 
 
 UPDATED, SKIPPED = Verdict.UPDATED, Verdict.SKIPPED
@@ -307,15 +307,15 @@ async def test_one_failing_object_does_not_block_the_others() -> None:
 
 
 async def test_results_are_in_the_order_of_the_intents() -> None:
-    wanted = [intent("b"), intent("a"), intent("c")]
-    answers = await Bench().owned.ensure_all(OWNER, wanted)
-    assert [applied.intent for applied in answers] == wanted
+    intents = [intent("b"), intent("a"), intent("c")]
+    answers = await Bench().owned.ensure_all(OWNER, intents)
+    assert [answer.intent for answer in answers] == intents
 
 
 def test_children_are_found_by_the_uid_of_their_controller() -> None:
     bench = Bench(FakeApi().holding((CONFIG_MAP, owned()), (CONFIG_MAP, owned(OTHER, name="d"))))
-    found = bench.caches[CONFIG_MAP].by_index(OWNER_INDEX, "uid-2")
-    assert [obj["metadata"]["name"] for obj in found] == ["d"]
+    objects = bench.caches[CONFIG_MAP].by_index(OWNER_INDEX, "uid-2")
+    assert [obj["metadata"]["name"] for obj in objects] == ["d"]
     assert list(controller_uid(owned(ownerReferences=[]))) == []
 
 

@@ -258,6 +258,6 @@ def _check(value: Any, *, free: bool) -> None:
 
 def test_an_intent_is_a_copy_of_its_parts() -> None:
     inner = {"b": 1}
-    made = Intent(WIDGET, named({"a": inner}))
+    intent = Intent(WIDGET, named({"a": inner}))
     inner["b"] = 2
-    assert made.body == named({"a": {"b": 1}})
+    assert intent.body == named({"a": {"b": 1}})

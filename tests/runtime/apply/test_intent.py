@@ -125,8 +125,8 @@ def test_t24_fields_of_others_are_ignored(wanted: dict[str, Any], seed: int) -> 
 @settings(deadline=None, max_examples=60)
 @given(OBJECTS, st.sampled_from("pqr"))
 def test_t24_an_additional_desired_field_is_never_contained(live: dict[str, Any], key: str) -> None:
-    wanted = {**live, key: {"new": live.get(key)}}
-    assert not contains(live, wanted)
+    expected = {**live, key: {"new": live.get(key)}}
+    assert not contains(live, expected)
 
 
 @settings(deadline=None, max_examples=60)
@@ -163,8 +163,8 @@ def test_the_key_and_the_text_of_an_intent() -> None:
 
 def test_t25_an_intent_is_hashed_by_its_body_alone() -> None:
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}}
-    one, other = Intent(CONFIG_MAP, body), Intent(CONFIG_MAP, dict(reversed(body.items())))
-    assert one == other
-    assert one.digest == other.digest == digest(one.body)
-    assert one == other, "a digest that was asked for is no part of the value"
-    assert Intent(CONFIG_MAP, {**body, "data": {"a": "c"}}).digest != one.digest
+    intent, other = Intent(CONFIG_MAP, body), Intent(CONFIG_MAP, dict(reversed(body.items())))
+    assert intent == other
+    assert intent.digest == other.digest == digest(intent.body)
+    assert intent == other, "a digest that was asked for is no part of the value"
+    assert Intent(CONFIG_MAP, {**body, "data": {"a": "c"}}).digest != intent.digest

@@ -20,9 +20,9 @@ LEGACY = ("kubectl-create", "old-operator")
 
 
 def entry(manager: str, operation: str, *fields: str, **more: Any) -> Entry:
-    made = {"manager": manager, "operation": operation, "apiVersion": "v1"}
+    result = {"manager": manager, "operation": operation, "apiVersion": "v1"}
     spec: Fields = {f"f:{field}": {} for field in fields}
-    return {**made, "fieldsType": "FieldsV1", "fieldsV1": {"f:data": spec}, **more}
+    return {**result, "fieldsType": "FieldsV1", "fieldsV1": {"f:data": spec}, **more}
 
 
 def live(*entries: Entry) -> Object:

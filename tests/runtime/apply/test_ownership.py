@@ -86,9 +86,9 @@ def test_an_empty_uid_never_matches() -> None:
 
 
 def test_the_reference_makes_the_owner_the_controller() -> None:
-    found = controller_of(live(OWNER.reference()))
-    assert found is not None
-    assert (found.api_version, found.kind, found.name, found.uid) == (
+    controller = controller_of(live(OWNER.reference()))
+    assert controller is not None
+    assert (controller.api_version, controller.kind, controller.name, controller.uid) == (
         "shop.example.com/v1",
         "Shop",
         "corner",

@@ -36,8 +36,8 @@ class Bench:
 
     @property
     def live(self) -> Object:
-        (found,) = self.cache.list()
-        return found
+        (result,) = self.cache.list()
+        return result
 
 
 async def test_a_changed_status_is_applied_once() -> None:

@@ -116,9 +116,9 @@ async def test_a_dropped_response_is_read_again() -> None:
 async def test_only_metadata_is_requested() -> None:
     api = FakeApi().holding((SERVICE_ACCOUNT, account("a")))
     reads = objects_by_name(api, ManualClock(), NAMED, metadata_only=True)
-    found = await reads.value((SERVICE_ACCOUNT, ObjectKey("ns", "a")))
-    assert found is not None
-    assert "secrets" not in found
+    value = await reads.value((SERVICE_ACCOUNT, ObjectKey("ns", "a")))
+    assert value is not None
+    assert "secrets" not in value
 
 
 async def test_unused_names_expire() -> None:

@@ -47,9 +47,9 @@ async def test_the_first_list_is_initial_and_the_watch_is_not() -> None:
         assert [name_of(obj) for obj in run.informer.list("shop")] == ["a@102", "c@101"]
         assert run.informer.list("bank") == []
         assert run.informer.resource_version == "103"
-        found = run.informer.get(A)
-        assert found is not None
-        assert "managedFields" not in found["metadata"]
+        live = run.informer.get(A)
+        assert live is not None
+        assert "managedFields" not in live["metadata"]
 
 
 async def test_handlers_see_the_store_as_it_is_after_the_change() -> None:
@@ -157,10 +157,10 @@ async def test_t28_own_writes_can_be_read_immediately_and_are_delivered_once() -
         answer = config_map("a", "105")
         run.informer.observe(answer)
         assert run.recorder.words == ["!a@90", "a@90>105"]
-        found = run.informer.get(A)
-        assert found is not None
+        live = run.informer.get(A)
+        assert live is not None
         # The stored copy is reduced; the object of the caller is not changed.
-        assert "managedFields" not in found["metadata"]
+        assert "managedFields" not in live["metadata"]
         assert "managedFields" in answer["metadata"]
         for kind, version in (("MODIFIED", "101"), ("MODIFIED", "105"), ("MODIFIED", "107")):
             run.lines.put_nowait(event(kind, config_map("a", version)))
@@ -288,12 +288,12 @@ class TestInformerSet:
     ) -> AsyncIterator[tuple[InformerSet, ManualClock, Metrics, asyncio.Task[None]]]:
         clock, metrics = ManualClock(), Metrics()
         async with scripted(*script, otherwise=otherwise, clock=clock) as (_, client):
-            made = InformerSet(
+            informer_set = InformerSet(
                 client, clock=clock, rng=random.Random(1), metrics=metrics, options=IN_PAGES
             )
-            task = asyncio.create_task(made.run())
+            task = asyncio.create_task(informer_set.run())
             try:
-                yield made, clock, metrics, task
+                yield informer_set, clock, metrics, task
             finally:
                 task.cancel()
                 await asyncio.wait([task])
@@ -314,10 +314,10 @@ class TestInformerSet:
             informers = InformerSet(
                 client, clock=clock, rng=random.Random(1), metrics=Metrics(), options=IN_PAGES
             )
-            made = [informers.informer(Selection(r, "shop")) for r in (CONFIG_MAP, SECRET)]
+            results = [informers.informer(Selection(r, "shop")) for r in (CONFIG_MAP, SECRET)]
             task = asyncio.create_task(informers.run())
             await informers.wait_synced(5.0)
-            assert all(informer.synced for informer in made)
+            assert all(informer.synced for informer in results)
             task.cancel()
             await asyncio.wait([task])
 

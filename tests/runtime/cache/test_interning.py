@@ -61,10 +61,10 @@ def test_only_the_named_fields_are_shared() -> None:
 
 def test_the_pool_is_bounded_and_shared_values_stay() -> None:
     share = sharing(remembered=8)
-    made = [share(obj({"n": number, "same": {"a": "b"}})) for number in range(100)]
-    assert [one["spec"]["n"] for one in made] == list(range(100))
-    assert all(one["spec"]["same"] == {"a": "b"} for one in made)
-    assert len({id(one["spec"]["same"]) for one in made}) < 60
+    shares = [share(obj({"n": number, "same": {"a": "b"}})) for number in range(100)]
+    assert [item["spec"]["n"] for item in shares] == list(range(100))
+    assert all(item["spec"]["same"] == {"a": "b"} for item in shares)
+    assert len({id(item["spec"]["same"]) for item in shares}) < 60
 
 
 def test_sharing_twice_changes_nothing() -> None:

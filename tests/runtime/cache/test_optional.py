@@ -55,7 +55,7 @@ class Bench:
         self.server.serve(Kind(DEFINITION))
         client = client_of(FakeWire(self.server, rng, latency=(0.0, 0.0)))
         self.informers = InformerSet(client, clock=clock, rng=rng, metrics=Metrics())
-        self.kinds = OptionalKinds(self.informers, [WIDGET], lambda one: Selection(one, "shop"))
+        self.kinds = OptionalKinds(self.informers, [WIDGET], lambda kind: Selection(kind, "shop"))
         self.listener = Listener(self.kinds)
         self.kinds.add_handler(self.listener)
         self.recorder = Recorder()
@@ -147,11 +147,11 @@ async def test_objects_of_a_removed_kind_are_deleted_and_it_may_return() -> None
         await bench.offers(ABSENT)
         assert bench.recorder.world == {}
         assert bench.kinds.caches[FIRST].list() == []
-        asked = bench.asked(FIRST)
+        count = bench.asked(FIRST)
         bench.server.put(FIRST, widget("b"))
         for _ in range(20):
             await yield_to_loop()
-        assert bench.asked(FIRST) == asked
+        assert bench.asked(FIRST) == count
         assert bench.recorder.world == {}
         bench.define("v1")
         await bench.offers(USED)

@@ -28,7 +28,7 @@ def test_a_version_counts_once_it_is_served(
 
 
 def test_the_best_version_comes_first() -> None:
-    assert [one.api_version for one in WIDGET.resources] == [
+    assert [resource.api_version for resource in WIDGET.resources] == [
         "shop.example.com/v1",
         "shop.example.com/v1alpha1",
     ]

@@ -205,11 +205,11 @@ async def test_followed_names_are_read_periodically() -> None:
     await clock.advance(RETRY * 1.1)
     await eventually(lambda: names.synced, say="synced")
     assert names.get(A) is not None
-    asked = len(api.calls)
+    count = len(api.calls)
     await clock.advance(PERIOD * 0.8)
-    assert len(api.calls) == asked
-    assert synced == [asked]
+    assert len(api.calls) == count
+    assert synced == [count]
     await clock.advance(PERIOD * 0.3)
-    await eventually(lambda: len(api.calls) == asked + 2, say="asked again")
-    assert synced == [asked]
+    await eventually(lambda: len(api.calls) == count + 2, say="asked again")
+    assert synced == [count]
     running.cancel()

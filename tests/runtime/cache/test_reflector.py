@@ -176,8 +176,8 @@ async def test_each_line_resets_the_idle_timeout_but_not_the_end_of_the_watch() 
             await rig.ends_with(f"^{version}")
             await rig.clock.advance(50.0)
         # timeoutSeconds is 300 to 600 s, the grace 30 s, and the test checks every 50 s.
-        asked = int(rig.server.requests[1].query["timeoutSeconds"])
-        assert asked + 30.0 <= rig.clock.monotonic() <= asked + 80.0
+        count = int(rig.server.requests[1].query["timeoutSeconds"])
+        assert count + 30.0 <= rig.clock.monotonic() <= count + 80.0
 
 
 async def test_t14_watches_that_end_immediately_back_off() -> None:

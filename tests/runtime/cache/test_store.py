@@ -219,15 +219,15 @@ def test_the_store_converges_for_every_order_of_responses_events_and_lists(
             alive[name] = uid
     store = filled(version="10")
     seen: dict[str, int] = {}
-    told = 0
-    while told < len(events):
+    index = 0
+    while index < len(events):
         if data.draw(st.booleans(), label="an answer comes first"):
             exists, early = data.draw(st.sampled_from(events))
             if exists:
                 store.observe(early)
         else:
-            exists, event = events[told]
-            told += 1
+            exists, event = events[index]
+            index += 1
             store.upsert(event) if exists else store.remove(event)
         for stored in store.select():
             version, name = int(resource_version_of(stored)), key_of(stored).name

@@ -59,7 +59,7 @@ class StoreMachine(RuleBasedStateMachine):
     # The client -------------------------------------------------------------------------------
 
     def untold(self) -> Iterator[tuple[bool, Object]]:
-        return (one for one in self.history if int(resource_version_of(one[1])) > self.told)
+        return (item for item in self.history if int(resource_version_of(item[1])) > self.told)
 
     @precondition(lambda self: self.listed is None and any(self.untold()))
     @rule()

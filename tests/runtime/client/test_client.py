@@ -175,10 +175,10 @@ async def test_partial_objects_get_their_real_kind() -> None:
         "metadata": {"name": "web"},
     }
     async with scripted(reply(200, partial), listing([partial])) as (server, client):
-        one = await client.get(CONFIG_MAP, WEB, metadata_only=True)
+        live_config_map = await client.get(CONFIG_MAP, WEB, metadata_only=True)
         many = await client.list(CONFIG_MAP, "shop", options=ListOptions(metadata_only=True))
     assert server.requests[1].headers["Accept"] == PARTIAL_LIST
-    for obj in (one, *many.items):
+    for obj in (live_config_map, *many.items):
         assert (obj["apiVersion"], obj["kind"]) == ("v1", "ConfigMap")
     _, watched = decode_event(event("ADDED", partial), CONFIG_MAP)
     assert (watched["apiVersion"], watched["kind"]) == ("v1", "ConfigMap")
@@ -257,17 +257,17 @@ class TestWatch:
             scripted(*script) as (server, client),
             client.watch(CONFIG_MAP, "shop", options) as lines,
         ):
-            got = [line async for line in lines]
+            watch = [line async for line in lines]
         [self.request] = server.requests
-        return got
+        return watch
 
     async def test_a_watch_requests_bookmarks_and_yields_whole_lines(self) -> None:
         first = event("ADDED", config_map("web"))
         options = WatchOptions("100", 300, label_selector="a=b", metadata_only=True)
-        got = await self.lines(
+        lines = await self.lines(
             stream(first[:10], first[10:] + bookmark("101"), bookmark("102")), options=options
         )
-        assert got == [first, bookmark("101"), bookmark("102")]
+        assert lines == [first, bookmark("101"), bookmark("102")]
         assert self.request.query == {
             "watch": "true",
             "allowWatchBookmarks": "true",

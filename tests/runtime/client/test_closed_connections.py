@@ -82,4 +82,4 @@ def test_no_connection_outlives_its_client(server: SilentServer) -> None:
         warnings.simplefilter("always")
         asyncio.run(cut_short())
         gc.collect()
-    assert [str(one.message) for one in caught if "unclosed" in str(one.message)] == []
+    assert [str(warning.message) for warning in caught if "unclosed" in str(warning.message)] == []

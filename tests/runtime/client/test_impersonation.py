@@ -32,14 +32,14 @@ class Sender:
 
 async def test_the_sender_is_kept_and_the_user_is_added() -> None:
     sender = Sender()
-    made = as_service_account(sender, ObjectKey("operators", "delegate"))
-    assert await made.headers() == {
+    service_account = as_service_account(sender, ObjectKey("operators", "delegate"))
+    assert await service_account.headers() == {
         "Authorization": "Bearer of-the-sender",
         USER_HEADER: "system:serviceaccount:operators:delegate",
     }
-    assert (made.server, made.namespace) == (sender.server, sender.namespace)
-    assert made.route is sender.route
-    made.invalidate(before=7.0)
+    assert (service_account.server, service_account.namespace) == (sender.server, sender.namespace)
+    assert service_account.route is sender.route
+    service_account.invalidate(before=7.0)
     assert sender.refused_at == 7.0
 
 

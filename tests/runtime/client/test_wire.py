@@ -90,19 +90,19 @@ async def test_streams_and_closing() -> None:
 
 async def test_a_slow_credential_does_not_bypass_the_guard() -> None:
     """The guard is called after the last await, not before."""
-    asked: list[str] = []
+    requests: list[str] = []
 
     class Slow(Tokens):
         async def headers(self) -> Mapping[str, str]:
-            asked.append("token")
+            requests.append("token")
             return await super().headers()
 
     wire = Recording()
     client = Client.over(
-        wire, Slow("http://x"), clock=ManualClock(), guard=lambda: asked.append("guard")
+        wire, Slow("http://x"), clock=ManualClock(), guard=lambda: requests.append("guard")
     )
     await apply(client)
-    assert asked == ["token", "guard"]
+    assert requests == ["token", "guard"]
 
 
 async def test_durations_sizes_and_retries_are_optional_metrics() -> None:

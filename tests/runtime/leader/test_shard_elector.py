@@ -96,13 +96,13 @@ async def test_another_number_of_shards_waits_for_the_last_process(
     new = [Process(leases, clock, Shard(n, after), f"new{n}", 9 + n) for n in range(after)]
     for process in old:
         await clock.advance(60.0)
-        assert not any(one.may_write() for one in new)
+        assert not any(process.may_write() for process in new)
         assert process.may_write()
         await process.stop()
     for _ in range(int(CHANGE) + 5):
         await clock.advance(1.0)
         assert not together(old + new)
-    assert all(one.may_write() for one in new)
+    assert all(process.may_write() for process in new)
     await end(*old, *new)
 
 

@@ -99,7 +99,7 @@ async def test_no_cookie_is_kept() -> None:
         for _ in range(2):
             async with session.get(f"http://localhost:{server.port}/"):
                 pass
-    assert not any(b"cookie" in one.lower() for one in server.asked)
+    assert not any(b"cookie" in request.lower() for request in server.asked)
 
 
 @pytest.mark.parametrize("size", [1, PIECE, 1 << 20])

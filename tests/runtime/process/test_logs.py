@@ -160,8 +160,8 @@ def test_libraries_log_in_the_same_format_from_warning(lines: Lines) -> None:
         raise KeyError("k")
     except KeyError:
         library.exception("broken")
-    said = [(line["logger"], line["level"], line["msg"]) for line in lines()]
-    assert said == [
+    loggers = [(line["logger"], line["level"], line["msg"]) for line in lines()]
+    assert loggers == [
         ("aiohttp.client", "warning", "it went\\nwrong"),
         ("aiohttp.client", "warning", "between the levels"),
         ("aiohttp.client", "error", "broken"),
