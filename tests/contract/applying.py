@@ -85,27 +85,27 @@ async def case_a_plain_write_takes_an_applied_field(bench: Bench) -> None:
 
 
 async def case_the_uid_of_an_apply_is_a_precondition(bench: Bench) -> None:
-    result = await bench.apply(bench.config_map(k="v"))
+    config_map = await bench.apply(bench.config_map(k="v"))
     body = bench.config_map(k="w")
-    body["metadata"]["uid"] = uid_of(result)
+    body["metadata"]["uid"] = uid_of(config_map)
     assert (await bench.apply(body))["data"] == {"k": "w"}
     body["metadata"]["uid"] = "11111111-2222-3333-4444-555555555555"
     error = await refused(bench.apply(body))
     assert type(error) is Conflict, error
     assert error.code == 422
     missing = bench.config_map("missing")
-    missing["metadata"]["uid"] = uid_of(result)
+    missing["metadata"]["uid"] = uid_of(config_map)
     error = await refused(bench.apply(missing))
     assert type(error) is Conflict, error
     assert error.code == 409
 
 
 async def case_the_version_of_an_apply_is_a_precondition(bench: Bench) -> None:
-    result = await bench.apply(bench.config_map(k="v"))
+    config_map = await bench.apply(bench.config_map(k="v"))
     body = bench.config_map(k="w")
-    body["metadata"]["resourceVersion"] = rv(result)
+    body["metadata"]["resourceVersion"] = rv(config_map)
     changed = await bench.apply(body)
-    assert number(changed) > number(result)
+    assert number(changed) > number(config_map)
     body["data"] = {"k": "x"}
     error = await refused(bench.apply(body))
     assert type(error) is Conflict
@@ -129,12 +129,12 @@ async def case_a_dry_run_stores_nothing(bench: Bench) -> None:
     )
     assert tried.created
     assert isinstance(await refused(bench.live()), NotFound)
-    result = await bench.apply(bench.config_map(k="v"))
+    config_map = await bench.apply(bench.config_map(k="v"))
     tried = await client.apply(
         CONFIG_MAP, bench.config_map(k="w"), field_manager="me", force=False, dry_run=True
     )
     assert tried.object["data"] == {"k": "w"}
-    assert await bench.live() == result
+    assert await bench.live() == config_map
 
 
 async def case_an_apply_needs_a_manager_and_no_managed_fields(bench: Bench) -> None:
@@ -142,18 +142,18 @@ async def case_an_apply_needs_a_manager_and_no_managed_fields(bench: Bench) -> N
     body = encode(bench.config_map(k="v"))
     error = await refused(bench.send(HttpRequest("PATCH", path, {}, body, APPLY_PATCH)))
     assert error.code == 422, error
-    result = await bench.apply(bench.config_map(k="v"))
-    error = await refused(bench.apply(result))
+    config_map = await bench.apply(bench.config_map(k="v"))
+    error = await refused(bench.apply(config_map))
     assert isinstance(error, BadRequest)
 
 
 async def case_items_of_a_list_that_is_a_map_have_owners(bench: Bench) -> None:
-    result = await bench.apply(bench.stateful_set())
+    stateful_set = await bench.apply(bench.stateful_set())
     side = {"name": "side", "image": "example.com/side:1"}
     theirs: Object = {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
-        "metadata": result["metadata"] | {"managedFields": None},
+        "metadata": stateful_set["metadata"] | {"managedFields": None},
         "spec": {"template": {"spec": {"containers": [side]}}},
     }
     theirs["metadata"] = {"name": "s", "namespace": bench.namespace}
@@ -172,7 +172,7 @@ async def case_items_of_a_list_that_is_a_map_have_owners(bench: Bench) -> None:
 
 
 async def case_status_is_applied_apart(bench: Bench) -> None:
-    result = await bench.apply(bench.stateful_set())
+    stateful_set = await bench.apply(bench.stateful_set())
     status: Object = {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
@@ -182,12 +182,12 @@ async def case_status_is_applied_apart(bench: Bench) -> None:
     in_spec = await bench.client.apply(
         STATEFUL_SET, status | bench.stateful_set(), field_manager="me", force=False
     )
-    assert rv(in_spec.object) == rv(result)
+    assert rv(in_spec.object) == rv(stateful_set)
     done = await bench.client.apply(
         STATEFUL_SET, status, field_manager="me", force=False, subresource="status"
     )
     assert done.object["status"]["replicas"] == 2
-    assert done.object["spec"] == result["spec"]
+    assert done.object["spec"] == stateful_set["spec"]
     assert done.object["metadata"]["generation"] == 1
     entries = done.object["metadata"]["managedFields"]
     assert sorted(entry.get("subresource", "") for entry in entries) == ["", "status"]

@@ -51,9 +51,9 @@ async def case_an_empty_list_is_a_list(bench: Bench) -> None:
 
 
 async def case_a_list_may_name_the_version_it_wants_at_least(bench: Bench) -> None:
-    result = await bench.create()
-    answer = await bench.listed(resourceVersion=rv(result))
-    assert number(answer) >= number(result)
+    config_map = await bench.create()
+    answer = await bench.listed(resourceVersion=rv(config_map))
+    assert number(answer) >= number(config_map)
     assert "a" in _names(answer["items"])
 
 
@@ -119,13 +119,13 @@ async def case_metadata_only_lists_and_objects(bench: Bench) -> None:
 
 async def case_a_watch_goes_on_from_a_version(bench: Bench) -> None:
     before = await bench.create("a", k="1")
-    result = await bench.create("b")
+    config_map = await bench.create("b")
     changed = await bench.patch([{"op": "add", "path": "/data", "value": {"k": "2"}}], "b")
-    await bench.client.delete(CONFIG_MAP, bench.key("b"), uid=uid_of(result))
+    await bench.client.delete(CONFIG_MAP, bench.key("b"), uid=uid_of(config_map))
     events = await bench.watched(3, resourceVersion=rv(before))
     assert [event.word for event in events] == ["ADDED b", "MODIFIED b", "DELETED b"]
     versions = [number(event.object) for event in events]
-    assert versions[:2] == [number(result), number(changed)]
+    assert versions[:2] == [number(config_map), number(changed)]
     # A deletion has a version of its own, on the last state of the object.
     assert versions[2] > versions[1]
     assert events[2].object["data"] == {"k": "2"}
@@ -141,10 +141,10 @@ async def case_a_watch_without_a_version_begins_with_what_is_there(bench: Bench)
 
 
 async def case_leaving_a_selection_is_a_deletion_and_entering_it_an_addition(bench: Bench) -> None:
-    result = await bench.create("a", labels={"app": "web"}, k="1")
+    config_map = await bench.create("a", labels={"app": "web"}, k="1")
     left = await bench.patch([{"op": "replace", "path": "/metadata/labels/app", "value": "db"}])
     back = await bench.patch([{"op": "replace", "path": "/metadata/labels/app", "value": "web"}])
-    events = await bench.watched(2, resourceVersion=rv(result), labelSelector="app=web")
+    events = await bench.watched(2, resourceVersion=rv(config_map), labelSelector="app=web")
     assert [event.word for event in events] == ["DELETED a", "ADDED a"]
     # The state in which it was selected last, with the version of its leaving.
     assert events[0].object["metadata"]["labels"] == {"app": "web"}
@@ -162,7 +162,7 @@ async def case_a_metadata_only_watch(bench: Bench) -> None:
 
 async def case_a_streamed_list_ends_with_a_bookmark(bench: Bench) -> None:
     await bench.create("a")
-    result = await bench.create("b")
+    config_map = await bench.create("b")
     events = await bench.watched(
         0,
         until="BOOKMARK",
@@ -174,7 +174,7 @@ async def case_a_streamed_list_ends_with_a_bookmark(bench: Bench) -> None:
     end = events[-1].object
     assert end["kind"] == "ConfigMap"
     assert end["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
-    assert number(end) >= number(result)
+    assert number(end) >= number(config_map)
     assert end["metadata"].get("name") is None
 
 
@@ -207,12 +207,12 @@ async def case_a_watch_from_the_future_is_silent(bench: Bench) -> None:
 
 
 async def case_a_quiet_watch_ends_after_its_time_with_a_bookmark(bench: Bench) -> None:
-    result = await bench.create()
+    config_map = await bench.create()
     query = {
         "watch": "true",
         "allowWatchBookmarks": "true",
         "timeoutSeconds": "3",
-        "resourceVersion": rv(result),
+        "resourceVersion": rv(config_map),
         "labelSelector": "no=such",
     }
     async with bench.wire.stream(HttpRequest("GET", bench.collection(), query)) as lines:

@@ -11,8 +11,8 @@ FINALIZER = "example.com/hold"
 
 
 async def case_a_new_object_has_what_the_server_adds(bench: Bench) -> None:
-    result = await bench.create(k="v")
-    metadata = result["metadata"]
+    config_map = await bench.create(k="v")
+    metadata = config_map["metadata"]
     assert metadata.keys() == {
         "name",
         "namespace",
@@ -21,9 +21,9 @@ async def case_a_new_object_has_what_the_server_adds(bench: Bench) -> None:
         "creationTimestamp",
         "managedFields",
     }
-    assert result["kind"] == "ConfigMap"
-    assert list(managers(result)) == ["creator Update"]
-    assert await bench.live() == result
+    assert config_map["kind"] == "ConfigMap"
+    assert list(managers(config_map)) == ["creator Update"]
+    assert await bench.live() == config_map
 
 
 async def case_a_name_can_be_generated(bench: Bench) -> None:
@@ -44,19 +44,19 @@ async def case_a_name_is_taken_once(bench: Bench) -> None:
 
 
 async def case_an_update_needs_the_present_version(bench: Bench) -> None:
-    result = await bench.create(k="1")
-    changed = await bench.client.update(CONFIG_MAP, {**result, "data": {"k": "2"}})
-    assert number(changed) > number(result)
-    assert uid_of(changed) == uid_of(result)
-    error = await refused(bench.client.update(CONFIG_MAP, {**result, "data": {"k": "3"}}))
+    config_map = await bench.create(k="1")
+    changed = await bench.client.update(CONFIG_MAP, {**config_map, "data": {"k": "2"}})
+    assert number(changed) > number(config_map)
+    assert uid_of(changed) == uid_of(config_map)
+    error = await refused(bench.client.update(CONFIG_MAP, {**config_map, "data": {"k": "3"}}))
     assert type(error) is Conflict
     assert "the object has been modified" in error.message
     assert (await bench.live())["data"] == {"k": "2"}
 
 
 async def case_an_update_that_changes_nothing_is_not_written(bench: Bench) -> None:
-    result = await bench.create(k="1")
-    assert rv(await bench.client.update(CONFIG_MAP, result)) == rv(result)
+    config_map = await bench.create(k="1")
+    assert rv(await bench.client.update(CONFIG_MAP, config_map)) == rv(config_map)
 
 
 async def case_an_update_of_nothing(bench: Bench) -> None:
@@ -67,7 +67,7 @@ async def case_an_update_of_nothing(bench: Bench) -> None:
 
 
 async def case_a_json_patch_is_all_or_none(bench: Bench) -> None:
-    result = await bench.create(k="1")
+    config_map = await bench.create(k="1")
     ops = [
         {"op": "replace", "path": "/data/k", "value": "2"},
         {"op": "test", "path": "/metadata/uid", "value": "another"},
@@ -75,8 +75,8 @@ async def case_a_json_patch_is_all_or_none(bench: Bench) -> None:
     error = await refused(bench.patch(ops))
     assert error.code == 422, error
     assert error.reason == "Invalid"
-    assert await bench.live() == result
-    ops[1]["value"] = uid_of(result)
+    assert await bench.live() == config_map
+    ops[1]["value"] = uid_of(config_map)
     ops.append({"op": "add", "path": "/data/l", "value": "3"})
     assert (await bench.patch(ops))["data"] == {"k": "2", "l": "3"}
 
@@ -98,19 +98,19 @@ async def case_a_json_patch_may_ask_that_nothing_is_there(bench: Bench) -> None:
 
 
 async def case_a_json_patch_may_name_the_version(bench: Bench) -> None:
-    result = await bench.create(k="1")
+    config_map = await bench.create(k="1")
     path = "/metadata/resourceVersion"
     changed = await bench.patch(
         [
-            {"op": "replace", "path": path, "value": rv(result)},
+            {"op": "replace", "path": path, "value": rv(config_map)},
             {"op": "replace", "path": "/data/k", "value": "2"},
         ]
     )
-    assert number(changed) > number(result)
+    assert number(changed) > number(config_map)
     error = await refused(
         bench.patch(
             [
-                {"op": "replace", "path": path, "value": rv(result)},
+                {"op": "replace", "path": path, "value": rv(config_map)},
                 {"op": "replace", "path": "/data/k", "value": "3"},
             ]
         )
@@ -119,18 +119,20 @@ async def case_a_json_patch_may_name_the_version(bench: Bench) -> None:
 
 
 async def case_a_delete_has_preconditions(bench: Bench) -> None:
-    result = await bench.create()
+    config_map = await bench.create()
     client, key = bench.client, bench.key()
     error = await refused(client.delete(CONFIG_MAP, key, uid="another"))
     assert type(error) is Conflict
     assert "the UID in the precondition (another) does not match" in error.message
-    error = await refused(client.delete(CONFIG_MAP, key, uid=uid_of(result), resource_version="1"))
+    error = await refused(
+        client.delete(CONFIG_MAP, key, uid=uid_of(config_map), resource_version="1")
+    )
     assert type(error) is Conflict
-    await client.delete(CONFIG_MAP, key, uid=uid_of(result), resource_version=rv(result))
-    error = await refused(client.delete(CONFIG_MAP, key, uid=uid_of(result)))
+    await client.delete(CONFIG_MAP, key, uid=uid_of(config_map), resource_version=rv(config_map))
+    error = await refused(client.delete(CONFIG_MAP, key, uid=uid_of(config_map)))
     assert isinstance(error, NotFound)
     again = await bench.create()
-    assert uid_of(again) != uid_of(result)
+    assert uid_of(again) != uid_of(config_map)
 
 
 async def case_a_finalizer_keeps_an_object(bench: Bench) -> None:
@@ -157,8 +159,10 @@ async def case_a_finalizer_keeps_an_object(bench: Bench) -> None:
 
 
 async def case_a_foreground_deletion_waits_for_the_collector(bench: Bench) -> None:
-    result = await bench.create()
-    await bench.client.delete(CONFIG_MAP, bench.key(), uid=uid_of(result), propagation="Foreground")
+    config_map = await bench.create()
+    await bench.client.delete(
+        CONFIG_MAP, bench.key(), uid=uid_of(config_map), propagation="Foreground"
+    )
     kept = await bench.live()
     assert is_terminating(kept)
     assert kept["metadata"]["finalizers"] == ["foregroundDeletion"]
@@ -190,8 +194,8 @@ async def case_status_and_spec_are_written_apart(bench: Bench) -> None:
 
 
 async def case_what_has_no_status_has_no_such_path(bench: Bench) -> None:
-    result = await bench.create()
-    error = await refused(bench.client.update(CONFIG_MAP, result, subresource="status"))
+    config_map = await bench.create()
+    error = await refused(bench.client.update(CONFIG_MAP, config_map, subresource="status"))
     assert isinstance(error, NotFound)
 
 

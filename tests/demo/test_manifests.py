@@ -27,16 +27,16 @@ def deployment(wishes: Installation = WISHES) -> Object:
 
 
 def test_the_deployment_of_the_base_is_the_one_that_is_meant() -> None:
-    result = deployment()
-    assert result["metadata"]["name"] == OPERATOR_DEPLOYMENT
-    assert result["spec"]["selector"]["matchLabels"] == OPERATOR_SELECTOR
+    manifest = deployment()
+    assert manifest["metadata"]["name"] == OPERATOR_DEPLOYMENT
+    assert manifest["spec"]["selector"]["matchLabels"] == OPERATOR_SELECTOR
 
 
 def test_image_pull_policy_and_replicas_are_as_wished() -> None:
-    result = deployment()
-    (container,) = result["spec"]["template"]["spec"]["containers"]
+    manifest = deployment()
+    (container,) = manifest["spec"]["template"]["spec"]["containers"]
     assert (container["image"], container["imagePullPolicy"]) == ("localhost/operator:1", "Never")
-    assert result["spec"]["replicas"] == 2
+    assert manifest["spec"]["replicas"] == 2
 
 
 def test_the_repository_of_the_server_image_is_set_once_and_other_variables_stay() -> None:

@@ -12,7 +12,7 @@ from e2e.harness.forked_process import ForkedProcesses, Process
 PROBE = """
 import os, signal, sys
 print(__name__, sys.argv[1:], sorted(os.environ), os.getcwd(), flush=True)
-print(sorted(int(one) for one in os.listdir("/proc/self/fd")))
+print(sorted(int(number) for number in os.listdir("/proc/self/fd")))
 if sys.argv[1] == "raise":
     raise ValueError("broken")
 if sys.argv[1] == "sleep":

@@ -143,13 +143,13 @@ def test_a_dependency_without_reason_is_reported() -> None:
 
 
 def test_make_help_lists_every_target() -> None:
-    result = subprocess.run(
+    process = subprocess.run(
         ["make", "--no-print-directory", "-C", ROOT, "help"],
         capture_output=True,
         text=True,
         check=True,
     )
-    expect_none(papers.undocumented_targets(read("Makefile"), result.stdout), "not in make help")
+    expect_none(papers.undocumented_targets(read("Makefile"), process.stdout), "not in make help")
 
 
 def test_a_target_without_help_is_reported() -> None:

@@ -71,11 +71,11 @@ class Fleet:
         tls = self.folder / "tls"
         blocks = "\n".join(
             f"""  retry_join {{
-    leader_api_addr       = "https://{self.addresses[one]}:{self.port}"
+    leader_api_addr       = "https://{self.addresses[peer]}:{self.port}"
     leader_ca_cert_file   = "{tls}/ca.crt"
     leader_tls_servername = "{NAME}"
   }}"""
-            for one in joins
+            for peer in joins
         )
         return f"""
 listener "tcp" {{

@@ -41,15 +41,15 @@ OPENED = {"labels": {LEVEL: "privileged"}}
 @pytest.fixture(scope="module")
 def place(installed: Rig) -> Iterator[Place]:
     """The control plane with the policies in force."""
-    result = locked.prepare(installed, POLICIES)
+    place = locked.prepare(installed, POLICIES)
     try:
         own = datacenter_object(namespace=NAMESPACE, name="canary")
-        locked.await_refusal(result.client(), DATACENTERS, own, "namespace of the operator")
-        loose = _daemon_set(result.namespace(), lambda pod: pod.update(hostNetwork=True))
+        locked.await_refusal(place.client(), DATACENTERS, own, "namespace of the operator")
+        loose = _daemon_set(place.namespace(), lambda pod: pod.update(hostNetwork=True))
         locked.await_refusal(
-            result.client(OPERATOR), kinds.DAEMON_SET, loose, "must not share network"
+            place.client(OPERATOR), kinds.DAEMON_SET, loose, "must not share network"
         )
-        yield result
+        yield place
     finally:
         # Later tests on this control plane must not be affected.
         locked.remove(installed, POLICIES)

@@ -51,10 +51,10 @@ Act = Callable[[ImpersonatingClient, str], Any]
 @pytest.fixture(scope="module")
 def place(installed: Rig) -> Iterator[Place]:
     """The control plane with the policies in force."""
-    result = locked.prepare(installed, POLICIES)
+    place = locked.prepare(installed, POLICIES)
     try:
-        _await_policies(result)
-        yield result
+        _await_policies(place)
+        yield place
     finally:
         # Later tests on this control plane must not be affected.
         locked.remove(installed, POLICIES)

@@ -91,15 +91,15 @@ JOBS: dict[str, tuple[Owner, Object]] = {
 @pytest.fixture(scope="module")
 def place(control_plane: Rig) -> Iterator[Place]:
     """The control plane with the policies for the operator."""
-    result = locked.prepare(control_plane, POLICIES)
-    where, operator = result.namespace(), result.client(OPERATOR)
+    place = locked.prepare(control_plane, POLICIES)
+    where, operator = place.namespace(), place.client(OPERATOR)
     locked.await_refusal(operator, kinds.JOB, _job(where, "backup", run=None), "OpenBaoBackup or")
     loose = _job(where, "backup")
     loose["spec"]["template"]["spec"]["hostNetwork"] = True
     locked.await_refusal(operator, kinds.JOB, loose, "must not share network")
     stray = {"metadata": locked.meta(where, "stray"), "rules": [_rule("secrets", "")]}
     locked.await_refusal(operator, kinds.ROLE, stray, "and nothing else")
-    yield result
+    yield place
     locked.remove(control_plane, POLICIES)
 
 

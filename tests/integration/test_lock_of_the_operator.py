@@ -27,16 +27,16 @@ ACCOUNT = names.service_account(CLUSTER)
 @pytest.fixture(scope="module")
 def place(control_plane: Rig) -> Iterator[Place]:
     """The control plane with all policies."""
-    result = locked.prepare(control_plane, POLICIES)
-    where = result.namespace()
-    operator = result.client(OPERATOR)
+    place = locked.prepare(control_plane, POLICIES)
+    where = place.namespace()
+    operator = place.client(OPERATOR)
     stray = {"metadata": {"name": "stray", "namespace": where}}
     for kind, words in ((kinds.SECRET, "of a cluster only"), (kinds.SERVICE_ACCOUNT, "of a cl")):
         locked.await_refusal(operator, kind, stray, words)
     locked.await_refusal(operator, kinds.ROLE, {**stray, "rules": []}, "of a cluster only")
     loose = locked.stateful_set(where, pod_spec(hostNetwork=True))
     locked.await_refusal(operator, kinds.STATEFUL_SET, loose, "must not share network")
-    yield result
+    yield place
     locked.remove(control_plane, POLICIES)
 
 

@@ -22,15 +22,15 @@ Act = Callable[[ImpersonatingClient, str], Any]
 @pytest.fixture(scope="module")
 def place(control_plane: Rig) -> Iterator[Place]:
     """The control plane with the policies for the provisioner."""
-    result = locked.prepare(control_plane, PROVISIONER_POLICIES)
-    where = result.namespace()
-    provisioner = result.client(PROVISIONING)
+    place = locked.prepare(control_plane, PROVISIONER_POLICIES)
+    where = place.namespace()
+    provisioner = place.client(PROVISIONING)
     stray = {"metadata": {"name": "stray", "namespace": where}}
     locked.await_refusal(provisioner, kinds.ROLE, {**stray, "rules": []}, "of a tenant only")
     locked.await_refusal(provisioner, QUOTA, {**stray, "spec": {}}, "of a tenant only")
     space = {"metadata": {"name": f"{where}-x"}}
     locked.await_refusal(provisioner, kinds.NAMESPACE, space, "delete namespaces")
-    yield result
+    yield place
     locked.remove(control_plane, PROVISIONER_POLICIES)
 
 

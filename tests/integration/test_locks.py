@@ -34,13 +34,13 @@ WORDS = "OpenBaoCluster"
 @pytest.fixture(scope="module")
 def place(control_plane: Rig) -> Iterator[Place]:
     """The control plane with both lock policies."""
-    result = locked.prepare(control_plane, LOCKS)
-    where = result.namespace()
+    place = locked.prepare(control_plane, LOCKS)
+    where = place.namespace()
     canary = locked.config_map(where, "canary")
-    locked.await_refusal(result.client(TENANT), kinds.CONFIG_MAP, canary, WORDS)
+    locked.await_refusal(place.client(TENANT), kinds.CONFIG_MAP, canary, WORDS)
     sets = locked.stateful_set(where)
-    result.client(OPERATOR).create(kinds.STATEFUL_SET, sets)
-    yield result
+    place.client(OPERATOR).create(kinds.STATEFUL_SET, sets)
+    yield place
     locked.remove(control_plane, LOCKS)
 
 

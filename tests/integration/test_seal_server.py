@@ -54,7 +54,7 @@ def _source(seal: str) -> Path:
     """The source folder of a wrapper, in the version of the server."""
     tools = builds.toolchain(Cache(cache_root()), to_stderr())
     module = f"{WRAPPERS}/{seal}/v2"
-    result = subprocess.run(
+    process = subprocess.run(
         [tools.go, "mod", "download", "-json", module],
         cwd=TOOLS / "bao",
         env={**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod", "GONOSUMDB": "*"},
@@ -62,7 +62,7 @@ def _source(seal: str) -> Path:
         text=True,
         check=True,
     )
-    return Path(json.loads(result.stdout)["Dir"])
+    return Path(json.loads(process.stdout)["Dir"])
 
 
 @pytest.mark.parametrize("seal", ACCEPTED)

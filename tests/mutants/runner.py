@@ -74,7 +74,8 @@ class Runner:
         if run.status not in (0, 1):
             failed = {*tests}
         return [
-            _unreliable(one) if one.test.partition("[")[0] in failed else one for one in results
+            _unreliable(entry) if entry.test.partition("[")[0] in failed else entry
+            for entry in results
         ]
 
     def _in_a_copy(self, act: Callable[[Copy], T]) -> T:

@@ -71,7 +71,9 @@ def test_a_copy_has_the_same_paths_and_links(
     root = Root(source, target)
     root.copy(path)
     root.copy(path)
-    paths = [one for one in target.rglob("*") if not (one.is_dir() and not one.is_symlink())]
+    paths = [
+        entry for entry in target.rglob("*") if not (entry.is_dir() and not entry.is_symlink())
+    ]
     assert {
         str(item.relative_to(target)): str(item.readlink()) for item in paths if item.is_symlink()
     } == links

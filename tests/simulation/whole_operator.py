@@ -219,7 +219,7 @@ class World:
 
     def condition(self, kind: str) -> tuple[str, str]:
         conditions = self.live(CLUSTERS)["status"]["conditions"]
-        (condition,) = [one for one in conditions if one["type"] == kind]
+        (condition,) = [each for each in conditions if each["type"] == kind]
         return condition["status"], condition["reason"]
 
     @property

@@ -15,16 +15,16 @@ def test_a_container_may_nothing() -> None:
 
 
 def test_a_pod_runs_as_nobody_special() -> None:
-    result = pod_security()
-    assert result["runAsNonRoot"] is True
-    assert result["runAsUser"] > 0
-    assert result["runAsGroup"] > 0
-    assert result["seccompProfile"] == {"type": "RuntimeDefault"}
+    context = pod_security()
+    assert context["runAsNonRoot"] is True
+    assert context["runAsUser"] > 0
+    assert context["runAsGroup"] > 0
+    assert context["seccompProfile"] == {"type": "RuntimeDefault"}
 
 
 def test_the_data_volume_is_readable_for_the_user_that_runs() -> None:
-    result = pod_security()
-    assert result["fsGroup"] == result["runAsGroup"]
+    context = pod_security()
+    assert context["fsGroup"] == context["runAsGroup"]
 
 
 def test_nobody_shares_the_dicts() -> None:

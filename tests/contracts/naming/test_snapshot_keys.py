@@ -14,8 +14,8 @@ PREFIXES = st.lists(st.from_regex(r"[A-Za-z0-9_.-]{1,10}", fullmatch=True), max_
 
 
 def test_the_shape_that_the_docs_give() -> None:
-    result = snapshot_keys.make("/prod/eu/", "team-a", "bao", AT, "0a1b2c3d")
-    assert result == "prod/eu/team-a/bao/2026-01-15T03-00-00Z-0a1b2c3d.snap"
+    key = snapshot_keys.make("/prod/eu/", "team-a", "bao", AT, "0a1b2c3d")
+    assert key == "prod/eu/team-a/bao/2026-01-15T03-00-00Z-0a1b2c3d.snap"
     assert (
         snapshot_keys.make("", "n", "c", AT, "0a1b2c3d") == "n/c/2026-01-15T03-00-00Z-0a1b2c3d.snap"
     )
@@ -26,10 +26,10 @@ def test_the_shape_that_the_docs_give() -> None:
 def test_what_is_made_is_read_back(
     prefix: list[str], namespace: str, cluster: str, tag: str
 ) -> None:
-    result = snapshot_keys.make("/".join(prefix), namespace, cluster, AT, "0a1b2c3d", tag)
-    read = snapshot_keys.parse(result)
+    key = snapshot_keys.make("/".join(prefix), namespace, cluster, AT, "0a1b2c3d", tag)
+    read = snapshot_keys.parse(key)
     assert read is not None
-    assert (read.text, read.prefix, read.namespace) == (result, "/".join(prefix), namespace)
+    assert (read.text, read.prefix, read.namespace) == (key, "/".join(prefix), namespace)
     assert (read.cluster, read.at, read.id8, read.tag) == (cluster, AT, "0a1b2c3d", tag)
 
 

@@ -17,8 +17,8 @@ EMPTY: dict[str, Any] = {"emptyDir": {}}
 
 
 def part(**spec: Any) -> PodPart:
-    result = gen.cluster().wanting(**spec).read().spec
-    return server_part(result, audit_volume("x", result.audit_file_storage))
+    cluster = gen.cluster().wanting(**spec).read().spec
+    return server_part(cluster, audit_volume("x", cluster.audit_file_storage))
 
 
 def test_a_plain_cluster_has_no_volumes() -> None:

@@ -109,78 +109,78 @@ async def farm() -> Farm:
 
 
 async def test_b28_an_authority_is_replaced_with_an_overlap() -> None:
-    result = await farm()
-    old = result.files_of(CA)
-    result.resolved = gen.resolved(ASKED)
+    bench = await farm()
+    old = bench.files_of(CA)
+    bench.resolved = gen.resolved(ASKED)
 
     # The new CA is created and trusted; it does not sign yet.
-    assert await result.settle() == ["prepare-authority", IssueServerCertificate.name]
-    prepared = result.files_of(CA)
+    assert await bench.settle() == ["prepare-authority", IssueServerCertificate.name]
+    prepared = bench.files_of(CA)
     assert prepared[secret_data.CA_KEY] == old[secret_data.CA_KEY]
     assert len(chain.fingerprints(prepared[secret_data.CA_CERTIFICATE])) == 2
-    result.reload(0, 1, 2)
-    assert result.all_accept(old[secret_data.CA_CERTIFICATE], prepared[secret_data.CA_CERTIFICATE])
-    assert await result.settle() == []
+    bench.reload(0, 1, 2)
+    assert bench.all_accept(old[secret_data.CA_CERTIFICATE], prepared[secret_data.CA_CERTIFICATE])
+    assert await bench.settle() == []
 
     # After the overlap it signs; the former key is kept.
-    await result.outside.clock.advance(OVERLAP.total_seconds())
-    assert await result.settle() == ["promote-authority", IssueServerCertificate.name]
-    promoted = result.files_of(CA)
+    await bench.outside.clock.advance(OVERLAP.total_seconds())
+    assert await bench.settle() == ["promote-authority", IssueServerCertificate.name]
+    promoted = bench.files_of(CA)
     assert promoted[secret_data.CA_KEY] == prepared[secret_data.NEXT_KEY]
     assert promoted[secret_data.FORMER_KEY] == old[secret_data.CA_KEY]
-    result.reload(0)
+    bench.reload(0)
     # Clients that read the bundle during the overlap accept both certificates.
-    assert result.all_accept(
+    assert bench.all_accept(
         prepared[secret_data.CA_CERTIFICATE], promoted[secret_data.CA_CERTIFICATE]
     )
-    assert all(len(chain.fingerprints(bundle)) == 2 for bundle in result.bundles)
+    assert all(len(chain.fingerprints(bundle)) == 2 for bundle in bench.bundles)
 
     # The former CA is not dropped while a pod serves a certificate of it.
-    await result.outside.clock.advance(10 * OVERLAP.total_seconds())
-    assert await result.settle() == []
-    result.reload(1, 2)
-    assert await result.settle() == ["drop-authority", IssueServerCertificate.name]
-    last = result.files_of(CA)
+    await bench.outside.clock.advance(10 * OVERLAP.total_seconds())
+    assert await bench.settle() == []
+    bench.reload(1, 2)
+    assert await bench.settle() == ["drop-authority", IssueServerCertificate.name]
+    last = bench.files_of(CA)
     assert set(last) == {secret_data.CA_CERTIFICATE, secret_data.CA_KEY}
     assert last[secret_data.CA_KEY] == prepared[secret_data.NEXT_KEY]
-    result.reload(0, 1, 2)
-    assert result.all_accept(last[secret_data.CA_CERTIFICATE])
-    assert not result.all_accept(old[secret_data.CA_CERTIFICATE])
+    bench.reload(0, 1, 2)
+    assert bench.all_accept(last[secret_data.CA_CERTIFICATE])
+    assert not bench.all_accept(old[secret_data.CA_CERTIFICATE])
     # The request is fulfilled: no more steps.
-    await result.outside.clock.advance(10 * OVERLAP.total_seconds())
-    assert await result.settle() == []
+    await bench.outside.clock.advance(10 * OVERLAP.total_seconds())
+    assert await bench.settle() == []
 
 
 async def test_a_ca_near_its_expiry_is_rotated_automatically() -> None:
-    result = await farm()
-    await result.outside.clock.advance(timedelta(days=9 * 365).total_seconds())
-    assert "prepare-authority" in await result.settle()
+    bench = await farm()
+    await bench.outside.clock.advance(timedelta(days=9 * 365).total_seconds())
+    assert "prepare-authority" in await bench.settle()
 
 
 async def test_b28_an_authority_that_has_ended_is_replaced_at_once() -> None:
-    result = await farm()
-    await result.outside.clock.advance(timedelta(days=3651).total_seconds())
-    done = await result.settle()
+    bench = await farm()
+    await bench.outside.clock.advance(timedelta(days=3651).total_seconds())
+    done = await bench.settle()
     assert done[:3] == ["prepare-authority", "promote-authority", IssueServerCertificate.name]
 
 
 async def test_no_ca_is_promoted_before_every_pod_has_the_bundle() -> None:
-    result = await farm()
-    result.resolved = gen.resolved(ASKED)
-    await result.settle()
-    result.reload(0, 1)
-    await result.outside.clock.advance(100 * OVERLAP.total_seconds())
-    assert await result.settle() == []
-    outcome = gen.expect(Done, plan(result.resolved, result.facts()).outcome)
+    bench = await farm()
+    bench.resolved = gen.resolved(ASKED)
+    await bench.settle()
+    bench.reload(0, 1)
+    await bench.outside.clock.advance(100 * OVERLAP.total_seconds())
+    assert await bench.settle() == []
+    outcome = gen.expect(Done, plan(bench.resolved, bench.facts()).outcome)
     assert (timer_of(outcome) or 0.0) <= 2.0
 
 
 async def test_a_timer_is_set_for_the_end_of_the_overlap() -> None:
-    result = await farm()
-    result.resolved = gen.resolved(ASKED)
-    await result.settle()
-    result.reload(0, 1, 2)
-    outcome = plan(result.resolved, result.facts()).outcome
+    bench = await farm()
+    bench.resolved = gen.resolved(ASKED)
+    await bench.settle()
+    bench.reload(0, 1, 2)
+    outcome = plan(bench.resolved, bench.facts()).outcome
     assert outcome == Done(OVERLAP.total_seconds())
 
 
@@ -194,18 +194,18 @@ async def test_a_new_process_continues_the_rotation(
     dies_after: int,
 ) -> None:
     """Each effect is one write, and the next step is derived from the stored state."""
-    result = await farm()
-    result.resolved = gen.resolved(ASKED)
+    bench = await farm()
+    bench.resolved = gen.resolved(ASKED)
     for step in range(6):
         if step == dies_after:
-            result.outside = _new_process(result.outside)
+            bench.outside = _new_process(bench.outside)
         for _ in range(3):
-            await result.one_pass()
-        result.reload(0, 1, 2)
-        await result.outside.clock.advance(2 * OVERLAP.total_seconds())
-    result.reload(0, 1, 2)
-    assert set(result.files_of(CA)) == {secret_data.CA_CERTIFICATE, secret_data.CA_KEY}
-    assert result.all_accept(result.files_of(CA)[secret_data.CA_CERTIFICATE])
+            await bench.one_pass()
+        bench.reload(0, 1, 2)
+        await bench.outside.clock.advance(2 * OVERLAP.total_seconds())
+    bench.reload(0, 1, 2)
+    assert set(bench.files_of(CA)) == {secret_data.CA_CERTIFICATE, secret_data.CA_KEY}
+    assert bench.all_accept(bench.files_of(CA)[secret_data.CA_CERTIFICATE])
 
 
 def _new_process(old: Outside) -> Outside:
@@ -219,31 +219,31 @@ def _new_process(old: Outside) -> Outside:
 async def test_a_replaced_ca_is_not_changed(
     effect: type[EffectByUid],
 ) -> None:
-    result = await farm()
-    before = result.files_of(CA)
+    bench = await farm()
+    before = bench.files_of(CA)
     with pytest.raises(Transient, match="was replaced"):
-        await run(result.outside.context, result.resolved, effect(CA.name, "uid-of-a-former-one"))
-    assert result.files_of(CA) == before
+        await run(bench.outside.context, bench.resolved, effect(CA.name, "uid-of-a-former-one"))
+    assert bench.files_of(CA) == before
 
 
 @pytest.mark.parametrize("effect", [PromoteAuthority, DropAuthority])
 async def test_a_step_without_its_entries_changes_nothing(effect: type[EffectByUid]) -> None:
-    result = await farm()
-    before = result.files_of(CA)
-    uid = result.secrets()[CA.name].uid
+    bench = await farm()
+    before = bench.files_of(CA)
+    uid = bench.secrets()[CA.name].uid
     with pytest.raises(Transient):
-        await run(result.outside.context, result.resolved, effect(CA.name, uid))
-    assert result.files_of(CA) == before
+        await run(bench.outside.context, bench.resolved, effect(CA.name, uid))
+    assert bench.files_of(CA) == before
 
 
 async def test_a_second_ca_is_never_overwritten() -> None:
-    result = await farm()
-    uid = result.secrets()[CA.name].uid
-    await run(result.outside.context, result.resolved, PrepareAuthority(CA.name, uid))
-    before = result.files_of(CA)
+    bench = await farm()
+    uid = bench.secrets()[CA.name].uid
+    await run(bench.outside.context, bench.resolved, PrepareAuthority(CA.name, uid))
+    before = bench.files_of(CA)
     with pytest.raises(Transient, match="second CA"):
-        await run(result.outside.context, result.resolved, PrepareAuthority(CA.name, uid))
-    assert result.files_of(CA) == before
+        await run(bench.outside.context, bench.resolved, PrepareAuthority(CA.name, uid))
+    assert bench.files_of(CA) == before
 
 
 async def run(context: Context, resolved: Resolved, effect: Effect) -> None:
@@ -251,6 +251,6 @@ async def run(context: Context, resolved: Resolved, effect: Effect) -> None:
 
 
 async def test_no_step_without_certificates() -> None:
-    result = await farm()
+    bench = await farm()
     nothing = gen.secret("x-tls-ca")
-    assert next_step(result.resolved, result.facts(), nothing, nothing).action is None
+    assert next_step(bench.resolved, bench.facts(), nothing, nothing).action is None

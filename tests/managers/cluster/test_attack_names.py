@@ -144,7 +144,9 @@ def test_attack_t04_nothing_of_another_namespace_can_be_named() -> None:
 @pytest.mark.parametrize("which", NAMES)
 async def test_attack_t11_an_object_of_another_owner_is_never_adopted(which: str) -> None:
     """An object that exists before the cluster, with a name that it needs, is a conflict."""
-    intent = next(one for one in DESIRED.intents if f"{one.resource.kind} {one.key.name}" == which)
+    intent = next(
+        each for each in DESIRED.intents if f"{each.resource.kind} {each.key.name}" == which
+    )
     stranger = {"apiVersion": "v1", "kind": "Other", "name": "o", "uid": "u", "controller": True}
     theirs = {
         "apiVersion": intent.resource.api_version,

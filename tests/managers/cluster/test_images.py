@@ -140,7 +140,7 @@ async def test_only_images_with_a_policy_are_verified() -> None:
 
 def told(cluster: gen.Cluster, *verdicts: ImageVerdict) -> str:
     status = compute(ReconcileResult(cluster.read(), facts(*verdicts), Done()))
-    (condition,) = [one for one in status.conditions if one.type == "ImageVerified"]
+    (condition,) = [each for each in status.conditions if each.type == "ImageVerified"]
     return f"{condition.status} {condition.reason}: {condition.message}"
 
 

@@ -88,7 +88,7 @@ def test_the_series_of_a_cluster() -> None:
     assert series[ready] == 1
     expiry = f'openbao_tls_cert_expiry_timestamp{MINE},type="OperatorManaged"}}'
     assert series[expiry] == gen.certificate().not_after.timestamp()
-    assert not [one for one in series if "read_replicas_healthy" in one]
+    assert not [name for name in series if "read_replicas_healthy" in name]
     bench.show(FINE)
     assert not bench.series("openbao_cluster_operation{"), "it is over"
 

@@ -245,10 +245,10 @@ class TestReload:
 class TestTraffic:
     @pytest.mark.parametrize("phase", ["Idle", *PHASES_WITH_GREEN[:-1], "RollbackCleanup"])
     def test_clients_use_blue_by_its_label_or_revision(self, phase: str) -> None:
-        result = selector(meant(at(phase), world(first=True)))
-        assert result == {**labels.servers("x"), labels.FIRST_SET: "true"}
-        result = selector(meant(at(phase, blueRevision=BEFORE), world(first=True)))
-        assert result == {**labels.servers("x"), labels.REVISION: BEFORE}
+        match_labels = selector(meant(at(phase), world(first=True)))
+        assert match_labels == {**labels.servers("x"), labels.FIRST_SET: "true"}
+        match_labels = selector(meant(at(phase, blueRevision=BEFORE), world(first=True)))
+        assert match_labels == {**labels.servers("x"), labels.REVISION: BEFORE}
 
     def test_the_selector_is_unchanged_before_a_pod_has_the_label(self) -> None:
         assert selector(meant(at("Idle"), world(green=False))) == labels.servers("x")

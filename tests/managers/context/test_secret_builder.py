@@ -12,27 +12,27 @@ OWNER = gen.cluster().owner()
 
 
 def test_it_is_ours_with_and_without_its_owner_reference() -> None:
-    result = secret_object(OWNER, "s", {"key": b"\x00\xff"})
-    assert ownership_of(result, OWNER, MARKS) is Ownership.MINE
-    del result["metadata"]["ownerReferences"]
-    assert ownership_of(result, OWNER, MARKS) is Ownership.MINE
+    secret = secret_object(OWNER, "s", {"key": b"\x00\xff"})
+    assert ownership_of(secret, OWNER, MARKS) is Ownership.MINE
+    del secret["metadata"]["ownerReferences"]
+    assert ownership_of(secret, OWNER, MARKS) is Ownership.MINE
     stranger = gen.cluster().marked(uid="uid-2").owner()
-    assert ownership_of(result, stranger, MARKS) is Ownership.FOREIGN
+    assert ownership_of(secret, stranger, MARKS) is Ownership.FOREIGN
 
 
 def test_bytes_survive() -> None:
-    result = secret_object(OWNER, "s", {"key": bytes(range(256))})
-    assert base64.b64decode(result["data"]["key"]) == bytes(range(256))
+    secret = secret_object(OWNER, "s", {"key": bytes(range(256))})
+    assert base64.b64decode(secret["data"]["key"]) == bytes(range(256))
 
 
 def test_it_carries_the_labels_of_the_cluster() -> None:
-    result = secret_object(OWNER, "s", {})
-    assert result["metadata"]["labels"] == labels.base("x")
-    assert result["metadata"]["namespace"] == gen.NAMESPACE
+    secret = secret_object(OWNER, "s", {})
+    assert secret["metadata"]["labels"] == labels.base("x")
+    assert secret["metadata"]["namespace"] == gen.NAMESPACE
 
 
 def test_type_and_immutability_are_parameters() -> None:
     assert secret_object(OWNER, "s", {})["type"] == "Opaque"
     assert "immutable" not in secret_object(OWNER, "s", {})
-    result = secret_object(OWNER, "s", {}, kind="kubernetes.io/tls", immutable=True)
-    assert (result["type"], result["immutable"]) == ("kubernetes.io/tls", True)
+    secret = secret_object(OWNER, "s", {}, kind="kubernetes.io/tls", immutable=True)
+    assert (secret["type"], secret["immutable"]) == ("kubernetes.io/tls", True)

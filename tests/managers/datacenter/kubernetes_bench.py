@@ -210,7 +210,7 @@ class Objects:
     def condition(self, kind: str = "Ready", name: str = NAME) -> tuple[str, str, str]:
         """Answer, reason and message of a condition of a Datacenter."""
         conditions = self.live(DATACENTERS, name)["status"]["conditions"]
-        (condition,) = [one for one in conditions if one["type"] == kind]
+        (condition,) = [each for each in conditions if each["type"] == kind]
         return condition["status"], condition["reason"], condition["message"]
 
     def ready(self, name: str = NAME) -> tuple[str, str]:

@@ -64,7 +64,7 @@ def rows_of(heading: str) -> list[list[str]]:
 
 
 def shown(kind: str) -> dict[str, Any]:
-    (manifest,) = [one for one in manifests(PAGE) if one["kind"] == kind]
+    (manifest,) = [each for each in manifests(PAGE) if each["kind"] == kind]
     return manifest
 
 

@@ -86,9 +86,9 @@ async def test_01_a_hook_that_fails_tears_nothing_down(
     # One that never heard a good answer knows no less.
     restarted = Operator(server, seed=2)
     restarted.registry.register(hook)
-    for one in (operator, restarted):
+    for process in (operator, restarted):
         for _ in range(3):
-            await one.round()
+            await process.round()
     assert (server.states, lasted(server)) == ({RECORD: "Running"}, before)
     assert server.condition("SourcesReady")[:2] == ("False", "SourceDegraded")
     hook.error, hook.bodies = None, ()

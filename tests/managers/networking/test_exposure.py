@@ -189,7 +189,7 @@ def test_the_host_of_an_ingress_joins_the_certificate() -> None:
 
 @pytest.mark.parametrize("version", TLS_ROUTE.versions)
 def test_a_route_is_written_in_the_version_that_is_there(version: str) -> None:
-    resource = next(one for one in TLS_ROUTE.resources if one.version == version)
+    resource = next(kind for kind in TLS_ROUTE.resources if kind.version == version)
     offers = {**ALL, TLS_ROUTE.definition: KindAvailability(True, (version,), resource)}
     route = intents(gateway(tlsPassthrough=True), ExposureFacts(offers))["TLSRoute"]
     assert route["apiVersion"] == f"gateway.networking.k8s.io/{version}"

@@ -205,10 +205,10 @@ def test_the_port_of_the_api_server_is_the_one_that_it_listens_on(
 
 
 def test_nothing_known_of_the_api_server_opens_nothing() -> None:
-    result = policies(OPEN, gen.world().reaching())
+    network_policies = policies(OPEN, gen.world().reaching())
     for port in (443, 6443):
-        assert not may(result, VOTER, WORLD, port, "TCP")
-        assert not may(result, BACKUP, WORLD, port, "TCP")
+        assert not may(network_policies, VOTER, WORLD, port, "TCP")
+        assert not may(network_policies, BACKUP, WORLD, port, "TCP")
 
 
 def test_b42_a_gateway_in_the_own_namespace_gets_in() -> None:
@@ -221,10 +221,10 @@ def test_b42_a_gateway_in_the_own_namespace_gets_in() -> None:
 def test_b43_an_ingress_opens_nothing_to_the_world(cluster: gen.Cluster) -> None:
     peers = {"trustedIngressPeers": [GATEWAY_TRUSTED]}
     ingress = {"enabled": True, "host": "bao.example.com"}
-    result = policies(cluster.wanting(ingress=ingress, network=peers))
-    assert not may(result, WORLD, VOTER, 8200, "TCP")
+    network_policies = policies(cluster.wanting(ingress=ingress, network=peers))
+    assert not may(network_policies, WORLD, VOTER, 8200, "TCP")
     assert (
-        result[0].body["spec"]["ingress"]
+        network_policies[0].body["spec"]["ingress"]
         == policies(cluster.wanting(network=peers))[0].body["spec"]["ingress"]
     )
 

@@ -23,9 +23,9 @@ KINDS = ("backup", "cluster", "restore")
 
 
 def cluster(name: str = "x", **spec: Any) -> Object:
-    result = gen.cluster(name, **spec).object()
-    result["metadata"]["namespace"] = TARGET
-    return result
+    cluster = gen.cluster(name, **spec).object()
+    cluster["metadata"]["namespace"] = TARGET
+    return cluster
 
 
 async def onboarded(*clusters: Object) -> Bench:

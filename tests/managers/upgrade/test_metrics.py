@@ -43,8 +43,8 @@ class Bench:
         self.ours.changed(KEY, self.known, after, NOW + timedelta(seconds=seconds))
         self.known = after
         self.version += 1
-        result = gen.cluster(replicas=3).having(**after.to_object())
-        self.cache.says(result.marked(resourceVersion=str(self.version)).object())
+        cluster = gen.cluster(replicas=3).having(**after.to_object())
+        self.cache.says(cluster.marked(resourceVersion=str(self.version)).object())
 
     def series(self) -> dict[str, float]:
         """Name and labels beside the object's, and the value, of all series about upgrades."""

@@ -50,7 +50,7 @@ def test_the_order_and_the_checks_are_printed() -> None:
         < text.index("replace x-0")
         < text.index("replace x-1, the leader")
     )
-    assert [one.name for one in CHECKS if f" {one.name} " not in text] == []
+    assert [row.name for row in CHECKS if f" {row.name} " not in text] == []
     assert "Nothing was changed" in text
     assert text.rstrip().endswith("Result: begins: the upgrade would start immediately")
 

@@ -84,8 +84,8 @@ WISHES: dict[str, tuple[gen.Cluster, str]] = {
 
 @pytest.mark.parametrize(("cluster", "step"), WISHES.values(), ids=WISHES.keys())
 def test_what_is_asked_for_is_told(cluster: gen.Cluster, step: str) -> None:
-    assert not [one for one in plan_of(CLUSTER)["steps"] if step in one]
-    assert [one for one in plan_of(cluster)["steps"] if step in one]
+    assert not [line for line in plan_of(CLUSTER)["steps"] if step in line]
+    assert [line for line in plan_of(cluster)["steps"] if step in line]
 
 
 def test_waits_of_a_known_length_are_counted() -> None:

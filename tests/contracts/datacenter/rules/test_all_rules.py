@@ -171,7 +171,7 @@ def test_a_list_is_refused(rule: str, field: str, bodies: list[Object]) -> None:
 
 def test_a_circle_is_shown_and_a_service_behind_itself_is_told_once() -> None:
     circle = [service("b", dependsOn=["a"]), service("a", dependsOn=["b", "a"])]
-    services = check_services([BootstrapService.model_validate(one) for one in circle], "s")
+    services = check_services([BootstrapService.model_validate(body) for body in circle], "s")
     assert [(violation.rule, violation.field, violation.value) for violation in services] == [
         ("services-circle", "s", "a -> b -> a"),
         ("service-depends-on-itself", "s[1].dependsOn[1]", "a"),

@@ -32,8 +32,8 @@ BOTH = f"{TWO}=key-2,{V1}=key,recovered"
 
 
 def cluster(key: str = TWO, told: str = "") -> gen.Cluster:
-    made = gen.cluster(unseal={"static": {"currentKeyID": key}}).self_init()
-    return made.having(unseal={"keys": told, "step": "Settled"}) if told else made
+    base = gen.cluster(unseal={"static": {"currentKeyID": key}}).self_init()
+    return base.having(unseal={"keys": told, "step": "Settled"}) if told else base
 
 
 def left(*secrets: SecretFacts) -> gen.World:

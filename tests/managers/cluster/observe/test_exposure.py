@@ -80,7 +80,7 @@ async def test_b09_pods_start_whatever_fails_in_the_exposure() -> None:
     assert "apply StatefulSet x" in written
     # A rejected object does not stop the next one.
     assert f"apply BackendTLSPolicy {names.backend_tls_policy('x')}" in written
-    (outcome,) = [one for one in done.outcomes if isinstance(one, Wait)]
+    (outcome,) = [each for each in done.outcomes if isinstance(each, Wait)]
     assert outcome.reason == "TransientError"
     assert "HTTPRoute" in outcome.message
     assert outcome.after is not None

@@ -39,7 +39,7 @@ class Place:
         merge_result = merge(answers, self.records, {}, frozenset())
         result = plan(FRA1, merge_result, self.records, deleting)
         kept = {service_record.name: service_record for service_record in self.records}
-        kept.update({one.name: record(one) for one in result.insert})
+        kept.update({entry.name: record(entry) for entry in result.insert})
         kept.update({old.name: replace(old, desired=new) for old, new in result.update})
         kept.update({old.name: replace(old, retiring=True) for old in result.retire})
         self.writes += len(result.insert) + len(result.update) + len(result.retire)
@@ -59,7 +59,7 @@ def wanting(*wishes: DesiredService) -> MergeResult:
 def said(found: RecordPlan) -> dict[str, str]:
     """What is to be written, by name."""
     return {
-        **{one.name: "insert" for one in found.insert},
+        **{entry.name: "insert" for entry in found.insert},
         **{old.name: "update" for old, _ in found.update},
         **{old.name: "retire" for old in found.retire},
     }
@@ -307,7 +307,7 @@ def test_writes_are_by_name_whatever_order_records_and_wishes_come_in() -> None:
     ) -> list[list[str]]:
         result = plan(place, merge_result, records, False)
         return [
-            [one.name for one in result.insert],
+            [entry.name for entry in result.insert],
             [old.name for old, _ in result.update],
             [old.name for old in result.retire],
         ]

@@ -51,7 +51,7 @@ def record(*parts: Any, **body: Any) -> ServiceRecord:
 
 
 def made(desired: ServiceRecord, kind: str, vaults: tuple[Vault, ...] = ()) -> Object:
-    (intent,) = [one for one in render(desired, vaults) if one.resource.kind == kind]
+    (intent,) = [each for each in render(desired, vaults) if each.resource.kind == kind]
     return intent.body
 
 
@@ -230,7 +230,7 @@ def test_a_change_of_anything_is_another_wish() -> None:
 
 
 def last(desired: ServiceRecord, kind: str) -> Intent:
-    (intent,) = [one for one in render(desired, ()) if one.resource.kind == kind]
+    (intent,) = [each for each in render(desired, ()) if each.resource.kind == kind]
     return intent
 
 

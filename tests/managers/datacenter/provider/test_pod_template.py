@@ -161,7 +161,7 @@ def test_inits_and_sidecars_start_in_their_order() -> None:
 
 
 def test_what_a_container_runs() -> None:
-    result = container(
+    container_ = container(
         command=("ship",),
         args=("-v", ""),
         ports=({"name": "http", "port": 8080}, {"name": "log", "port": 514, "protocol": "UDP"}),
@@ -171,14 +171,14 @@ def test_what_a_container_runs() -> None:
             {"name": "WORD", "secret": {"name": "login", "key": "password"}},
         ),
     )
-    assert result["command"] == ["ship"]
-    assert result["args"] == ["-v", ""]
-    assert result["ports"] == [
+    assert container_["command"] == ["ship"]
+    assert container_["args"] == ["-v", ""]
+    assert container_["ports"] == [
         {"name": "http", "containerPort": 8080, "protocol": "TCP"},
         {"name": "log", "containerPort": 514, "protocol": "UDP"},
     ]
-    assert result["resources"] == {"requests": {"cpu": "50m"}, "limits": {"memory": "64Mi"}}
-    assert result["env"] == [
+    assert container_["resources"] == {"requests": {"cpu": "50m"}, "limits": {"memory": "64Mi"}}
+    assert container_["env"] == [
         {"name": "LEVEL", "value": "info"},
         {
             "name": "WORD",
@@ -228,8 +228,8 @@ PROBES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("check", "probes"), PROBES.values(), ids=PROBES)
 def test_health_checks(check: dict[str, Any], probes: dict[str, Any]) -> None:
-    result = container(health_check=check)
-    assert {name: result[name] for name in result if name.endswith("Probe")} == probes
+    container_ = container(health_check=check)
+    assert {name: container_[name] for name in container_ if name.endswith("Probe")} == probes
 
 
 def test_an_init_is_never_asked_how_it_is() -> None:

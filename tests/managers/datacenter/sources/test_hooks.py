@@ -363,7 +363,7 @@ def test_a_function_that_hangs_does_not_keep_the_process_from_ending() -> None:
         return await task
 
     assert asyncio.run(process()).error == "timed out after 5 s"
-    thread = next(one for one in threading.enumerate() if one.name == "hook network")
+    thread = next(each for each in threading.enumerate() if each.name == "hook network")
     assert thread.daemon
     # It must not fail for having nobody left to tell: that would be reported by the test run.
     gate.set()

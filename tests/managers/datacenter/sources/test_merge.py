@@ -75,7 +75,7 @@ def test_the_body_of_the_winner_is_used() -> None:
     result = merge_result(
         [good(HOOK, service("a", replicas=2)), good(SET, service("a", replicas=3))]
     )
-    assert [(one.service.replicas, one.source) for one in result.services] == [(3, SET)]
+    assert [(entry.service.replicas, entry.source) for entry in result.services] == [(3, SET)]
 
 
 def test_each_loser_is_a_conflict_that_names_both_and_what_to_do() -> None:
@@ -259,14 +259,14 @@ def test_orders_reach_services_of_every_source(
     source: ServiceSource, redeploy: dict[str, str], records: list[ServiceRecord], expected: str
 ) -> None:
     result = merge_result([good(source, service("a"))], records, redeploy)
-    assert [one.redeploy for one in result.services] == [expected]
+    assert [entry.redeploy for entry in result.services] == [expected]
 
 
 def test_an_order_reaches_what_a_failing_source_keeps() -> None:
     result = merge_result(
         [failed(HOOK)], [record(desired_service(service("a"), "hook/network"))], {"a": "2"}
     )
-    assert [one.redeploy for one in result.services] == ["2"]
+    assert [entry.redeploy for entry in result.services] == ["2"]
 
 
 # --- reports ------------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ def test_a_source_that_never_gave_an_answer_has_no_digest() -> None:
 
 def test_the_digest_of_a_source_is_the_same_while_it_fails() -> None:
     services = (service("b"), service("a"))
-    records = [record(desired_service(one, "hook/network")) for one in services]
+    records = [record(desired_service(declared, "hook/network")) for declared in services]
     answered, kept = (
         merge_result([good(HOOK, *services)], records),
         merge_result([failed(HOOK)], records),

@@ -26,7 +26,7 @@ def test_services_of_a_circle_stay_as_their_records_are_and_new_ones_are_left_ou
         ],
         [record(before)],
     )
-    assert {one.name: one.service for one in result.services} == {
+    assert {entry.name: entry.service for entry in result.services} == {
         "a": before.service,
         "d": service("d"),
     }

@@ -128,7 +128,7 @@ async def test_a_set_that_breaks_a_rule_fails_and_keeps_what_it_gave(
 
     records = [record(desired_service(service("a"), "set/edge"))]
     kept = merge(results, records, {}, frozenset())
-    assert [one.name for one in kept.services] == ["a"]
+    assert [entry.name for entry in kept.services] == ["a"]
     assert [report.error for report in kept.sources] == [results[0].error]
 
 
@@ -191,7 +191,7 @@ async def test_a_set_that_is_gone_retires_its_services_and_one_that_fails_does_n
 
     async def desired() -> list[str]:
         result = merge(await mirror.answers(), records, {}, frozenset())
-        return [one.name for one in result.services]
+        return [entry.name for entry in result.services]
 
     assert await desired() == ["a"]
     mirror.put(a_set(services="broken"))

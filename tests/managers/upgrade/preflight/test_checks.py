@@ -53,7 +53,7 @@ def test_one_check_fails_and_no_other(
 
 def test_every_check_fails_in_some_row() -> None:
     others = {"version", "outage", "login", "templates"}
-    assert {row[2].split()[0] for row in ROWS.values()} | others == {one.name for one in CHECKS}
+    assert {row[2].split()[0] for row in ROWS.values()} | others == {row.name for row in CHECKS}
 
 
 @pytest.mark.parametrize("version", ["2.5", "newest", "2.5.5.1"])

@@ -37,14 +37,14 @@ def digest(cluster: gen.Cluster) -> str:
 
 def old(ordinal: int) -> gen.Pod:
     """One from the template before the restore."""
-    result = gen.pod(ordinal).made_from(digest(PLAIN)).reading(FILES.digest)
-    return result.ready(leading=ordinal == 0)
+    pod = gen.pod(ordinal).made_from(digest(PLAIN)).reading(FILES.digest)
+    return pod.ready(leading=ordinal == 0)
 
 
 def new(ordinal: int, uid: str = "restore-1") -> gen.Pod:
     """One that was made since."""
-    result = gen.pod(ordinal).made_from(digest(RESTORED)).reading(FILES.digest)
-    return result.since_restore(uid)
+    pod = gen.pod(ordinal).made_from(digest(RESTORED)).reading(FILES.digest)
+    return pod.since_restore(uid)
 
 
 def world(*pods: gen.Pod, cluster: gen.Cluster = RESTORED) -> gen.World:

@@ -63,7 +63,7 @@ def other_service(observed: Observed) -> Observed:
 class TestLargerVolumes:
     def test_once_all_have_grown_the_stateful_set_is_made_anew(self) -> None:
         result = planned(LARGER, GROWN)
-        (effect,) = [one for one in result.effects if one.name == RecreateStatefulSet.name]
+        (effect,) = [each for each in result.effects if each.name == RecreateStatefulSet.name]
         assert effect == RecreateStatefulSet("x", "uid-sts-x", "1")
         assert gen.expect(Wait, result.outcome).reason == "RecreatingStatefulSet"
         assert result.operation == Operation("Recreating", 0, 1)
