@@ -162,16 +162,16 @@ class OtherCodeError(Exception):
     """A response with another code than the expected one."""
 
 
-def await_code(site: Site, wanted: int) -> None:
+def await_code(site: Site, status: int) -> None:
     """Send requests until the code is `wanted`; before a route exists, TLS fails or it is 404."""
 
     def answered() -> bool:
         code, body = site.request("GET", "sys/health")
-        if code != wanted:
+        if code != status:
             raise OtherCodeError(f"{code} {body}")
         return True
 
-    until(f"{site.host} answers {wanted}", answered, 30.0, tolerate=(OSError, OtherCodeError))
+    until(f"{site.host} answers {status}", answered, 30.0, tolerate=(OSError, OtherCodeError))
 
 
 @pytest.mark.timeout(300)

@@ -143,14 +143,14 @@ def change_and_await_restart(
     return order
 
 
-def is_marked(found: Object) -> bool:
+def is_marked(obj: Object) -> bool:
     """Whether an object has the annotation of maintenance."""
-    return annotations_of(found).get(labels.MAINTENANCE) == "true"
+    return annotations_of(obj).get(labels.MAINTENANCE) == "true"
 
 
-def digest_of(found: Object) -> str | None:
+def digest_of(obj: Object) -> str | None:
     """Return the hash of the template of a pod, or of a template."""
-    return annotations_of(found).get(labels.TEMPLATE_HASH)
+    return annotations_of(obj).get(labels.TEMPLATE_HASH)
 
 
 def name_of(pod: Object) -> str:

@@ -130,8 +130,8 @@ def test_the_arguments_that_the_plan_gives_are_understood(
 ) -> None:
     seen: list[tuple[str, str]] = []
 
-    def note(wanted: list[ExpectedFile], seconds: float) -> int:
-        seen.extend((str(file.path), file.digest) for file in wanted)
+    def note(files: list[ExpectedFile], seconds: float) -> int:
+        seen.extend((str(file.path), file.digest) for file in files)
         return DONE
 
     monkeypatch.setattr(program, "reload", note)

@@ -144,14 +144,14 @@ class StatefulSet:
         }
         return self._as_another_made_it(stateful_set) if self.foreign else stateful_set
 
-    def _as_another_made_it(self, made: Object) -> Object:
-        spec = made["spec"]
+    def _as_another_made_it(self, live: Object) -> Object:
+        spec = live["spec"]
         mount = {"name": names.DATA_VOLUME, "mountPath": mount_paths.DATA}
         spec["podManagementPolicy"] = "OrderedReady"
         spec["selector"] = {"matchLabels": labels.base(self.cluster)}
         spec["template"]["metadata"] = {}
         spec["template"]["spec"]["containers"] = [{"name": CONTAINER, "volumeMounts": [mount]}]
-        return made
+        return live
 
     def facts(self) -> StatefulSetFacts | None:
         """The StatefulSet as a plan sees it; None when it counts as absent."""

@@ -154,11 +154,11 @@ class World:
         """Let the API server tell who signs its tokens."""
         return replace(self, issuer=TokenIssuer("https://issuer.example.com", ("PEM A", "PEM B")))
 
-    def _seen(self, one: Pod) -> PodFacts:
+    def _seen(self, pod: Pod) -> PodFacts:
         """A ready pod serves the usual certificate, unless its sentence says otherwise."""
-        facts = one.facts()
+        facts = pod.facts()
         usual = SERVER_FINGERPRINT if facts.ready else None
-        return replace(facts, serves=usual if one.serves is None else one.serves)
+        return replace(facts, serves=usual if pod.serves is None else pod.serves)
 
     def facts(self) -> Observed:
         """The record that plans take."""

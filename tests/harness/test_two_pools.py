@@ -65,8 +65,8 @@ SEEN = [
 ]
 
 
-def sets(seen: list[JournalEntry] = SEEN) -> TwoPools:
-    return TwoPools(History(NAME, [pod(BLUE)], seen), [service(BLUE.selector)])
+def sets(entries: list[JournalEntry] = SEEN) -> TwoPools:
+    return TwoPools(History(NAME, [pod(BLUE)], entries), [service(BLUE.selector)])
 
 
 def test_which_pools_and_which_phases() -> None:

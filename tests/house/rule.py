@@ -45,8 +45,8 @@ def everywhere(path: str) -> bool:
     return bool(path)
 
 
-def expect_none(found: Iterable[str], what: str) -> None:
+def expect_none(violations: Iterable[str], what: str) -> None:
     """Fail with one line per violation, as a person wants to read them."""
-    lines = list(found)
+    lines = list(violations)
     if lines:
         pytest.fail("\n  ".join([f"{what}:", *lines]), pytrace=False)

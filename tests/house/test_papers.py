@@ -265,10 +265,10 @@ def test_clusters_in_documents_are_valid(source: Source) -> None:
         assert cluster_problems(cluster_object(**part["spec"])) == []
 
 
-def cluster_problems(found: dict[str, Any]) -> list[str]:
+def cluster_problems(manifest: dict[str, Any]) -> list[str]:
     """What strict validation and the rules have against a cluster."""
-    unknown = list(unknown_fields(found, _SCHEMA))
-    return [*unknown, *map(str, violations(OpenBaoCluster.from_object(found)))]
+    unknown = list(unknown_fields(manifest, _SCHEMA))
+    return [*unknown, *map(str, violations(OpenBaoCluster.from_object(manifest)))]
 
 
 def test_a_wrong_cluster_in_a_document_is_reported() -> None:

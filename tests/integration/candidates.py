@@ -70,14 +70,14 @@ class Candidate:
 
 
 @contextlib.asynccontextmanager
-async def keeping(made: Candidate) -> AsyncIterator[Candidate]:
+async def keeping(candidate: Candidate) -> AsyncIterator[Candidate]:
     """Cancel the candidate at the end of the context, in any state."""
     try:
-        yield made
+        yield candidate
     finally:
-        made.task.cancel()
+        candidate.task.cancel()
         with contextlib.suppress(asyncio.CancelledError, LeaseLost):
-            await made.task
+            await candidate.task
 
 
 @contextlib.asynccontextmanager

@@ -118,14 +118,14 @@ class Server:
         return await asyncio.gather(*map(self.refusal, bodies))
 
 
-def _complaint(attempt: Attempt, said: str) -> str:
+def _complaint(attempt: Attempt, refusal: str) -> str:
     """Return what is wrong with the response of the API server to an attempt; "" if nothing is."""
-    if not said:
+    if not refusal:
         return "accepted"
-    if attempt.rule != "schema" and WORDS[attempt.rule] not in said:
-        return f"with another message: {said}"
+    if attempt.rule != "schema" and WORDS[attempt.rule] not in refusal:
+        return f"with another message: {refusal}"
     outermost = ".".join(re.split(r"\[|\.", attempt.field)[:2])
-    return "" if outermost in said else f"without the field: {said}"
+    return "" if outermost in refusal else f"without the field: {refusal}"
 
 
 async def test_attack_c18_every_forbidden_spec_is_refused_twice(server: Server) -> None:

@@ -60,16 +60,16 @@ def place(installed: Rig) -> Iterator[Place]:
         locked.remove(installed, POLICIES)
 
 
-def _await_policies(made: Place) -> None:
+def _await_policies(place: Place) -> None:
     """Wait until all policies are enforced; each request violates only one policy."""
-    where = made.namespace()
+    where = place.namespace()
     stray = {"metadata": {"name": "stray", "namespace": where}}
     bare = {**stray, "spec": _first(where, PLAIN, kinds.DEPLOYMENT)["spec"]}
-    operator, tenant = made.client(OPERATOR), made.client(TENANT)
+    operator, tenant = place.client(OPERATOR), place.client(TENANT)
     locked.await_refusal(operator, kinds.DEPLOYMENT, bare, "only services of datacenters")
     locked.await_refusal(tenant, WORKLOADS, workload_object(PLAIN), "only the operator writes")
     own = datacenter_object(namespace=NAMESPACE, name="canary")
-    locked.await_refusal(made.client(), DATACENTERS, own, "namespace of the operator")
+    locked.await_refusal(place.client(), DATACENTERS, own, "namespace of the operator")
     cluster = {**stray, "spec": vault()["openbao"]}
     locked.await_refusal(operator, CLUSTERS, cluster, "clusters of restores and datacenters")
     ours = {"metadata": {**stray["metadata"], "labels": {labels.MANAGED_BY: labels.OPERATOR}}}

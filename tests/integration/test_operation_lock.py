@@ -41,14 +41,14 @@ def claim(number: int) -> LockRequest:
     return LockRequest("Backup", f"openbaobackup/{number}", f"Job backup-{number}")
 
 
-async def status_of(client: Client, made: Object) -> dict[str, Any]:
-    live = await client.get(CLUSTERS, key(made))
+async def status_of(client: Client, cluster: Object) -> dict[str, Any]:
+    live = await client.get(CLUSTERS, key(cluster))
     status: dict[str, Any] = live.get("status") or {}
     return status
 
 
-def key(made: Object) -> ObjectKey:
-    return ObjectKey(made["metadata"]["namespace"], "x")
+def key(cluster: Object) -> ObjectKey:
+    return ObjectKey(cluster["metadata"]["namespace"], "x")
 
 
 async def test_one_of_many_concurrent_requests_gets_the_lock(client: Client, made: Object) -> None:

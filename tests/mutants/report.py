@@ -14,15 +14,15 @@ _CHANGE = 100
 _TEXT = 90
 
 
-def line(number: int, count: int, one: Result) -> str:
+def line(number: int, count: int, result: Result) -> str:
     """One mutant that was run."""
-    head = f"[{number}/{count}] {one.outcome} {one.seconds:.0f} s  {one.mutant.place}"
-    why = f"\n      {one.test} {_short(one.text, _TEXT)}".rstrip() if one.cause else ""
-    return f"{head}  {_change(one)}{why}"
+    head = f"[{number}/{count}] {result.outcome} {result.seconds:.0f} s  {result.mutant.place}"
+    why = f"\n      {result.test} {_short(result.text, _TEXT)}".rstrip() if result.cause else ""
+    return f"{head}  {_change(result)}{why}"
 
 
-def _change(one: Result) -> str:
-    return f"{one.mutant.operator}: {_short(one.mutant.change, _CHANGE)}"
+def _change(result: Result) -> str:
+    return f"{result.mutant.operator}: {_short(result.mutant.change, _CHANGE)}"
 
 
 def _short(text: str, length: int) -> str:
@@ -47,12 +47,12 @@ def tables(results: Sequence[Result]) -> str:
     return "\n\n".join(parts)
 
 
-def _package(one: Result) -> str:
-    return str(PurePosixPath(one.mutant.path).parent)
+def _package(result: Result) -> str:
+    return str(PurePosixPath(result.mutant.path).parent)
 
 
-def _left(one: Result) -> str:
-    return f"  {one.mutant.place}  {_change(one)}"
+def _left(result: Result) -> str:
+    return f"  {result.mutant.place}  {_change(result)}"
 
 
 def _table(head: str, results: Sequence[Result], group: Callable[[Result], str]) -> str:

@@ -86,5 +86,7 @@ class Runner:
             self._free.put(copy)
 
 
-def _unreliable(one: Result) -> Result:
-    return replace(one, outcome="undecided", text=f"the test fails without it too: {one.text}")
+def _unreliable(result: Result) -> Result:
+    return replace(
+        result, outcome="undecided", text=f"the test fails without it too: {result.text}"
+    )

@@ -29,11 +29,14 @@ def test_quantity_below_one() -> None:
     assert quantity("100m") == Decimal("0.1")
 
 
-def _claim(asked: str = "1Gi", granted: str | None = None) -> dict[str, Any]:
+def _claim(requested: str = "1Gi", granted: str | None = None) -> dict[str, Any]:
     status = {"capacity": {"storage": granted}} if granted else {"phase": "Pending"}
     return {
         "metadata": {"namespace": "ns", "name": "data-0", "uid": "u-1"},
-        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": asked}}},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": requested}},
+        },
         "status": status,
     }
 

@@ -52,15 +52,15 @@ def of_kind(file: Path, *kinds: str) -> list[Object]:
     return [obj for obj in objects(file.read_text()) if obj["kind"] in kinds]
 
 
-def problems(found: Object) -> list[str]:
+def problems(obj: Object) -> list[str]:
     """What is wrong with an object of this API."""
-    model, judge = _KINDS[found["kind"]]
+    model, judge = _KINDS[obj["kind"]]
     try:
-        read = model.from_object(found)
+        read = model.from_object(obj)
     except InvalidClusterError as error:
         return [f"{violation.field}: {violation.message}" for violation in error.violations]
     lines = [f"{item.field}: {item.message}" for item in judge(read)]
-    if not holds(read.spec.to_object(), found["spec"]):
+    if not holds(read.spec.to_object(), obj["spec"]):
         lines.append("a field is unknown")
     if isinstance(read, OpenBaoCluster):
         lines += unserved_fields(read.spec)

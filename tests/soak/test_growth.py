@@ -18,8 +18,8 @@ def samples(name: str, course: Course) -> list[Sample]:
     return [{**STEADY, name: course(number)} for number in range(COUNT)]
 
 
-def grown(found: list[Sample]) -> set[str]:
-    return {verdict.limit.name for verdict in judge(found) if verdict.grows}
+def grown(samples: list[Sample]) -> set[str]:
+    return {verdict.limit.name for verdict in judge(samples) if verdict.grows}
 
 
 @pytest.mark.parametrize("name", [limit.name for limit in LIMITS])

@@ -24,14 +24,14 @@ MANIFEST = Manifest(
 )  # fmt: skip
 
 
-async def compare(told: Manifest | None = MANIFEST, runs: str = VERSION, **orders: Any) -> None:
+async def compare(manifest: Manifest | None = MANIFEST, runs: str = VERSION, **orders: Any) -> None:
     """Compare a snapshot with servers whose own id is that of PROD."""
     env: RestoreEnv = replace(restore_env(target()), **orders)
     health = ServerHealth(
         initialized=True, sealed=False, standby=False, version=runs, cluster_id=PROD
     )
     async with Bao("", "", 1, guard=unguarded, plain=True) as bao:
-        check_target(env, LeaderSession(bao, Leader("x-0", "10.0.0.1", health), ""), told)
+        check_target(env, LeaderSession(bao, Leader("x-0", "10.0.0.1", health), ""), manifest)
 
 
 async def test_what_an_object_says_of_its_snapshot_names_no_cluster() -> None:

@@ -6,13 +6,13 @@ from typing import Any, get_args
 from contracts.api.meta import ApiModel
 
 
-def holds(stored: Any, wanted: Any) -> bool:
+def holds(stored: Any, expected: Any) -> bool:
     """Whether everything wanted is stored; defaults may have been added."""
-    if isinstance(wanted, dict):
-        return all(key in stored and holds(stored[key], wanted[key]) for key in wanted)
-    if isinstance(wanted, list):
-        return len(stored) == len(wanted) and all(map(holds, stored, wanted))
-    return bool(stored == wanted)
+    if isinstance(expected, dict):
+        return all(key in stored and holds(stored[key], expected[key]) for key in expected)
+    if isinstance(expected, list):
+        return len(stored) == len(expected) and all(map(holds, stored, expected))
+    return bool(stored == expected)
 
 
 def models_of(kind: Any) -> Iterator[type[ApiModel]]:

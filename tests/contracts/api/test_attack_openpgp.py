@@ -39,9 +39,9 @@ from tests.contracts.api.pgp_builder import (
 from tests.gen.calls import CallCount
 
 
-def _refusal(given: str) -> str:
+def _refusal(key: str) -> str:
     with pytest.raises(NotAKeyError) as refused:
-        read_public_key(given)
+        read_public_key(key)
     return str(refused.value)
 
 
@@ -94,9 +94,9 @@ def test_attack_the_work_is_bounded_and_not_by_the_length_of_the_text(data: byte
     assert _work(base64.b64encode(data).decode()) < 30 * SUBPACKETS_MAX
 
 
-def _work(given: str) -> int:
+def _work(key: str) -> int:
     with CallCount() as count, contextlib.suppress(NotAKeyError):
-        read_public_key(given)
+        read_public_key(key)
     return count.calls
 
 

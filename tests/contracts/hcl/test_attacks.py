@@ -116,8 +116,8 @@ def test_attack_t08_text_of_the_spec_is_in_no_command_line(payload: str) -> None
     )
     assert violations(hostile.read()) == ()
 
-    def server(one: gen.Cluster) -> Any:
-        template = pod_template(gen.resolved(one), digest="d", reload="r", first_boot=True)
+    def server(cluster: gen.Cluster) -> Any:
+        template = pod_template(gen.resolved(cluster), digest="d", reload="r", first_boot=True)
         (container,) = template["spec"]["containers"]
         return container
 

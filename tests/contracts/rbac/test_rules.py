@@ -43,8 +43,8 @@ def of(held: Role, resource: str) -> list[Right]:
     return [right for right in held.rights if resource in right.resources]
 
 
-def verbs(found: Iterable[Right]) -> set[str]:
-    return {verb for right in found for verb in right.verbs}
+def verbs(rights: Iterable[Right]) -> set[str]:
+    return {verb for right in rights for verb in right.verbs}
 
 
 @pytest.mark.parametrize("held", HELD)

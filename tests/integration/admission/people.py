@@ -55,9 +55,7 @@ def body(name: str, spec: dict[str, Any], **metadata: Any) -> Object:
     return result
 
 
-async def apply(client: Client, wanted: Object, *, dry_run: bool = True) -> Object:
+async def apply(client: Client, body: Object, *, dry_run: bool = True) -> Object:
     """Apply it; by default as a dry run."""
-    result = await client.apply(
-        CLUSTERS, wanted, field_manager=MANAGER, force=True, dry_run=dry_run
-    )
+    result = await client.apply(CLUSTERS, body, field_manager=MANAGER, force=True, dry_run=dry_run)
     return result.object

@@ -16,8 +16,8 @@ from tests.integration.admission.people import People
 AFTER = {"restore.yaml": "backup.yaml"}
 
 
-def dump(found: list[Object]) -> str:
-    return yaml.safe_dump_all(found, sort_keys=False)
+def dump(objects: list[Object]) -> str:
+    return yaml.safe_dump_all(objects, sort_keys=False)
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ def _tenant(namespace: str, target: str, **metadata: Any) -> Object:
     }
 
 
-async def _apply(client: Client, wanted: Object, *, dry_run: bool = True) -> None:
-    await client.apply(TENANTS, wanted, field_manager=MANAGER, force=True, dry_run=dry_run)
+async def _apply(client: Client, body: Object, *, dry_run: bool = True) -> None:
+    await client.apply(TENANTS, body, field_manager=MANAGER, force=True, dry_run=dry_run)
 
 
 @pytest.fixture(scope="module")

@@ -79,8 +79,8 @@ async def test_every_expression_fits_the_types(controllers: Rig, name: str) -> N
 async def test_the_default_roles_include_clusters(
     controllers: Rig, role: str, verb: str, resource: str, holds: bool
 ) -> None:
-    def knows(found: dict[str, Any]) -> bool:
-        return any(CLUSTERS.group in rule["apiGroups"] for rule in found.get("rules") or ())
+    def knows(role: dict[str, Any]) -> bool:
+        return any(CLUSTERS.group in rule["apiGroups"] for rule in role.get("rules") or ())
 
     cluster_role = await _until(controllers, f"clusterrole/{role}", done=knows)
     held = {

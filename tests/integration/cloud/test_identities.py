@@ -89,14 +89,14 @@ def asked(place: Place, before: list[str]) -> set[str]:
     return {line.split()[0] for line in place.cloud.requests()[len(before) :]}
 
 
-def refused(found: str, *words: str) -> None:
+def refused(output: str, *words: str) -> None:
     """Check that the failure is one line with these words and without secrets."""
-    assert found.startswith(("Storage: ", "Config: ")), found
-    assert "\n" not in found
+    assert output.startswith(("Storage: ", "Config: ")), output
+    assert "\n" not in output
     for word in words:
-        assert word in found
+        assert word in output
     for secret in (*USER.values(), "eyJ"):
-        assert secret not in found
+        assert secret not in output
 
 
 @pytest.mark.parametrize("env", [S3, GCS, AZURE], ids=["aws", "google", "azure"])

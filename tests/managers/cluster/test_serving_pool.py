@@ -56,15 +56,15 @@ def text(desired: Desired) -> str:
     return json.dumps([intent.body for intent in desired.intents], sort_keys=True)
 
 
-def as_plain(told: str) -> str:
+def as_plain(text: str) -> str:
     """The text with the names of a pool without a revision."""
-    named = told.replace(f"{NEWER.stateful_set}-config", "x-config").replace(f"-{REVISION}", "")
+    named = text.replace(f"{NEWER.stateful_set}-config", "x-config").replace(f"-{REVISION}", "")
     return named.replace(f', "{labels.REVISION}": "{REVISION}"', "")
 
 
-def without_digests(told: str) -> str:
+def without_digests(text: str) -> str:
     """Two digests in the pod template include the name of the file and its hosts."""
-    document = json.loads(told)
+    document = json.loads(text)
     for body in document:
         template = body.get("spec", {}).get("template")
         if template is not None:

@@ -65,30 +65,30 @@ def world(*, green: bool = True, first: bool = False) -> Observed:
     return replace(facts, pods=pods, green=PoolFacts(live, theirs))
 
 
-def as_green(seen: Observed) -> Observed:
+def as_green(observed: Observed) -> Observed:
     """The same with green as the serving pool."""
     return replace(
-        seen,
-        stateful_set=seen.green.stateful_set,
-        pods=seen.green.pods,
-        claims=seen.green.claims,
-        green=PoolFacts(seen.stateful_set, seen.pods, seen.claims),
+        observed,
+        stateful_set=observed.green.stateful_set,
+        pods=observed.green.pods,
+        claims=observed.green.claims,
+        green=PoolFacts(observed.stateful_set, observed.pods, observed.claims),
     )
 
 
-def meant(cluster: gen.Cluster, seen: Observed) -> Resolved:
+def meant(cluster: gen.Cluster, observed: Observed) -> Resolved:
     """The resolved spec of a reconcile, with the green pool."""
     read = cluster.read()
-    course = decide_upgrade(read, seen, timedelta(minutes=10))
-    resolved = resolve(with_accepted_release(read), cluster.owner(), seen, HERE)
+    course = decide_upgrade(read, observed, timedelta(minutes=10))
+    resolved = resolve(with_accepted_release(read), cluster.owner(), observed, HERE)
     assert isinstance(resolved, Resolved), resolved
-    return with_green_pool(resolved, read, seen, HERE, course)
+    return with_green_pool(resolved, read, observed, HERE, course)
 
 
-def planned(cluster: gen.Cluster, seen: Observed) -> Desired:
+def planned(cluster: gen.Cluster, observed: Observed) -> Desired:
     read = cluster.read()
     return merge_plans(
-        meant(cluster, seen), seen, decide_upgrade(read, seen, timedelta(minutes=10))
+        meant(cluster, observed), observed, decide_upgrade(read, observed, timedelta(minutes=10))
     )
 
 
@@ -96,8 +96,8 @@ def named(desired: Desired, kind: Any) -> set[str]:
     return {intent.key.name for intent in desired.intents if intent.resource == kind}
 
 
-def selector(found: Resolved) -> dict[str, str]:
-    selector: dict[str, str] = public_service(found).body["spec"]["selector"]
+def selector(resolved: Resolved) -> dict[str, str]:
+    selector: dict[str, str] = public_service(resolved).body["spec"]["selector"]
     return selector
 
 
@@ -196,9 +196,9 @@ class TestImage:
 
 
 class TestVolumes:
-    def size(self, seen: Observed) -> str:
+    def size(self, observed: Observed) -> str:
         edited = at("Syncing", PLAIN.wanting(storage={"size": "2Gi"}))
-        (intent,) = servers(meant(edited, seen), seen, Inputs("", Files(""))).intents
+        (intent,) = servers(meant(edited, observed), observed, Inputs("", Files(""))).intents
         (claim,) = intent.body["spec"]["volumeClaimTemplates"]
         storage: str = claim["spec"]["resources"]["requests"]["storage"]
         return storage
@@ -268,8 +268,8 @@ class TestTraffic:
 
 
 class TestMarks:
-    def marked(self, cluster: gen.Cluster, seen: Observed) -> list[str]:
-        desired = planned(cluster, seen)
+    def marked(self, cluster: gen.Cluster, observed: Observed) -> list[str]:
+        desired = planned(cluster, observed)
         return [effect.target for effect in desired.effects if effect.name == MarkFirst.name]
 
     def test_blue_and_recreated_pods_are_labelled_before_green_is_created(self) -> None:

@@ -66,13 +66,13 @@ def desired_service(
 
 
 def record(
-    made: DesiredService, datacenter: DatacenterInfo | None = None, **changes: Any
+    service: DesiredService, datacenter: DatacenterInfo | None = None, **changes: Any
 ) -> ServiceRecord:
     """A stored record of fra1 or of another datacenter; its id is derived from its name."""
     place = datacenter or _FRA1
     return replace(
         ServiceRecord(
-            id=f"record-{place.name}-{made.name}", datacenter=place, desired=made, version="1"
+            id=f"record-{place.name}-{service.name}", datacenter=place, desired=service, version="1"
         ),
         **changes,
     )

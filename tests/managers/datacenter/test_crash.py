@@ -285,9 +285,9 @@ def test_two_processes_at_once_run_nothing_twice(seed: int) -> None:
             for _ in range(2)
         ]
 
-        async def passes(one: DatacenterService, step: Step) -> None:
+        async def passes(service: DatacenterService, step: Step) -> None:
             for _ in range(step.passes or PASSES):
-                await one.reconcile(FRA, step.declared, step.extras)
+                await service.reconcile(FRA, step.declared, step.extras)
                 await simulation.clock.sleep(simulation.rng.uniform(0.0, 10.0))
 
         ends = []

@@ -29,23 +29,23 @@ class Counter:
         self.log.append(f"observe {subject}")
         return Blocked("Gone", "it is over") if subject > 2 else subject
 
-    def decide(self, seen: int) -> Decision:
-        return decide(self.table, "Waiting", seen)
+    def decide(self, value: int) -> Decision:
+        return decide(self.table, "Waiting", value)
 
-    async def act(self, seen: int, decision: Decision) -> ActionOutcome[int, int]:
+    async def act(self, value: int, decision: Decision) -> ActionOutcome[int, int]:
         self.log.append(f"act {decision.transition.action}")
         if self.refuses:
             row = replace(decision.transition, action="refused")
-            return ActionOutcome(seen, TransitionDecision(row, "Refused", ""))
-        return ActionOutcome(seen, decision, self.ends)
+            return ActionOutcome(value, TransitionDecision(row, "Refused", ""))
+        return ActionOutcome(value, decision, self.ends)
 
-    async def write(self, seen: int, decision: Decision) -> tuple[int, Outcome | None]:
+    async def write(self, value: int, decision: Decision) -> tuple[int, Outcome | None]:
         self.log.append(f"write {decision.transition.action}")
         if self.conflicts:
             self.conflicts -= 1
             raise Conflict(StatusInfo(409, "Conflict", "it changed"))
         after = decision.transition.after
-        return seen + 1, None if after is None else Wait("Waits", "", after)
+        return value + 1, None if after is None else Wait("Waits", "", after)
 
     async def after_conflict(self, subject: int, conflict: Conflict) -> int | Outcome:
         self.log.append("conflict")

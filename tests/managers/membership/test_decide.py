@@ -215,9 +215,9 @@ class TestReadReplicas:
     """Members without a vote that are wanted, told apart from voters that have none yet."""
 
     def judged(
-        self, found: tuple[Member, ...], healthy: tuple[str, ...] = (), read_replicas: int = 2
+        self, members: tuple[Member, ...], healthy: tuple[str, ...] = (), read_replicas: int = 2
     ) -> tuple[AdminOpsStatus, Outcome]:
-        result = Answers(ONE_CLUSTER, found, "", frozenset(healthy))
+        result = Answers(ONE_CLUSTER, members, "", frozenset(healthy))
         return evaluate_members(result, ExpectedMembers("x", 3, read_replicas), None, gen.NOW)
 
     def test_all_are_there_and_well(self) -> None:

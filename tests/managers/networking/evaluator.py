@@ -64,13 +64,13 @@ def _any_peer(peers: list[Mapping[str, Any]] | None, peer: Peer, own: str) -> bo
     return not peers or any(_is(rule_peer, peer, own) for rule_peer in peers)
 
 
-def _is(wanted: Mapping[str, Any], peer: Peer, own: str) -> bool:
-    block = wanted.get("ipBlock")
+def _is(rule_peer: Mapping[str, Any], peer: Peer, own: str) -> bool:
+    block = rule_peer.get("ipBlock")
     if block is not None:
         return not peer.namespace and _within(block, peer.address)
     if not peer.namespace:
         return False
-    spaces, pods = wanted.get("namespaceSelector"), wanted.get("podSelector")
+    spaces, pods = rule_peer.get("namespaceSelector"), rule_peer.get("podSelector")
     if spaces is None:
         right_space = peer.namespace == own
     else:

@@ -78,10 +78,10 @@ def policies(cluster: gen.Cluster, world: gen.World | None = None) -> list[Polic
     return [Policy(intent.body) for intent in intents if intent.resource == NETWORK_POLICY]
 
 
-def may(found: list[Policy], source: Peer, target: Peer, port: int, protocol: str) -> bool:
+def may(policies: list[Policy], source: Peer, target: Peer, port: int, protocol: str) -> bool:
     """Policies add up: a pod that at least one selects may do what one of those allows."""
-    leaves = [policy for policy in found if source.namespace and policy.selects(source)]
-    enters = [policy for policy in found if target.namespace and policy.selects(target)]
+    leaves = [policy for policy in policies if source.namespace and policy.selects(source)]
+    enters = [policy for policy in policies if target.namespace and policy.selects(target)]
     out = not leaves or any(leaf.lets_out(target, port, protocol) for leaf in leaves)
     return out and (not enters or any(enter.lets_in(source, port, protocol) for enter in enters))
 

@@ -98,9 +98,9 @@ STARTS: Mapping[str, tuple[RestoreTestFacts, str | None, str | None]] = {
 }  # fmt: skip
 
 
-def recorded(given: RestoreTestFacts) -> RestoreTestRecord:
+def recorded(facts: RestoreTestFacts) -> RestoreTestRecord:
     """Return the record after the decision about a situation."""
-    return gen.present(next_record(given, decide(given)))
+    return gen.present(next_record(facts, decide(facts)))
 
 
 @pytest.mark.parametrize("name", STARTS)

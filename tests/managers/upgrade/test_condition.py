@@ -72,8 +72,8 @@ def test_what_is_told(
     assert update is None or named in update.message
 
 
-def _said(found: ConditionUpdate | None) -> str | None:
-    return None if found is None else f"{found.status} {found.reason}"
+def _said(update: ConditionUpdate | None) -> str | None:
+    return None if update is None else f"{update.status} {update.reason}"
 
 
 def test_a_pause_without_an_upgrade_is_not_told() -> None:

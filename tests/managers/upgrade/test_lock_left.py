@@ -17,15 +17,15 @@ OWN = {"operation": "Upgrade", "holder": UPGRADE_HOLDER, "epoch": 3}
 OTHER = {"operation": "Restore", "holder": "openbaorestore/monday", "epoch": 3}
 
 
-def course(asked: str, **status: Any) -> UpgradeDecision:
+def course(version: str, **status: Any) -> UpgradeDecision:
     """What a pass does about a cluster without status.upgrade."""
     known = {"release": {"version": RUNS}, "currentVersion": RUNS, **status}
-    cluster = gen.cluster(version=asked).initialized().having(**known)
+    cluster = gen.cluster(version=version).initialized().having(**known)
     return decide_upgrade(cluster.read(), gen.running(cluster).facts(), timedelta(seconds=20))
 
 
-def frees(found: UpgradeDecision) -> bool:
-    return FreeLock in {type(effect) for effect in found.effects}
+def frees(decision: UpgradeDecision) -> bool:
+    return FreeLock in {type(effect) for effect in decision.effects}
 
 
 def test_it_is_freed_when_the_release_is_as_asked() -> None:
@@ -44,5 +44,5 @@ def test_then_the_refusal_is_told() -> None:
 
 
 def test_that_of_another_stays() -> None:
-    for phase in (RUNS, "2.4.0"):
-        assert not frees(course(phase, operationLock=OTHER))
+    for version in (RUNS, "2.4.0"):
+        assert not frees(course(version, operationLock=OTHER))

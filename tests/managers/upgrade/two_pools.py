@@ -254,17 +254,17 @@ class TwoPools(Mesh):
         self.told += [event.reason for event in course.events]
         return course
 
-    def _apply(self, wanted: PoolSpec) -> None:
-        fact = self.sets.get(wanted.revision)
+    def _apply(self, spec: PoolSpec) -> None:
+        fact = self.sets.get(spec.revision)
         if fact is None:
-            self.write(lambda: self._make_set(wanted))
+            self.write(lambda: self._make_set(spec))
         if fact is not None and self.known.operation_id:
-            assert fact.replicas == wanted.replicas, "a pool is resized while an upgrade goes on"
+            assert fact.replicas == spec.replicas, "a pool is resized while an upgrade goes on"
 
-    def _make_set(self, wanted: PoolSpec) -> None:
-        assert wanted.revision, "the pool that was there before is never made anew"
-        self.sets[wanted.revision] = self.born(wanted.revision, wanted.replicas)
-        for pod in self.sets[wanted.revision].pods:
+    def _make_set(self, spec: PoolSpec) -> None:
+        assert spec.revision, "the pool that was there before is never made anew"
+        self.sets[spec.revision] = self.born(spec.revision, spec.replicas)
+        for pod in self.sets[spec.revision].pods:
             assert f"data-{pod}" not in self.claims, "an old volume is used again"
             self.claims[f"data-{pod}"] = self.uid()
 

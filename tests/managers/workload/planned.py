@@ -24,8 +24,8 @@ def planned(cluster: gen.Cluster, world: gen.World, inputs: Inputs = INPUTS) -> 
     return plan(gen.resolved(cluster, world), world.facts(), inputs)
 
 
-def set_of(made: Plan) -> dict[str, Any]:
-    (intent,) = [intent for intent in made.intents if intent.resource == STATEFUL_SET]
+def set_of(plan: Plan) -> dict[str, Any]:
+    (intent,) = [intent for intent in plan.intents if intent.resource == STATEFUL_SET]
     spec: dict[str, Any] = intent.body["spec"]
     return spec
 

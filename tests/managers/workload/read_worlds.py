@@ -79,12 +79,12 @@ def planned(cluster: gen.Cluster, world: gen.World, *, held: bool = False) -> Re
     return plan(gen.resolved(cluster, world), world.facts(), inputs)
 
 
-def named(made: ReadPlan) -> list[tuple[str, str]]:
+def named(plan: ReadPlan) -> list[tuple[str, str]]:
     """The effects by name and target."""
-    return [(effect.name, effect.target) for effect in made.plan.effects]
+    return [(effect.name, effect.target) for effect in plan.plan.effects]
 
 
-def reason_of(made: ReadPlan) -> str:
+def reason_of(plan: ReadPlan) -> str:
     """The reason of the outcome; "" when content."""
-    outcome = made.plan.outcome
+    outcome = plan.plan.outcome
     return "" if isinstance(outcome, Done) else outcome.reason

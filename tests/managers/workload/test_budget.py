@@ -32,14 +32,14 @@ def planned(cluster: gen.Cluster, facts: Observed) -> Plan:
     return plan(gen.resolved(cluster), facts, INPUTS)
 
 
-def guards(made: Plan) -> bool:
-    budgets = [intent for intent in made.intents if intent.resource == POD_DISRUPTION_BUDGET]
+def guards(plan: Plan) -> bool:
+    budgets = [intent for intent in plan.intents if intent.resource == POD_DISRUPTION_BUDGET]
     assert all(budget.body["spec"]["maxUnavailable"] == 1 for budget in budgets)
     return bool(budgets)
 
 
-def size_of(made: Plan) -> int:
-    (live_set,) = [intent for intent in made.intents if intent.resource == STATEFUL_SET]
+def size_of(plan: Plan) -> int:
+    (live_set,) = [intent for intent in plan.intents if intent.resource == STATEFUL_SET]
     return int(live_set.body["spec"]["replicas"])
 
 

@@ -39,8 +39,8 @@ def world(*pods: gen.Pod, quorum: Quorum | None = WELL) -> gen.World:
     return gen.world().with_set(live).with_pods(*pods).with_quorum(quorum)
 
 
-def shown(made: RolloutAction) -> str:
-    return f"{made.kind} {made.pod.name}" if made.pod else made.kind
+def shown(action: RolloutAction) -> str:
+    return f"{action.kind} {action.pod.name}" if action.pod else action.kind
 
 
 class Row(NamedTuple):

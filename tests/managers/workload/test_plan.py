@@ -154,8 +154,8 @@ def test_what_replaces_pods(spec: dict[str, Any], inputs: Inputs, replaces: bool
     assert (digest(OLD.wanting(**spec), inputs) != digest()) is replaces
 
 
-def budget(made: Plan) -> Intent | None:
-    intents = [intent for intent in made.intents if intent.resource == POD_DISRUPTION_BUDGET]
+def budget(plan: Plan) -> Intent | None:
+    intents = [intent for intent in plan.intents if intent.resource == POD_DISRUPTION_BUDGET]
     return intents[0] if intents else None
 
 

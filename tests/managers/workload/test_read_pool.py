@@ -28,9 +28,9 @@ DROPS = ONE.wanting(deletionPolicy="DeletePVCs")
 READERS = ("x-read-0", "x-read-1")
 
 
-def size_of(made: ReadPlan) -> int | None:
+def size_of(plan: ReadPlan) -> int | None:
     """The replicas of the StatefulSet; None when none is wanted."""
-    intents = [intent for intent in made.plan.intents if intent.resource == STATEFUL_SET]
+    intents = [intent for intent in plan.plan.intents if intent.resource == STATEFUL_SET]
     return int(intents[0].body["spec"]["replicas"]) if intents else None
 
 

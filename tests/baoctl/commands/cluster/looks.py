@@ -44,36 +44,44 @@ def healthy() -> ClusterObservation:
     )
 
 
-def having(seen: ClusterObservation, **status: Any) -> ClusterObservation:
+def having(observation: ClusterObservation, **status: Any) -> ClusterObservation:
     """The cluster with other fields of its status."""
-    return replace(seen, cluster={**seen.cluster, "status": {**seen.cluster["status"], **status}})
+    return replace(
+        observation,
+        cluster={**observation.cluster, "status": {**observation.cluster["status"], **status}},
+    )
 
 
-def wanting(seen: ClusterObservation, **spec: Any) -> ClusterObservation:
+def wanting(observation: ClusterObservation, **spec: Any) -> ClusterObservation:
     """The cluster with other fields of its spec."""
-    return replace(seen, cluster={**seen.cluster, "spec": {**seen.cluster["spec"], **spec}})
+    return replace(
+        observation,
+        cluster={**observation.cluster, "spec": {**observation.cluster["spec"], **spec}},
+    )
 
 
 def stating(
-    seen: ClusterObservation, kind: str, status: str, reason: str, message: str, **more: Any
+    observation: ClusterObservation, kind: str, status: str, reason: str, message: str, **more: Any
 ) -> ClusterObservation:
     """The cluster with one other condition."""
     kept = [
-        condition for condition in seen.cluster["status"]["conditions"] if condition["type"] != kind
+        condition
+        for condition in observation.cluster["status"]["conditions"]
+        if condition["type"] != kind
     ]
     result = {"type": kind, "status": status, "reason": reason, "message": message, **more}
-    return having(seen, conditions=[*kept, result])
+    return having(observation, conditions=[*kept, result])
 
 
 def with_pod(
-    seen: ClusterObservation, ordinal: int, *, state: Object | None = None, **more: Any
+    observation: ClusterObservation, ordinal: int, *, state: Object | None = None, **more: Any
 ) -> ClusterObservation:
     """The cluster with one server that is not ready; `state` is that of its container."""
-    pods = list(copy.deepcopy(seen.pods))
+    pods = list(copy.deepcopy(observation.pods))
     pod = pods[ordinal]
     for condition in pod["status"]["conditions"]:
         if condition["type"] in ("Ready", "ContainersReady"):
             condition["status"] = "False"
     container = pod["status"]["containerStatuses"][0]
     container |= {"ready": False, **({"state": state} if state else {}), **more}
-    return replace(seen, pods=tuple(pods))
+    return replace(observation, pods=tuple(pods))

@@ -24,9 +24,9 @@ def event(reason: str, note: str, about: str = "StatefulSet", **more: object) ->
 
 
 def not_ready(
-    seen: ClusterObservation, message: str = "1 of 3 servers are ready"
+    observation: ClusterObservation, message: str = "1 of 3 servers are ready"
 ) -> ClusterObservation:
-    return stating(seen, "Ready", "False", "NotReady", message)
+    return stating(observation, "Ready", "False", "NotReady", message)
 
 
 def seal_secret_missing() -> ClusterObservation:

@@ -21,9 +21,9 @@ from tests.baoctl.commands.cluster.bench import world
 from tests.baoctl.commands.cluster.looks import having, healthy, stating, wanting, with_pod
 
 
-def printed(seen: ClusterObservation, width: int = 80, *, wide: bool = False) -> str:
+def printed(observation: ClusterObservation, width: int = 80, *, wide: bool = False) -> str:
     out = io.StringIO()
-    emit(Console(file=out, width=width, highlight=False), screen(view_of(seen), wide=wide))
+    emit(Console(file=out, width=width, highlight=False), screen(view_of(observation), wide=wide))
     return out.getvalue()
 
 

@@ -15,5 +15,5 @@ def refused(call: Callable[[], object]) -> tuple[Violation, ...]:
     return ()
 
 
-def broken_rules(found: tuple[Violation, ...]) -> set[tuple[str, str]]:
-    return {(violation.rule, violation.field) for violation in found}
+def broken_rules(violations: tuple[Violation, ...]) -> set[tuple[str, str]]:
+    return {(violation.rule, violation.field) for violation in violations}

@@ -41,8 +41,8 @@ def left(*secrets: SecretFacts) -> gen.World:
     return gen.world().with_claims(0, 1, 2).with_secrets(*secrets)
 
 
-def decided(made: gen.Cluster, world: gen.World) -> tuple[Rotation, Outcome, bool]:
-    resolved = gen.resolved(made, world)
+def decided(cluster: gen.Cluster, world: gen.World) -> tuple[Rotation, Outcome, bool]:
+    resolved = gen.resolved(cluster, world)
     result = plan(resolved, world.facts())
     return gen.present(resolved.unseal.rotation), result.outcome, result.gate
 
@@ -249,11 +249,11 @@ def test_one_unsealed_server_is_enough_for_no_message() -> None:
 # --- evidence ------------------------------------------------------------------------------------
 
 
-def ring(template: str | None, pods: tuple[str, ...], told: str) -> str:
+def ring(template: str | None, pods: tuple[str, ...], key_id: str) -> str:
     live = None if template is None else gen.stateful_set().sized(3).knowing(template)
     results = [gen.pod(n).knowing(row).ready() for n, row in enumerate(pods)]
     facts = gen.world().with_set(live).with_pods(*results).with_claims(0).facts()
-    key_ring = live_ring(ServerEvidence.of(facts), told)
+    key_ring = live_ring(ServerEvidence.of(facts), key_id)
     return "" if key_ring is None else str(key_ring)
 
 

@@ -267,9 +267,9 @@ class Bench:
         return self
 
     async def of(
-        self, cluster: gen.Cluster, asked: JobOverrides | None = None, job: Job = "backup"
+        self, cluster: gen.Cluster, overrides: JobOverrides | None = None, job: Job = "backup"
     ) -> Any:
-        return await self.source.of(cluster.read(), job, asked or JobOverrides())
+        return await self.source.of(cluster.read(), job, overrides or JobOverrides())
 
 
 async def test_an_executor_is_described() -> None:

@@ -75,8 +75,8 @@ def test_pods_start_when_all_secrets_exist() -> None:
 def test_the_first_boot_secret_is_not_planned_after_initialization() -> None:
     document = (CONFIG_MAP, (gen.NAMESPACE, names.self_init_config_map("x")))
 
-    def wants_it(wanted: Desired) -> bool:
-        return document in {(intent.resource, intent.key) for intent in wanted.intents}
+    def wants_it(desired: Desired) -> bool:
+        return document in {(intent.resource, intent.key) for intent in desired.intents}
 
     assert wants_it(folded(FRESH, ready_to_boot(FRESH)))
     assert not wants_it(folded(RUNNING, gen.running(RUNNING)))

@@ -126,5 +126,5 @@ def test_past_problems_leave_no_trace(cluster: gen.Cluster, history: list[Step])
     assert status.operation is None
 
 
-def _words(found: Condition) -> tuple[str, str, str, str]:
-    return found.type, found.status, found.reason, found.message
+def _words(condition: Condition) -> tuple[str, str, str, str]:
+    return condition.type, condition.status, condition.reason, condition.message

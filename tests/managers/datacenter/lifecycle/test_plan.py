@@ -56,12 +56,12 @@ def wanting(*wishes: DesiredService) -> MergeResult:
     return MergeResult(wishes, (), ())
 
 
-def said(found: RecordPlan) -> dict[str, str]:
+def said(plan: RecordPlan) -> dict[str, str]:
     """What is to be written, by name."""
     return {
-        **{entry.name: "insert" for entry in found.insert},
-        **{old.name: "update" for old, _ in found.update},
-        **{old.name: "retire" for old in found.retire},
+        **{entry.name: "insert" for entry in plan.insert},
+        **{old.name: "update" for old, _ in plan.update},
+        **{old.name: "retire" for old in plan.retire},
     }
 
 

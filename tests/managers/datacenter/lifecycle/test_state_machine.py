@@ -69,11 +69,13 @@ def failing(after: int = 5, digest: str = DIGEST) -> ServiceProgress:
 
 
 def facts(
-    seen: Observation | None, progress: ServiceProgress | None = None, **changes: Any
+    observation: Observation | None, progress: ServiceProgress | None = None, **changes: Any
 ) -> ServiceFacts:
     retiring = changes.pop("retiring", False)
     shipper = replace(SHIPPER, progress=progress or ServiceProgress(), retiring=retiring)
-    return ServiceFacts(shipper, seen, changes.pop("datacenter_state", "Active"), NOW, **changes)
+    return ServiceFacts(
+        shipper, observation, changes.pop("datacenter_state", "Active"), NOW, **changes
+    )
 
 
 CASES: dict[str, tuple[ServiceFacts, ServiceVerdict]] = {
@@ -241,8 +243,8 @@ def test_the_diagram_has_every_state() -> None:
     )
 
 
-def recorded(given: ServiceFacts) -> ServiceProgress:
-    return progress_of(given, decide_service(given))
+def recorded(facts: ServiceFacts) -> ServiceProgress:
+    return progress_of(facts, decide_service(facts))
 
 
 def test_what_runs_is_recorded_with_its_objects() -> None:

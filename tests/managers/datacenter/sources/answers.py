@@ -34,10 +34,10 @@ def merge_result(
     return merge(answers, records, redeploy or {}, frozenset(forgotten))
 
 
-def desired(found: MergeResult) -> dict[str, str]:
+def desired(result: MergeResult) -> dict[str, str]:
     """Names of services, and where they come from."""
-    return {service.name: service.source.name for service in found.services}
+    return {service.name: service.source.name for service in result.services}
 
 
-def errors(found: MergeResult) -> dict[str, str]:
-    return {report.source.name: report.error for report in found.sources}
+def errors(result: MergeResult) -> dict[str, str]:
+    return {report.source.name: report.error for report in result.sources}

@@ -34,8 +34,8 @@ def _stage(world: TwoPools) -> str:
     return receipt.stage if receipt else ""
 
 
-def _facts(world: TwoPools, seen: HookObservation | None) -> BlueGreenFacts:
-    return dataclasses.replace(world.facts(), hook=seen)
+def _facts(world: TwoPools, observation: HookObservation | None) -> BlueGreenFacts:
+    return dataclasses.replace(world.facts(), hook=observation)
 
 
 class TestWay:

@@ -39,8 +39,8 @@ def claim(size: str = "1Gi", **annotations: str) -> Object:
     }
 
 
-def outside(found: Object | None = None) -> Outside:
-    return Outside(FakeApi().holding((PVC, found or claim())))
+def outside(live: Object | None = None) -> Outside:
+    return Outside(FakeApi().holding((PVC, live or claim())))
 
 
 def size_of(there: Outside) -> str:

@@ -27,13 +27,13 @@ GATE = [{"name": "openbao.org/fence"}]
 MARK = {"openbao.org/maintenance": "true"}
 
 
-def template_of(made: Plan) -> dict[str, Any]:
-    template: dict[str, Any] = set_of(made)["template"]
+def template_of(plan: Plan) -> dict[str, Any]:
+    template: dict[str, Any] = set_of(plan)["template"]
     return template
 
 
-def names_of(made: Plan) -> list[tuple[str, str]]:
-    return [(effect.name, effect.target) for effect in made.effects]
+def names_of(plan: Plan) -> list[tuple[str, str]]:
+    return [(effect.name, effect.target) for effect in plan.effects]
 
 
 def test_a_fence_is_a_gate_in_the_template_and_replaces_nobody() -> None:

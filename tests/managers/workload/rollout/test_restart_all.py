@@ -52,13 +52,13 @@ def world(*pods: gen.Pod, cluster: gen.Cluster = RESTORED) -> gen.World:
     return gen.world().with_set(live).with_pods(*pods)
 
 
-def planned(cluster: gen.Cluster, seen: gen.World, inputs: Inputs = INPUTS) -> Plan:
-    return plan(gen.resolved(cluster, seen), seen.facts(), inputs)
+def planned(cluster: gen.Cluster, world: gen.World, inputs: Inputs = INPUTS) -> Plan:
+    return plan(gen.resolved(cluster, world), world.facts(), inputs)
 
 
-def gone(made: Plan) -> list[str]:
-    assert all(effect.name == ReplacePod.name for effect in made.effects), made.effects
-    return [effect.target for effect in made.effects]
+def gone(plan: Plan) -> list[str]:
+    assert all(effect.name == ReplacePod.name for effect in plan.effects), plan.effects
+    return [effect.target for effect in plan.effects]
 
 
 ALL = world(old(0), old(1), old(2))

@@ -38,12 +38,12 @@ def planned(cluster: gen.Cluster, there: gen.World, change: Change = as_it_is) -
     return plan(meant, change(there.facts()), Inputs(meant.restart_text, files))
 
 
-def recreated(made: Plan) -> bool:
-    return any(effect.name == RecreateStatefulSet.name for effect in made.effects)
+def recreated(plan: Plan) -> bool:
+    return any(effect.name == RecreateStatefulSet.name for effect in plan.effects)
 
 
-def has_set(made: Plan) -> bool:
-    return any(intent.resource == STATEFUL_SET for intent in made.intents)
+def has_set(plan: Plan) -> bool:
+    return any(intent.resource == STATEFUL_SET for intent in plan.intents)
 
 
 def differing(observed: Observed, **fields: str) -> Observed:
