@@ -219,12 +219,12 @@ def _sent(version: str, data: dict[str, Any]) -> Any:
 
 
 def test_an_empty_list_is_an_expression_where_the_server_would_send_null() -> None:
-    requests = {"eval_source": "response", "eval_type": "any", "field_selector": []}
-    data = {"a": [], "b": {"c": [[], 1]}, "d": "[]", "e": {"f": requests}}
+    options = {"eval_source": "response", "eval_type": "any", "field_selector": []}
+    data = {"a": [], "b": {"c": [[], 1]}, "d": "[]", "e": {"f": options}}
     assert _sent("2.5.9", data) == data
     assert _sent("2.6.0", data) == {
         "a": EMPTY,
         "b": {"c": [EMPTY, 1]},
         "d": "[]",
-        "e": {"f": requests},
+        "e": {"f": options},
     }

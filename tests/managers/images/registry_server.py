@@ -106,13 +106,15 @@ class RegistryServer:
             return refusal
         kind, _, name = request.path.partition("/v2/")[2].rpartition("/")
         kind = kind.rpartition("/")[2]
-        text: bytes | None
+        content: bytes | None
         if kind == "referrers":
             known = self.referrers.get(name, []) if self.lists_referrers else None
-            text = None if known is None else orjson.dumps({"manifests": known})
+            content = None if known is None else orjson.dumps({"manifests": known})
         else:
-            text = {"manifests": self.manifests, "blobs": self.blobs}[kind].get(name)
-        return web.Response(status=404, text="{}") if text is None else web.Response(body=text)
+            content = {"manifests": self.manifests, "blobs": self.blobs}[kind].get(name)
+        return (
+            web.Response(status=404, text="{}") if content is None else web.Response(body=content)
+        )
 
     def _token(self, request: web.Request) -> web.Response:
         if request.headers.get("Authorization") != BASIC:
