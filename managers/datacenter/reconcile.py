@@ -265,9 +265,9 @@ def _next_hook_call(report: DatacenterReport) -> float:
 
 
 def _names(records: Iterable[ServiceRecord]) -> str:
-    found = [record.name for record in records]
-    more = f" and {len(found) - NAMES_MAX} more" if len(found) > NAMES_MAX else ""
-    return ", ".join(found[:NAMES_MAX]) + more
+    record_names = [record.name for record in records]
+    more = f" and {len(record_names) - NAMES_MAX} more" if len(record_names) > NAMES_MAX else ""
+    return ", ".join(record_names[:NAMES_MAX]) + more
 
 
 class BootstrapWorkloadReconciler:

@@ -99,13 +99,13 @@ def _by_reason(concerns: Sequence[UnmetCondition]) -> list[UnmetCondition]:
 
     The message is from the condition with the name of the reason, else from the first one.
     """
-    found: dict[str, UnmetCondition] = {}
+    by_reason: dict[str, UnmetCondition] = {}
     for concern in concerns:
-        above = found.get(concern.reason, concern)
+        above = by_reason.get(concern.reason, concern)
         names = concern.condition if above is concern else f"{above.condition}, {concern.condition}"
         best = concern if concern.condition == concern.reason else above
-        found[concern.reason] = replace(best, condition=names)
-    return list(found.values())
+        by_reason[concern.reason] = replace(best, condition=names)
+    return list(by_reason.values())
 
 
 def _concern(condition: UnmetCondition) -> RenderableType:
