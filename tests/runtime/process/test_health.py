@@ -1,8 +1,6 @@
 """The endpoints with a real socket, and the lag of the loop with a manual clock."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
@@ -11,18 +9,7 @@ from structlog.testing import capture_logs
 from runtime.metrics.metrics import Metrics
 from runtime.process.health import HealthChecks, HttpServer, LoopLag
 from runtime.testing.clock import ManualClock
-
-
-@contextlib.asynccontextmanager
-async def serving(server: HttpServer) -> AsyncIterator[str]:
-    task = asyncio.create_task(server.run())
-    await server.ready()
-    try:
-        yield f"http://127.0.0.1:{server.port}"
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
+from tests.runtime.process.http_serving import serving
 
 
 async def fetch(url: str) -> tuple[int, str]:

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from runtime.clock import yield_to_loop
 from runtime.metrics.metrics import Metrics
 from runtime.process.health import HttpServer
-from tests.runtime.process.test_health import serving
+from tests.runtime.process.http_serving import serving
 
 FAMILIES = ("first", "second", "third")
 
