@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, TypeVar
 
 import aiohttp
@@ -36,11 +34,11 @@ from runtime.client.write_guard import (
 )
 from runtime.errors import ConnectionDropped
 from runtime.limits.http_client import (
-    CIPHERS,
     bounded_session,
     exceeded_limit,
     read_body,
     refuse_compressed,
+    tls_context,
 )
 from runtime.limits.nesting import UnreadableError
 
@@ -69,18 +67,6 @@ class ServerRequest:
     bound: Bound
 
 
-@lru_cache(maxsize=64)
-def _tls_context(authority: str) -> ssl.SSLContext:
-    """Return the context that trusts a CA, as PEM; "" for the CAs of the system.
-
-    Shared by the sessions with a cluster: to read the CAs of the system takes 45 ms. Raises
-    ssl.SSLError.
-    """
-    context = ssl.create_default_context(cadata=authority or None)
-    context.set_ciphers(CIPHERS)
-    return context
-
-
 class Exchange:
     """Connections to the servers of one cluster, which share one TLS name and one CA."""
 
@@ -88,7 +74,7 @@ class Exchange:
         self, authority: str, server_name: str, port: int, *, guard: Guard, plain: bool
     ) -> None:
         self._guard = guard
-        self._tls = _tls_context(authority)
+        self._tls = tls_context(authority)
         self._server_name = server_name
         self._port = port
         self._scheme = "http" if plain else "https"

@@ -13,10 +13,8 @@ import hashlib
 import ipaddress
 import re
 import socket
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -27,7 +25,7 @@ from yarl import URL
 
 from contracts.cloud_metadata import is_metadata
 from managers.images.credentials import RegistryLogin
-from runtime.limits.http_client import CIPHERS, bounded_session, exceeded_limit, read_body
+from runtime.limits.http_client import bounded_session, exceeded_limit, read_body, tls_context
 from runtime.limits.nesting import UnreadableError, read_json
 
 MANIFEST_MAX = 4 * 1024 * 1024
@@ -134,7 +132,7 @@ class RegistrySession:
         self._login = login
         self._authorization = ""
         self._session = bounded_session(
-            _TIMEOUT, tls=_tls(), limit=4, resolver=PublicResolver(loopback=insecure)
+            _TIMEOUT, tls=tls_context(), limit=4, resolver=PublicResolver(loopback=insecure)
         )
 
     async def __aenter__(self) -> Self:
@@ -283,14 +281,6 @@ def _moved(url: str, location: str) -> str:
 def _unreachable(error: Exception) -> RegistryError:
     # Only the class, because the text of some of these errors contains the whole request.
     return RegistryError(f"the registry cannot be reached: {type(error).__name__}")
-
-
-@lru_cache(maxsize=1)
-def _tls() -> ssl.SSLContext:
-    """Return a context with the CAs of this machine: it respects SSL_CERT_FILE and SSL_CERT_DIR."""
-    context = ssl.create_default_context()
-    context.set_ciphers(CIPHERS)
-    return context
 
 
 def _checked(content: RegistryContent, reference: str) -> RegistryContent:
