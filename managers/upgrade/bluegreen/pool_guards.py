@@ -13,7 +13,7 @@ from contracts.api.values.duration import counted_duration
 from contracts.records.bluegreen import DEMOTING, BlueGreenFacts
 from contracts.state_machine import Guard
 from managers.upgrade.bluegreen.guards import job_done, needs_retry
-from managers.upgrade.version_matrix import succession
+from managers.upgrade.version_matrix import Succession, succession
 
 DEPLOY_DEADLINE: Final = timedelta(minutes=30)
 """How long green may take to be ready: pull images, provision volumes, unseal servers."""
@@ -167,7 +167,7 @@ def kept(facts: Facts) -> str | None:
     """Cleanup is manual, and no user requested it yet."""
     if not facts.status.manual_cleanup_required or facts.pending("cleanup"):
         return None
-    verdict = succession(facts.accepted.version, facts.target.version)
+    verdict = _succession(facts)
     back = (
         f"no rollback is possible ({verdict.why})"
         if verdict.grade == "impossible"
@@ -232,10 +232,15 @@ def rollback_obstacle(facts: Facts) -> str:
     """
     if not _green_has_led(facts):
         return ""
-    verdict = succession(facts.accepted.version, facts.target.version)
+    verdict = _succession(facts)
     if verdict.grade == "untested" and facts.pending("rollback"):
         return ""
     return verdict.why
+
+
+def _succession(facts: Facts) -> Succession:
+    """Judge whether a server of blue can lead after one of green."""
+    return succession(facts.accepted.version, facts.target.version)
 
 
 def _green_has_led(facts: Facts) -> bool:
@@ -264,7 +269,7 @@ def if_blue_cannot_lead(when: Callable[[Facts], str | None]) -> Guard[Facts]:
 
 def rollback_impossible(facts: Facts) -> str | None:
     """Green leads during a rollback, and blue can never lead again: only a user can end this."""
-    verdict = succession(facts.accepted.version, facts.target.version)
+    verdict = _succession(facts)
     if verdict.grade != "impossible" or not _green_has_led(facts):
         return None
     return f"the rollback is not possible: {verdict.why}"
