@@ -125,12 +125,12 @@ def test_the_cluster_reports_its_last_snapshot(kept: Cluster) -> None:
         return bool(recorded(kept).get("lastBackupName") == run.status["key"])
 
     until("status.backup names the snapshot", reported, 20.0)
-    verdict, status = recorded(kept), run.status
-    assert verdict["lastBackupSize"] == status["snapshot"]["size"]
-    assert verdict["lastBackupTime"] == status["completedAt"]
-    assert (verdict["successfulBackups"], verdict.get("consecutiveFailures", 0)) == (1, 0)
-    assert verdict["latestSnapshot"]["digest"] == status["snapshot"]["digest"]
-    assert verdict["nextScheduledBackup"].endswith("-01-01T03:00:00Z")
+    backup, status = recorded(kept), run.status
+    assert backup["lastBackupSize"] == status["snapshot"]["size"]
+    assert backup["lastBackupTime"] == status["completedAt"]
+    assert (backup["successfulBackups"], backup.get("consecutiveFailures", 0)) == (1, 0)
+    assert backup["latestSnapshot"]["digest"] == status["snapshot"]["digest"]
+    assert backup["nextScheduledBackup"].endswith("-01-01T03:00:00Z")
     kept.await_condition("BackupHealthy", reason="LastBackupSucceeded", seconds=20.0)
 
 
@@ -173,9 +173,9 @@ def test_a_wrong_secret_key_is_reported_and_counted_once(store: Store, kept: Clu
 def test_the_next_completed_snapshot_resets_the_failures(store: Store, kept: Cluster) -> None:
     check_stored(store, backup_now(kept, "good-again").await_phase("Completed"))
     until("the failures are reset", lambda: not recorded(kept)["consecutiveFailures"], 20.0)
-    verdict = recorded(kept)
+    backup = recorded(kept)
     for name in ("lastFailureReason", "lastFailureMessage", "lastFailureTime"):
-        assert not verdict.get(name), name
+        assert not backup.get(name), name
     kept.await_condition("BackupHealthy", reason="LastBackupSucceeded", seconds=20.0)
 
 
