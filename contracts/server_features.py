@@ -151,6 +151,20 @@ def is_older(version: str, than: str) -> bool:
     return release is not None and reference is not None and release < reference
 
 
+def can_read_data_of(server: str, writer: str) -> bool:
+    """Return whether a server reads the data that a server of another version wrote.
+
+    Releases of one minor version store the same data: 2.7.0 and 2.7.1 lead with a snapshot of
+    2.7.2, and 2.6.1 with one of 2.6.2. OpenBao does not support data of a later minor version
+    (openbao.org/docs/upgrading/ha-upgrade): 2.6.2 accepts a snapshot of 2.7.2, and never leads
+    again. True if a version is invalid: then nothing is known.
+    """
+    reader, written = _release(server), _release(writer)
+    if reader is None or written is None:
+        return True
+    return (reader.major, reader.minor) >= (written.major, written.minor)
+
+
 @lru_cache(maxsize=256)
 def _release(version: str) -> semver.Version | None:
     try:

@@ -33,7 +33,7 @@ from contracts.api.cluster.status_backup import Snapshot
 from contracts.api.job_result import RestoreReport, SubmissionClaim
 from contracts.jobs.env import RestoreEnv
 from contracts.jobs.snapshot_manifest import Manifest, may_open
-from contracts.server_features import is_older
+from contracts.server_features import can_read_data_of
 from managers.bao.client import BaoError, Denied, NotSentError
 from runtime.client.client import Client
 
@@ -160,7 +160,7 @@ def check_target(env: RestoreEnv, at: LeaderSession, manifest: Manifest | None) 
         return
     # Without a manifest the expected values apply: the digest of the snapshot was compared.
     version = (manifest.version if manifest else "") or env.expected_version
-    if version and health.version and is_older(health.version, version):
+    if not can_read_data_of(health.version, version):
         raise _mismatch(
             f"{env.key} was taken by OpenBao {version}, and the servers run {health.version}, "
             f"which cannot read newer data: set spec.version of the cluster to {version}"

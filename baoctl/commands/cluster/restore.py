@@ -25,6 +25,7 @@ from baoctl.options import Access
 from contracts.api.group import API_VERSION, BACKUPS, RESTORE_KIND, RESTORES
 from contracts.conditions.message import clean_message
 from contracts.naming.labels import RESTORE_ACKNOWLEDGE
+from contracts.server_features import can_read_data_of
 from runtime.types import Object, key_of
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -76,7 +77,7 @@ def restore(order: RestoreOrder, access: Access, dialogue: Dialogue) -> ExitCode
 
 
 async def _restore(api: Session, order: RestoreOrder, dialogue: Dialogue) -> ExitCode:
-    await read_cluster(api, order.cluster)
+    cluster = await read_cluster(api, order.cluster)
     backups = await api.client.list(BACKUPS, api.namespace)
     rows = snapshots_of(order.cluster, backups.items)
     now = api.clock.now()
@@ -92,6 +93,7 @@ async def _restore(api: Session, order: RestoreOrder, dialogue: Dialogue) -> Exi
     else:
         name = order.backup
     row = chosen(rows, name, order.cluster)
+    refuse_newer(row, cluster)
     for line in consequences(row, order.cluster, now):
         sys.stdout.write(f"{clean_message(line)}\n")
     if not order.dry_run:
@@ -133,6 +135,21 @@ def chosen(rows: Sequence[SnapshotRow], name: str, cluster: str) -> SnapshotRow:
         f"{cluster} has no Completed OpenBaoBackup {name[:80]!r}; choose one of {names}",
         ExitCode.NOT_FOUND,
     )
+
+
+def refuse_newer(row: SnapshotRow, cluster: Object) -> None:
+    """Raise RequestError if the servers cannot read the snapshot.
+
+    The Job of the restore compares the versions too, after it has downloaded the snapshot.
+    """
+    running = text(cluster, "status", "currentVersion")
+    if not can_read_data_of(running, row.version):
+        raise RequestError(
+            f"OpenBao {row.version} took {row.backup}, and {key_of(cluster).name} runs {running}, "
+            f"which cannot read newer data: set spec.version to {row.version} first, or choose an "
+            "older backup",
+            ExitCode.REFUSED,
+        )
 
 
 def listing(rows: Sequence[SnapshotRow], now: datetime) -> Table:

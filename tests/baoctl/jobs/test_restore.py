@@ -50,6 +50,31 @@ async def test_without_a_manifest_newer_data_are_refused_too() -> None:
         await compare(None, expected_version="2.5.0")
 
 
+@pytest.mark.parametrize(
+    ("runs", "taken_by", "refused"),
+    [
+        ("2.6.2", "2.7.0", True),
+        ("2.7.2", "2.8.0", True),
+        ("2.7.2", "3.0.0", True),
+        ("2.6.2", "2.7.0-beta1", True),
+        ("2.7.0", "2.7.2", False),
+        ("2.7.2", "2.6.2", False),
+        ("2.7.2", "", False),
+        ("", "2.7.2", False),
+    ],
+)
+async def test_servers_of_an_earlier_minor_version_get_no_newer_data(
+    runs: str, taken_by: str, refused: bool
+) -> None:
+    snapshot = replace(MANIFEST, cluster_id=PROD, version=taken_by)
+    if refused:
+        with pytest.raises(JobFailure, match=f"set spec.version of the cluster to {taken_by}"):
+            await compare(snapshot, runs=runs)
+    else:
+        await compare(snapshot, runs=runs)
+    await compare(snapshot, runs=runs, force=True)
+
+
 async def test_another_cluster_than_the_named_one_is_refused() -> None:
     with pytest.raises(JobFailure, match=f"is of the cluster {STAGING}"):
         await compare(expected_cluster_id=STAGING, named_cluster_id="id-of-test")

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from baoctl.commands.cluster.restore import manifest, snapshots_of
-from contracts.api.group import API_VERSION, BACKUP_KIND, RESTORES
+from baoctl.exit_codes import ExitCode
+from contracts.api.group import API_VERSION, BACKUP_KIND, CLUSTERS, RESTORES
 from contracts.api.restore import OpenBaoRestore
 from runtime.testing.api_server.server import FakeApiServer
 from runtime.testing.wait import eventually
@@ -92,6 +93,20 @@ async def test_nothing_is_ordered_before_the_user_agrees(
     specs = [obj["spec"] for obj in server.objects(RESTORES)]
     assert len(specs) == ordered
     assert all(spec["cluster"] == "first" for spec in specs)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--dry-run",)])
+async def test_a_snapshot_of_a_later_minor_version_is_refused(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    server = with_backups()
+    (cluster,) = (c for c in server.objects(CLUSTERS) if c["metadata"]["name"] == "first")
+    keep(server, {**cluster, "status": {**cluster["status"], "currentVersion": "2.6.2"}})
+    async with command_line(server, tmp_path) as baoctl:
+        done = await baoctl("restore", "first", "--from", "monday", "-y", *arguments)
+    assert done.exit_code == ExitCode.REFUSED, done.output
+    assert "OpenBao 2.7.2 took monday, and first runs 2.6.2" in done.output
+    assert server.objects(RESTORES) == []
 
 
 # phase in which it ends: (exit status, words)
