@@ -13,6 +13,7 @@ import yaml
 from baoctl.cli import main as program
 from baoctl.generate import admission as admission_text
 from baoctl.generate import rbac
+from baoctl.generate.alerts import alert_page
 from baoctl.generate.conditions import markdown, shown
 from baoctl.generate.fields import field_page, field_page_path
 from baoctl.generate.packages import package_tree
@@ -48,6 +49,8 @@ DATACENTER_PAGE = Path("docs") / "datacenters.md"
 COMMAND_PAGE = Path("docs") / "cli.md"
 DECISION_PAGE = Path("docs") / "decisions.md"
 VERSION_PAGE = Path("docs") / "versions.md"
+ALERT_PAGE = Path("docs") / "alerts.md"
+ALERT_RULES = Path("deploy") / "alerts" / "prometheus_rule.yaml"
 DECISION_FOLDER = Path("docs") / "adr"
 ADMISSION_BEGIN = "<!-- policies: begin; written by `python -m baoctl.generate admission` -->"
 ADMISSION_END = "<!-- policies: end -->"
@@ -221,8 +224,8 @@ def packages(check: bool, root: Path) -> None:
     "--root", type=click.Path(path_type=Path, file_okay=False), default=ROOT, help="Repository."
 )
 def pages(check: bool, root: Path) -> None:
-    """Write docs/fields-*.md from the CRDs, docs/cli.md, docs/decisions.md from docs/adr, and
-    docs/versions.md."""
+    """Write docs/fields-*.md from the CRDs, docs/cli.md, docs/decisions.md from docs/adr,
+    docs/versions.md, and docs/alerts.md from deploy/alerts."""
     records = (
         (path.name, path.read_text(encoding="utf-8"))
         for path in (root / DECISION_FOLDER).glob("*.md")
@@ -231,6 +234,7 @@ def pages(check: bool, root: Path) -> None:
         COMMAND_PAGE: command_page(program),
         DECISION_PAGE: decision_page(records),
         VERSION_PAGE: version_page(FEATURES, PAIRS, PAIR_TESTS),
+        ALERT_PAGE: alert_page(yaml.safe_load((root / ALERT_RULES).read_text(encoding="utf-8"))),
         **{field_page_path(kind): field_page(kind) for kind in definitions()},
     }
     _write(root, files, (), "pages", check=check)

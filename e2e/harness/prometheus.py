@@ -1,4 +1,4 @@
-"""A real Prometheus, which scrapes pods with its annotations.
+"""A real Prometheus with the alerts of the operator, which scrapes pods with its annotations.
 
 The package of Debian has no Kubernetes client. So the targets come from a file: `follow` writes
 what the job `kubernetes-pods` of the examples of Prometheus finds by the same annotations.
@@ -14,10 +14,12 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import orjson
+import yaml
 
 from e2e.harness.waiting import until
 from e2e.rig import Rig
 from e2e.rig.packages import unpack
+from e2e.rig.paths import REPOSITORY
 from runtime.types import Object
 
 _ANNOTATION = "prometheus.io"
@@ -49,6 +51,21 @@ class Prometheus:
             for result in series
         }
 
+    def alerts(self) -> dict[str, str]:
+        """Return the alerts that are pending, firing or not evaluated yet, and their states.
+
+        Raises ValueError for a rule that could not be evaluated.
+        """
+        with urllib.request.urlopen(f"{self.url}/api/v1/rules", timeout=5.0) as answer:  # noqa: S310  it is our own
+            groups = orjson.loads(answer.read())["data"]["groups"]
+        rules = [rule for group in groups for rule in group["rules"]]
+        if broken := [rule for rule in rules if rule["health"] == "err"]:
+            raise ValueError(f"{broken[0]['name']}: {broken[0]['lastError']}")
+        states = {
+            rule["name"]: rule["state"] if rule["health"] == "ok" else "unknown" for rule in rules
+        }
+        return {name: state for name, state in states.items() if state != "inactive"}
+
     def _ready(self) -> bool:
         try:
             url = f"{self.url}/-/ready"
@@ -64,6 +81,9 @@ def prometheus(rig: Rig, folder: Path) -> Iterator[Prometheus]:
     binary = unpack("prometheus", rig.progress) / "usr" / "bin" / "prometheus"
     # JSON is YAML.
     (folder / "prometheus.yaml").write_bytes(orjson.dumps(_configuration(folder)))
+    alerts = REPOSITORY / "deploy" / "alerts" / "prometheus_rule.yaml"
+    rule = yaml.safe_load(alerts.read_text(encoding="utf-8"))
+    (folder / "rules.yaml").write_bytes(orjson.dumps(rule["spec"]))
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
     with (folder / "prometheus.log").open("wb") as output:
@@ -89,8 +109,12 @@ def prometheus(rig: Rig, folder: Path) -> Iterator[Prometheus]:
 
 def _configuration(folder: Path) -> Object:
     files = {"files": [str(folder / "targets.json")], "refresh_interval": "1s"}
-    job = {"job_name": "kubernetes-pods", "file_sd_configs": [files]}
-    return {"global": {"scrape_interval": "1s"}, "scrape_configs": [job]}
+    job = {"job_name": "kubernetes-pods", "file_sd_configs": [files], "honor_labels": True}
+    return {
+        "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+        "scrape_configs": [job],
+        "rule_files": [str(folder / "rules.yaml")],
+    }
 
 
 def _target(pod: Object) -> Object | None:

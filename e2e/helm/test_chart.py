@@ -128,6 +128,7 @@ def test_every_value_reaches_the_pods(helm: Helm, tmp_path: Path) -> None:
     ("value", "folder"),
     [
         ("monitoring.serviceMonitor=true", "monitoring"),
+        ("monitoring.prometheusRule=true", "alerts"),
         ("ownerReferencesPermission=true", "rbac/owner-references"),
     ],
 )

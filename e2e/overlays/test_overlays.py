@@ -157,9 +157,11 @@ def test_an_overlay_runs_a_cluster_without_refused_requests(
     print(f"\n{installed.overlay}: Available and logged in after {watch.seconds:.1f} s")
 
     assert_is_scraped(api, metrics)
+    has_policies = installed.overlay != "without-admission"
+    alerts = [] if has_policies else ["OpenBaoAdmissionPoliciesMissing"]
+    until(f"Prometheus has only alerts {alerts}", lambda: list(metrics.alerts()) == alerts, SECONDS)
     refusal = foreign_secret_refusal(rig, account(HOME, ACCOUNT), namespace)
-    bound = RESTRICT_SECRETS.name in refusal
-    assert bound == (installed.overlay != "without-admission")
+    assert (RESTRICT_SECRETS.name in refusal) == has_policies
 
     api.delete(CLUSTERS, namespace, "one")
     until("the cluster is gone", lambda: cluster.find() is None, GONE_SECONDS)

@@ -43,6 +43,10 @@ REPORTED_CONDITIONS: Final = frozenset(
         "OpenBaoSealed",
         "OpenBaoLeader",
         "RaftMembershipReady",
+        "BackupHealthy",
+        "BackupProven",
+        "Hibernated",
+        "PodsFenced",
         "ProductionReady",
     }
 )

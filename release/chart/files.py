@@ -10,6 +10,7 @@ from release.manifests import MODES, Checkout
 FOLDER = Path("deploy") / "chart"
 OPTIONS: Mapping[str, str] = {
     ".Values.monitoring.serviceMonitor": "monitoring",
+    ".Values.monitoring.prometheusRule": "alerts",
     ".Values.ownerReferencesPermission": "rbac/owner-references",
     SHARDED: "rbac/shards",
 }

@@ -239,5 +239,5 @@ def test_the_page_lists_what_a_scrape_shows() -> None:
         result[row[0]] = (row[1], frozenset({"namespace", "name"} | more))
     assert result == shown
     assert f"at most {SERIES_PER_CLUSTER} series" in PAGE
-    (listed,) = re.findall(r"Conditions told as metrics: ([\w, \n]+)\.", PAGE)
+    (listed,) = re.findall(r"Conditions with a metric: ([\w, \n]+)\.", PAGE)
     assert {word.strip() for word in listed.split(",")} == REPORTED_CONDITIONS

@@ -1,0 +1,61 @@
+"""Renders docs/alerts.md from the PrometheusRule of deploy/alerts. Pure.
+
+Called by baoctl.generate.main.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+_HEADER: Final = """<!-- Written by `python -m baoctl.generate pages`. Do not edit. -->
+
+# Alerts
+
+`deploy/alerts` has a PrometheusRule with alerts for clusters, backups, upgrades and the operator:
+
+    kubectl apply -k openbao-operator/deploy/alerts
+
+With Helm, set `monitoring.prometheusRule=true`. Without the Prometheus operator, save `spec` of
+`deploy/alerts/prometheus_rule.yaml` as a rule file of Prometheus.
+
+The alerts need the metrics of the operator ([Metrics](install.md#metrics)) with the label
+`namespace` of the cluster. The ServiceMonitor of `deploy/monitoring` keeps this label; in your own
+scrape configuration set `honor_labels: true`.
+
+| severity | meaning |
+|---|---|
+| critical | Requests fail, or data is at risk: act at once. |
+| warning | Act within a working day. |
+| info | Somebody may have forgotten something. |
+"""
+# {{ $labels.namespace }} and {{ $value | humanizeDuration }} in the annotations of a rule.
+_ACTION: Final = re.compile(r"\{\{ \$(?:labels\.)?(\w+)[^}]*\}\}")
+
+
+def alert_page(rule: Mapping[str, Any]) -> str:
+    """Return Markdown with one chapter for each group, and one section for each alert."""
+    return _HEADER + "".join(_parts(rule))
+
+
+def _parts(rule: Mapping[str, Any]) -> Iterator[str]:
+    for group in rule["spec"]["groups"]:
+        yield f"\n## {group['name']}\n"
+        for alert in group["rules"]:
+            annotations = alert["annotations"]
+            severity = alert["labels"]["severity"]
+            lasting = f", after {alert['for']}" if "for" in alert else ""
+            yield (
+                f"\n### {alert['alert']}\n\n"
+                f"Severity {severity}{lasting}. {_readable(annotations['summary'])}.\n\n"
+                f"{_readable(annotations['description'])}\n\n"
+                f"```promql\n{alert['expr'].rstrip()}\n```\n"
+            )
+
+
+def _readable(text: str) -> str:
+    """Replace the actions of a template with the names of their labels, and break the lines."""
+    readable = _ACTION.sub(lambda match: match[1].upper(), text)
+    return textwrap.fill(readable, 100, break_long_words=False, break_on_hyphens=False)
