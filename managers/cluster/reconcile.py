@@ -13,6 +13,7 @@ time.
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
 from datetime import datetime
 
 from contracts.api.cluster.reading import read_cluster
@@ -53,8 +54,18 @@ from runtime.limits.object_size import DEFAULT, oversize_of
 from runtime.outcome import Blocked, Done, Outcome, Wait, combine
 from runtime.types import Object, ObjectKey, Request, key_of
 
-# Consecutive failures before the status reports them.
-REPORT_AFTER_FAILURES = 3
+# Seconds for which reconciles must fail before the status reports it. A restart of the API server
+# fails several attempts, and must not change the status of every cluster.
+REPORT_AFTER = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Failing:
+    """Consecutive failed reconciles of a cluster."""
+
+    since: float
+    answered: bool
+    """Whether the API server responded to the failed requests."""
 
 
 class ClusterReconciler:
@@ -76,7 +87,7 @@ class ClusterReconciler:
         self._statuses = statuses
         self._effects = effects
         self._context = context = effects.context
-        self._failures: dict[ObjectKey, int] = {}
+        self._failing: dict[ObjectKey, _Failing] = {}
         self._finalizer = Finalizer(
             context.client, CLUSTERS, names.FINALIZER, FIELD_MANAGER, DEFAULT
         )
@@ -87,7 +98,7 @@ class ClusterReconciler:
         if live is None:
             self._statuses.forget(request)
             self._observer.forget(request)
-            self._failures.pop(request, None)
+            self._failing.pop(request, None)
             return Done()
         if _is_pause_acknowledged(live):
             # While paused the status is frozen, even if pods change.
@@ -108,7 +119,7 @@ class ClusterReconciler:
         except (ApiError, Transient) as error:
             await self._report_failure(live, cluster, error)
             raise
-        self._failures.pop(key_of(live), None)
+        self._failing.pop(key_of(live), None)
         events = (*result.events, *(result.decision.events if result.decision else ()))
         details_due = await self._statuses.write(live, compute(result), events)
         recheck = Done(self._observer.cache_refresher.next_refresh(result))
@@ -125,10 +136,17 @@ class ClusterReconciler:
     async def _report_failure(
         self, live: Object, cluster: OpenBaoCluster, error: Exception
     ) -> None:
-        """Report a persistent error in the status; a single one is only logged."""
-        key = key_of(live)
-        self._failures[key] = self._failures.get(key, 0) + 1
-        if self._failures[key] < REPORT_AFTER_FAILURES:
+        """Report a persistent error in the status; a temporary one is only logged.
+
+        An API server that starts refuses requests until it has loaded the roles: so the time of an
+        outage does not count for its first responses.
+        """
+        key, now = key_of(live), self._context.clock.monotonic()
+        answered = isinstance(error, ApiError)
+        failing_now = self._failing.get(key)
+        if failing_now is None or failing_now.answered != answered:
+            failing_now = self._failing[key] = _Failing(now, answered)
+        if now - failing_now.since < REPORT_AFTER:
             return
         with contextlib.suppress(ApiError, Transient):
             status = failing(cluster, str(error), self._context.clock.now())

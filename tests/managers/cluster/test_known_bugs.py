@@ -2,8 +2,7 @@
 
 import pytest
 
-from managers.cluster.apply.status_writer import DETAIL_INTERVAL
-from managers.cluster.reconcile import REPORT_AFTER_FAILURES
+from managers.cluster.reconcile import REPORT_AFTER
 from runtime.errors import Forbidden
 from runtime.outcome import timer_of
 from tests import gen
@@ -26,8 +25,8 @@ async def test_b01_a_reconcile_that_waits_for_a_rollout_is_requeued() -> None:
 
 async def test_b46_missing_rights_are_retried() -> None:
     bench = await booted(gen.cluster())
-    for _ in range(REPORT_AFTER_FAILURES):
-        await bench.outside.clock.advance(DETAIL_INTERVAL)
+    for _ in range(2):
+        await bench.outside.clock.advance(REPORT_AFTER)
         bench.api.objects.pop(CONFIG, None)
         bench.api.refuse("apply ConfigMap x-config", api_error(403))
         with pytest.raises(Forbidden):

@@ -8,9 +8,9 @@ from contracts.api.group import CLUSTERS
 from contracts.naming import names
 from managers.bao import login
 from managers.cluster.apply.status_writer import DETAIL_INTERVAL
-from managers.cluster.reconcile import REPORT_AFTER_FAILURES
+from managers.cluster.reconcile import REPORT_AFTER
 from runtime.builtin_kinds import CONFIG_MAP, SECRET, SERVICE, STATEFUL_SET
-from runtime.errors import ServerError
+from runtime.errors import Forbidden, ServerError, TransportError
 from runtime.outcome import Blocked, Done, Wait
 from runtime.types import Object, ObjectKey
 from tests import gen
@@ -135,36 +135,53 @@ async def test_a_name_that_no_cluster_can_have_is_done(name: str) -> None:
 
 
 class TestFailing:
-    async def fail(self, bench: Bench) -> None:
-        """Run a reconcile in which the write of the configuration fails."""
-        await bench.outside.clock.advance(DETAIL_INTERVAL)
+    async def fail(
+        self, bench: Bench, seconds: float = 0.0, error: Exception | None = None
+    ) -> None:
+        """Run a reconcile after `seconds` in which the write of the configuration fails."""
+        await bench.outside.clock.advance(seconds)
         bench.api.objects.pop(CONFIG, None)
-        bench.api.refuse("apply ConfigMap x-config", api_error(500))
-        with pytest.raises(ServerError):
+        bench.api.refuse("apply ConfigMap x-config", error or api_error(500))
+        with pytest.raises((ServerError, Forbidden, TransportError)):
             await bench.turn()
 
     async def test_a_persistent_failure_is_reported_and_cleared(self) -> None:
         bench = await booted(gen.cluster())
-        for _ in range(REPORT_AFTER_FAILURES - 1):
+        await bench.outside.clock.advance(DETAIL_INTERVAL)
+        for _ in range(10):
             await self.fail(bench)
-            assert STATUS not in bench.writes
-        await self.fail(bench)
+        await self.fail(bench, REPORT_AFTER - 1)
+        assert STATUS not in bench.writes
+        await self.fail(bench, 1)
         assert bench.condition("Reconciling") == ("True", "TransientError")
         await bench.until_quiet()
         assert bench.condition("Reconciling") == ("False", "Ready")
 
-    async def test_failures_are_counted_in_a_row(self) -> None:
+    async def test_a_success_starts_the_period_again(self) -> None:
         bench = await booted(gen.cluster())
-        for _ in range(REPORT_AFTER_FAILURES):
-            await self.fail(bench)
+        for _ in range(3):
+            await self.fail(bench, REPORT_AFTER - 1)
             await bench.until_quiet()
         assert STATUS not in bench.writes
 
+    async def test_an_outage_does_not_count_for_the_first_responses_after_it(self) -> None:
+        """An API server that starts answers 403 until it has loaded the roles."""
+        bench = await booted(gen.cluster())
+        outage = TransportError("connection refused")
+        for _ in range(2):
+            bench.api.refuse(STATUS, outage)
+            await self.fail(bench, 2 * REPORT_AFTER, outage)
+        await self.fail(bench, 1, api_error(403))
+        await self.fail(bench, REPORT_AFTER - 1, api_error(403))
+        assert STATUS not in bench.writes
+        await self.fail(bench, 1, api_error(403))
+        assert bench.condition("Reconciling") == ("True", "TransientError")
+
     async def test_a_failed_status_write_does_not_hide_the_error(self) -> None:
         bench = await booted(gen.cluster())
-        for _ in range(REPORT_AFTER_FAILURES):
+        for _ in range(2):
             bench.api.refuse(STATUS, api_error(500))
-            await self.fail(bench)
+            await self.fail(bench, REPORT_AFTER)
 
 
 class TestEffects:
