@@ -49,6 +49,15 @@ def servers(ready: int, desired: int, phase: str = "Running") -> dict[str, str]:
     }
 
 
+def reconciles(errors: int, total: int) -> dict[str, str]:
+    """Numbers of reconciles per minute."""
+    label = '{controller="openbaocluster-workload"}'
+    return {
+        f"controller_runtime_reconcile_errors_total{label}": f"0+{errors}x60",
+        f"controller_runtime_reconcile_total{label}": f"0+{total}x60",
+    }
+
+
 NO_LEADER = condition("OpenBaoLeader", "unknown")
 NOT_READY = condition("Ready", "false")
 UPGRADE = constant(1, "openbao_upgrade_in_progress") | constant(3, "openbao_upgrade_pods_total")
@@ -166,6 +175,10 @@ CASES: dict[str, Case] = {
         },
         6,
         frozenset({"OpenBaoOperatorWithoutLeader"}),
+    ),
+    "a failed reconcile in twenty": Case(reconciles(errors=1, total=20), 60),
+    "a failed reconcile in five": Case(
+        reconciles(errors=1, total=5), 30, frozenset({"OpenBaoOperatorReconcileErrors"})
     ),
     "silent servers": Case(
         {'openbao_operator_breakers_open{pod="a"}': "1+0x60"},
