@@ -10,8 +10,6 @@ from typing import Any
 from contracts.api.cluster.network import is_ip
 from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.meta import ApiModel
-from contracts.api.rules.cluster import violations
-from contracts.api.rules.unsupported_fields import essential_unserved_fields
 from contracts.api.values.duration import parse_duration
 from contracts.builders.pod_part import PodPart
 from contracts.hcl.render import ConfigInput, Join, OidcBootstrap, render_config, restart_text
@@ -28,6 +26,7 @@ from contracts.records.resolved import (
     Resolved,
     SealSettings,
 )
+from contracts.spec_refusal import spec_refusal
 from managers.bootstrap.first_boot import self_init_failed
 from managers.bootstrap.seal.pod_part import seal_part
 from managers.bootstrap.seal.rotation import pod_annotations
@@ -199,7 +198,7 @@ def _refusal(
     cluster: OpenBaoCluster, owner: Owner, observed: Observed, installation: Installation
 ) -> Blocked | None:
     """Check the rules of the API, the features of this release, and the running servers."""
-    error = _spec_error(cluster)
+    error = spec_refusal(cluster)
     if error is not None:
         return error
     mismatch = version_mismatch(cluster.spec) or powerful_account(cluster, installation)
@@ -236,17 +235,6 @@ def _lost_pool(cluster: OpenBaoCluster, observed: Observed) -> Blocked | None:
         '\'{"status":{"blueGreen":{"phase":"Idle","blueRevision":"<the suffix after the name of '
         "the cluster>\"}}}'`; or delete the servers and volumes that you do not need",
     )
-
-
-@memoize
-def _spec_error(cluster: OpenBaoCluster) -> Blocked | None:
-    rule_violations = violations(cluster)
-    if rule_violations:
-        return Blocked("InvalidSpec", "; ".join(map(str, rule_violations)))
-    unsupported = essential_unserved_fields(cluster.spec)
-    if unsupported:
-        return Blocked("UnsupportedFields", "; ".join(unsupported))
-    return None
 
 
 def is_initialized(cluster: OpenBaoCluster, observed: Observed) -> bool:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from contracts import image_reference
 from contracts.api.cluster.spec import OpenBaoCluster
-from contracts.api.rules.cluster import violations
-from contracts.api.rules.unsupported_fields import essential_unserved_fields
 from contracts.pools import fenced_pods
 from contracts.records.upgrade import Release
+from contracts.spec_refusal import spec_refusal
 from managers.operation_lock.decide import UPGRADE_HOLDER
 from managers.upgrade import version_matrix
 from managers.upgrade.preflight.inputs import Answer, PreflightInput, Warnings, wait
@@ -75,11 +74,11 @@ def spec_fits(inputs: PreflightInput) -> Answer:
         return None
     # The memo holds one other release for each cluster: the accepted one.
     same = Release.requested(inputs.cluster) == inputs.target
-    violation = _spec_error(inputs.cluster if same else _with(inputs.cluster, inputs.target))
+    violation = spec_refusal(inputs.cluster if same else _with(inputs.cluster, inputs.target))
     accepted = Release.accepted(inputs.cluster)
     if violation is not None or accepted is None or accepted == inputs.target:
         return violation
-    early_error = _spec_error(_with(inputs.cluster, accepted))
+    early_error = spec_refusal(_with(inputs.cluster, accepted))
     if early_error is None:
         return None
     return Blocked(
@@ -94,15 +93,6 @@ def spec_fits(inputs: PreflightInput) -> Answer:
 def _with(cluster: OpenBaoCluster, release: Release) -> OpenBaoCluster:
     update = {"version": release.version, "image": release.image or None}
     return cluster.model_copy(update={"spec": cluster.spec.model_copy(update=update)})
-
-
-@memoize
-def _spec_error(cluster: OpenBaoCluster) -> Blocked | None:
-    broken_rules = violations(cluster)
-    if broken_rules:
-        return Blocked("InvalidSpec", "; ".join(map(str, broken_rules)))
-    unsupported = essential_unserved_fields(cluster.spec)
-    return Blocked("UnsupportedFields", "; ".join(unsupported)) if unsupported else None
 
 
 # --- user settings and other operations that block an upgrade ------------------------------------
