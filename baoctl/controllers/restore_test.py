@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from baoctl.controllers.caches import Caches
 from baoctl.controllers.cluster import part_changed, watch_gates
 from baoctl.controllers.components import Parts
 from baoctl.controllers.sharding import ClustersOfShard, MakeController
 from contracts.jobs.template import JobTemplateSource
+from managers.backup.caches import cluster_keys
 from managers.cluster.tenancy_gate import GatedReconciler
 from managers.context.pause_guard import PauseGuard
 from managers.jobs.client import Jobs
@@ -18,7 +17,6 @@ from managers.restore_test.reconcile import RestoreTestReconciler
 from runtime.controller.controller import Controller
 from runtime.controller.event import any_of, generation_changed, labels_or_annotations_changed
 from runtime.controller.handler import enqueue_mapped, enqueue_object
-from runtime.types import Object, ObjectKey, Request, key_of
 
 
 def build_restore_test_controller(
@@ -54,11 +52,4 @@ def watch_proofs(controller: Controller, caches: Caches) -> None:
         part_changed("status", "testReport"),
         part_changed("status", "proof"),
     )
-    controller.watch(caches.backups, enqueue_mapped(cluster_of_backup), backup_changes)
-
-
-def cluster_of_backup(backup: Object) -> Iterable[Request]:
-    """Map an OpenBaoBackup to the cluster that it names."""
-    spec = backup.get("spec")
-    name = spec.get("cluster") if isinstance(spec, dict) else None
-    return (ObjectKey(key_of(backup).namespace, name),) if isinstance(name, str) else ()
+    controller.watch(caches.backups, enqueue_mapped(cluster_keys), backup_changes)
