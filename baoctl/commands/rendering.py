@@ -6,20 +6,18 @@ and `baoctl plan`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from baoctl.commands.assumed import NO_UID, RenderOptions, assumed, assumed_secrets
 from baoctl.exit_codes import ExitCode, VerbError
 from baoctl.options import suggestion
 from baoctl.yaml_text import TextError, objects_of, read_documents
-from contracts.api.cluster.spec import OpenBaoCluster
+from contracts.api.cluster.spec import ClusterSpec, OpenBaoCluster
 from contracts.api.group import API_VERSION, CLUSTER_KIND
 from contracts.api.rules.cluster import violations
-from contracts.api.schema.crd import open_api_schema, unknown_fields
+from contracts.api.unknown_fields import fields_of, unknown_fields
 from contracts.api.violation import InvalidClusterError, shown
 from contracts.naming import names
 from contracts.records.observed import Observed
@@ -93,31 +91,21 @@ def rendering(manifest: Object, options: RenderOptions) -> Rendering:
 
 def _expect_known_fields(manifest: Object) -> None:
     """Raise RenderError for a field that the API server would reject or silently drop."""
-    unknown = list(islice(unknown_fields(manifest.get("spec"), _spec_schema(), "spec"), NAMED))
+    unknown = list(islice(unknown_fields(manifest.get("spec"), ClusterSpec, "spec"), NAMED))
     if unknown:
         fields = ", ".join(f"{path}{_hint(path)}" for path in unknown)
         text = f"InvalidSpec: unknown fields: {fields}; correct or remove them"
         raise RenderError(text, ExitCode.REFUSED)
 
 
-@lru_cache(maxsize=1)
-def _spec_schema() -> Mapping[str, Any]:
-    schema: Mapping[str, Any] = open_api_schema()["properties"]["spec"]
-    return schema
-
-
 def _hint(path: str) -> str:
     """Suggest the sibling fields with a similar name."""
     *above, last = path.split(".")
-    node = _spec_schema()
+    siblings = fields_of(ClusterSpec)
     for name in above[1:]:
-        node = node.get("properties", {}).get(name.partition("[")[0], {})
-        node = node.get("items", node)
-    return (
-        suggestion(last, tuple(node.get("properties", {})))
-        .replace("; did", " (did")
-        .replace("?", "?)")
-    )
+        model = siblings[name.partition("[")[0]]
+        siblings = fields_of(model) if model else {}
+    return suggestion(last, tuple(siblings)).replace("; did", " (did").replace("?", "?)")
 
 
 def _as_stored(manifest: Object, options: RenderOptions) -> Object:

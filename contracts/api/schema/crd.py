@@ -6,7 +6,7 @@ crd`. The API server requires a structural schema: no references, no null types,
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -220,17 +220,3 @@ def walk(schema: Schema, visit: Callable[[str, Schema], None], path: str = "") -
         walk(schema["items"], visit, f"{path}[]")
     if isinstance(schema.get("additionalProperties"), dict):
         walk(schema["additionalProperties"], visit, f"{path}{{}}")
-
-
-def unknown_fields(value: Any, schema: Mapping[str, Any], path: str = "") -> Iterator[str]:
-    """The paths of unknown fields in a value, in the format of strict field validation."""
-    if isinstance(value, list):
-        for position, item in enumerate(value):
-            yield from unknown_fields(item, schema.get("items", {}), f"{path}[{position}]")
-    elif isinstance(value, Mapping) and "properties" in schema:
-        for name, item in value.items():
-            inner = f"{path}.{name}".lstrip(".")
-            if name in schema["properties"]:
-                yield from unknown_fields(item, schema["properties"][name], inner)
-            elif not schema.get("x-kubernetes-preserve-unknown-fields"):
-                yield inner

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from pydantic import TypeAdapter
 
-from contracts.api.schema.crd import Schema, unknown_fields
+from contracts.api.unknown_fields import unknown_fields
 from contracts.datacenter.grants import (
     NO_ACCESS,
     NodeAccess,
@@ -18,14 +18,18 @@ from contracts.datacenter.grants import (
     object_kind_violations,
 )
 from contracts.datacenter.kinds import DATACENTER_KIND, SERVICE_SET_KIND
-from contracts.datacenter.objects import BootstrapServiceSet, Datacenter
+from contracts.datacenter.objects import (
+    BootstrapServiceSet,
+    Datacenter,
+    DatacenterSpec,
+    ServiceSetSpec,
+)
 from contracts.datacenter.reasons import DATACENTER_REASONS, NO_CONFLICTS, READY, SOURCES_READY
 from contracts.datacenter.rules.all_rules import (
     datacenter_violations,
     read_services,
     set_violations,
 )
-from contracts.datacenter.schema import datacenter_crd, service_set_crd
 from contracts.datacenter.workload_records import DatacenterInfo
 from managers.datacenter import metrics
 from managers.datacenter.backoff import BASE, CAP, JITTER, STABLE_AFTER
@@ -49,12 +53,6 @@ WHO: Final = {"shipper": "BootstrapWorkload", FRA.name: "Datacenter"}
 YES_NO: Final = {True: "yes", False: "no"}
 
 
-def schema_of(crd: Schema) -> Schema:
-    (version,) = crd["spec"]["versions"]
-    schema: Schema = version["schema"]["openAPIV3Schema"]
-    return schema
-
-
 def rows_of(heading: str) -> list[list[str]]:
     """The cells of the table under a first line that begins like this."""
     _, result, rest = PAGE.partition(f"\n| {heading}")
@@ -70,7 +68,7 @@ def shown(kind: str) -> dict[str, Any]:
 
 def test_the_datacenter_is_valid() -> None:
     obj = shown(DATACENTER_KIND)
-    assert list(unknown_fields(obj, schema_of(datacenter_crd()))) == []
+    assert list(unknown_fields(obj["spec"], DatacenterSpec)) == []
     read = Datacenter.from_object(obj)
     assert datacenter_violations(read) == ()
     assert [bootstrap_service.name for bootstrap_service in read.spec.bootstrap_services or ()] == [
@@ -81,7 +79,7 @@ def test_the_datacenter_is_valid() -> None:
 
 def test_the_set_is_valid() -> None:
     obj = shown(SERVICE_SET_KIND)
-    assert list(unknown_fields(obj, schema_of(service_set_crd()))) == []
+    assert list(unknown_fields(obj["spec"], ServiceSetSpec)) == []
     assert set_violations(BootstrapServiceSet.from_object(obj)) == ()
 
 
