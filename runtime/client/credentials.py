@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
-from runtime.client.kubeconfig_library import import_kubeconfig_loader
+from runtime.client.kubeconfig_library import LoadedConfiguration, import_kubeconfig_loader
 from runtime.clock import Clock, Deadline
 from runtime.errors import TransportError
 
 if TYPE_CHECKING:
-    from kubernetes_asyncio.client.configuration import Configuration
     from kubernetes_asyncio.config.kube_config import KubeConfigLoader
 
 # The standard logger, for a fast start of the command line; runtime.process.logs forwards it.
@@ -244,7 +243,6 @@ class KubeconfigCredentials:
         """
         try:
             import_kubeconfig_loader()
-            from kubernetes_asyncio.client.configuration import Configuration
             from kubernetes_asyncio.config import ConfigException, load_kube_config
             from yaml import YAMLError
         except ModuleNotFoundError as error:
@@ -256,7 +254,7 @@ class KubeconfigCredentials:
 
         # The library does not validate fields: each of these errors means an invalid kubeconfig.
         unusable = (ConfigException, YAMLError, AttributeError, LookupError, TypeError)
-        configuration = Configuration()
+        configuration = LoadedConfiguration()
         try:
             async with Deadline(self._clock, PLUGIN_SECONDS):
                 if self._loader is None:
@@ -273,7 +271,7 @@ class KubeconfigCredentials:
             raise TransportError(f"kubeconfig: {type(error).__name__}: {error}") from error
         self._take(configuration, self._loader)
 
-    def _take(self, configuration: "Configuration", loader: "KubeConfigLoader") -> None:
+    def _take(self, configuration: LoadedConfiguration, loader: "KubeConfigLoader") -> None:
         route = Route(_proxy(configuration.proxy), _server_name(configuration.tls_server_name))
         token = configuration.api_key.get("BearerToken")
         self._headers = {"Authorization": token} if token else {}
@@ -289,7 +287,7 @@ class KubeconfigCredentials:
         tls = TlsFiles(**files, verify=configuration.verify_ssl)
         if tls != self._tls:
             self._tls = tls
-        self.server = _server(configuration.host or "")
+        self.server = _server(configuration.host)
         self.route = route
         chosen = (loader.current_context or {}).get("context", {})
         self.namespace = chosen.get("namespace") or "default"

@@ -2,10 +2,12 @@
 
 Called by runtime.client.credentials before it uses the loader. The `__init__.py` of
 `kubernetes_asyncio` and of `kubernetes_asyncio.client` import every API class and model: 890
-modules, a third of the start of a verb, and 40 MB. The loader uses only Configuration.
+modules, a third of the start of a verb, and 40 MB. The loader only sets attributes of a
+Configuration, and the module of that class imports urllib3: another 30 modules.
 """
 
 import sys
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
 from typing import Any, Final
@@ -13,8 +15,22 @@ from typing import Any, Final
 _PACKAGES: Final = ("kubernetes_asyncio", "kubernetes_asyncio.client")
 
 
+@dataclass
+class LoadedConfiguration:
+    """The attributes of the Configuration of kubernetes_asyncio that the loader sets."""
+
+    host: str = ""
+    ssl_ca_cert: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+    verify_ssl: bool = True
+    tls_server_name: object = None
+    proxy: object = None
+    api_key: dict[str, str] = field(default_factory=dict)
+
+
 def import_kubeconfig_loader() -> None:
-    """Import kubernetes_asyncio.config and kubernetes_asyncio.client.configuration.
+    """Import kubernetes_asyncio.config; its functions need a configuration as an argument.
 
     Raises ModuleNotFoundError if the library is not installed. A later import of
     kubernetes_asyncio itself works as usual.
@@ -27,10 +43,8 @@ def import_kubeconfig_loader() -> None:
             _add_without_running(name)
         if "kubernetes_asyncio.client" in added:
             client: Any = sys.modules["kubernetes_asyncio.client"]
-            configuration: Any = import_module("kubernetes_asyncio.client.configuration")
-            client.Configuration = configuration.Configuration
-            # Only an annotation, and the result of functions that this code does not call.
-            client.ApiClient = None
+            # Only annotations, and the results of functions that this code does not call.
+            client.Configuration, client.ApiClient = LoadedConfiguration, None
         import_module("kubernetes_asyncio.config")
     finally:
         for name in added:

@@ -17,12 +17,21 @@ def run(program: str) -> str:
     return done.stdout.strip()
 
 
-def test_no_model_of_the_api_is_imported() -> None:
+def test_no_model_of_the_api_and_no_other_http_client_is_imported() -> None:
     program = (
         f"import sys; {LOADER}load(); load(); "
-        "print(sorted(m for m in sys.modules if m.startswith('kubernetes_asyncio.client')))"
+        "print(sorted(m for m in sys.modules if m.startswith(('kubernetes_asyncio', 'urllib3'))))"
     )
-    expected = ["kubernetes_asyncio.client.configuration", "kubernetes_asyncio.client.exceptions"]
+    expected = [
+        "kubernetes_asyncio.config",
+        "kubernetes_asyncio.config.config_exception",
+        "kubernetes_asyncio.config.dateutil",
+        "kubernetes_asyncio.config.exec_provider",
+        "kubernetes_asyncio.config.google_auth",
+        "kubernetes_asyncio.config.incluster_config",
+        "kubernetes_asyncio.config.kube_config",
+        "kubernetes_asyncio.config.openid",
+    ]
     assert run(program) == str(expected)
 
 
