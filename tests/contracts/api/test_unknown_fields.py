@@ -1,5 +1,4 @@
-"""Unknown fields of a manifest: the models have the fields of the schemas, and each path is named.
-"""
+"""Unknown fields of a manifest: the models have the fields of the schema; each is named."""
 
 from typing import Any
 
