@@ -35,6 +35,9 @@ REREAD_SECONDS = 60.0
 PLUGIN_SECONDS = 30.0
 """How long a login plugin named by a kubeconfig may take."""
 
+_MALFORMED = (AssertionError, AttributeError, LookupError, TypeError)
+"""Errors of the library for an invalid kubeconfig: it does not validate fields."""
+
 _LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _SERVER_NAME = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*|[0-9A-Fa-f:]{{2,39}}")
 
@@ -252,8 +255,6 @@ class KubeconfigCredentials:
                 "kubernetes-asyncio"
             ) from error
 
-        # The library does not validate fields: each of these errors means an invalid kubeconfig.
-        unusable = (ConfigException, YAMLError, AttributeError, LookupError, TypeError)
         configuration = LoadedConfiguration()
         try:
             async with Deadline(self._clock, PLUGIN_SECONDS):
@@ -266,9 +267,15 @@ class KubeconfigCredentials:
                     )
                 else:
                     await self._loader.load_and_set(configuration)
-        except (*unusable, OSError, RecursionError, ValueError) as error:
+        except _MALFORMED as error:
             self._loader = None
-            raise TransportError(f"kubeconfig: {type(error).__name__}: {error}") from error
+            raise TransportError(
+                "kubeconfig: a field is missing or has the wrong type; compare it with kubectl "
+                "config view"
+            ) from error
+        except (ConfigException, YAMLError, OSError, RecursionError, ValueError) as error:
+            self._loader = None
+            raise TransportError(f"kubeconfig: {_reason(error)}") from error
         self._take(configuration, self._loader)
 
     def _take(self, configuration: LoadedConfiguration, loader: "KubeConfigLoader") -> None:
@@ -291,6 +298,12 @@ class KubeconfigCredentials:
         self.route = route
         chosen = (loader.current_context or {}).get("context", {})
         self.namespace = chosen.get("namespace") or "default"
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__
 
 
 def _server(url: str) -> str:

@@ -51,10 +51,8 @@ IMPORTS: Final[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = (
             *("upgrade retry", "upgrade promote", "upgrade rollback", "upgrade cleanup"),
         ),
     ),
-    (
-        (*CLIENT, "rich"),
-        ("status", "doctor", "events", "tree", "version", "bundle", "backup", "restore"),
-    ),
+    ((*CLIENT, "rich"), ("status", "doctor", "events", "tree", "version", "bundle", "backup")),
+    ((*CLIENT, "rich", "semver"), ("restore",)),
     ((*CLIENT, *MODELS), ("datacenter status", "datacenter get", "datacenter redeploy")),
     ((*CLIENT, *CLUSTER), ("login",)),
     ((*CLIENT, *CLUSTER, "rich"), ("bench",)),
@@ -127,8 +125,11 @@ def test_a_verb_imports_only_what_it_uses(
     """The first verb of a group imports all of its modules, and no other verb imports more."""
     monkeypatch.setenv("KUBECONFIG", str(nowhere(tmp_path)))
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    expected = sorted(modules)
-    assert dict(zip(words, imported(words), strict=True)) == dict.fromkeys(words, expected)
+    differences = {
+        name: sorted(set(modules).symmetric_difference(found))
+        for name, found in zip(words, imported(words), strict=True)
+    }
+    assert {name: names for name, names in differences.items() if names} == {}
 
 
 def test_every_verb_is_in_one_group() -> None:

@@ -156,6 +156,13 @@ def kubeconfig(folder: Path, user: dict[str, Any], **cluster: Any) -> str:
     return str(path)
 
 
+def replace_cluster(path: Path, cluster: dict[str, str]) -> None:
+    """Replace the fields of the cluster in a kubeconfig."""
+    config = yaml.safe_load(path.read_text())
+    config["clusters"][0]["cluster"] = cluster
+    path.write_text(yaml.safe_dump(config))
+
+
 def b64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
@@ -227,19 +234,41 @@ async def test_a_login_plugin_without_an_expiry_runs_once_a_minute(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("user", "context"),
+    ("user", "context", "reason"),
     [
-        ({}, "absent"),
-        ({"exec": {"apiVersion": "v1", "command": "/nonexistent/login"}}, None),
-        ({"exec": {"apiVersion": "v1", "command": "/bin/false"}}, None),
-        ({"tokenFile": "/nonexistent/token"}, None),
+        ({}, "absent", "Expected object with name absent"),
+        (
+            {"exec": {"apiVersion": "v1", "command": "/nonexistent/login"}},
+            None,
+            "/nonexistent/login: No such file or directory",
+        ),
+        ({"exec": {"apiVersion": "v1", "command": "/bin/false"}}, None, "exec: process returned 1"),
+        ({"tokenFile": "/nonexistent/token"}, None, "/nonexistent/token"),
+        (5, None, "a field is missing or has the wrong type"),
     ],
 )
 async def test_a_kubeconfig_that_gives_no_credential_is_a_transport_error(
-    tmp_path: Path, user: dict[str, Any], context: str | None
+    tmp_path: Path, user: Any, context: str | None, reason: str
 ) -> None:
-    with pytest.raises(TransportError, match="kubeconfig"):
+    with pytest.raises(TransportError, match=f"kubeconfig: .*{reason}") as refused:
         await load(kubeconfig(tmp_path, user), context)
+    assert "Exception" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "reason"),
+    [
+        ({}, "a field is missing or has the wrong type"),
+        ({"tls-server-name": "api.example.com"}, "server '': must be https://HOST:PORT"),
+    ],
+)
+async def test_a_kubeconfig_without_a_server_is_a_transport_error(
+    tmp_path: Path, cluster: dict[str, str], reason: str
+) -> None:
+    path = kubeconfig(tmp_path, {})
+    replace_cluster(Path(path), cluster)
+    with pytest.raises(TransportError, match=re.escape(reason)):
+        await load(path)
 
 
 async def test_the_route_to_the_server_is_that_of_the_kubeconfig(tmp_path: Path) -> None:
