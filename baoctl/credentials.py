@@ -52,7 +52,7 @@ def _existing(paths: str) -> str:
     """Return the paths if a file exists; the library treats a missing file as an empty one."""
     files = [Path(path).expanduser() for path in paths.split(_SEPARATOR) if path]
     if not any(file.is_file() for file in files):
-        rule = "must name an existing file; set it, or use --kubeconfig if the command has it"
+        rule = "must name an existing file; set it, or use --kubeconfig"
         raise SettingError("KUBECONFIG", paths, rule)
     return paths
 

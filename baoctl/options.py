@@ -138,7 +138,9 @@ class Access:
 
 
 _ACCESS = (
-    click.option("--kubeconfig", help="Kubeconfig to use.  [default: $KUBECONFIG]"),
+    click.option(
+        "--kubeconfig", help="Kubeconfig to use.  [default: $KUBECONFIG, else ~/.kube/config]"
+    ),
     click.option("--context", help="Context of the kubeconfig.  [default: the current one]"),
 )
 _NAMESPACE = click.option(

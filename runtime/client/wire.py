@@ -87,6 +87,11 @@ class HttpWire:
             body = GuardedBody(call.body, check, content_type=call.content_type)
         route = self._credentials.route
         try:
+            tls = self._credentials.ssl_context()
+        except OSError as error:
+            reason = f"the CA or client certificate cannot be read: {_describe(error)}"
+            raise TransportError(f"{call.method} {call.path}: {reason}") from error
+        try:
             response = await session.request(
                 call.method,
                 URL(self._credentials.server + call.target, encoded=True),
@@ -96,7 +101,7 @@ class HttpWire:
                     "Accept": call.accept,
                     "Content-Type": call.content_type,
                 },
-                ssl=self._credentials.ssl_context(),
+                ssl=tls,
                 proxy=route.proxy,
                 server_hostname=route.server_name,
                 allow_redirects=False,

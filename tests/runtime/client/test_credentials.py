@@ -18,6 +18,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from runtime.client.client import Client
 from runtime.client.credentials import (
     KubeconfigCredentials,
     Route,
@@ -182,6 +183,15 @@ async def test_a_kubeconfig_with_certificates(tmp_path: Path, pem: tuple[bytes, 
     context = credentials.ssl_context()
     assert credentials.ssl_context() is context
     assert len(context.get_ca_certs()) == 1
+
+
+async def test_a_request_with_an_invalid_ca_names_the_ca(tmp_path: Path) -> None:
+    path = kubeconfig(tmp_path, {}, **{"certificate-authority-data": b64(b"no PEM")})
+    client = Client(await load(path), user_agent="test", clock=ManualClock())
+    reason = "GET /version: the CA or client certificate cannot be read: "
+    with pytest.raises(TransportError, match=reason):
+        await client.get_raw("/version")
+    await client.close()
 
 
 async def test_another_context_may_be_chosen(tmp_path: Path) -> None:
