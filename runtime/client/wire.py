@@ -9,6 +9,7 @@ thread switches per request. The proxy of a kubeconfig is used.
 """
 
 import socket
+import ssl
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -176,9 +177,17 @@ def _describe(error: BaseException) -> str:
         return f"cannot connect to the proxy of the kubeconfig, {error.host}:{error.port}"
     if isinstance(error, aiohttp.ClientConnectorError):
         # Its own text contains the address of a Python object, the TLS settings.
-        cause = error.os_error.strerror or str(error.os_error) or type(error.os_error).__name__
-        return f"cannot connect to {error.host}:{error.port}: {cause}"
+        return f"cannot connect to {error.host}:{error.port}: {_cause(error.os_error)}"
     return str(error) or type(error).__name__
+
+
+def _cause(error: OSError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate cannot be verified: {error.verify_message.rstrip('.')}"
+    if isinstance(error, ConnectionRefusedError):
+        # The text of asyncio repeats the address, as a Python tuple.
+        return "connection refused"
+    return error.strerror or str(error) or type(error).__name__
 
 
 def _keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:
