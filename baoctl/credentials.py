@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from baoctl.settings import Settings
+from baoctl.api_server_settings import ApiServerSettings
 from baoctl.variables import SettingError
 from runtime.client.credentials import Credentials, from_kubeconfig, in_cluster
 from runtime.clock import Clock
@@ -19,7 +19,7 @@ _SEPARATOR = ":"
 
 
 async def credentials_of(
-    settings: Settings, clock: Clock, context: str | None = None
+    settings: ApiServerSettings, clock: Clock, context: str | None = None
 ) -> Credentials:
     """Read the credentials. Raises SettingError before any request if they cannot be used.
 
@@ -35,7 +35,7 @@ async def credentials_of(
         raise SettingError("KUBECONFIG", settings.kubeconfig, rule) from error
 
 
-def _of_pod(settings: Settings, clock: Clock) -> Credentials:
+def _of_pod(settings: ApiServerSettings, clock: Clock) -> Credentials:
     try:
         return in_cluster(clock)
     except (OSError, RuntimeError, ValueError) as error:
@@ -43,9 +43,7 @@ def _of_pod(settings: Settings, clock: Clock) -> Credentials:
             "is set, so this is a pod, and the files of its ServiceAccount cannot be read: "
             f"{_line(error)}; unset it to use a kubeconfig"
         )
-        raise SettingError(
-            "KUBERNETES_SERVICE_HOST", settings.api_server_host or "", rule
-        ) from error
+        raise SettingError("KUBERNETES_SERVICE_HOST", settings.pod_host or "", rule) from error
 
 
 def _existing(paths: str) -> str:

@@ -1,4 +1,4 @@
-"""Converts flags and environment to frozen settings: the only module that reads `os.environ`."""
+"""Converts flags and environment to the frozen settings of a process of the operator."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from baoctl import variables
+from baoctl.api_server_settings import ApiServerSettings, api_server_settings
 from baoctl.variables import SettingError
 from contracts import image_reference
 from managers.context.installation import Installation, Mode, Platform
@@ -53,10 +54,7 @@ class Settings:
     """The settings of one operator process."""
 
     installation: Installation
-    api_server_host: str | None
-    """Address of the API server for pods; None: read it from the API server."""
-    kubeconfig: str | None
-    """None: this process runs in a pod."""
+    api_server: ApiServerSettings
     namespaces: tuple[str, ...]
     """The namespaces whose clusters are reconciled; empty: all, or those of tenants."""
     leader_election: bool
@@ -101,16 +99,14 @@ def from_environment(
         env["WATCH_NAMESPACE"] = watch_namespace
     if shard is not None:
         env["SHARD"] = shard
-    in_pod = env.get("KUBERNETES_SERVICE_HOST") or None
-    variables.check_api_server(env)
+    api_server = api_server_settings(env)
     namespaces = _namespaces(env)
     mode = _mode(env, namespaces)
-    platform = variables.choice(env, "OPERATOR_PLATFORM", {AUTO: AUTO, **PLATFORMS}, AUTO)
+    platform = _platform(env)
     pod = variables.text(env, "POD_NAME", "", variables.is_object_name, variables.OBJECT_NAME)
     return Settings(
         installation=_installation(env, mode, platform),
-        api_server_host=in_pod,
-        kubeconfig=None if in_pod else env.get("KUBECONFIG") or str(Path.home() / ".kube/config"),
+        api_server=api_server,
         namespaces=namespaces,
         leader_election=True,
         identity=f"{pod or socket.gethostname()}_{uuid.uuid4()}",
@@ -124,6 +120,19 @@ def from_environment(
         datacenters=_datacenters(env, mode),
         shard=_shard(env),
     )
+
+
+def installation_from_environment(environ: Mapping[str, str] | None = None) -> Installation:
+    """Read the settings that objects are rendered with. Raises SettingError.
+
+    For verbs, which ignore the settings of a process, such as LOG_LEVEL.
+    """
+    env = os.environ if environ is None else environ
+    return _installation(env, _mode(env, _namespaces(env)), _platform(env))
+
+
+def _platform(env: Mapping[str, str]) -> str:
+    return variables.choice(env, "OPERATOR_PLATFORM", {AUTO: AUTO, **PLATFORMS}, AUTO)
 
 
 def _installation(env: Mapping[str, str], mode: Mode, platform: str) -> Installation:

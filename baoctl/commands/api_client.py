@@ -12,10 +12,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from baoctl.api_server_settings import api_server_settings
 from baoctl.credentials import credentials_of
 from baoctl.exit_codes import ExitCode, VerbError
 from baoctl.options import Access
-from baoctl.settings import Settings, from_environment
 from baoctl.variables import SettingError
 from runtime.client.client import Client
 from runtime.clock import Clock, SystemClock
@@ -85,10 +85,13 @@ def error_of(error: ApiError | TransportError) -> RequestError:
 
 @asynccontextmanager
 async def connected(
-    settings: Settings, clock: Clock, verb: str, access: Access | None = None
+    verb: str, clock: Clock, access: Access | None = None
 ) -> AsyncIterator[Session]:
-    """Open a client with the user agent baoctl/<verb>. Raises RequestError without credentials."""
-    options = access or Access()
+    """Open a client with the user agent baoctl/<verb>.
+
+    Raises RequestError without credentials; SettingError for invalid settings.
+    """
+    settings, options = api_server_settings(), access or Access()
     if options.kubeconfig or options.context:
         chosen = options.kubeconfig or settings.kubeconfig or ""
         settings = dataclasses.replace(settings, kubeconfig=chosen or None)
@@ -111,9 +114,8 @@ def run_in_session(
     Raises RequestError without credentials and when a request fails; SettingError for invalid
     settings.
     """
-    settings = from_environment()
     try:
-        return asyncio.run(_run_in_session(verb, run, settings, access))
+        return asyncio.run(_run_in_session(verb, run, access))
     except (ApiError, TransportError) as error:
         raise error_of(error) from None
 
@@ -121,8 +123,7 @@ def run_in_session(
 async def _run_in_session(
     verb: str,
     run: Callable[[Session], Awaitable[T]],
-    settings: Settings,
     access: Access | None,
 ) -> T:
-    async with connected(settings, SystemClock(), verb, access) as session:
+    async with connected(verb, SystemClock(), access) as session:
         return await run(session)

@@ -20,8 +20,8 @@ _CLI = f"""{_HEADER}
 # Command line
 
 `baoctl` runs the operator and its Jobs, and has commands for users. It is also installed as
-`kubectl-bao`, which kubectl calls as `kubectl bao`. It reads environment variables:
-[settings of the operator](settings.md).
+`kubectl-bao`, which kubectl calls as `kubectl bao`. It reads `KUBECONFIG` and other
+[environment variables](settings.md#verbs-of-kubectl-bao).
 
 `run`, `provision` and `job` are for pods, and are not listed. Colors are disabled with `NO_COLOR`
 and if the output is not a terminal. An error is one line on standard error that names the next

@@ -47,7 +47,7 @@ Load = Callable[[], Build]
 async def build_parts(settings: Settings, clock: Clock, *, name: str = LEASE_NAME) -> Parts:
     """Build the clients, the elector and the caches. `name`: of the Lease, and the user agent."""
     metrics = Metrics()
-    credentials = await credentials_of(settings, clock)
+    credentials = await credentials_of(settings.api_server, clock)
     lease_client = Client(credentials, user_agent=f"{name}/lease", clock=clock)
     rng = random.Random()  # noqa: S311  jitter, not keys
     reporter = Reporter(REPORTER, settings.identity)

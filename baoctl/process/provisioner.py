@@ -26,7 +26,7 @@ KINDS = ((TENANTS, None), (CLUSTERS, None))
 async def delegate_client(settings: ProvisionerSettings, parts: Parts) -> Client:
     """Build the client that acts as the delegate; it has the same write guard."""
     account = ObjectKey(settings.process.installation.namespace, settings.delegate)
-    credentials = await credentials_of(settings.process, parts.clock)
+    credentials = await credentials_of(settings.process.api_server, parts.clock)
     return Client(
         as_service_account(credentials, account),
         user_agent=f"{NAME}/delegate",

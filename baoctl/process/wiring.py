@@ -72,7 +72,7 @@ def build_controllers(parts: Parts) -> tuple[Controller, ...]:
     context = Context(parts.client, store, parts.clock, secrets.token_bytes, parts.events)
     installation = parts.settings.installation
     named = CachePolicy(caches.named_age)
-    api_server = ApiServer(parts.client, parts.clock, parts.settings.api_server_host)
+    api_server = ApiServer(parts.client, parts.clock, parts.settings.api_server.pod_host)
     statuses = _statuses(parts, clusters, schemas := _schemas(parts))
     logins = Logins(parts.client, parts.clock, installation)
     images = ImageVerifier(parts.client, parts.clock, parts.settings.images)

@@ -72,7 +72,9 @@ class Flags:
             raise SettingError("SHARD", str(settings.shard), rule)
         return dataclasses.replace(
             settings,
-            kubeconfig=self.kubeconfig or settings.kubeconfig,
+            api_server=dataclasses.replace(
+                settings.api_server, kubeconfig=self.kubeconfig or settings.api_server.kubeconfig
+            ),
             leader_election=self.leader_election,
             port=settings.port if self.port is None else self.port,
             log_level=self.log_level or settings.log_level,

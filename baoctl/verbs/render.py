@@ -60,13 +60,13 @@ def render_command(
     """
     from baoctl.commands.assumed import RenderOptions
     from baoctl.commands.render import render
-    from baoctl.settings import REPOSITORY, from_environment, is_repository
+    from baoctl.settings import REPOSITORY, installation_from_environment, is_repository
 
     if image_repository is not None and not is_repository(image_repository):
         raise click.BadParameter(
             f"{image_repository[:80]!r}: {REPOSITORY}", param_hint="--image-repository"
         )
-    here = from_environment().installation
+    here = installation_from_environment()
     installation = dataclasses.replace(
         here,
         namespace=operator_namespace or here.namespace,

@@ -20,6 +20,7 @@ from typing import Literal
 
 import orjson
 
+from baoctl.api_server_settings import ApiServerSettings
 from baoctl.process.run import run_operator
 from baoctl.settings import from_environment
 from e2e.harness.write_key import WriteKey, of_request
@@ -130,7 +131,7 @@ def _run(plan: Plan, kubeconfig: str, port: int, log: Path) -> None:
     run_operator(
         dataclasses.replace(
             from_environment(watch_namespace=plan.namespace),
-            kubeconfig=kubeconfig,
+            api_server=ApiServerSettings(None, kubeconfig),
             port=port,
             leader_election=False,
         )

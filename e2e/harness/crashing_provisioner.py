@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 
+from baoctl.api_server_settings import ApiServerSettings
 from baoctl.process.provisioner import provision
 from baoctl.settings import provisioner_from_environment
 from e2e.harness.crashing_operator import CRASHED
@@ -81,7 +82,10 @@ def _run(kubeconfig: str, port: int) -> None:
     set_trap()
     settings = provisioner_from_environment()
     process = dataclasses.replace(
-        settings.process, kubeconfig=kubeconfig, port=port, leader_election=False
+        settings.process,
+        api_server=ApiServerSettings(None, kubeconfig),
+        port=port,
+        leader_election=False,
     )
     asyncio.run(provision(dataclasses.replace(settings, process=process), SystemClock()))
 

@@ -18,6 +18,7 @@ from typing import NoReturn
 
 import orjson
 
+from baoctl.api_server_settings import ApiServerSettings
 from baoctl.process.run import run_operator
 from baoctl.settings import from_environment
 from runtime.client.transport import HttpRequest, HttpResponse, Transport
@@ -50,7 +51,10 @@ def set_trap(writes: Path) -> None:
 def _live(kubeconfig: str, port: int, writes: Path) -> NoReturn:
     set_trap(writes)
     settings = dataclasses.replace(
-        from_environment(), kubeconfig=kubeconfig, port=port, leader_election=False
+        from_environment(),
+        api_server=ApiServerSettings(None, kubeconfig),
+        port=port,
+        leader_election=False,
     )
     try:
         run_operator(settings)

@@ -11,6 +11,7 @@ import dataclasses
 import os
 import signal
 
+from baoctl.api_server_settings import ApiServerSettings
 from baoctl.process.run import run_operator
 from baoctl.settings import from_environment
 from contracts.naming import labels
@@ -47,7 +48,9 @@ def main() -> None:
     set_trap()
     run_operator(
         dataclasses.replace(
-            from_environment(), kubeconfig=arguments.kubeconfig, port=arguments.port
+            from_environment(),
+            api_server=ApiServerSettings(None, arguments.kubeconfig),
+            port=arguments.port,
         )
     )
 

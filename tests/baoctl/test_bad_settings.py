@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from baoctl import settings, variables
+from baoctl import api_server_settings, settings, variables
 from baoctl.cli import main
 from runtime.process import logs
 from tests.house.checkout import ROOT
@@ -90,7 +90,8 @@ def test_a_value_that_makes_no_sense_is_one_line(
 
 def test_the_table_names_every_setting() -> None:
     source = "".join(
-        Path(str(module.__file__)).read_text(encoding="utf-8") for module in (settings, variables)
+        Path(str(module.__file__)).read_text(encoding="utf-8")
+        for module in (api_server_settings, settings, variables)
     )
     named = set(re.findall(r'"([A-Z][A-Z0-9]*_[A-Z0-9_]+|DATACENTERS|KUBECONFIG|SHARD)"', source))
     assert named == {*BAD, *PROVISIONER}
@@ -108,20 +109,37 @@ def test_an_empty_value_is_none(name: str) -> None:
     assert line.startswith("Error: KUBECONFIG ")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("render", "-f", "-"),
-        ("upgrade", "plan", "--to", "2.7.2", "--cluster", "a/b"),
-        ("datacenter", "status", "fra1"),
-        ("datacenter", "redeploy", "fra1/vault"),
-    ],
-    ids=" ".join,
+VERBS = (
+    ("render", "-f", "-"),
+    ("upgrade", "plan", "--to", "2.7.2", "--cluster", "a/b"),
+    ("datacenter", "status", "fra1"),
+    ("datacenter", "redeploy", "fra1/vault"),
+    ("status",),
 )
-def test_every_verb_that_reads_settings_says_so(arguments: tuple[str, ...]) -> None:
-    result = call(*arguments, METRICS_PORT="http")
+
+
+@pytest.mark.parametrize("arguments", VERBS, ids=" ".join)
+def test_a_verb_ignores_the_settings_of_a_process(arguments: tuple[str, ...]) -> None:
+    """A shell may have them for other programs."""
+    usual = call(*arguments)
+    other = call(*arguments, LOG_LEVEL="TRACE", METRICS_PORT="http", SHARD="x")
+    assert (other.exit_code, other.output) == (usual.exit_code, usual.output)
+
+
+@pytest.mark.parametrize("arguments", VERBS[:2], ids=" ".join)
+def test_a_verb_that_renders_reads_the_settings_of_objects(arguments: tuple[str, ...]) -> None:
+    result = call(*arguments, OPERATOR_PLATFORM="k3s")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == "Error: METRICS_PORT 'http': must be a port, 0 to 65535\n"
+    assert result.stderr.startswith("Error: OPERATOR_PLATFORM 'k3s': must be one of auto")
+
+
+@pytest.mark.parametrize("arguments", VERBS[1:], ids=" ".join)
+def test_a_verb_with_requests_reads_the_address_of_the_api_server(
+    arguments: tuple[str, ...],
+) -> None:
+    result = call(*arguments, KUBERNETES_SERVICE_PORT="https")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Error: KUBERNETES_SERVICE_PORT 'https': must be a port")
 
 
 # sentence: content of a kubeconfig

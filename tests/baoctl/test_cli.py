@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 import baoctl.process.run
 import baoctl.settings
 from baoctl import __version__
+from baoctl.api_server_settings import ApiServerSettings
 from baoctl.cli import main
 from baoctl.settings import Settings, from_environment
 from contracts.conditions.catalogue import REASONS
@@ -114,7 +115,7 @@ class TestExplain:
 FLAGS: dict[str, tuple[tuple[str, ...], str, Any]] = {
     "without flags the environment speaks": ((), "namespaces", ("from-env",)),
     "a flag wins": (("--watch-namespace", "a"), "namespaces", ("a",)),
-    "a kubeconfig is named": (("--kubeconfig", "/k"), "kubeconfig", "/k"),
+    "a kubeconfig is named": (("--kubeconfig", "/k"), "api_server", ApiServerSettings(None, "/k")),
     "no lease is taken": (("--no-leader-elect",), "leader_election", False),
     "a lease is taken": ((), "leader_election", True),
     "any free port": (("--port", "0"), "port", 0),

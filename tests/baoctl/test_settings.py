@@ -23,13 +23,13 @@ class Row(NamedTuple):
 
 ROWS: dict[str, Row] = {
     "outside of a pod a kubeconfig is used": Row(
-        {"KUBECONFIG": "/etc/kubeconfig"}, "kubeconfig", "/etc/kubeconfig"
+        {"KUBECONFIG": "/etc/kubeconfig"}, "api_server.kubeconfig", "/etc/kubeconfig"
     ),
     "in a pod its account is used, whatever KUBECONFIG says": Row(
-        {**POD, "KUBECONFIG": "/etc/kubeconfig"}, "kubeconfig", None
+        {**POD, "KUBECONFIG": "/etc/kubeconfig"}, "api_server.kubeconfig", None
     ),
-    "in a pod the API server's address is known": Row(POD, "api_server_host", "10.96.0.1"),
-    "outside of a pod it is asked for": Row({}, "api_server_host", None),
+    "in a pod the API server's address is known": Row(POD, "api_server.pod_host", "10.96.0.1"),
+    "outside of a pod it is asked for": Row({}, "api_server.pod_host", None),
     "the namespace is the pod's": Row(POD, "installation.namespace", "ops"),
     "the namespace has a default": Row({}, "installation.namespace", "openbao-operator-system"),
     "the account may be named": Row(

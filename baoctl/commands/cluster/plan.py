@@ -21,7 +21,7 @@ from baoctl.commands.preconditions import unchanged
 from baoctl.commands.rendering import RenderError, Rendering, clusters_of, rendering
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
-from baoctl.settings import from_environment
+from baoctl.settings import installation_from_environment
 from contracts.api.group import API_VERSION, CLUSTER_KIND, CLUSTERS
 from runtime.errors import NotFound
 from runtime.types import Object, ObjectKey, key_of
@@ -136,7 +136,7 @@ def _of_api(cluster: Object) -> Object:
 def _options(manifest: Object, live: Object | None) -> RenderOptions:
     initialized = live is not None and (live.get("status") or {}).get("initialized") is True
     return RenderOptions(
-        from_environment().installation,
+        installation_from_environment(),
         key_of(manifest).namespace,
         _HOSTS,
         "running" if initialized else "first-boot",

@@ -16,7 +16,7 @@ from baoctl.commands.login.target import (
     checked_authority,
 )
 from baoctl.exit_codes import ExitCode
-from baoctl.settings import from_environment
+from baoctl.settings import installation_from_environment
 from contracts.naming import names
 from managers.context.sensitive import SensitiveString
 from managers.context.service_account_token import AccountTokens
@@ -94,7 +94,7 @@ async def account_token(api: Session, order: LoginOrder) -> SensitiveString:
     """Return a token of the ServiceAccount for the servers of this cluster. Raises RequestError."""
     account = ObjectKey(api.namespace, order.service_account)
     cluster = ObjectKey(api.namespace, order.cluster)
-    audience = order.audience or from_environment().installation.audience_of(cluster)
+    audience = order.audience or installation_from_environment().audience_of(cluster)
     try:
         return await AccountTokens(api.client, api.clock, account, audience).get()
     except NotFound:

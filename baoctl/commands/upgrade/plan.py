@@ -27,7 +27,7 @@ from baoctl.commands.upgrade.cluster_dump import (
 from baoctl.commands.upgrade.steps import blue_green, in_place
 from baoctl.exit_codes import ExitCode
 from baoctl.options import Access
-from baoctl.settings import Settings, from_environment
+from baoctl.settings import installation_from_environment
 from contracts.api.cluster.spec import VERSION_PATTERN, OpenBaoCluster
 from contracts.api.cluster.upgrade import Strategy, Upgrade
 from contracts.api.rules.cluster import violations
@@ -119,13 +119,12 @@ def plan(
 
     Raises DumpError, and SettingError for invalid settings.
     """
-    settings, clock = from_environment(), SystemClock()
-    deadline = settings.installation.pod_deadline
+    clock, deadline = SystemClock(), installation_from_environment().pod_deadline
     if dump is None:
         if cluster is None:
             text = "name the cluster with --cluster namespace/name, or a dump with -f"
             raise DumpError(text, ExitCode.USAGE)
-        key, live = asyncio.run(_live(cluster, settings, clock, access))
+        key, live = asyncio.run(_live(cluster, clock, access))
         return forecast(read_dump(live, key, clock.now()), request, deadline)
     try:
         return forecast(read_dump(objects_in(dump), cluster, clock.now()), request, deadline)
@@ -137,9 +136,9 @@ def plan(
 
 
 async def _live(
-    cluster: str, settings: Settings, clock: Clock, access: Access | None
+    cluster: str, clock: Clock, access: Access | None
 ) -> tuple[str, tuple[Object, ...]]:
-    async with connected(settings, clock, "upgrade-plan", access) as api:
+    async with connected("upgrade-plan", clock, access) as api:
         key = cluster if "/" in cluster else f"{api.namespace}/{cluster}"
         return key, await fetch(api.client, key)
 

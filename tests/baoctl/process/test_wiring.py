@@ -154,7 +154,7 @@ async def test_a_process_starts_waits_and_ends_without_a_single_write(tmp_path: 
 async def built(tmp_path: Path, **environment: str) -> Parts:
     """The parts of a process in some mode, its controllers built."""
     chosen = settings(tmp_path)
-    result = from_environment({"KUBECONFIG": str(chosen.kubeconfig), **environment})
+    result = from_environment({"KUBECONFIG": str(chosen.api_server.kubeconfig), **environment})
     parts = await build_parts(result, ManualClock())
     build_controllers(parts)
     await parts.client.close()
@@ -208,7 +208,7 @@ async def test_without_datacenters_nothing_of_them_is_watched(tmp_path: Path) ->
 
 async def test_datacenters_are_a_matter_of_settings(tmp_path: Path) -> None:
     chosen = settings(tmp_path)
-    environment = {"KUBECONFIG": str(chosen.kubeconfig), "DATACENTERS": "true"}
+    environment = {"KUBECONFIG": str(chosen.api_server.kubeconfig), "DATACENTERS": "true"}
     parts = await build_parts(from_environment(environment), ManualClock())
     names = [controller.name for controller in build_controllers(parts)]
     await parts.client.close()

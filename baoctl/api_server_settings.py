@@ -1,0 +1,33 @@
+"""The settings that say where the API server is. Standard library only, for a fast start of a verb.
+
+Called by baoctl.settings, and by baoctl.commands.api_client: a verb reads no other setting of the
+operator, so that a LOG_LEVEL for another program does not end it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from baoctl import variables
+
+
+@dataclass(frozen=True, slots=True)
+class ApiServerSettings:
+    """Where a process finds the API server."""
+
+    pod_host: str | None
+    """Its address for pods, which the kubelet sets; None: this process does not run in a pod."""
+    kubeconfig: str | None
+    """Paths of kubeconfigs; None: this process runs in a pod."""
+
+
+def api_server_settings(environ: Mapping[str, str] | None = None) -> ApiServerSettings:
+    """Read KUBERNETES_SERVICE_HOST and KUBECONFIG. Raises SettingError."""
+    env = os.environ if environ is None else environ
+    variables.check_api_server(env)
+    pod_host = env.get("KUBERNETES_SERVICE_HOST") or None
+    usual = str(Path.home() / ".kube/config")
+    return ApiServerSettings(pod_host, None if pod_host else env.get("KUBECONFIG") or usual)
