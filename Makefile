@@ -220,7 +220,7 @@ lint: $(STAMP) ## ruff: rules and format.
 
 .PHONY: types
 types: $(STAMP) ## mypy --strict, tests included.
-	@$(BIN)/mypy $(SOURCES)
+	@$(BIN)/mypy --num-workers $(WORKERS) $(SOURCES)
 
 .PHONY: imports
 imports: $(STAMP) ## Check the imports between layers (.importlinter).
