@@ -41,8 +41,8 @@ class Fleet:
     port: int
     cluster_port: int
     signer: Signer
-    raft_settings: str = ""
-    """Lines of HCL for the storage stanza."""
+    autopilot_reads: str = "500ms"
+    """How often autopilot reads the state of the servers; by default, every two seconds."""
     addresses: dict[str, str] = field(default_factory=dict)
     processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
 
@@ -91,7 +91,9 @@ seal "static" {{
 storage "raft" {{
   path                   = "{self.folder}/{pod}/data"
   performance_multiplier = 1
-{self.raft_settings}
+  # Votes change every ten seconds by default, and each step of an upgrade waits for that.
+  autopilot_reconcile_interval = "1s"
+  autopilot_update_interval    = "{self.autopilot_reads}"
 {blocks}
 }}
 """
@@ -190,7 +192,12 @@ storage "raft" {{
 
 @contextmanager
 def fleet(
-    binary: Path, folder: Path, pods: Sequence[str], *, blue_green: bool, raft_settings: str = ""
+    binary: Path,
+    folder: Path,
+    pods: Sequence[str],
+    *,
+    blue_green: bool,
+    autopilot_reads: str = "500ms",
 ) -> Iterator[Fleet]:
     """Run a cluster until the end of the context; its first server is the first of `pods`."""
     (folder / "tls").mkdir()
@@ -202,7 +209,7 @@ def fleet(
     self_init = render_self_init(ConfigInput(CLUSTER, NS, oidc=oidc))
     (folder / "root-token").write_text(ROOT_TOKEN)
     self_init = self_init.replace(f"{mount_paths.ROOT_TOKEN}/token", str(folder / "root-token"))
-    fleet = Fleet(folder, binary, free_port(), free_port(), signer, raft_settings)
+    fleet = Fleet(folder, binary, free_port(), free_port(), signer, autopilot_reads)
     try:
         fleet.start(pods[0], self_init=self_init)
         for pod in pods[1:]:

@@ -31,14 +31,14 @@ BLUE = ("c-0", "c-1", "c-2")
 GREEN = ("c-1-0", "c-g-0", "c-g-1")
 # The leader loses a vote request if its autopilot reads the configuration meanwhile. With 40 times
 # the default number of reads it loses one of seven, so that every action is tested with it.
-EAGER_AUTOPILOT = '  autopilot_update_interval = "50ms"'
+EAGER_AUTOPILOT = "50ms"
 pytestmark = [pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def servers(bao: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Fleet]:
     folder = tmp_path_factory.mktemp("sets")
-    with fleet(bao, folder, BLUE, blue_green=True, raft_settings=EAGER_AUTOPILOT) as server:
+    with fleet(bao, folder, BLUE, blue_green=True, autopilot_reads=EAGER_AUTOPILOT) as server:
         await server.wait_for(BLUE)
         for pod in GREEN:
             server.start(pod)
