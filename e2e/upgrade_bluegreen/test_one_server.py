@@ -11,10 +11,13 @@ import pytest
 from contracts.api.group import CLUSTERS
 from contracts.naming import names
 from contracts.records.bluegreen import (
+    ACTIONS,
+    CLEANUP,
     DEMOTING,
     DEPLOYING,
     IDLE,
     JOINING,
+    PROMOTING,
     RESTORING,
     ROLLBACK_CLEANUP,
     SYNCING,
@@ -51,7 +54,7 @@ from e2e.rig.versions import OPENBAO_UPGRADES
 from runtime.builtin_kinds import POD
 
 NAME, DOOMED = "followed", "doomed"
-FIRST, SECOND = OPENBAO_UPGRADES[:2]
+FIRST, SECOND = OPENBAO_UPGRADES[1:3]
 ABSENT = f"localhost/nowhere/openbao:{SECOND}"
 READER = names.read_pod(NAME, 0)
 # The operator waits a minute for an image that cannot be pulled.
@@ -63,6 +66,7 @@ STILL_SECONDS = 5.0
 # also depend on the machine: while other tests run they may be longer.
 PATIENCE, GAP_SECONDS, GAP_WITH_OTHERS = 10.0, 3.0, 5.0
 GLASS = "BreakGlassRequired"
+ORDER = [DEPLOYING, JOINING, SYNCING, PROMOTING, DEMOTING, CLEANUP, RESTORING, IDLE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +218,8 @@ def assert_blue_alone_is_left(cluster: Cluster, pools: TwoPools) -> None:
 
 @pytest.mark.timeout(300)
 def test_read_replicas_are_upgraded_last(cluster: Cluster, requests: Requests) -> None:
+    """A retry of the upgrade that was rolled back, with its server names and other Jobs."""
+    failed = blue_green(cluster.live())["failedRevision"]
     with taking_over(cluster) as takeover, ServiceWriter(cluster, reads_back=True) as writer:
         unjudged = {"blueGreen": {"verification": None}, "requests": {"retry": "unjudged"}}
         change(cluster, {"version": SECOND, "upgrade": unjudged})
@@ -223,7 +229,8 @@ def test_read_replicas_are_upgraded_last(cluster: Cluster, requests: Requests) -
         requests.await_silence()
         pools = takeover.seen
     print(f"\n  {pools.timeline()}\n  {writer.describe()}")
-    assert [phase.name for phase in pools.phases()][-2:] == [RESTORING, IDLE]
+    assert [phase.name for phase in pools.phases()] == ORDER
+    assert pools.actions() == [ACTIONS[phase] for phase in ORDER if phase in ACTIONS]
     (blue,), (old, new) = pools.lives(pools.blue), readers(pools.history.lives())
     restoring = pools.began(RESTORING)
     assert restoring is not None
@@ -235,6 +242,8 @@ def test_read_replicas_are_upgraded_last(cluster: Cluster, requests: Requests) -
     assert new.image == openbao_reference(SECOND)
     green = serving(cluster)
     assert green == pools.green
+    assert green.revision == failed
+    assert "failedRevision" not in blue_green(cluster.live())
     assert members(cluster) == {green.pod(0): True, READER: False}
     assert stateful_sets(cluster) == {green.stateful_set}
     assert image_of(cluster.api.get(POD, cluster.namespace, READER)) == new.image
