@@ -28,7 +28,7 @@ class Attack:
     """
 
     id: str
-    tried: str
+    attempt: str
     outcome: Outcome
     before: str
     code: str
@@ -320,7 +320,7 @@ ATTACKS: tuple[Attack, ...] = (
 def rows() -> list[str]:
     """The rows of the table in docs/security.md."""
     return [
-        f"| {attack.id} | {attack.tried} | {attack.outcome} | {attack.before} | "
+        f"| {attack.id} | {attack.attempt} | {attack.outcome} | {attack.before} | "
         f"{attack.code or '-'} | "
         f"{', '.join(f'`{test}`' for test in attack.tests)} |"
         for attack in ATTACKS
@@ -329,7 +329,7 @@ def rows() -> list[str]:
 
 def as_text() -> str:
     """One line per attack, for a terminal."""
-    return "\n".join(f"{attack.id}  {attack.outcome:<14}{attack.tried}" for attack in ATTACKS)
+    return "\n".join(f"{attack.id}  {attack.outcome:<14}{attack.attempt}" for attack in ATTACKS)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ HOLD = "test.openbao.org/hold"
 
 
 @pytest.fixture(scope="module")
-def kept(
+def cluster(
     api: Api,
     store: Store,
     proxy: FaultProxy,
@@ -67,73 +67,75 @@ def _part(request: Request) -> bool:
 
 
 @contextmanager
-def _one_failure(store: Store, kept: Cluster) -> Iterator[None]:
+def _one_failure(store: Store, cluster: Cluster) -> Iterator[None]:
     """In the block one run fails: it is counted once, and the store is unchanged."""
-    keys, before = store.keys(), recorded(kept).get("consecutiveFailures") or 0
+    keys, before = store.keys(), recorded(cluster).get("consecutiveFailures") or 0
     yield
 
     def counted() -> bool:
-        return bool((recorded(kept).get("consecutiveFailures") or 0) == before + 1)
+        return bool((recorded(cluster).get("consecutiveFailures") or 0) == before + 1)
 
     until("the failure is counted", counted, 20.0)
     assert (store.keys(), store.pending()) == (keys, [])
-    assert kept.live()["status"].get("operationLock") is None
+    assert cluster.live()["status"].get("operationLock") is None
 
 
 def test_a_cut_connection_leaves_no_parts_and_is_counted_once(
-    store: Store, proxy: FaultProxy, kept: Cluster
+    store: Store, proxy: FaultProxy, cluster: Cluster
 ) -> None:
     """The connection ends after one and a half parts; each later one ends immediately."""
-    with proxy.suffering(Cut(after=PART + PART // 2)), _one_failure(store, kept):
-        run = backup_now(kept, "cut")
+    with proxy.suffering(Cut(after=PART + PART // 2)), _one_failure(store, cluster):
+        run = backup_now(cluster, "cut")
         status = run.await_phase("Failed", SECONDS)
         assert status["reason"] == "StorageFailed", status["message"]
         assert run.exit_code() == EXIT_CODES["Storage"]
 
 
 @contextmanager
-def _during_the_upload(proxy: FaultProxy, kept: Cluster, name: str) -> Iterator[Run]:
+def _during_the_upload(proxy: FaultProxy, cluster: Cluster, name: str) -> Iterator[Run]:
     """A run that uploads its parts to a slow store."""
-    count = len(proxy.seen)
+    count = len(proxy.requests)
     with proxy.suffering(Slow(MIB)):
-        run = backup_now(kept, name)
-        until("a part is sent", lambda: any(map(_part, proxy.seen[count:])), SECONDS, every=0.05)
+        run = backup_now(cluster, name)
+        until(
+            "a part is sent", lambda: any(map(_part, proxy.requests[count:])), SECONDS, every=0.05
+        )
         yield run
 
 
 def test_an_evicted_pod_fails_its_backup_once(
-    api: Api, store: Store, proxy: FaultProxy, kept: Cluster
+    api: Api, store: Store, proxy: FaultProxy, cluster: Cluster
 ) -> None:
-    with _one_failure(store, kept):
-        with _during_the_upload(proxy, kept, "evicted") as run:
+    with _one_failure(store, cluster):
+        with _during_the_upload(proxy, cluster, "evicted") as run:
             pod = run.pods()[0]["metadata"]
             # An evicted pod is deleted when it ends, and its exit code with it: keep it.
             held = [*pod.get("finalizers", []), HOLD]
-            api.patch(POD, kept.namespace, pod["name"], {"metadata": {"finalizers": held}})
-            api.evict(kept.namespace, pod["name"])
+            api.patch(POD, cluster.namespace, pod["name"], {"metadata": {"finalizers": held}})
+            api.evict(cluster.namespace, pod["name"])
             # The store stays slow until then: otherwise the upload would end before the pod does.
             status = run.await_phase("Failed", SECONDS)
         assert (status["reason"], run.exit_code()) == ("SnapshotFailed", EXIT_CODES["Snapshot"])
         assert "was stopped" in status["message"]
         # Only ours: the Job controller needs its own finalizer.
-        left = api.get(POD, kept.namespace, pod["name"])["metadata"]["finalizers"]
+        left = api.get(POD, cluster.namespace, pod["name"])["metadata"]["finalizers"]
         left.remove(HOLD)
-        api.patch(POD, kept.namespace, pod["name"], {"metadata": {"finalizers": left}})
+        api.patch(POD, cluster.namespace, pod["name"], {"metadata": {"finalizers": left}})
         assert len(run.pods()) <= 1, "the Job retried the pod"
 
 
 def test_a_deleted_job_leaves_the_outcome_unknown(
-    api: Api, store: Store, proxy: FaultProxy, kept: Cluster
+    api: Api, store: Store, proxy: FaultProxy, cluster: Cluster
 ) -> None:
-    before = recorded(kept).get("consecutiveFailures") or 0
-    with _during_the_upload(proxy, kept, "vanished") as run:
+    before = recorded(cluster).get("consecutiveFailures") or 0
+    with _during_the_upload(proxy, cluster, "vanished") as run:
         # The pod is killed and deleted with its Job, and reports nothing.
         api.rig.kubectl(
-            "-n", kept.namespace, "delete", "job", run.status["jobName"],
+            "-n", cluster.namespace, "delete", "job", run.status["jobName"],
             "--cascade=foreground", "--wait=false",
         )  # fmt: skip
         api.rig.kubectl(
-            "-n", kept.namespace, "delete", "pod", run.pods()[0]["metadata"]["name"],
+            "-n", cluster.namespace, "delete", "pod", run.pods()[0]["metadata"]["name"],
             "--grace-period=0", "--force",
         )  # fmt: skip
         status = run.await_end(SECONDS)
@@ -141,29 +143,29 @@ def test_a_deleted_job_leaves_the_outcome_unknown(
     assert status["reason"] == "OutcomeUnknown"
     until(
         "the failure is counted once",
-        lambda: (recorded(kept).get("consecutiveFailures") or 0) == before + 1,
+        lambda: (recorded(cluster).get("consecutiveFailures") or 0) == before + 1,
         20.0,
     )
 
 
 def test_a_server_that_does_not_respond_fails_the_backup_in_time(
-    store: Store, kept: Cluster
+    store: Store, cluster: Cluster
 ) -> None:
-    pid = server_pid(kept.namespace, f"{NAME}-0")
+    pid = server_pid(cluster.namespace, f"{NAME}-0")
     assert pid is not None
-    with _one_failure(store, kept):
+    with _one_failure(store, cluster):
         os.kill(pid, signal.SIGSTOP)
         try:
-            run = backup_now(kept, "frozen")
+            run = backup_now(cluster, "frozen")
             status = run.await_phase("Failed", SECONDS)
         finally:
             os.kill(pid, signal.SIGCONT)
         assert status["reason"] == "LeaderDiscoveryFailed"
         assert run.exit_code() == EXIT_CODES["LeaderDiscovery"]
-    kept.await_available(60.0)
+    cluster.await_available(60.0)
 
 
-def test_after_all_faults_the_next_backup_completes(store: Store, kept: Cluster) -> None:
-    check_stored(store, backup_now(kept, "at-last").await_phase("Completed", SECONDS))
-    until("no failures are counted", lambda: not recorded(kept).get("consecutiveFailures"), 20.0)
-    kept.await_condition("BackupHealthy", reason="LastBackupSucceeded", seconds=20.0)
+def test_after_all_faults_the_next_backup_completes(store: Store, cluster: Cluster) -> None:
+    check_stored(store, backup_now(cluster, "at-last").await_phase("Completed", SECONDS))
+    until("no failures are counted", lambda: not recorded(cluster).get("consecutiveFailures"), 20.0)
+    cluster.await_condition("BackupHealthy", reason="LastBackupSucceeded", seconds=20.0)

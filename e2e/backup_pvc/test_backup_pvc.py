@@ -82,7 +82,7 @@ def test_a_backup_waits_for_its_volume(
 
 
 @pytest.fixture(scope="module")
-def kept(cluster: Cluster, volume: Path) -> Run:
+def backup(cluster: Cluster, volume: Path) -> Run:
     """A snapshot of data that the tests know."""
     Reader.of(cluster).write("before", "kept")
     run = backup_now(cluster, "kept")
@@ -91,9 +91,9 @@ def kept(cluster: Cluster, volume: Path) -> Run:
 
 
 def test_the_snapshot_and_its_manifest_are_on_the_volume(
-    cluster: Cluster, kept: Run, volume: Path
+    cluster: Cluster, backup: Run, volume: Path
 ) -> None:
-    status = kept.status
+    status = backup.status
     snapshot = status["snapshot"]
     file = volume / FOLDER / snapshot["key"]
     content = file.read_bytes()
@@ -112,12 +112,12 @@ def test_the_snapshot_and_its_manifest_are_on_the_volume(
     assert all(name.endswith((".snap", ".snap.json")) for name in files), files
 
 
-def test_the_job_succeeded_and_left_no_rights(api: Api, cluster: Cluster, kept: Run) -> None:
-    job = kept.job()
+def test_the_job_succeeded_and_left_no_rights(api: Api, cluster: Cluster, backup: Run) -> None:
+    job = backup.job()
     assert job is not None
     assert job["spec"]["ttlSecondsAfterFinished"] == 3600
     (owner,) = job["metadata"]["ownerReferences"]
-    assert (owner["kind"], owner["uid"]) == ("OpenBaoBackup", kept.live()["metadata"]["uid"])
+    assert (owner["kind"], owner["uid"]) == ("OpenBaoBackup", backup.live()["metadata"]["uid"])
     selector = f"batch.kubernetes.io/job-name={job['metadata']['name']}"
 
     def ended() -> Object | None:
@@ -134,7 +134,7 @@ def test_the_job_succeeded_and_left_no_rights(api: Api, cluster: Cluster, kept: 
         assert api.find(resource, cluster.namespace, job["metadata"]["name"]) is None
 
 
-def test_pods_of_jobs_are_not_counted_as_servers(api: Api, cluster: Cluster, kept: Run) -> None:
+def test_pods_of_jobs_are_not_counted_as_servers(api: Api, cluster: Cluster, backup: Run) -> None:
     live = cluster.live()["status"]
     assert (live["replicas"], live["readyReplicas"]) == (1, 1)
     jobs = labels.selector_text(labels.component(NAME, "backup"))
@@ -155,9 +155,9 @@ def test_the_accounts_of_jobs_have_no_rights(api: Api, cluster: Cluster) -> None
 
 
 @pytest.mark.timeout(300)
-def test_the_snapshot_is_restored(cluster: Cluster, kept: Run) -> None:
+def test_the_snapshot_is_restored(cluster: Cluster, backup: Run) -> None:
     Reader.of(cluster).write("before", "lost")
-    restore(cluster, "back", {"backup": kept.name}).await_phase("Completed", 120.0)
+    restore(cluster, "back", {"backup": backup.name}).await_phase("Completed", 120.0)
     cluster.await_available(90.0)
     assert Reader.of(cluster).read("before") == "kept"
     jobs = cluster.api.list(JOB, cluster.namespace)

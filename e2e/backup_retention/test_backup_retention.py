@@ -27,7 +27,7 @@ SECONDS = 120.0
 
 
 @pytest.fixture(scope="module")
-def kept(
+def cluster(
     api: Api,
     store: Store,
     proxy: FaultProxy,
@@ -86,14 +86,14 @@ def _await_counted(cluster: Cluster, successes: int) -> None:
 
 
 def test_retention_deletes_old_snapshots_and_nothing_else(
-    kept: Cluster, store: Store, proxy: FaultProxy
+    cluster: Cluster, store: Store, proxy: FaultProxy
 ) -> None:
-    first, report = _back_up(kept, store, "first")
+    first, report = _back_up(cluster, store, "first")
     assert report.get("deleted", 0) == 0
-    old = [_stored(store, kept, timedelta(days=days)) for days in (3, 2)]
+    old = [_stored(store, cluster, timedelta(days=days)) for days in (3, 2)]
     foreign = {
-        _stored(store, kept, timedelta(days=4), uid="a cluster that had this name"),
-        _stored(store, kept, timedelta(days=5), tag=PRE_UPGRADE),
+        _stored(store, cluster, timedelta(days=4), uid="a cluster that had this name"),
+        _stored(store, cluster, timedelta(days=5), tag=PRE_UPGRADE),
     }
     bare = first.replace(first[-13:-5], "00000000")
     store.write(bare, b"without a manifest")
@@ -101,41 +101,41 @@ def test_retention_deletes_old_snapshots_and_nothing_else(
     store.write(note, b"of a user")
 
     # A dry run reports what retention would delete.
-    _set_retention(kept, maxCount=2, dryRun=True)
-    second, report = _back_up(kept, store, "second")
+    _set_retention(cluster, maxCount=2, dryRun=True)
+    second, report = _back_up(cluster, store, "second")
     assert report.get("deleted", 0) == 0
     assert all(key in report["retentionMessage"] for key in old)
     assert _snapshots(store) == {first, second, *old, *foreign, bare}
 
     # If the store refuses deletions, all is kept, and the backup completes.
-    _set_retention(kept, maxCount=2)
+    _set_retention(cluster, maxCount=2)
     with proxy.suffering(KEEPS_ALL):
-        third, report = _back_up(kept, store, "third")
+        third, report = _back_up(cluster, store, "third")
     assert report.get("deleted", 0) == 0
     assert "stopped after 0" in report["retentionMessage"]
     assert _snapshots(store) == {first, second, third, *old, *foreign, bare}
 
     # A failed backup deletes nothing.
     with proxy.suffering(BROKEN):
-        status = backup_now(kept, "broken").await_phase("Failed", SECONDS)
+        status = backup_now(cluster, "broken").await_phase("Failed", SECONDS)
     assert status["report"]["failure"] == "Storage"
     assert _snapshots(store) == {first, second, third, *old, *foreign, bare}
 
     # The next completed backup deletes all that is due, manifests included.
-    fourth, report = _back_up(kept, store, "fourth")
+    fourth, report = _back_up(cluster, store, "fourth")
     assert report["deleted"] == 4
     assert report["retentionMessage"].startswith("1 more snapshots of this name are kept")
     assert _snapshots(store) == {third, fourth, *foreign, bare}
     manifests = {key.removesuffix(".json") for key in store.keys(PREFIX) if key.endswith(".json")}
     assert manifests == {third, fourth, *foreign}
     assert store.read(note) == b"of a user"
-    _await_counted(kept, 4)
+    _await_counted(cluster, 4)
 
 
-def test_a_maximum_age_never_deletes_the_newest_snapshot(kept: Cluster, store: Store) -> None:
-    aged = _stored(store, kept, timedelta(hours=3))
-    _set_retention(kept, maxAge="1s")
-    newest, report = _back_up(kept, store, "aged")
+def test_a_maximum_age_never_deletes_the_newest_snapshot(cluster: Cluster, store: Store) -> None:
+    aged = _stored(store, cluster, timedelta(hours=3))
+    _set_retention(cluster, maxAge="1s")
+    newest, report = _back_up(cluster, store, "aged")
     assert report["deleted"] >= 1
     remaining = _snapshots(store)
     assert aged not in remaining

@@ -45,7 +45,7 @@ VALUE = "the-secret-of-the-application-0123456789"
 
 
 @pytest.fixture(scope="module")
-def kept(
+def cluster(
     api: Api, store: Store, reloading_operator: Operator, make_namespace: MakeNamespace
 ) -> Cluster:
     """One server."""
@@ -72,10 +72,10 @@ def _follow(api: Api, run: Run) -> "tuple[Object, float, float]":
 
 
 def test_a_snapshot_is_stored_and_recorded_within_seconds(
-    api: Api, store: Store, kept: Cluster, record_property: Callable[[str, object], None]
+    api: Api, store: Store, cluster: Cluster, record_property: Callable[[str, object], None]
 ) -> None:
     watch, began = Stopwatch(), time.monotonic()
-    run = backup_now(kept, "first")
+    run = backup_now(cluster, "first")
     status, ended, done = _follow(api, run)
     budget("snapshot: from the request to Completed", watch.seconds, ALL_SECONDS, "s")
     budget("snapshot: from the end of the Job to its record", done - ended, RECORDED_SECONDS, "s")
@@ -85,18 +85,18 @@ def test_a_snapshot_is_stored_and_recorded_within_seconds(
     manifest = check_stored(store, status)
     key = snapshot_keys.parse(status["key"])
     assert key is not None
-    assert (key.prefix, key.namespace, key.cluster) == (PREFIX, kept.namespace, NAME)
-    live = kept.live()
+    assert (key.prefix, key.namespace, key.cluster) == (PREFIX, cluster.namespace, NAME)
+    live = cluster.live()
     assert manifest["clusterUID"] == live["metadata"]["uid"]
-    assert {manifest["clusterID"]} == kept.cluster_ids()
+    assert {manifest["clusterID"]} == cluster.cluster_ids()
     assert manifest["backup"] == "first"
     # The snapshot and its manifest, and no incomplete upload.
     assert store.keys() == [key.text, key.manifest]
     assert store.pending() == []
 
 
-def test_the_snapshot_is_complete_and_has_index_and_term(store: Store, kept: Cluster) -> None:
-    snapshot = backups_of(kept)[0].status["snapshot"]
+def test_the_snapshot_is_complete_and_has_index_and_term(store: Store, cluster: Cluster) -> None:
+    snapshot = backups_of(cluster)[0].status["snapshot"]
     with tarfile.open(fileobj=io.BytesIO(store.read(snapshot["key"])), mode="r:gz") as tar:
         members = {member.name: tar.extractfile(member) for member in tar}
         meta = members["meta.json"]
@@ -118,24 +118,24 @@ def test_no_secret_is_in_clear_text_in_the_store(store: Store) -> None:
         assert VALUE.encode() not in content
 
 
-def test_the_cluster_reports_its_last_snapshot(kept: Cluster) -> None:
-    run = backups_of(kept)[0]
+def test_the_cluster_reports_its_last_snapshot(cluster: Cluster) -> None:
+    run = backups_of(cluster)[0]
 
     def reported() -> bool:
-        return bool(recorded(kept).get("lastBackupName") == run.status["key"])
+        return bool(recorded(cluster).get("lastBackupName") == run.status["key"])
 
     until("status.backup names the snapshot", reported, 20.0)
-    backup, status = recorded(kept), run.status
+    backup, status = recorded(cluster), run.status
     assert backup["lastBackupSize"] == status["snapshot"]["size"]
     assert backup["lastBackupTime"] == status["completedAt"]
     assert (backup["successfulBackups"], backup.get("consecutiveFailures", 0)) == (1, 0)
     assert backup["latestSnapshot"]["digest"] == status["snapshot"]["digest"]
     assert backup["nextScheduledBackup"].endswith("-01-01T03:00:00Z")
-    kept.await_condition("BackupHealthy", reason="LastBackupSucceeded", seconds=20.0)
+    cluster.await_condition("BackupHealthy", reason="LastBackupSucceeded", seconds=20.0)
 
 
-def test_the_run_owns_its_job_and_the_pod_is_no_server(kept: Cluster) -> None:
-    run = backups_of(kept)[0]
+def test_the_run_owns_its_job_and_the_pod_is_no_server(cluster: Cluster) -> None:
+    run = backups_of(cluster)[0]
     job = run.job()
     assert job is not None, "the Job was deleted within an hour"
     assert job["spec"]["ttlSecondsAfterFinished"] == 3600
@@ -146,14 +146,14 @@ def test_the_run_owns_its_job_and_the_pod_is_no_server(kept: Cluster) -> None:
     )  # fmt: skip
     pod = run.pods()[0]
     assert pod["spec"]["automountServiceAccountToken"] is False
-    assert pod["metadata"]["name"] not in {obj["metadata"]["name"] for obj in kept.pods()}
+    assert pod["metadata"]["name"] not in {obj["metadata"]["name"] for obj in cluster.pods()}
 
 
-def test_a_wrong_secret_key_is_reported_and_counted_once(store: Store, kept: Cluster) -> None:
+def test_a_wrong_secret_key_is_reported_and_counted_once(store: Store, cluster: Cluster) -> None:
     keys = store.keys()
-    failures = recorded(kept).get("consecutiveFailures") or 0
-    with with_credentials(kept, store.secret(secretAccessKey="x" * 40)):
-        run = backup_now(kept, "wrong-key")
+    failures = recorded(cluster).get("consecutiveFailures") or 0
+    with with_credentials(cluster, store.secret(secretAccessKey="x" * 40)):
+        run = backup_now(cluster, "wrong-key")
         status = run.await_phase("Failed")
     assert status["reason"] == "StorageFailed", status["message"]
     assert status["report"]["failure"] == "Storage"
@@ -163,35 +163,35 @@ def test_a_wrong_secret_key_is_reported_and_counted_once(store: Store, kept: Clu
     assert (store.keys(), store.pending()) == (keys, [])
 
     def counted() -> bool:
-        return bool(recorded(kept).get("consecutiveFailures") == failures + 1)
+        return bool(recorded(cluster).get("consecutiveFailures") == failures + 1)
 
     until("the failure is counted", counted, 20.0)
-    assert recorded(kept)["lastFailureReason"] == "StorageFailed"
-    kept.await_condition("BackupHealthy", "False", "BackupFailed", seconds=20.0)
+    assert recorded(cluster)["lastFailureReason"] == "StorageFailed"
+    cluster.await_condition("BackupHealthy", "False", "BackupFailed", seconds=20.0)
 
 
-def test_the_next_completed_snapshot_resets_the_failures(store: Store, kept: Cluster) -> None:
-    check_stored(store, backup_now(kept, "good-again").await_phase("Completed"))
-    until("the failures are reset", lambda: not recorded(kept)["consecutiveFailures"], 20.0)
-    backup = recorded(kept)
+def test_the_next_completed_snapshot_resets_the_failures(store: Store, cluster: Cluster) -> None:
+    check_stored(store, backup_now(cluster, "good-again").await_phase("Completed"))
+    until("the failures are reset", lambda: not recorded(cluster)["consecutiveFailures"], 20.0)
+    backup = recorded(cluster)
     for name in ("lastFailureReason", "lastFailureMessage", "lastFailureTime"):
         assert not backup.get(name), name
-    kept.await_condition("BackupHealthy", reason="LastBackupSucceeded", seconds=20.0)
+    cluster.await_condition("BackupHealthy", reason="LastBackupSucceeded", seconds=20.0)
 
 
-def test_the_server_was_not_restarted(api: Api, kept: Cluster) -> None:
+def test_the_server_was_not_restarted(api: Api, cluster: Cluster) -> None:
     restarts = [
         status["restartCount"]
-        for pod in kept.pods()
+        for pod in cluster.pods()
         for status in pod["status"]["containerStatuses"]
     ]
     assert restarts == [0]
-    assert kept.live()["status"].get("operationLock") is None, "the lock is still held"
+    assert cluster.live()["status"].get("operationLock") is None, "the lock is still held"
 
     def active() -> list[str]:
-        jobs = api.list(JOB, kept.namespace)
+        jobs = api.list(JOB, cluster.namespace)
         return [str(key_of(job)) for job in jobs if job["status"].get("active")]
 
     # The status has the end of a backup before the pod that reported it ends.
     until("no Job is active", lambda: not active(), 60.0)
-    assert Reader.of(kept).read("greeting") == VALUE
+    assert Reader.of(cluster).read("greeting") == VALUE

@@ -33,7 +33,7 @@ DAILY = "0 3 * * *"
 
 
 @pytest.fixture(scope="module")
-def kept(
+def cluster(
     api: Api, store: Store, reloading_operator: Operator, make_namespace: MakeNamespace
 ) -> Cluster:
     """One server whose schedule is due once a year."""
@@ -55,51 +55,59 @@ def jobs_of(cluster: Cluster) -> list[str]:
     return sorted(job["metadata"]["name"] for job in jobs)
 
 
-def test_no_snapshot_is_taken_before_the_first_time(kept: Cluster) -> None:
-    until("the status has the next time", lambda: recorded(kept).get("nextScheduledBackup"), 10.0)
-    assert recorded(kept)["schedule"] == SELDOM
-    assert backups_of(kept) == []
-    assert condition(kept, "BackupHealthy")["reason"] == "NoBackupYet"
+def test_no_snapshot_is_taken_before_the_first_time(cluster: Cluster) -> None:
+    until(
+        "the status has the next time", lambda: recorded(cluster).get("nextScheduledBackup"), 10.0
+    )
+    assert recorded(cluster)["schedule"] == SELDOM
+    assert backups_of(cluster) == []
+    assert condition(cluster, "BackupHealthy")["reason"] == "NoBackupYet"
 
 
-def test_an_edit_of_the_schedule_takes_effect_immediately(kept: Cluster) -> None:
+def test_an_edit_of_the_schedule_takes_effect_immediately(cluster: Cluster) -> None:
     now = datetime.now(UTC)
-    edit_schedule(kept, DAILY)
-    until("the status has the new schedule", lambda: recorded(kept).get("schedule") == DAILY, 5.0)
-    due = datetime.fromisoformat(recorded(kept)["nextScheduledBackup"])
+    edit_schedule(cluster, DAILY)
+    until(
+        "the status has the new schedule", lambda: recorded(cluster).get("schedule") == DAILY, 5.0
+    )
+    due = datetime.fromisoformat(recorded(cluster)["nextScheduledBackup"])
     assert now < due <= now + timedelta(days=1, minutes=1)
     assert (due.hour, due.minute) == (3, 0)
-    assert backups_of(kept) == []
+    assert backups_of(cluster) == []
 
 
-def test_an_annotation_triggers_one_snapshot_and_is_removed(store: Store, kept: Cluster) -> None:
-    trigger(kept, "before the change")
-    (run,) = until("an OpenBaoBackup is created", lambda: backups_of(kept), 10.0)
+def test_an_annotation_triggers_one_snapshot_and_is_removed(store: Store, cluster: Cluster) -> None:
+    trigger(cluster, "before the change")
+    (run,) = until("an OpenBaoBackup is created", lambda: backups_of(cluster), 10.0)
     check_stored(store, run.await_phase("Completed"))
-    annotations = kept.live()["metadata"]["annotations"]
+    annotations = cluster.live()["metadata"]["annotations"]
     assert labels.TRIGGER_BACKUP not in annotations
     assert annotations[labels.BACKUP_TRIGGERED] == run.name
-    until("the backup is counted", lambda: recorded(kept).get("successfulBackups") == 1, 5.0)
-    assert recorded(kept)["lastHandledManualTrigger"] == "before the change"
+    until("the backup is counted", lambda: recorded(cluster).get("successfulBackups") == 1, 5.0)
+    assert recorded(cluster)["lastHandledManualTrigger"] == "before the change"
     until(
-        "BackupHealthy is True", lambda: condition(kept, "BackupHealthy")["status"] == "True", 10.0
+        "BackupHealthy is True",
+        lambda: condition(cluster, "BackupHealthy")["status"] == "True",
+        10.0,
     )
-    assert condition(kept, "BackingUp")["status"] == "False"
+    assert condition(cluster, "BackingUp")["status"] == "False"
 
 
-def test_missed_times_lead_to_one_snapshot(store: Store, kept: Cluster) -> None:
-    before = len(backups_of(kept))
-    status = {**recorded(kept), "nextScheduledBackup": MISSED.strftime("%Y-%m-%dT%H:%M:%SZ")}
-    kept.api.patch_status(CLUSTERS, kept.namespace, kept.name, {"status": {"backup": status}})
-    name = names.scheduled_backup(kept.name, MISSED)
-    run = Run(kept.api, BACKUPS, kept.namespace, name)
+def test_missed_times_lead_to_one_snapshot(store: Store, cluster: Cluster) -> None:
+    before = len(backups_of(cluster))
+    status = {**recorded(cluster), "nextScheduledBackup": MISSED.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    cluster.api.patch_status(
+        CLUSTERS, cluster.namespace, cluster.name, {"status": {"backup": status}}
+    )
+    name = names.scheduled_backup(cluster.name, MISSED)
+    run = Run(cluster.api, BACKUPS, cluster.namespace, name)
     check_stored(store, run.await_phase("Completed"))
-    throughout("no other backup is created", lambda: len(backups_of(kept)) == before + 1, 3.0)
+    throughout("no other backup is created", lambda: len(backups_of(cluster)) == before + 1, 3.0)
     until(
         "the status has the attempt",
-        lambda: recorded(kept).get("lastAttemptScheduledTime") == "2026-01-01T03:00:00Z",
+        lambda: recorded(cluster).get("lastAttemptScheduledTime") == "2026-01-01T03:00:00Z",
         5.0,
     )
-    due = datetime.fromisoformat(recorded(kept)["nextScheduledBackup"])
+    due = datetime.fromisoformat(recorded(cluster)["nextScheduledBackup"])
     assert due > datetime.now(UTC)
-    assert f"backup-{name}" in jobs_of(kept)
+    assert f"backup-{name}" in jobs_of(cluster)

@@ -70,7 +70,7 @@ class Node:
                 # An object was deleted meanwhile: the next cycle reads again.
                 continue
 
-    async def left(self) -> list[str]:
+    async def remaining_objects(self) -> list[str]:
         """Return the remaining objects of clusters in the namespace."""
         objects = [
             f"{resource.kind} {key_of(obj).name}"

@@ -66,26 +66,26 @@ class Churn:
     file: Path
     progress: Callable[[str], None]
     node_runs: "asyncio.Task[None]"
-    made: int = 0
+    creations: int = 0
     most: float = 0.0
     seconds: list[float] = field(default_factory=list)
     """From the creation of each cluster until it is gone."""
 
     async def run(self, count: int) -> None:
         """Create and delete that many clusters, a few in parallel. Raises ChurnError."""
-        end = self.made + count
+        end = self.creations + count
         async with asyncio.TaskGroup() as group:
             for _ in range(PARALLEL):
                 group.create_task(self._one_after_another(end))
 
     async def measure_idle(self) -> IdleMemory:
         """Wait for a garbage collection, and count the live objects. Raises ChurnError."""
-        await self._until(self._nothing_left, "all objects of the clusters are deleted")
+        await self._until(self._is_empty, "all objects of the clusters are deleted")
         await asyncio.sleep(REST_SECONDS)
         megabytes = self.operator.resident_megabytes()
         self.file.unlink(missing_ok=True)
         self.operator.signal(signal.SIGUSR1)
-        await self._until(self._counted, "the operator has written its census")
+        await self._until(self._has_census, "the operator has written its census")
         return IdleMemory(megabytes, orjson.loads(self.file.read_bytes()))
 
     async def hold_large(self, count: int) -> None:
@@ -110,15 +110,15 @@ class Churn:
         return all((item.get("status") or {}).get("conditions") for item in clusters.items)
 
     async def _one_after_another(self, end: int) -> None:
-        while self.made < end:
-            self.made += 1
+        while self.creations < end:
+            self.creations += 1
             began = time.monotonic()
-            await self._create_and_delete(f"c-{self.made}")
+            await self._create_and_delete(f"c-{self.creations}")
             self.seconds.append(time.monotonic() - began)
             megabytes = self.operator.resident_megabytes()
             self.most = max(self.most, megabytes)
-            if self.made % 10 == 0:
-                self.progress(f"{self.made} clusters, {megabytes:.0f} MB")
+            if self.creations % 10 == 0:
+                self.progress(f"{self.creations} clusters, {megabytes:.0f} MB")
 
     async def _create_and_delete(self, name: str) -> None:
         key = ObjectKey(NAMESPACE, name)
@@ -139,10 +139,10 @@ class Churn:
         await self.client.delete(CLUSTERS, key, uid=uid_of(cluster))
         await self._until(gone, f"cluster {name} is gone")
 
-    async def _nothing_left(self) -> bool:
-        return not await self.node.left()
+    async def _is_empty(self) -> bool:
+        return not await self.node.remaining_objects()
 
-    async def _counted(self) -> bool:
+    async def _has_census(self) -> bool:
         return self.file.exists()
 
     async def _until(self, holds: Callable[[], Awaitable[bool]], what: str) -> None:

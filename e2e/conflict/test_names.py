@@ -65,7 +65,7 @@ def test_objects_of_another_owner_are_reported_and_not_changed(
     first, *others = clusters
     for cluster in others:
         api.delete(CLUSTERS, namespace, cluster.name)
-    until("the others are gone", lambda: not any(other.find() for other in others), 30.0)
+    until("the other objects are gone", lambda: not any(other.find() for other in others), 30.0)
     assert not changed()
     watch = Stopwatch()
     resource, name_of, _ = FOREIGN[first.name]

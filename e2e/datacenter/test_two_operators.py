@@ -284,4 +284,4 @@ def assert_no_writes(two: Two) -> None:
     def silent() -> bool:
         return not any(requests.writes_since(mark) for requests in both)
 
-    throughout("neither writes", silent, QUIET_SECONDS, every=1.0)
+    throughout("neither operator writes", silent, QUIET_SECONDS, every=1.0)

@@ -21,7 +21,7 @@ from e2e.harness.kubernetes import Api as Administrator
 from e2e.harness.manifests import CLIENT, STEADY, client_login, key_value_engine, self_init
 from e2e.harness.manifests import cluster as manifest
 from e2e.harness.service_writer import ServiceWriter
-from e2e.harness.upgrade_history import CLUSTERS, JOBS, History, finished, is_server
+from e2e.harness.upgrade_history import CLUSTERS, JOBS, History, is_complete, is_server
 from e2e.harness.upgrades import change
 from e2e.harness.waiting import NotSoError
 from e2e.harness.writing import may_write
@@ -128,7 +128,7 @@ class Story:
                 if drawn != shown:
                     shown = drawn
                     screen.say("\n".join(drawn))
-                if finished(cluster, TO):
+                if is_complete(cluster, TO):
                     screen.waiting("")
                     return
             patience.check(cluster, f"at {TO}", _words(cluster))
@@ -142,12 +142,12 @@ class Story:
     def _costs(self, history: History, tally: audit.Tally | None) -> None:
         screen = self.screen
         began = history.first(CLUSTERS, lambda cluster: cluster["spec"]["version"] == TO)
-        ended = history.first(CLUSTERS, lambda cluster: finished(cluster, TO))
+        ended = history.first(CLUSTERS, lambda cluster: is_complete(cluster, TO))
         if began is None or ended is None:
             raise DemoError("the upgrade was not observed")
         rows = [
-            (life.name, _since(began, life.made), _since(began, life.ready))
-            for life in history.lives() if life.made is not None
+            (life.name, _since(began, life.created_at), _since(began, life.ready_at))
+            for life in history.lives() if life.created_at is not None
         ]  # fmt: skip
         screen.plain()
         screen.plain(table.plain(("new server", "created after", "ready after"), rows))

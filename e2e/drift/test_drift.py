@@ -51,7 +51,7 @@ def test_an_edit_is_reverted(cluster: Cluster, what: str) -> None:
         live = cluster.api.find(edit.resource, cluster.namespace, edit.name)
         return live is not None and content(live) == content(before)
 
-    until(f"{what}: reverted", reverted, WITHIN, every=0.05)
+    until(f"the operator reverts the edit of {what}", reverted, WITHIN, every=0.05)
     print(f"  {watch.seconds:.2f} s: {what}")
 
 
@@ -61,7 +61,12 @@ def test_a_deleted_object_is_recreated(cluster: Cluster, what: str) -> None:
     before = cluster.api.get(resource, cluster.namespace, name)
     watch = Stopwatch()
     cluster.api.delete(resource, cluster.namespace, name)
-    until(f"a new {what}", lambda: successor(cluster, resource, before), WITHIN, every=0.05)
+    until(
+        f"the operator recreates {what}",
+        lambda: successor(cluster, resource, before),
+        WITHIN,
+        every=0.05,
+    )
     after = cluster.api.get(resource, cluster.namespace, name)
     assert content(after)["metadata"] == content(before)["metadata"]
     print(f"  {watch.seconds:.2f} s: {what} deleted")
@@ -139,7 +144,9 @@ def test_a_deleted_certificate_is_reissued_and_servers_restart_one_at_a_time(
     assert lost is not None
     watch = Stopwatch()
     cluster.api.delete(SECRET, cluster.namespace, lost["metadata"]["name"])
-    until("a new certificate", lambda: successor(cluster, SECRET, lost), SECRET_WITHIN)
+    until(
+        "the operator issues a certificate", lambda: successor(cluster, SECRET, lost), SECRET_WITHIN
+    )
     print(f"  {watch.seconds:.1f} s: a new certificate")
 
     def all_new() -> bool:
@@ -149,7 +156,7 @@ def test_a_deleted_certificate_is_reissued_and_servers_restart_one_at_a_time(
         assert sum(is_terminating(pod) for pod in pods) <= 1
         return len(serving) == 3 and not old & {uid_of(pod) for pod in pods}
 
-    until("all servers are new", all_new, ROLL_SECONDS, every=0.05)
+    until("all servers are replaced", all_new, ROLL_SECONDS, every=0.05)
     print(f"  {watch.seconds:.1f} s: all servers are new")
     cluster.await_available()
     assert cluster.cluster_ids() == {before}

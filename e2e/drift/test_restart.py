@@ -57,9 +57,14 @@ def test_a_new_operator_reverts_the_edits_and_writes_nothing_else(
 
     mark = audit.mark()
     launcher.start(controller, NO_ELECTION)
-    until("it has reconciled the cluster", lambda: reconciled(audit, mark, controller), WITHIN)
+    until(
+        "the operator reconciles the cluster", lambda: reconciled(audit, mark, controller), WITHIN
+    )
     throughout(
-        "it writes nothing", lambda: not mine(audit, mark, controller, namespace), 5.0, every=0.5
+        "the operator writes nothing",
+        lambda: not mine(audit, mark, controller, namespace),
+        5.0,
+        every=0.5,
     )
 
 

@@ -109,7 +109,7 @@ def test_the_fence_moves_to_the_leader_while_the_operator_is_replaced(
     assert leader is not None
     watch = Stopwatch()
     fence(cluster, leader)
-    until("the first one is unfenced", lambda: not is_gated(cluster, first), SECONDS, every=0.02)
+    until("the first server is unfenced", lambda: not is_gated(cluster, first), SECONDS, every=0.02)
     operators.replace()
     cluster.await_condition("PodsFenced", reason="PodsFenced", seconds=SECONDS)
     print(f"  {watch.seconds:.1f} s: the leader is fenced, the first one runs")
@@ -133,7 +133,7 @@ def test_without_a_fence_all_servers_become_ready(cluster: Cluster) -> None:
     assert [
         condition for condition in cluster.conditions() if condition["type"] == "PodsFenced"
     ] == []
-    throughout("all three stay ready", lambda: len(cluster.ready_pods()) == 3, 2.0)
+    throughout("all three servers stay ready", lambda: len(cluster.ready_pods()) == 3, 2.0)
 
 
 def fence(cluster: Cluster, *pods: str) -> None:

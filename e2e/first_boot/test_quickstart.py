@@ -126,7 +126,7 @@ def until_voters(cluster: Cluster, token: str) -> None:
         members = cluster.server(1).members(token)
         return {member["node_id"] for member in members if member["voter"]} == expected
 
-    until("three voters", voters, 90.0, every=0.5)
+    until("the leader reports three voters", voters, 90.0, every=0.5)
 
 
 def visible(folder: "os.PathLike[str]") -> list[str]:

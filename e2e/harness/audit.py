@@ -36,7 +36,7 @@ class Entry:
     """API group of the resource."""
     allowed_by: str = ""
     """Why RBAC permitted it: names one binding and its role."""
-    acted_as: str = ""
+    impersonated_user: str = ""
     """The impersonated user name; "" without impersonation."""
     violation: str = ""
     """The violations of the strictest pod security level."""
@@ -102,7 +102,7 @@ def _entry(line: bytes) -> Entry:
         message=status.get("message", ""),
         uri=event["requestURI"],
         group=ref.get("apiGroup", ""),
-        acted_as=(event.get("impersonatedUser") or {}).get("username", ""),
+        impersonated_user=(event.get("impersonatedUser") or {}).get("username", ""),
         allowed_by=notes.get("authorization.k8s.io/reason", ""),
         violation=notes.get("pod-security.kubernetes.io/audit-violations", ""),
     )

@@ -116,7 +116,7 @@ class DatacenterUnderTest:
             return self.condition(kind, status, reason)
 
         try:
-            return until(f"{kind}={status} {reason}", look, seconds)
+            return until(f"condition {kind} is {status} {reason}", look, seconds)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.describe()}") from error
 
@@ -197,7 +197,11 @@ class DatacenterUnderTest:
     def await_gone(self, seconds: float = 90.0) -> None:
         """Wait until it and all its BootstrapWorkloads are deleted."""
         until("its BootstrapWorkloads are gone", lambda: not self.workloads(), seconds)
-        until("it is gone", lambda: self.api.find(DATACENTERS, None, self.name) is None, seconds)
+        until(
+            "the datacenter is gone",
+            lambda: self.api.find(DATACENTERS, None, self.name) is None,
+            seconds,
+        )
 
 
 def removed(api: Api, datacenter: DatacenterUnderTest) -> Callable[[], None]:

@@ -103,7 +103,7 @@ class FaultProxy:
     context: ssl.SSLContext | None
     """TLS context for the real store; None for plain http."""
     fault: Fault | None = None
-    seen: list[Request] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
     """All requests so far, in the order of their arrival."""
     _counted: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -126,7 +126,7 @@ class FaultProxy:
     def answer(self, request: Request) -> Answer | None:
         """Record a request, and return the error to respond with, if any."""
         with self._lock:
-            self.seen.append(request)
+            self.requests.append(request)
             fault = self.fault
             if not isinstance(fault, Answer) or not fault.matches(request):
                 return None

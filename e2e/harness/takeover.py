@@ -42,7 +42,7 @@ class Takeover:
         return self.record.cluster
 
     @property
-    def seen(self) -> TwoPools:
+    def pools(self) -> TwoPools:
         """The events so far."""
         return TwoPools(self.record.history, self._services)
 
@@ -76,8 +76,8 @@ class Takeover:
 
     def describe(self) -> str:
         """Return the progress, for the message of a failure."""
-        phases = [phase.name for phase in self.seen.phases()]
-        return f"  phases: {phases}, {self.seen.timeline()}\n{self.record.describe()}"
+        phases = [phase.name for phase in self.pools.phases()]
+        return f"  phases: {phases}, {self.pools.timeline()}\n{self.record.describe()}"
 
 
 @contextmanager
@@ -92,7 +92,7 @@ class Cost:
     """The cost of an upgrade under load, and the recorded events."""
 
     figures: Figures
-    seen: TwoPools
+    pools: TwoPools
 
 
 def await_cost(
@@ -107,7 +107,7 @@ def await_cost(
         raise NotSoError(f"{error}\n{takeover.describe()}") from None
     entries = requests.since(mark)
     requests.settle(cluster)
-    pools = takeover.seen
+    pools = takeover.pools
     figures = Figures(
         title, seconds, len(writer.writes), len(writer.failed), writer.longest_gap, len(entries)
     )
@@ -168,7 +168,7 @@ def rests(cluster: Cluster) -> bool:
     return upgrade.get("phase", IDLE) == IDLE and not upgrade.get("greenRevision")
 
 
-def handed_over(cluster: Cluster) -> Object | None:
+def blue_before_cleanup(cluster: Cluster) -> Object | None:
     """Return status.blueGreen while green leads and blue is kept."""
     upgrade = blue_green(cluster.live())
     return upgrade if upgrade.get("phase") == DEMOTING and upgrade.get("completedJob") else None

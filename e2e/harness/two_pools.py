@@ -94,7 +94,7 @@ class TwoPools:
         Pods that are created later count as well: whether a selector matches does not depend on
         whether the pods exist.
         """
-        start = min((life.made or _BEFORE for life in self.lives(self.green)), default=None)
+        start = min((life.created_at or _BEFORE for life in self.lives(self.green)), default=None)
         entries = [(moment_of(obj, 0.0), obj) for obj in self.services if name_of(obj) == service]
         entries += [
             (entry.moment, entry.object) for entry in self.history.entries
@@ -157,7 +157,9 @@ class TwoPools:
 
     def _marks(self, at: Moment) -> list[Mapping[str, str]]:
         """The labels of all voters of both pools that existed at that time."""
-        gone = {life.uid for life in self.history.lives() if life.gone and life.gone <= at}
+        gone = {
+            life.uid for life in self.history.lives() if life.deleted_at and life.deleted_at <= at
+        }
         pods = {uid_of(pod): pod for pod in self.history.before}
         pods |= {
             uid_of(entry.object): entry.object

@@ -35,10 +35,10 @@ class Life:
     uid: str
     image: str
     revision: str
-    made: Moment | None = None
-    ready: Moment | None = None
-    terminating: Moment | None = None
-    gone: Moment | None = None
+    created_at: Moment | None = None
+    ready_at: Moment | None = None
+    terminating_at: Moment | None = None
+    deleted_at: Moment | None = None
     restarts: int = 0
     """How often its server container was restarted."""
 
@@ -48,8 +48,8 @@ class StepDown:
     """A Job that requested a step-down."""
 
     name: str
-    made: Moment
-    ended: Moment | None
+    created_at: Moment
+    ended_at: Moment | None
     """When it was observed as Complete or Failed."""
     succeeded: bool
 
@@ -75,7 +75,9 @@ class History:
     def replaced(self) -> list[str]:
         """Return the names of the deleted pods, in order."""
         ended = [
-            (life.terminating, life.name) for life in self.lives() if life.terminating is not None
+            (life.terminating_at, life.name)
+            for life in self.lives()
+            if life.terminating_at is not None
         ]
         return [name for _, name in sorted(ended)]
 
@@ -114,7 +116,10 @@ class History:
     def first_touch(self) -> Moment | None:
         """Return when the first server pod was terminating or deleted."""
         times = [
-            at for life in self.lives() for at in (life.terminating, life.gone) if at is not None
+            at
+            for life in self.lives()
+            for at in (life.terminating_at, life.deleted_at)
+            if at is not None
         ]
         return min(times, default=None)
 
@@ -139,7 +144,7 @@ def image_of(pod: Object) -> str:
     return str(next(container["image"] for container in containers if container["name"] == _SERVER))
 
 
-def finished(cluster: Object, version: str) -> bool:
+def is_complete(cluster: Object, version: str) -> bool:
     """Whether a cluster reports a version, and that the upgrade is complete."""
     status, upgrading = status_of(cluster), condition(cluster, "Upgrading")
     return (
@@ -160,13 +165,13 @@ def _life(pod: Object, created: Moment | None = None) -> Life:
 def _live_on(life: Life, entry: JournalEntry) -> None:
     pod = entry.object
     if entry.change == "DELETED":
-        life.gone = entry.moment
+        life.deleted_at = entry.moment
         return
     life.restarts = _restarts(pod)
-    if life.ready is None and is_ready(pod):
-        life.ready = entry.moment
-    if life.terminating is None and is_terminating(pod):
-        life.terminating = entry.moment
+    if life.ready_at is None and is_ready(pod):
+        life.ready_at = entry.moment
+    if life.terminating_at is None and is_terminating(pod):
+        life.terminating_at = entry.moment
 
 
 def _leads(pod: Object) -> bool:

@@ -18,7 +18,7 @@ from e2e.harness.clusters import Cluster
 from e2e.harness.service_writer import ServiceWriter
 from e2e.harness.upgrade_history import BACKUPS as BACKUP_VIEW
 from e2e.harness.upgrade_history import CLUSTERS as CLUSTER_VIEW
-from e2e.harness.upgrade_history import JOBS, PODS, Figures, History, finished, is_server
+from e2e.harness.upgrade_history import JOBS, PODS, Figures, History, is_complete, is_server
 from e2e.harness.waiting import NotSoError, throughout, until
 from managers.workload.rollout.next_pod import STEP_DOWN_SLEEP
 from runtime.builtin_kinds import POD
@@ -58,7 +58,7 @@ class Record:
             return self._is_it(cluster) and cluster["spec"]["version"] == version
 
         def over(cluster: Object) -> bool:
-            return requested(cluster) and finished(cluster, version)
+            return requested(cluster) and is_complete(cluster, version)
 
         try:
             ended = until(
@@ -173,7 +173,7 @@ def move_lead(cluster: Cluster, ordinal: int) -> None:
             return live is not None and name_of(live) != before
 
         until("another server leads", moved, _LEAD_SECONDS)
-        until("all are ready", lambda: len(cluster.ready_pods()) == 3, _LEAD_SECONDS)
+        until("all servers are ready", lambda: len(cluster.ready_pods()) == 3, _LEAD_SECONDS)
     raise NotSoError(f"{cluster.name}-{ordinal} did not lead after {_MOVES} changes")
 
 

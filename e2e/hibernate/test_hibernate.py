@@ -38,15 +38,15 @@ def cluster(api: Api, make_namespace: MakeNamespace, operator: Operator) -> Clus
 
 
 @pytest.fixture(scope="module")
-def written(cluster: Cluster) -> ServiceWriter:
+def writer(cluster: Cluster) -> ServiceWriter:
     """A client that wrote for a while."""
     with ServiceWriter(cluster) as client:
-        until("twenty writes", lambda: len(client.acknowledged) >= 20, 20.0)
+        until("the server acknowledges twenty writes", lambda: len(client.acknowledged) >= 20, 20.0)
     return client
 
 
 def test_every_server_stops_and_everything_else_stays(
-    cluster: Cluster, written: ServiceWriter
+    cluster: Cluster, writer: ServiceWriter
 ) -> None:
     claims, services = uids(cluster, PVC), uids(cluster, SERVICE)
     watch = Stopwatch()
@@ -83,7 +83,7 @@ def test_a_hibernated_cluster_gets_no_writes(
 
 
 def test_a_cluster_wakes_with_its_data_and_its_voters(
-    cluster: Cluster, written: ServiceWriter
+    cluster: Cluster, writer: ServiceWriter
 ) -> None:
     watch = Stopwatch()
     change(cluster, hibernate=False)
@@ -95,11 +95,11 @@ def test_a_cluster_wakes_with_its_data_and_its_voters(
     assert [
         condition for condition in cluster.conditions() if condition["type"] == "Hibernated"
     ] == []
-    assert written.lost() == []
+    assert writer.lost() == []
 
 
 def test_all_hibernated_servers_wake_although_fewer_are_requested(
-    cluster: Cluster, written: ServiceWriter
+    cluster: Cluster, writer: ServiceWriter
 ) -> None:
     change(cluster, hibernate=True)
     until("the StatefulSet has no replicas", lambda: replicas(cluster) == 0, 20.0, every=0.02)
@@ -115,7 +115,7 @@ def test_all_hibernated_servers_wake_although_fewer_are_requested(
         WAKE_SECONDS,
         every=0.1,
     )
-    assert written.lost() == []
+    assert writer.lost() == []
 
 
 def change(cluster: Cluster, **spec: object) -> None:

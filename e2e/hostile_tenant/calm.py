@@ -56,7 +56,7 @@ def play(api: Api, namespace: str, name: str) -> Round:
 
 
 def _lose_leader(cluster: Cluster) -> float:
-    leader = until("a leader", cluster.leader, SECONDS)
+    leader = until("a server leads", cluster.leader, SECONDS)
     cluster.api.delete(POD, cluster.namespace, name_of(leader))
     watch = Stopwatch()
 
@@ -74,12 +74,12 @@ class Compared:
 
     what: str
     usual: float
-    attacked: float
+    under_attack: float
 
     @property
     def ratio(self) -> float:
         """The duration under attack over the usual one."""
-        return self.attacked / self.usual
+        return self.under_attack / self.usual
 
 
 def compare(usual: Sequence[Round], attacked: Sequence[Round]) -> tuple[Compared, ...]:
@@ -106,7 +106,7 @@ def as_text(figures: Sequence[Compared]) -> str:
             (
                 figure.what,
                 f"{figure.usual:.1f} s",
-                f"{figure.attacked:.1f} s",
+                f"{figure.under_attack:.1f} s",
                 f"{figure.ratio:.2f}",
             )
             for figure in figures

@@ -36,7 +36,7 @@ class Record:
     api: Api
     hostile: str
     usual: tuple[Round, ...]
-    attacked: tuple[Round, ...]
+    under_attack: tuple[Round, ...]
     processes: tuple[Process, ...]
     leases: tuple[dict[str, tuple[str, int]], dict[str, tuple[str, int]]]
     pods: tuple[set[str], set[str]]
@@ -66,15 +66,15 @@ def fight(api: Api, operator_in_pods: Shipped, make_namespace: MakeNamespace) ->
         120.0,
         every=1.0,
     )
-    attacked: list[Round] = []
+    under_attack: list[Round] = []
     watch = Stopwatch()
-    while watch.seconds < ATTACK_SECONDS or len(attacked) < USUAL_ROUNDS:
-        attacked.append(play(api, calm, f"attacked-{len(attacked)}"))
+    while watch.seconds < ATTACK_SECONDS or len(under_attack) < USUAL_ROUNDS:
+        under_attack.append(play(api, calm, f"attacked-{len(under_attack)}"))
     return Record(
         api,
         hostile,
         usual,
-        tuple(attacked),
+        tuple(under_attack),
         tuple(operator_in_pods.processes()),
         (before[0], operator_in_pods.holders()),
         (before[1], _pods(operator_in_pods)),
@@ -97,7 +97,7 @@ def _hostile_servers(api: Api, namespace: str) -> bool:
 
 @pytest.mark.timeout(1500)
 def test_operations_of_the_other_tenant_take_no_longer_than_usual(fight: Record) -> None:
-    figures = compare(fight.usual, fight.attacked)
+    figures = compare(fight.usual, fight.under_attack)
     print(f"\n{as_text(figures)}")
     for figure in figures:
         budget(f"{figure.what} under attack", figure.ratio, RATIO_MAX, "times the usual")

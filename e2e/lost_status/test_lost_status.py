@@ -37,7 +37,7 @@ UPGRADE_SECONDS = 180.0
 HEADERS = ("change of the status", "restored after")
 
 
-def healed(cluster: Cluster) -> bool:
+def is_restored(cluster: Cluster) -> bool:
     """Whether the status has the running release and no operation."""
     status = status_of(cluster.live())
     release = (status.get("release") or {}).get("version")
@@ -48,10 +48,10 @@ def healed(cluster: Cluster) -> bool:
 def has_its_keys(cluster: Cluster) -> bool:
     """Whether the status names the seal keys of the servers."""
     keys = (status_of(cluster.live()).get("unseal") or {}).get("keys")
-    return keys != OTHER_KEYS["keys"] and healed(cluster)
+    return keys != OTHER_KEYS["keys"] and is_restored(cluster)
 
 
-def held(cluster: Cluster) -> bool:
+def waits_for_user(cluster: Cluster) -> bool:
     """Whether the cluster waits for a user."""
     return cluster.condition("Ready", "False", "PrerequisitesMissing") is not None
 
@@ -62,8 +62,8 @@ class Row:
 
     title: str
     values: Object
-    then: Callable[[Cluster], bool] = healed
-    put_back: Object | None = None
+    then: Callable[[Cluster], bool] = is_restored
+    repair: Object | None = None
     """What the test writes afterwards, because the operator leaves the change in the status."""
 
 
@@ -85,10 +85,10 @@ ROWS = (
     Row(
         "another pool is active",
         {"blueGreen": {"phase": "Idle", "blueRevision": REVISION}},
-        held,
+        waits_for_user,
         {"blueGreen": None},
     ),
-    Row("another restore is complete", {"restore": OTHER_RESTORE}, put_back={"restore": None}),
+    Row("another restore is complete", {"restore": OTHER_RESTORE}, repair={"restore": None}),
     Row("other seal keys", {"unseal": OTHER_KEYS}, has_its_keys),
     Row("a stale lock of an upgrade", {"operationLock": LEFT_LOCK}),
 )
@@ -165,10 +165,14 @@ def play(cluster: Cluster, row: Row) -> float:
     write(cluster, row.values)
     until(row.title, lambda: row.then(cluster), HEAL_SECONDS)
     seconds = watch.seconds
-    if row.put_back is not None:
+    if row.repair is not None:
         throughout("no pod changes", lambda: cluster.pod_uids() == pods, STILL_SECONDS)
-        write(cluster, row.put_back)
-    until(f"{row.title}: restored", lambda: healed(cluster), HEAL_SECONDS)
+        write(cluster, row.repair)
+    until(
+        f"the operator restores the status after {row.title!r}",
+        lambda: is_restored(cluster),
+        HEAL_SECONDS,
+    )
     cluster.await_available(HEAL_SECONDS)
     return seconds
 

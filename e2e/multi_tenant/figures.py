@@ -114,7 +114,7 @@ def settle(observer: Observer) -> None:
         time.sleep(SETTLED_SECONDS)
         return not writes(observer.audit.since(mark, observer.who.user))
 
-    until(f"no write for {SETTLED_SECONDS:g} s", silent, 60.0)
+    until(f"the operator writes nothing for {SETTLED_SECONDS:g} s", silent, 60.0)
 
 
 def quiet(observer: Observer, seconds: float) -> list[Entry]:

@@ -39,8 +39,8 @@ class Line:
 class Lines:
     """The connections of a row that must pass, and those that must not."""
 
-    passed: tuple[Line, ...]
-    refused: tuple[Line, ...]
+    allowed: tuple[Line, ...]
+    denied: tuple[Line, ...]
 
 
 Key = tuple[Guarded, Direction, FlowPeer, Ports]

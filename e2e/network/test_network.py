@@ -63,14 +63,14 @@ class Homes:
 
 
 @pytest.fixture(scope="module")
-def enforced(rig: Rig) -> Iterator[None]:
+def network_policies(rig: Rig) -> Iterator[None]:
     rig.enforce_policies()
     yield
     rig.ignore_policies()
 
 
 @pytest.fixture(scope="module")
-def homes(enforced: None, make_namespace: MakeNamespace) -> Homes:
+def homes(network_policies: None, make_namespace: MakeNamespace) -> Homes:
     return Homes(*(make_namespace() for _ in range(4)))
 
 
@@ -199,7 +199,7 @@ def addresses(rig: Rig, api: Api, homes: Homes, places: dict[str, Seat]) -> Iter
     api.delete(SERVICE, homes.other, "shop")
 
 
-def tried(
+def connect_all(
     lines: Iterable[Line], places: Mapping[str, Seat], addresses: Addresses
 ) -> dict[Line, bool]:
     """Open all connections, and return which were accepted."""
@@ -212,19 +212,19 @@ def tried(
         return dict(zip(all_lines, pool.map(connects, all_lines), strict=True))
 
 
-def expected() -> dict[Line, bool]:
+def expected_results() -> dict[Line, bool]:
     accepted = dict.fromkeys(JOBS_ACCEPT_NOTHING, False)
     for lines in (*ROWS.values(), WIDE_EGRESS):
-        accepted |= dict.fromkeys(lines.passed, True) | dict.fromkeys(lines.refused, False)
+        accepted |= dict.fromkeys(lines.allowed, True) | dict.fromkeys(lines.denied, False)
     return accepted
 
 
 def test_each_row_of_the_permissions_table_has_connections() -> None:
     assert set(keys(PERMISSIONS)) == set(ROWS)
-    assert all(lines.passed and lines.refused for lines in ROWS.values())
+    assert all(lines.allowed and lines.denied for lines in ROWS.values())
     # No row may expect a refusal of a connection that another row allows.
-    passed = {line for lines in ROWS.values() for line in lines.passed}
-    assert not [line for lines in ROWS.values() for line in lines.refused if line in passed]
+    allowed = {line for lines in ROWS.values() for line in lines.allowed}
+    assert not [line for lines in ROWS.values() for line in lines.denied if line in allowed]
 
 
 @pytest.mark.timeout(300)
@@ -241,12 +241,12 @@ def test_a_cluster_becomes_available_under_its_policies(cluster: Cluster) -> Non
 def test_only_permitted_connections_pass(
     rig: Rig, places: dict[str, Seat], addresses: Addresses
 ) -> None:
-    expectation, watch = expected(), Stopwatch()
+    expectation, watch = expected_results(), Stopwatch()
 
     def under_one_set_of_rules() -> dict[Line, bool] | None:
         """The enforcer rewrites all rules when a pod changes, for example when a server starts."""
         before = rig.enforced_addresses()
-        samples = tried(expectation, places, addresses)
+        samples = connect_all(expectation, places, addresses)
         return samples if rig.enforced_addresses() == before else None
 
     results = until("the rules do not change meanwhile", under_one_set_of_rules, 60.0, every=2.0)
@@ -259,7 +259,7 @@ def as_table(results: Mapping[Line, bool]) -> str:
     rows: list[tuple[str, ...]] = []
 
     def add(title: str, lines: Lines) -> None:
-        for expectation, some in ((True, lines.passed), (False, lines.refused)):
+        for expectation, some in ((True, lines.allowed), (False, lines.denied)):
             for line in some:
                 port = f"{line.port} {line.protocol}"
                 words = (_word(expectation), _word(results[line]))
@@ -272,8 +272,8 @@ def as_table(results: Mapping[Line, bool]) -> str:
     return table.plain(headers, rows)
 
 
-def _word(passed: bool) -> str:
-    return "passed" if passed else "refused"
+def _word(allowed: bool) -> str:
+    return "passed" if allowed else "refused"
 
 
 @pytest.mark.timeout(200)
@@ -287,5 +287,5 @@ def test_all_connections_pass_without_the_enforcer(
     rig: Rig, places: dict[str, Seat], addresses: Addresses
 ) -> None:
     rig.ignore_policies()
-    results = tried(expected(), places, addresses)
-    assert not [line for line, passed in results.items() if not passed]
+    results = connect_all(expected_results(), places, addresses)
+    assert not [line for line, allowed in results.items() if not allowed]

@@ -50,7 +50,7 @@ OK = 200
 
 
 @pytest.fixture(scope="module")
-def enforced(rig: Rig) -> Iterator[None]:
+def network_policies(rig: Rig) -> Iterator[None]:
     gateway_api.install(rig, gateway_api.ALL_KINDS)
     rig.enforce_policies()
     yield
@@ -59,7 +59,7 @@ def enforced(rig: Rig) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def seat(api: Api, enforced: None, make_namespace: MakeNamespace) -> Seat:
+def seat(api: Api, network_policies: None, make_namespace: MakeNamespace) -> Seat:
     """A pod in a separate namespace, without the label that the cluster trusts."""
     namespace = make_namespace()
     make_seat(api, namespace, SEAT, {"app": "untrusted"})
@@ -73,7 +73,7 @@ def authority() -> Signed:
 
 
 @pytest.fixture(scope="module")
-def home(api: Api, enforced: None, authority: Signed, make_namespace: MakeNamespace) -> str:
+def home(api: Api, network_policies: None, authority: Signed, make_namespace: MakeNamespace) -> str:
     """A namespace with a Gateway of two listeners."""
     namespace = make_namespace()
     served = certificates.leaf(authority, (GATEWAY_HOST,))

@@ -172,7 +172,7 @@ def test_an_overlay_runs_a_cluster_without_refused_requests(
         assert not left, "rights of a tenant that is gone"
 
     requests = audit.since(installed.mark)
-    assert installed.actors <= {entry.acted_as or entry.user for entry in requests}
+    assert installed.actors <= {entry.impersonated_user or entry.user for entry in requests}
     ours = [entry for entry in requests if entry.user in installed.actors]
     assert not (no := refused(ours)), "\n".join(map(str, no))
 

@@ -63,7 +63,9 @@ def test_a_paused_cluster_gets_no_writes(cluster: Cluster, requests: Requests, k
     assert cluster.api.find(SERVICE, cluster.namespace, service) is None
     assert backup.job() is None
     mark = requests.mark()
-    throughout("no further writes", lambda: not requests.writes_since(mark), 5.0, every=1.0)
+    throughout(
+        "the operator writes nothing", lambda: not requests.writes_since(mark), 5.0, every=1.0
+    )
 
     change(cluster, {"runtime": None})
     resume(cluster)

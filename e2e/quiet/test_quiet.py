@@ -70,7 +70,11 @@ def event_counts(cluster: Cluster) -> Counter[str]:
 
 
 def test_the_creation_of_a_cluster_emits_three_events(cluster: Cluster) -> None:
-    until("the events", lambda: event_counts(cluster) >= Counter(BRING_UP_EVENTS), 10.0)
+    until(
+        "the cluster has its events",
+        lambda: event_counts(cluster) >= Counter(BRING_UP_EVENTS),
+        10.0,
+    )
     assert dict(event_counts(cluster)) == BRING_UP_EVENTS
 
 
@@ -83,7 +87,7 @@ def test_an_idle_cluster_causes_no_writes_and_no_lists(
         time.sleep(SETTLED_SECONDS)
         return not writes(audit.since(mark, controller.user))
 
-    until("five seconds without a write", silent, 60.0)
+    until("the operator writes nothing", silent, 60.0)
     version = cluster.live()["metadata"]["resourceVersion"]
     mark = audit.mark()
     throughout(
@@ -112,13 +116,13 @@ def test_an_idle_cluster_causes_no_writes_and_no_lists(
 class Observations:
     """Times at which changes were first observed, in seconds of the monotonic clock."""
 
-    lost: float | None = None
+    outage: float | None = None
     """The pod of the former leader is not ready, or was replaced."""
-    lost_reported: float | None = None
+    outage_report: float | None = None
     """The status counts two ready pods."""
     label: float | None = None
     """Another pod has the label of the active node."""
-    label_reported: float | None = None
+    label_report: float | None = None
     """The status names the new leader."""
 
     def observe(self, cluster: Cluster, former: str) -> bool:
@@ -128,15 +132,15 @@ class Observations:
         new = [pod["metadata"]["name"] for pod in pods if leads(pod) and uid_of(pod) != former]
         if self.label is None and new:
             self.label = now
-        if self.lost is None and sum(map(is_ready, pods)) < 3:
-            self.lost = now
+        if self.outage is None and sum(map(is_ready, pods)) < 3:
+            self.outage = now
         status = cluster.live()["status"]
         now = time.monotonic()
-        if self.label_reported is None and new and status.get("activeLeader") in new:
-            self.label_reported = now
-        if self.lost_reported is None and status.get("readyReplicas") == 2:
-            self.lost_reported = now
-        return None not in (self.lost, self.lost_reported, self.label, self.label_reported)
+        if self.label_report is None and new and status.get("activeLeader") in new:
+            self.label_report = now
+        if self.outage_report is None and status.get("readyReplicas") == 2:
+            self.outage_report = now
+        return None not in (self.outage, self.outage_report, self.label, self.label_report)
 
 
 def leads(pod: dict[str, object]) -> bool:
@@ -160,12 +164,12 @@ def test_the_status_follows_a_killed_leader_within_two_seconds(
         every=0.02,
     )
     assert observations.label is not None
-    assert observations.label_reported is not None
-    assert observations.lost is not None
-    assert observations.lost_reported is not None
+    assert observations.label_report is not None
+    assert observations.outage is not None
+    assert observations.outage_report is not None
     named, counted = (
-        observations.label_reported - observations.label,
-        observations.lost_reported - observations.lost,
+        observations.label_report - observations.label,
+        observations.outage_report - observations.outage,
     )
     print(f"\nnew leader named {named:.2f} s after its label, readiness {counted:.2f} s after")
     budget("new leader named", named, FRESH_SECONDS, "s")

@@ -61,7 +61,7 @@ class LifeCycle:
 
 
 @pytest.fixture(scope="module")
-def lived(
+def life_cycle(
     rig: Rig,
     api: Api,
     audit: AuditLog,
@@ -95,30 +95,30 @@ def lived(
 
 
 @pytest.mark.timeout(300)
-def test_every_granted_right_is_used(lived: LifeCycle) -> None:
-    rules = lived.role.rules
+def test_every_granted_right_is_used(life_cycle: LifeCycle) -> None:
+    rules = life_cycle.role.rules
     count = len({grain for rule in rules for grain in grains(rule)})
-    print(f"\n  {count} rights in {len(rules)} rules; requests: {tally(lived.entries)}")
-    left = unused(rules, {*examples(lived.entries), *FINALIZERS})
+    print(f"\n  {count} rights in {len(rules)} rules; requests: {tally(life_cycle.entries)}")
+    left = unused(rules, {*examples(life_cycle.entries), *FINALIZERS})
     assert not left, "granted, but never used: " + ", ".join(map(str, left))
 
 
-def test_no_request_was_refused(lived: LifeCycle) -> None:
-    assert [str(entry) for entry in refused(lived.entries)] == []
+def test_no_request_was_refused(life_cycle: LifeCycle) -> None:
+    assert [str(entry) for entry in refused(life_cycle.entries)] == []
 
 
 @pytest.mark.timeout(200)
 def test_each_removed_right_causes_a_refusal(
-    api: Api, lived: LifeCycle, controller: Identity
+    api: Api, life_cycle: LifeCycle, controller: Identity
 ) -> None:
     client, watch = TokenClient(api, controller), Stopwatch()
     replays = {
-        grain: Replay(entry.namespace, grain, entry) for grain, entry in lived.examples.items()
+        grain: Replay(entry.namespace, grain, entry) for grain, entry in life_cycle.examples.items()
     }
-    results = list(losses(client, lived.role, replays))
+    results = list(losses(client, life_cycle.role, replays))
     print("\n" + "\n".join(f"  {loss.code}  without {loss.grain}" for loss in results))
     print(f"  {Counter(loss.code for loss in results)}, {watch.seconds:.1f} s")
-    granted = {grain for rule in lived.role.rules for grain in grains(rule)}
+    granted = {grain for rule in life_cycle.role.rules for grain in grains(rule)}
     assert {loss.grain for loss in results} == granted - set(FINALIZERS)
     left = [loss for loss in results if loss.code != 403]
     assert not left, "removed, but not refused: " + ", ".join(str(loss.grain) for loss in left)

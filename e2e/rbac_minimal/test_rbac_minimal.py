@@ -94,7 +94,7 @@ def home(rig: Rig, api: Api, make_namespace: MakeNamespace) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def lived(
+def life_cycle(
     rig: Rig, api: Api, audit: AuditLog, launcher: Launcher, controller: Identity, home: str
 ) -> LifeCycle:
     """Two clusters, from creation to deletion, with one operator that is elected."""
@@ -144,27 +144,27 @@ def _print_step(watch: Stopwatch, what: str) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_every_granted_right_is_used(lived: LifeCycle, roles: list[Bound]) -> None:
-    needed = {*examples(lived.entries), *lived.to_give, *FINALIZERS, AFTER_LONG}
+def test_every_granted_right_is_used(life_cycle: LifeCycle, roles: list[Bound]) -> None:
+    needed = {*examples(life_cycle.entries), *life_cycle.to_give, *FINALIZERS, AFTER_LONG}
     granted = [rule for role in roles for rule in role.rules]
     count = len({grain for rule in granted for grain in grains(rule)})
-    print(f"\n  {count} rights in {len(granted)} rules; requests: {tally(lived.entries)}")
+    print(f"\n  {count} rights in {len(granted)} rules; requests: {tally(life_cycle.entries)}")
     left = unused(granted, needed)
     assert not left, "granted, but never used: " + ", ".join(map(str, left))
 
 
-def test_no_request_was_refused(lived: LifeCycle) -> None:
-    assert [str(entry) for entry in refused(lived.entries)] == []
+def test_no_request_was_refused(life_cycle: LifeCycle) -> None:
+    assert [str(entry) for entry in refused(life_cycle.entries)] == []
 
 
-def test_every_pod_complies_with_the_level_restricted(lived: LifeCycle) -> None:
+def test_every_pod_complies_with_the_level_restricted(life_cycle: LifeCycle) -> None:
     pods = [
         entry
-        for entry in lived.everybody
-        if entry.resource == POD.plural and entry.namespace == lived.home
+        for entry in life_cycle.everybody
+        if entry.resource == POD.plural and entry.namespace == life_cycle.home
     ]
     assert [entry for entry in pods if entry.verb == "create" and entry.code == 201]
-    assert [entry.violation for entry in lived.everybody if entry.violation] == []
+    assert [entry.violation for entry in life_cycle.everybody if entry.violation] == []
     assert [str(entry) for entry in pods if entry.code == 403] == []
 
 
@@ -185,13 +185,13 @@ def test_the_shipped_deployments_comply_with_the_level_restricted(
 
 @pytest.mark.timeout(300)
 def test_c16_each_removed_right_causes_a_refusal(
-    api: Api, lived: LifeCycle, roles: list[Bound], controller: Identity
+    api: Api, life_cycle: LifeCycle, roles: list[Bound], controller: Identity
 ) -> None:
     client, watch = TokenClient(api, controller), Stopwatch()
     results: list[Loss] = []
     for role in roles:
         replays = {
-            grain: replay_of(grain, lived)
+            grain: replay_of(grain, life_cycle)
             for rule in role.rules
             for grain in grains(rule)
             if grain not in (*FINALIZERS, AFTER_LONG)
@@ -202,15 +202,17 @@ def test_c16_each_removed_right_causes_a_refusal(
     assert not left, "removed, but not refused: " + ", ".join(str(loss.grain) for loss in left)
 
 
-def replay_of(grain: Grain, lived: LifeCycle) -> Replay:
+def replay_of(grain: Grain, life_cycle: LifeCycle) -> Replay:
     """Return the request to send with the operator's token after a right was removed."""
-    entries = {need: entry for need, entry in examples(lived.entries).items() if grain.covers(need)}
+    entries = {
+        need: entry for need, entry in examples(life_cycle.entries).items() if grain.covers(need)
+    }
     for need, entry in entries.items():
         return Replay(entry.namespace, need, entry)
     # Held only to grant it: without it the operator cannot create one of the Roles.
-    held = (lived.role, *lived.runs())
+    held = (life_cycle.role, *life_cycle.runs())
     template = next(role for role in held if any(grain.covers(it) for it in _all(role)))
-    return Replay(lived.home, grain, None, (ROLE.path(lived.home), _fresh(template)))
+    return Replay(life_cycle.home, grain, None, (ROLE.path(life_cycle.home), _fresh(template)))
 
 
 def _all(role: Object) -> list[Grain]:

@@ -58,9 +58,9 @@ LIMITS = Resource("", "v1", "LimitRange", "limitranges")
 class LifeCycle:
     """The granted rules and the requests, by account."""
 
-    granted: dict[str, list[Rule]]
+    rules: dict[str, list[Rule]]
     entries: dict[str, list[Entry]]
-    given: list[Grain]
+    delegable: list[Grain]
     """The rights that the delegate granted, and those of the servers' Role."""
 
 
@@ -69,7 +69,7 @@ def rules_of(api: Api, *roles: tuple[Resource, str | None, str]) -> list[Rule]:
 
 
 @pytest.fixture(scope="module")
-def lived(
+def life_cycle(
     rig: Rig,
     api: Api,
     audit: AuditLog,
@@ -189,7 +189,7 @@ def start_controller_twice(
 def of(entries: list[Entry], account: str) -> list[Entry]:
     """Return the requests with the rights of an account, also by impersonation."""
     user = user_name(account)
-    return [entry for entry in entries if (entry.acted_as or entry.user) == user]
+    return [entry for entry in entries if (entry.impersonated_user or entry.user) == user]
 
 
 def print_step(watch: Stopwatch, what: str) -> None:
@@ -198,18 +198,20 @@ def print_step(watch: Stopwatch, what: str) -> None:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("account", [CONTROLLER, PROVISIONER, DELEGATE])
-def test_every_granted_right_is_used(lived: LifeCycle, account: str) -> None:
-    needed = {*examples(lived.entries[account]), *FINALIZERS, TENANT_FINALIZERS}
-    if account == PROVISIONER and lived.entries[DELEGATE]:
+def test_every_granted_right_is_used(life_cycle: LifeCycle, account: str) -> None:
+    needed = {*examples(life_cycle.entries[account]), *FINALIZERS, TENANT_FINALIZERS}
+    if account == PROVISIONER and life_cycle.entries[DELEGATE]:
         needed.add(ACT)
     if account == DELEGATE:
-        needed |= set(lived.given)
+        needed |= set(life_cycle.delegable)
     if account == CONTROLLER:
-        needed |= {grain for grain in lived.given if grain.resource == "pods" and grain.name}
+        needed |= {
+            grain for grain in life_cycle.delegable if grain.resource == "pods" and grain.name
+        }
         needed |= {AFTER_LONG, *OF_RUNS}
-    granted = lived.granted[account]
+    granted = life_cycle.rules[account]
     count = len({grain for rule in granted for grain in grains(rule)})
-    print(f"\n  {account}: {count} rights; requests: {tally(lived.entries[account])}")
+    print(f"\n  {account}: {count} rights; requests: {tally(life_cycle.entries[account])}")
     # Names of Secrets are granted before the Secrets exist, for example of the next keys. The names
     # are tested with contracts.tenancy; here each verb must be used on at least one of them.
     verbs = {need.verb for need in needed if need.resource == "secrets"}
@@ -222,11 +224,11 @@ def test_every_granted_right_is_used(lived: LifeCycle, account: str) -> None:
 
 
 @pytest.mark.parametrize("account", [CONTROLLER, PROVISIONER, DELEGATE])
-def test_no_request_was_refused(lived: LifeCycle, account: str) -> None:
-    assert [str(entry) for entry in refused(lived.entries[account])] == []
+def test_no_request_was_refused(life_cycle: LifeCycle, account: str) -> None:
+    assert [str(entry) for entry in refused(life_cycle.entries[account])] == []
 
 
-def test_the_provisioner_uses_no_right_that_it_grants(lived: LifeCycle) -> None:
-    used = {grain for entry in lived.entries[PROVISIONER] for grain in grains_of(entry)}
+def test_the_provisioner_uses_no_right_that_it_grants(life_cycle: LifeCycle) -> None:
+    used = {grain for entry in life_cycle.entries[PROVISIONER] for grain in grains_of(entry)}
     inside = {"pods", "secrets", "statefulsets", "configmaps", "roles", "rolebindings"}
     assert not {grain.resource for grain in used} & inside

@@ -181,7 +181,9 @@ def test_removing_the_spec_block_deletes_all_their_objects(cluster: Cluster) -> 
 def test_deletion_of_the_cluster_leaves_no_objects(cluster: Cluster) -> None:
     change(cluster, {"readReplicas": POOL})
     cluster.await_condition("ReadReplicasReady", reason="AllReadReplicasReady")
-    until("it is a member again", lambda: votes(cluster).get(reader(1)) is False, WITHIN)
+    until(
+        "the read replica is a member again", lambda: votes(cluster).get(reader(1)) is False, WITHIN
+    )
     with missing_ok():
         cluster.api.delete(CLUSTERS, cluster.namespace, NAME)
     until("all objects are deleted", lambda: not cluster.find() and not cluster.belongings(), 90.0)

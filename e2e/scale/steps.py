@@ -22,7 +22,7 @@ class Invariants:
 
     cluster: Cluster
     violations: list[str] = field(default_factory=list)
-    seen: list[tuple[int, int]] = field(default_factory=list)
+    samples: list[tuple[int, int]] = field(default_factory=list)
     """The numbers of members and of ready pods, at each change of either."""
     checks: int = 0
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -53,8 +53,8 @@ class Invariants:
         pods = {str(pod["metadata"]["name"]): pod for pod in self.cluster.pods()}
         ready = {name for name, pod in pods.items() if is_ready(pod)}
         self.checks += 1
-        if self.seen[-1:] != [(len(members), len(ready))]:
-            self.seen.append((len(members), len(ready)))
+        if self.samples[-1:] != [(len(members), len(ready))]:
+            self.samples.append((len(members), len(ready)))
         again = {str(member["node_id"]) for member in members_of(self.cluster, token)}
         without_pod = (members & again) - pods.keys()
         if without_pod:

@@ -70,7 +70,7 @@ def rules(cluster: Cluster) -> Iterator[Invariants]:
     """The invariants hold throughout the test."""
     with Invariants(cluster) as invariants:
         yield invariants
-    print(f"  {invariants.checks} checks; members and ready pods: {invariants.seen}")
+    print(f"  {invariants.checks} checks; members and ready pods: {invariants.samples}")
     assert invariants.checks
     assert invariants.violations == []
 

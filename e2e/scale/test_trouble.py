@@ -54,7 +54,7 @@ def namespace_of_all(make_namespace: MakeNamespace) -> str:
 
 
 @pytest.fixture(scope="module")
-def closed(
+def cluster_without_login(
     api: Api, namespace_of_all: str, launcher: Launcher, controller: Identity
 ) -> Iterator[Cluster]:
     """Start two clusters; return the one at which the operator cannot log in."""
@@ -62,8 +62,8 @@ def closed(
     requests = (key_value_engine(), *client_login(namespace_of_all))
     spec = {"replicas": 3, "configuration": STEADY, "selfInit": self_init(*requests)}
     api.create(CLUSTERS, manifest(namespace_of_all, NAME, **spec))
-    closed = {"replicas": 2, "selfInit": {"enabled": True, "requests": [PEOPLE]}}
-    api.create(CLUSTERS, manifest(namespace_of_all, CLOSED, **closed))
+    fields = {"replicas": 2, "selfInit": {"enabled": True, "requests": [PEOPLE]}}
+    api.create(CLUSTERS, manifest(namespace_of_all, CLOSED, **fields))
     cluster = Cluster(api, namespace_of_all, CLOSED)
     may_write(cluster)
     cluster.await_available(150.0)
@@ -73,21 +73,23 @@ def closed(
 
 
 @pytest.fixture
-def cluster(api: Api, closed: Cluster) -> Cluster:
+def cluster(api: Api, cluster_without_login: Cluster) -> Cluster:
     """The cluster with three voters."""
-    cluster = Cluster(api, closed.namespace, NAME)
+    cluster = Cluster(api, cluster_without_login.namespace, NAME)
     cluster.await_condition("RaftMembershipReady", reason="AllVoters", seconds=60.0)
     return cluster
 
 
 @pytest.mark.timeout(300)
-def test_without_a_login_no_voter_is_removed(closed: Cluster) -> None:
-    scale(closed, 1)
-    stalled = closed.await_condition("Stalled", "True", "ScaleDownBlocked", seconds=20.0)
+def test_without_a_login_no_voter_is_removed(cluster_without_login: Cluster) -> None:
+    scale(cluster_without_login, 1)
+    stalled = cluster_without_login.await_condition(
+        "Stalled", "True", "ScaleDownBlocked", seconds=20.0
+    )
     print(f"  {stalled['message']}")
-    assert len(closed.ready_pods()) == replicas_of(closed) == 2
-    scale(closed, 2)
-    closed.await_available(20.0)
+    assert len(cluster_without_login.ready_pods()) == replicas_of(cluster_without_login) == 2
+    scale(cluster_without_login, 2)
+    cluster_without_login.await_available(20.0)
 
 
 @pytest.mark.timeout(600)
@@ -105,7 +107,7 @@ def test_scale_down_completes_after_an_operator_is_killed_at_each_write(
         launcher.start(controller, NO_ELECTION)
         await_size(cluster, 2)
         print(f"  {watch.seconds:4.1f} s: done: {state(cluster)}")
-    print(f"  {writer.describe()}; {rules.checks} checks: {rules.seen}")
+    print(f"  {writer.describe()}; {rules.checks} checks: {rules.samples}")
     until("its volume is deleted", lambda: len(claims_of(cluster)) == 2, STEPS_SECONDS)
     assert rules.violations == []
     assert writer.lost() == []
@@ -156,6 +158,6 @@ def test_two_concurrent_operators_remove_no_voter_twice(
     with ServiceWriter(cluster) as writer, Invariants(cluster) as rules:
         scale(cluster, 1)
         await_size(cluster, 1)
-    print(f"  {writer.describe()}; {rules.checks} checks: {rules.seen}")
+    print(f"  {writer.describe()}; {rules.checks} checks: {rules.samples}")
     assert rules.violations == []
     assert writer.lost() == []

@@ -27,7 +27,7 @@ def sealer(api: Api, operator: Operator, make_namespace: MakeNamespace) -> Seale
 
 
 @pytest.fixture(scope="module")
-def sealed(api: Api, sealer: Sealer) -> Cluster:
+def cluster(api: Api, sealer: Sealer) -> Cluster:
     """Create a cluster whose Secret does not exist."""
     namespace = sealer.cluster.namespace
     spec = {"unseal": sealer.unseal_spec(), "selfInit": self_init(key_value_engine())}
@@ -42,50 +42,52 @@ def _await_blocked(cluster: Cluster, words: "tuple[str, ...]") -> None:
         condition = cluster.condition("Stalled", "True", "PrerequisitesMissing")
         return condition is not None and all(word in condition["message"] for word in words)
 
-    until(f"Stalled with {words}", stalled, SOON)
+    until(f"condition Stalled has {words}", stalled, SOON)
     assert not cluster.pods()
 
 
-def test_a_missing_secret_is_reported_and_no_pod_starts(sealed: Cluster) -> None:
-    _await_blocked(sealed, ("spec.unseal.credentialsSecretRef.name", CREDENTIALS, "does not exist"))
+def test_a_missing_secret_is_reported_and_no_pod_starts(cluster: Cluster) -> None:
+    _await_blocked(
+        cluster, ("spec.unseal.credentialsSecretRef.name", CREDENTIALS, "does not exist")
+    )
 
 
-def test_a_missing_key_is_reported_and_no_pod_starts(api: Api, sealed: Cluster) -> None:
-    metadata = {"name": CREDENTIALS, "namespace": sealed.namespace}
+def test_a_missing_key_is_reported_and_no_pod_starts(api: Api, cluster: Cluster) -> None:
+    metadata = {"name": CREDENTIALS, "namespace": cluster.namespace}
     api.create(SECRET, {"metadata": metadata, "data": {"ca.crt": as_data("no certificate")}})
-    _await_blocked(sealed, (CREDENTIALS, "no key token", "ca.crt", "no PEM certificate"))
+    _await_blocked(cluster, (CREDENTIALS, "no key token", "ca.crt", "no PEM certificate"))
 
 
 @pytest.mark.timeout(400)
-def test_the_server_is_unsealed_at_each_start(api: Api, sealer: Sealer, sealed: Cluster) -> None:
+def test_the_server_is_unsealed_at_each_start(api: Api, sealer: Sealer, cluster: Cluster) -> None:
     data = sealer.credentials()["data"]
-    api.patch(SECRET, sealed.namespace, CREDENTIALS, {"data": data})
-    sealed.await_available(240.0)
-    assert sealed.secret(names.unseal_key_secret(NAME)) is None, "the operator generates no key"
-    (victim,) = sealed.pods()
-    api.delete(POD, sealed.namespace, victim["metadata"]["name"])
+    api.patch(SECRET, cluster.namespace, CREDENTIALS, {"data": data})
+    cluster.await_available(240.0)
+    assert cluster.secret(names.unseal_key_secret(NAME)) is None, "the operator generates no key"
+    (victim,) = cluster.pods()
+    api.delete(POD, cluster.namespace, victim["metadata"]["name"])
 
     def back() -> bool:
-        pod = api.find(POD, sealed.namespace, victim["metadata"]["name"])
+        pod = api.find(POD, cluster.namespace, victim["metadata"]["name"])
         return bool(pod and uid_of(pod) != uid_of(victim) and is_ready(pod))
 
     until("a new pod is unsealed", back, 120.0)
-    sealed.await_available()
-    for pod in sealed.pods():
+    cluster.await_available()
+    for pod in cluster.pods():
         assert sealer.token not in str(pod), "the token is only in the Secret"
 
 
 @pytest.mark.timeout(400)
 def test_a_deleted_secret_is_reported_and_no_pod_is_replaced(
-    api: Api, sealer: Sealer, sealed: Cluster
+    api: Api, sealer: Sealer, cluster: Cluster
 ) -> None:
-    before = {uid_of(pod) for pod in sealed.ready_pods()}
-    api.delete(SECRET, sealed.namespace, CREDENTIALS)
-    sealed.await_condition("Stalled", reason="PrerequisitesMissing", seconds=SOON)
-    assert {uid_of(pod) for pod in sealed.ready_pods()} == before
+    before = {uid_of(pod) for pod in cluster.ready_pods()}
+    api.delete(SECRET, cluster.namespace, CREDENTIALS)
+    cluster.await_condition("Stalled", reason="PrerequisitesMissing", seconds=SOON)
+    assert {uid_of(pod) for pod in cluster.ready_pods()} == before
     api.create(SECRET, sealer.credentials())
-    sealed.await_available()
-    assert {uid_of(pod) for pod in sealed.ready_pods()} == before
+    cluster.await_available()
+    assert {uid_of(pod) for pod in cluster.ready_pods()} == before
 
 
 @pytest.mark.timeout(400)

@@ -72,7 +72,7 @@ def assert_stops(cluster: Cluster) -> None:
         stalls = cluster.condition("Stalled", "True", "SelfInitFailed") is not None
         return replicas == 1 and len(cluster.pods()) <= 1 and stalls
 
-    throughout("one server, and the reason is reported", stays_alone, 5.0)
+    throughout("the cluster has one server and reports the reason", stays_alone, 5.0)
     api.delete(POD, cluster.namespace, names.pod(name, 0))
     throughout("another pod on the same volume changes nothing", stays_alone, 15.0)
 

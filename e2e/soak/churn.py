@@ -30,7 +30,7 @@ class Churn:
 
     client: Client
     rng: random.Random
-    done: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
 
     async def people(self) -> None:
         """Create, change and delete objects, until cancelled."""
@@ -46,9 +46,9 @@ class Churn:
             action = self.rng.choices(actions, weights)[0]
             try:
                 await action(ObjectKey(NAMESPACE, f"site-{self.rng.randrange(SITES):02d}"))
-                self.done[action.__name__] += 1
+                self.counts[action.__name__] += 1
             except (ApiError, TransportError):
-                self.done["failed"] += 1
+                self.counts["failed"] += 1
 
     async def controllers(self) -> None:
         """Run the garbage collector and the Deployment controller, until cancelled."""
@@ -58,7 +58,7 @@ class Churn:
                 await self.collect()
                 await self.roll_out()
             except (ApiError, TransportError):
-                self.done["failed"] += 1
+                self.counts["failed"] += 1
 
     async def write(self, key: ObjectKey) -> None:
         pages = {f"page-{n}.html": "x" * self.rng.randint(1, 2000) for n in range(3)}

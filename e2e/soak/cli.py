@@ -48,8 +48,8 @@ def main(name: str, minutes: float, every: float, seed: int | None, *, keep: boo
 def _report(soak: Soak, folder: Path) -> None:
     samples: list[Sample] = soak.samples
     (folder / "samples.json").write_bytes(orjson.dumps(samples, option=orjson.OPT_INDENT_2))
-    faults = ", ".join(f"{name} {count}" for name, count in soak.faults.seen.most_common())
-    writes = ", ".join(f"{name} {count}" for name, count in soak.churn.done.most_common())
+    faults = ", ".join(f"{name} {count}" for name, count in soak.faults.counts.most_common())
+    writes = ", ".join(f"{name} {count}" for name, count in soak.churn.counts.most_common())
     print(
         f"\n  {len(samples)} samples; converged {soak.converged_after:.1f} s after the last fault"
     )

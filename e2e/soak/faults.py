@@ -20,7 +20,7 @@ class Faults:
     rig: Rig
     proxy: FaultProxy
     rng: random.Random
-    seen: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
 
     async def run(self) -> None:
         """Run until cancelled. An active fault ends before this returns."""
@@ -40,7 +40,7 @@ class Faults:
         while True:
             await asyncio.sleep(self.rng.uniform(*QUIET_SECONDS))
             action = self.rng.choices(actions, weights)[0]
-            self.seen[action.__name__] += 1
+            self.counts[action.__name__] += 1
             await asyncio.shield(asyncio.ensure_future(action()))
 
     async def reset(self) -> None:

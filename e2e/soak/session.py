@@ -144,7 +144,7 @@ class Soak:
             sample: Sample = orjson.loads(line)
             self.samples.append(sample)
             numbers = " ".join(f"{name}={value:.0f}" for name, value in sample.items())
-            self._rig.progress(f"{numbers} faults={self.faults.seen.total()}")
+            self._rig.progress(f"{numbers} faults={self.faults.counts.total()}")
 
 
 def _free_port() -> int:

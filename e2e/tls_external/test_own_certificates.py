@@ -148,7 +148,7 @@ def test_b12_a_change_of_mode_reaches_running_servers(
         return len(cluster.ready_pods()) == 3 and serials(cluster) == {serial}
 
     until(
-        "all serve the certificate of the user",
+        "all servers have the certificate of the user",
         lambda: moved(mine.served.serial),
         240.0,
         every=0.3,
@@ -160,7 +160,7 @@ def test_b12_a_change_of_mode_reaches_running_servers(
 
     api.patch(CLUSTERS, namespace, NAME, {"spec": {"tls": {"mode": None, "external": None}}})
     until(
-        "all serve the certificate of the operator again",
+        "all servers have the certificate of the operator",
         lambda: moved(ours),
         240.0,
         every=0.3,

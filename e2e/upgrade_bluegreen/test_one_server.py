@@ -70,7 +70,7 @@ ORDER = [DEPLOYING, JOINING, SYNCING, PROMOTING, DEMOTING, CLEANUP, RESTORING, I
 
 
 @dataclass(frozen=True, slots=True)
-class Doomed:
+class BlockedUpgrade:
     """A cluster whose upgrade cannot complete, its recorded events, and a client of it."""
 
     takeover: Takeover
@@ -106,17 +106,17 @@ def patient(cluster: Cluster) -> ServiceWriter:
 
 
 @pytest.fixture(scope="module")
-def doomed(clusters: dict[str, Cluster]) -> Iterator[Doomed]:
+def blocked_upgrade(clusters: dict[str, Cluster]) -> Iterator[BlockedUpgrade]:
     """Start the upgrade of that cluster, which continues during the other tests."""
     cluster = clusters[DOOMED]
     with taking_over(cluster) as takeover, patient(cluster) as writer:
         change(cluster, {"version": SECOND, "image": ABSENT})
         takeover.await_phase(DEPLOYING)
-        yield Doomed(takeover, writer)
+        yield BlockedUpgrade(takeover, writer)
 
 
 @pytest.fixture(scope="module")
-def cluster(clusters: dict[str, Cluster], doomed: Doomed) -> Cluster:
+def cluster(clusters: dict[str, Cluster], blocked_upgrade: BlockedUpgrade) -> Cluster:
     """The cluster with a read replica."""
     return clusters[NAME]
 
@@ -131,15 +131,19 @@ def test_after_a_hook_fails_a_failed_rollback_waits_for_a_user(cluster: Cluster)
         operation = takeover.await_phase(SYNCING)["operationID"]
         takeover.await_that("the hook Job is created", lambda: judges(cluster), 30.0)
         change(cluster, {"upgrade": {"jwtAuthRole": "nobody"}})
-        glass = takeover.await_that("break glass is active", lambda: broken_glass(cluster), 60.0)
+        glass = takeover.await_that(
+            "break glass is active", lambda: active_break_glass(cluster), 60.0
+        )
         cluster.await_condition("Degraded", "True", GLASS, seconds=10.0)
         print("\n  " + "\n  ".join([glass["message"], *glass["steps"]]))
         pods = {name_of(pod) for pod in cluster.pods()}
-        throughout("the operator waits", lambda: broken_glass(cluster) == glass, STILL_SECONDS)
-        assert {name_of(pod) for pod in cluster.pods()} == pods == both(takeover.seen)
+        throughout(
+            "the operator waits", lambda: active_break_glass(cluster) == glass, STILL_SECONDS
+        )
+        assert {name_of(pod) for pod in cluster.pods()} == pods == both(takeover.pools)
         change(cluster, {"upgrade": {"jwtAuthRole": None}, "breakGlassAck": glass["nonce"]})
         takeover.await_rest()
-        pools = takeover.seen
+        pools = takeover.pools
     print(f"  {pools.timeline()}\n  {writer.describe()}")
     phases = [phase.name for phase in pools.phases()]
     assert phases == [DEPLOYING, JOINING, SYNCING, ROLLBACK_CLEANUP, IDLE]
@@ -157,7 +161,7 @@ def judges(cluster: Cluster) -> Object | None:
     return receipt if receipt.get("stage") == "Created" else None
 
 
-def broken_glass(cluster: Cluster) -> Object | None:
+def active_break_glass(cluster: Cluster) -> Object | None:
     """Return status.breakGlass while it is active."""
     break_glass: Object = status_of(cluster.live()).get("breakGlass") or {}
     return break_glass if break_glass.get("active") else None
@@ -169,10 +173,12 @@ def both(pools: TwoPools) -> set[str]:
 
 
 @pytest.mark.timeout(300)
-def test_an_upgrade_whose_green_cannot_start_is_rolled_back(doomed: Doomed) -> None:
-    takeover, writer = doomed.takeover, doomed.writer
+def test_an_upgrade_whose_green_cannot_start_is_rolled_back(
+    blocked_upgrade: BlockedUpgrade,
+) -> None:
+    takeover, writer = blocked_upgrade.takeover, blocked_upgrade.writer
     takeover.await_rest(PULL_SECONDS)
-    pools, cluster = takeover.seen, takeover.cluster
+    pools, cluster = takeover.pools, takeover.cluster
     print(f"\n  {pools.timeline()}\n  {writer.describe()}")
     assert [phase.name for phase in pools.phases()] == [DEPLOYING, ROLLBACK_CLEANUP, IDLE]
     assert_blue_was_left_alone(pools, writer, GAP_WITH_OTHERS)
@@ -184,7 +190,7 @@ def test_an_upgrade_whose_green_cannot_start_is_rolled_back(doomed: Doomed) -> N
 def assert_blue_was_left_alone(pools: TwoPools, writer: ServiceWriter, gap: float) -> None:
     """Check that clients were not affected by the failed upgrade."""
     (blue,) = pools.lives(pools.blue)
-    assert (blue.made, blue.restarts, blue.terminating) == (None, 0, None)
+    assert (blue.created_at, blue.restarts, blue.terminating_at) == (None, 0, None)
     assert len(pools.history.leaders()) == 1
     assert pools.began(DEMOTING) is None
     turns = [
@@ -193,7 +199,7 @@ def assert_blue_was_left_alone(pools: TwoPools, writer: ServiceWriter, gap: floa
     ]
     assert turns == [{pools.blue.revision}]
     assert writer.failed == []
-    budget("longest gap beside a takeover", writer.longest_gap, gap, "s")
+    budget("longest gap during a takeover", writer.longest_gap, gap, "s")
     assert writer.lost() == []
     assert writer.missed == []
 
@@ -227,7 +233,7 @@ def test_read_replicas_are_upgraded_last(cluster: Cluster, requests: Requests) -
         takeover.await_rest()
         cluster.await_available(30.0)
         requests.await_silence()
-        pools = takeover.seen
+        pools = takeover.pools
     print(f"\n  {pools.timeline()}\n  {writer.describe()}")
     assert [phase.name for phase in pools.phases()] == ORDER
     assert pools.actions() == [ACTIONS[phase] for phase in ORDER if phase in ACTIONS]
@@ -235,10 +241,10 @@ def test_read_replicas_are_upgraded_last(cluster: Cluster, requests: Requests) -
     restoring = pools.began(RESTORING)
     assert restoring is not None
     assert old.restarts == 0
-    assert old.terminating is not None
-    assert blue.gone is not None
-    assert blue.gone < old.terminating
-    assert restoring < old.terminating
+    assert old.terminating_at is not None
+    assert blue.deleted_at is not None
+    assert blue.deleted_at < old.terminating_at
+    assert restoring < old.terminating_at
     assert new.image == openbao_reference(SECOND)
     green = serving(cluster)
     assert green == pools.green

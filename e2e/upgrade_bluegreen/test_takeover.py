@@ -37,9 +37,9 @@ from e2e.harness.takeover import (
     Takeover,
     all_of,
     await_cost,
+    blue_before_cleanup,
     claims_of,
     events,
-    handed_over,
     hook,
     members,
     rests,
@@ -138,10 +138,10 @@ def test_a_green_pool_takes_over_and_no_write_is_lost(cluster: Cluster, requests
     assert events(cluster, "BlueGreenCleanupApproved")
     assert len(ids) == 1, ids
     assert ids == cluster.cluster_ids()
-    assert_in_order(cost.seen)
-    assert_clients_switch_once(cost.seen)
-    assert_blue_stays_until_cleanup(cost.seen)
-    assert_green_alone_is_left(cluster, cost.seen, SECOND)
+    assert_in_order(cost.pools)
+    assert_clients_switch_once(cost.pools)
+    assert_blue_stays_until_cleanup(cost.pools)
+    assert_green_alone_is_left(cluster, cost.pools, SECOND)
     assert writer.lost() == []
     assert writer.missed == []
     budget("takeover: longest gap", cost.figures.gap, GAP_SECONDS, "s")
@@ -175,11 +175,11 @@ def assert_blue_stays_until_cleanup(pools: TwoPools) -> None:
     assert {life.name for life in green} == all_of(pools.green, SIZE)
     assert len(blue) == len(green) == SIZE
     for life in blue:
-        assert (life.made, life.restarts) == (None, 0), life
-        assert life.terminating is not None
-        assert life.terminating > cleanup
+        assert (life.created_at, life.restarts) == (None, 0), life
+        assert life.terminating_at is not None
+        assert life.terminating_at > cleanup
     assert [life.restarts for life in green] == [0] * SIZE
-    assert [life.terminating for life in green] == [None] * SIZE
+    assert [life.terminating_at for life in green] == [None] * SIZE
 
 
 def assert_green_alone_is_left(cluster: Cluster, pools: TwoPools, version: str) -> None:
@@ -239,10 +239,10 @@ def test_green_waits_for_approval_despite_spec_edits_and_a_crash(
         change(cluster, {"upgrade": {"requests": {"promote": "now"}}})
         takeover.await_phase(DEMOTING)
         change(cluster, {"replicas": SIZE, "image": None})
-        takeover.await_that("blue is kept", lambda: handed_over(cluster), 60.0)
+        takeover.await_that("blue is kept", lambda: blue_before_cleanup(cluster), 60.0)
         takeover.await_that("its removal is held", lambda: held(cluster), 60.0)
         assert_held_still(takeover, requests, DEMOTING)
-        pools = takeover.seen
+        pools = takeover.pools
     print(f"\n  {pools.timeline()}\n  {writer.describe()}")
     blue, green = pools.blue, pools.green
     assert former == blue != green
@@ -272,7 +272,7 @@ def test_a_rollback_is_possible_while_blue_is_retained(
         change(cluster, {"upgrade": {"requests": {"rollback": "back-1"}}})
         takeover.await_phase(ROLLBACK_CLEANUP)
         takeover.await_rest()
-        pools = takeover.seen
+        pools = takeover.pools
     print(f"\n  rolled back in {watch.seconds:.1f} s: {pools.timeline()}\n  {writer.describe()}")
     assert [phase.name for phase in pools.phases()][-3:] == [ROLLING_BACK, ROLLBACK_CLEANUP, IDLE]
     turns = [selector.revisions for selector in pools.directed(names.public_service(NAME))]
@@ -332,7 +332,7 @@ def assert_held_still(takeover: Takeover, requests: Requests, phase: str) -> Non
     assert not sent, "\n".join(map(str, sent))
     assert blue_green(cluster.live())["phase"] == phase
     actions = [ACTIONS[step] for step in ORDER[: ORDER.index(phase) + 1] if step in ACTIONS]
-    assert takeover.seen.actions() == actions
+    assert takeover.pools.actions() == actions
 
 
 def assert_no_server_of_blue_was_touched(pools: TwoPools) -> None:
@@ -340,7 +340,7 @@ def assert_no_server_of_blue_was_touched(pools: TwoPools) -> None:
     blue_pods = pools.lives(pools.blue)
     assert {life.name for life in blue_pods} == all_of(pools.blue, SIZE)
     for life in blue_pods:
-        assert (life.made, life.restarts, life.terminating) == (None, 0, None), life
+        assert (life.created_at, life.restarts, life.terminating_at) == (None, 0, None), life
 
 
 def assert_frozen(pools: TwoPools) -> None:

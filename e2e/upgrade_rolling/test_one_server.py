@@ -39,7 +39,7 @@ def test_it_is_announced_and_nothing_is_lost(cluster: Cluster, requests: Request
     old, new = history.lives()
     assert (old.name, new.name) == (names.pod(NAME, 0), names.pod(NAME, 0))
     assert new.image == openbao_reference(VERSION)
-    assert new.terminating is None
+    assert new.terminating_at is None
     assert history.step_downs() == []
     assert cluster.api.list(JOB, cluster.namespace) == []
     done.assert_nothing_lost()

@@ -64,13 +64,13 @@ def assert_each_pod_is_new_once(history: History, version: str) -> None:
     for ordinal in range(3):
         name = names.pod(NAME, ordinal)
         old, new = (life for life in lives if life.name == name)
-        assert (old.made, new.terminating) == (None, None), (old, new)
-        assert old.gone is not None
-        assert new.ready is not None
+        assert (old.created_at, new.terminating_at) == (None, None), (old, new)
+        assert old.deleted_at is not None
+        assert new.ready_at is not None
         assert new.image == openbao_reference(version)
         assert old.image != new.image
         assert (old.restarts, new.restarts) == (0, 0)
-    assert len({life.revision for life in lives if life.made is not None}) == 1
+    assert len({life.revision for life in lives if life.created_at is not None}) == 1
 
 
 def assert_handed_over_before_it_goes(history: History, leader: int) -> None:
@@ -83,13 +83,13 @@ def assert_handed_over_before_it_goes(history: History, leader: int) -> None:
     assert led[0] == last
     (job,) = history.step_downs()
     assert job.succeeded
-    assert job.ended is not None
+    assert job.ended_at is not None
     old = next(life for life in history.lives() if life.name == last)
-    assert old.terminating is not None
-    assert job.made < old.terminating
-    others = [life for life in history.lives() if life.made is not None and life.name != last]
+    assert old.terminating_at is not None
+    assert job.created_at < old.terminating_at
+    others = [life for life in history.lives() if life.created_at is not None and life.name != last]
     # One at a time; the step-down Job is created after all other servers are ready.
-    assert all(life.ready is not None and life.ready < job.made for life in others)
+    assert all(life.ready_at is not None and life.ready_at < job.created_at for life in others)
 
 
 def assert_status_is_complete(cluster: Cluster, version: str) -> None:

@@ -107,7 +107,7 @@ def test_without_a_fault_everything_goes_through(proxy: FaultProxy) -> None:
     assert ask(proxy, "GET", "/b/k?partNumber=1") == 200
     assert Kept.objects == {"/b/k?partNumber=1": BODY}
     request = Request("PUT", "/b/k", frozenset({"partNumber"}), len(BODY))
-    assert proxy.seen[0] == request
+    assert proxy.requests[0] == request
 
 
 def test_a_cut_ends_in_the_middle_and_goes_on_ending(proxy: FaultProxy) -> None:

@@ -15,7 +15,7 @@ from e2e.harness.upgrade_history import (
     Figures,
     History,
     StepDown,
-    finished,
+    is_complete,
     is_server,
 )
 
@@ -83,8 +83,18 @@ def test_each_pod_has_one_life_and_its_times() -> None:
     lives = {life.uid: life for life in History(CLUSTER, BEFORE, ROLL).lives()}
     assert set(lives) == {"a0", "a1", "b0", "b1"}
     old, new = lives["a1"], lives["b1"]
-    assert (old.made, old.terminating, old.gone, old.image) == (None, at(1.0), at(2.0), OLD)
-    assert (new.made, new.ready, new.terminating, new.image) == (at(2.1), at(4.0), None, NEW)
+    assert (old.created_at, old.terminating_at, old.deleted_at, old.image) == (
+        None,
+        at(1.0),
+        at(2.0),
+        OLD,
+    )
+    assert (new.created_at, new.ready_at, new.terminating_at, new.image) == (
+        at(2.1),
+        at(4.0),
+        None,
+        NEW,
+    )
     assert (lives["b1"].restarts, lives["b0"].restarts) == (0, 1)
 
 
@@ -119,7 +129,11 @@ def test_a_pod_that_vanishes_unannounced_is_touched_and_leads_no_more() -> None:
 def test_how_a_job_ended(last: Object, ended: Moment | None, succeeded: bool) -> None:
     entries = [entry(1.0, job(), JOBS), entry(2.0, last, JOBS)]
     (step_down,) = History(CLUSTER, [], entries).step_downs()
-    assert (step_down.made, step_down.ended, step_down.succeeded) == (at(1.0), ended, succeeded)
+    assert (step_down.created_at, step_down.ended_at, step_down.succeeded) == (
+        at(1.0),
+        ended,
+        succeeded,
+    )
 
 
 def test_jobs_and_pods_of_others_are_left_out() -> None:
@@ -159,16 +173,16 @@ def done(**status: Any) -> Object:
     ],
 )
 def test_what_is_left_is_no_end(left: Object) -> None:
-    assert finished(done(), "2.4.1")
-    assert not finished(done(**left), "2.4.1")
+    assert is_complete(done(), "2.4.1")
+    assert not is_complete(done(**left), "2.4.1")
 
 
 def test_when_something_was_first_so() -> None:
     entries = [entry(when, done(currentVersion=version), CLUSTERS) for when, version in
             ((1.0, "2.4.0"), (2.0, "2.4.1"), (3.0, "2.4.1"))]  # fmt: skip
     history = History(CLUSTER, [], entries)
-    assert history.first(CLUSTERS, lambda result: finished(result, "2.4.1")) == at(2.0)
-    assert history.first(CLUSTERS, lambda result: finished(result, "2.4.2")) is None
+    assert history.first(CLUSTERS, lambda result: is_complete(result, "2.4.1")) == at(2.0)
+    assert history.first(CLUSTERS, lambda result: is_complete(result, "2.4.2")) is None
     assert history.first(PODS, lambda _: True) is None
 
 
